@@ -1,0 +1,2 @@
+//! fathom.
+fn main() {}

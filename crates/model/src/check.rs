@@ -1,0 +1,390 @@
+//! Checks that need no facts: what an editor can say while the user types.
+
+use crate::diagnostic::{Diagnostics, Span, nearest};
+use crate::job::{Job, Named};
+use crate::literal::Literal;
+use crate::options::{StageOptions, StreamOptions, TargetOptions, WorkloadOptions};
+use crate::row::Options;
+use crate::value::{Amount, Rate, TargetKind};
+use fathom_units::{Nanos, Ratio};
+
+/// Points of all sweeps of a job together, at most. Chosen so that a plan stays readable and 10,000 one-minute points
+/// (a week) still go.
+pub const POINTS_MAX: usize = 10_000;
+
+/// Workers of a job together, at most: the peers' limit is 4,096 (fio), a host's threads rarely pass 32 Ki; 65,536 leaves
+/// room for many hosts.
+pub const WORKERS_MAX: u64 = 65_536;
+
+/// All that is wrong with a job and can be told without looking at a host.
+pub fn check(job: &Job) -> Diagnostics {
+    let mut found = Diagnostics::default();
+    names_are_unique(&job.targets, "target", &mut found);
+    names_are_unique(&job.workloads, "workload", &mut found);
+    names_are_unique(&job.streams, "stream", &mut found);
+    names_are_unique(&job.stages, "stage", &mut found);
+    if job.streams.is_empty() {
+        found.error("job.no-stream", None, "the job has no stream", "add a [stream.NAME] section");
+    }
+    for target in &job.targets {
+        check_target(target, &mut found);
+    }
+    for workload in &job.workloads {
+        check_workload(workload, &mut found);
+    }
+    for stream in &job.streams {
+        check_stream(job, stream, &mut found);
+    }
+    for stage in &job.stages {
+        check_stage(job, stage, &mut found);
+    }
+    if *job.run.interval.get() < Nanos::millis(10) {
+        found.error("job.interval", job.run.interval.span(), "interval is below 10 ms", "use 10ms or more");
+    }
+    check_amount_of_work(job, &mut found);
+    found
+}
+
+fn names_are_unique<T>(sections: &[Named<T>], what: &str, found: &mut Diagnostics) {
+    let mut seen = std::collections::BTreeSet::new();
+    for section in sections {
+        if !seen.insert(&section.name) {
+            let message = format!("the {what} \"{}\" is declared twice", section.name);
+            found.error("job.duplicate-name", section.span, message, "give one of them another name");
+        }
+    }
+}
+
+fn check_target(target: &Named<TargetOptions>, found: &mut Diagnostics) {
+    let options = &target.options;
+    let kind = *options.kind.get();
+    let substitute = matches!(kind, TargetKind::Null | TargetKind::Sim);
+    match (options.path.get(), options.directory.get()) {
+        (Some(_), Some(_)) if kind != TargetKind::Tree => found.error(
+            "target.path-and-directory",
+            options.directory.span(),
+            format!("the target \"{}\" has both a path and a directory", target.name),
+            "use path for files and devices that you name, directory for files that fathom names",
+        ),
+        (None, None) if !substitute => found.error(
+            "target.no-path",
+            target.span,
+            format!("the target \"{}\" has neither path nor directory", target.name),
+            "add path = \"/dev/…\" or directory = \"/mnt/…\"",
+        ),
+        (Some(paths), _) if paths.iter().any(String::is_empty) => {
+            found.error(
+                "target.empty-path",
+                options.path.span(),
+                "the path is empty",
+                "name a file or a block device",
+            );
+        }
+        _ => {}
+    }
+    if substitute
+        && options.size.get().is_none_or(|size| matches!(size, Amount::Share(_)))
+        && kind == TargetKind::Sim
+    {
+        found.error(
+            "target.sim-size",
+            target.span,
+            "a simulated device needs a size in bytes",
+            "add size = \"1GiB\"",
+        );
+    }
+    if let Some(Amount::Bytes(size)) = options.size.get()
+        && size.0 == 0
+    {
+        found.error(
+            "target.size",
+            options.size.span(),
+            "the size is 0",
+            "give the size in bytes, e.g. \"64MiB\"",
+        );
+    }
+}
+
+fn check_workload(workload: &Named<WorkloadOptions>, found: &mut Diagnostics) {
+    let options = &workload.options;
+    if options.read.get().value() + options.trim.get().value() > 1.0 + 1e-9 {
+        let message =
+            format!("read {} and trim {} are more than all", options.read.get(), options.trim.get());
+        found.error(
+            "workload.shares",
+            options.trim.span(),
+            message,
+            "let them sum to 100% or less; the rest are writes",
+        );
+    }
+    if options.trim.given().is_some() && options.read.given().is_none() && options.trim.get().value() > 0.0 {
+        // read defaults to 100%, which a trim share contradicts: say what is taken rather than guess silently.
+        found.error(
+            "workload.shares",
+            options.trim.span(),
+            "a trim share needs the read share beside it",
+            "add read = \"0%\" for trims and writes only",
+        );
+    }
+    if let Some(span) = options.mix.span() {
+        for (name, given) in [
+            ("block_size", options.block_size.span()),
+            ("read", options.read.span()),
+            ("trim", options.trim.span()),
+            ("access", options.access.span()),
+        ] {
+            if given.is_some() {
+                let message = format!("mix and {name} are both given");
+                found.error(
+                    "workload.mix-and-single",
+                    span,
+                    message,
+                    format!("put {name} into the lines of the mix"),
+                );
+            }
+        }
+    }
+    if let Some(align) = options.align.get()
+        && align.0 == 0
+    {
+        found.error(
+            "workload.align",
+            options.align.span(),
+            "align is 0",
+            "use the sector size or leave it out",
+        );
+    }
+    if options.compress_chunk.get().0 == 0 || options.compress_chunk.get().0 > 1 << 30 {
+        let message = format!("compress_chunk {} is outside 1 B to 1 GiB", options.compress_chunk.get());
+        found.error("workload.compress-chunk", options.compress_chunk.span(), message, "512B is usual");
+    }
+}
+
+fn check_stream(job: &Job, stream: &Named<StreamOptions>, found: &mut Diagnostics) {
+    let options = &stream.options;
+    let workloads = || job.workloads.iter().map(|w| w.name.as_str());
+    match options.workload.get() {
+        Some(name) => refers(name, workloads(), "workload", options.workload.span(), found),
+        None if job.workloads.len() > 1 && !workloads().any(|name| name == stream.name) => found.error(
+            "stream.no-workload",
+            stream.span,
+            format!("the stream \"{}\" does not say which workload it runs", stream.name),
+            "add workload = \"NAME\"",
+        ),
+        None => {}
+    }
+    for name in options.targets.get().into_iter().flatten() {
+        refers(name, job.targets.iter().map(|t| t.name.as_str()), "target", options.targets.span(), found);
+    }
+    if job.targets.is_empty() {
+        found.error(
+            "stream.no-target",
+            stream.span,
+            "the job has no target",
+            "add a [target.NAME] section with a path",
+        );
+    }
+    if *options.think_time.get() > Nanos::ZERO && !matches!(options.rate.get(), Rate::Max) {
+        found.error(
+            "stream.think-and-rate",
+            options.think_time.span(),
+            "think_time and rate contradict each other",
+            "a rate already says when operations are due; leave one of them out",
+        );
+    }
+    if matches!(options.offset.get(), Amount::Share(share) if *share == Ratio::ONE) {
+        found.error("stream.offset", options.offset.span(), "an offset of 100% leaves nothing", "use less");
+    }
+    let time = options.time.get().or_else(|| job.stages.iter().find_map(|stage| stage.options.time.get()));
+    if time == Some(&Nanos::ZERO) {
+        found.error(
+            "stream.time",
+            options.time.span(),
+            "the time is 0",
+            "give the time to measure, e.g. \"30s\"",
+        );
+    }
+}
+
+fn refers<'a>(
+    name: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+    what: &str,
+    span: Option<Span>,
+    found: &mut Diagnostics,
+) {
+    if known.clone().any(|known| known == name) {
+        return;
+    }
+    let help = match nearest(name, known.clone()) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!("the job has: {}", known.collect::<Vec<_>>().join(", ")),
+    };
+    found.error("job.unknown-name", span, format!("there is no {what} \"{name}\""), help);
+}
+
+fn check_stage(job: &Job, stage: &Named<StageOptions>, found: &mut Diagnostics) {
+    for name in stage.options.streams.get().into_iter().flatten() {
+        refers(
+            name,
+            job.streams.iter().map(|s| s.name.as_str()),
+            "stream",
+            stage.options.streams.span(),
+            found,
+        );
+    }
+    let span = stage.options.sweep.span();
+    for (path, values) in &stage.options.sweep.get().dimensions {
+        check_sweep(job, path, values, span, found);
+    }
+    if stage.options.curve.get().contains(&Ratio::ZERO) {
+        found.error(
+            "stage.curve",
+            stage.options.curve.span(),
+            "0% of the maximum never comes",
+            "start above 0%",
+        );
+    }
+}
+
+fn check_sweep(job: &Job, path: &str, values: &[Literal], span: Option<Span>, found: &mut Diagnostics) {
+    let place = span.unwrap_or_default();
+    let outcomes = values.iter().map(|value| apply(&mut job.clone(), path, value, place));
+    for (value, outcome) in values.iter().zip(outcomes) {
+        if let Err(reason) = outcome {
+            let message = format!("sweep over {path} with {}: {reason}", value.describe());
+            found.error(
+                "stage.sweep",
+                span,
+                message,
+                "sweep paths are stream.OPTION, stream.NAME.OPTION, workload.OPTION …",
+            );
+            return;
+        }
+    }
+}
+
+/// Sets the option at a sweep path to `value` in every section it names.
+pub(crate) fn apply(job: &mut Job, path: &str, value: &Literal, span: Span) -> Result<(), String> {
+    fn to_all<T: Options>(
+        sections: &mut [Named<T>],
+        name: Option<&str>,
+        option: &str,
+        value: &Literal,
+        span: Span,
+    ) -> Result<(), String> {
+        let mut touched = false;
+        for section in sections.iter_mut().filter(|section| name.is_none_or(|name| section.name == name)) {
+            section
+                .options
+                .set(option, value, span)
+                .ok_or_else(|| format!("there is no option \"{option}\""))??;
+            touched = true;
+        }
+        if touched { Ok(()) } else { Err("no section of that name".to_owned()) }
+    }
+    let (group, name, option) = Job::split_path(path).ok_or("a path has the form SECTION.OPTION")?;
+    match group {
+        "target" => to_all(&mut job.targets, name, option, value, span),
+        "workload" => to_all(&mut job.workloads, name, option, value, span),
+        "stream" => to_all(&mut job.streams, name, option, value, span),
+        _ => Err(format!("\"{group}\" cannot be swept; target, workload and stream can")),
+    }
+}
+
+fn check_amount_of_work(job: &Job, found: &mut Diagnostics) {
+    let workers: u64 = job.streams.iter().map(|stream| u64::from(*stream.options.workers.get())).sum();
+    if workers > WORKERS_MAX {
+        let message = format!("the job has {workers} workers; the limit is {WORKERS_MAX}");
+        found.error("job.too-many-workers", None, message, "use fewer workers with a larger queue_depth");
+    }
+    let points = |stage: &Named<StageOptions>| -> usize {
+        let of_sweep = stage.options.sweep.get().dimensions.iter().map(|(_, values)| values.len());
+        of_sweep.fold(1_usize, usize::saturating_mul).saturating_mul(stage.options.curve.get().len() + 1)
+    };
+    let points = job.stages.iter().map(points).fold(0_usize, usize::saturating_add);
+    if points > POINTS_MAX {
+        let message = format!("the job's sweeps make {points} points; the limit is {POINTS_MAX}");
+        found.error("job.too-many-points", None, message, "sweep fewer values, or split the job");
+    }
+}
+
+impl Job {
+    /// Sets the option at a sweep path (`stream.queue_depth`, `stream.NAME.queue_depth`) in every section it names.
+    pub fn apply(&mut self, path: &str, value: &Literal) -> Result<(), String> {
+        apply(self, path, value, Span::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::literal::{Literal, Spanned};
+    use crate::value::Sweep;
+
+    fn job() -> Job {
+        let mut job = Job::default();
+        let span = Span::default();
+        let mut target = Named::<TargetOptions>::new("disk", span);
+        target.options.path.set(vec!["/tmp/x".to_owned()], span);
+        job.targets.push(target);
+        job.workloads.push(Named::new("w", span));
+        job.streams.push(Named::new("s", span));
+        job.stages.push(Named::new("main", span));
+        job
+    }
+
+    fn codes(job: &Job) -> Vec<&'static str> {
+        check(job).all().iter().map(|d| d.code).collect()
+    }
+
+    #[test]
+    fn a_minimal_job_has_no_fault() {
+        assert_eq!(codes(&job()), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn all_faults_are_found_at_once() {
+        let span = Span::default();
+        let mut job = job();
+        job.streams[0].options.workload.set("v".to_owned(), span);
+        job.streams[0].options.targets.set(vec!["dick".to_owned()], span);
+        job.targets.push(Named::new("disk", span));
+        job.streams[0].options.workers.set(65_536, span);
+        job.streams.push(Named::new("t", span));
+        assert_eq!(
+            codes(&job),
+            [
+                "job.duplicate-name",
+                "target.no-path",
+                "job.unknown-name",
+                "job.unknown-name",
+                "job.too-many-workers"
+            ]
+        );
+    }
+
+    #[test]
+    fn sweeps_are_checked_with_each_value() {
+        let mut with = job();
+        let values = vec![Literal::Integer(1), Literal::Integer(0)];
+        let sweep = Sweep { dimensions: vec![("stream.queue_depth".to_owned(), values)] };
+        with.stages[0].options.sweep.set(sweep, Span::default());
+        assert_eq!(codes(&with), ["stage.sweep"]);
+        let mut with = job();
+        let values = |n: i64| (0..n).map(|i| Literal::Integer(i + 1)).collect::<Vec<_>>();
+        let dimensions =
+            vec![("stream.queue_depth".to_owned(), values(1000)), ("stream.workers".to_owned(), values(100))];
+        with.stages[0].options.sweep.set(Sweep { dimensions }, Span::default());
+        assert_eq!(codes(&with), ["job.too-many-points"]);
+    }
+
+    #[test]
+    fn unknown_options_name_the_nearest() {
+        let mut found = Diagnostics::default();
+        let name = Spanned { value: "queue_deph".to_owned(), span: Span::default() };
+        let value = Spanned { value: Literal::Integer(1), span: Span::default() };
+        StreamOptions::default().set_or_report(&name, &value, &mut found);
+        assert_eq!(found.all()[0].help, "did you mean queue_depth?");
+    }
+}

@@ -1,0 +1,25 @@
+//! What a user declares: the job, the table of its options, diagnostics, and the checks that need no facts.
+//!
+//! A job may be incomplete or contradictory: reading one never fails, it yields diagnostics. This crate knows no
+//! dialect's grammar, no host and no hardware; front ends fill a [`Job`], the planner resolves it.
+#![forbid(unsafe_code)]
+
+mod check;
+mod diagnostic;
+mod job;
+mod literal;
+mod options;
+mod row;
+mod value;
+
+pub use check::{POINTS_MAX, WORKERS_MAX, check};
+pub use diagnostic::{Diagnostic, Diagnostics, Level, Source, Sources, Span, nearest};
+pub use job::{Dialect, Job, Named, Reading};
+pub use literal::{Literal, Spanned};
+pub use options::{RunOptions, StageOptions, StreamOptions, TargetOptions, WorkloadOptions};
+pub use row::{Given, Group, Kind, OptionValue, Options, Row, Setting, rows};
+pub use value::{
+    Access, Amount, Arrival, BlockSizes, ContentSource, Coverage, Cursor, Durability, Engine, FileOrder,
+    Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, Seed, ServiceTime, Sweep, TargetKind,
+    TreeDistribution, WorkerRegions,
+};

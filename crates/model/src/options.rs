@@ -1,0 +1,200 @@
+//! The option table: every option of a job, declared once. Help, manuals, forms and dialect tables come out of it.
+
+use crate::row::{Group, Kind, options};
+use crate::value::{
+    Access, Amount, Arrival, BlockSizes, ContentSource, Coverage, Cursor, Durability, Engine, FileOrder,
+    Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, Seed, ServiceTime, Sweep, TargetKind,
+    TreeDistribution, WorkerRegions,
+};
+use fathom_units::{Bytes, Nanos, Ratio};
+
+/// Any whole number from 1 up.
+const FROM_ONE: Kind = Kind::Count { min: 1, max: u64::MAX };
+
+options! {
+    /// Options of the run as a whole.
+    RunOptions, Group::Run, "run";
+
+    /// Title of the run, for people. Defaults to the file's name.
+    title: String, Kind::Text, example "\"OLTP on the new array\"";
+    /// What is to be found out, kept with the result. Free text.
+    description: String, Kind::Text, fio "description", iometer "Test Description", example "\"before the firmware update\"";
+    /// Seed of everything random in streams that do not set their own. `"fresh"` draws another one for each run.
+    seed: Seed = Seed::Fixed(1), Kind::Structured("a whole number or \"fresh\""), fio "randseed", example "42";
+    /// What an I/O error does. `"stop"` ends the run at the first one; a number counts errors up to it.
+    on_error: OnError = OnError::Stop, Kind::Structured("\"stop\" or a number of errors"), fio "continue_on_error", vdbench "data_errors", example "100";
+    /// Length of an interval: how often counters and histograms are kept and shown.
+    interval: Nanos = Nanos::secs(1), Kind::Time, fio "log_avg_msec", vdbench "interval", iometer "Update Frequency", example "\"1s\"";
+}
+
+options! {
+    /// Options of a target: what is measured.
+    TargetOptions, Group::Target, "target";
+
+    /// Path of the file or block device, or a list of them.
+    path: Vec<String>, Kind::Texts, fio "filename", vdbench "lun", iometer "Target", example "\"/dev/nvme1n1\"";
+    /// What the target is. `"auto"` looks at the path.
+    kind: TargetKind = TargetKind::Auto, Kind::Choice(TargetKind::WORDS), example "\"file\"";
+    /// Directory for a set of files that fathom names itself, or the root of a tree.
+    directory: String, Kind::Text, fio "directory", vdbench "anchor", example "\"/mnt/archive\"";
+    /// Number of files of the set, or in each directory of a tree.
+    files: u32 = 1, Kind::Count { min: 1, max: 10_000_000 }, fio "nrfiles", vdbench "files", example "140";
+    /// Names of the files of a set; `$filenum` is the file's number from 0.
+    file_names: String, Kind::Text, fio "filename_format", example "\"archive.$filenum\"";
+    /// Size of each file, or the part of a device that is used. A share is of the size that is there.
+    size: Amount, Kind::SizeOrShare, fio "filesize", vdbench "size", iometer "Disk maximum size", example "\"10GiB\"";
+    /// What is done to a file before the run. `"written"` writes real data where there is none, never holes.
+    layout: Layout = Layout::Written, Kind::Choice(Layout::WORDS), fio "fallocate", example "\"written\"";
+    /// Whether the files are removed after the run.
+    remove: bool = false, Kind::Flag, fio "unlink", example "true";
+    /// Depth of a directory tree.
+    tree_depth: u32 = 1, Kind::Count { min: 1, max: 64 }, vdbench "depth", example "3";
+    /// Directories in each directory of a tree.
+    tree_width: u32 = 1, Kind::Count { min: 1, max: 1_000_000 }, vdbench "width", example "2";
+    /// Where in a tree the files lie.
+    tree_distribution: TreeDistribution = TreeDistribution::Bottom, Kind::Choice(TreeDistribution::WORDS), vdbench "distribution", example "\"all\"";
+    /// Service time of a simulated device.
+    service_time: ServiceTime = ServiceTime::Constant(Nanos::micros(100)), Kind::Structured("\"constant T\", \"exponential T\" or \"uniform T..T\""), example "\"exponential 100us\"";
+    /// Operations a simulated device serves at once.
+    parallelism: u32 = 1, Kind::Count { min: 1, max: 65_536 }, example "8";
+    /// Share of operations that a simulated device fails with an I/O error.
+    error_share: Ratio = Ratio::ZERO, Kind::Share, example "\"0.1%\"";
+    /// Share of operations that a simulated device answers with half of the bytes.
+    short_share: Ratio = Ratio::ZERO, Kind::Share, example "\"1%\"";
+    /// Freezes of a simulated device: when, and for how long nothing completes.
+    stalls: Vec<(Nanos, Nanos)> = Vec::new(), Kind::Structured("a list of \"T for T\""), example "[\"10s for 500ms\"]";
+}
+
+options! {
+    /// Options of a workload: which operations.
+    WorkloadOptions, Group::Workload, "workload";
+
+    /// Bytes of one operation: a size, a range, or a list of either with shares.
+    block_size: BlockSizes = BlockSizes::fixed(Bytes::kib(4)), Kind::Structured("a size, a range \"4KiB..64KiB\", or a list such as [\"4KiB 60%\", \"64KiB 40%\"]"), fio "bs", vdbench "xfersize", iometer "size", example "\"8KiB\"";
+    /// Share of reads; the rest are writes (and trims).
+    read: Ratio = Ratio::ONE, Kind::Share, fio "rwmixread", vdbench "rdpct", iometer "% reads", example "\"70%\"";
+    /// Share of trims (discards).
+    trim: Ratio = Ratio::ZERO, Kind::Share, fio "rw", example "\"5%\"";
+    /// Where operations go: `"sequential"`, `"random"`, or a share of random ones.
+    access: Access = Access { random: Ratio::ZERO }, Kind::Structured("\"sequential\", \"random\" or \"N% random\""), fio "rw", vdbench "seekpct", iometer "% random", example "\"random\"";
+    /// Lines with shares, each with its own sizes, reads and access, instead of the four options above.
+    mix: Vec<MixLine>, Kind::Structured("a list of { share, block_size, read, trim, access }"), fio "bssplit", vdbench "skew", iometer "Access specification", example "[{ share = \"60%\", block_size = \"4KiB\", read = \"80%\", access = \"random\" }, { share = \"40%\", block_size = \"64KiB\" }]";
+    /// Which blocks random operations prefer: `uniform`, `zipf:THETA`, `pareto:H`, `normal:DEVIATION%`, `zoned:ACCESS%/SPAN%,…`.
+    distribution: RandomDistribution = RandomDistribution::Uniform, Kind::Structured("uniform, zipf:THETA, pareto:H, normal:D% or zoned:A%/S%,…"), fio "random_distribution", vdbench "hotband", example "\"zipf:1.1\"";
+    /// Whether random operations touch every block once per pass, or draw independently.
+    coverage: Coverage = Coverage::Independent, Kind::Choice(Coverage::WORDS), fio "norandommap", example "\"once-per-pass\"";
+    /// Random offsets are multiples of this. Defaults to the smallest block size.
+    align: Bytes, Kind::Size, fio "blockalign", vdbench "align", iometer "align", example "\"4KiB\"";
+    /// Operations at consecutive addresses from each random jump on.
+    run_length: u32 = 1, Kind::Count { min: 1, max: 1_000_000_000 }, fio "rw=randread:N", example "500";
+    /// Bytes skipped after each sequential operation; negative goes backwards.
+    stride: i64 = 0, Kind::Distance, fio "rw=read:N", vdbench "stride", example "\"8KiB\"";
+    /// Whether reads and writes continue from one sequential position or each from its own.
+    cursor: Cursor = Cursor::Shared, Kind::Choice(Cursor::WORDS), example "\"per-kind\"";
+    /// In which order a worker visits its files.
+    file_order: FileOrder = FileOrder::RoundRobin(1), Kind::Structured("round-robin[:N], sequential or random[:N]"), fio "file_service_type", vdbench "fileselect", example "\"sequential\"";
+    /// What writes carry: `"random"`, `"zero"` or a pattern in hexadecimal.
+    content: ContentSource = ContentSource::Random, Kind::Structured("random, zero or 0x…"), fio "buffer_pattern", vdbench "pattern", iometer "Data pattern", example "\"0xdeadbeef\"";
+    /// How different one write is from the next.
+    freshness: Freshness = Freshness::Every, Kind::Choice(Freshness::WORDS), fio "refill_buffers", example "\"scrambled\"";
+    /// Share of what is written that compresses away.
+    compressible: Ratio = Ratio::ZERO, Kind::Share, fio "buffer_compress_percentage", vdbench "compratio", example "\"50%\"";
+    /// Piece of a write inside which the compressible share holds.
+    compress_chunk: Bytes = Bytes(512), Kind::Size, fio "buffer_compress_chunk", example "\"4KiB\"";
+    /// Share of writes that repeat an earlier one.
+    dedupable: Ratio = Ratio::ZERO, Kind::Share, fio "dedupe_percentage", vdbench "dedupratio", example "\"30%\"";
+    /// `fsync` after this many writes.
+    fsync_every: u64, FROM_ONE, fio "fsync", example "32";
+    /// `fdatasync` after this many writes.
+    fdatasync_every: u64, FROM_ONE, fio "fdatasync", example "1";
+    /// `fsync` when the stream has ended.
+    fsync_at_end: bool = false, Kind::Flag, fio "end_fsync", example "true";
+    /// Whether each trim is followed by a write of the same place.
+    trim_then_write: bool = false, Kind::Flag, fio "rw=trimwrite", example "true";
+}
+
+options! {
+    /// Options of a stream: a workload aimed at targets, with concurrency and pacing.
+    StreamOptions, Group::Stream, "stream";
+
+    /// Name of the workload. Defaults to the stream's own name, or to the only workload.
+    workload: String, Kind::Text, vdbench "wd", iometer "Assigned access specs", example "\"oltp\"";
+    /// Names of the targets. Defaults to all.
+    targets: Vec<String>, Kind::Texts, fio "filename", vdbench "sd", iometer "Target assignments", example "[\"disk1\", \"disk2\"]";
+    /// Threads that generate the stream's load.
+    workers: u32 = 1, Kind::Count { min: 1, max: 65_536 }, fio "numjobs", vdbench "jvms", iometer "Worker", example "5";
+    /// I/Os one worker keeps in flight on its targets.
+    queue_depth: u32 = 1, Kind::Count { min: 1, max: 65_536 }, fio "iodepth", vdbench "threads", iometer "# outstanding I/Os", example "32";
+    /// Which engine moves the bytes.
+    engine: Engine = Engine::Auto, Kind::Choice(Engine::WORDS), fio "ioengine", example "\"io_uring\"";
+    /// Whether the page cache is passed by (`O_DIRECT`). Defaults to true wherever the target can.
+    direct: bool, Kind::Flag, fio "direct", vdbench "openflags=o_direct", example "false";
+    /// What a completed write promises: `O_DSYNC` for `"data"`, `O_SYNC` for `"all"`.
+    durability: Durability = Durability::None, Kind::Choice(Durability::WORDS), fio "sync", vdbench "openflags=o_dsync", example "\"data\"";
+    /// Whether cached pages of the target are left in place when it is opened.
+    keep_cache: bool = false, Kind::Flag, fio "invalidate", example "true";
+    /// Whether `io_uring` registers its buffers. Defaults to true.
+    fixed_buffers: bool = true, Kind::Flag, fio "fixedbufs", example "false";
+    /// Whether `io_uring` registers its files. Defaults to true.
+    registered_files: bool = true, Kind::Flag, fio "registerfiles", example "false";
+    /// I/Os handed over in one system call at most. Defaults to the queue depth.
+    batch_submit: u32, Kind::Count { min: 1, max: 65_536 }, fio "iodepth_batch", example "16";
+    /// Completions waited for when the queue is full.
+    batch_complete: u32 = 1, Kind::Count { min: 1, max: 65_536 }, fio "iodepth_batch_complete_min", example "8";
+    /// Rate of the whole stream, over all workers; `"max"` issues whenever a slot is free.
+    rate: Rate = Rate::Max, Kind::Rate, fio "rate_iops", vdbench "iorate", example "\"5k/s\"";
+    /// How arrivals at a rate are spaced.
+    arrival: Arrival = Arrival::Constant, Kind::Choice(Arrival::WORDS), fio "rate_process", vdbench "distribution", example "\"poisson\"";
+    /// Pause of a worker after every `think_every` operations (closed loop only).
+    think_time: Nanos = Nanos::ZERO, Kind::Time, fio "thinktime", iometer "Transfer delay", example "\"1ms\"";
+    /// Operations between two pauses.
+    think_every: u64 = 1, FROM_ONE, fio "thinktime_blocks", iometer "Burst length", example "8";
+    /// How long the stream measures; overrides the stage's.
+    time: Nanos, Kind::Time, fio "runtime", vdbench "elapsed", iometer "Run Time", example "\"60s\"";
+    /// Time before measuring whose I/Os never count; overrides the stage's.
+    ramp: Nanos, Kind::Time, fio "ramp_time", vdbench "warmup", iometer "Ramp Up Time", example "\"15s\"";
+    /// Delay between the stage's start and the stream's.
+    start_delay: Nanos = Nanos::ZERO, Kind::Time, fio "startdelay", example "\"5s\"";
+    /// Passes over the stream's region; ends it earlier than its time.
+    passes: u32, Kind::Count { min: 1, max: 1_000_000_000 }, fio "loops", example "2";
+    /// Bytes each worker moves; ends the stream earlier than its time.
+    bytes: Amount, Kind::SizeOrShare, fio "io_size", vdbench "maxdata", example "\"100GiB\"";
+    /// Operations each worker completes; ends the stream earlier than its time.
+    operations: u64, FROM_ONE, fio "number_ios", example "100000";
+    /// First byte of the stream's region in each target.
+    offset: Amount = Amount::Bytes(Bytes::ZERO), Kind::SizeOrShare, fio "offset", vdbench "offset", iometer "Starting sector", example "\"1GiB\"";
+    /// Added to the offset for each further worker.
+    offset_per_worker: Amount = Amount::Bytes(Bytes::ZERO), Kind::SizeOrShare, fio "offset_increment", example "\"20%\"";
+    /// Length of the stream's region, over all its targets together when they are files of one set. Defaults to all.
+    size: Amount, Kind::SizeOrShare, fio "size", vdbench "range", example "\"20%\"";
+    /// How several workers divide the region.
+    worker_regions: WorkerRegions = WorkerRegions::Split, Kind::Choice(WorkerRegions::WORDS), example "\"same\"";
+    /// Number of the stream's first worker, where streams are clones of one job.
+    first_worker: u32 = 0, Kind::Count { min: 0, max: 65_536 }, example "1";
+    /// Seed of everything random in the stream; overrides the run's.
+    seed: Seed, Kind::Structured("a whole number or \"fresh\""), fio "randrepeat", example "42";
+    /// CPUs its workers may run on, dealt out in turn. Defaults to all.
+    cpus: Vec<u32>, Kind::Counts, fio "cpus_allowed", example "\"0-3\"";
+    /// Streams with one number are reported as one group by the peers' outputs.
+    report_group: u32 = 0, Kind::Count { min: 0, max: 65_536 }, fio "group_reporting", example "1";
+    /// Whether the time from accepted to completed gets a histogram of its own (fio's clat).
+    completion_latency: bool = false, Kind::Flag, fio "clat_percentiles", example "true";
+}
+
+options! {
+    /// Options of a stage: what runs together, how long, and what is swept. Stages follow one another.
+    StageOptions, Group::Stage, "stage";
+
+    /// Names of the streams that run together. Defaults to all.
+    streams: Vec<String>, Kind::Texts, vdbench "wd", example "[\"oltp\"]";
+    /// How long the stage measures. Without it and without another bound, 30 s.
+    time: Nanos, Kind::Time, fio "runtime", vdbench "elapsed", iometer "Run Time", example "\"60s\"";
+    /// Time before measuring whose I/Os never count.
+    ramp: Nanos = Nanos::ZERO, Kind::Time, fio "ramp_time", vdbench "warmup", iometer "Ramp Up Time", example "\"15s\"";
+    /// Idle time before each point of the stage but the first.
+    pause: Nanos = Nanos::ZERO, Kind::Time, vdbench "pause", example "\"60s\"";
+    /// Lists of values to go through: option path → list, or { from, to, factor } or { from, to, step }; the first written is outermost.
+    sweep: Sweep = Sweep::default(), Kind::Structured("a table of option path → list of values"), vdbench "forthreads", iometer "Queue Depth Cycling", example "{ \"stream.queue_depth\" = { from = 1, to = 256, factor = 2 } }";
+    /// Rates as shares of the maximum, which a first point at full speed finds.
+    curve: Vec<Ratio> = Vec::new(), Kind::Structured("a list of shares"), vdbench "curve", example "[\"10%\", \"50%\", \"90%\"]";
+}

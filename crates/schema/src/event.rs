@@ -1,0 +1,205 @@
+//! Events: the only interface from the runner to anything that shows or keeps results.
+
+use crate::facts::{DeviceNumber, EnvironmentFact, Facts};
+use crate::record::StreamTotals;
+use crate::step::Step;
+use crate::tally::Interval;
+use crate::wire;
+use fathom_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Something that happened in a run, in the order it happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The first event of every run.
+    RunStarted(Box<RunStarted>),
+    /// A step was prepared and its workers released.
+    StepStarted(Box<StepStarted>),
+    /// One interval of one stream.
+    Interval(Box<Interval>),
+    /// Something the reader of the result should know.
+    Note(Note),
+    /// A step's workers have all ended.
+    StepFinished(Box<StepFinished>),
+    /// The last event of every run that was not killed.
+    RunFinished(RunFinished),
+}
+
+/// What is known before anything runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// Version of the serialised forms: [`crate::VERSION`].
+    pub schema_version: u32,
+    /// The run's identity (ULID: sortable by time).
+    pub run: String,
+    /// fathom's version.
+    pub tool_version: String,
+    /// The command line as given.
+    pub command: Vec<String>,
+    /// Title for people: the job's, or its file name.
+    pub title: String,
+    /// The job's texts as given: file name and content.
+    pub sources: Vec<(String, String)>,
+    /// Options as the user wrote them, per section (name, options in order): what peers' outputs echo.
+    pub echo: Vec<(String, Vec<(String, String)>)>,
+    /// Wall clock at the start, milliseconds since 1970-01-01 UTC.
+    pub wall_ms: u64,
+    /// Seconds the run is expected to take; absent when nothing bounds it in time.
+    pub expected_seconds: Option<f64>,
+    /// What was found on the host.
+    pub facts: Facts,
+}
+
+/// A step begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepStarted {
+    /// Index of the step in the run, from 0.
+    pub index: u32,
+    /// What runs, fully resolved.
+    pub step: Step,
+    /// Wall clock at the workers' start, milliseconds since 1970-01-01 UTC.
+    pub wall_ms: u64,
+    /// Counters of the block devices under the targets at the start.
+    pub devices: Vec<DeviceCounters>,
+}
+
+/// A step has ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepFinished {
+    /// Index of the step in the run.
+    pub index: u32,
+    /// Totals of the measure phase, per stream of the step.
+    pub streams: Vec<StreamTotals>,
+    /// Why it ended.
+    pub stop: Stop,
+    /// From the workers' start to the last one's end.
+    #[serde(with = "wire::nanos")]
+    pub elapsed: Nanos,
+    /// Counters of the same block devices at the end.
+    pub devices: Vec<DeviceCounters>,
+    /// What of the environment differs from the run's start.
+    pub environment_changes: Vec<EnvironmentFact>,
+}
+
+/// A run has ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunFinished {
+    /// How.
+    pub outcome: Outcome,
+    /// Wall clock, milliseconds since 1970-01-01 UTC.
+    pub wall_ms: u64,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// All that was planned was done.
+    Complete,
+    /// A signal ended it; what was measured until then is kept.
+    Interrupted {
+        /// Signal number.
+        signal: i32,
+    },
+    /// I/O errors beyond policy.
+    IoErrors,
+    /// It could not go on.
+    Failed {
+        /// Why, in words.
+        reason: String,
+    },
+}
+
+/// Why a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// Its limits were reached.
+    Complete,
+    /// The stop flag was raised from outside.
+    Interrupted,
+    /// I/O errors beyond policy.
+    IoErrors,
+    /// A worker could not go on.
+    Failed,
+}
+
+/// Something the reader of a result should know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// When, since the run's start.
+    #[serde(with = "wire::nanos")]
+    pub at: Nanos,
+    /// What it is about.
+    pub kind: NoteKind,
+    /// How much it matters.
+    pub severity: Severity,
+    /// In words: a lower-case fragment.
+    pub message: String,
+}
+
+/// What a note is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteKind {
+    /// fathom chose or replaced an engine or one of its features.
+    Engine,
+    /// Something about the job was changed or chosen.
+    Job,
+    /// Something about a target.
+    Target,
+    /// An interval came late.
+    LateInterval,
+    /// An I/O error.
+    IoError,
+    /// The environment changed.
+    Environment,
+}
+
+/// How much a note or a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Good to know.
+    Info,
+    /// Explains the number; may spoil it.
+    Warn,
+    /// The number is not about the device.
+    Invalid,
+}
+
+/// Counters of one block device, from `/sys/block/…/stat` (Linux Documentation/block/stat.rst). Sectors are 512 B.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCounters {
+    /// Kernel name, e.g. `nvme0n1`.
+    pub name: String,
+    /// Its number.
+    pub number: DeviceNumber,
+    /// Completed reads.
+    pub reads: u64,
+    /// Reads merged into others.
+    pub read_merges: u64,
+    /// Sectors read.
+    pub read_sectors: u64,
+    /// Milliseconds spent in reads, summed over reads.
+    pub read_ms: u64,
+    /// Completed writes.
+    pub writes: u64,
+    /// Writes merged into others.
+    pub write_merges: u64,
+    /// Sectors written.
+    pub write_sectors: u64,
+    /// Milliseconds spent in writes, summed over writes.
+    pub write_ms: u64,
+    /// Milliseconds in which at least one request was in flight.
+    pub busy_ms: u64,
+    /// Milliseconds in flight, summed over requests.
+    pub queue_ms: u64,
+    /// Completed discards; 0 on kernels that do not count them.
+    pub discards: u64,
+    /// Sectors discarded.
+    pub discard_sectors: u64,
+    /// Completed flushes.
+    pub flushes: u64,
+}

@@ -1,0 +1,248 @@
+//! Facts: what a probe found on one host. Absent things are said to be absent; nothing here is a guess.
+
+use crate::wire;
+use fathom_units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What was found on one host.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Host name.
+    pub host: String,
+    /// Processors.
+    pub cpu: CpuFacts,
+    /// What this process may use.
+    pub limits: Limits,
+    /// Size of a memory page.
+    #[serde(with = "wire::bytes")]
+    pub page_size: Bytes,
+    /// Memory of the host.
+    #[serde(with = "wire::bytes")]
+    pub memory: Bytes,
+    /// One entry per path that was asked for, in the order asked.
+    pub targets: Vec<TargetFact>,
+    /// Everything else worth keeping beside a result, as text.
+    pub environment: Vec<EnvironmentFact>,
+}
+
+/// Processors of a host.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuFacts {
+    /// Model name; empty when unknown.
+    pub model: String,
+    /// Those this process may run on.
+    pub usable: Vec<u32>,
+}
+
+/// What this process may use.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// `None`: `io_uring` works; else why not.
+    pub io_uring_refused: Option<String>,
+    /// `None`: Linux AIO works; else why not.
+    pub libaio_refused: Option<String>,
+    /// `RLIMIT_NOFILE`, soft.
+    pub open_files: u64,
+    /// `RLIMIT_MEMLOCK`, soft, in bytes; `u64::MAX` when unlimited or privileged.
+    pub locked_memory_bytes: u64,
+}
+
+/// One thing worth keeping beside a result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnvironmentFact {
+    /// What it is about: `cpu`, `memory`, `kernel`, `clock`, `device nvme0n1`, `filesystem /mnt` …
+    pub subject: String,
+    /// Name, e.g. `governor`.
+    pub name: String,
+    /// Value as text; `None` when the host does not have it.
+    pub value: Option<String>,
+    /// Where it was read, e.g. `/sys/block/nvme0n1/queue/scheduler`.
+    pub source: String,
+}
+
+/// A device number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct DeviceNumber {
+    /// Major.
+    pub major: u32,
+    /// Minor.
+    pub minor: u32,
+}
+
+/// What was found at one path.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetFact {
+    /// The path as asked.
+    pub path: PathBuf,
+    /// The path with all links followed; equal to `path` when nothing is there.
+    pub resolved: PathBuf,
+    /// What is there.
+    pub kind: FileKind,
+    /// Why it cannot be used, when the system said so (permission denied, a loop of links …).
+    pub error: Option<String>,
+    /// For a regular file, or a path where none is yet: its filesystem (that of the nearest existing folder).
+    pub filesystem: Option<Filesystem>,
+    /// For a regular file.
+    pub file: Option<FileFact>,
+    /// For a block device, or the one under a file's filesystem.
+    pub device: Option<BlockDevice>,
+}
+
+/// What is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileKind {
+    /// Nothing; the nearest existing folder above can be written.
+    Absent,
+    /// Nothing, and the folder it would be in does not exist.
+    NoFolder,
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A block device.
+    BlockDevice,
+    /// Anything else: a pipe, a socket, a character device.
+    Other,
+}
+
+/// A regular file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileFact {
+    /// Its size.
+    #[serde(with = "wire::bytes")]
+    pub size: Bytes,
+    /// Bytes of it that are allocated and written; less than `size` means holes or unwritten extents.
+    #[serde(with = "wire::bytes")]
+    pub written: Bytes,
+    /// Whether fathom wrote it: it carries fathom's mark (extended attribute `user.fathom`).
+    pub made_by_fathom: bool,
+    /// Whether this process may write to it.
+    pub writable: bool,
+    /// Whether this process may read it.
+    pub readable: bool,
+    /// Ways in which it is in use that forbid writing: a loop device's backing file, swap.
+    pub in_use: Vec<InUse>,
+}
+
+/// A mounted filesystem.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filesystem {
+    /// `ext4`, `xfs`, `tmpfs` …
+    pub kind: String,
+    /// Where it is mounted.
+    pub mount_point: PathBuf,
+    /// Mount options as the kernel prints them.
+    pub options: String,
+    /// Size.
+    #[serde(with = "wire::bytes")]
+    pub size: Bytes,
+    /// Free for this user.
+    #[serde(with = "wire::bytes")]
+    pub available: Bytes,
+    /// Alignment that direct I/O needs here; absent when direct I/O is refused.
+    pub direct_align_bytes: Option<u32>,
+    /// Whether this process may create files in the asked folder.
+    pub can_create: bool,
+}
+
+/// A block device and all that lies on and under it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockDevice {
+    /// Kernel name, e.g. `nvme0n1p2`.
+    pub name: String,
+    /// Its number.
+    pub number: DeviceNumber,
+    /// The whole disk's kernel name; equal to `name` for a whole disk.
+    pub disk: String,
+    /// Size.
+    #[serde(with = "wire::bytes")]
+    pub size: Bytes,
+    /// Logical sector.
+    pub logical_sector_bytes: u32,
+    /// Physical sector.
+    pub physical_sector_bytes: u32,
+    /// Model; empty when unknown.
+    pub model: String,
+    /// Serial number; empty when unknown.
+    pub serial: String,
+    /// True when the kernel refuses writes.
+    pub read_only: bool,
+    /// True when discards are possible.
+    pub discards: bool,
+    /// Why it must not be written: mounts, swap, holders, of itself, its partitions and its disk.
+    pub in_use: Vec<InUse>,
+    /// What its content looks like.
+    pub content: ContentFact,
+}
+
+/// A way in which a device or file is in use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InUse {
+    /// Mounted.
+    Mounted {
+        /// Which device: itself, a partition, a holder's descendant.
+        device: String,
+        /// Where.
+        mount_point: PathBuf,
+    },
+    /// Swap space.
+    Swap {
+        /// Which device or file.
+        device: String,
+    },
+    /// Held by another device: dm, md, LVM, bcache.
+    Holder {
+        /// Which device is held.
+        device: String,
+        /// By whom.
+        holder: String,
+    },
+    /// A loop device uses it as backing file or device.
+    LoopBacking {
+        /// Which loop device.
+        device: String,
+    },
+    /// It carries the running system.
+    System {
+        /// Which mount shows it.
+        mount_point: PathBuf,
+    },
+    /// It carries fathom's own store.
+    Store {
+        /// The store's folder.
+        folder: PathBuf,
+    },
+    /// Opened exclusively by someone (`O_EXCL` says busy).
+    Exclusive,
+}
+
+/// What a device's content looks like.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContentFact {
+    /// Could not be read; with the reason.
+    Unreadable(String),
+    /// Not looked at (reads only, or no permission needed).
+    #[default]
+    Unknown,
+    /// All probed places are zero.
+    Blank,
+    /// Something without a known signature.
+    Unrecognised,
+    /// Known signatures, at least one.
+    Signed(Vec<Signature>),
+}
+
+/// A known signature on a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signature {
+    /// `gpt`, `mbr`, `ext4`, `xfs`, `luks`, `lvm2`, `md`, `zfs`, `swap` …
+    pub kind: String,
+    /// Where it was found, in bytes from the device's start.
+    pub offset: u64,
+    /// Label or UUID when it has one; empty otherwise.
+    pub label: String,
+}

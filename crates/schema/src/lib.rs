@@ -1,0 +1,35 @@
+//! The plain data that crosses a process or a time boundary: facts of a host, steps to run, events of a run, the record.
+//!
+//! These are the only serialised types of fathom. They hold no behaviour beyond what keeps them consistent, and know
+//! nothing of who writes or reads them. Every document carries [`VERSION`]; a change that an older reader would
+//! misunderstand raises it, and a fixture of each version is kept under `fixtures/` and read for ever.
+#![forbid(unsafe_code)]
+
+mod event;
+mod facts;
+mod record;
+mod step;
+mod tally;
+mod wire;
+
+pub use event::{
+    DeviceCounters, Event, Note, NoteKind, Outcome, RunFinished, RunStarted, Severity, StepFinished,
+    StepStarted, Stop,
+};
+pub use facts::{
+    BlockDevice, ContentFact, CpuFacts, DeviceNumber, EnvironmentFact, Facts, FileFact, FileKind, Filesystem,
+    InUse, Limits as HostLimits, Signature, TargetFact,
+};
+pub use record::{Finding, Record, StepRecord, StreamTotals, WorkerTotals};
+pub use step::{
+    Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, Durability, EngineKind, EngineSettings,
+    ErrorPolicy, Extent, FileOrder, Fill, Freshness, IoMode, LayoutRule, OpenRule, Pacing, Quota, SharePart,
+    SimDevice, SimService, Size, Step, Stream, StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit,
+    WorkerPlan, Workload, ZoneShare,
+};
+pub use tally::{
+    Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,
+};
+
+/// Version of every serialised form here. Raised when an older reader would misread a newer document.
+pub const VERSION: u32 = 1;

@@ -1,0 +1,83 @@
+//! The record: what a run's events add up to, and the findings about whether it can be trusted.
+
+use crate::event::{Note, Outcome, RunFinished, RunStarted, Severity, StepFinished, StepStarted};
+use crate::tally::{Interval, StreamTally};
+use crate::wire;
+use fathom_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// A whole run, as read back from a store or collected from the bus.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// The first event.
+    pub started: RunStarted,
+    /// The steps, in order.
+    pub steps: Vec<StepRecord>,
+    /// All notes, in order.
+    pub notes: Vec<Note>,
+    /// The last event; absent when the run was killed or still goes on.
+    pub finished: Option<RunFinished>,
+}
+
+impl Record {
+    /// How the run ended; `None` when it was killed or still goes on.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.finished.as_ref().map(|finished| &finished.outcome)
+    }
+}
+
+/// One step of a record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepRecord {
+    /// How it began.
+    pub started: StepStarted,
+    /// Its intervals, in order of arrival.
+    pub intervals: Vec<Interval>,
+    /// How it ended; absent when the run was killed inside it. Its totals then are the sums of the intervals.
+    pub finished: Option<StepFinished>,
+}
+
+/// Totals of one stream's measure phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StreamTotals {
+    /// Its workers, in plan order.
+    pub workers: Vec<WorkerTotals>,
+}
+
+/// Totals of one worker's measure phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkerTotals {
+    /// What was counted.
+    pub tally: StreamTally,
+    /// Start of its measure phase, since the step's start.
+    #[serde(with = "wire::nanos")]
+    pub start: Nanos,
+    /// End of its measure phase (its last completion), since the step's start.
+    #[serde(with = "wire::nanos")]
+    pub end: Nanos,
+    /// User CPU time in the measure phase, nanoseconds.
+    pub user_ns: u64,
+    /// System CPU time in the measure phase, nanoseconds.
+    pub system_ns: u64,
+    /// Context switches, voluntary and not.
+    pub context_switches: u64,
+    /// Page faults that needed I/O.
+    pub major_faults: u64,
+    /// Page faults that did not.
+    pub minor_faults: u64,
+    /// The first error that ended it: `errno`; 0 when none did.
+    pub error: i32,
+}
+
+/// One statement about whether a result can be trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Stable name, e.g. `little.queue-not-full`.
+    pub id: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What was seen, with the figures.
+    pub evidence: String,
+    /// What to do about it.
+    pub remedy: String,
+}

@@ -1,0 +1,559 @@
+//! A step: one point of one stage, fully resolved, ready to run on any host. No field means "default", no zero means
+//! "unlimited"; whatever was a percentage, a dialect's quirk or the user's silence ended in the planner.
+
+use crate::tally::OperationKind;
+use crate::wire;
+use fathom_units::{Bytes, Nanos, Ratio};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// One point of one stage. Identical on every host; a host's only private input is its share of the workers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Name for people: the stage's, with the point's parameters when it is swept.
+    pub name: String,
+    /// Index of the stage in the job, from 0.
+    pub stage_index: u32,
+    /// Index of the point in the stage's sweep, from 0.
+    pub point_index: u32,
+    /// What is swept and its value here, e.g. `("stream.queue_depth", "16")`.
+    pub parameters: Vec<(String, String)>,
+    /// Idle time before this step.
+    #[serde(with = "wire::nanos")]
+    pub pause_before: Nanos,
+    /// Everything the streams touch. Streams refer to targets by index.
+    pub targets: Vec<Target>,
+    /// The streams that run together.
+    pub streams: Vec<Stream>,
+    /// What an I/O error does.
+    pub errors: ErrorPolicy,
+    /// Length of an interval; 1 s unless stated.
+    #[serde(with = "wire::nanos")]
+    pub interval: Nanos,
+}
+
+/// One file, device or substitute that operations are aimed at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// Name for people: the path, or the section's name.
+    pub name: String,
+    /// What it is.
+    pub kind: TargetKind,
+    /// Bytes that may be addressed, from offset 0, once prepared.
+    #[serde(with = "wire::bytes")]
+    pub size: Bytes,
+}
+
+/// What a target is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetKind {
+    /// A regular file.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// What `prepare` does to it.
+        layout: LayoutRule,
+        /// Whether fathom removes it after the run.
+        remove_after: bool,
+    },
+    /// A block device; never created, grown or removed.
+    BlockDevice {
+        /// Its path.
+        path: PathBuf,
+    },
+    /// Completes at once without touching anything: shows the generator's own ceiling.
+    Null,
+    /// A simulated device in virtual time.
+    Sim(SimDevice),
+}
+
+/// What `prepare` does to a regular file before the step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LayoutRule {
+    /// Must exist with at least the target's size; is not changed.
+    MustExist,
+    /// What is missing up to the size is written with real data, holes and unwritten extents included.
+    Written,
+    /// Extended to the size by `fallocate` where the filesystem can, else by truncation; content is not written.
+    Allocated,
+    /// Only created when absent; grows as it is written.
+    Created,
+}
+
+/// A simulated device: `parallelism` servers, each serving one operation at a time from one queue. Every worker has a
+/// device of its own, since virtual time is a worker's own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SimDevice {
+    /// How long one server takes for one operation.
+    pub service: SimService,
+    /// Operations served at once; at least 1.
+    pub parallelism: u32,
+    /// Share of operations that fail with EIO.
+    #[serde(with = "wire::ratio")]
+    pub error_share: Ratio,
+    /// Share of operations that transfer only half of what was asked.
+    #[serde(with = "wire::ratio")]
+    pub short_share: Ratio,
+    /// Freezes: from the first instant for the second duration nothing completes (instants since the device opened).
+    pub stalls: Vec<(u64, u64)>,
+}
+
+/// Distribution of a simulated service time, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SimService {
+    /// Always the same.
+    Constant {
+        /// Service time.
+        ns: u64,
+    },
+    /// Exponential with this mean.
+    Exponential {
+        /// Mean service time.
+        mean_ns: u64,
+    },
+    /// Uniform between two values, both included.
+    Uniform {
+        /// Shortest.
+        min_ns: u64,
+        /// Longest.
+        max_ns: u64,
+    },
+}
+
+/// A workload aimed at targets with concurrency and pacing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stream {
+    /// Name for people; not necessarily unique.
+    pub name: String,
+    /// Streams with one number are reported together by the peers' outputs.
+    pub report_group: u32,
+    /// The engine and how it is set.
+    pub engine: EngineSettings,
+    /// Operations one worker keeps in flight; at least 1, and 1 for a synchronous engine.
+    pub queue_depth: u32,
+    /// What the operations are.
+    pub workload: Workload,
+    /// When the operations are due.
+    pub pacing: Pacing,
+    /// When the stream ends.
+    pub limits: StreamLimits,
+    /// Delay between the step's start and the stream's.
+    #[serde(with = "wire::nanos")]
+    pub start_delay: Nanos,
+    /// Time at the stream's start whose operations never count.
+    #[serde(with = "wire::nanos")]
+    pub ramp: Nanos,
+    /// One entry per worker, over all hosts.
+    pub workers: Vec<WorkerPlan>,
+    /// Whether the time from accepted to completed gets a histogram of its own (fio's `clat`).
+    pub record_completion: bool,
+}
+
+/// When a stream ends: at the first of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamLimits {
+    /// Time in the measure phase.
+    pub time: TimeLimit,
+    /// Bytes one worker moves in the measure phase.
+    pub bytes: Quota,
+    /// Operations one worker completes in the measure phase.
+    pub operations: Quota,
+}
+
+/// A bound in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeLimit {
+    /// Until something else ends the stream.
+    Unbounded,
+    /// At most this many nanoseconds.
+    Nanoseconds(u64),
+}
+
+/// A bound on work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quota {
+    /// No bound.
+    Unlimited,
+    /// At most this much.
+    AtMost(u64),
+}
+
+/// What one worker works on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkerPlan {
+    /// The parts of targets it addresses; at least one.
+    pub extents: Vec<Extent>,
+    /// Its part when several workers cover one extent together.
+    pub part: SharePart,
+    /// Seed of everything random in it.
+    pub seed: u64,
+    /// CPUs it may run on; empty: any.
+    pub cpus: Vec<u32>,
+}
+
+/// A contiguous part of a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extent {
+    /// Index into [`Step::targets`].
+    pub target: u32,
+    /// First byte.
+    #[serde(with = "wire::bytes")]
+    pub start: Bytes,
+    /// Length.
+    #[serde(with = "wire::bytes")]
+    pub length: Bytes,
+}
+
+/// Worker `index` of `count` that cover one extent together: it owns every k with k ≡ index (mod count) of a random
+/// once-per-pass order, and of an arrival schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharePart {
+    /// 0 ≤ index < count.
+    pub index: u32,
+    /// At least 1.
+    pub count: u32,
+}
+
+/// The engine of a stream and how it is set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineSettings {
+    /// Which engine.
+    pub kind: EngineKind,
+    /// Whether the page cache is passed by.
+    pub mode: IoMode,
+    /// What a completed write promises.
+    pub durability: Durability,
+    /// What happens to cached pages of a file when it is opened.
+    pub open: OpenRule,
+    /// Operations handed over in one system call at most; at least 1.
+    pub batch_submit: u32,
+    /// Completions waited for when the queue is full; at least 1.
+    pub batch_complete: u32,
+}
+
+/// Which engine moves the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineKind {
+    /// Nothing is moved; completes at once.
+    Null,
+    /// Simulated device in virtual time.
+    Sim,
+    /// `pread(2)`/`pwrite(2)`: synchronous, depth 1.
+    Psync,
+    /// `io_uring(7)`.
+    IoUring {
+        /// Buffers are registered with the ring.
+        fixed_buffers: bool,
+        /// Files are registered with the ring.
+        registered_files: bool,
+    },
+    /// `io_submit(2)`: Linux native AIO.
+    Libaio,
+}
+
+/// Whether the page cache is passed by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IoMode {
+    /// Through the page cache.
+    Buffered,
+    /// `O_DIRECT`.
+    Direct,
+}
+
+/// What a completed write promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// Nothing.
+    None,
+    /// Data is stable (`O_DSYNC`).
+    Data,
+    /// Data and metadata are stable (`O_SYNC`).
+    All,
+}
+
+/// What happens to cached pages of a target when it is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpenRule {
+    /// Cached pages are dropped first.
+    DropCache,
+    /// Nothing.
+    KeepCache,
+}
+
+/// The operations of a stream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// What one operation may be; drawn independently by weight. At least one; weights sum to 1.
+    pub cases: Vec<Case>,
+    /// Whether reads, writes and trims each have a sequential position of their own.
+    pub cursor: Cursor,
+    /// Where random operations go.
+    pub distribution: Distribution,
+    /// Whether random operations repeat a block before all were touched.
+    pub coverage: Coverage,
+    /// Random offsets are multiples of this from the extent's start; at least 1.
+    #[serde(with = "wire::bytes")]
+    pub align: Bytes,
+    /// Operations at consecutive addresses from each random jump on (fio `randread:N`); at least 1.
+    pub run_length: u32,
+    /// Bytes skipped after each sequential operation (fio `read:8k`); negative goes backwards.
+    pub stride_bytes: i64,
+    /// Order in which a worker visits its extents.
+    pub file_order: FileOrder,
+    /// What is written.
+    pub content: Content,
+    /// Synchronising operations in between.
+    pub sync: SyncRule,
+    /// Whether each trim is followed by a write of the same place.
+    pub trim_then_write: bool,
+}
+
+/// One kind of operation in the mix.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    /// Share of all operations, 0 to 1.
+    pub weight: f64,
+    /// What it does: read, write or trim.
+    pub kind: OperationKind,
+    /// How many bytes.
+    pub size: Size,
+    /// Whether it goes to a random place or to the next one.
+    pub random: bool,
+}
+
+/// Bytes of one operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Size {
+    /// Always the same.
+    Fixed(u32),
+    /// Uniform over `min`, `min + step`, … not above `max`.
+    Range {
+        /// Smallest.
+        min: u32,
+        /// Largest.
+        max: u32,
+        /// Distance of two sizes; at least 1.
+        step: u32,
+    },
+}
+
+impl Size {
+    /// The largest size that can come.
+    pub const fn largest(self) -> u32 {
+        match self {
+            Self::Fixed(n) => n,
+            Self::Range { max, .. } => max,
+        }
+    }
+
+    /// The smallest size that can come.
+    pub const fn smallest(self) -> u32 {
+        match self {
+            Self::Fixed(n) => n,
+            Self::Range { min, .. } => min,
+        }
+    }
+
+    /// The mean size, in bytes.
+    pub fn mean(self) -> f64 {
+        match self {
+            Self::Fixed(n) => f64::from(n),
+            Self::Range { min, max, step } => {
+                f64::from(min) + f64::from((max - min) / step) * f64::from(step) / 2.0
+            }
+        }
+    }
+}
+
+/// Whose sequential position an operation continues from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cursor {
+    /// One position for all operations of a worker on an extent (Vdbench, Iometer).
+    Shared,
+    /// Reads, writes and trims each have their own (fio).
+    PerKind,
+}
+
+/// Where random operations go within an extent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// Every block alike.
+    Uniform,
+    /// Zipf: the block of rank r with probability ∝ r^−theta; ranks are scattered over the extent.
+    Zipf {
+        /// > 0 and ≠ 1.
+        theta: f64,
+    },
+    /// Self-similar (fio `pareto:h`): ⌊n·u^(log h / log(1−h))⌋, scattered over the extent.
+    Pareto {
+        /// 0 < h < 1.
+        h: f64,
+    },
+    /// Normal around the middle, with this standard deviation as a share of the extent; not scattered.
+    Normal {
+        /// 0 < deviation ≤ 1.
+        deviation: f64,
+    },
+    /// Shares of the accesses to consecutive shares of the extent.
+    Zoned(Vec<ZoneShare>),
+}
+
+/// One zone of [`Distribution::Zoned`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ZoneShare {
+    /// Share of the accesses, 0 to 1; all zones sum to 1.
+    pub access: f64,
+    /// Share of the extent, 0 to 1; all zones sum to 1.
+    pub span: f64,
+}
+
+/// Whether random operations repeat a block before all were touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Coverage {
+    /// Each draw is independent.
+    Independent,
+    /// Every block exactly once per pass, in an order that a keyed permutation gives.
+    OncePerPass,
+}
+
+/// Order in which a worker visits its extents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileOrder {
+    /// This many operations on each in turn; at least 1.
+    RoundRobin(u32),
+    /// One to its end, then the next.
+    Sequential,
+    /// One at random for every this many operations; at least 1.
+    Random(u32),
+}
+
+/// What writes carry.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Content {
+    /// Where the bytes come from.
+    pub fill: Fill,
+    /// How different one write is from the next.
+    pub freshness: Freshness,
+    /// Share of each `chunk` that compresses away (is constant).
+    #[serde(with = "wire::ratio")]
+    pub compressible: Ratio,
+    /// Piece inside which the compressible share holds, in bytes; at least 1.
+    pub compress_chunk_bytes: u32,
+    /// Share of writes that repeat the content of an earlier one.
+    #[serde(with = "wire::ratio")]
+    pub dedupable: Ratio,
+}
+
+/// Where written bytes come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fill {
+    /// Pseudo-random, incompressible.
+    Random,
+    /// All zero.
+    Zero,
+    /// These bytes repeated; not empty.
+    Pattern(Vec<u8>),
+}
+
+/// How different one write is from the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Freshness {
+    /// New content for every write.
+    Every,
+    /// The same content with a few bytes changed in every 512 (fio's default).
+    Scrambled,
+    /// The same content always.
+    Never,
+}
+
+/// Synchronising operations a worker issues in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SyncRule {
+    /// `fsync(2)` after this many writes.
+    pub fsync_every: Quota,
+    /// `fdatasync(2)` after this many writes.
+    pub fdatasync_every: Quota,
+    /// `fsync(2)` of each file when the stream has ended.
+    pub fsync_at_end: bool,
+}
+
+/// When operations are due.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// A slot frees, the next operation goes.
+    Closed {
+        /// Pauses in between.
+        think: Think,
+    },
+    /// An arrival process at a rate; operation k of the stream has its intended time from (start, rate, process, seed, k).
+    Open {
+        /// Operations per second of the whole stream, over all workers; > 0.
+        rate: f64,
+        /// How the arrivals are spaced.
+        arrival: Arrival,
+        /// What happens to arrivals that find no free slot.
+        backlog: Backlog,
+    },
+}
+
+/// Pauses of a closed loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Think {
+    /// None.
+    None,
+    /// After every so many completed operations the worker drains its queue and waits.
+    Every {
+        /// At least 1.
+        operations: u64,
+        /// How long it waits.
+        pause_ns: u64,
+    },
+}
+
+/// Spacing of arrivals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrival {
+    /// Every 1/rate seconds.
+    Constant,
+    /// Exponential gaps with mean 1/rate.
+    Poisson,
+    /// Gaps uniform between 0 and 2/rate (Vdbench).
+    Uniform,
+}
+
+/// What happens to arrivals that find no free slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backlog {
+    /// They wait and are issued as soon as a slot frees, with their intended time kept.
+    Keep,
+}
+
+/// What an I/O error does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorPolicy {
+    /// The first error stops the run.
+    Stop,
+    /// Errors are counted and the run goes on until one stream has this many.
+    CountUpTo(u64),
+}

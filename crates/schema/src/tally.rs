@@ -1,0 +1,245 @@
+//! What was counted: in one interval of one stream, or over a whole measure phase.
+
+use crate::wire;
+use fathom_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// What an operation does. The index order is fixed: it is used for arrays and in files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OperationKind {
+    /// Moves bytes from the target.
+    Read = 0,
+    /// Moves bytes to the target.
+    Write = 1,
+    /// Gives bytes of the target back (discard).
+    Trim = 2,
+    /// Makes earlier writes stable; moves no bytes and is not counted in IOPS.
+    Sync = 3,
+}
+
+impl OperationKind {
+    /// How many there are.
+    pub const COUNT: usize = 4;
+    /// All, in index order.
+    pub const ALL: [Self; Self::COUNT] = [Self::Read, Self::Write, Self::Trim, Self::Sync];
+
+    /// 0 to `COUNT − 1`.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Lower-case name: `read`, `write`, `trim`, `sync`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Trim => "trim",
+            Self::Sync => "sync",
+        }
+    }
+}
+
+/// Where in a stream's life an interval lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Its operations never count.
+    Ramp,
+    /// Its operations make the result.
+    Measure,
+}
+
+/// One interval of one stream, merged over its workers on one host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Index of the step in the run, from 0.
+    pub step: u32,
+    /// Index of the stream in the step.
+    pub stream: u32,
+    /// Number of the interval since the step's start, from 0; edges are at `sequence × Step::interval`.
+    pub sequence: u64,
+    /// Start, since the step's start.
+    #[serde(with = "wire::nanos")]
+    pub start: Nanos,
+    /// End, since the step's start; earlier than the next edge when the stream ended inside.
+    #[serde(with = "wire::nanos")]
+    pub end: Nanos,
+    /// Whether it counts.
+    pub phase: Phase,
+    /// True when the worker could not hand it over in time and it covers more than one edge.
+    pub late: bool,
+    /// What was counted.
+    pub tally: StreamTally,
+}
+
+/// What one stream (or one worker of it) did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StreamTally {
+    /// One entry per kind that occurred, in index order.
+    pub kinds: Vec<KindTally>,
+    /// Operations in flight integrated over time, in operation-nanoseconds; ÷ duration = queue depth held.
+    pub in_flight_ns: f64,
+    /// CPU time of the workers, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Operations by the number in flight right after their submission: 1, 2–3, 4–7, 8–15, 16–31, 32–63, ≥ 64.
+    pub depth_levels: [u64; 7],
+    /// Submissions by operations handed over at once: 0, 1–4, 5–8, 9–16, 17–32, 33–64, > 64.
+    pub submit_sizes: [u64; 7],
+    /// Reaps by operations found at once, in the same classes.
+    pub complete_sizes: [u64; 7],
+    /// Arrivals that came due (open loop only).
+    pub arrivals: u64,
+    /// Arrivals issued later than they were due because no slot was free (open loop only).
+    pub arrivals_late: u64,
+    /// Most arrivals waiting at once (open loop only).
+    pub backlog_max: u64,
+}
+
+/// What operations of one kind did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KindTally {
+    /// Which kind.
+    pub kind: OperationKind,
+    /// Operations completed without an error.
+    pub operations: u64,
+    /// Bytes they moved.
+    pub bytes: u64,
+    /// Those of them that moved fewer bytes than asked.
+    pub short: u64,
+    /// Failed operations by error number (`errno`).
+    pub errors: Vec<(i32, u64)>,
+    /// Submitted → completed.
+    pub service: LatencyTally,
+    /// Intended start → completed; absent in a closed loop, where it equals `service`.
+    pub response: Option<LatencyTally>,
+    /// Submitted → accepted by the kernel (fio's slat); count 0 for synchronous engines.
+    pub submission: Moments,
+    /// Accepted → completed (fio's clat); present only when the stream asks for it.
+    pub completion: Option<LatencyTally>,
+}
+
+/// Moments and distribution of one latency.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencyTally {
+    /// Count, extremes, sums: exact.
+    pub moments: Moments,
+    /// Distribution, relative error ≤ 1/256.
+    pub histogram: SparseHistogram,
+}
+
+/// Exact moments of a set of latencies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Moments {
+    /// How many.
+    pub count: u64,
+    /// Smallest, in nanoseconds; 0 when there is none.
+    pub min_ns: u64,
+    /// Largest, in nanoseconds.
+    pub max_ns: u64,
+    /// Sum, in nanoseconds.
+    pub sum_ns: f64,
+    /// Sum of squares, in nanoseconds squared.
+    pub sum_squares: f64,
+}
+
+impl Moments {
+    /// Adds those of another set.
+    pub fn merge(&mut self, other: &Self) {
+        let Self { count, min_ns, max_ns, sum_ns, sum_squares } = *other;
+        if count == 0 {
+            return;
+        }
+        self.min_ns = if self.count == 0 { min_ns } else { self.min_ns.min(min_ns) };
+        self.max_ns = self.max_ns.max(max_ns);
+        self.count += count;
+        self.sum_ns += sum_ns;
+        self.sum_squares += sum_squares;
+    }
+
+    /// Arithmetic mean in nanoseconds; 0 when there is none.
+    pub fn mean_ns(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.sum_ns / self.count as f64 }
+    }
+
+    /// Sample standard deviation (n − 1) in nanoseconds; 0 below two values.
+    pub fn stddev_ns(&self) -> f64 {
+        if self.count < 2 {
+            return 0.0;
+        }
+        let n = self.count as f64;
+        let variance = (self.sum_squares - self.sum_ns * self.sum_ns / n) / (n - 1.0);
+        variance.max(0.0).sqrt()
+    }
+}
+
+/// Counts of the non-empty buckets of the base-2 log-linear histogram with 128 buckets per power of two.
+///
+/// Serialised flat as `[gap, count, gap, count, …]`: the gap is the distance of the bucket index to the previous
+/// non-empty one (to −1 for the first), so that a record of many intervals stays small and readable.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<u64>", into = "Vec<u64>")]
+pub struct SparseHistogram {
+    /// Bucket index and count, in ascending index order, counts above 0.
+    pub buckets: Vec<(u32, u64)>,
+}
+
+impl From<SparseHistogram> for Vec<u64> {
+    fn from(histogram: SparseHistogram) -> Self {
+        let mut flat = Self::with_capacity(histogram.buckets.len() * 2);
+        let mut next = 0;
+        for (index, count) in histogram.buckets {
+            flat.push(u64::from(index) + 1 - next);
+            flat.push(count);
+            next = u64::from(index) + 1;
+        }
+        flat
+    }
+}
+
+impl From<Vec<u64>> for SparseHistogram {
+    /// A trailing gap without a count is ignored; indices are cut to 32 bits, which no layout comes near.
+    fn from(flat: Vec<u64>) -> Self {
+        let mut next = 0_u64;
+        let buckets = flat
+            .chunks_exact(2)
+            .map(|pair| {
+                next = next.saturating_add(pair[0]);
+                (u32::try_from(next.saturating_sub(1)).unwrap_or(u32::MAX), pair[1])
+            })
+            .collect();
+        Self { buckets }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sparse_histogram_round_trips_through_its_flat_form() {
+        let histogram = SparseHistogram { buckets: vec![(0, 3), (1, 1), (700, 9)] };
+        let text = serde_json::to_string(&histogram).unwrap();
+        assert_eq!(text, "[1,3,1,1,699,9]");
+        assert_eq!(serde_json::from_str::<SparseHistogram>(&text).unwrap(), histogram);
+    }
+
+    #[test]
+    fn moments_merge_like_one_set() {
+        let of = |values: &[u64]| {
+            let mut m = Moments::default();
+            for &v in values {
+                let v =
+                    Moments { count: 1, min_ns: v, max_ns: v, sum_ns: v as f64, sum_squares: (v * v) as f64 };
+                m.merge(&v);
+            }
+            m
+        };
+        let mut left = of(&[2, 4, 4]);
+        left.merge(&of(&[4, 5, 5, 7, 9]));
+        assert_eq!(left, of(&[2, 4, 4, 4, 5, 5, 7, 9]));
+        assert_eq!(left.mean_ns(), 5.0);
+        // Sample variance of 2 4 4 4 5 5 7 9 is 32/7.
+        assert!((left.stddev_ns() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
+    }
+}

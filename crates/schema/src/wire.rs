@@ -1,0 +1,47 @@
+//! How quantities of `fathom-units` are serialised: as bare numbers whose unit the field name or its doc states.
+
+/// `Bytes` as an integer number of bytes.
+pub(crate) mod bytes {
+    use fathom_units::Bytes;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde calls")]
+    pub(crate) fn serialize<S: Serializer>(value: &Bytes, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(value.0)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Bytes, D::Error> {
+        u64::deserialize(from).map(Bytes)
+    }
+}
+
+/// `Nanos` as an integer number of nanoseconds.
+pub(crate) mod nanos {
+    use fathom_units::Nanos;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde calls")]
+    pub(crate) fn serialize<S: Serializer>(value: &Nanos, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(value.0)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Nanos, D::Error> {
+        u64::deserialize(from).map(Nanos)
+    }
+}
+
+/// `Ratio` as a number from 0 to 1.
+pub(crate) mod ratio {
+    use fathom_units::Ratio;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde calls")]
+    pub(crate) fn serialize<S: Serializer>(value: &Ratio, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_f64(value.value())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Ratio, D::Error> {
+        let value = f64::deserialize(from)?;
+        Ratio::new(value).ok_or_else(|| D::Error::custom(format!("share {value} is outside 0 to 1")))
+    }
+}

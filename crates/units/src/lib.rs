@@ -1,0 +1,17 @@
+//! Quantities of storage measurement with their units: sizes, times, rates, shares.
+//!
+//! Owns arithmetic, parsing and printing of quantities as people write them. Knows nothing of jobs, files or
+//! dialects: a peer's own idea of a suffix (fio's inverted `kib`, Vdbench's `k`) belongs to its front end.
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod rate;
+mod ratio;
+mod text;
+mod time;
+
+pub use bytes::Bytes;
+pub use rate::{BytesPerSec, Iops};
+pub use ratio::Ratio;
+pub use text::{QuantityError, significant};
+pub use time::Nanos;

@@ -1,0 +1,110 @@
+//! The one reader of "number, then unit" that all quantities share, and number printing.
+
+use std::fmt;
+
+/// Why a text is not a quantity. Displays as a lower-case fragment that names what was found and what would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum QuantityError {
+    /// There is no number at the start of the text.
+    NoNumber {
+        /// The text as given.
+        found: String,
+    },
+    /// The number has no unit and this quantity needs one.
+    NoUnit {
+        /// The text as given.
+        found: String,
+        /// Units that would do, for the message.
+        units: &'static str,
+    },
+    /// The unit is not one of this quantity.
+    UnknownUnit {
+        /// The unit as given.
+        found: String,
+        /// Units that would do, for the message.
+        units: &'static str,
+    },
+    /// The value does not fit the quantity's range.
+    OutOfRange {
+        /// The text as given.
+        found: String,
+        /// The range in words.
+        range: &'static str,
+    },
+}
+
+impl fmt::Display for QuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoNumber { found } => write!(f, "\"{found}\" does not begin with a number"),
+            Self::NoUnit { found, units } => write!(f, "\"{found}\" has no unit; write one of {units}"),
+            Self::UnknownUnit { found, units } => write!(f, "unknown unit \"{found}\"; use one of {units}"),
+            Self::OutOfRange { found, range } => write!(f, "\"{found}\" is outside {range}"),
+        }
+    }
+}
+
+impl std::error::Error for QuantityError {}
+
+/// Splits `"1.5 GiB"` into `(1.5, "GiB")`. Underscores inside the number are ignored; blanks between number and unit
+/// are allowed; a sign is not, since no quantity here is negative.
+pub(crate) fn number_and_unit(text: &str) -> Result<(f64, &str), QuantityError> {
+    let trimmed = text.trim();
+    let end = trimmed
+        .char_indices()
+        .find(|&(_, c)| !(c.is_ascii_digit() || c == '.' || c == '_'))
+        .map_or(trimmed.len(), |(at, _)| at);
+    let number: String = trimmed[..end].chars().filter(|&c| c != '_').collect();
+    let value: f64 = number.parse().map_err(|_| QuantityError::NoNumber { found: text.to_owned() })?;
+    Ok((value, trimmed[end..].trim_start()))
+}
+
+/// `value × factor` as a whole number, or an error that quotes the text. Rounds to nearest; refuses what u64 cannot hold.
+pub(crate) fn scaled(value: f64, factor: u64, text: &str) -> Result<u64, QuantityError> {
+    // An integer below 2^53 is exact in f64; taking the integer path keeps 16 EiB-scale values exact too.
+    if value.fract() == 0.0 && value < 9.007e15 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked: integer below 2^53"
+        )]
+        return (value as u64)
+            .checked_mul(factor)
+            .ok_or_else(|| QuantityError::OutOfRange { found: text.to_owned(), range: "64 bits" });
+    }
+    let product = (value * factor as f64).round();
+    // 2^64 as f64; anything at or above it does not fit.
+    if !(0.0..18_446_744_073_709_551_616.0).contains(&product) {
+        return Err(QuantityError::OutOfRange { found: text.to_owned(), range: "64 bits" });
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "range checked above")]
+    Ok(product as u64)
+}
+
+/// `value` with about three significant figures and no exponent: `1234 → "1234"`, `12.345 → "12.3"`, `0.5 → "0.500"`.
+pub fn significant(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude >= 100.0 || magnitude == 0.0 {
+        format!("{value:.0}")
+    } else if magnitude >= 10.0 {
+        format!("{value:.1}")
+    } else if magnitude >= 1.0 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.3}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn significant_keeps_three_figures() {
+        for (value, expect) in [(0.0, "0"), (0.5, "0.500"), (1.0, "1.00"), (12.345, "12.3"), (1234.4, "1234")]
+        {
+            assert_eq!(significant(value), expect);
+        }
+    }
+}
