@@ -1,1 +1,14 @@
-//! Placeholder.
+//! Mathematics over results: what a step measured, and findings about whether it can be trusted.
+//!
+//! Everything here is a pure function of a record. It performs no I/O, reads no clock, and does not know how a result is
+//! shown.
+#![forbid(unsafe_code)]
+
+mod errno;
+mod measured;
+#[cfg(any(test, feature = "sample"))]
+pub mod sample;
+pub mod validity;
+
+pub use errno::errno_name;
+pub use measured::{Measured, measured, operations};

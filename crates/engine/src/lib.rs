@@ -1,1 +1,14 @@
-//! Placeholder.
+//! One host: probes it, prepares targets, runs the worker loops and collects their intervals.
+//!
+//! A step goes in, events come out. Knows nothing of jobs, options, stores or reports.
+#![forbid(unsafe_code)]
+
+mod collect;
+mod drive;
+mod execute;
+pub mod prepare;
+// pub mod probe;
+mod recorder;
+mod worker;
+
+pub use execute::{ExecuteError, Executed, Observer, Share, execute};

@@ -1,1 +1,13 @@
-//! Placeholder.
+//! Texts of every dialect to the one model, and the model back to text.
+//!
+//! A front end is pure and total: text in, a [`fathom_model::Job`] and all its faults out, however bad the text. It owns
+//! grammars and the peers' quirks; it does not know hosts, devices or steps, and opens no file.
+#![forbid(unsafe_code)]
+
+mod cap;
+mod dialect;
+pub mod fio;
+pub mod native;
+
+pub use cap::DIAGNOSTICS_MAX;
+pub use dialect::{Guess, dialect_of};

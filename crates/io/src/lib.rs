@@ -1,1 +1,20 @@
-//! Placeholder.
+//! Engines, buffers, the clock and the calling thread: everything that talks to the kernel in a worker loop.
+//!
+//! The only crate with `unsafe` code and the only one that reads a clock. Knows operations, not why they are issued: no
+//! patterns, no statistics, no options.
+
+mod buffers;
+pub mod clock;
+mod engine;
+pub mod thread;
+
+pub use buffers::Buffers;
+pub use engine::libaio::Libaio;
+pub use engine::null::Null;
+pub use engine::psync::Psync;
+pub use engine::sim::Sim;
+pub use engine::uring::IoUring;
+pub use engine::{
+    Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, TargetHandle, Wait,
+    probe_io_uring, probe_libaio,
+};

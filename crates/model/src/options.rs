@@ -39,8 +39,10 @@ options! {
     directory: String, Kind::Text, fio "directory", vdbench "anchor", example "\"/mnt/archive\"";
     /// Number of files of the set, or in each directory of a tree.
     files: u32 = 1, Kind::Count { min: 1, max: 10_000_000 }, fio "nrfiles", vdbench "files", example "140";
-    /// Names of the files of a set; `$filenum` is the file's number from 0.
+    /// Names of the files of a set; `$filenum` is the file's number from 0. Defaults to the target's name and the number.
     file_names: String, Kind::Text, fio "filename_format", example "\"archive.$filenum\"";
+    /// Whether each worker has a set of files of its own; `$worker` in their names is the worker's number from 0.
+    own_per_worker: bool = false, Kind::Flag, example "true";
     /// Size of each file, or the part of a device that is used. A share is of the size that is there.
     size: Amount, Kind::SizeOrShare, fio "filesize", vdbench "size", iometer "Disk maximum size", example "\"10GiB\"";
     /// What is done to a file before the run. `"written"` writes real data where there is none, never holes.

@@ -1,1 +1,21 @@
-//! Placeholder.
+//! Where, what and when the next operation is, and what a write carries.
+//!
+//! Everything here is a pure function of a step and a seed: equal inputs give equal sequences, however the caller cuts
+//! them into batches. Nothing allocates after construction. The crate knows no clocks, no files and no statistics; an
+//! offset, a nanosecond count since the stream's start and a byte buffer are all it deals in.
+#![forbid(unsafe_code)]
+
+mod arrivals;
+mod content;
+mod generator;
+mod mix;
+mod pass;
+pub mod permutation;
+mod places;
+mod region;
+pub mod rng;
+mod track;
+
+pub use arrivals::Arrivals;
+pub use content::Filler;
+pub use generator::{Generator, Planned};

@@ -1,1 +1,196 @@
-//! Placeholder.
+//! Job and facts to steps: percentages, defaults and dialects' quirks end here.
+//!
+//! [`plan`] is pure: the same job, facts and entropy give the same plan. It opens nothing and asks the system nothing;
+//! whether what a plan means to do may be done is judged by [`safety`] on the plan's intents. It does not know the
+//! dialects' texts, nor how a step is carried out.
+#![forbid(unsafe_code)]
+
+mod advice;
+mod engines;
+mod experiment;
+mod files;
+mod host;
+mod operations;
+mod points;
+mod regions;
+mod remarks;
+pub mod safety;
+mod scene;
+mod seeds;
+mod steps;
+mod streams;
+mod targets;
+mod workers;
+
+pub use engines::ENGINE_UNAVAILABLE;
+pub use experiment::{Experiment, PREVIEW_MAXIMUM};
+pub use files::TARGETS_MAX;
+pub use remarks::PlanNote;
+
+use fathom_model::{Diagnostics, Job, Named, Sources, StageOptions};
+use fathom_schema::Facts;
+use fathom_units::Nanos;
+use remarks::Remarks;
+use safety::Intent;
+use scene::{Maxima, Scene};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// Error code of what a job can say and a plan can show, but no engine can run yet. Such an error comes with a plan.
+pub const NOT_BUILT: &str = "plan.not-built";
+
+/// Parts of targets over all workers of all points, at most: what a plan looks at before it says yes. Fifty million take
+/// about ten seconds (measured on one core of a 2.5 GHz Xeon); a job beyond that is a slip.
+const EXTENTS_OF_PLAN_MAX: u64 = 50_000_000;
+
+/// What a job comes to on a host.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Yields the steps.
+    pub experiment: Experiment,
+    /// What will be done to each path, over all steps: for [`safety::judge`].
+    pub intents: Vec<Intent>,
+    /// What was chosen or changed, for the record.
+    pub notes: Vec<PlanNote>,
+    /// From the first step's start to the last one's end; `None` when something other than time ends a step.
+    pub expected: Option<Nanos>,
+    /// How many steps there will be.
+    pub points: usize,
+}
+
+/// All paths whose facts planning needs, each once, in the order of the job. Sweeps over targets are gone through.
+pub fn paths(job: &Job) -> Vec<PathBuf> {
+    let mut seen = BTreeSet::new();
+    let mut all = Vec::new();
+    let mut add = |job: &Job| {
+        for section in &job.targets {
+            let items = files::items(job, section).into_iter().filter_map(|item| item.path);
+            for path in files::root(section).into_iter().chain(items) {
+                if all.len() <= TARGETS_MAX && seen.insert(path.clone()) {
+                    all.push(path);
+                }
+            }
+        }
+    };
+    add(job);
+    for mut stage in points::stages(job) {
+        let mut sweep = stage.options.sweep.get().clone();
+        sweep.dimensions.retain(|(path, _)| changes_paths(path));
+        if sweep.dimensions.is_empty() {
+            continue;
+        }
+        stage.options.sweep.set(sweep, stage.span);
+        stage.options.curve.set(Vec::new(), stage.span);
+        for point in points::points(std::slice::from_ref(&stage)).iter().take(fathom_model::POINTS_MAX) {
+            if let Ok(job) = point.apply(job) {
+                add(&job);
+            }
+        }
+    }
+    all
+}
+
+/// Whether a swept option changes which files there are.
+fn changes_paths(path: &str) -> bool {
+    path.starts_with("target.")
+        || path.starts_with("stream.") && (path.ends_with(".workers") || path.ends_with(".first_worker"))
+}
+
+/// Plans a job on a host. `entropy` is what `seed = "fresh"` stands for.
+///
+/// The plan is `None` exactly when there are errors other than [`NOT_BUILT`]. A job that fails [`fathom_model::check`]
+/// is not planned; its faults come back.
+pub fn plan(job: &Job, facts: &Facts, entropy: u64) -> (Option<Plan>, Diagnostics) {
+    let checked = fathom_model::check(job);
+    if checked.has_errors() {
+        return (None, checked);
+    }
+    let mut remarks = Remarks::default();
+    // Planning needs no texts; an experiment that carries them would copy them at every point.
+    let job = Job { sources: Sources::default(), echo: Vec::new(), ..job.clone() };
+    // A native integer is signed; a seed within 63 bits can be written into a job to repeat the run.
+    let entropy = entropy >> 1;
+    let stages = points::stages(&job);
+    let points = points::points(&stages);
+    advice::of_job(&job, &mut remarks);
+    let survey = survey(&job, facts, entropy, &stages, &points, &mut remarks);
+    if remarks.has_faults() {
+        return (None, remarks.diagnostics);
+    }
+    let plan = Plan {
+        points: points.len(),
+        intents: survey.intents,
+        notes: remarks.notes,
+        expected: survey.expected,
+        experiment: Experiment {
+            job,
+            facts: facts.clone(),
+            entropy,
+            stages,
+            points,
+            maxima: Maxima::new(),
+            position: 0,
+            awaited: Vec::new(),
+        },
+    };
+    (Some(plan), remarks.diagnostics)
+}
+
+struct Survey {
+    intents: Vec<Intent>,
+    expected: Option<Nanos>,
+}
+
+/// Builds every point once and keeps what they come to together.
+fn survey(
+    job: &Job,
+    facts: &Facts,
+    entropy: u64,
+    stages: &[Named<StageOptions>],
+    points: &[points::Point],
+    remarks: &mut Remarks,
+) -> Survey {
+    let scene = Scene::new(facts, entropy);
+    let mut maxima = Maxima::new();
+    let mut intents: BTreeMap<PathBuf, Intent> = BTreeMap::new();
+    let mut expected = Some(Nanos::ZERO);
+    let mut extents = 0_u64;
+    for point in points {
+        let Some(built) = steps::build(&scene, job, stages, point, &maxima, remarks) else { continue };
+        experiment::assume_maxima(&built, &mut maxima);
+        expected = expected.zip(built.duration).map(|(sum, duration)| sum.after(duration));
+        for intent in built.intents {
+            match intents.get_mut(&intent.path) {
+                Some(known) => unite(known, &intent),
+                None => {
+                    intents.insert(intent.path.clone(), intent);
+                }
+            }
+        }
+        extents = extents.saturating_add(built.extents);
+        if extents > EXTENTS_OF_PLAN_MAX {
+            let message = format!(
+                "the points of the job have more than {EXTENTS_OF_PLAN_MAX} worker-target pairs together"
+            );
+            remarks.error(
+                "plan.too-large",
+                None,
+                message,
+                "sweep fewer values, or use fewer workers or files",
+            );
+            break;
+        }
+    }
+    Survey { intents: intents.into_values().collect(), expected }
+}
+
+fn unite(known: &mut Intent, also: &Intent) {
+    let Intent { path: _, reads, writes, trims, creates, lays_out, removes } = also;
+    known.reads |= reads;
+    known.writes |= writes;
+    known.trims |= trims;
+    known.creates |= creates;
+    known.removes |= removes;
+    // A file is laid out once, to the largest size that any step wants of it.
+    known.lays_out = known.lays_out.max(*lays_out);
+}

@@ -1,1 +1,41 @@
-//! Placeholder.
+//! A record rendered: a summary for programs (JSON) and people (text), rows for spreadsheets (CSV), and fio's shapes.
+//!
+//! Owns which figures are shown, in which units and from which window. Does not know how a record is stored, nor the job
+//! texts it came from: what peers' outputs echo is handed in.
+#![forbid(unsafe_code)]
+
+mod calendar;
+mod describe;
+mod fio;
+mod rows;
+mod summary;
+mod table;
+mod text;
+mod view;
+
+pub use fio::{FioEntry, FioLog, FioShape, FioWorkers, LogRequest, fio_json, fio_logs};
+pub use rows::csv;
+pub use summary::summary;
+pub use text::text;
+pub use view::{
+    DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, HostSummary, KindSummary, LatencySummary, NoteSummary,
+    Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary, StreamSummary, Summary, TargetSummary, Totals,
+};
+
+/// The summary as a JSON document, pretty-printed with a final newline; its schema is [`json_schema`].
+pub fn json(summary: &Summary) -> String {
+    let mut text = serde_json::to_string_pretty(summary).expect("a summary has only string keys");
+    text.push('\n');
+    text
+}
+
+/// The JSON schema of [`json`]'s document, kept in `docs/generated/report.schema.json`.
+pub fn json_schema() -> String {
+    let mut text =
+        serde_json::to_string_pretty(&schemars::schema_for!(Summary)).expect("a schema has only string keys");
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests;

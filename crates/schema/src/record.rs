@@ -1,6 +1,6 @@
 //! The record: what a run's events add up to, and the findings about whether it can be trusted.
 
-use crate::event::{Note, Outcome, RunFinished, RunStarted, Severity, StepFinished, StepStarted};
+use crate::event::{Event, Note, Outcome, RunFinished, RunStarted, Severity, StepFinished, StepStarted};
 use crate::tally::{Interval, StreamTally};
 use crate::wire;
 use fathom_units::Nanos;
@@ -20,6 +20,38 @@ pub struct Record {
 }
 
 impl Record {
+    /// The record of a run that has only just begun.
+    pub fn begin(started: RunStarted) -> Self {
+        Self { started, steps: Vec::new(), notes: Vec::new(), finished: None }
+    }
+
+    /// Takes in the next event, the one way a record grows: in a store's reader and beside a live run. An event that
+    /// cannot follow what came before (a second start, an interval of a step that never started) is given back.
+    pub fn push(&mut self, event: Event) -> Result<(), Event> {
+        match event {
+            Event::RunStarted(_) => return Err(event),
+            Event::StepStarted(started) => {
+                self.steps.push(StepRecord { started: *started, intervals: Vec::new(), finished: None });
+            }
+            Event::Interval(interval) => match self.step_mut(interval.step) {
+                Some(step) => step.intervals.push(*interval),
+                None => return Err(Event::Interval(interval)),
+            },
+            Event::Note(note) => self.notes.push(note),
+            Event::StepFinished(finished) => match self.step_mut(finished.index) {
+                Some(step) => step.finished = Some(*finished),
+                None => return Err(Event::StepFinished(finished)),
+            },
+            Event::RunFinished(finished) => self.finished = Some(finished),
+        }
+        Ok(())
+    }
+
+    /// The last step with this index that began.
+    fn step_mut(&mut self, index: u32) -> Option<&mut StepRecord> {
+        self.steps.iter_mut().rev().find(|step| step.started.index == index)
+    }
+
     /// How the run ended; `None` when it was killed or still goes on.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.finished.as_ref().map(|finished| &finished.outcome)

@@ -1,1 +1,18 @@
-//! Placeholder.
+//! One file per run: writes a run's events as they happen, reads them back after a crash, lists and finds runs.
+//!
+//! Owns the file's layout, where files lie and what makes a write durable. Deliberately does not know what the numbers
+//! in an event mean, and reads no clock: every time in a file comes out of an event.
+#![forbid(unsafe_code)]
+
+mod error;
+mod folder;
+mod layout;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use error::StoreError;
+pub use folder::{EXTENSION, State, Summary, default_folder, find, list, path_of};
+pub use reader::{read, read_events};
+pub use writer::Writer;

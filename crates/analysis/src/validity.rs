@@ -1,0 +1,116 @@
+//! Findings about whether a record can be trusted: each with a stable name, what was seen, and what to do about it.
+//!
+//! Owns the list of checks and how findings of many streams are told once. Does not know how findings are shown, and
+//! changes no figure.
+
+mod circumstances;
+mod device;
+mod load;
+
+use crate::measured::{Measured, measured};
+use fathom_schema::{EngineKind, Finding, Record, Severity, StepRecord, Stream, TargetKind};
+
+/// Places told in one finding; the rest is counted.
+const PLACES_SHOWN: usize = 3;
+
+/// All findings of a record, the gravest first; those of one severity in the order of the checks.
+pub fn findings(record: &Record) -> Vec<Finding> {
+    let mut found = Found::default();
+    circumstances::run(record, &mut found);
+    for step in &record.steps {
+        let view = StepView { record, step, measured: measured(step) };
+        circumstances::step(&view, &mut found);
+        load::check(&view, &mut found);
+        device::check(&view, &mut found);
+    }
+    found.into_findings()
+}
+
+/// One step with what the checks of it need.
+struct StepView<'a> {
+    record: &'a Record,
+    step: &'a StepRecord,
+    /// Per stream.
+    measured: Vec<Measured>,
+}
+
+impl StepView<'_> {
+    /// Streams with what they measured.
+    fn streams(&self) -> impl Iterator<Item = (&Stream, &Measured)> {
+        self.step.started.step.streams.iter().zip(&self.measured)
+    }
+
+    /// The step, for the evidence; empty when the run has only one.
+    fn place(&self) -> String {
+        if self.record.steps.len() > 1 {
+            format!("step \"{}\": ", self.step.started.step.name)
+        } else {
+            String::new()
+        }
+    }
+
+    /// The stream, for the evidence; without a name when it is the run's only one.
+    fn stream_place(&self, stream: &Stream) -> String {
+        let step = self.place();
+        if self.step.started.step.streams.len() > 1 {
+            format!("{step}stream \"{}\": ", stream.name)
+        } else {
+            step
+        }
+    }
+
+    /// Whether the stream moves bytes on real storage: neither simulated nor discarded.
+    fn is_real(&self, stream: &Stream) -> bool {
+        let targets = &self.step.started.step.targets;
+        let on_storage = stream
+            .workers
+            .iter()
+            .flat_map(|worker| &worker.extents)
+            .filter_map(|extent| targets.get(extent.target as usize))
+            .all(|target| matches!(target.kind, TargetKind::File { .. } | TargetKind::BlockDevice { .. }));
+        on_storage && !matches!(stream.engine.kind, EngineKind::Null | EngineKind::Sim)
+    }
+}
+
+/// Findings while they are collected: one per name, however many streams show it.
+#[derive(Default)]
+struct Found {
+    kinds: Vec<Kind>,
+}
+
+struct Kind {
+    id: &'static str,
+    severity: Severity,
+    evidence: Vec<String>,
+    remedy: &'static str,
+}
+
+impl Found {
+    /// Adds one sight of the finding `id`.
+    fn add(&mut self, id: &'static str, severity: Severity, evidence: String, remedy: &'static str) {
+        match self.kinds.iter_mut().find(|kind| kind.id == id) {
+            Some(kind) => {
+                kind.severity = kind.severity.max(severity);
+                kind.evidence.push(evidence);
+            }
+            None => self.kinds.push(Kind { id, severity, evidence: vec![evidence], remedy }),
+        }
+    }
+
+    fn into_findings(mut self) -> Vec<Finding> {
+        self.kinds.sort_by_key(|kind| std::cmp::Reverse(kind.severity));
+        self.kinds
+            .into_iter()
+            .map(|Kind { id, severity, evidence, remedy }| {
+                let mut text = evidence.iter().take(PLACES_SHOWN).cloned().collect::<Vec<_>>().join("; ");
+                if evidence.len() > PLACES_SHOWN {
+                    text.push_str(&format!("; and {} more like this", evidence.len() - PLACES_SHOWN));
+                }
+                Finding { id: id.to_owned(), severity, evidence: text, remedy: remedy.to_owned() }
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! Checks of the circumstances: how the run ended, errors, the host's settings, the clock.
+
+use super::{Found, StepView};
+use crate::errno_name;
+use fathom_schema::{EnvironmentFact, OperationKind, Outcome, Record, Severity, TargetKind};
+
+/// Share by which the wall clock may run slower than the measured time before it is held to have been set: time
+/// synchronisation slews by at most 500 ppm (adjtimex(2)), a hundredth is far above.
+const WALL_SLOWER_MAX: f64 = 0.01;
+/// What the wall clock may lack besides, in milliseconds: both its readings are rounded and taken a moment apart.
+const WALL_SLACK_MS: f64 = 100.0;
+
+/// Checks of the run as a whole.
+pub(super) fn run(record: &Record, found: &mut Found) {
+    let seconds = record
+        .steps
+        .last()
+        .and_then(|step| step.intervals.iter().map(|interval| interval.end).max())
+        .map_or(0.0, fathom_units::Nanos::as_secs_f64);
+    let until = format!("figures end with second {seconds:.0} of step {}", record.steps.len().max(1));
+    match record.outcome() {
+        // I/O errors are told with the errors themselves.
+        Some(Outcome::Complete | Outcome::IoErrors) => {}
+        Some(Outcome::Interrupted { signal }) => found.add(
+            "run.interrupted",
+            Severity::Warn,
+            format!("signal {signal} ended the run; {until}"),
+            "let it run to its end for a full result",
+        ),
+        Some(Outcome::Failed { reason }) => found.add(
+            "run.failed",
+            Severity::Invalid,
+            format!("the run could not go on: {reason}"),
+            "remove the cause and run it again",
+        ),
+        None => found.add(
+            "run.unfinished",
+            Severity::Warn,
+            format!("the run was killed or still goes on; {until}"),
+            "figures are sums over the stored intervals; run it again for a full result",
+        ),
+    }
+    environment(&record.started.facts.environment, found);
+}
+
+/// Checks of one step.
+pub(super) fn step(view: &StepView<'_>, found: &mut Found) {
+    errors(view, found);
+    changes(view, found);
+    wall_clock(view, found);
+}
+
+fn errors(view: &StepView<'_>, found: &mut Found) {
+    for (stream, measured) in view.streams() {
+        for kind in &measured.tally.kinds {
+            let failed: u64 = kind.errors.iter().map(|(_, count)| count).sum();
+            if failed > 0 {
+                let names: Vec<String> = kind
+                    .errors
+                    .iter()
+                    .map(|&(errno, count)| format!("{} × {count}", errno_name(errno)))
+                    .collect();
+                found.add(
+                    "errors.io",
+                    if kind.operations == 0 { Severity::Invalid } else { Severity::Warn },
+                    format!(
+                        "{}{failed} of {} {} operations failed: {}",
+                        view.stream_place(stream),
+                        failed + kind.operations,
+                        kind.kind.name(),
+                        names.join(", ")
+                    ),
+                    "failed operations count in no rate or latency: look at the kernel log and at the device's health",
+                );
+            }
+            if kind.short > 0 && kind.kind != OperationKind::Sync {
+                found.add(
+                    "transfers.short",
+                    Severity::Warn,
+                    format!(
+                        "{}{} {} operations moved fewer bytes than asked",
+                        view.stream_place(stream),
+                        kind.short,
+                        kind.kind.name()
+                    ),
+                    "the target ends before the region does, or its filesystem is full",
+                );
+            }
+        }
+    }
+}
+
+fn changes(view: &StepView<'_>, found: &mut Found) {
+    let Some(finished) = &view.step.finished else { return };
+    if finished.environment_changes.is_empty() {
+        return;
+    }
+    let known = &view.record.started.facts.environment;
+    let text = |value: Option<&String>| value.map_or("absent", String::as_str).to_owned();
+    let changes: Vec<String> = finished
+        .environment_changes
+        .iter()
+        .map(|now| {
+            let before = known.iter().find(|fact| fact.subject == now.subject && fact.name == now.name);
+            let before = text(before.and_then(|fact| fact.value.as_ref()));
+            format!("{} {}: {before} → {}", now.subject, now.name, text(now.value.as_ref()))
+        })
+        .collect();
+    found.add(
+        "environment.changed",
+        Severity::Warn,
+        format!("{}{}", view.place(), changes.join(", ")),
+        "the result covers two settings of the host: keep them fixed and run it again",
+    );
+}
+
+/// The measured time comes from a monotonic clock. When the wall clock says that less time has passed, one of them is
+/// wrong. (More may pass for good reasons: preparation, pauses.)
+fn wall_clock(view: &StepView<'_>, found: &mut Found) {
+    let step = &view.step.started;
+    let is_virtual = step.step.targets.iter().any(|target| matches!(target.kind, TargetKind::Sim(_)));
+    let Some(finished) = &view.step.finished else { return };
+    let next =
+        view.record.steps.iter().map(|other| &other.started).find(|other| other.index == step.index + 1);
+    let until =
+        next.map(|next| next.wall_ms).or(view.record.finished.as_ref().map(|finished| finished.wall_ms));
+    let Some(until) = until.filter(|_| !is_virtual) else { return };
+    let wall_ms = until as f64 - step.wall_ms as f64;
+    let elapsed_ms = finished.elapsed.0 as f64 / 1e6;
+    if wall_ms < elapsed_ms * (1.0 - WALL_SLOWER_MAX) - WALL_SLACK_MS {
+        found.add(
+            "clock.disagrees",
+            Severity::Warn,
+            format!(
+                "{}{:.1} s were measured while the wall clock went on by {:.1} s",
+                view.place(),
+                elapsed_ms / 1e3,
+                wall_ms / 1e3
+            ),
+            "the wall clock was set during the run, or the clock that measures is wrong: check `fathom doctor` and the \
+             kernel's clock source",
+        );
+    }
+}
+
+/// Settings of the host that are known to spoil figures. Recognised by where they were read, which is the kernel's name.
+fn environment(facts: &[EnvironmentFact], found: &mut Found) {
+    for fact in facts {
+        let Some(value) = fact.value.as_deref().map(str::trim).filter(|value| !value.is_empty()) else {
+            continue;
+        };
+        let read_from = |file: &str| fact.source.ends_with(file);
+        let seen = format!("{} {} is {value}", fact.subject, fact.name);
+        if read_from("/scaling_governor") && value != "performance" {
+            found.add(
+                "environment.governor",
+                Severity::Info,
+                seen,
+                "clock-frequency scaling adds latency at low queue depth: set the performance governor to compare runs",
+            );
+        } else if read_from("/md/sync_action") && value != "idle" {
+            found.add(
+                "environment.rebuild",
+                Severity::Warn,
+                seen,
+                "the array works in the background: wait until it is idle and run it again",
+            );
+        } else if read_from("/md/degraded") && value != "0" {
+            found.add(
+                "environment.degraded",
+                Severity::Warn,
+                seen,
+                "a degraded array reconstructs data as it reads: replace the member and run it again",
+            );
+        } else if read_from("/current_clocksource") && value != "tsc" && !value.contains("arch_sys") {
+            found.add(
+                "clock.source",
+                Severity::Info,
+                seen,
+                "reading this clock may cost more than a short operation: see the measured cost in the environment",
+            );
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Checks of where the bytes went: through a cache, split on the way, amplified below, or shared between streams.
+
+use super::{Found, StepView};
+use fathom_schema::{DeviceNumber, Extent, IoMode, OperationKind, Severity, Stream, TargetKind};
+use fathom_units::Bytes;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Below this share of our bytes on the device, a cache served the rest (method reference, §5.2).
+const DEVICE_BYTES_MIN: f64 = 0.98;
+/// Above this multiple of our bytes on the device something below or beside us added to them. The method reference names
+/// no limit; metadata and journal of a filesystem under large writes stay below a tenth.
+const DEVICE_BYTES_MAX: f64 = 1.10;
+/// Operations of the device per one of ours above which they were split, and below which they were merged (method
+/// reference, §5.2).
+const DEVICE_OPERATIONS: (f64, f64) = (0.98, 1.02);
+/// Volume below which the device's counters are not compared: a few requests of others would decide.
+const COMPARED_MIN: Bytes = Bytes::mib(16);
+
+pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
+    cached_file(view, found);
+    shared_region(view, found);
+    for direction in [OperationKind::Read, OperationKind::Write] {
+        if let Some(compared) = compare(view, direction) {
+            judge(view, direction, &compared, found);
+        }
+    }
+}
+
+/// Our count of one direction beside the device's, over the whole step.
+struct Compared {
+    ours: Volume,
+    device: Volume,
+    is_direct: bool,
+}
+
+#[derive(Default, Clone, Copy)]
+struct Volume {
+    operations: u64,
+    bytes: u64,
+}
+
+/// `None` when the counters say nothing: killed step, targets without a device, several devices stacked, little volume.
+fn compare(view: &StepView<'_>, direction: OperationKind) -> Option<Compared> {
+    let finished = view.step.finished.as_ref()?;
+    let step = &view.step.started;
+    let active: Vec<&Stream> = step.step.streams.iter().collect();
+    if active.is_empty() || !active.iter().all(|stream| view.is_real(stream)) {
+        return None;
+    }
+    let numbers = devices_under_targets(view)?;
+    let mut device = Volume::default();
+    for number in numbers {
+        let before = step.devices.iter().find(|counters| counters.number == number)?;
+        let after = finished.devices.iter().find(|counters| counters.number == number)?;
+        let (operations, sectors) = match direction {
+            OperationKind::Read => {
+                (after.reads.checked_sub(before.reads)?, after.read_sectors.checked_sub(before.read_sectors)?)
+            }
+            _ => (
+                after.writes.checked_sub(before.writes)?,
+                after.write_sectors.checked_sub(before.write_sectors)?,
+            ),
+        };
+        device.operations += operations;
+        device.bytes += sectors * 512;
+    }
+    let mut ours = Volume::default();
+    // Ramp included: the device counts from the step's start.
+    for kind in view.step.intervals.iter().flat_map(|interval| &interval.tally.kinds) {
+        if kind.kind == direction {
+            ours.operations += kind.operations;
+            ours.bytes += kind.bytes;
+        }
+    }
+    let is_direct = active.iter().all(|stream| stream.engine.mode == IoMode::Direct);
+    (ours.bytes >= COMPARED_MIN.0).then_some(Compared { ours, device, is_direct })
+}
+
+/// Numbers of the devices that the step's targets lie on, each once.
+fn devices_under_targets(view: &StepView<'_>) -> Option<BTreeSet<DeviceNumber>> {
+    let mut numbers = BTreeSet::new();
+    for target in &view.step.started.step.targets {
+        let path: &Path = match &target.kind {
+            TargetKind::File { path, .. } | TargetKind::BlockDevice { path } => path,
+            TargetKind::Null | TargetKind::Sim(_) => continue,
+        };
+        let facts = &view.record.started.facts.targets;
+        let fact = facts.iter().find(|fact| fact.path == path || fact.resolved == path)?;
+        numbers.insert(fact.device.as_ref()?.number);
+    }
+    (!numbers.is_empty()).then_some(numbers)
+}
+
+fn judge(view: &StepView<'_>, direction: OperationKind, compared: &Compared, found: &mut Found) {
+    let Compared { ours, device, is_direct } = compared;
+    let place = view.place();
+    let verb = if direction == OperationKind::Read { "read" } else { "written" };
+    let bytes_ratio = device.bytes as f64 / ours.bytes as f64;
+    let bytes = format!(
+        "{place}the device has {verb} {} where we have {verb} {} ({:.1} %)",
+        Bytes(device.bytes).approximate(),
+        Bytes(ours.bytes).approximate(),
+        bytes_ratio * 100.0
+    );
+    if bytes_ratio < DEVICE_BYTES_MIN {
+        match (is_direct, direction) {
+            (true, _) => found.add(
+                "cache.direct-not-honoured",
+                Severity::Invalid,
+                bytes,
+                "direct I/O was asked for and a cache answered: measure the device itself, or a filesystem that \
+                 honours direct I/O (a loop device needs direct I/O on its backing file too)",
+            ),
+            (false, OperationKind::Read) => found.add(
+                "cache.page-cache-read",
+                Severity::Warn,
+                bytes,
+                "the rest came from memory: use direct I/O, or a target larger than memory",
+            ),
+            (false, _) => found.add(
+                "cache.written-to-memory",
+                Severity::Warn,
+                bytes,
+                "the rest was in memory at the end: use direct I/O, or end with fsync and count its time",
+            ),
+        }
+        return;
+    }
+    if bytes_ratio > DEVICE_BYTES_MAX {
+        found.add(
+            "device.amplified",
+            Severity::Warn,
+            bytes,
+            "readahead, read-modify-write, RAID, a journal or other users of the device added to it: check the \
+             alignment, and that nothing else uses the device",
+        );
+        return;
+    }
+    let ratio = device.operations as f64 / ours.operations.max(1) as f64;
+    let operations = format!(
+        "{place}the device did {} {} operations for {} of ours ({ratio:.2} each)",
+        device.operations,
+        direction.name(),
+        ours.operations
+    );
+    if *is_direct && ratio > DEVICE_OPERATIONS.1 {
+        found.add(
+            "device.split",
+            Severity::Warn,
+            operations,
+            "the kernel cut our operations: latencies are those of several requests; use blocks no larger than the \
+             queue's max_sectors_kb, aligned to the device",
+        );
+    } else if *is_direct && ratio < DEVICE_OPERATIONS.0 {
+        found.add(
+            "device.merged",
+            Severity::Info,
+            operations,
+            "the kernel joined our operations: the device saw larger ones than the block size says",
+        );
+    }
+}
+
+/// Buffered I/O on files that fit into memory measures memory.
+fn cached_file(view: &StepView<'_>, found: &mut Found) {
+    let step = &view.step.started.step;
+    let memory = view.record.started.facts.memory;
+    let mut files = BTreeSet::new();
+    for stream in step.streams.iter().filter(|stream| stream.engine.mode == IoMode::Buffered) {
+        if view.is_real(stream) {
+            files
+                .extend(stream.workers.iter().flat_map(|worker| &worker.extents).map(|extent| extent.target));
+        }
+    }
+    let size: u64 =
+        files.iter().filter_map(|&index| step.targets.get(index as usize)).map(|t| t.size.0).sum();
+    if !files.is_empty() && size < memory.0 {
+        found.add(
+            "cache.fits-memory",
+            Severity::Warn,
+            format!(
+                "{}buffered I/O on {} with {} of memory",
+                view.place(),
+                Bytes(size).approximate(),
+                memory.approximate()
+            ),
+            "the page cache is measured: use direct I/O, or a target at least twice as large as memory",
+        );
+    }
+}
+
+/// Two sequential workers in one region meet each other's data in a cache, or make one disk seek between them.
+fn shared_region(view: &StepView<'_>, found: &mut Found) {
+    let step = &view.step.started.step;
+    let mut parts: Vec<(Extent, usize)> = Vec::new();
+    for (index, stream) in step.streams.iter().enumerate() {
+        let is_sequential = stream.workload.cases.iter().any(|case| !case.random);
+        if is_sequential && view.is_real(stream) {
+            let extents = stream.workers.iter().flat_map(|worker| &worker.extents);
+            parts.extend(extents.map(|&extent| (extent, index)));
+        }
+    }
+    // Sorted by start, a part overlaps an earlier one exactly when it begins before the furthest end so far.
+    parts.sort_by_key(|(extent, _)| (extent.target, extent.start));
+    let mut furthest: Option<(Extent, usize)> = None;
+    for &(extent, stream) in &parts {
+        let overlaps = furthest.filter(|(far, _)| far.target == extent.target && extent.start < end_of(far));
+        if let Some((_, other)) = overlaps {
+            let name = |index: usize| format!("\"{}\"", step.streams[index].name);
+            let who = if other == stream {
+                format!("two workers of {}", name(stream))
+            } else {
+                format!("{} and {}", name(other), name(stream))
+            };
+            let target = step.targets.get(extent.target as usize).map_or("", |target| target.name.as_str());
+            found.add(
+                "region.shared",
+                Severity::Warn,
+                format!(
+                    "{}{who} run sequentially over one region of {target}, at offset {}",
+                    view.place(),
+                    extent.start.approximate()
+                ),
+                "the second finds what the first has brought into a cache: give each worker a region of its own",
+            );
+            return;
+        }
+        if furthest.is_none_or(|(far, _)| far.target != extent.target || end_of(&extent) > end_of(&far)) {
+            furthest = Some((extent, stream));
+        }
+    }
+}
+
+fn end_of(extent: &Extent) -> Bytes {
+    Bytes(extent.start.0.saturating_add(extent.length.0))
+}

@@ -1,0 +1,222 @@
+//! Checks of the load itself: was the queue full, did the generator keep up, was it long enough, did the rate hold.
+
+use super::{Found, StepView};
+use crate::measured::{Measured, operations};
+use fathom_schema::{Interval, OperationKind, Pacing, Phase, Severity, Stream, TargetKind, Think};
+use fathom_units::{Iops, Nanos};
+
+/// Above this Little's ratio more time was spent in operations than there were queue slots: the accounting is wrong.
+/// Of 7,564 fio runs none came above 0.9999, so 0.5 % is far outside what measuring can do (method reference, §3.1).
+const LITTLE_MAX: f64 = 1.005;
+/// Below this ratio the queue was not kept full. The lowest of the same runs was 0.957 (method reference, §3.1).
+const LITTLE_MIN: f64 = 0.95;
+/// Mean latencies a window must span before the ratio is judged: filling and draining the queue costs about one, which
+/// below 50 is 2 % and more of the window.
+const LITTLE_LATENCIES_MIN: f64 = 50.0;
+/// Share of a worker's time on a CPU from which the generator is the limit (method reference, §5.2).
+const CPU_SHARE_MAX: f64 = 0.90;
+/// Shortest measure phase that says something about a device: below, one flush or one garbage collection decides.
+const MEASURE_MIN: Nanos = Nanos::secs(5);
+/// Fewest intervals that show whether the rate was stable.
+const INTERVALS_MIN: usize = 3;
+/// Fewest operations for a two-sided 95 % bound on p99: ln 0.025 ÷ ln 0.99 (method reference, §4.3).
+const P99_OPERATIONS_MIN: u64 = 368;
+/// Share of the asked rate below which an open loop was overloaded, if its backlog grew as well.
+const RATE_SHARE_MIN: f64 = 0.99;
+/// Standard errors by which the backlog's slope must lie above zero: two-sided 95 % of the normal distribution.
+const SLOPE_ERRORS: f64 = 1.96;
+/// Share of late intervals that spoils the series (jitter limit of the method reference, §5.2).
+const LATE_SHARE_MAX: f64 = 0.01;
+
+pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
+    for (index, (stream, measured)) in view.streams().enumerate() {
+        let intervals: Vec<&Interval> = view
+            .step
+            .intervals
+            .iter()
+            .filter(|interval| interval.stream as usize == index && interval.phase == Phase::Measure)
+            .collect();
+        let place = view.stream_place(stream);
+        if operations(&measured.tally) == 0 {
+            found.add(
+                "operations.none",
+                Severity::Invalid,
+                format!("{place}no operation was completed in the measure phase"),
+                "look at the errors, or measure for longer than one operation takes",
+            );
+            continue;
+        }
+        little(stream, measured, &place, found);
+        cpu(view, stream, measured, &place, found);
+        length(measured, &intervals, &place, found);
+        samples(measured, &place, found);
+        rate(stream, measured, &intervals, &place, found);
+        late(&intervals, &place, found);
+    }
+}
+
+fn little(stream: &Stream, measured: &Measured, place: &str, found: &mut Found) {
+    let Some(ratio) = measured.little_ratio() else { return };
+    let held = measured.depth_held();
+    let depth = u64::from(stream.queue_depth) * stream.workers.len() as u64;
+    if ratio > LITTLE_MAX {
+        found.add(
+            "little.accounting",
+            Severity::Invalid,
+            format!("{place}throughput × service time is {ratio:.3} of the queue depth {depth}, above {LITTLE_MAX}"),
+            "this is a fault of the generator's clock or counting; report it with the stored run",
+        );
+    }
+    let is_closed = matches!(stream.pacing, Pacing::Closed { think: Think::None });
+    let count: u64 = measured.tally.kinds.iter().map(|kind| kind.service.moments.count).sum();
+    let mean_ns = measured.service_ns() / count.max(1) as f64;
+    let is_long = measured.window().0 as f64 >= LITTLE_LATENCIES_MIN * mean_ns;
+    if ratio < LITTLE_MIN && stream.queue_depth > 1 && is_closed && is_long {
+        found.add(
+            "little.queue-not-full",
+            Severity::Warn,
+            format!(
+                "{place}throughput × service time is {ratio:.3} of the queue depth {depth}, below {LITTLE_MIN}; \
+                 {held:.1} operations were in flight on average"
+            ),
+            "the generator did not keep the queue full: use more workers, larger batches, or an asynchronous engine",
+        );
+    }
+}
+
+fn cpu(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, found: &mut Found) {
+    let targets = &view.step.started.step.targets;
+    let any = |is: fn(&TargetKind) -> bool| {
+        let mut extents = stream.workers.iter().flat_map(|worker| &worker.extents);
+        extents.any(|extent| targets.get(extent.target as usize).is_some_and(|target| is(&target.kind)))
+    };
+    // In virtual time a share of real CPU time means nothing.
+    if any(|kind| matches!(kind, TargetKind::Sim(_))) {
+        return;
+    }
+    let share = measured.cpu_share_max(stream.workers.len());
+    if share <= CPU_SHARE_MAX {
+        return;
+    }
+    let percent = share * 100.0;
+    if any(|kind| matches!(kind, TargetKind::Null)) {
+        found.add(
+            "generator.ceiling",
+            Severity::Info,
+            format!("{place}the null target shows what the generator itself can do, at {percent:.0} % CPU"),
+            "compare figures of real targets with this one; near it they are the generator's",
+        );
+    } else {
+        found.add(
+            "generator.cpu-bound",
+            Severity::Warn,
+            format!(
+                "{place}a worker was on a CPU for {percent:.0} % of the time, above {:.0} %",
+                CPU_SHARE_MAX * 100.0
+            ),
+            "the generator may be the limit: use more workers, or fewer and larger operations",
+        );
+    }
+}
+
+fn length(measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
+    let window = measured.window();
+    if window < MEASURE_MIN {
+        found.add(
+            "duration.short",
+            Severity::Warn,
+            format!("{place}measured for {}, below {}", window.approximate(), MEASURE_MIN.approximate()),
+            "measure for 30 s or more, so that caches, flushes and background work show",
+        );
+    } else if intervals.len() < INTERVALS_MIN {
+        found.add(
+            "duration.short",
+            Severity::Warn,
+            format!("{place}measured in {} intervals, below {INTERVALS_MIN}", intervals.len()),
+            "measure for longer or in shorter intervals, so that it shows whether the rate was stable",
+        );
+    }
+}
+
+fn samples(measured: &Measured, place: &str, found: &mut Found) {
+    for kind in &measured.tally.kinds {
+        let count = kind.operations;
+        if kind.kind != OperationKind::Sync && (1..P99_OPERATIONS_MIN).contains(&count) {
+            found.add(
+                "samples.few",
+                Severity::Info,
+                format!(
+                    "{place}{count} {} operations; p99 has bounds on both sides from {P99_OPERATIONS_MIN} on",
+                    kind.kind.name()
+                ),
+                "read the mean and the extremes, or measure for longer",
+            );
+        }
+    }
+}
+
+fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
+    let Pacing::Open { rate: asked, .. } = stream.pacing else { return };
+    let achieved = Iops::of(operations(&measured.tally), measured.window());
+    let backlog: Vec<f64> = intervals.iter().map(|interval| interval.tally.backlog_max as f64).collect();
+    if achieved.0 < asked * RATE_SHARE_MIN && grows(&backlog) {
+        found.add(
+            "pacing.overloaded",
+            Severity::Invalid,
+            format!(
+                "{place}{achieved} of {} operations per second were achieved, and the backlog grew to {} arrivals",
+                Iops(asked),
+                measured.tally.backlog_max
+            ),
+            "response times grow with the length of such a run and describe no device: ask for a lower rate, or allow \
+             a deeper queue",
+        );
+    }
+}
+
+/// Whether the least-squares slope of a series lies above zero by [`SLOPE_ERRORS`] standard errors. Worked value:
+/// `[0, 10, 21, 29, 40]` has slope 9.9 ± 0.2 and grows; `[5, 1, 6, 2, 5]` has 0.1 ± 0.8 and does not.
+fn grows(series: &[f64]) -> bool {
+    let n = series.len() as f64;
+    if series.len() < INTERVALS_MIN {
+        return false;
+    }
+    let (x_mean, y_mean) = ((n - 1.0) / 2.0, series.iter().sum::<f64>() / n);
+    let at = |index: usize| index as f64 - x_mean;
+    let xx: f64 = (0..series.len()).map(|i| at(i) * at(i)).sum();
+    let slope = series.iter().enumerate().map(|(i, y)| at(i) * (y - y_mean)).sum::<f64>() / xx;
+    let residual: f64 =
+        series.iter().enumerate().map(|(i, y)| (y - y_mean - slope * at(i)).powi(2)).sum::<f64>() / (n - 2.0);
+    slope > SLOPE_ERRORS * (residual / xx).sqrt() && slope > 0.0
+}
+
+fn late(intervals: &[&Interval], place: &str, found: &mut Found) {
+    let late = intervals.iter().filter(|interval| interval.late).count();
+    if late > 0 {
+        let share = late as f64 / intervals.len() as f64;
+        found.add(
+            "intervals.late",
+            if share > LATE_SHARE_MAX { Severity::Warn } else { Severity::Info },
+            format!("{place}{late} of {} intervals came late and cover more than one edge", intervals.len()),
+            "totals are right, the series is not: leave a CPU to the generator, or use longer intervals",
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_steady_rise_grows() {
+        for (series, expect) in [
+            (vec![0.0, 10.0, 21.0, 29.0, 40.0], true),
+            (vec![5.0, 1.0, 6.0, 2.0, 5.0], false),
+            (vec![3.0; 10], false),
+            (vec![9.0, 8.0, 7.0, 6.0], false),
+            (vec![0.0, 100.0], false),
+        ] {
+            assert_eq!(grows(&series), expect, "{series:?}");
+        }
+    }
+}

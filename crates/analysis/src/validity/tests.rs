@@ -1,0 +1,265 @@
+//! Each finding is provoked once on a constructed record, and shown not to appear on a sound one.
+
+use super::*;
+use crate::sample::{StreamShape, on_file, push, record};
+use fathom_schema::{
+    Arrival, Backlog, DeviceCounters, EnvironmentFact, IoMode, OperationKind, Outcome, Pacing, Severity,
+    SimDevice, SimService, TargetKind,
+};
+use fathom_units::{Bytes, Ratio};
+
+/// Checks which findings a record has: names and severities, the gravest first.
+fn check(record: &Record, expect: &[(&str, Severity)]) {
+    let found = findings(record);
+    let names: Vec<(&str, Severity)> = found.iter().map(|f| (f.id.as_str(), f.severity)).collect();
+    assert_eq!(names, expect, "{found:#?}");
+    for finding in &found {
+        assert!(!finding.evidence.is_empty() && !finding.remedy.is_empty(), "{finding:?}");
+    }
+}
+
+fn base() -> StreamShape {
+    StreamShape::default()
+}
+
+fn counters(record: &mut Record) -> &mut DeviceCounters {
+    &mut record.steps[0].finished.as_mut().unwrap().devices[0]
+}
+
+fn open(rate: f64) -> Pacing {
+    Pacing::Open { rate, arrival: Arrival::Constant, backlog: Backlog::Keep }
+}
+
+#[test]
+fn a_sound_record_has_no_findings() {
+    check(&record(&[base()]), &[]);
+    let mixed = StreamShape {
+        rates: vec![(OperationKind::Read, 700), (OperationKind::Write, 300), (OperationKind::Sync, 10)],
+        workers: 4,
+        ..base()
+    };
+    check(
+        &record(&[mixed, StreamShape { queue_depth: 1, pacing: open(1000.0), fullness: 0.3, ..base() }]),
+        &[],
+    );
+    let mut sweep = record(&[base()]);
+    push(&mut sweep, &[base()], 1);
+    // Two steps of ten seconds need a run of twenty.
+    sweep.steps[1].started.wall_ms += 10_100;
+    sweep.finished.as_mut().unwrap().wall_ms += 10_200;
+    check(&sweep, &[]);
+}
+
+#[test]
+fn little() {
+    check(&record(&[StreamShape { fullness: 1.01, ..base() }]), &[("little.accounting", Severity::Invalid)]);
+    check(&record(&[StreamShape { fullness: 0.94, ..base() }]), &[("little.queue-not-full", Severity::Warn)]);
+    check(&record(&[StreamShape { fullness: 0.96, ..base() }]), &[]);
+    check(&record(&[StreamShape { fullness: 0.5, queue_depth: 1, ..base() }]), &[]);
+    // Two operations of 4 s at depth 4: mostly filling and draining.
+    let slow =
+        StreamShape { fullness: 0.8, rates: vec![(OperationKind::Read, 1)], block_bytes: 1 << 20, ..base() };
+    check(&record(&[slow]), &[("samples.few", Severity::Info)]);
+}
+
+#[test]
+fn generator() {
+    let busy = StreamShape { cpu: 0.95, ..base() };
+    check(&record(std::slice::from_ref(&busy)), &[("generator.cpu-bound", Severity::Warn)]);
+    check(&record(&[StreamShape { cpu: 0.9, ..base() }]), &[]);
+    let mut null = record(std::slice::from_ref(&busy));
+    null.steps[0].started.step.targets[0].kind = TargetKind::Null;
+    check(&null, &[("generator.ceiling", Severity::Info)]);
+    let mut sim = record(&[busy]);
+    sim.steps[0].started.step.targets[0].kind = TargetKind::Sim(SimDevice {
+        service: SimService::Constant { ns: 1000 },
+        parallelism: 1,
+        error_share: Ratio::ZERO,
+        short_share: Ratio::ZERO,
+        stalls: Vec::new(),
+    });
+    check(&sim, &[]);
+}
+
+#[test]
+fn length() {
+    check(&record(&[StreamShape { seconds: 4, ..base() }]), &[("duration.short", Severity::Warn)]);
+    check(&record(&[StreamShape { seconds: 5, ..base() }]), &[]);
+    let mut coarse = record(&[base()]);
+    coarse.steps[0].intervals.truncate(2);
+    counters(&mut coarse).read_sectors = 80 + 2 * 8000;
+    check(&coarse, &[("duration.short", Severity::Warn)]);
+    let few = StreamShape { rates: vec![(OperationKind::Read, 36)], ..base() };
+    check(&record(&[few]), &[("samples.few", Severity::Info)]);
+    let enough = StreamShape { rates: vec![(OperationKind::Read, 37)], ..base() };
+    check(&record(&[enough]), &[]);
+    check(&record(&[StreamShape { rates: Vec::new(), ..base() }]), &[("operations.none", Severity::Invalid)]);
+}
+
+#[test]
+fn pacing() {
+    let shape = StreamShape { pacing: open(1200.0), ..base() };
+    let mut growing = record(std::slice::from_ref(&shape));
+    for interval in &mut growing.steps[0].intervals {
+        interval.tally.backlog_max = 200 * (interval.sequence + 1);
+    }
+    check(&growing, &[("pacing.overloaded", Severity::Invalid)]);
+    // Short of the rate without a growing backlog, and a backlog at the full rate, are no overload.
+    check(&record(&[shape]), &[]);
+    let mut keeps_up = record(&[StreamShape { pacing: open(1000.0), ..base() }]);
+    for interval in &mut keeps_up.steps[0].intervals {
+        interval.tally.backlog_max = 200 * (interval.sequence + 1);
+    }
+    check(&keeps_up, &[]);
+}
+
+#[test]
+fn late_intervals() {
+    let mut record = record(&[StreamShape { seconds: 200, ..base() }]);
+    record.steps[0].intervals[7].late = true;
+    check(&record, &[("intervals.late", Severity::Info)]);
+    record.steps[0].intervals[8].late = true;
+    record.steps[0].intervals[9].late = true;
+    check(&record, &[("intervals.late", Severity::Warn)]);
+}
+
+#[test]
+fn device_counters() {
+    let large =
+        || StreamShape { rates: vec![(OperationKind::Read, 500), (OperationKind::Write, 500)], ..base() };
+    let spoil = |change: fn(&mut DeviceCounters)| {
+        let mut record = record(&[large()]);
+        change(counters(&mut record));
+        record
+    };
+    let buffered = |change: fn(&mut DeviceCounters)| {
+        let mut record = record(&[StreamShape { mode: IoMode::Buffered, ..large() }]);
+        on_file(&mut record, Bytes::gib(32));
+        change(counters(&mut record));
+        record
+    };
+    check(&spoil(|_| ()), &[]);
+    let cached: fn(&mut DeviceCounters) = |device| device.read_sectors /= 2;
+    check(&spoil(cached), &[("cache.direct-not-honoured", Severity::Invalid)]);
+    check(&buffered(cached), &[("cache.page-cache-read", Severity::Warn)]);
+    check(&buffered(|device| device.write_sectors /= 2), &[("cache.written-to-memory", Severity::Warn)]);
+    check(&spoil(|device| device.write_sectors *= 2), &[("device.amplified", Severity::Warn)]);
+    check(&spoil(|device| device.reads *= 2), &[("device.split", Severity::Warn)]);
+    check(&spoil(|device| device.writes /= 2), &[("device.merged", Severity::Info)]);
+    // A counter that went backwards belongs to another device of that name; nothing is concluded from it.
+    check(&spoil(|device| device.reads = 0), &[]);
+    // Little volume: a few foreign requests would decide.
+    let mut small = record(&[StreamShape { rates: vec![(OperationKind::Read, 100)], ..base() }]);
+    counters(&mut small).read_sectors = 80;
+    check(&small, &[]);
+}
+
+#[test]
+fn files_that_fit_memory() {
+    let shape = StreamShape { mode: IoMode::Buffered, ..base() };
+    let mut small = record(std::slice::from_ref(&shape));
+    on_file(&mut small, Bytes::gib(1));
+    check(&small, &[("cache.fits-memory", Severity::Warn)]);
+    let mut large = record(&[shape]);
+    on_file(&mut large, Bytes::gib(32));
+    check(&large, &[]);
+}
+
+#[test]
+fn shared_regions() {
+    let sequential = StreamShape { random: false, workers: 2, ..base() };
+    check(&record(std::slice::from_ref(&sequential)), &[]);
+    let mut shared = record(&[sequential]);
+    shared.steps[0].started.step.streams[0].workers[1].extents[0].start = Bytes::gib(3);
+    check(&shared, &[("region.shared", Severity::Warn)]);
+    let one = |name| StreamShape { name, random: false, ..base() };
+    let both = record(&[one("a"), one("b")]);
+    check(&both, &[("region.shared", Severity::Warn)]);
+    assert!(findings(&both)[0].evidence.contains("\"a\" and \"b\""), "{:?}", findings(&both));
+    check(&record(&[one("a"), base()]), &[]);
+}
+
+#[test]
+fn errors() {
+    let mut some = record(&[base()]);
+    let tally = &mut some.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally;
+    tally.kinds[0].errors = vec![(5, 3), (61, 1)];
+    check(&some, &[("errors.io", Severity::Warn)]);
+    assert!(findings(&some)[0].evidence.contains("4 of 10004 read operations failed: EIO × 3, ENODATA × 1"));
+    some.finished.as_mut().unwrap().outcome = Outcome::IoErrors;
+    check(&some, &[("errors.io", Severity::Warn)]);
+
+    let mut short = record(&[base()]);
+    short.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally.kinds[0].short = 1;
+    check(&short, &[("transfers.short", Severity::Warn)]);
+}
+
+#[test]
+fn endings() {
+    let mut killed = record(&[base()]);
+    killed.finished = None;
+    killed.steps[0].finished = None;
+    killed.steps[0].intervals.truncate(7);
+    check(&killed, &[("run.unfinished", Severity::Warn)]);
+    assert!(findings(&killed)[0].evidence.contains("second 7"));
+    for (outcome, expect) in [
+        (Outcome::Interrupted { signal: 2 }, ("run.interrupted", Severity::Warn)),
+        (Outcome::Failed { reason: "gone".to_owned() }, ("run.failed", Severity::Invalid)),
+    ] {
+        let mut ended = record(&[base()]);
+        ended.finished.as_mut().unwrap().outcome = outcome;
+        check(&ended, &[expect]);
+    }
+    let mut before_any_step = record(&[base()]);
+    before_any_step.steps.clear();
+    before_any_step.finished = None;
+    check(&before_any_step, &[("run.unfinished", Severity::Warn)]);
+}
+
+#[test]
+fn environment() {
+    let fact = |source: &str, value: &str| EnvironmentFact {
+        subject: "cpu".to_owned(),
+        name: "x".to_owned(),
+        value: Some(value.to_owned()),
+        source: source.to_owned(),
+    };
+    let check_fact = |source: &str, value: &str, expect: &[(&str, Severity)]| {
+        let mut record = record(&[base()]);
+        record.started.facts.environment = vec![fact(source, value)];
+        check(&record, expect);
+    };
+    let governor = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+    check_fact(governor, "powersave", &[("environment.governor", Severity::Info)]);
+    check_fact(governor, "performance\n", &[]);
+    check_fact("/sys/block/md0/md/sync_action", "resync", &[("environment.rebuild", Severity::Warn)]);
+    check_fact("/sys/block/md0/md/sync_action", "idle", &[]);
+    check_fact("/sys/block/md0/md/degraded", "1", &[("environment.degraded", Severity::Warn)]);
+    let clock = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    check_fact(clock, "hpet", &[("clock.source", Severity::Info)]);
+    check_fact(clock, "tsc", &[]);
+
+    let mut changed = record(&[base()]);
+    changed.started.facts.environment = vec![fact("/x", "on")];
+    changed.steps[0].finished.as_mut().unwrap().environment_changes = vec![fact("/x", "off")];
+    check(&changed, &[("environment.changed", Severity::Warn)]);
+    assert!(findings(&changed)[0].evidence.contains("cpu x: on → off"));
+}
+
+#[test]
+fn clocks() {
+    let mut set_back = record(&[base()]);
+    set_back.finished.as_mut().unwrap().wall_ms -= 5_000;
+    check(&set_back, &[("clock.disagrees", Severity::Warn)]);
+    let mut prepared_long = record(&[base()]);
+    prepared_long.finished.as_mut().unwrap().wall_ms += 500_000;
+    check(&prepared_long, &[]);
+}
+
+#[test]
+fn many_streams_tell_one_thing_once() {
+    let shapes: Vec<StreamShape> = (0..10).map(|_| StreamShape { seconds: 2, ..base() }).collect();
+    let found = findings(&record(&shapes));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].evidence.ends_with("; and 7 more like this"), "{}", found[0].evidence);
+}

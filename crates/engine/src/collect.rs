@@ -1,0 +1,144 @@
+//! The collector: takes the workers' cells, merges them per stream and interval, and emits events.
+//!
+//! An interval goes out when every running worker of its stream has passed it, or half an interval after its end when one
+//! is stuck in a long operation; what comes later goes out as a further, late interval. Nothing is lost, nobody waits.
+
+use crate::recorder::{Filled, Outlet};
+use fathom_metrics::{Cell, CellShape};
+use fathom_schema::{Interval, Phase};
+use fathom_units::Nanos;
+use std::collections::BTreeMap;
+
+/// Collects for all workers of a step.
+pub(crate) struct Collector {
+    step: u32,
+    interval: Nanos,
+    streams: Vec<StreamState>,
+}
+
+struct StreamState {
+    shape: CellShape,
+    workers: Vec<WorkerState>,
+    /// Intervals not yet emitted, by number and phase (ramp first).
+    pending: BTreeMap<(u64, bool), Merged>,
+    /// End of the latest interval that was emitted.
+    emitted_until: Nanos,
+}
+
+struct WorkerState {
+    outlet: Outlet,
+    /// Everything it did before this instant has been collected; `NEVER` once it has ended.
+    passed: Nanos,
+    totals: Cell,
+}
+
+struct Merged {
+    cell: Cell,
+    start: Nanos,
+    end: Nanos,
+    late: bool,
+}
+
+impl Collector {
+    /// One that collects from these workers: per stream its shape and the workers' outlets.
+    pub(crate) fn new(step: u32, interval: Nanos, streams: Vec<(CellShape, Vec<Outlet>)>) -> Self {
+        let worker = |shape, outlet| WorkerState { outlet, passed: Nanos::ZERO, totals: Cell::new(shape) };
+        let streams = streams
+            .into_iter()
+            .map(|(shape, outlets)| StreamState {
+                shape,
+                workers: outlets.into_iter().map(|outlet| worker(shape, outlet)).collect(),
+                pending: BTreeMap::new(),
+                emitted_until: Nanos::ZERO,
+            })
+            .collect();
+        Self { step, interval, streams }
+    }
+
+    /// Takes all cells there are and emits the intervals that are complete. `now`: since the step's start; `NEVER` in
+    /// virtual time is not needed, since there every worker passes every edge.
+    pub(crate) fn turn(&mut self, now: Option<Nanos>, emit: &mut dyn FnMut(Interval)) {
+        for (index, stream) in self.streams.iter_mut().enumerate() {
+            stream.take_cells(self.interval);
+            let grace = Nanos(self.interval.0 / 2);
+            let overdue = now.map_or(Nanos::ZERO, |now| now.since(grace));
+            stream.emit_ready(self.step, index, overdue, self.interval, emit);
+        }
+    }
+
+    /// Notes that a worker has ended; its last cell has been pushed before.
+    pub(crate) fn ended(&mut self, stream: usize, worker: usize) {
+        let interval = self.interval;
+        let stream = &mut self.streams[stream];
+        stream.take_cells(interval);
+        stream.workers[worker].passed = Nanos::NEVER;
+    }
+
+    /// Measure-phase totals of a worker.
+    pub(crate) fn totals(&self, stream: usize, worker: usize) -> &Cell {
+        &self.streams[stream].workers[worker].totals
+    }
+}
+
+impl StreamState {
+    fn take_cells(&mut self, interval: Nanos) {
+        for worker in &mut self.workers {
+            while let Ok(Filled { mut cell, start, end, phase, late }) = worker.outlet.full.pop() {
+                if phase == Phase::Measure {
+                    let backlog_max = worker.totals.backlog_max.max(cell.backlog_max);
+                    worker.totals.merge(&cell);
+                    worker.totals.backlog_max = backlog_max;
+                }
+                let key = (start.0 / interval.0, phase == Phase::Measure);
+                let late = late || end <= self.emitted_until;
+                let merged = self.pending.entry(key).or_insert_with(|| Merged {
+                    cell: Cell::new(self.shape),
+                    start,
+                    end,
+                    late,
+                });
+                merged.cell.merge(&cell);
+                merged.start = merged.start.min(start);
+                merged.end = merged.end.max(end);
+                merged.late |= late;
+                worker.passed = worker.passed.max(end);
+                cell.clear();
+                // The queue has room for every cell of the worker; a worker that has ended took its end away.
+                drop(worker.outlet.empty.push(cell));
+            }
+        }
+    }
+
+    fn emit_ready(
+        &mut self,
+        step: u32,
+        stream: usize,
+        overdue: Nanos,
+        interval: Nanos,
+        emit: &mut dyn FnMut(Interval),
+    ) {
+        let passed =
+            self.workers.iter().map(|worker| worker.passed).min().unwrap_or(Nanos::NEVER).max(overdue);
+        while let Some(entry) = self.pending.first_entry() {
+            let (sequence, measures) = *entry.key();
+            let merged = entry.get();
+            let edge = Nanos((sequence + 1).saturating_mul(interval.0)).max(merged.end);
+            // A phase that ends inside an interval is complete when all have passed its end, not the edge.
+            if passed < if measures { edge } else { merged.end } {
+                break;
+            }
+            let Merged { cell, start, end, late } = entry.remove();
+            self.emitted_until = self.emitted_until.max(end);
+            emit(Interval {
+                step,
+                stream: u32::try_from(stream).expect("streams are counted in 32 bits"),
+                sequence,
+                start,
+                end,
+                phase: if measures { Phase::Measure } else { Phase::Ramp },
+                late,
+                tally: cell.to_tally(),
+            });
+        }
+    }
+}

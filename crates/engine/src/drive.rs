@@ -1,0 +1,393 @@
+//! The worker loops: synchronous or asynchronous engine, closed or open loop. One is chosen per worker, before it starts.
+//!
+//! Each turn takes as many operations as may go, hands them over together, and counts all completions there are. A clock
+//! is read once before a batch goes down, once when the kernel has taken it and once after completions came up; a
+//! synchronous engine is read around each operation. Nothing here allocates, locks or logs.
+
+use crate::worker::{PLAN_AHEAD, Slot, State, Worker};
+use fathom_io::clock::Clock;
+use fathom_io::{Engine, EngineError, Operation, Wait};
+use fathom_pattern::{Arrivals, Planned};
+use fathom_schema::Think;
+use fathom_units::Nanos;
+
+/// Waits shorter than this are spent polling: timers fire some tens of microseconds late.
+const POLL_BELOW: Nanos = Nanos::micros(60);
+
+impl<E: Engine, C: Clock> Worker<'_, E, C> {
+    /// Runs until the limits are reached or the stop flag is raised, then drains. Returns why it could not go on.
+    pub(crate) fn drive(&mut self, pacing: &mut Pace) -> Result<(), EngineError> {
+        let now = self.begin();
+        match (pacing, E::SYNCHRONOUS) {
+            (Pace::Closed(think), true) => self.sync_closed(now, *think),
+            (Pace::Closed(think), false) => self.async_closed(now, *think),
+            (Pace::Open(arrivals), true) => self.sync_open(now, arrivals),
+            (Pace::Open(arrivals), false) => self.async_open(now, arrivals),
+        }
+    }
+
+    fn sync_closed(&mut self, mut now: Nanos, think: Think) -> Result<(), EngineError> {
+        let mut planned = std::mem::take(&mut self.planned);
+        let mut until_pause = operations_of(think);
+        let ahead = PLAN_AHEAD.min(planned.len());
+        while self.state != State::Drain {
+            if self.needs_control(now) {
+                self.control(now);
+            }
+            // A quota may cut a plan short only at its own edge, so planning ahead never issues too much.
+            let room = self.allow(ahead);
+            self.generator.fill(&mut planned[..room]);
+            for next in &planned[..room] {
+                now = self.perform(next, now, None)?;
+                if self.needs_control(now) {
+                    self.control(now);
+                    if self.state == State::Drain {
+                        break;
+                    }
+                }
+                if self.spent() {
+                    break;
+                }
+                if until_pause != u64::MAX {
+                    until_pause -= 1;
+                    if until_pause == 0 {
+                        until_pause = operations_of(think);
+                        now = self.pause(now, think);
+                    }
+                }
+            }
+        }
+        self.planned = planned;
+        Ok(())
+    }
+
+    fn sync_open(&mut self, mut now: Nanos, arrivals: &mut Arrivals) -> Result<(), EngineError> {
+        let mut one = [Planned::BLANK];
+        let origin = self.times.start;
+        let mut due = origin.after(Nanos(arrivals.next_ns()));
+        let mut busy_until = Nanos::ZERO;
+        while self.state != State::Drain {
+            if self.needs_control(now) {
+                self.control(now);
+                continue;
+            }
+            if due > now {
+                self.clock.wait_until(due.min(self.next_event));
+                now = self.clock.now();
+                continue;
+            }
+            if self.allow(1) == 0 {
+                break;
+            }
+            self.note_arrival(due, now, busy_until);
+            self.generator.fill(&mut one);
+            now = self.perform(&one[0], now, Some(due))?;
+            busy_until = now;
+            due = origin.after(Nanos(arrivals.next_ns()));
+        }
+        Ok(())
+    }
+
+    /// Issues one operation on a synchronous engine and counts it; before it, the sync that became due.
+    #[inline]
+    fn perform(
+        &mut self,
+        planned: &Planned,
+        now: Nanos,
+        intended: Option<Nanos>,
+    ) -> Result<Nanos, EngineError> {
+        let mut now = now;
+        if let Some(sync) = self.sync_pending.take() {
+            now = self.perform_one(sync.operation(0), now, None)?;
+        }
+        self.fill(0, planned);
+        self.spend(planned);
+        let completed = self.perform_one(of_plan(0, planned), now, intended)?;
+        self.note_write(planned);
+        Ok(completed)
+    }
+
+    #[inline]
+    fn perform_one(
+        &mut self,
+        operation: Operation,
+        now: Nanos,
+        intended: Option<Nanos>,
+    ) -> Result<Nanos, EngineError> {
+        let submitted = if E::INSTANT { now } else { self.clock.now() };
+        self.engine.push(&operation);
+        let found = self.engine.reap(Wait { min_complete: 1, timeout_ns: 0 }, &mut self.completions[..1])?;
+        debug_assert_eq!(found, 1, "a synchronous engine completes inside push");
+        let completed = self.clock.now();
+        let slot =
+            Slot { operation, intended: intended.unwrap_or(submitted), submitted, accepted: submitted };
+        self.recorder.cell.in_flight_ns += completed.since(submitted).0;
+        self.recorder.cell.depth_levels[0] += 1;
+        self.count(&slot, self.completions[0].result, completed);
+        Ok(completed)
+    }
+
+    fn async_closed(&mut self, mut now: Nanos, think: Think) -> Result<(), EngineError> {
+        let mut until_pause = operations_of(think);
+        let mut pausing = false;
+        let batch = self.stream.engine.batch_submit as usize;
+        loop {
+            if self.needs_control(now) {
+                self.control(now);
+            }
+            if self.state != State::Drain && !pausing {
+                let wanted = self.free.len().min(batch);
+                let going = self.allow(wanted);
+                now = self.issue(going, now, None)?;
+            }
+            let in_flight = self.in_flight();
+            if in_flight == 0 {
+                if self.state == State::Drain {
+                    return Ok(());
+                }
+                if pausing {
+                    now = self.pause(now, think);
+                    pausing = false;
+                    until_pause = operations_of(think);
+                }
+                continue;
+            }
+            let full = self.free.is_empty() || self.state == State::Drain || pausing;
+            let found;
+            (found, now) =
+                self.collect(now, if full { self.stream.engine.batch_complete } else { 0 }, self.next_event)?;
+            if until_pause != u64::MAX {
+                until_pause = until_pause.saturating_sub(found);
+                pausing = until_pause == 0;
+            }
+        }
+    }
+
+    fn async_open(&mut self, mut now: Nanos, arrivals: &mut Arrivals) -> Result<(), EngineError> {
+        let origin = self.times.start;
+        let mut due = origin.after(Nanos(arrivals.next_ns()));
+        let mut full_until = Nanos::ZERO;
+        loop {
+            if self.needs_control(now) {
+                self.control(now);
+            }
+            let mut staged = 0;
+            while self.state != State::Drain && due <= now && !self.free.is_empty() {
+                if self.allow(1) == 0 {
+                    break;
+                }
+                let (slots, issued) = self.stage(due);
+                staged += slots;
+                if issued {
+                    self.note_arrival(due, now, full_until);
+                    due = origin.after(Nanos(arrivals.next_ns()));
+                }
+            }
+            if staged > 0 {
+                now = self.hand_down(staged)?;
+            }
+            let in_flight = self.in_flight();
+            let issuing = self.state != State::Drain;
+            if in_flight == 0 {
+                if !issuing {
+                    return Ok(());
+                }
+                self.clock.wait_until(due.min(self.next_event));
+                now = self.clock.now();
+                continue;
+            }
+            let starved = self.free.is_empty();
+            let until = if issuing && !starved { due.min(self.next_event) } else { self.next_event };
+            // Waiting in the kernel for the next arrival would come back late; the last stretch is polled.
+            let (min, until) =
+                if issuing && !starved && until.since(now) <= POLL_BELOW && !self.clock.is_virtual() {
+                    (0, now)
+                } else if self.clock.is_virtual() || starved || !issuing {
+                    (1, until)
+                } else {
+                    (1, Nanos(until.0 - POLL_BELOW.0))
+                };
+            (_, now) = self.collect(now, min, until)?;
+            if starved {
+                full_until = now;
+            }
+        }
+    }
+
+    /// Counts an arrival that is issued at `now`: late when it came due while no slot was free.
+    #[inline]
+    fn note_arrival(&mut self, due: Nanos, now: Nanos, full_until: Nanos) {
+        let cell = &mut self.recorder.cell;
+        cell.arrivals += 1;
+        if due < full_until {
+            cell.arrivals_late += 1;
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a count of waiting arrivals"
+            )]
+            let waiting = (now.since(due).as_secs_f64() * self.arrival_rate) as u64;
+            cell.backlog_max = cell.backlog_max.max(waiting);
+        }
+    }
+
+    fn in_flight(&self) -> usize {
+        let in_flight = self.slots.len() - self.free.len();
+        assert!(in_flight <= self.stream.queue_depth as usize, "more in flight than the queue depth");
+        in_flight
+    }
+
+    /// Plans, fills and hands down `count` operations; returns the time after.
+    fn issue(&mut self, count: usize, now: Nanos, intended: Option<Nanos>) -> Result<Nanos, EngineError> {
+        if count == 0 {
+            return Ok(now);
+        }
+        let mut staged = self.stage_sync();
+        let mut planned = std::mem::take(&mut self.planned);
+        self.generator.fill(&mut planned[..count - staged]);
+        for next in &planned[..count - staged] {
+            if self.free.is_empty() || self.spent() {
+                break;
+            }
+            staged += self.stage_planned(next, intended);
+        }
+        self.planned = planned;
+        self.hand_down(staged)
+    }
+
+    /// Plans one operation and gives it to the engine; before it, the sync that became due, which then takes the only
+    /// slot when there is but one. Returns how many slots were taken, and whether the operation was issued.
+    fn stage(&mut self, intended: Nanos) -> (usize, bool) {
+        let staged = self.stage_sync();
+        if self.free.is_empty() {
+            return (staged, false);
+        }
+        let mut one = [Planned::BLANK];
+        self.generator.fill(&mut one);
+        (staged + self.stage_planned(&one[0], Some(intended)), true)
+    }
+
+    /// Gives the sync that became due to the engine; returns how many slots it took.
+    fn stage_sync(&mut self) -> usize {
+        let Some(sync) = self.sync_pending.take() else { return 0 };
+        let slot = self.free.pop().expect("never asks beyond the queue depth");
+        self.staged.push(slot);
+        self.take(sync.operation(slot), None);
+        1
+    }
+
+    /// Gives an operation to the engine; it takes one slot.
+    #[inline]
+    fn stage_planned(&mut self, planned: &Planned, intended: Option<Nanos>) -> usize {
+        // The caller asked for at most as many operations as there are free slots, so running dry here means it
+        // miscounted: stop rather than report a queue depth that was not held.
+        let slot = self.free.pop().expect("never asks beyond the queue depth");
+        self.fill(slot, planned);
+        self.spend(planned);
+        self.staged.push(slot);
+        self.take(of_plan(slot, planned), intended);
+        self.note_write(planned);
+        1
+    }
+
+    #[inline]
+    fn take(&mut self, operation: Operation, intended: Option<Nanos>) {
+        let slot = &mut self.slots[operation.slot as usize];
+        slot.operation = operation;
+        slot.intended = intended.unwrap_or(Nanos::NEVER);
+    }
+
+    /// Pushes what is staged, submits it, and marks its instants. One reading before, one after the system call.
+    fn hand_down(&mut self, staged: usize) -> Result<Nanos, EngineError> {
+        debug_assert_eq!(staged, self.staged.len());
+        let submitted = self.clock.now();
+        for &slot in &self.staged {
+            let slot = &mut self.slots[slot as usize];
+            slot.submitted = submitted;
+            if slot.intended == Nanos::NEVER {
+                slot.intended = submitted;
+            }
+            self.engine.push(&slot.operation);
+        }
+        self.engine.submit()?;
+        let accepted = self.clock.now();
+        let took = accepted.since(submitted).0;
+        let counts = self.state != State::Ramp;
+        for &slot in &self.staged {
+            let slot = &mut self.slots[slot as usize];
+            slot.accepted = accepted;
+            if counts {
+                self.recorder.cell.kind(slot.operation.kind).record_submission(took);
+            }
+        }
+        let count = u32::try_from(staged).unwrap_or(u32::MAX);
+        let in_flight = u32::try_from(self.in_flight()).unwrap_or(u32::MAX);
+        let cell = &mut self.recorder.cell;
+        cell.in_flight_ns += u64::from(in_flight - count) * submitted.since(self.integrated_until).0
+            + u64::from(in_flight) * took;
+        self.integrated_until = accepted;
+        cell.depth_levels[fathom_metrics::depth_class(in_flight)] += u64::from(count);
+        cell.submit_sizes[fathom_metrics::size_class(count)] += 1;
+        self.staged.clear();
+        Ok(accepted)
+    }
+
+    /// Reaps at least `min` completions or until `until`; counts them; returns how many and the time after.
+    fn collect(&mut self, now: Nanos, min: u32, until: Nanos) -> Result<(u64, Nanos), EngineError> {
+        let in_flight = self.in_flight();
+        let wait = Wait {
+            min_complete: min.min(u32::try_from(in_flight).unwrap_or(1)),
+            timeout_ns: until.since(now).0,
+        };
+        let found = self.engine.reap(wait, &mut self.completions)?;
+        let completed = self.clock.now();
+        let cell = &mut self.recorder.cell;
+        cell.in_flight_ns += in_flight as u64 * completed.since(self.integrated_until).0;
+        self.integrated_until = completed;
+        if found > 0 {
+            cell.complete_sizes[fathom_metrics::size_class(u32::try_from(found).unwrap_or(u32::MAX))] += 1;
+        }
+        for index in 0..found {
+            let completion = self.completions[index];
+            let slot = self.slots[completion.slot as usize];
+            self.count(&slot, completion.result, completed);
+            self.free.push(completion.slot);
+        }
+        Ok((found as u64, completed))
+    }
+
+    /// Waits out a pause, dealing with edges on the way.
+    fn pause(&mut self, now: Nanos, think: Think) -> Nanos {
+        let Think::Every { operations: _, pause_ns } = think else { return now };
+        let resume = now.after(Nanos(pause_ns));
+        let mut now = now;
+        while now < resume && self.state != State::Drain {
+            self.clock.wait_until(resume.min(self.next_event));
+            now = self.clock.now();
+            if self.needs_control(now) {
+                self.control(now);
+            }
+        }
+        self.integrated_until = now;
+        now
+    }
+}
+
+/// When operations of one worker are due.
+pub(crate) enum Pace {
+    Closed(Think),
+    Open(Box<Arrivals>),
+}
+
+fn operations_of(think: Think) -> u64 {
+    match think {
+        Think::None => u64::MAX,
+        Think::Every { operations, pause_ns: _ } => operations,
+    }
+}
+
+#[inline]
+fn of_plan(slot: u32, planned: &Planned) -> Operation {
+    let Planned { kind, extent, offset, length } = *planned;
+    Operation { slot, kind, target: extent, offset, length, data_only: false }
+}

@@ -1,0 +1,455 @@
+//! One step on one host: starts the workers together, collects while they run, sums up when they have ended.
+
+use crate::collect::Collector;
+use crate::drive::Pace;
+use crate::prepare::{OpenError, Ready};
+use crate::recorder::{Outlet, Recorder};
+use crate::worker::{Ended, FirstError, Parts, Shared, Timeline, Worker, moves_bytes, shape_of};
+use fathom_io::clock::{Clock, RealClock, VirtualClock, monotonic};
+use fathom_io::{Buffers, Engine, IoUring, Libaio, Null, Psync, Setup, Sim, thread};
+use fathom_metrics::{Cell, CellShape};
+use fathom_pattern::Arrivals;
+use fathom_schema::{
+    EngineKind, Interval, OperationKind, Pacing, Step, Stop, Stream, StreamTotals, WorkerPlan, WorkerTotals,
+};
+use fathom_units::Nanos;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, mpsc};
+use std::time::Duration;
+
+/// A host's part of a step: workers k with k ≡ `index` (mod `of`) run here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// 0 ≤ index < of.
+    pub index: u32,
+    /// Number of hosts; at least 1.
+    pub of: u32,
+}
+
+impl Share {
+    /// All of it: a run on one host.
+    pub const WHOLE: Self = Self { index: 0, of: 1 };
+}
+
+/// What a step came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Executed {
+    /// Totals per stream.
+    pub streams: Vec<StreamTotals>,
+    /// Why it ended.
+    pub stop: Stop,
+    /// From the workers' start to the last one's end.
+    pub elapsed: Nanos,
+    /// The first I/O error of each worker that had one, in words.
+    pub io_errors: Vec<String>,
+    /// Why workers could not go on, in words.
+    pub failures: Vec<String>,
+}
+
+/// Why a step could not start.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ExecuteError {
+    /// A worker could not open its targets or its engine.
+    Worker {
+        /// The stream's name.
+        stream: String,
+        /// Why, with the remedy where one is known.
+        reason: String,
+    },
+    /// A thread could not be started.
+    Thread(std::io::Error),
+}
+
+impl fmt::Display for ExecuteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Worker { stream, reason } => write!(f, "stream \"{stream}\": {reason}"),
+            Self::Thread(error) => {
+                write!(
+                    f,
+                    "cannot start a worker thread: {error}; use fewer workers or raise the limit (ulimit -u)"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for ExecuteError {}
+
+/// What the workers wait for before they start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Go {
+    NotYet,
+    At(Nanos),
+    Never,
+}
+
+/// What a worker tells the collector's thread.
+enum Message {
+    /// Engine and targets are open; what is in use.
+    Ready(EngineInUse),
+    /// It could not be made ready.
+    Refused { stream: usize, reason: String },
+    /// It has ended; boxed, since it is large and rare.
+    Ended { stream: usize, worker: usize, ended: Box<Ended> },
+}
+
+/// An engine as it runs: name and features.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EngineInUse {
+    pub(crate) stream: usize,
+    pub(crate) description: String,
+}
+
+/// Stack of a worker thread: its loops need a few KiB; the rest is for the kernel interfaces' temporary arrays.
+const STACK_BYTES: usize = 256 << 10;
+/// How long the collector sleeps at most; workers wake it when they hand over.
+const COLLECT_EVERY: Duration = Duration::from_millis(100);
+/// Between "all are ready" and the common start: longer than waking every worker takes.
+const START_DELAY: Nanos = Nanos::millis(1);
+
+/// What a step tells while it runs; called on the thread that called [`execute`].
+pub trait Observer {
+    /// What a stream runs on: engine and features, in words.
+    fn engine(&mut self, stream: usize, description: &str);
+    /// All workers are ready and about to start together.
+    fn started(&mut self);
+    /// An interval is complete.
+    fn interval(&mut self, interval: Interval);
+    /// No more intervals for now: about once per interval.
+    fn settled(&mut self);
+}
+
+/// Runs a step that was made ready. `stop`: raised from outside to end it early.
+pub fn execute(
+    ready: &Ready,
+    clock: &RealClock,
+    share: Share,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Executed, ExecuteError> {
+    let step = &ready.step;
+    let shared = Shared {
+        stop: AtomicBool::new(stop.load(Ordering::Relaxed)),
+        errors: step.streams.iter().map(|_| AtomicU64::new(0)).collect(),
+        errors_beyond_policy: AtomicBool::new(false),
+    };
+    let go = (Mutex::new(Go::NotYet), Condvar::new());
+    let (tell, told) = mpsc::channel();
+    let mut outlets: Vec<(CellShape, Vec<Outlet>)> = Vec::new();
+    let mut seats = Vec::new();
+    for (stream_index, stream) in step.streams.iter().enumerate() {
+        let shape = shape_of(stream);
+        let template = Cell::new(shape);
+        let mut of_stream = Vec::new();
+        for (worker_index, plan) in stream.workers.iter().enumerate().filter(|(k, _)| mine(*k, share)) {
+            let (recorder, outlet) = Recorder::new(&template, std::thread::current());
+            let seat =
+                Seat { stream_index, seat_index: of_stream.len(), worker_index, stream, plan, recorder };
+            of_stream.push(outlet);
+            seats.push(seat);
+        }
+        outlets.push((shape, of_stream));
+    }
+    let expected = seats.len();
+    let mut collector = Collector::new(step_index(ready), step.interval, outlets);
+    std::thread::scope(|scope| {
+        for seat in seats {
+            let (tell, shared, go) = (tell.clone(), &shared, &go);
+            let name = format!("worker {}", seat.worker_index);
+            let spawned = std::thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn_scoped(
+                scope,
+                move || {
+                    seat.run(ready, *clock, shared, go, &tell);
+                },
+            );
+            if let Err(error) = spawned {
+                release(go, Go::Never);
+                return Err(ExecuteError::Thread(error));
+            }
+        }
+        drop(tell);
+        await_ready(&told, expected, step, observer).inspect_err(|_| release(&go, Go::Never))?;
+        let step_start = monotonic().after(START_DELAY);
+        observer.started();
+        release(&go, Go::At(step_start));
+        Ok(gather(&told, &mut collector, step, &shared, stop, step_start, share, observer))
+    })
+}
+
+fn mine(worker: usize, share: Share) -> bool {
+    worker % share.of.max(1) as usize == share.index as usize
+}
+
+fn step_index(ready: &Ready) -> u32 {
+    ready.index
+}
+
+fn release(go: &(Mutex<Go>, Condvar), what: Go) {
+    *go.0.lock().expect("no thread panics while it holds the lock") = what;
+    go.1.notify_all();
+}
+
+fn await_ready(
+    told: &mpsc::Receiver<Message>,
+    expected: usize,
+    step: &Step,
+    observer: &mut dyn Observer,
+) -> Result<(), ExecuteError> {
+    let mut said = vec![false; step.streams.len()];
+    for _ in 0..expected {
+        match told.recv() {
+            Ok(Message::Ready(EngineInUse { stream, description })) => {
+                if !std::mem::replace(&mut said[stream], true) {
+                    observer.engine(stream, &description);
+                }
+            }
+            Ok(Message::Refused { stream, reason }) => {
+                return Err(ExecuteError::Worker { stream: step.streams[stream].name.clone(), reason });
+            }
+            Ok(Message::Ended { .. }) | Err(_) => unreachable!("a worker is ready or refused before it ends"),
+        }
+    }
+    Ok(())
+}
+
+#[expect(clippy::too_many_arguments, reason = "the one place where the ends of all channels meet")]
+fn gather(
+    told: &mpsc::Receiver<Message>,
+    collector: &mut Collector,
+    step: &Step,
+    shared: &Shared,
+    stop: &AtomicBool,
+    step_start: Nanos,
+    share: Share,
+    observer: &mut dyn Observer,
+) -> Executed {
+    let here = |stream: &Stream| (0..stream.workers.len()).filter(|&k| mine(k, share)).count();
+    let mut ends: Vec<Vec<Option<Ended>>> =
+        step.streams.iter().map(|stream| (0..here(stream)).map(|_| None).collect()).collect();
+    let mut running: usize = ends.iter().map(Vec::len).sum();
+    let real = step.streams.iter().all(|stream| stream.engine.kind != EngineKind::Sim);
+    while running > 0 {
+        std::thread::park_timeout(COLLECT_EVERY);
+        if stop.load(Ordering::Relaxed) {
+            shared.stop.store(true, Ordering::Relaxed);
+        }
+        while let Ok(message) = told.try_recv() {
+            if let Message::Ended { stream, worker, ended } = message {
+                collector.ended(stream, worker);
+                ends[stream][worker] = Some(*ended);
+                running -= 1;
+            }
+        }
+        let now = monotonic().since(step_start);
+        turn(collector, real.then_some(now), observer);
+    }
+    turn(collector, None, observer);
+    let elapsed = ends.iter().flatten().flatten().map(|ended| ended.end).max().unwrap_or_default();
+    let failures: Vec<String> =
+        ends.iter().flatten().flatten().filter_map(|ended| ended.failure.clone()).collect();
+    let io_errors = describe_errors(step, &ends);
+    let stop = if !failures.is_empty() {
+        Stop::Failed
+    } else if shared.errors_beyond_policy.load(Ordering::Relaxed) {
+        Stop::IoErrors
+    } else if stop.load(Ordering::Relaxed) {
+        Stop::Interrupted
+    } else {
+        Stop::Complete
+    };
+    let streams = ends
+        .into_iter()
+        .enumerate()
+        .map(|(stream, workers)| StreamTotals {
+            workers: workers
+                .into_iter()
+                .enumerate()
+                .map(|(worker, ended)| {
+                    totals(collector.totals(stream, worker), &ended.expect("all have ended"))
+                })
+                .collect(),
+        })
+        .collect();
+    Executed { streams, stop, elapsed, io_errors, failures }
+}
+
+fn turn(collector: &mut Collector, now: Option<Nanos>, observer: &mut dyn Observer) {
+    let mut any = false;
+    collector.turn(now, &mut |interval| {
+        any = true;
+        observer.interval(interval);
+    });
+    if any {
+        observer.settled();
+    }
+}
+
+fn totals(cell: &Cell, ended: &Ended) -> WorkerTotals {
+    let Ended { start, end, usage, first_error, failure: _ } = ended;
+    let thread::Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = *usage;
+    WorkerTotals {
+        tally: cell.to_tally(),
+        start: *start,
+        end: *end,
+        user_ns,
+        system_ns,
+        context_switches,
+        major_faults,
+        minor_faults,
+        error: first_error.map_or(0, |error| error.errno),
+    }
+}
+
+fn describe_errors(step: &Step, ends: &[Vec<Option<Ended>>]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (stream, workers) in step.streams.iter().zip(ends) {
+        for (plan, ended) in stream.workers.iter().zip(workers) {
+            let Some(FirstError { errno, operation }) = ended.as_ref().and_then(|ended| ended.first_error)
+            else {
+                continue;
+            };
+            let target = plan.extents.get(operation.target as usize).map(|extent| extent.target as usize);
+            let name =
+                target.and_then(|target| step.targets.get(target)).map_or("?", |target| target.name.as_str());
+            let error = std::io::Error::from_raw_os_error(errno);
+            found.push(match operation.kind {
+                OperationKind::Sync => format!("sync of {name}: {error}"),
+                kind => format!(
+                    "{} of {} B at offset {} of {name}: {error}",
+                    kind.name(),
+                    operation.length,
+                    operation.offset
+                ),
+            });
+        }
+    }
+    found
+}
+
+/// A worker's place before its thread has started.
+struct Seat<'a> {
+    stream_index: usize,
+    /// Number among this host's workers of the stream.
+    seat_index: usize,
+    /// Number among all workers of the stream.
+    worker_index: usize,
+    stream: &'a Stream,
+    plan: &'a WorkerPlan,
+    recorder: Recorder,
+}
+
+impl Seat<'_> {
+    /// The worker thread.
+    fn run(
+        self,
+        ready: &Ready,
+        clock: RealClock,
+        shared: &Shared,
+        go: &(Mutex<Go>, Condvar),
+        tell: &mpsc::Sender<Message>,
+    ) {
+        let (stream, worker) = (self.stream_index, self.seat_index);
+        let collector = self.recorder.collector();
+        let context = Context { ready, shared, go, tell };
+        let ended = match self.stream.engine.kind {
+            EngineKind::Null => self.run_on(&context, Null::default(), clock),
+            EngineKind::Sim => {
+                let virtual_clock = VirtualClock::default();
+                self.run_on(&context, Sim::new(virtual_clock.clone()), virtual_clock)
+            }
+            EngineKind::Psync => self.run_on(&context, Psync::default(), clock),
+            EngineKind::Libaio => self.run_on(&context, Libaio::default(), clock),
+            EngineKind::IoUring { fixed_buffers, registered_files } => {
+                self.run_on(&context, IoUring::new(fixed_buffers, registered_files), clock)
+            }
+        };
+        let message = match ended {
+            Ok(Some(ended)) => Message::Ended { stream, worker, ended: Box::new(ended) },
+            // Told to go away: nobody listens any more.
+            Ok(None) => return,
+            Err(reason) => Message::Refused { stream, reason },
+        };
+        // The receiver lives until all workers have ended or one was refused; then this one matters to nobody.
+        drop(tell.send(message));
+        collector.unpark();
+    }
+
+    fn run_on<E: Engine, C: Clock>(
+        self,
+        context: &Context<'_>,
+        mut engine: E,
+        clock: C,
+    ) -> Result<Option<Ended>, String> {
+        let Self { stream_index, seat_index: _, worker_index, stream, plan, recorder } = self;
+        thread::pin(&plan.cpus).map_err(|error| format!("cannot run on CPUs {:?}: {error}", plan.cpus))?;
+        thread::wake_exactly();
+        let largest = stream.workload.cases.iter().map(|case| case.size.largest()).max().unwrap_or(1);
+        // Engines that move nothing need no memory to move it from or to.
+        let slot_bytes = if moves_bytes(stream.engine.kind) { largest } else { 1 };
+        let buffers = Rc::new(Buffers::new(stream.queue_depth, slot_bytes));
+        let targets = context.ready.open(stream, plan).map_err(|error: OpenError| error.to_string())?;
+        let setup =
+            Setup { targets, queue_depth: stream.queue_depth, buffers: Rc::clone(&buffers), seed: plan.seed };
+        engine.open(setup).map_err(|error| error.to_string())?;
+        let capabilities = engine.capabilities();
+        let mut description = capabilities.name.to_owned();
+        if !capabilities.features.is_empty() {
+            description += &format!(" ({})", capabilities.features);
+        }
+        let is_virtual = clock.is_virtual();
+        let parts = Parts {
+            engine,
+            clock,
+            buffers,
+            recorder,
+            shared: context.shared,
+            stream,
+            stream_index,
+            plan,
+            worker_index: u32::try_from(worker_index).expect("workers are counted in 32 bits"),
+            policy: context.ready.step.errors,
+            times: Timeline::of(stream, Nanos::ZERO, context.ready.step.interval),
+        };
+        let mut worker = Worker::new(parts);
+        let mut pace = match &stream.pacing {
+            Pacing::Closed { think } => Pace::Closed(*think),
+            Pacing::Open { rate, arrival, backlog: _ } => {
+                Pace::Open(Box::new(Arrivals::new(*rate, *arrival, plan.part, plan.seed)))
+            }
+        };
+        drop(context.tell.send(Message::Ready(EngineInUse { stream: stream_index, description })));
+        let Some(step_start) = context.await_go() else { return Ok(None) };
+        worker.times =
+            Timeline::of(stream, if is_virtual { Nanos::ZERO } else { step_start }, worker.times.interval);
+        let failure = worker.drive(&mut pace).err().map(|error| {
+            context.shared.stop.store(true, Ordering::Relaxed);
+            error.to_string()
+        });
+        Ok(Some(worker.finish(failure)))
+    }
+}
+
+struct Context<'a> {
+    ready: &'a Ready,
+    shared: &'a Shared,
+    go: &'a (Mutex<Go>, Condvar),
+    tell: &'a mpsc::Sender<Message>,
+}
+
+impl Context<'_> {
+    fn await_go(&self) -> Option<Nanos> {
+        let (state, changed) = self.go;
+        let mut go = state.lock().expect("no thread panics while it holds the lock");
+        loop {
+            match *go {
+                Go::At(start) => return Some(start),
+                Go::Never => return None,
+                Go::NotYet => go = changed.wait(go).expect("no thread panics while it holds the lock"),
+            }
+        }
+    }
+}

@@ -1,0 +1,486 @@
+//! Preparation of a step: devices are claimed, files laid out, caches dropped, targets opened for each worker.
+//!
+//! Whether any of it may be done has been judged before; here it is made sure that what is opened is what was judged, and
+//! that a preparation that fails or is stopped leaves no half-made file of ours behind.
+
+use fathom_io::{OpenTarget, TargetHandle};
+use fathom_pattern::Filler;
+use fathom_schema::{
+    Content, DeviceNumber, Durability, Facts, Fill, Freshness, IoMode, LayoutRule, OpenRule, OperationKind,
+    Step, Stream, Target, TargetKind, WorkerPlan,
+};
+use fathom_units::{Bytes, Ratio};
+use rustix::fs::{self, Advice, FallocateFlags, Mode, OFlags, SeekFrom, XattrFlags};
+use rustix::io::Errno;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Extended attribute that marks files fathom made, so that a later run may overwrite them unasked.
+pub const MARK: &str = "user.fathom";
+/// Bytes written at once while laying out: large enough for full bandwidth, small enough to stop within milliseconds.
+const CHUNK: usize = 1 << 20;
+
+/// How far preparation is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress<'a> {
+    /// The file being laid out.
+    pub path: &'a Path,
+    /// Bytes written of all that this step lays out.
+    pub done: Bytes,
+    /// All that this step lays out.
+    pub total: Bytes,
+}
+
+/// Why a step could not be prepared.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PrepareError {
+    /// The system refused something.
+    System {
+        /// What was being done, e.g. `cannot create`.
+        action: &'static str,
+        /// To which path.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+        /// The way out; empty when none is known.
+        remedy: &'static str,
+    },
+    /// A path is no longer what was judged.
+    Changed {
+        /// Which path.
+        path: PathBuf,
+        /// What differs.
+        what: String,
+    },
+    /// The stop flag was raised.
+    Stopped,
+}
+
+impl PrepareError {
+    fn system(action: &'static str, path: &Path, error: impl Into<io::Error>) -> Self {
+        let error: io::Error = error.into();
+        let remedy = match error.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::NOSPC) => "free some space, or ask for a smaller size",
+            Some(Errno::DQUOT) => "the quota is used up; ask for a smaller size",
+            Some(Errno::ACCESS | Errno::PERM) => "run as a user that may, or choose another path",
+            Some(Errno::BUSY) => "someone else holds it; close what uses it",
+            Some(Errno::MFILE) => "raise the limit of open files (ulimit -n)",
+            Some(Errno::INVAL) if action == "cannot open" => {
+                "its filesystem may refuse direct I/O; set direct = false"
+            }
+            Some(Errno::ROFS) => "its filesystem is mounted read-only",
+            Some(Errno::FBIG) => "its filesystem does not hold files of this size",
+            _ => "",
+        };
+        Self::System { action, path: path.to_owned(), error, remedy }
+    }
+
+    /// What the system said, when it did.
+    pub fn raw_os_error(&self) -> Option<i32> {
+        match self {
+            Self::System { error, .. } => error.raw_os_error(),
+            Self::Changed { .. } | Self::Stopped => None,
+        }
+    }
+}
+
+impl fmt::Display for PrepareError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System { action, path, error, remedy: "" } => {
+                write!(f, "{action} {}: {error}", path.display())
+            }
+            Self::System { action, path, error, remedy } => {
+                write!(f, "{action} {}: {error}; {remedy}", path.display())
+            }
+            Self::Changed { path, what } => {
+                write!(f, "{} is no longer what was looked at: {what}; start again", path.display())
+            }
+            Self::Stopped => write!(f, "stopped while preparing"),
+        }
+    }
+}
+
+impl std::error::Error for PrepareError {}
+
+/// Why a worker could not open a target.
+pub type OpenError = PrepareError;
+
+/// Block devices held exclusively for the whole run.
+#[derive(Debug, Default)]
+pub struct Claims {
+    held: Vec<(PathBuf, Arc<File>)>,
+}
+
+impl Claims {
+    /// Claims every block device of the steps: exclusively (`O_EXCL`) where it is written or trimmed, which keeps the kernel
+    /// from mounting it or giving it to md or dm meanwhile. What is opened must have the device number that `facts` have.
+    pub fn take(steps: &[Step], facts: &Facts) -> Result<Self, PrepareError> {
+        let mut claims = Self::default();
+        for (index, target) in steps.iter().flat_map(|step| step.targets.iter().enumerate()) {
+            let TargetKind::BlockDevice { path } = &target.kind else { continue };
+            if claims.of(path).is_some() {
+                continue;
+            }
+            let changes = steps.iter().any(|step| {
+                step.targets.get(index).is_some_and(|t| t.kind == target.kind)
+                    && step.streams.iter().any(|stream| touches(stream, index) && changes(stream))
+            });
+            let flags = if changes { OFlags::RDWR | OFlags::EXCL } else { OFlags::RDONLY };
+            let file = fs::open(path, flags | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
+                .map_err(|error| PrepareError::system("cannot claim", path, error))?;
+            let file = File::from(file);
+            same_device(path, &file, facts)?;
+            claims.held.push((path.clone(), Arc::new(file)));
+        }
+        Ok(claims)
+    }
+
+    fn of(&self, path: &Path) -> Option<&Arc<File>> {
+        self.held.iter().find(|(held, _)| held == path).map(|(_, file)| file)
+    }
+}
+
+fn same_device(path: &Path, file: &File, facts: &Facts) -> Result<(), PrepareError> {
+    let changed = |what: String| PrepareError::Changed { path: path.to_owned(), what };
+    let judged = facts.targets.iter().find(|fact| fact.path == path).and_then(|fact| fact.device.as_ref());
+    let judged = judged.ok_or_else(|| changed("no facts about it".to_owned()))?.number;
+    let stat = fs::fstat(file).map_err(|error| PrepareError::system("cannot look at", path, error))?;
+    let is_block = fs::FileType::from_raw_mode(stat.st_mode) == fs::FileType::BlockDevice;
+    let found = DeviceNumber { major: fs::major(stat.st_rdev), minor: fs::minor(stat.st_rdev) };
+    if is_block && found == judged {
+        return Ok(());
+    }
+    Err(changed(format!(
+        "device {}:{} was judged, {}:{} is there",
+        judged.major, judged.minor, found.major, found.minor
+    )))
+}
+
+fn touches(stream: &Stream, target: usize) -> bool {
+    stream.workers.iter().flat_map(|plan| &plan.extents).any(|extent| extent.target as usize == target)
+}
+
+fn changes(stream: &Stream) -> bool {
+    stream.workload.trim_then_write
+        || stream
+            .workload
+            .cases
+            .iter()
+            .any(|case| matches!(case.kind, OperationKind::Write | OperationKind::Trim))
+}
+
+/// A step whose targets are there and laid out.
+#[derive(Debug)]
+pub struct Ready {
+    pub(crate) step: Step,
+    pub(crate) index: u32,
+    claims: Arc<Claims>,
+    created: Vec<PathBuf>,
+}
+
+/// Prepares a step: lays out its files and drops caches. `index`: its number in the run. `progress` is called about every
+/// MiB; `stop` ends it early. Files that this call created are removed again when it fails.
+pub fn prepare(
+    step: Step,
+    index: u32,
+    claims: &Arc<Claims>,
+    progress: &mut dyn FnMut(&Progress<'_>),
+    stop: &AtomicBool,
+) -> Result<Ready, PrepareError> {
+    let mut created = Vec::new();
+    let outcome = lay_out(&step, &mut created, progress, stop);
+    if let Err(error) = outcome {
+        for path in &created {
+            // The first failure is the one to report; what cannot be removed either was never complete.
+            drop(std::fs::remove_file(path));
+        }
+        return Err(error);
+    }
+    Ok(Ready { step, index, claims: Arc::clone(claims), created })
+}
+
+impl Ready {
+    /// The step.
+    pub fn step(&self) -> &Step {
+        &self.step
+    }
+
+    /// Files that preparing it created.
+    pub fn created(&self) -> &[PathBuf] {
+        &self.created
+    }
+
+    /// Opens what one worker works on, one entry per extent.
+    pub(crate) fn open(&self, stream: &Stream, plan: &WorkerPlan) -> Result<Vec<OpenTarget>, OpenError> {
+        plan.extents
+            .iter()
+            .map(|extent| self.open_target(stream, &self.step.targets[extent.target as usize]))
+            .collect()
+    }
+
+    fn open_target(&self, stream: &Stream, target: &Target) -> Result<OpenTarget, OpenError> {
+        let size = target.size.0;
+        let null_engine = stream.engine.kind == fathom_schema::EngineKind::Null;
+        let handle = match &target.kind {
+            TargetKind::Null => TargetHandle::Null,
+            TargetKind::Sim(description) => TargetHandle::Sim(description.clone()),
+            _ if null_engine => TargetHandle::Null,
+            TargetKind::File { path, .. } => TargetHandle::File(open_for(stream, path)?),
+            TargetKind::BlockDevice { path } => {
+                // Through the claim's descriptor, so that a link that moved meanwhile cannot lead elsewhere.
+                let claimed = self.claims.of(path).ok_or_else(|| PrepareError::Changed {
+                    path: path.clone(),
+                    what: "it was not claimed".to_owned(),
+                })?;
+                let through = PathBuf::from(format!("/proc/self/fd/{}", claimed.as_raw_fd()));
+                TargetHandle::BlockDevice(open_for(stream, &through).map_err(|error| named(error, path))?)
+            }
+        };
+        Ok(OpenTarget { handle, size })
+    }
+}
+
+fn named(error: PrepareError, name: &Path) -> PrepareError {
+    match error {
+        PrepareError::System { action, path: _, error, remedy } => {
+            PrepareError::System { action, path: name.to_owned(), error, remedy }
+        }
+        other => other,
+    }
+}
+
+fn open_for(stream: &Stream, path: &Path) -> Result<File, PrepareError> {
+    let mut flags = if changes(stream) { OFlags::RDWR } else { OFlags::RDONLY } | OFlags::CLOEXEC;
+    if stream.engine.mode == IoMode::Direct {
+        flags |= OFlags::DIRECT;
+    }
+    flags |= match stream.engine.durability {
+        Durability::None => OFlags::empty(),
+        Durability::Data => OFlags::DSYNC,
+        Durability::All => OFlags::SYNC,
+    };
+    let file = fs::open(path, flags, Mode::empty())
+        .map_err(|error| PrepareError::system("cannot open", path, error))?;
+    Ok(File::from(file))
+}
+
+fn lay_out(
+    step: &Step,
+    created: &mut Vec<PathBuf>,
+    progress: &mut dyn FnMut(&Progress<'_>),
+    stop: &AtomicBool,
+) -> Result<(), PrepareError> {
+    let mut files = Vec::new();
+    for (index, target) in step.targets.iter().enumerate() {
+        let TargetKind::File { path, layout, remove_after: _ } = &target.kind else { continue };
+        let users: Vec<&Stream> = step.streams.iter().filter(|stream| touches(stream, index)).collect();
+        // A file that only the null engine is aimed at is never opened, so it need not be there either.
+        if users.iter().all(|stream| stream.engine.kind == fathom_schema::EngineKind::Null) {
+            continue;
+        }
+        let file = open_or_create(path, *layout, created)?;
+        let missing = missing(&file, path, target.size, *layout)?;
+        files.push((path, target.size, *layout, users, file, missing));
+    }
+    let total = files.iter().flat_map(|(.., missing)| missing).map(|range| range.end - range.start).sum();
+    let mut done = 0;
+    for (path, size, layout, users, file, missing) in files {
+        match layout {
+            LayoutRule::Written => {
+                let writer = users.iter().find(|stream| changes(stream));
+                let content = writer.map_or_else(random_content, |stream| stream.workload.content.clone());
+                let mut report = |written: u64| {
+                    done += written;
+                    progress(&Progress { path, done: Bytes(done), total: Bytes(total) });
+                };
+                write_ranges(&file, path, &missing, &content, &mut report, stop)?;
+            }
+            LayoutRule::Allocated => allocate(&file, path, size)?,
+            LayoutRule::MustExist | LayoutRule::Created => {}
+        }
+        if users.iter().any(|stream| stream.engine.open == OpenRule::DropCache) {
+            // Advice only: a filesystem without a cache to drop has nothing to answer for.
+            let _ = fs::fadvise(&file, 0, None, Advice::DontNeed);
+        }
+    }
+    Ok(())
+}
+
+fn open_or_create(path: &Path, layout: LayoutRule, created: &mut Vec<PathBuf>) -> Result<File, PrepareError> {
+    let fail = |error| PrepareError::system("cannot create", path, error);
+    let flags = OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let existing = match layout {
+        // Looked at only; a file that is read needs no write permission.
+        LayoutRule::MustExist => {
+            let file = fs::open(path, flags | OFlags::RDONLY, Mode::empty());
+            file.map_err(|error| PrepareError::system("cannot open", path, error))?
+        }
+        LayoutRule::Written | LayoutRule::Allocated | LayoutRule::Created => {
+            match fs::open(path, flags | OFlags::RDWR, Mode::empty()) {
+                Ok(file) => file,
+                Err(Errno::NOENT) => {
+                    let mode = Mode::from_raw_mode(0o644);
+                    let file = fs::open(path, flags | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode)
+                        .map_err(fail)?;
+                    created.push(path.to_owned());
+                    // Filesystems without user attributes (some tmpfs): a later run then has to be told --overwrite.
+                    let _ = fs::fsetxattr(&file, MARK, b"1", XattrFlags::empty());
+                    file
+                }
+                // Complete and read-only: good enough to be read; what is missing shows below.
+                Err(Errno::ACCESS | Errno::ROFS | Errno::PERM) => {
+                    let file = fs::open(path, flags | OFlags::RDONLY, Mode::empty());
+                    file.map_err(|error| PrepareError::system("cannot open", path, error))?
+                }
+                Err(error) => return Err(PrepareError::system("cannot open", path, error)),
+            }
+        }
+    };
+    let stat = fs::fstat(&existing).map_err(|error| PrepareError::system("cannot look at", path, error))?;
+    if fs::FileType::from_raw_mode(stat.st_mode) != fs::FileType::RegularFile {
+        return Err(PrepareError::Changed {
+            path: path.to_owned(),
+            what: "it is not a regular file".to_owned(),
+        });
+    }
+    Ok(File::from(existing))
+}
+
+/// Ranges of the file, up to `size`, that hold no written data.
+fn missing(
+    file: &File,
+    path: &Path,
+    size: Bytes,
+    layout: LayoutRule,
+) -> Result<Vec<std::ops::Range<u64>>, PrepareError> {
+    let stat = fs::fstat(file).map_err(|error| PrepareError::system("cannot look at", path, error))?;
+    let length = u64::try_from(stat.st_size).unwrap_or(0);
+    match layout {
+        LayoutRule::MustExist if length < size.0 => {
+            let what = format!("it has {} where {size} is needed", Bytes(length));
+            Err(PrepareError::Changed { path: path.to_owned(), what })
+        }
+        LayoutRule::MustExist | LayoutRule::Created | LayoutRule::Allocated => Ok(Vec::new()),
+        LayoutRule::Written => {
+            let mut ranges = holes(file, length.min(size.0));
+            if length < size.0 {
+                ranges.push(length..size.0);
+            }
+            Ok(ranges)
+        }
+    }
+}
+
+/// Holes and unwritten extents below `end`. A filesystem that cannot tell reports none.
+fn holes(file: &File, end: u64) -> Vec<std::ops::Range<u64>> {
+    let mut ranges = Vec::new();
+    let mut at = 0;
+    while at < end {
+        let Ok(hole) = fs::seek(file, SeekFrom::Hole(at)) else { break };
+        if hole >= end {
+            break;
+        }
+        let data = fs::seek(file, SeekFrom::Data(hole)).unwrap_or(end).min(end);
+        ranges.push(hole..data);
+        at = data;
+    }
+    ranges
+}
+
+fn write_ranges(
+    file: &File,
+    path: &Path,
+    ranges: &[std::ops::Range<u64>],
+    content: &Content,
+    report: &mut dyn FnMut(u64),
+    stop: &AtomicBool,
+) -> Result<(), PrepareError> {
+    if ranges.is_empty() {
+        return Ok(());
+    }
+    let fail = |error: io::Error| PrepareError::system("cannot lay out", path, error);
+    let mut filler = Filler::new(content, LAYOUT_SEED, CHUNK);
+    let mut buffer = vec![0; CHUNK];
+    filler.prepare(&mut buffer);
+    for range in ranges {
+        let mut at = range.start;
+        (&*file).seek_to(at).map_err(fail)?;
+        while at < range.end {
+            if stop.load(Ordering::Relaxed) {
+                return Err(PrepareError::Stopped);
+            }
+            let length = usize::try_from(range.end - at).unwrap_or(CHUNK).min(CHUNK);
+            filler.fill(&mut buffer[..length], at);
+            (&*file).write_all(&buffer[..length]).map_err(fail)?;
+            at += length as u64;
+            report(length as u64);
+        }
+    }
+    fs::fsync(file).map_err(|error| PrepareError::system("cannot lay out", path, error))
+}
+
+/// Seed of laid-out data: any constant will do, as the stream's own writes use other ones.
+const LAYOUT_SEED: u64 = 0x6661_7468_6F6D;
+
+trait SeekTo {
+    fn seek_to(&mut self, at: u64) -> io::Result<()>;
+}
+
+impl SeekTo for &File {
+    fn seek_to(&mut self, at: u64) -> io::Result<()> {
+        io::Seek::seek(self, io::SeekFrom::Start(at)).map(|_| ())
+    }
+}
+
+fn allocate(file: &File, path: &Path, size: Bytes) -> Result<(), PrepareError> {
+    let stat = fs::fstat(file).map_err(|error| PrepareError::system("cannot look at", path, error))?;
+    if u64::try_from(stat.st_size).unwrap_or(0) >= size.0 {
+        return Ok(());
+    }
+    match fs::fallocate(file, FallocateFlags::empty(), 0, size.0) {
+        // Filesystems without allocation: extended by truncation, as fio does.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => fs::ftruncate(file, size.0),
+        other => other,
+    }
+    .map_err(|error| PrepareError::system("cannot extend", path, error))
+}
+
+fn random_content() -> Content {
+    Content {
+        fill: Fill::Random,
+        freshness: Freshness::Every,
+        compressible: Ratio::ZERO,
+        compress_chunk_bytes: 512,
+        dedupable: Ratio::ZERO,
+    }
+}
+
+/// Removes the files of these steps that are to be removed and that carry fathom's mark or were created in this run.
+/// Returns those that could not be, with the reason.
+pub fn clean_up(steps: &[Step], created: &[PathBuf]) -> Vec<(PathBuf, io::Error)> {
+    let mut failed = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for target in steps.iter().flat_map(|step| &step.targets) {
+        let TargetKind::File { path, layout: _, remove_after: true } = &target.kind else { continue };
+        if !seen.insert(path) {
+            continue;
+        }
+        let ours = created.contains(path) || fs::getxattr(path, MARK, &mut [0_u8; 8][..]).is_ok();
+        match std::fs::symlink_metadata(path) {
+            Ok(meta) if meta.is_file() && ours => {
+                if let Err(error) = std::fs::remove_file(path) {
+                    failed.push((path.clone(), error));
+                }
+            }
+            _ => {}
+        }
+    }
+    failed
+}

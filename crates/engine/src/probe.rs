@@ -1,0 +1,320 @@
+//! The probe: what is at the paths of a job and what the host is like, as [`Facts`] to plan and to judge on.
+//!
+//! It opens nothing for writing, changes nothing and waits for nothing. It only finds; whether something may be written
+//! is the planner's to decide, and it deliberately knows no job.
+
+mod block;
+mod content;
+mod counters;
+mod device_environment;
+mod file;
+mod host;
+mod mounts;
+mod roots;
+mod signature;
+mod usage;
+
+pub use counters::{device_counters, device_counters_at};
+pub use file::MARK;
+pub use roots::Roots;
+
+use block::{Blocks, number_of};
+use fathom_schema::{BlockDevice, EnvironmentFact, Facts, FileKind, InUse, TargetFact};
+use mounts::{Mount, Mounts};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use usage::Usage;
+
+/// Links followed when the last one leads to nothing, as the kernel limits them (`path_resolution(7)`).
+const LINKS_MAX: u32 = 40;
+/// Facts that change by themselves from one moment to the next: no change of conditions.
+const VOLATILE: [(&str, &[&str]); 4] = [
+    ("memory", &["available", "swap free", "dirty"]),
+    ("load", &["average", "steal ticks", "pressure cpu", "pressure io", "pressure memory"]),
+    ("device", &["md sync_completed"]),
+    ("filesystem", &["available"]),
+];
+
+/// What the kernel said when the engines were tried; trying takes system calls that are not the probe's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EngineRefusals {
+    /// `None`: `io_uring` works; else why not.
+    pub io_uring: Option<String>,
+    /// `None`: Linux AIO works; else why not.
+    pub libaio: Option<String>,
+}
+
+/// Probes this host: one target fact per path, in the order of `paths`, and the environment.
+///
+/// `store_folder` is where fathom keeps its runs; what carries it is marked as in use. It need not exist. Paths that a
+/// user consents to destroy belong into `paths` too, so that links are compared by what is behind them.
+pub fn probe(paths: &[PathBuf], store_folder: &Path, engines: EngineRefusals) -> Facts {
+    probe_at(&Roots::default(), paths, store_folder, engines)
+}
+
+/// As [`probe`], on a host whose kernel shows itself at `roots`.
+pub fn probe_at(roots: &Roots, paths: &[PathBuf], store_folder: &Path, engines: EngineRefusals) -> Facts {
+    let EngineRefusals { io_uring, libaio } = engines;
+    let blocks = Blocks::read(roots);
+    let mounts = Mounts::read(roots);
+    let usage = Usage::new(roots, &blocks, &mounts, store_folder);
+    let host = Host { roots, blocks: &blocks, mounts: &mounts, usage: &usage };
+    let targets: Vec<TargetFact> = paths.iter().map(|path| host.target(path)).collect();
+    Facts {
+        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        cpu: host::cpu(roots),
+        limits: host::limits(roots, io_uring, libaio),
+        page_size: fathom_units::Bytes(rustix::param::page_size() as u64),
+        memory: host::memory(roots),
+        environment: environment_of(roots, &blocks, &targets),
+        targets,
+    }
+}
+
+/// The conditions of this host and of what is under `targets`, read again. Things that a host does not have are in it
+/// without a value.
+pub fn environment(targets: &[TargetFact]) -> Vec<EnvironmentFact> {
+    environment_at(&Roots::default(), targets)
+}
+
+/// As [`environment`], on a host whose kernel shows itself at `roots`. Free space is as `targets` has it.
+pub fn environment_at(roots: &Roots, targets: &[TargetFact]) -> Vec<EnvironmentFact> {
+    environment_of(roots, &Blocks::read(roots), targets)
+}
+
+/// Facts of `after` whose value is another than in `before`, with the new value; those that are gone, without one.
+/// What changes by itself (load, free memory, progress) is not among them.
+pub fn environment_changes(before: &[EnvironmentFact], after: &[EnvironmentFact]) -> Vec<EnvironmentFact> {
+    let same = |one: &EnvironmentFact, other: &EnvironmentFact| {
+        one.subject == other.subject && one.name == other.name
+    };
+    let changed = after.iter().filter(|fact| {
+        let then = before.iter().find(|then| same(then, fact));
+        !is_volatile(fact) && then.map_or(fact.value.is_some(), |then| then.value != fact.value)
+    });
+    let gone = before.iter().filter(|then| {
+        !is_volatile(then) && then.value.is_some() && !after.iter().any(|fact| same(fact, then))
+    });
+    changed.cloned().chain(gone.map(|then| EnvironmentFact { value: None, ..then.clone() })).collect()
+}
+
+fn is_volatile(fact: &EnvironmentFact) -> bool {
+    let kind = fact.subject.split(' ').next().unwrap_or_default();
+    VOLATILE.iter().any(|(subject, names)| *subject == kind && names.contains(&&*fact.name))
+}
+
+fn environment_of(roots: &Roots, blocks: &Blocks, targets: &[TargetFact]) -> Vec<EnvironmentFact> {
+    let mut facts = Vec::new();
+    host::environment(roots, &mut facts);
+    for target in targets {
+        if let Some(node) = target.device.as_ref().and_then(|device| blocks.numbered(device.number)) {
+            device_environment::devices(blocks, node, &mut facts);
+        }
+        if let Some(filesystem) = &target.filesystem {
+            device_environment::filesystem(filesystem, &mut facts);
+        }
+    }
+    facts
+}
+
+/// Everything that answers for one path.
+struct Host<'a> {
+    roots: &'a Roots,
+    blocks: &'a Blocks,
+    mounts: &'a Mounts,
+    usage: &'a Usage<'a>,
+}
+
+impl Host<'_> {
+    fn target(&self, path: &Path) -> TargetFact {
+        let mut fact = TargetFact {
+            path: path.to_owned(),
+            resolved: path.to_owned(),
+            kind: FileKind::Other,
+            error: None,
+            filesystem: None,
+            file: None,
+            device: None,
+        };
+        match path.canonicalize().and_then(|resolved| resolved.metadata().map(|meta| (resolved, meta))) {
+            Ok((resolved, meta)) => {
+                fact.resolved = resolved;
+                self.existing(&mut fact, &meta);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.absent(&mut fact),
+            Err(error) => fact.error = Some(error.to_string()),
+        }
+        fact
+    }
+
+    fn existing(&self, fact: &mut TargetFact, meta: &Metadata) {
+        let kind = meta.file_type();
+        let resolved = fact.resolved.clone();
+        if kind.is_block_device() {
+            fact.kind = FileKind::BlockDevice;
+            let number = number_of(meta.rdev());
+            match self.blocks.numbered(number) {
+                Some(node) => {
+                    let mut device = self.device(node);
+                    fact.error = look_into(&resolved, &mut device);
+                    fact.device = Some(device);
+                }
+                None => {
+                    let place = self.roots.sys.display();
+                    fact.error =
+                        Some(format!("{place} has no block device {}:{}", number.major, number.minor));
+                }
+            }
+        } else if kind.is_file() {
+            fact.kind = FileKind::File;
+            let folder = resolved.parent().unwrap_or(Path::new("/"));
+            self.filesystem(fact, folder, Some(&resolved));
+            let mut file = file::file(&resolved, meta, fact.filesystem.as_ref());
+            file.in_use = self.usage.of_file(&resolved);
+            fact.file = Some(file);
+        } else if kind.is_dir() {
+            fact.kind = FileKind::Folder;
+            self.filesystem(fact, &resolved, None);
+        }
+    }
+
+    /// Nothing is at the path: follows links that lead nowhere, since creating the file would follow them.
+    fn absent(&self, fact: &mut TargetFact) {
+        let mut place = std::path::absolute(&fact.path).unwrap_or_else(|_| fact.path.clone());
+        for _ in 0..LINKS_MAX {
+            let Ok(link) = place.read_link() else { break };
+            // Joining an absolute link replaces the folder.
+            place = place.parent().unwrap_or(Path::new("/")).join(link);
+        }
+        let folder = place.parent().and_then(|folder| folder.canonicalize().ok());
+        match (folder.filter(|folder| folder.is_dir()), place.file_name()) {
+            (Some(folder), Some(name)) => {
+                fact.kind = FileKind::Absent;
+                fact.resolved = folder.join(name);
+                self.filesystem(fact, &folder, None);
+            }
+            _ => {
+                fact.kind = FileKind::NoFolder;
+                if let Some(folder) = file::existing_folder(&place) {
+                    self.filesystem(fact, &folder, None);
+                }
+            }
+        }
+    }
+
+    fn filesystem(&self, fact: &mut TargetFact, folder: &Path, existing: Option<&Path>) {
+        let mut below = None;
+        fact.filesystem = file::filesystem(self.mounts, folder, existing, |mount| {
+            below = self.device_under(mount);
+            below.as_ref().map(|device| device.logical_sector_bytes)
+        });
+        fact.device = below;
+    }
+
+    /// The device that a mount names by its number, or by its source where it has none of its own.
+    fn device_under(&self, mount: &Mount) -> Option<BlockDevice> {
+        let by_source = || mount.device_paths().find_map(|path| self.blocks.at_path(Path::new(path)));
+        self.blocks.numbered(mount.number).or_else(by_source).map(|node| self.device(node))
+    }
+
+    fn device(&self, node: &block::Node) -> BlockDevice {
+        let in_use = self.usage.of_device(node);
+        BlockDevice { in_use, ..self.blocks.describe(self.roots, node) }
+    }
+}
+
+/// Looks into a device, read-only: whether someone has it exclusively, and what it holds. Returns why it cannot be
+/// opened at all.
+fn look_into(path: &Path, device: &mut BlockDevice) -> Option<String> {
+    let opened = content::open_with(path, OFlags::EXCL);
+    if let Err(error) = opened {
+        if Errno::from_io_error(&error) == Some(Errno::BUSY) {
+            // Said only where nothing better explains it: a mount is held exclusively by its filesystem.
+            if device.in_use.is_empty() {
+                device.in_use.push(InUse::Exclusive);
+            }
+        } else {
+            device.content = fathom_schema::ContentFact::Unreadable(error.to_string());
+            return Some(error.to_string());
+        }
+    }
+    device.content = content::content(path, device.size.0, device.logical_sector_bytes);
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn kinds_of_paths() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        std::fs::write(at("file"), "content").unwrap();
+        std::fs::create_dir(at("folder")).unwrap();
+        for (target, link) in [
+            ("file", "to-file"),
+            ("gone", "to-gone"),
+            ("to-gone", "to-to-gone"),
+            ("no/where", "to-no"),
+            ("ring", "ring"),
+        ] {
+            symlink(target, at(link)).unwrap();
+        }
+        for (path, kind, resolved, has_error) in [
+            (at("file"), FileKind::File, at("file"), false),
+            (at("to-file"), FileKind::File, at("file"), false),
+            (at("folder"), FileKind::Folder, at("folder"), false),
+            (at("gone"), FileKind::Absent, at("gone"), false),
+            (at("to-gone"), FileKind::Absent, at("gone"), false),
+            (at("to-to-gone"), FileKind::Absent, at("gone"), false),
+            (at("no/where"), FileKind::NoFolder, at("no/where"), false),
+            (at("to-no"), FileKind::NoFolder, at("to-no"), false),
+            (at("ring"), FileKind::Other, at("ring"), true),
+            (at("file/x"), FileKind::Other, at("file/x"), true),
+            ("/dev/null".into(), FileKind::Other, "/dev/null".into(), false),
+        ] {
+            let facts = probe(std::slice::from_ref(&path), Path::new("/nowhere"), EngineRefusals::default());
+            let fact = &facts.targets[0];
+            let found = (fact.kind, &fact.resolved, fact.error.is_some());
+            assert_eq!(found, (kind, &resolved, has_error), "{}: {fact:?}", path.display());
+            let is_on_filesystem = !has_error && kind != FileKind::Other;
+            assert_eq!(fact.filesystem.is_some(), is_on_filesystem, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn changes_are_told_and_noise_is_not() {
+        let fact = |subject: &str, name: &str, value: Option<&str>| EnvironmentFact {
+            subject: subject.to_owned(),
+            name: name.to_owned(),
+            value: value.map(str::to_owned),
+            source: String::new(),
+        };
+        let before = [
+            fact("cpu", "governor", Some("performance")),
+            fact("cpu", "model", Some("x")),
+            fact("load", "average", Some("0.1")),
+            fact("device md0", "md sync_action", Some("idle")),
+            fact("device sda", "queue scheduler", Some("none")),
+            fact("cpu", "boost", None),
+        ];
+        let after = [
+            fact("cpu", "governor", Some("powersave")),
+            fact("cpu", "model", Some("x")),
+            fact("load", "average", Some("3.0")),
+            fact("device md0", "md sync_action", Some("check")),
+            fact("cpu", "boost", None),
+            fact("cpu", "isolated", Some("3")),
+            fact("cpu", "new and absent", None),
+        ];
+        let expect = [&after[0], &after[3], &after[5]].map(Clone::clone);
+        let gone = fact("device sda", "queue scheduler", None);
+        assert_eq!(environment_changes(&before, &after), [&expect[..], &[gone]].concat());
+    }
+}

@@ -1,0 +1,175 @@
+//! Regular files and the filesystems they are on, or would be on.
+//!
+//! Opens read-only at most. Does not know devices beyond the sector that direct I/O falls back on.
+
+use super::content::open_with;
+use super::mounts::{Mount, Mounts};
+use super::usage::mount_id;
+use fathom_schema::{FileFact, Filesystem};
+use fathom_units::Bytes;
+use rustix::fs::{
+    Access, AtFlags, CWD, OFlags, SeekFrom, StatxFlags, accessat, getxattr, seek, statvfs, statx,
+};
+use rustix::io::Errno;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The mark on files that fathom wrote.
+pub const MARK: &str = "user.fathom";
+/// Extents looked at in one file; more than any sane layout has. What lies behind the last counts as not written.
+const EXTENTS_MAX: u32 = 1 << 20;
+/// Files of a folder that are asked for the alignment of direct I/O before giving up.
+const NEIGHBOURS_MAX: usize = 64;
+/// Filesystems in memory: they take `O_DIRECT`, since Linux 6.6, and do nothing about it.
+const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "hugetlbfs"];
+/// Filesystems whose `SEEK_DATA` may call the whole file data, so that allocated blocks tell more.
+const WITHOUT_HOLES: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "fuse", "fuseblk"];
+/// Alignment assumed where nothing tells: a page, which every direct I/O on Linux accepts.
+const ALIGN_FALLBACK_BYTES: u32 = 4096;
+
+/// What is known of a regular file, but for its uses.
+pub(super) fn file(path: &Path, meta: &Metadata, filesystem: Option<&Filesystem>) -> FileFact {
+    let size = Bytes(meta.len());
+    let allocated = Bytes(meta.blocks().saturating_mul(512)).min(size);
+    let only_blocks_tell =
+        filesystem.is_some_and(|fs| WITHOUT_HOLES.iter().any(|kind| fs.kind.starts_with(kind)));
+    let written = match data_bytes(path, size) {
+        Some(data) if only_blocks_tell => data.min(allocated),
+        Some(data) => data,
+        None => allocated,
+    };
+    // A size of the value of 0 asks only whether the attribute is there.
+    let made_by_fathom = getxattr(path, MARK, &mut [0_u8; 0]).is_ok();
+    FileFact {
+        size,
+        written,
+        made_by_fathom,
+        writable: may(path, Access::WRITE_OK),
+        readable: may(path, Access::READ_OK),
+        in_use: Vec::new(),
+    }
+}
+
+/// Bytes that are neither holes nor, on filesystems that tell them apart, unwritten extents. `None` when the file
+/// cannot be opened or its filesystem cannot say.
+fn data_bytes(path: &Path, size: Bytes) -> Option<Bytes> {
+    let file = open_with(path, OFlags::empty()).ok()?;
+    let mut data = 0;
+    let mut at = 0;
+    for _ in 0..EXTENTS_MAX {
+        let from = match seek(&file, SeekFrom::Data(at)) {
+            Ok(from) => from,
+            Err(Errno::NXIO) => break,
+            Err(_) => return None,
+        };
+        at = seek(&file, SeekFrom::Hole(from)).ok()?;
+        data += at.min(size.0).saturating_sub(from);
+        if at >= size.0 {
+            break;
+        }
+    }
+    Some(Bytes(data))
+}
+
+fn may(path: &Path, access: Access) -> bool {
+    // The effective user: what opening the file would go by.
+    accessat(CWD, path, access, AtFlags::EACCESS).is_ok()
+}
+
+/// The filesystem that carries `folder` (without links), and the mount it was found by.
+/// `existing` is the file itself when there is one; `sector_bytes` that of the device below, when known.
+pub(super) fn filesystem(
+    mounts: &Mounts,
+    folder: &Path,
+    existing: Option<&Path>,
+    sector_bytes: impl FnOnce(&Mount) -> Option<u32>,
+) -> Option<Filesystem> {
+    let place = existing.unwrap_or(folder);
+    let mount = mounts.carrying(place, mount_id(place))?;
+    let space = statvfs(place).ok()?;
+    Some(Filesystem {
+        kind: mount.kind.clone(),
+        mount_point: mount.place.clone(),
+        options: mount.options.clone(),
+        size: Bytes(space.f_blocks.saturating_mul(space.f_frsize)),
+        available: Bytes(space.f_bavail.saturating_mul(space.f_frsize)),
+        direct_align_bytes: if IN_MEMORY.contains(&&*mount.kind) {
+            None
+        } else {
+            let sector = sector_bytes(mount).unwrap_or(ALIGN_FALLBACK_BYTES);
+            direct_align(folder, existing, sector)
+        },
+        can_create: may(folder, Access::WRITE_OK | Access::EXEC_OK),
+    })
+}
+
+/// What direct I/O needs here: asked of the file, else of a file beside it, since a folder cannot be asked and nothing
+/// is created to find out; else the sector below.
+fn direct_align(folder: &Path, existing: Option<&Path>, sector_bytes: u32) -> Option<u32> {
+    let on_it = std::fs::metadata(folder).map(|meta| meta.dev());
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(NEIGHBOURS_MAX);
+    let neighbours = entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .filter(|entry| matches!((entry.metadata(), &on_it), (Ok(meta), Ok(dev)) if meta.dev() == *dev))
+        .map(|entry| entry.path());
+    let asked = existing.map(Path::to_owned).into_iter().chain(neighbours);
+    let mut answers = asked.map(|path| direct_align_of(&path, sector_bytes));
+    match answers.find(|answer| *answer != DirectAlign::Untold) {
+        Some(DirectAlign::Refused) => None,
+        Some(DirectAlign::Bytes(bytes)) => Some(bytes),
+        Some(DirectAlign::Untold) | None => Some(sector_bytes),
+    }
+}
+
+/// What one file tells of direct I/O.
+#[derive(PartialEq, Eq)]
+enum DirectAlign {
+    Untold,
+    Refused,
+    Bytes(u32),
+}
+
+fn direct_align_of(path: &Path, sector_bytes: u32) -> DirectAlign {
+    let Ok(told) = statx(CWD, path, AtFlags::empty(), StatxFlags::DIOALIGN) else {
+        return DirectAlign::Untold;
+    };
+    if StatxFlags::from_bits_retain(told.stx_mask).contains(StatxFlags::DIOALIGN) {
+        let align = told.stx_dio_offset_align.max(told.stx_dio_mem_align);
+        return if align == 0 { DirectAlign::Refused } else { DirectAlign::Bytes(align) };
+    }
+    match open_with(path, OFlags::DIRECT) {
+        Ok(_) => DirectAlign::Bytes(sector_bytes),
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => DirectAlign::Refused,
+        Err(_) => DirectAlign::Untold,
+    }
+}
+
+/// The nearest folder above a path that exists.
+pub(super) fn existing_folder(path: &Path) -> Option<PathBuf> {
+    path.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok()).filter(|folder| folder.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn holes_are_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, len, data, expect) in
+            [("empty", 0, None, 0), ("hole", 1 << 20, None, 0), ("part", 1 << 20, Some(65536_usize), 65536)]
+        {
+            let path = folder.path().join(name);
+            let file = std::fs::File::create(&path).unwrap();
+            file.set_len(len).unwrap();
+            if let Some(len) = data {
+                file.write_all_at(&vec![1; len], 262_144).unwrap();
+            }
+            let fact = super::file(&path, &file.metadata().unwrap(), None);
+            assert_eq!((fact.size, fact.written), (Bytes(len), Bytes(expect)), "{name}");
+            assert!(fact.readable && fact.writable && !fact.made_by_fathom);
+        }
+    }
+}

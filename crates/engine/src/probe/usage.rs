@@ -1,0 +1,359 @@
+//! Who uses a device or a file: mounts, swap, holders, loop devices, the running system, fathom's own store.
+//!
+//! Errs on the side of "in use". Knows the lists of mounts, swap and devices; opens nothing.
+
+use super::block::{Blocks, Node};
+use super::mounts::{Mount, Mounts};
+use super::roots::{Roots, names};
+use fathom_schema::InUse;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// All that is known of who uses what on a host.
+pub(super) struct Usage<'a> {
+    blocks: &'a Blocks,
+    mounts: &'a Mounts,
+    /// Members of each btrfs that the kernel has open: its UUID and its devices' names.
+    btrfs: Vec<(String, Vec<String>)>,
+    /// fathom's store, without links, as far as it exists.
+    store: PathBuf,
+    /// Whether that is the store's folder itself and not one above.
+    store_exists: bool,
+}
+
+impl<'a> Usage<'a> {
+    /// Gathers what is needed to answer for any device or file.
+    pub(super) fn new(roots: &Roots, blocks: &'a Blocks, mounts: &'a Mounts, store_folder: &Path) -> Self {
+        let folder = roots.sys.join("fs/btrfs");
+        let members = |uuid: String| {
+            let devices = names(&folder.join(&uuid).join("devices"));
+            (!devices.is_empty()).then_some((uuid, devices))
+        };
+        let btrfs = names(&folder).into_iter().filter_map(members).collect();
+        Self {
+            blocks,
+            mounts,
+            btrfs,
+            store: existing_part(store_folder),
+            store_exists: store_folder.is_dir(),
+        }
+    }
+
+    /// Every way in which writing to a device would write to something in use.
+    pub(super) fn of_device(&self, node: &Node) -> Vec<InUse> {
+        let mut found = Found { usage: self, uses: Vec::new(), seen: Vec::new() };
+        found.upwards(node);
+        let disk = self.blocks.disk_of(node);
+        if node.is_partition() {
+            // The disk itself, used as a whole: mounted although it has partitions, or one path of a multipath.
+            found.itself_and_holders(disk);
+            let siblings = self.blocks.partitions(disk).filter(|other| other.overlaps(node));
+            siblings.for_each(|other| found.upwards(other));
+            // What is reached from below must not come back up to the partitions beside this one.
+            found.seen.push(disk.name.clone());
+        }
+        for below in self.blocks.stack(node) {
+            // Other volumes on the same physical volume are no concern; a mount of the volume itself is.
+            found.itself(below);
+            found.loops_sharing(below);
+            if let Some(behind) = below.backing.as_deref().and_then(|path| self.blocks.at_path(path)) {
+                // A loop device does not keep others from what it stands on, so all use of that counts.
+                found.upwards(behind);
+            }
+        }
+        let mut uses = found.uses;
+        uses.retain(|way| !matches!(way, InUse::LoopBacking { device } if *device == disk.name));
+        uses
+    }
+
+    /// Every way in which writing to a regular file would write to something in use.
+    pub(super) fn of_file(&self, resolved: &Path) -> Vec<InUse> {
+        let mut uses = Vec::new();
+        if self.mounts.swaps.iter().any(|swap| same_file(swap, resolved)) {
+            uses.push(InUse::Swap { device: resolved.display().to_string() });
+        }
+        for node in
+            self.blocks.nodes.iter().filter(|n| n.backing.as_deref().is_some_and(|b| same_file(b, resolved)))
+        {
+            uses.push(InUse::LoopBacking { device: node.name.clone() });
+        }
+        if self.store_exists && resolved.starts_with(&self.store) {
+            uses.push(InUse::Store { folder: self.store.clone() });
+        }
+        uses
+    }
+
+    /// Mounts of a device: by number, by a path that names it, or by a btrfs that it is a member of.
+    fn mounts_of(&self, node: &Node) -> Vec<&'a Mount> {
+        let family: Vec<&Node> = self
+            .btrfs
+            .iter()
+            .filter(|(_, members)| members.contains(&node.name))
+            .flat_map(|(_, members)| members.iter().filter_map(|name| self.blocks.named(name)))
+            .collect();
+        let carries = |mount: &&Mount| {
+            mount.number == node.number
+                || mount.device_paths().filter_map(|path| self.blocks.at_path(Path::new(path))).any(|named| {
+                    named.number == node.number || family.iter().any(|member| member.number == named.number)
+                })
+        };
+        self.mounts.all().filter(carries).collect()
+    }
+}
+
+/// Collects uses while walking the devices.
+struct Found<'a, 'b> {
+    usage: &'b Usage<'a>,
+    uses: Vec<InUse>,
+    /// Names of devices already walked upwards from.
+    seen: Vec<String>,
+}
+
+impl Found<'_, '_> {
+    fn add(&mut self, way: InUse) {
+        if !self.uses.contains(&way) {
+            self.uses.push(way);
+        }
+    }
+
+    /// A device, its partitions, and all that is built on any of them.
+    fn upwards(&mut self, node: &Node) {
+        if self.seen.contains(&node.name) {
+            return;
+        }
+        self.seen.push(node.name.clone());
+        self.itself_and_holders(node);
+        let blocks = self.usage.blocks;
+        blocks.partitions(node).for_each(|partition| self.upwards(partition));
+    }
+
+    fn itself_and_holders(&mut self, node: &Node) {
+        self.itself(node);
+        let blocks = self.usage.blocks;
+        for name in &node.holders {
+            self.add(InUse::Holder { device: node.name.clone(), holder: name.clone() });
+            if let Some(holder) = blocks.named(name) {
+                self.upwards(holder);
+            }
+        }
+        let is_behind = |other: &&Node| {
+            other
+                .backing
+                .as_deref()
+                .and_then(|path| blocks.at_path(path))
+                .is_some_and(|behind| behind == node)
+        };
+        for loop_device in blocks.nodes.iter().filter(is_behind) {
+            self.add(InUse::LoopBacking { device: loop_device.name.clone() });
+            self.upwards(loop_device);
+        }
+    }
+
+    /// Mounts and swap of exactly this device.
+    fn itself(&mut self, node: &Node) {
+        let usage = self.usage;
+        let mounts = usage.mounts_of(node);
+        let store = usage.mounts.carrying(&usage.store, mount_id(&usage.store));
+        for mount in &mounts {
+            let mount_point = mount.place.clone();
+            if store == Some(*mount) {
+                self.add(InUse::Store { folder: usage.store.clone() });
+            }
+            if mount.is_system() {
+                self.add(InUse::System { mount_point: mount_point.clone() });
+            }
+            self.add(InUse::Mounted { device: node.name.clone(), mount_point });
+        }
+        for (uuid, _) in usage.btrfs.iter().filter(|(_, members)| members.contains(&node.name)) {
+            if mounts.is_empty() {
+                // Mounted where this process cannot see it.
+                self.add(InUse::Holder { device: node.name.clone(), holder: format!("btrfs {uuid}") });
+            }
+        }
+        if usage.mounts.swaps.iter().any(|swap| usage.blocks.at_path(swap) == Some(node)) {
+            self.add(InUse::Swap { device: node.name.clone() });
+        }
+    }
+
+    /// Other loop devices that show the same bytes of the same file, and swap on that file.
+    fn loops_sharing(&mut self, node: &Node) {
+        let Some(backing) = &node.backing else { return };
+        let usage = self.usage;
+        if usage.mounts.swaps.iter().any(|swap| same_file(swap, backing)) {
+            self.add(InUse::Swap { device: backing.display().to_string() });
+        }
+        let (from, to) = node.loop_range();
+        for other in usage.blocks.nodes.iter().filter(|other| other.name != node.name) {
+            let (other_from, other_to) = other.loop_range();
+            let shares = other.backing.as_deref().is_some_and(|b| same_file(b, backing));
+            if shares && from < other_to && other_from < to {
+                self.upwards(other);
+            }
+        }
+    }
+}
+
+/// The kernel's identity of the mount that carries a path; `None` before Linux 5.8.
+pub(super) fn mount_id(path: &Path) -> Option<u64> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+    let found = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
+    StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::MNT_ID).then_some(found.stx_mnt_id)
+}
+
+/// Whether two paths are one file: by name, or by what is there.
+fn same_file(one: &Path, other: &Path) -> bool {
+    if one == other {
+        return true;
+    }
+    match (one.metadata(), other.metadata()) {
+        (Ok(one), Ok(other)) => one.dev() == other.dev() && one.ino() == other.ino(),
+        _ => false,
+    }
+}
+
+/// The path without links, cut back to what exists of it: a store not made yet will lie on its parent's filesystem.
+fn existing_part(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    absolute.ancestors().find_map(|part| part.canonicalize().ok()).unwrap_or(absolute)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::roots::fixture::tree;
+    use super::*;
+
+    /// Uses of a device in short: `kind:what`.
+    fn check(fixture: &str, name: &str, store: &str, expect: &[&str]) {
+        let tree = tree(fixture);
+        let (blocks, mounts) = (Blocks::read(&tree.roots), Mounts::read(&tree.roots));
+        let usage = Usage::new(&tree.roots, &blocks, &mounts, Path::new(store));
+        let node = blocks.named(name).unwrap_or_else(|| panic!("{name} is in {fixture}"));
+        let found: Vec<String> = usage
+            .of_device(node)
+            .into_iter()
+            .map(|way| match way {
+                InUse::Mounted { device, mount_point } => format!("{device} at {}", mount_point.display()),
+                InUse::Swap { device } => format!("{device} swap"),
+                InUse::Holder { device, holder } => format!("{device} held by {holder}"),
+                InUse::LoopBacking { device } => format!("behind {device}"),
+                InUse::System { mount_point } => format!("system {}", mount_point.display()),
+                InUse::Store { .. } => "store".to_owned(),
+                InUse::Exclusive => "exclusive".to_owned(),
+            })
+            .collect();
+        assert_eq!(found, expect, "{fixture} {name}");
+    }
+
+    #[test]
+    fn plain_disks_and_partitions() {
+        let all = |name: &str, expect: &[&str]| check("disks", name, "/nowhere", expect);
+        all("sda", &["store", "system /", "sda1 at /", "sda2 swap", "sda6 at /mnt/data"]);
+        all("sda1", &["store", "system /", "sda1 at /"]);
+        all("sda2", &["sda2 swap"]);
+        all("sda3", &[]);
+        // sda4 is the extended partition around sda5 and sda6.
+        all("sda4", &["sda6 at /mnt/data"]);
+        all("sda5", &[]);
+        all("sda6", &["sda6 at /mnt/data"]);
+        all("sdb", &["sdb at /mnt/whole disk"]);
+        all("sdb1", &["sdb at /mnt/whole disk"]);
+        all("sdc", &[]);
+        // An external log of a filesystem on another device.
+        all("nvme0n1", &["nvme0n1p1 at /mnt/xfs", "nvme0n1p2 at /mnt/xfs", "nvme0n1p3 at /seen/by/init"]);
+        all("nvme0n1p2", &["nvme0n1p2 at /mnt/xfs"]);
+        all("nvme0n1p3", &["nvme0n1p3 at /seen/by/init"]);
+    }
+
+    #[test]
+    fn arrays_of_disks() {
+        let mounted = ["sda1 held by md0", "md0p1 at /mnt/md"];
+        check("md", "sda", "/nowhere", &mounted);
+        check("md", "sda1", "/nowhere", &mounted);
+        check("md", "md0", "/nowhere", &["md0p1 at /mnt/md"]);
+        check("md", "md0p1", "/nowhere", &["md0p1 at /mnt/md"]);
+        check("md", "md0p2", "/nowhere", &[]);
+        // An array that nothing mounts still holds its members.
+        check("md", "sdc", "/nowhere", &["sdc held by md1"]);
+        check("md", "md1", "/nowhere", &[]);
+        // A cache device: bcache shows only who holds it.
+        check("md", "sdd", "/nowhere", &["sdd held by bcache0", "bcache0 at /mnt/bcache"]);
+    }
+
+    #[test]
+    fn volumes_and_crypt() {
+        check(
+            "lvm",
+            "sda",
+            "/nowhere",
+            &[
+                "sda2 held by dm-0",
+                "store",
+                "system /",
+                "dm-0 at /",
+                "sda2 held by dm-1",
+                "dm-1 held by dm-2",
+                "system /home",
+                "dm-2 at /home",
+                "sda2 held by dm-3",
+                "dm-3 swap",
+                "sda2 held by dm-4",
+            ],
+        );
+        check("lvm", "sda1", "/nowhere", &[]);
+        check("lvm", "dm-1", "/nowhere", &["dm-1 held by dm-2", "system /home", "dm-2 at /home"]);
+        check("lvm", "dm-3", "/nowhere", &["dm-3 swap"]);
+        // A volume beside those in use, on the same physical volume, is free.
+        check("lvm", "dm-4", "/nowhere", &[]);
+    }
+
+    #[test]
+    fn every_member_of_a_btrfs() {
+        check("btrfs", "sda", "/nowhere", &["sda at /mnt/pool"]);
+        check("btrfs", "sdb", "/nowhere", &["sdb1 at /mnt/pool"]);
+        check("btrfs", "sdb1", "/nowhere", &["sdb1 at /mnt/pool"]);
+        check("btrfs", "sdc", "/nowhere", &["sdc held by btrfs 22222222-2222-2222-2222-222222222222"]);
+        check("btrfs", "sdd", "/nowhere", &[]);
+    }
+
+    #[test]
+    fn loop_devices() {
+        check("loop", "sda", "/nowhere", &["behind loop0", "loop0 at /mnt/iso"]);
+        check("loop", "loop0", "/nowhere", &["loop0 at /mnt/iso"]);
+        check("loop", "sdb", "/nowhere", &["behind loop1", "loop1p2 at /mnt/part"]);
+        check("loop", "loop1", "/nowhere", &["loop1p2 at /mnt/part"]);
+        check("loop", "loop1p1", "/nowhere", &[]);
+        check("loop", "loop1p2", "/nowhere", &["loop1p2 at /mnt/part"]);
+        // Two loop devices on one image, one of them mounted; a third shows another part of it.
+        check("loop", "loop2", "/nowhere", &["loop3 at /mnt/image"]);
+        check("loop", "loop3", "/nowhere", &["loop3 at /mnt/image"]);
+        check("loop", "loop4", "/nowhere", &[]);
+        // On a device that somebody mounted behind its back.
+        check("loop", "loop5", "/nowhere", &["sdc1 at /mnt/c"]);
+        check("loop", "loop6", "/nowhere", &["/swap.img swap"]);
+        check("loop", "loop7", "/nowhere", &[]);
+    }
+
+    #[test]
+    fn files_of_loop_devices_and_swap() {
+        let tree = tree("loop");
+        let (blocks, mounts) = (Blocks::read(&tree.roots), Mounts::read(&tree.roots));
+        let usage = Usage::new(&tree.roots, &blocks, &mounts, &tree.roots.dev);
+        for (path, expect) in [
+            ("/images/a.img", vec!["loop2", "loop3", "loop4"]),
+            ("/images/b.img", vec![]),
+            ("/swap.img", vec!["/swap.img", "loop6"]),
+        ] {
+            let found: Vec<String> = usage
+                .of_file(Path::new(path))
+                .into_iter()
+                .map(|way| match way {
+                    InUse::LoopBacking { device } | InUse::Swap { device } => device,
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            assert_eq!(found, expect, "{path}");
+        }
+        let inside = tree.roots.dev.join("run.fathom");
+        assert!(matches!(&usage.of_file(&inside)[..], [InUse::Store { .. }]));
+    }
+}

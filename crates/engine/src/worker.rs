@@ -1,0 +1,533 @@
+//! One worker: its engine, clock, generator and slots, and what happens at the few instants that are not operations
+//! (interval edges, phase changes, the end).
+//!
+//! The loops themselves are in `drive`; nothing here or there allocates, locks or logs after the start.
+
+use crate::recorder::Recorder;
+use fathom_io::clock::Clock;
+use fathom_io::thread::{self, Usage};
+use fathom_io::{Buffers, Completion, Engine, Operation};
+use fathom_metrics::CellShape;
+use fathom_pattern::rng::{Purpose, derive};
+use fathom_pattern::{Filler, Generator, Planned};
+use fathom_schema::{
+    EngineKind, ErrorPolicy, OperationKind, Pacing, Phase, Quota, Stream, SyncRule, TimeLimit, WorkerPlan,
+};
+use fathom_units::Nanos;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Operations planned at once by loops that issue one at a time.
+pub(crate) const PLAN_AHEAD: usize = 64;
+
+/// What all workers of a step share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// Raised from outside (a signal) or by a worker whose error ends the run.
+    pub(crate) stop: AtomicBool,
+    /// I/O errors so far, per stream.
+    pub(crate) errors: Vec<AtomicU64>,
+    /// Raised when a stream had more errors than its policy allows.
+    pub(crate) errors_beyond_policy: AtomicBool,
+}
+
+/// An operation in flight.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slot {
+    pub(crate) operation: Operation,
+    pub(crate) intended: Nanos,
+    pub(crate) submitted: Nanos,
+    pub(crate) accepted: Nanos,
+}
+
+/// The first I/O error of a worker.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FirstError {
+    pub(crate) errno: i32,
+    pub(crate) operation: Operation,
+}
+
+/// Instants of a worker's life, on its clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timeline {
+    pub(crate) step_start: Nanos,
+    pub(crate) start: Nanos,
+    pub(crate) measure_start: Nanos,
+    pub(crate) measure_end: Nanos,
+    pub(crate) interval: Nanos,
+}
+
+impl Timeline {
+    pub(crate) fn of(stream: &Stream, step_start: Nanos, interval: Nanos) -> Self {
+        let start = step_start.after(stream.start_delay);
+        let measure_start = start.after(stream.ramp);
+        let measure_end = match stream.limits.time {
+            TimeLimit::Unbounded => Nanos::NEVER,
+            TimeLimit::Nanoseconds(ns) => measure_start.after(Nanos(ns)),
+        };
+        Self { step_start, start, measure_start, measure_end, interval }
+    }
+
+    /// The first edge after `now`.
+    fn next_edge(&self, now: Nanos) -> Nanos {
+        let elapsed = now.since(self.step_start).0;
+        self.step_start.after(Nanos((elapsed / self.interval.0 + 1).saturating_mul(self.interval.0)))
+    }
+}
+
+/// Where a worker stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Issuing operations that do not count.
+    Ramp,
+    /// Issuing operations that count.
+    Measure,
+    /// Issuing no more; what is in flight completes.
+    Drain,
+}
+
+/// What is left of a quota.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    pub(crate) operations: u64,
+    pub(crate) bytes: u64,
+}
+
+/// One worker, ready to run.
+pub(crate) struct Worker<'a, E, C> {
+    pub(crate) engine: E,
+    pub(crate) clock: C,
+    pub(crate) generator: Generator,
+    pub(crate) filler: Option<Filler>,
+    pub(crate) buffers: Rc<Buffers>,
+    pub(crate) recorder: Recorder,
+    pub(crate) shared: &'a Shared,
+    pub(crate) stream: &'a Stream,
+    pub(crate) stream_index: usize,
+    pub(crate) policy: ErrorPolicy,
+    pub(crate) times: Timeline,
+    pub(crate) state: State,
+    /// The next instant at which something other than an operation happens.
+    pub(crate) next_event: Nanos,
+    pub(crate) budget: Budget,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) free: Vec<u32>,
+    pub(crate) planned: Vec<Planned>,
+    pub(crate) completions: Vec<Completion>,
+    writes_until_sync: SyncCountdown,
+    /// A sync that goes before the next operation.
+    pub(crate) sync_pending: Option<PendingSync>,
+    pub(crate) last_completion: Nanos,
+    pub(crate) first_error: Option<FirstError>,
+    /// Slots planned and filled, not yet pushed.
+    pub(crate) staged: Vec<u32>,
+    /// Until when operations in flight are integrated over time.
+    pub(crate) integrated_until: Nanos,
+    /// Arrivals per second of this worker; 0 in a closed loop.
+    pub(crate) arrival_rate: f64,
+    /// Number of targets the engine was opened with.
+    targets: usize,
+    usage_at_start: Usage,
+    cpu_at_cell: u64,
+}
+
+/// Writes left until the next sync of each kind.
+#[derive(Debug, Clone, Copy)]
+struct SyncCountdown {
+    full: u64,
+    data: u64,
+}
+
+/// A sync that became due.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PendingSync {
+    target: u32,
+    data_only: bool,
+}
+
+impl PendingSync {
+    pub(crate) fn operation(self, slot: u32) -> Operation {
+        let Self { target, data_only } = self;
+        Operation { slot, kind: OperationKind::Sync, target, offset: 0, length: 0, data_only }
+    }
+}
+
+/// How a worker ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Start of its measure phase, since the step's start.
+    pub(crate) start: Nanos,
+    /// End of its measure phase, since the step's start.
+    pub(crate) end: Nanos,
+    pub(crate) usage: Usage,
+    pub(crate) first_error: Option<FirstError>,
+    /// Why it could not go on.
+    pub(crate) failure: Option<String>,
+}
+
+/// False for engines that move nothing: they need neither buffers nor content.
+pub(crate) fn moves_bytes(engine: EngineKind) -> bool {
+    !matches!(engine, EngineKind::Null | EngineKind::Sim)
+}
+
+pub(crate) fn shape_of(stream: &Stream) -> CellShape {
+    let mut kinds = [false; OperationKind::COUNT];
+    for case in &stream.workload.cases {
+        kinds[case.kind.index()] = true;
+    }
+    kinds[OperationKind::Write.index()] |= stream.workload.trim_then_write;
+    let SyncRule { fsync_every, fdatasync_every, fsync_at_end: _ } = stream.workload.sync;
+    kinds[OperationKind::Sync.index()] =
+        fsync_every != Quota::Unlimited || fdatasync_every != Quota::Unlimited;
+    CellShape {
+        kinds,
+        response: matches!(stream.pacing, Pacing::Open { .. }),
+        completion: stream.record_completion,
+    }
+}
+
+/// What a worker is made of; everything is allocated here, before the start.
+pub(crate) struct Parts<'a, E, C> {
+    pub(crate) engine: E,
+    pub(crate) clock: C,
+    pub(crate) buffers: Rc<Buffers>,
+    pub(crate) recorder: Recorder,
+    pub(crate) shared: &'a Shared,
+    pub(crate) stream: &'a Stream,
+    pub(crate) stream_index: usize,
+    pub(crate) plan: &'a WorkerPlan,
+    /// Number among all workers of the stream.
+    pub(crate) worker_index: u32,
+    pub(crate) policy: ErrorPolicy,
+    pub(crate) times: Timeline,
+}
+
+impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
+    pub(crate) fn new(parts: Parts<'a, E, C>) -> Self {
+        let Parts {
+            engine,
+            clock,
+            buffers,
+            recorder,
+            shared,
+            stream,
+            stream_index,
+            plan,
+            worker_index,
+            policy,
+            times,
+        } = parts;
+        let depth = stream.queue_depth;
+        let every = |quota: Quota| if let Quota::AtMost(n) = quota { n } else { u64::MAX };
+        let idle = Operation {
+            slot: 0,
+            kind: OperationKind::Read,
+            target: 0,
+            offset: 0,
+            length: 0,
+            data_only: false,
+        };
+        let slot = |number| Slot {
+            operation: Operation { slot: number, ..idle },
+            intended: Nanos::NEVER,
+            submitted: Nanos::ZERO,
+            accepted: Nanos::ZERO,
+        };
+        let writes = shape_of(stream).kinds[OperationKind::Write.index()];
+        // Workers that share a pass share its seed; what they write must differ all the same.
+        let content_seed = derive(plan.seed, Purpose::Content, u64::from(worker_index));
+        let filler = (writes && moves_bytes(stream.engine.kind))
+            .then(|| Filler::new(&stream.workload.content, content_seed, buffers.slot_bytes()));
+        Self {
+            generator: Generator::new(&stream.workload, plan),
+            filler,
+            state: State::Ramp,
+            next_event: Nanos::NEVER,
+            budget: Budget { operations: every(stream.limits.operations), bytes: every(stream.limits.bytes) },
+            slots: (0..depth).map(slot).collect(),
+            // Popped from the end: slot 0 goes first.
+            free: (0..depth).rev().collect(),
+            planned: vec![Planned::BLANK; (depth as usize).max(PLAN_AHEAD)],
+            completions: vec![Completion::default(); depth as usize],
+            writes_until_sync: SyncCountdown {
+                full: every(stream.workload.sync.fsync_every),
+                data: every(stream.workload.sync.fdatasync_every),
+            },
+            sync_pending: None,
+            last_completion: Nanos::ZERO,
+            first_error: None,
+            staged: Vec::with_capacity(depth as usize),
+            integrated_until: Nanos::ZERO,
+            arrival_rate: match stream.pacing {
+                Pacing::Open { rate, .. } => rate / f64::from(plan.part.count.max(1)),
+                Pacing::Closed { .. } => 0.0,
+            },
+            targets: plan.extents.len(),
+            usage_at_start: Usage::default(),
+            cpu_at_cell: 0,
+            engine,
+            clock,
+            buffers,
+            recorder,
+            shared,
+            stream,
+            stream_index,
+            policy,
+            times,
+        }
+    }
+
+    /// Waits for the start, then begins counting.
+    pub(crate) fn begin(&mut self) -> Nanos {
+        self.clock.wait_until(self.times.start);
+        let now = self.clock.now();
+        let ramps = self.times.measure_start > self.times.start;
+        self.state = if ramps { State::Ramp } else { State::Measure };
+        let start = self.times.start.since(self.times.step_start);
+        self.recorder.begin(start, if ramps { Phase::Ramp } else { Phase::Measure });
+        self.usage_at_start = thread::usage();
+        self.cpu_at_cell = thread::cpu_ns();
+        self.last_completion = now;
+        self.integrated_until = now;
+        self.next_event = self.event_after(now);
+        now
+    }
+
+    fn event_after(&self, now: Nanos) -> Nanos {
+        let phase_change = match self.state {
+            State::Ramp => self.times.measure_start,
+            State::Measure => self.times.measure_end,
+            State::Drain => Nanos::NEVER,
+        };
+        self.times.next_edge(now).min(phase_change)
+    }
+
+    /// True when `control` has to be called. One relaxed load and one comparison, made for every turn.
+    #[inline]
+    pub(crate) fn needs_control(&self, now: Nanos) -> bool {
+        now >= self.next_event || self.shared.stop.load(Ordering::Relaxed)
+    }
+
+    /// Deals with everything that fell due by `now`: edges, the end of the ramp, the end, the stop flag.
+    #[cold]
+    pub(crate) fn control(&mut self, now: Nanos) {
+        while now >= self.next_event {
+            let at = self.next_event;
+            match self.state {
+                State::Ramp if at >= self.times.measure_start => {
+                    self.hand_over(at, Phase::Measure, false);
+                    self.state = State::Measure;
+                    self.usage_at_start = thread::usage();
+                    self.last_completion = at;
+                }
+                State::Measure if at >= self.times.measure_end => self.state = State::Drain,
+                // While draining, the last interval stays open: what was issued in it belongs to it.
+                State::Drain => {}
+                State::Ramp | State::Measure => {
+                    // Several edges passed at once: one cell covers them all.
+                    let behind = now.since(at) >= self.times.interval;
+                    if behind {
+                        self.recorder.mark_late();
+                    } else {
+                        self.hand_over(at, self.phase(), !self.clock.is_virtual());
+                        self.clock.discipline();
+                    }
+                }
+            }
+            self.next_event = self.event_after(at);
+        }
+        if self.shared.stop.load(Ordering::Relaxed) {
+            self.state = State::Drain;
+        }
+    }
+
+    fn phase(&self) -> Phase {
+        if self.state == State::Ramp { Phase::Ramp } else { Phase::Measure }
+    }
+
+    fn hand_over(&mut self, at: Nanos, next: Phase, may_merge: bool) {
+        let cpu = thread::cpu_ns();
+        self.recorder.cell.cpu_ns += cpu.saturating_sub(self.cpu_at_cell);
+        self.cpu_at_cell = cpu;
+        self.recorder.rotate(at.since(self.times.step_start), next, may_merge);
+    }
+
+    /// Counts one completion of an operation that took `slot`'s instants and ended at `completed`.
+    #[inline]
+    pub(crate) fn count(&mut self, slot: &Slot, result: i32, completed: Nanos) {
+        let counts = match self.state {
+            State::Ramp => true,
+            State::Measure | State::Drain => slot.submitted >= self.times.measure_start,
+        };
+        if result < 0 {
+            self.count_error(slot, -result, counts);
+            return;
+        }
+        if !counts {
+            return;
+        }
+        let kind = self.recorder.cell.kind(slot.operation.kind);
+        kind.operations += 1;
+        let moved = u64::from(result.unsigned_abs());
+        if slot.operation.kind != OperationKind::Sync {
+            kind.bytes += moved;
+            kind.short += u64::from(moved < u64::from(slot.operation.length));
+        }
+        kind.service.record(completed.since(slot.submitted).0);
+        if let Some(response) = &mut kind.response {
+            response.record(completed.since(slot.intended).0);
+        }
+        if let Some(completion) = &mut kind.completion {
+            let accepted = if E::SYNCHRONOUS { slot.submitted } else { slot.accepted };
+            completion.record(completed.since(accepted).0);
+        }
+        self.last_completion = completed;
+    }
+
+    #[cold]
+    fn count_error(&mut self, slot: &Slot, errno: i32, counts: bool) {
+        if counts {
+            self.recorder.cell.kind(slot.operation.kind).record_error(errno);
+        }
+        self.first_error.get_or_insert(FirstError { errno, operation: slot.operation });
+        let errors = self.shared.errors[self.stream_index].fetch_add(1, Ordering::Relaxed) + 1;
+        let allowed = match self.policy {
+            ErrorPolicy::Stop => 0,
+            ErrorPolicy::CountUpTo(n) => n,
+        };
+        if errors > allowed {
+            self.shared.errors_beyond_policy.store(true, Ordering::Relaxed);
+            self.shared.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// How many of `wanted` operations the quotas still allow, and takes them off. Ramp operations are free.
+    #[inline]
+    pub(crate) fn allow(&mut self, wanted: usize) -> usize {
+        if self.state == State::Ramp {
+            return wanted;
+        }
+        if self.budget.bytes == 0 || self.budget.operations == 0 {
+            self.state = State::Drain;
+            return 0;
+        }
+        usize::try_from(self.budget.operations).unwrap_or(usize::MAX).min(wanted)
+    }
+
+    /// True when a quota is used up: `allow` will say so at the next turn.
+    #[inline]
+    pub(crate) fn spent(&self) -> bool {
+        self.state == State::Measure && (self.budget.bytes == 0 || self.budget.operations == 0)
+    }
+
+    /// Takes an issued operation off the quotas.
+    #[inline]
+    pub(crate) fn spend(&mut self, planned: &Planned) {
+        if self.state != State::Ramp {
+            self.budget.operations = self.budget.operations.saturating_sub(1);
+            if planned.kind != OperationKind::Trim || !self.stream.workload.trim_then_write {
+                self.budget.bytes = self.budget.bytes.saturating_sub(u64::from(planned.length));
+            }
+        }
+    }
+
+    /// Puts what a write carries into its buffer.
+    #[inline]
+    pub(crate) fn fill(&mut self, slot: u32, planned: &Planned) {
+        if planned.kind == OperationKind::Write
+            && let Some(filler) = &mut self.filler
+        {
+            // A slot that took a read, or nothing yet, holds no content of ours.
+            let anew =
+                !filler.overwrites() && self.slots[slot as usize].operation.kind != OperationKind::Write;
+            let length = if anew { self.buffers.slot_bytes() } else { planned.length as usize };
+            self.buffers.fill(slot, length, |bytes| {
+                if anew {
+                    filler.prepare(bytes);
+                }
+                filler.fill(&mut bytes[..planned.length as usize], planned.offset);
+            });
+        }
+    }
+
+    /// Counts a write down to the next sync, which then goes before the next operation. One that falls due at the very
+    /// last write is not issued, as with fio; `fsync_at_end` is for that.
+    #[inline]
+    pub(crate) fn note_write(&mut self, planned: &Planned) {
+        let SyncRule { fsync_every, fdatasync_every, fsync_at_end: _ } = self.stream.workload.sync;
+        if planned.kind != OperationKind::Write
+            || (fsync_every, fdatasync_every) == (Quota::Unlimited, Quota::Unlimited)
+        {
+            return;
+        }
+        let left = &mut self.writes_until_sync;
+        for (left, every, data_only) in
+            [(&mut left.data, fdatasync_every, true), (&mut left.full, fsync_every, false)]
+        {
+            if let Quota::AtMost(n) = every {
+                *left -= 1;
+                if *left == 0 {
+                    *left = n;
+                    self.sync_pending = Some(PendingSync { target: planned.extent, data_only });
+                }
+            }
+        }
+    }
+
+    /// After the last completion: the last cell goes, and what the worker used is summed up.
+    pub(crate) fn finish(&mut self, failure: Option<String>) -> Ended {
+        let now = self.clock.now();
+        let stopped = self.shared.stop.load(Ordering::Relaxed);
+        // Bound by time: the window is what was asked for. Otherwise it ends with the last completion.
+        let end = if now >= self.times.measure_end && !stopped {
+            self.times.measure_end
+        } else {
+            self.last_completion.max(self.times.measure_start.min(now))
+        };
+        let step_start = self.times.step_start;
+        let used = thread::usage().since(&self.usage_at_start);
+        self.recorder_end(end.max(self.times.start).since(step_start));
+        if self.stream.workload.sync.fsync_at_end && failure.is_none() {
+            self.sync_all_targets();
+        }
+        self.engine.close();
+        let start = self.times.measure_start.min(end);
+        Ended {
+            start: start.since(step_start),
+            end: end.since(step_start),
+            usage: used,
+            first_error: self.first_error,
+            failure,
+        }
+    }
+
+    fn recorder_end(&mut self, end: Nanos) {
+        let cpu = thread::cpu_ns();
+        self.recorder.cell.cpu_ns += cpu.saturating_sub(self.cpu_at_cell);
+        self.recorder.rotate(end, Phase::Measure, false);
+    }
+
+    fn sync_all_targets(&mut self) {
+        let targets = u32::try_from(self.targets).expect("extents are counted in 32 bits");
+        for target in 0..targets {
+            let operation = Operation {
+                slot: 0,
+                kind: OperationKind::Sync,
+                target,
+                offset: 0,
+                length: 0,
+                data_only: false,
+            };
+            self.engine.push(&operation);
+            let one = fathom_io::Wait { min_complete: 1, timeout_ns: 60_000_000_000 };
+            let outcome =
+                self.engine.submit().and_then(|_| self.engine.reap(one, &mut self.completions[..1]));
+            let errno = match outcome {
+                Ok(_) if self.completions[0].result >= 0 => continue,
+                Ok(_) => -self.completions[0].result,
+                Err(_) => 5,
+            };
+            self.first_error.get_or_insert(FirstError { errno, operation });
+        }
+    }
+}

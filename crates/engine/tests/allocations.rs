@@ -1,0 +1,70 @@
+//! Nothing in a worker loop allocates: a run of a million operations allocates no more than one of ten thousand.
+
+mod support;
+
+use fathom_schema::*;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use std::alloc::System;
+use support::{device, run, step, stream};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Allocations of a whole run of `operations`, set-up included.
+fn allocations(target: &TargetKind, stream: &Stream, operations: u64) -> usize {
+    let mut stream = stream.clone();
+    stream.limits = StreamLimits {
+        time: TimeLimit::Unbounded,
+        bytes: Quota::Unlimited,
+        operations: Quota::AtMost(operations),
+    };
+    let mut step = step(target.clone(), stream);
+    // One interval holds the whole run, so that the collector's events do not count.
+    step.interval = fathom_units::Nanos::secs(100_000);
+    let region = Region::new(ALLOCATOR);
+    let outcome = run(step);
+    let count = region.change().allocations;
+    assert_eq!(
+        outcome.reads().operations + outcome.kind(OperationKind::Write).map_or(0, |k| k.operations),
+        operations
+    );
+    count
+}
+
+#[test]
+fn a_hundred_times_the_operations_allocate_nothing_more() {
+    let sim = TargetKind::Sim(device(SimService::Exponential { mean_ns: 1000 }, 8));
+    let mut mixed = stream(EngineKind::Sim, 32);
+    mixed.workload.cases = [(0.7, OperationKind::Read, true), (0.3, OperationKind::Write, false)]
+        .map(|(weight, kind, random)| Case {
+            weight,
+            kind,
+            size: Size::Range { min: 512, max: 8192, step: 512 },
+            random,
+        })
+        .to_vec();
+    let mut paced = mixed.clone();
+    paced.pacing = Pacing::Open { rate: 1e6, arrival: Arrival::Poisson, backlog: Backlog::Keep };
+    for (name, target, stream) in [
+        ("sim, closed", &sim, mixed.clone()),
+        ("sim, open", &sim, paced),
+        (
+            "null, closed",
+            &TargetKind::Null,
+            Stream {
+                queue_depth: 1,
+                ..{
+                    let mut s = stream(EngineKind::Null, 1);
+                    s.workload = mixed.workload.clone();
+                    s
+                }
+            },
+        ),
+    ] {
+        // Warm up what the process allocates once (thread-local state, channel blocks).
+        allocations(target, &stream, 1000);
+        let (few, many) = (allocations(target, &stream, 10_000), allocations(target, &stream, 1_000_000));
+        // The collector's channel and histogram copies vary by a few allocations with the timing of its wake-ups.
+        assert!(many <= few + 16, "{name}: {many} allocations for 10⁶ operations, {few} for 10⁴");
+    }
+}

@@ -1,0 +1,212 @@
+//! Whole steps on the simulated device, in virtual time, against closed forms.
+
+mod support;
+
+use fathom_schema::*;
+use fathom_units::{Nanos, Ratio};
+use support::{device, run, step, stream};
+
+const MS: u64 = 1_000_000;
+
+fn close(found: f64, expect: f64, relative: f64) {
+    assert!((found / expect - 1.0).abs() <= relative, "{found} is not {expect} ± {}%", relative * 100.0);
+}
+
+fn open(rate: f64, arrival: Arrival) -> Pacing {
+    Pacing::Open { rate, arrival, backlog: Backlog::Keep }
+}
+
+fn seconds(stream: &mut Stream, seconds: u64) {
+    stream.limits.time = TimeLimit::Nanoseconds(seconds * 1_000_000_000);
+}
+
+#[test]
+fn a_closed_loop_holds_its_depth_and_obeys_littles_law() {
+    // 4 servers of 1 ms at depth 8: 4,000 per second, half of the time spent queueing, so 2 ms each.
+    let sim = device(SimService::Constant { ns: MS }, 4);
+    let outcome = run(step(TargetKind::Sim(sim), stream(EngineKind::Sim, 8)));
+    let reads = outcome.reads();
+    close(reads.operations as f64 / outcome.seconds(), 4000.0, 0.005);
+    close(reads.service.moments.mean_ns(), 2.0 * MS as f64, 0.005);
+    let held = outcome.executed.streams[0].workers[0].tally.in_flight_ns / (outcome.seconds() * 1e9);
+    close(held, 8.0, 0.005);
+    assert_eq!(outcome.executed.stop, Stop::Complete);
+}
+
+#[test]
+fn intervals_lie_on_edges_and_add_up_to_the_totals() {
+    let sim = device(SimService::Exponential { mean_ns: MS }, 2);
+    let mut stream = stream(EngineKind::Sim, 4);
+    stream.ramp = Nanos::millis(1500);
+    seconds(&mut stream, 3);
+    let outcome = run(step(TargetKind::Sim(sim), stream));
+    let edges: Vec<(Phase, u64, u64)> =
+        outcome.intervals.iter().map(|i| (i.phase, i.start.0 / MS, i.end.0 / MS)).collect();
+    assert_eq!(
+        edges,
+        [
+            (Phase::Ramp, 0, 1000),
+            (Phase::Ramp, 1000, 1500),
+            (Phase::Measure, 1500, 2000),
+            (Phase::Measure, 2000, 3000),
+            (Phase::Measure, 3000, 4000),
+            (Phase::Measure, 4000, 4500),
+        ]
+    );
+    let measured: u64 = outcome
+        .intervals
+        .iter()
+        .filter(|interval| interval.phase == Phase::Measure)
+        .flat_map(|interval| &interval.tally.kinds)
+        .map(|kind| kind.operations)
+        .sum();
+    assert_eq!(measured, outcome.reads().operations);
+    assert!(outcome.intervals.iter().all(|interval| !interval.late));
+}
+
+#[test]
+fn quotas_end_the_step_exactly() {
+    let sim = device(SimService::Constant { ns: MS }, 4);
+    let mut by_count = stream(EngineKind::Sim, 32);
+    by_count.limits =
+        StreamLimits { time: TimeLimit::Unbounded, bytes: Quota::Unlimited, operations: Quota::AtMost(1001) };
+    assert_eq!(run(step(TargetKind::Sim(sim.clone()), by_count.clone())).reads().operations, 1001);
+    // 10 blocks and a half: the eleventh goes, since the quota is not yet reached after ten.
+    by_count.limits.operations = Quota::Unlimited;
+    by_count.limits.bytes = Quota::AtMost(10 * 4096);
+    assert_eq!(run(step(TargetKind::Sim(sim), by_count)).reads().bytes, 10 * 4096);
+}
+
+#[test]
+fn m_d_1_mean_response_is_pollaczek_khinchins() {
+    // R = S + ρS / (2(1 − ρ)): ρ = 0.5 → 1.5 ms, ρ = 0.8 → 3 ms for S = 1 ms.
+    for (rate, expect_ms) in [(500.0, 1.5), (800.0, 3.0)] {
+        let sim = device(SimService::Constant { ns: MS }, 1);
+        let mut stream = stream(EngineKind::Sim, 4096);
+        stream.pacing = open(rate, Arrival::Poisson);
+        seconds(&mut stream, 2000);
+        let outcome = run(step(TargetKind::Sim(sim), stream));
+        let response = outcome.reads().response.expect("an open loop has response times");
+        close(response.moments.mean_ns() / 1e6, expect_ms, 0.02);
+    }
+}
+
+#[test]
+fn m_m_1_mean_and_tail_are_the_closed_form() {
+    // R = S / (1 − ρ), p99 = R ln 100.
+    let sim = device(SimService::Exponential { mean_ns: MS }, 1);
+    let mut stream = stream(EngineKind::Sim, 4096);
+    stream.pacing = open(500.0, Arrival::Poisson);
+    seconds(&mut stream, 4000);
+    let outcome = run(step(TargetKind::Sim(sim), stream));
+    let response = outcome.reads().response.expect("an open loop has response times");
+    close(response.moments.mean_ns() / 1e6, 2.0, 0.02);
+    let p99 = fathom_metrics::Latency::from(&response).quantile(0.99).expect("there are values") as f64 / 1e6;
+    close(p99, 2.0 * 100_f64.ln(), 0.03);
+}
+
+#[test]
+fn a_freeze_shows_in_response_times_and_not_in_the_closed_loops() {
+    // Tene's case: one operation per 10 ms, 1 ms of service, 100 s of good, then frozen for 100 s.
+    let frozen = SimDevice {
+        stalls: vec![(100_000 * MS, 100_000 * MS)],
+        ..device(SimService::Constant { ns: MS }, 1_000_000 / 50)
+    };
+    let mut open_loop = stream(EngineKind::Sim, 20_000);
+    open_loop.pacing = open(100.0, Arrival::Constant);
+    seconds(&mut open_loop, 200);
+    let outcome = run(step(TargetKind::Sim(frozen.clone()), open_loop));
+    let response = outcome.reads().response.expect("an open loop has response times");
+    let latency = fathom_metrics::Latency::from(&response);
+    let at = |q| latency.quantile(q).expect("there are values") as f64 / 1e9;
+    close(response.moments.mean_ns() / 1e9, 25.0, 0.02);
+    assert!(at(0.49) < 0.002);
+    close(at(0.75), 50.0, 0.02);
+    close(at(0.99), 98.0, 0.02);
+    let mut closed_loop = stream(EngineKind::Sim, 1);
+    closed_loop.pacing = Pacing::Closed { think: Think::Every { operations: 1, pause_ns: 9 * MS } };
+    seconds(&mut closed_loop, 200);
+    let outcome = run(step(TargetKind::Sim(frozen), closed_loop));
+    assert!(outcome.service_quantile(0.999) < 0.002, "a closed loop hides the freeze");
+    assert_eq!(outcome.reads().service.moments.max_ns / (1000 * MS), 100);
+}
+
+#[test]
+fn a_backlog_is_counted_when_the_device_is_too_slow() {
+    // 1,500 arrivals per second on a device that serves 1,000: after 10 s some 5,000 wait.
+    let sim = device(SimService::Constant { ns: MS }, 1);
+    let mut stream = stream(EngineKind::Sim, 4);
+    stream.pacing = open(1500.0, Arrival::Constant);
+    seconds(&mut stream, 10);
+    let outcome = run(step(TargetKind::Sim(sim), stream));
+    let tally = &outcome.executed.streams[0].workers[0].tally;
+    close(tally.backlog_max as f64, 5000.0, 0.02);
+    assert!(tally.arrivals_late * 10 > tally.arrivals * 9);
+    close(outcome.reads().operations as f64, 10_000.0, 0.002);
+}
+
+#[test]
+fn ramp_operations_never_count() {
+    // Slow for the first second (a freeze), fast afterwards: the measured latencies know nothing of it.
+    let slow_start = SimDevice { stalls: vec![(0, 900 * MS)], ..device(SimService::Constant { ns: MS }, 1) };
+    let mut stream = stream(EngineKind::Sim, 1);
+    stream.ramp = Nanos::secs(1);
+    let outcome = run(step(TargetKind::Sim(slow_start), stream));
+    assert_eq!(outcome.reads().service.moments.max_ns, MS);
+    close(outcome.reads().operations as f64, 2000.0, 0.001);
+}
+
+#[test]
+fn errors_stop_the_step_or_are_counted_on() {
+    let faulty = SimDevice { error_share: Ratio::percent(1.0), ..device(SimService::Constant { ns: MS }, 1) };
+    let stopped = run(step(TargetKind::Sim(faulty.clone()), stream(EngineKind::Sim, 4)));
+    assert_eq!(stopped.executed.stop, Stop::IoErrors);
+    assert!(
+        stopped.executed.io_errors[0].contains("read of 4096 B at offset"),
+        "{:?}",
+        stopped.executed.io_errors
+    );
+    let mut counting = step(TargetKind::Sim(faulty), stream(EngineKind::Sim, 4));
+    counting.errors = ErrorPolicy::CountUpTo(1_000_000);
+    let counted = run(counting);
+    assert_eq!(counted.executed.stop, Stop::Complete);
+    let errors = counted.reads().errors;
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0].0, 5);
+    assert!((5..=45).contains(&errors[0].1), "{errors:?} of about 2,000 at 1 %");
+}
+
+#[test]
+fn short_transfers_are_counted_with_the_bytes_that_moved() {
+    let short = SimDevice { short_share: Ratio::ONE, ..device(SimService::Constant { ns: MS }, 1) };
+    let reads = run(step(TargetKind::Sim(short), stream(EngineKind::Sim, 1))).reads();
+    assert_eq!(reads.short, reads.operations);
+    assert_eq!(reads.bytes, reads.operations * 2048);
+}
+
+#[test]
+fn syncs_come_after_every_nth_write_and_are_no_iops() {
+    // 2,048 writes, one sync after each 64: the one that falls due at the very last write is not issued (as with fio).
+    [1, 2, 32].into_iter().for_each(syncs_at_depth);
+}
+
+fn syncs_at_depth(depth: u32) {
+    let sim = device(SimService::Constant { ns: MS }, 1);
+    let mut writes = stream(EngineKind::Sim, depth);
+    writes.workload.cases[0].kind = OperationKind::Write;
+    writes.workload.sync.fsync_every = Quota::AtMost(64);
+    writes.limits =
+        StreamLimits { time: TimeLimit::Unbounded, bytes: Quota::Unlimited, operations: Quota::AtMost(2048) };
+    let outcome = run(step(TargetKind::Sim(sim), writes));
+    assert_eq!(outcome.kind(OperationKind::Write).expect("writes").operations, 2048);
+    let syncs = outcome.kind(OperationKind::Sync).expect("syncs");
+    assert_eq!((syncs.operations, syncs.bytes), (31, 0), "at depth {depth}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let sim = device(SimService::Exponential { mean_ns: MS }, 3);
+    let once = || run(step(TargetKind::Sim(sim.clone()), stream(EngineKind::Sim, 8)));
+    let (first, second) = (once(), once());
+    assert_eq!(first.reads(), second.reads());
+}

@@ -1,0 +1,380 @@
+//! fio's command line: `--name=…` jobs, job files in between, and switches that are no job options. Knows the switches'
+//! names, not what they do.
+
+use super::faults::Faults;
+use super::grammar::shortened;
+use super::options::{self, OptionRow, Value};
+use super::settings::Settings;
+use super::{Reader, Reading, Surroundings, line};
+use fathom_model::{Span, nearest};
+
+/// What a command line asks for beside its jobs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
+pub struct Switches {
+    /// `--output`: file for the report; standard output without.
+    pub output: Option<String>,
+    /// `--output-format`, in the order given; empty: the normal one.
+    pub output_format: Vec<OutputFormat>,
+    /// `--append-terse`.
+    pub append_terse: bool,
+    /// `--terse-version`.
+    pub terse_version: Option<u32>,
+    /// `--section`, repeatable: only these jobs are read.
+    pub section: Vec<String>,
+    /// `--showcmd`: prints the jobs as command lines, runs nothing.
+    pub showcmd: bool,
+    /// `--parse-only`: runs nothing.
+    pub parse_only: bool,
+    /// `--eta`: always, never or auto.
+    pub eta: Option<String>,
+    /// `--eta-newline`, as written.
+    pub eta_newline: Option<String>,
+    /// `--eta-interval`, as written.
+    pub eta_interval: Option<String>,
+    /// `--readonly`: refuses jobs that write.
+    pub readonly: bool,
+    /// `--warnings-fatal`.
+    pub warnings_fatal: bool,
+    /// `--version`.
+    pub version: bool,
+    /// `--help`.
+    pub help: bool,
+    /// Job files named, in order; `-` is standard input.
+    pub files: Vec<String>,
+}
+
+/// One format of `--output-format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputFormat {
+    /// For people.
+    Normal,
+    /// Semicolon-separated.
+    Terse,
+    /// JSON.
+    Json,
+    /// JSON with full histograms.
+    JsonPlus,
+}
+
+/// Whether a switch takes a value.
+#[derive(Clone, Copy, PartialEq)]
+enum Takes {
+    Nothing,
+    Value,
+    Maybe,
+}
+
+/// A switch: its name, whether it takes a value, what it does; `None`: known but not built yet.
+type Switch = (&'static str, Takes, Option<fn(&mut Switches, &str) -> Result<(), String>>);
+
+const SWITCHES: &[Switch] = &[
+    ("output", Takes::Value, Some(|s, text| {
+        s.output = Some(text.to_owned());
+        Ok(())
+    })),
+    ("output-format", Takes::Value, Some(formats)),
+    ("minimal", Takes::Nothing, Some(|s, _| {
+        s.output_format = vec![OutputFormat::Terse];
+        Ok(())
+    })),
+    ("append-terse", Takes::Nothing, Some(|s, _| {
+        s.append_terse = true;
+        Ok(())
+    })),
+    ("terse-version", Takes::Value, Some(|s, text| {
+        s.terse_version = Some(text.parse().ok().filter(|n| (2..=5).contains(n)).ok_or(format!("\"{text}\" is not 2 to 5"))?);
+        Ok(())
+    })),
+    ("section", Takes::Value, Some(|s, text| {
+        if text.starts_with("global") {
+            return Err("the global section is no job".to_owned());
+        }
+        s.section.push(text.to_owned());
+        Ok(())
+    })),
+    ("showcmd", Takes::Nothing, Some(|s, _| {
+        s.showcmd = true;
+        Ok(())
+    })),
+    ("parse-only", Takes::Nothing, Some(|s, _| {
+        s.parse_only = true;
+        Ok(())
+    })),
+    ("eta", Takes::Value, Some(|s, text| match text {
+        "always" | "never" | "auto" => {
+            s.eta = Some(text.to_owned());
+            Ok(())
+        }
+        _ => Err(format!("\"{text}\" is not always, never or auto")),
+    })),
+    ("eta-newline", Takes::Value, Some(|s, text| {
+        s.eta_newline = Some(text.to_owned());
+        Ok(())
+    })),
+    ("eta-interval", Takes::Value, Some(|s, text| {
+        s.eta_interval = Some(text.to_owned());
+        Ok(())
+    })),
+    ("readonly", Takes::Nothing, Some(|s, _| {
+        s.readonly = true;
+        Ok(())
+    })),
+    ("warnings-fatal", Takes::Nothing, Some(|s, _| {
+        s.warnings_fatal = true;
+        Ok(())
+    })),
+    ("version", Takes::Nothing, Some(|s, _| {
+        s.version = true;
+        Ok(())
+    })),
+    ("help", Takes::Nothing, Some(|s, _| {
+        s.help = true;
+        Ok(())
+    })),
+    // These change nothing that fathom measures.
+    ("max-jobs", Takes::Value, Some(|_, _| Ok(()))),
+    ("alloc-size", Takes::Value, Some(|_, _| Ok(()))),
+    ("status-interval", Takes::Value, None),
+    ("bandwidth-log", Takes::Maybe, None),
+    ("aux-path", Takes::Value, None),
+    ("profile", Takes::Value, None),
+    ("idle-prof", Takes::Value, None),
+    ("trigger-file", Takes::Value, None),
+    ("trigger-timeout", Takes::Value, None),
+    ("trigger", Takes::Value, None),
+    ("trigger-remote", Takes::Value, None),
+    ("cmdhelp", Takes::Maybe, None),
+    ("enghelp", Takes::Maybe, None),
+    ("crctest", Takes::Maybe, None),
+    ("memcpytest", Takes::Maybe, None),
+    ("cpuclock-test", Takes::Nothing, None),
+    ("merge-blktrace-only", Takes::Nothing, None),
+    ("inflate-log", Takes::Value, None),
+    ("debug", Takes::Value, None),
+    ("server", Takes::Maybe, None),
+    ("client", Takes::Value, None),
+    ("remote-config", Takes::Value, None),
+    ("daemonize", Takes::Value, None),
+];
+
+fn formats(switches: &mut Switches, text: &str) -> Result<(), String> {
+    switches.output_format = text
+        .split(',')
+        .map(|word| match word {
+            "normal" => Ok(OutputFormat::Normal),
+            "terse" | "minimal" | "csv" => Ok(OutputFormat::Terse),
+            "json" => Ok(OutputFormat::Json),
+            "json+" => Ok(OutputFormat::JsonPlus),
+            other => Err(format!("\"{other}\" is not one of normal, terse, json, json+")),
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(())
+}
+
+/// Reads a command line (without the program's name). Options before the first `--name` are defaults of all jobs; job files
+/// come after the command line's own jobs and may override those defaults.
+pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> (Reading, Switches) {
+    let mut reader = Reader::new(surroundings);
+    let source = reader.sources.add("command line", arguments.join(" "));
+    let mut words = Words { arguments, source, at: 0, start: 0 };
+    let mut switches = Switches::default();
+    let mut open: Option<OpenJob> = None;
+    let mut in_global = true;
+    let mut jobs = Vec::new();
+    while let Some((word, span)) = words.next() {
+        let Some(option) = word.strip_prefix("--").or_else(|| word.strip_prefix('-').filter(|rest| !rest.is_empty())) else {
+            switches.files.push(word.to_owned());
+            continue;
+        };
+        let (key, value) = option.split_once('=').map_or((option, None), |(key, value)| (key, Some(value)));
+        let Some(meaning) = meaning_of(key, span, &mut reader.faults) else { continue };
+        let takes = match meaning {
+            Meaning::Switch((_, takes, _)) => *takes,
+            Meaning::Option(OptionRow { value: Value::Flag(_) | Value::OptionalText(_), .. }) => Takes::Maybe,
+            Meaning::Option(_) => Takes::Value,
+        };
+        let value = match (value, takes) {
+            (None, Takes::Value) => words.next().map(|(word, _)| word),
+            (value, _) => value,
+        };
+        match meaning {
+            Meaning::Switch(switch) => apply_switch(switch, value, span, &mut switches, &mut reader.faults),
+            Meaning::Option(row) if row.name == "name" => {
+                jobs.extend(open.take());
+                let name = value.unwrap_or_default();
+                in_global = name.starts_with("global");
+                if !in_global {
+                    let options = vec![("name".to_owned(), name.to_owned())];
+                    open = Some(OpenJob { name: name.to_owned(), span, settings: reader.base.clone(), options });
+                }
+            }
+            Meaning::Option(row) => {
+                let line = line(row.name, value, span, span);
+                let settings = open.as_mut().map_or(&mut reader.base, |job| &mut job.settings);
+                let echoed = options::apply(&line, settings, &mut reader.faults);
+                let echoed = echoed.map(|(row, value)| (row.name.to_owned(), value));
+                match &mut open {
+                    Some(job) => job.options.extend(echoed),
+                    None => reader.globals.extend(echoed),
+                }
+            }
+        }
+    }
+    jobs.extend(open.take());
+    reader.wanted.clone_from(&switches.section);
+    for OpenJob { name, span, settings, options } in jobs {
+        reader.job(&name, span, settings, options);
+    }
+    for file in &switches.files {
+        match (surroundings.read)(file) {
+            Ok(text) => reader.file(file, &text),
+            Err(reason) => {
+                let message = format!("cannot read the job file \"{}\": {reason}", shortened(file));
+                reader.faults.error("fio.job-file", None, message, "name a file that exists, or - for standard input");
+            }
+        }
+    }
+    if switches.readonly {
+        refuse_writers(&mut reader);
+    }
+    (reader.finish(), switches)
+}
+
+/// A job of the command line that may still get options.
+struct OpenJob {
+    name: String,
+    span: Span,
+    settings: Settings,
+    options: Vec<(String, String)>,
+}
+
+enum Meaning {
+    Switch(&'static Switch),
+    Option(&'static OptionRow),
+}
+
+/// What a word after `--` names: exactly, else as the only beginning of one, as getopt has it.
+fn meaning_of(key: &str, span: Span, faults: &mut Faults) -> Option<Meaning> {
+    if let Some(switch) = SWITCHES.iter().find(|switch| switch.0 == key) {
+        return Some(Meaning::Switch(switch));
+    }
+    if let Some(row) = options::find(key) {
+        return Some(Meaning::Option(row));
+    }
+    let mut switches = SWITCHES.iter().filter(|switch| switch.0.starts_with(key));
+    let mut rows = options::rows().filter(|row| row.name.starts_with(key));
+    let found = match (switches.next(), rows.next()) {
+        (Some(switch), None) if switches.next().is_none() => Some((Meaning::Switch(switch), switch.0)),
+        (None, Some(row)) if rows.next().is_none() => Some((Meaning::Option(row), row.name)),
+        _ => None,
+    };
+    let Some((meaning, name)) = found else {
+        let names = SWITCHES.iter().map(|switch| switch.0).chain(options::rows().map(|row| row.name));
+        let help = nearest(key, names).map_or_else(String::new, |near| format!("did you mean --{near}?"));
+        faults.error("fio.unknown-option", span, format!("fio has no option --{}", shortened(key)), help);
+        return None;
+    };
+    faults.warn("fio.misread", span, format!("--{key} is short for --{name}"), format!("write --{name}"));
+    Some(meaning)
+}
+
+fn apply_switch(switch: &Switch, value: Option<&str>, span: Span, switches: &mut Switches, faults: &mut Faults) {
+    let (name, takes, act) = switch;
+    let Some(act) = act else {
+        let message = format!("the fio switch --{name} is known but not built yet");
+        faults.error("fio.not-built", span, message, "leave it out");
+        return;
+    };
+    if *takes == Takes::Value && value.is_none() {
+        faults.error("fio.bad-value", span, format!("--{name} needs a value"), format!("write --{name}=VALUE"));
+        return;
+    }
+    if let Err(reason) = act(switches, value.unwrap_or_default()) {
+        faults.error("fio.bad-value", span, format!("--{name}: {reason}"), "");
+    }
+}
+
+fn refuse_writers(reader: &mut Reader<'_>) {
+    for job in &reader.jobs {
+        let rw = &job.settings.operations.rw;
+        if !matches!(rw.as_str(), "read" | "randread") {
+            let message = format!("the job \"{}\" has rw={rw}, which --readonly forbids", job.name);
+            let span = job.settings.span("rw", job.span);
+            reader.faults.error("fio.readonly", span, message, "leave --readonly out, or use rw=read or rw=randread");
+        }
+    }
+}
+
+/// The words of a command line with their places in its joined text.
+struct Words<'a> {
+    arguments: &'a [String],
+    source: u32,
+    at: usize,
+    start: usize,
+}
+
+impl<'a> Words<'a> {
+    fn next(&mut self) -> Option<(&'a str, Span)> {
+        let word = self.arguments.get(self.at)?;
+        let span = Span { source: self.source, start: self.start, end: self.start + word.len() };
+        self.at += 1;
+        self.start += word.len() + 1;
+        Some((word, span))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Reading, Switches) {
+        let arguments: Vec<String> = text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+        let files = |name: &str| match name {
+            "a.fio" => Ok("[global]\nbs=16k\n[x]\nsize=1m\n[y]\nsize=2m\n".to_owned()),
+            _ => Err("no such file".to_owned()),
+        };
+        read_arguments(&arguments, &Surroundings { read: &files, ..Surroundings::empty() })
+    }
+
+    fn check(text: &str, jobs: &[&str], codes: &[&str]) {
+        let (reading, _) = read(text);
+        let names: Vec<&str> = reading.extras.clones.iter().map(|clone| clone.job_name.as_str()).collect();
+        assert_eq!(names, jobs, "{text}");
+        let found: Vec<&str> = reading.diagnostics.all().iter().map(|d| d.code).collect();
+        assert_eq!(found, codes, "{text} {:?}", reading.diagnostics);
+    }
+
+    #[test]
+    fn jobs_come_from_names_and_files() {
+        check("--name=a --rw=read --size=1m --name=b --rw randwrite --size 1m", &["a", "b"], &[]);
+        check("-name a -size=1m -thread -direct=1", &["a"], &[]);
+        check("--bs=8k a.fio", &["x", "y"], &[]);
+        check("--section=y a.fio", &["y"], &[]);
+        check("--section=z a.fio", &[], &["fio.no-job"]);
+        check("--name=a --size=1m a.fio", &["a", "x", "y"], &[]);
+        check("", &[], &["fio.no-job"]);
+        check("none.fio", &[], &["fio.job-file", "fio.no-job"]);
+        check("--name=a --size=1m --rw=write --readonly", &["a"], &["fio.readonly"]);
+        check("--name=a --size=1m --client=b", &["a"], &["fio.not-built"]);
+        check("--name=a --size=1m --iodeph=4", &["a"], &["fio.unknown-option"]);
+        check("--name=a --size=1m --iodepth=x", &["a"], &["fio.bad-value"]);
+        check("--name=a --size=1m --parse", &["a"], &["fio.misread"]);
+    }
+
+    #[test]
+    fn globals_of_the_command_line_hold_for_files() {
+        let (reading, _) = read("--bs=8k --rw=write a.fio");
+        let workload = &reading.job.workloads[0].options;
+        assert_eq!(workload.read.get().as_percent(), 0.0);
+        assert_eq!(reading.extras.globals.len(), 3, "{:?}", reading.extras.globals);
+    }
+
+    #[test]
+    fn switches_are_told_from_options() {
+        let (_, switches) = read("--name=a --size=1m --output-format=json,normal --output=x.json --eta=never --showcmd");
+        assert_eq!(switches.output_format, [OutputFormat::Json, OutputFormat::Normal]);
+        assert_eq!((switches.output.as_deref(), switches.eta.as_deref()), (Some("x.json"), Some("never")));
+        assert!(switches.showcmd && !switches.parse_only);
+    }
+}

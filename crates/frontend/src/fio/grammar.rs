@@ -1,0 +1,244 @@
+//! Lines and sections of a fio job file, bit for bit: comments, trimming, headers, `include`, substitution. Knows no option
+//! but `include`; what a key means is the option table's.
+
+use super::Surroundings;
+use super::faults::Faults;
+use super::substitution::{keywords, variables};
+use fathom_model::{Sources, Span};
+
+/// Bytes of a line that fio reads at once (its buffer is 8192 with the end mark); what is beyond is a line of its own.
+const LINE_BYTES_MAX: usize = 8191;
+/// Files that include one another, at most. fio has no limit but its stack; nobody nests deeper than two.
+const INCLUDE_DEPTH_MAX: u32 = 16;
+/// Lines from includes, at most, so that files that include each other twice do not double for ever.
+const INCLUDED_LINES_MAX: usize = 100_000;
+
+/// One section.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Section {
+    /// Name without brackets.
+    pub(crate) name: String,
+    /// Its header.
+    pub(crate) span: Span,
+    /// Its options in written order, included ones in place.
+    pub(crate) lines: Vec<Line>,
+}
+
+impl Section {
+    /// Whether it sets defaults for the jobs after it: fio compares the first six letters only.
+    pub(crate) fn is_global(&self) -> bool {
+        self.name.starts_with("global")
+    }
+}
+
+/// One option as written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Line {
+    /// What stands before `=`.
+    pub(crate) key: String,
+    /// What stands after it, verbatim; absent without `=`.
+    pub(crate) value: Option<String>,
+    /// The key's place.
+    pub(crate) key_span: Span,
+    /// The value's place; the key's without one.
+    pub(crate) value_span: Span,
+}
+
+/// Reads a job file into sections. `text` is the source numbered `source`.
+pub(crate) fn sections(
+    source: u32,
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    sources: &mut Sources,
+    faults: &mut Faults,
+) -> Vec<Section> {
+    let mut parser = Parser { surroundings, sources, faults, sections: Vec::new(), depth: 0, included_lines: 0 };
+    parser.file(source, text);
+    parser.sections
+}
+
+struct Parser<'a> {
+    surroundings: &'a Surroundings<'a>,
+    sources: &'a mut Sources,
+    faults: &'a mut Faults,
+    sections: Vec<Section>,
+    depth: u32,
+    included_lines: usize,
+}
+
+impl Parser<'_> {
+    fn file(&mut self, source: u32, text: &str) {
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            let mut rest = line;
+            let mut at = start;
+            while rest.len() > LINE_BYTES_MAX {
+                let cut = (0..=LINE_BYTES_MAX).rev().find(|&at| rest.is_char_boundary(at)).unwrap_or(rest.len());
+                let span = Span { source, start: at, end: at + cut };
+                let message = format!("the line has more than {LINE_BYTES_MAX} bytes; fio reads the rest as another line");
+                self.faults.warn("fio.misread", span, message, "split it");
+                self.line(source, at, &rest[..cut]);
+                at += cut;
+                rest = &rest[cut..];
+            }
+            self.line(source, at, rest);
+            start += line.len();
+        }
+    }
+
+    /// One line; `offset` is where it begins in its source.
+    fn line(&mut self, source: u32, offset: usize, line: &str) {
+        let uncommented = line.split(';').next().unwrap_or_default();
+        let uncommented = uncommented.split('#').next().unwrap_or_default();
+        let is_blank = |c: char| c.is_ascii_whitespace() || c.is_ascii_control();
+        let trimmed = uncommented.trim_start_matches(is_blank);
+        let start = offset + uncommented.len() - trimmed.len();
+        let trimmed = trimmed.trim_end_matches(is_blank);
+        let span = Span { source, start, end: start + trimmed.len() };
+        if trimmed.is_empty() {
+            return;
+        }
+        if let Some(header) = trimmed.strip_prefix('[') {
+            self.header(header, span);
+        } else if self.sections.is_empty() {
+            let message = format!("the option <{}> stands outside of a [job] section", shortened(trimmed));
+            self.faults.error("fio.outside-section", span, message, "put [global] or [NAME] on a line above it");
+        } else if let Some(file) = trimmed.strip_prefix("include") {
+            self.include(file, span);
+        } else {
+            self.option(trimmed, span);
+        }
+    }
+
+    fn header(&mut self, header: &str, span: Span) {
+        if self.depth > 0 {
+            let message = "an included file has a section of its own";
+            self.faults.error("fio.include", span, message, "included files hold options only");
+            return;
+        }
+        // fio drops the last character, whatever it is.
+        let mut name = header.to_owned();
+        let last = name.pop();
+        if last != Some(']') {
+            let message = format!("the section header [{header} has no closing bracket; fio calls the section \"{name}\"");
+            self.faults.warn("fio.misread", span, message, format!("write [{}]", header.trim_end()));
+        }
+        if name.is_empty() {
+            self.faults.error("fio.section-name", span, "the section has no name", "write [NAME]");
+            name.push_str("unnamed");
+        }
+        if name.starts_with("global") && name != "global" {
+            let message = format!("the section [{name}] is global to fio, which compares the first six letters only");
+            self.faults.warn("fio.misread", span, message, "give the job a name that does not begin with \"global\"");
+        }
+        self.sections.push(Section { name, span, lines: Vec::new() });
+    }
+
+    fn include(&mut self, file: &str, span: Span) {
+        let file = variables(file.get(1..).unwrap_or_default().trim(), self.surroundings);
+        if self.depth >= INCLUDE_DEPTH_MAX {
+            let message = format!("\"{file}\" is included {INCLUDE_DEPTH_MAX} deep");
+            self.faults.error("fio.include", span, message, "a file that includes itself never ends");
+            return;
+        }
+        match (self.surroundings.read)(&file) {
+            Ok(text) => {
+                self.included_lines = self.included_lines.saturating_add(text.lines().count());
+                if self.included_lines > INCLUDED_LINES_MAX {
+                    let message = format!("includes add more than {INCLUDED_LINES_MAX} lines");
+                    self.faults.error("fio.include", span, message, "include less");
+                    return;
+                }
+                let source = self.sources.add(file, text.clone());
+                self.depth += 1;
+                self.file(source, &text);
+                self.depth -= 1;
+            }
+            Err(reason) => {
+                let message = format!("cannot include \"{file}\": {reason}");
+                self.faults.error("fio.include", span, message, "name a file relative to the current directory");
+            }
+        }
+    }
+
+    fn option(&mut self, text: &str, span: Span) {
+        let Span { source, start, end } = span;
+        let (key_text, value_text) = text.split_once('=').map_or((text, None), |(key, value)| (key, Some(value)));
+        let key_text = key_text.trim_end();
+        let key_span = Span { source, start, end: start + key_text.len() };
+        let value_span = value_text.map_or(key_span, |value| Span { source, start: end - value.len(), end });
+        let key = variables(key_text, self.surroundings);
+        let value = value_text.map(|value| {
+            let value = variables(value, self.surroundings);
+            keywords(&value, self.surroundings).unwrap_or_else(|reason| {
+                self.faults.error("fio.bad-value", value_span, reason, "fio hands such a value to bc");
+                value
+            })
+        });
+        let section = self.sections.last_mut().expect("options outside of a section are refused before");
+        section.lines.push(Line { key, value, key_span, value_span });
+    }
+}
+
+/// At most 40 characters of a text, for messages.
+pub(crate) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `[name] key=value|key|…` per section, and the codes of what was found.
+    fn check(text: &str, expect: &[&str], codes: &[&str]) {
+        let read = |file: &str| match file {
+            "more.inc" => Ok("bs=8k\ninclude deep.inc\n".to_owned()),
+            "deep.inc" => Ok("rw=write\n".to_owned()),
+            "self.inc" => Ok("include self.inc\n".to_owned()),
+            "bad.inc" => Ok("[x]\n".to_owned()),
+            _ => Err("no such file".to_owned()),
+        };
+        let surroundings = Surroundings { read: &read, ..Surroundings::empty() };
+        let (mut sources, mut faults) = (Sources::default(), Faults::default());
+        let source = sources.add("t.fio", text);
+        let sections = sections(source, text, &surroundings, &mut sources, &mut faults);
+        let lines = |section: &Section| {
+            let lines = section.lines.iter().map(|line| match &line.value {
+                Some(value) => format!("{}={value}", line.key),
+                None => line.key.clone(),
+            });
+            lines.collect::<Vec<_>>().join("|")
+        };
+        let got: Vec<String> = sections.iter().map(|section| format!("[{}] {}", section.name, lines(section))).collect();
+        assert_eq!(got, expect, "{text:?}");
+        let found = faults.into_diagnostics();
+        assert_eq!(found.all().iter().map(|d| d.code).collect::<Vec<_>>(), codes, "{text:?}");
+    }
+
+    #[test]
+    fn lines_are_read_as_fio_reads_them() {
+        check("[a]\nbs=4k\nstonewall\n", &["[a] bs=4k|stonewall"], &[]);
+        check("; c\n# c\n\n \t\n[a b,c/d]\n  bs = 4k ; x # y\n", &["[a b,c/d] bs= 4k"], &[]);
+        check("[a]\r\nbs=4k\r\n", &["[a] bs=4k"], &[]);
+        check("[a]\ndescription=a#b\n", &["[a] description=a"], &[]);
+        check("[job\nbs=4k", &["[jo] bs=4k"], &["fio.misread"]);
+        check("[global]\n[globalx]\n[a]", &["[global] ", "[globalx] ", "[a] "], &["fio.misread"]);
+        check("bs=4k\n[a]", &["[a] "], &["fio.outside-section"]);
+        check("[a]\ninclude more.inc\nsize=1m", &["[a] bs=8k|rw=write|size=1m"], &[]);
+        check("[a]\ninclude self.inc\n", &["[a] "], &["fio.include"]);
+        check("[a]\ninclude bad.inc\ninclude none.inc\n", &["[a] "], &["fio.include", "fio.include"]);
+        check("[]", &["[unnamed] "], &["fio.section-name"]);
+        check("", &[], &[]);
+    }
+
+    #[test]
+    fn long_lines_are_split() {
+        let text = format!("[a]\nx={}", "é".repeat(5000));
+        let (mut sources, mut faults) = (Sources::default(), Faults::default());
+        let sections = sections(0, &text, &Surroundings::empty(), &mut sources, &mut faults);
+        assert_eq!(sections[0].lines.len(), 2);
+    }
+}

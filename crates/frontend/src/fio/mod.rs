@@ -1,0 +1,191 @@
+//! fio's dialect: job files and command lines to the one model, with fio's grammar, its silent slips, and what its outputs
+//! need beside. Owns everything that is peculiar to fio; opens no file and asks no host, which come as arguments.
+
+mod arguments;
+mod extras;
+mod faults;
+mod grammar;
+mod lower;
+mod options;
+mod settings;
+mod substitution;
+mod values;
+
+pub use arguments::{OutputFormat, Switches, read_arguments};
+pub use extras::{Clone, Extras, Logs};
+pub use options::{OptionRow, Priority, Status, rows};
+
+use faults::Faults;
+use fathom_model::{Diagnostics, Dialect, Job, Sources, Span};
+use grammar::{Line, Section};
+use settings::Settings;
+use std::collections::BTreeSet;
+
+/// Jobs of one run, clones included, at most: fio's own limit.
+pub const JOBS_MAX: usize = 4096;
+
+/// What reading may ask of the world around it.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// Text of a file, for `include` and for job files named on a command line; the error says why it cannot be read.
+    pub read: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Value of an environment variable.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether something that is no regular file stands at a path: a job named like a device uses the device.
+    pub is_special: &'a dyn Fn(&str) -> bool,
+    /// Configured CPUs (`$ncpus`).
+    pub cpus: u32,
+    /// Bytes of a memory page (`$pagesize`).
+    pub page_size_bytes: u64,
+    /// Memory of the machine in MiB (`$mb_memory`).
+    pub memory_mib: u64,
+}
+
+impl Surroundings<'_> {
+    /// A world without files and variables, with one CPU, 4 KiB pages and 1 GiB of memory.
+    pub fn empty() -> Self {
+        Self {
+            read: &|name| Err(format!("there is no {name}")),
+            variable: &|_| None,
+            is_special: &|path| path.starts_with("/dev/"),
+            cpus: 1,
+            page_size_bytes: 4096,
+            memory_mib: 1024,
+        }
+    }
+}
+
+/// A fio job that was read.
+#[derive(Debug, std::clone::Clone, Default, PartialEq)]
+pub struct Reading {
+    /// The job, however incomplete.
+    pub job: Job,
+    /// All that is wrong with it.
+    pub diagnostics: Diagnostics,
+    /// What fio's outputs need beside.
+    pub extras: Extras,
+}
+
+/// Reads one job file. `name` is the file's, for messages.
+pub fn read(name: &str, text: &str, surroundings: &Surroundings<'_>) -> Reading {
+    read_all(&[(name, text)], surroundings)
+}
+
+/// Reads several job files as one run: globals end with their file, and the first job of each further file waits for all
+/// before it.
+pub fn read_all(files: &[(&str, &str)], surroundings: &Surroundings<'_>) -> Reading {
+    let mut reader = Reader::new(surroundings);
+    for (name, text) in files {
+        reader.file(name, text);
+    }
+    reader.finish()
+}
+
+/// One section that is a job, with its settings.
+#[derive(Debug)]
+struct ParsedJob {
+    name: String,
+    span: Span,
+    settings: Settings,
+    options: Vec<(String, String)>,
+}
+
+/// Collects jobs from files and command lines.
+struct Reader<'a> {
+    surroundings: &'a Surroundings<'a>,
+    sources: Sources,
+    faults: Faults,
+    /// Settings before a file's own globals: fio's defaults, or the command line's.
+    base: Settings,
+    jobs: Vec<ParsedJob>,
+    globals: Vec<(String, String)>,
+    /// Only sections with these names become jobs; empty: all.
+    wanted: Vec<String>,
+    files_read: u32,
+}
+
+impl<'a> Reader<'a> {
+    fn new(surroundings: &'a Surroundings<'a>) -> Self {
+        Self {
+            surroundings,
+            sources: Sources::default(),
+            faults: Faults::default(),
+            base: Settings::default(),
+            jobs: Vec::new(),
+            globals: Vec::new(),
+            wanted: Vec::new(),
+            files_read: 0,
+        }
+    }
+
+    fn file(&mut self, name: &str, text: &str) {
+        let source = self.sources.add(name, text);
+        let sections = grammar::sections(source, text, self.surroundings, &mut self.sources, &mut self.faults);
+        let mut defaults = self.base.clone();
+        let mut is_first = self.files_read > 0;
+        for mut section in sections {
+            // Applied in fio's order: stable, so that of two equal options the later still wins.
+            section.lines.sort_by_key(|line| options::find(&line.key).map_or(0, OptionRow::order));
+            if section.is_global() {
+                let echoed = self.apply(&section, &mut defaults);
+                self.globals.extend(echoed);
+                continue;
+            }
+            let mut settings = defaults.clone();
+            settings.control.name = None;
+            let echoed = self.apply(&section, &mut settings);
+            settings.control.stonewall |= std::mem::take(&mut is_first);
+            self.job(&section.name, section.span, settings, echoed);
+        }
+        self.files_read += 1;
+    }
+
+    /// Applies a section's options; returns them as fio echoes them.
+    fn apply(&mut self, section: &Section, settings: &mut Settings) -> Vec<(String, String)> {
+        let mut seen = BTreeSet::new();
+        let mut echoed = Vec::new();
+        for line in &section.lines {
+            let Some((row, value)) = options::apply(line, settings, &mut self.faults) else { continue };
+            if !seen.insert(row.name) && row.name != "filename" && row.name != "opendir" {
+                let message = format!("{} is given twice in [{}]; the last one counts", row.name, section.name);
+                self.faults.warn("fio.duplicate", line.key_span, message, "keep one of them");
+            }
+            echoed.push((row.name.to_owned(), value));
+        }
+        echoed
+    }
+
+    fn job(&mut self, section: &str, span: Span, settings: Settings, options: Vec<(String, String)>) {
+        let name = settings.control.name.clone().unwrap_or_else(|| section.to_owned());
+        if !self.wanted.is_empty() && !self.wanted.iter().any(|wanted| wanted == &name) {
+            return;
+        }
+        if self.jobs.len() >= JOBS_MAX {
+            let message = format!("there are more than {JOBS_MAX} jobs");
+            self.faults.error("fio.too-many-jobs", None, message, "use fewer sections, or a deeper iodepth");
+            return;
+        }
+        self.jobs.push(ParsedJob { name, span, settings, options });
+    }
+
+    fn finish(mut self) -> Reading {
+        if self.jobs.is_empty() {
+            let message = if self.wanted.is_empty() {
+                "the text defines no job".to_owned()
+            } else {
+                format!("no job is named {}", self.wanted.join(" or "))
+            };
+            self.faults.error("fio.no-job", None, message, "add a [NAME] section, or --name=NAME on the command line");
+        }
+        let mut job = Job { dialect: Dialect::Fio, sources: self.sources, ..Job::default() };
+        job.echo.push(("global".to_owned(), self.globals.clone()));
+        let extras = Extras { clones: Vec::new(), globals: self.globals };
+        let (job, extras) = lower::lower(&self.jobs, job, extras, self.surroundings, &mut self.faults);
+        Reading { job, diagnostics: self.faults.into_diagnostics(), extras }
+    }
+}
+
+/// An option line that was not written in a file.
+fn line(key: &str, value: Option<&str>, key_span: Span, value_span: Span) -> Line {
+    Line { key: key.to_owned(), value: value.map(str::to_owned), key_span, value_span }
+}

@@ -1,0 +1,66 @@
+//! Rows of job identity, control, time and place of work.
+
+use super::super::values::{Unit, cpus, number};
+use super::Priority::{P0, P1, P2};
+use super::{NO_BOOLEAN, NO_FLAG, OptionRow, Value, accepted, built, not_yet};
+
+pub(super) const ROWS: &[OptionRow] = &[
+    built("name", &[], P0, Value::Text(|s, text, _| {
+        s.control.name = Some(text.to_owned());
+        Ok(())
+    })),
+    built("description", &[], P0, Value::Text(|s, text, _| {
+        s.control.description = Some(text.to_owned());
+        Ok(())
+    })),
+    not_yet("wait_for", &[], P0, &[]),
+    built("stonewall", &["wait_for_previous"], P0, Value::Flag(|s, flag| s.control.stonewall = flag)),
+    built("new_group", &[], P0, Value::Flag(|s, flag| s.control.new_group = flag)),
+    built("numjobs", &[], P0, Value::Count(1, u32::MAX as u64, |s, n| s.control.numjobs = n)),
+    accepted("thread", &[], P0, NO_FLAG, ""),
+    not_yet("exitall", &[], P1, &["0"]),
+    not_yet("exit_what", &[], P1, &["group"]),
+    // The first error ends the whole run as it is.
+    accepted("exitall_on_error", &[], P1, NO_FLAG, ""),
+    built("startdelay", &[], P0, Value::Span(Unit::Seconds, |s, range| s.control.startdelay = range)),
+    built("runtime", &["timeout"], P0, Value::Time(Unit::Seconds, |s, us| s.control.runtime = Some(us).filter(|&us| us > 0))),
+    built("time_based", &[], P0, Value::Flag(|s, flag| s.control.time_based = flag)),
+    built("ramp_time", &[], P0, Value::Time(Unit::Seconds, |s, us| s.control.ramp_time = us)),
+    not_yet("ramp_size", &[], P1, &["0"]),
+    built("loops", &[], P0, Value::Count(0, 1_000_000_000, |s, n| s.control.loops = n.max(1))),
+    built("number_ios", &[], P0, Value::Count(0, u64::MAX, |s, n| s.control.number_ios = n)),
+    not_yet("exec_prerun", &[], P1, &[]),
+    not_yet("exec_postrun", &[], P1, &[]),
+    not_yet("create_only", &[], P1, &["0"]),
+    not_yet("profile", &[], P2, &[]),
+    accepted("comm", &[], P2, Value::OptionalText(|_, _| {}), ""),
+    built("continue_on_error", &[], P0, Value::Word(
+        &["none", "read", "write", "io", "verify", "all", "0", "1"],
+        |s, word, _| word.clone_into(&mut s.control.continue_on_error),
+    )),
+    not_yet("ignore_error", &[], P1, &[]),
+    accepted("error_dump", &[], P2, NO_BOOLEAN, "failing operations are counted by class, not printed one by one"),
+    built("cpus_allowed", &[], P1, Value::Text(|s, text, _| {
+        s.control.cpus = cpus(text)?;
+        Ok(())
+    })),
+    built("cpumask", &[], P1, Value::Text(|s, text, _| {
+        let mask = number(text, Unit::Count, 1024)?.value;
+        s.control.cpus = (0..63).filter(|bit| mask >> bit & 1 == 1).collect();
+        if s.control.cpus.is_empty() { Err("the mask names no CPU".to_owned()) } else { Ok(()) }
+    })),
+    accepted("cpus_allowed_policy", &[], P1, Value::Word(&["shared", "split"], |_, _, _| {}), ""),
+    not_yet("numa_cpu_nodes", &[], P1, &[]),
+    not_yet("numa_mem_policy", &[], P1, &["default"]),
+    not_yet("nice", &[], P1, &["0"]),
+    not_yet("prio", &[], P1, &[]),
+    not_yet("prioclass", &[], P1, &["0"]),
+    not_yet("priohint", &[], P2, &["0"]),
+    not_yet("cgroup", &[], P2, &[]),
+    not_yet("cgroup_weight", &[], P2, &[]),
+    accepted("cgroup_nodelete", &[], P2, NO_BOOLEAN, ""),
+    not_yet("uid", &[], P2, &[]),
+    not_yet("gid", &[], P2, &[]),
+    accepted("clocksource", &[], P1, Value::Word(&["gettimeofday", "clock_gettime", "cpu"], |_, _, _| {}), ""),
+    not_yet("gtod_cpu", &[], P2, &[]),
+];

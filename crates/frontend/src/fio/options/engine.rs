@@ -1,0 +1,88 @@
+//! Rows of the I/O engine, its depth and batches, and of pacing.
+
+use super::super::values::Unit;
+use super::Priority::{P0, P1, P2};
+use super::{NO_BOOLEAN, NO_FLAG, OptionRow, Value, accepted, built, not_yet};
+
+/// Above it a rate is no rate.
+const RATE_MAX: u64 = i64::MAX as u64;
+
+pub(super) const ROWS: &[OptionRow] = &[
+    built("ioengine", &[], P0, Value::Text(|s, text, _| {
+        text.trim().clone_into(&mut s.engine.name);
+        Ok(())
+    })),
+    built("direct", &[], P0, Value::Boolean(|s, flag| s.engine.direct = flag)),
+    built("buffered", &[], P0, Value::Boolean(|s, flag| s.engine.direct = !flag)),
+    not_yet("atomic", &[], P1, &["0"]),
+    built("sync", &[], P0, Value::Word(&["none", "0", "sync", "1", "dsync"], |s, word, _| word.clone_into(&mut s.engine.sync))),
+    built("iodepth", &[], P0, Value::Count(1, 65_536, |s, n| s.engine.depth = n)),
+    built("iodepth_batch", &["iodepth_batch_submit"], P0, Value::Count(0, 65_536, |s, n| s.engine.batch = Some(n))),
+    built(
+        "iodepth_batch_complete_min",
+        &["iodepth_batch_complete"],
+        P0,
+        Value::Count(0, 65_536, |s, n| s.engine.complete_min = n),
+    ),
+    not_yet("iodepth_batch_complete_max", &[], P1, &["0"]),
+    not_yet("iodepth_low", &[], P1, &["0"]),
+    not_yet("serialize_overlap", &[], P1, &["0"]),
+    not_yet("io_submit_mode", &[], P1, &["inline"]),
+    not_yet("mem", &["iomem"], P1, &["malloc"]),
+    not_yet("iomem_align", &["mem_align"], P1, &["0"]),
+    accepted("hugepage-size", &[], P1, Value::Count(0, u64::MAX, |_, _| {}), ""),
+    not_yet("lockmem", &[], P2, &["0"]),
+    not_yet("gpu_dev_id", &[], P2, &["0"]),
+    // Private to engines, which fio tries after all others.
+    built("fixedbufs", &[], P1, Value::Flag(|s, flag| s.engine.fixed_buffers = Some(flag))),
+    built("registerfiles", &[], P1, Value::Flag(|s, flag| s.engine.registered_files = Some(flag))),
+    accepted("nonvectored", &[], P1, NO_FLAG, ""),
+    accepted("userspace_reap", &[], P2, NO_FLAG, ""),
+    not_yet("hipri", &[], P1, &["0"]),
+    not_yet("hipri_percentage", &[], P1, &[]),
+    not_yet("sqthread_poll", &[], P1, &["0"]),
+    not_yet("sqthread_poll_cpu", &[], P1, &[]),
+    not_yet("nowait", &[], P1, &["0"]),
+    not_yet("uncached", &[], P1, &["0"]),
+    not_yet("force_async", &[], P1, &["0"]),
+    not_yet("cmd_type", &[], P2, &[]),
+    not_yet("cmdprio_percentage", &[], P1, &["0"]),
+    not_yet("cmdprio_class", &[], P1, &[]),
+    not_yet("cmdprio", &[], P1, &["0"]),
+    not_yet("cmdprio_bssplit", &[], P1, &[]),
+    not_yet("cpuload", &[], P1, &[]),
+    not_yet("cpuchunks", &[], P1, &[]),
+    not_yet("cpumode", &[], P1, &[]),
+    not_yet("exit_on_io_done", &[], P1, &["0"]),
+    not_yet("hostname", &[], P1, &[]),
+    not_yet("port", &[], P1, &[]),
+    not_yet("protocol", &[], P1, &[]),
+    not_yet("listen", &[], P1, &["0"]),
+    not_yet("pingpong", &[], P1, &["0"]),
+    not_yet("clientname", &[], P2, &[]),
+    not_yet("pool", &[], P2, &[]),
+    not_yet("rbdname", &[], P2, &[]),
+    // Pace.
+    built("rate", &[], P0, Value::Triple(Unit::Bytes, 0, RATE_MAX, |s, rate| s.engine.rate = rate)),
+    not_yet("rate_min", &["ratemin"], P1, &["0"]),
+    built("rate_iops", &[], P0, Value::Triple(Unit::Count, 0, RATE_MAX, |s, rate| s.engine.rate_iops = rate)),
+    not_yet("rate_iops_min", &[], P1, &["0"]),
+    built("rate_process", &[], P1, Value::Word(&["linear", "poisson"], |s, word, _| s.engine.poisson = word == "poisson")),
+    accepted("rate_cycle", &["ratecycle"], P1, Value::Count(0, u64::MAX, |_, _| {}), ""),
+    not_yet("rate_ignore_thinktime", &[], P1, &["0"]),
+    built("thinktime", &[], P0, Value::Time(Unit::Microseconds, |s, us| s.engine.thinktime = us)),
+    not_yet("thinktime_spin", &[], P1, &["0"]),
+    not_yet("thinkcycles", &[], P2, &["0"]),
+    built("thinktime_blocks", &[], P1, Value::Count(1, i64::MAX as u64, |s, n| s.engine.think_blocks = n)),
+    not_yet("thinktime_blocks_type", &[], P1, &["complete"]),
+    not_yet("thinktime_iotime", &[], P1, &["0"]),
+    not_yet("max_latency", &[], P1, &["0"]),
+    not_yet("latency_target", &[], P1, &["0"]),
+    accepted("latency_window", &[], P1, Value::Any, ""),
+    accepted("latency_percentile", &[], P1, Value::Any, ""),
+    accepted("latency_run", &[], P1, NO_BOOLEAN, ""),
+    not_yet("flow", &[], P1, &["0"]),
+    accepted("flow_id", &[], P1, Value::Any, ""),
+    accepted("flow_sleep", &[], P1, Value::Any, ""),
+    accepted("flow_watermark", &[], P2, Value::Any, "fio itself took it out"),
+];

@@ -1,0 +1,374 @@
+//! The table of fio's options: one row each with its names, how its value reads, how far it is built, and what it sets.
+//! Knows fio's settings; what they mean in the model is lowering's.
+
+mod content;
+mod control;
+mod engine;
+mod files;
+mod operations;
+mod report;
+mod unbuilt;
+
+use super::faults::Faults;
+use super::grammar::{Line, shortened};
+use super::settings::Settings;
+use super::values::{Misread, Size, Triple, Unit, items, number};
+use fathom_model::nearest;
+
+/// One option of fio.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionRow {
+    /// Canonical name, as fio's own output has it.
+    pub name: &'static str,
+    /// Other names it goes by.
+    pub aliases: &'static [&'static str],
+    /// How much jobs in the wild depend on it.
+    pub priority: Priority,
+    /// How far it is built.
+    pub status: Status,
+    pub(crate) value: Value,
+}
+
+/// How much jobs in the wild depend on an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Priority {
+    /// Nearly every benchmark job.
+    P0,
+    /// Experts and test suites.
+    P1,
+    /// Exotic.
+    P2,
+}
+
+/// How far an option is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// It does what fio's does.
+    Built,
+    /// Taken without effect, since nothing that is measured depends on it; the text, where there is one, says what is lost.
+    Accepted(&'static str),
+    /// An error unless its value is one of these, which ask for nothing.
+    NotYet(&'static [&'static str]),
+    /// An error for good; the text says why.
+    Refused(&'static str),
+}
+
+/// How a value reads and what it sets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Value {
+    /// Not looked at.
+    Any,
+    /// `stonewall`, `stonewall=1`.
+    Flag(fn(&mut Settings, bool)),
+    /// `direct=1`.
+    Boolean(fn(&mut Settings, bool)),
+    /// A whole number in a range.
+    Count(u64, u64, fn(&mut Settings, u64)),
+    /// A size of something that has no share.
+    Bytes(u64, u64, fn(&mut Settings, u64)),
+    /// Sizes or counts for reads, writes, trims.
+    Triple(Unit, u64, u64, fn(&mut Settings, Triple<u64>)),
+    /// A size or a percentage.
+    Size(fn(&mut Settings, Size)),
+    /// A time in microseconds; the unit says what a bare number is.
+    Time(Unit, fn(&mut Settings, u64)),
+    /// Two values `a-b`, or one.
+    Span(Unit, fn(&mut Settings, (u64, u64))),
+    /// One of these words; what follows `:` is handed over too.
+    Word(&'static [&'static str], fn(&mut Settings, &str, Option<&str>)),
+    /// A text; the function says what is wrong with it, and adds misreads.
+    Text(fn(&mut Settings, &str, &mut Vec<Misread>) -> Result<(), String>),
+    /// A text that may be absent.
+    OptionalText(fn(&mut Settings, &str)),
+}
+
+/// All rows.
+pub fn rows() -> impl Iterator<Item = &'static OptionRow> {
+    let tables = [control::ROWS, files::ROWS, operations::ROWS, engine::ROWS, content::ROWS, report::ROWS, unbuilt::ROWS];
+    tables.into_iter().flatten()
+}
+
+/// The row of a name or an alias.
+pub(crate) fn find(name: &str) -> Option<&'static OptionRow> {
+    rows().find(|row| row.name == name || row.aliases.contains(&name))
+}
+
+impl OptionRow {
+    /// In which order fio applies the options of a section: `filename` last, `kb_base` first.
+    pub(crate) fn order(&self) -> i8 {
+        match self.name {
+            "kb_base" | "unit_base" | "lockfile" | "cpus_allowed_policy" => -1,
+            "filename" | "filename_format" => 1,
+            _ => 0,
+        }
+    }
+}
+
+const fn row(name: &'static str, aliases: &'static [&'static str], priority: Priority, status: Status, value: Value) -> OptionRow {
+    OptionRow { name, aliases, priority, status, value }
+}
+
+/// A row that is built.
+const fn built(name: &'static str, aliases: &'static [&'static str], priority: Priority, value: Value) -> OptionRow {
+    row(name, aliases, priority, Status::Built, value)
+}
+
+/// A row that is taken without effect.
+const fn accepted(name: &'static str, aliases: &'static [&'static str], priority: Priority, value: Value, loses: &'static str) -> OptionRow {
+    row(name, aliases, priority, Status::Accepted(loses), value)
+}
+
+/// A row that is an error unless switched off.
+const fn not_yet(name: &'static str, aliases: &'static [&'static str], priority: Priority, off: &'static [&'static str]) -> OptionRow {
+    row(name, aliases, priority, Status::NotYet(off), Value::Any)
+}
+
+const NO_FLAG: Value = Value::Flag(|_, _| {});
+const NO_BOOLEAN: Value = Value::Boolean(|_, _| {});
+
+/// Applies one option to the settings. Returns the row and the value as fio echoes it; `None` when the option is unknown.
+pub(crate) fn apply(line: &Line, settings: &mut Settings, faults: &mut Faults) -> Option<(&'static OptionRow, String)> {
+    let Some(row) = find(&line.key) else {
+        unknown(line, faults);
+        return None;
+    };
+    let value = line.value.as_deref();
+    let text = value.unwrap_or_default();
+    match row.status {
+        Status::NotYet(off) => {
+            if !off.contains(&text.trim()) {
+                let as_given = value.map_or_else(String::new, |value| format!(" (={})", shortened(value)));
+                let message = format!("the fio option {}{as_given} is known but not built yet", row.name);
+                let help = match off.iter().find(|word| !word.is_empty()) {
+                    Some(word) => format!("{}={word} asks for nothing and is accepted; else leave it out", row.name),
+                    None => "leave it out".to_owned(),
+                };
+                faults.error("fio.not-built", line.key_span, message, help);
+            }
+        }
+        Status::Refused(why) => {
+            faults.error("fio.refused", line.key_span, format!("the fio option {} is not taken: {why}", row.name), "leave it out");
+        }
+        Status::Built | Status::Accepted(_) => {
+            settings.spans.insert(row.name, line.value_span);
+            let mut misreads = Vec::new();
+            match read(row, value, settings, &mut misreads) {
+                Ok(()) => {}
+                Err(Fault { message, help }) => faults.error("fio.bad-value", line.value_span, message, help),
+            }
+            for Misread { reads_as, because, instead } in misreads {
+                let message = format!("{}={text} is {reads_as} to fio: {because}", row.name);
+                faults.warn("fio.misread", line.value_span, message, format!("write {}={instead}", row.name));
+            }
+            if let Status::Accepted(loses) = row.status
+                && !loses.is_empty()
+            {
+                faults.warn("fio.no-effect", line.key_span, format!("{} has no effect: {loses}", row.name), "leave it out");
+            }
+        }
+    }
+    Some((row, text.to_owned()))
+}
+
+/// Why a value is not taken.
+struct Fault {
+    message: String,
+    help: String,
+}
+
+fn unknown(line: &Line, faults: &mut Faults) {
+    let name = shortened(&line.key);
+    let help = if faults.are_too_many() {
+        String::new()
+    } else {
+        let names = rows().flat_map(|row| std::iter::once(row.name).chain(row.aliases.iter().copied()));
+        nearest(&name, names).map_or_else(String::new, |near| format!("did you mean {near}?"))
+    };
+    faults.error("fio.unknown-option", line.key_span, format!("fio has no option \"{name}\""), help);
+}
+
+fn read(row: &OptionRow, value: Option<&str>, settings: &mut Settings, misreads: &mut Vec<Misread>) -> Result<(), Fault> {
+    let name = row.name;
+    let bad = |message: String| Fault { message: format!("{name}: {message}"), help: how_to_write(row) };
+    match row.value {
+        Value::Any => return Ok(()),
+        Value::Flag(set) if value.is_none() => {
+            set(settings, true);
+            return Ok(());
+        }
+        Value::OptionalText(set) => {
+            set(settings, value.unwrap_or_default());
+            return Ok(());
+        }
+        _ => {}
+    }
+    let text = value.ok_or_else(|| Fault { message: format!("{name} needs a value"), help: how_to_write(row) })?;
+    let base = settings.kb_base;
+    match row.value {
+        Value::Flag(set) => {
+            let flag = leading_integer(text).ok_or_else(|| bad(format!("\"{text}\" is not 0 or 1")))?;
+            set(settings, flag != 0);
+        }
+        Value::Boolean(set) => match leading_integer(text) {
+            Some(flag @ (0 | 1)) => set(settings, flag == 1),
+            _ => return Err(bad(format!("\"{}\" is not 0 or 1", shortened(text)))),
+        },
+        Value::Count(min, max, set) => set(settings, in_range(single(text, Unit::Count, base, misreads), min, max).map_err(bad)?),
+        Value::Bytes(min, max, set) => set(settings, in_range(single(text, Unit::Bytes, base, misreads), min, max).map_err(bad)?),
+        Value::Triple(unit, min, max, set) => {
+            let triple = triple(text, unit, base, misreads, |value| in_range(value, min, max)).map_err(bad)?;
+            set(settings, triple);
+        }
+        Value::Size(set) => set(settings, size(text, base, misreads).map_err(bad)?),
+        Value::Time(unit, set) => set(settings, in_range(single(text, unit, base, misreads), 0, u64::MAX / 1000).map_err(bad)?),
+        Value::Span(unit, set) => {
+            let mut ends = text.split('-').map(|end| in_range(number_of(end, unit, base, misreads), 0, u64::MAX / 1000));
+            let low = ends.next().unwrap_or_else(|| Err("it is empty".to_owned())).map_err(bad)?;
+            let high = ends.next().unwrap_or(Ok(low)).map_err(bad)?;
+            set(settings, (low.min(high), low.max(high)));
+        }
+        Value::Word(words, set) => {
+            let end = text.find([',', ':']).unwrap_or(text.len());
+            let Some(word) = words.iter().find(|&&word| word == &text[..end]) else {
+                let message = format!("\"{}\" is not one of {}", shortened(&text[..end]), words.join(", "));
+                let help = nearest(text[..end].trim(), words.iter().copied())
+                    .map_or_else(|| how_to_write(row), |near| format!("did you mean {name}={near}?"));
+                return Err(Fault { message: format!("{name}: {message}"), help });
+            };
+            set(settings, word, text[end..].strip_prefix(':'));
+        }
+        Value::Text(set) => set(settings, text, misreads).map_err(bad)?,
+        Value::Any | Value::OptionalText(_) => {}
+    }
+    Ok(())
+}
+
+fn how_to_write(row: &OptionRow) -> String {
+    let name = row.name;
+    match row.value {
+        Value::Flag(_) => format!("write {name} alone, or {name}=0"),
+        Value::Boolean(_) => format!("write {name}=1 or {name}=0"),
+        Value::Count(min, u64::MAX, _) => format!("write a whole number from {min}"),
+        Value::Count(min, max, _) => format!("write a whole number from {min} to {max}"),
+        Value::Bytes(..) => format!("write a size, e.g. {name}=64k"),
+        Value::Triple(Unit::Bytes, ..) => format!("write a size, or one each for reads, writes and trims, e.g. {name}=4k,8k"),
+        Value::Triple(..) => format!("write a number, or one each for reads, writes and trims, e.g. {name}=100,50"),
+        Value::Size(_) => format!("write a size or a percentage, e.g. {name}=1g or {name}=20%"),
+        Value::Time(..) => format!("write a time, e.g. {name}=30s"),
+        Value::Span(Unit::Bytes, _) => format!("write a size, e.g. {name}=64k"),
+        Value::Span(..) => format!("write one value, or two as {name}=LOW-HIGH"),
+        Value::Word(words, _) => format!("use one of {}", words.join(", ")),
+        Value::Text(_) | Value::OptionalText(_) | Value::Any => String::new(),
+    }
+}
+
+/// The whole number a text begins with, as C reads it.
+fn leading_integer(text: &str) -> Option<i64> {
+    let trimmed = text.trim_start();
+    let sign = usize::from(trimmed.starts_with(['-', '+']));
+    let digits = trimmed[sign..].find(|c: char| !c.is_ascii_digit()).unwrap_or(trimmed.len() - sign);
+    trimmed[..sign + digits].parse().ok()
+}
+
+/// A number that is no percentage.
+fn number_of(text: &str, unit: Unit, base: u64, misreads: &mut Vec<Misread>) -> Result<i128, String> {
+    let read = number(text, unit, base)?;
+    if read.is_percent {
+        return Err(format!("\"{}\" is a percentage, which has no meaning here", shortened(text)));
+    }
+    misreads.extend(read.misread);
+    Ok(read.value)
+}
+
+/// One number; of a list fio keeps the first.
+fn single(text: &str, unit: Unit, base: u64, misreads: &mut Vec<Misread>) -> Result<i128, String> {
+    let (items, _) = items(text);
+    let used = items.iter().find(|item| !item.trim().is_empty()).copied().unwrap_or(text);
+    let value = number_of(used, unit, base, misreads)?;
+    if used.len() != text.len() && misreads.is_empty() {
+        let because = "commas, colons and minus signs separate values, and only one of them counts";
+        misreads.push(one_of_several(value, unit, used, because));
+    }
+    Ok(value)
+}
+
+fn one_of_several(value: i128, unit: Unit, used: &str, because: &'static str) -> Misread {
+    let reads_as = match unit {
+        Unit::Bytes => format!("{value} bytes"),
+        Unit::Count => value.to_string(),
+        Unit::Seconds | Unit::Microseconds => format!("{value} us"),
+    };
+    Misread { reads_as, because, instead: used.trim().to_owned() }
+}
+
+fn in_range(value: Result<i128, String>, min: u64, max: u64) -> Result<u64, String> {
+    let value = value?;
+    if value < i128::from(min) {
+        return Err(format!("{value} is below {min}"));
+    }
+    u64::try_from(value).ok().filter(|&value| value <= max).ok_or_else(|| format!("{value} is above {max}"))
+}
+
+/// Up to three numbers. One stands for all; of two the second is for trims too; an empty one leaves what was.
+fn triple(
+    text: &str,
+    unit: Unit,
+    base: u64,
+    misreads: &mut Vec<Misread>,
+    check: impl Fn(Result<i128, String>) -> Result<u64, String>,
+) -> Result<Triple<u64>, String> {
+    let (items, took_other) = items(text);
+    let mut values: Vec<Option<u64>> = Vec::new();
+    for item in items.iter().take(3) {
+        values.push(if item.is_empty() { None } else { Some(check(number_of(item, unit, base, misreads))?) });
+    }
+    let triple = match values.as_slice() {
+        [one] => [*one; 3],
+        [first, second] if !items.last().is_some_and(|item| item.is_empty()) => [*first, *second, *second],
+        [first, second, rest @ ..] => [*first, *second, rest.first().copied().flatten()],
+        [] => [None; 3],
+    };
+    if triple.iter().all(Option::is_none) {
+        return Err(format!("\"{}\" has no value", shortened(text)));
+    }
+    if took_other && misreads.is_empty() {
+        let word = |value: Option<u64>| value.map_or_else(|| "as it was".to_owned(), |value| value.to_string());
+        let reads_as = format!("{} for reads and {} for writes", word(triple[0]), word(triple[1]));
+        let because = "colons and minus signs separate reads from writes like commas; they make no range";
+        let given: Vec<&str> = items.iter().map(|item| item.trim()).filter(|item| !item.is_empty()).collect();
+        misreads.push(Misread { reads_as, because, instead: given.join(",") });
+    }
+    Ok(triple)
+}
+
+/// A size or a percentage; of a list the last counts.
+fn size(text: &str, base: u64, misreads: &mut Vec<Misread>) -> Result<Size, String> {
+    let (items, _) = items(text);
+    let used = items.iter().rev().find(|item| !item.trim().is_empty()).copied().unwrap_or(text);
+    if let Some(zones) = used.trim().strip_suffix(['z', 'Z'])
+        && zones.chars().all(|c| c.is_ascii_digit())
+    {
+        return Err(format!("\"{text}\" counts zones, which is known but not built yet"));
+    }
+    let read = number(used, Unit::Bytes, base)?;
+    misreads.extend(read.misread);
+    if read.is_percent {
+        return u8::try_from(read.value)
+            .ok()
+            .filter(|&percent| percent <= 100)
+            .map(Size::Percent)
+            .ok_or_else(|| format!("{}% is outside 0% to 100%", read.value));
+    }
+    if used.len() != text.len() && misreads.is_empty() {
+        let because = "commas, colons and minus signs separate values, and only the last counts";
+        misreads.push(one_of_several(read.value, Unit::Bytes, used, because));
+    }
+    in_range(Ok(read.value), 0, u64::MAX).map(Size::Bytes)
+}
+
+/// For the tests of the tables.
+#[cfg(test)]
+pub(crate) fn line(key: &str, value: Option<&str>) -> Line {
+    let span = Span::default();
+    Line { key: key.to_owned(), value: value.map(str::to_owned), key_span: span, value_span: span }
+}

@@ -1,0 +1,104 @@
+//! Rows of directions, sizes, places and randomness.
+
+use super::super::settings::Settings;
+use super::super::values::{Misread, Unit, number, split, weights};
+use super::Priority::{P0, P1, P2};
+use super::{NO_BOOLEAN, OptionRow, Status, Value, accepted, built, not_yet, row};
+
+/// What `rw` takes.
+const DIRECTIONS: &[&str] = &[
+    "read", "write", "trim", "randread", "randwrite", "randtrim", "rw", "readwrite", "randrw", "trimwrite", "randtrimwrite",
+];
+/// The largest block: sizes are 32-bit in the plan.
+const BLOCK_MAX: u64 = u32::MAX as u64;
+
+pub(super) const ROWS: &[OptionRow] = &[
+    built("rw", &["readwrite"], P0, Value::Word(DIRECTIONS, |s, word, postfix| {
+        word.clone_into(&mut s.operations.rw);
+        s.operations.postfix = postfix.map(str::to_owned);
+    })),
+    not_yet("rw_sequencer", &[], P1, &["sequential"]),
+    built("size", &[], P0, Value::Size(|s, size| s.operations.size = Some(size))),
+    built("io_size", &["io_limit"], P0, Value::Size(|s, size| s.operations.io_size = Some(size))),
+    built("offset", &["fileoffset"], P0, Value::Size(|s, size| s.operations.offset = size)),
+    not_yet("offset_align", &[], P1, &["0"]),
+    built("offset_increment", &[], P0, Value::Size(|s, size| s.operations.offset_increment = size)),
+    built("bs", &["blocksize"], P0, Value::Triple(Unit::Bytes, 1, BLOCK_MAX, |s, triple| {
+        for (slot, size) in s.operations.block_sizes.iter_mut().zip(triple) {
+            if let Some(size) = size {
+                *slot = (size, size);
+            }
+        }
+    })),
+    built("ba", &["blockalign"], P0, Value::Triple(Unit::Bytes, 1, BLOCK_MAX, |s, triple| {
+        for (slot, align) in s.operations.align.iter_mut().zip(triple) {
+            *slot = align.unwrap_or(*slot);
+        }
+    })),
+    built("bsrange", &["blocksize_range"], P0, Value::Text(ranges)),
+    built("bssplit", &[], P0, Value::Text(splits)),
+    built("bs_unaligned", &["blocksize_unaligned"], P1, Value::Flag(|s, flag| s.operations.unaligned = flag)),
+    not_yet("bs_is_seq_rand", &[], P2, &["0"]),
+    built("rwmixread", &[], P0, Value::Count(0, 100, |s, percent| s.operations.mix_read = percent)),
+    built("rwmixwrite", &[], P0, Value::Count(0, 100, |s, percent| s.operations.mix_read = 100 - percent)),
+    not_yet("num_range", &[], P1, &["1"]),
+    built("randrepeat", &["allrandrepeat"], P0, Value::Boolean(|s, flag| s.operations.rand_repeat = flag)),
+    built("randseed", &[], P0, Value::Count(0, i64::MAX as u64, |s, seed| s.operations.seed = Some(seed))),
+    built("norandommap", &[], P0, Value::Flag(|s, flag| s.operations.no_random_map = flag)),
+    // The map is a permutation here and always fits in memory.
+    accepted("softrandommap", &[], P1, NO_BOOLEAN, ""),
+    // All three cover every block once per pass; only the order differs, and that is the generator's own.
+    accepted("random_generator", &[], P0, Value::Word(&["tausworthe", "lfsr", "tausworthe64"], |_, _, _| {}), ""),
+    built("random_distribution", &[], P0, Value::Text(|s, text, _| {
+        text.trim().clone_into(&mut s.operations.distribution);
+        Ok(())
+    })),
+    not_yet("random_sequence_stride", &[], P2, &["0"]),
+    built("percentage_random", &[], P1, Value::Triple(Unit::Count, 0, 100, |s, triple| {
+        for (slot, percent) in s.operations.percentage_random.iter_mut().zip(triple) {
+            *slot = percent.unwrap_or(*slot);
+        }
+    })),
+    row("percentage_sequential", &[], P2, Status::Refused("fio itself took it out; percentage_random says the same"), Value::Any),
+    row("rwmixcycle", &[], P2, Status::Refused("fio itself took it out"), Value::Any),
+    not_yet("sprandom", &[], P2, &["0"]),
+    not_yet("spr_num_regions", &[], P2, &["100"]),
+    not_yet("spr_op", &[], P2, &["0.15"]),
+    not_yet("spr_cs", &[], P2, &["0"]),
+];
+
+/// `4k-64k`, up to three of them for reads, writes and trims.
+fn ranges(s: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(), String> {
+    let mut ends = |text: &str| -> Result<(u64, u64), String> {
+        let (low, high) =
+            text.split_once('-').or_else(|| text.split_once(':')).ok_or(format!("\"{text}\" is no range LOW-HIGH"))?;
+        let mut end = |text: &str| {
+            let read = number(text, Unit::Bytes, s.kb_base)?;
+            misreads.extend(read.misread);
+            u64::try_from(read.value).ok().filter(|size| (1..=BLOCK_MAX).contains(size)).ok_or(format!("\"{text}\" is no size"))
+        };
+        let (low, high) = (end(low)?, end(high)?);
+        Ok((low.min(high), low.max(high)))
+    };
+    let given: Vec<(u64, u64)> = text.split(',').take(3).map(&mut ends).collect::<Result<_, _>>()?;
+    for (at, slot) in s.operations.block_sizes.iter_mut().enumerate() {
+        *slot = *given.get(at).or(given.last()).ok_or("it is empty")?;
+    }
+    Ok(())
+}
+
+fn splits(s: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(), String> {
+    let (splits, found) = split(text, Unit::Bytes, s.kb_base)?;
+    misreads.extend(found);
+    for group in &splits {
+        weights(group)?;
+        if group.is_empty() {
+            return Err(format!("\"{text}\" has no size"));
+        }
+        if let Some((size, _)) = group.iter().find(|(size, _)| !(1..=BLOCK_MAX).contains(size)) {
+            return Err(format!("{size} is no block size"));
+        }
+    }
+    s.operations.splits = splits;
+    Ok(())
+}

@@ -1,0 +1,320 @@
+//! What a fio job is set to, with fio's defaults: the typed state that option rows write and lowering reads.
+
+use super::values::{Size, SplitEntry, Triple};
+use fathom_model::Span;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The settings of one job. A job starts as a copy of the defaults that `[global]` sections made.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// Where each option was given last, by canonical name.
+    pub(crate) spans: BTreeMap<&'static str, Span>,
+    /// Job control.
+    pub(crate) control: Control,
+    /// Files and devices.
+    pub(crate) files: Files,
+    /// Operations, sizes, places.
+    pub(crate) operations: Operations,
+    /// Engine, depth, pace.
+    pub(crate) engine: Engine,
+    /// What is written, and when it is made stable.
+    pub(crate) content: Content,
+    /// What is reported.
+    pub(crate) report: Report,
+    /// What `k` is: 1024 or 1000.
+    pub(crate) kb_base: u64,
+}
+
+/// Job control.
+#[derive(Debug, Clone)]
+pub(crate) struct Control {
+    /// Overrides the section's name.
+    pub(crate) name: Option<String>,
+    /// Free text.
+    pub(crate) description: Option<String>,
+    /// Waits for all before it.
+    pub(crate) stonewall: bool,
+    /// Starts a report group.
+    pub(crate) new_group: bool,
+    /// Clones.
+    pub(crate) numjobs: u64,
+    /// Cap in microseconds.
+    pub(crate) runtime: Option<u64>,
+    /// Runs for `runtime` however small the size.
+    pub(crate) time_based: bool,
+    /// Microseconds that do not count.
+    pub(crate) ramp_time: u64,
+    /// Microseconds before the job starts; lowest and highest.
+    pub(crate) startdelay: (u64, u64),
+    /// Passes.
+    pub(crate) loops: u64,
+    /// Operations per pass; 0: no bound.
+    pub(crate) number_ios: u64,
+    /// Whether errors end the job, by word.
+    pub(crate) continue_on_error: String,
+    /// CPUs; empty: all.
+    pub(crate) cpus: Vec<u32>,
+}
+
+/// Files and devices.
+#[derive(Debug, Clone)]
+pub(crate) struct Files {
+    /// Full names, in order given.
+    pub(crate) names: Arc<Vec<String>>,
+    /// Number of files.
+    pub(crate) count: u64,
+    /// Directories, in turn.
+    pub(crate) directories: Vec<String>,
+    /// Name pattern.
+    pub(crate) format: String,
+    /// Order of service: word and number.
+    pub(crate) service: (String, Option<u64>),
+    /// Size of each, lowest and highest.
+    pub(crate) filesize: Option<(u64, u64)>,
+    /// Whether files are written before the run.
+    pub(crate) overwrite: bool,
+    /// How write-only files are allocated, by word.
+    pub(crate) fallocate: String,
+    /// No layout; files appear at open.
+    pub(crate) create_on_open: bool,
+    /// Whether missing files are made.
+    pub(crate) allow_create: bool,
+    /// Removed at the end.
+    pub(crate) unlink: bool,
+    /// Cached pages are dropped at open.
+    pub(crate) invalidate: bool,
+}
+
+/// Operations, sizes, places.
+#[derive(Debug, Clone)]
+pub(crate) struct Operations {
+    /// `randrw` and its kin.
+    pub(crate) rw: String,
+    /// What followed `rw=…:`.
+    pub(crate) postfix: Option<String>,
+    /// Percent of reads in a mix.
+    pub(crate) mix_read: u64,
+    /// Range over all files of one clone.
+    pub(crate) size: Option<Size>,
+    /// Amount moved when it differs from `size`.
+    pub(crate) io_size: Option<Size>,
+    /// First byte.
+    pub(crate) offset: Size,
+    /// Added per clone.
+    pub(crate) offset_increment: Size,
+    /// Smallest and largest size per direction (read, write, trim).
+    pub(crate) block_sizes: [(u64, u64); 3],
+    /// Split per direction; empty: none.
+    pub(crate) splits: [Vec<SplitEntry>; 3],
+    /// Alignment of random places per direction; 0: the block size.
+    pub(crate) align: [u64; 3],
+    /// Any byte length of a range.
+    pub(crate) unaligned: bool,
+    /// Blocks may repeat.
+    pub(crate) no_random_map: bool,
+    /// Same seed each run.
+    pub(crate) rand_repeat: bool,
+    /// Seed, when given.
+    pub(crate) seed: Option<u64>,
+    /// `zipf:1.2` and its kin.
+    pub(crate) distribution: String,
+    /// Percent of random operations per direction.
+    pub(crate) percentage_random: [u64; 3],
+}
+
+/// Engine, depth, pace.
+#[derive(Debug, Clone)]
+pub(crate) struct Engine {
+    /// Name.
+    pub(crate) name: String,
+    /// Page cache passed by.
+    pub(crate) direct: bool,
+    /// `none`, `sync`, `dsync`.
+    pub(crate) sync: String,
+    /// Queue depth.
+    pub(crate) depth: u64,
+    /// Submitted at once, when given.
+    pub(crate) batch: Option<u64>,
+    /// Reaped at least.
+    pub(crate) complete_min: u64,
+    /// Registered buffers, when given.
+    pub(crate) fixed_buffers: Option<bool>,
+    /// Registered files, when given.
+    pub(crate) registered_files: Option<bool>,
+    /// Bytes per second per direction; 0: no bound.
+    pub(crate) rate: Triple<u64>,
+    /// Operations per second per direction; 0: no bound.
+    pub(crate) rate_iops: Triple<u64>,
+    /// Poisson arrivals.
+    pub(crate) poisson: bool,
+    /// Pause in microseconds.
+    pub(crate) thinktime: u64,
+    /// Operations between pauses.
+    pub(crate) think_blocks: u64,
+}
+
+/// What is written, and when it is made stable.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
+pub(crate) struct Content {
+    /// Zeroes.
+    pub(crate) zero: bool,
+    /// New content per write, when given.
+    pub(crate) refill: Option<bool>,
+    /// A few bytes changed per write.
+    pub(crate) scramble: bool,
+    /// Pattern; empty: none.
+    pub(crate) pattern: Vec<u8>,
+    /// Compressible percent.
+    pub(crate) compress: u64,
+    /// Piece in which that holds.
+    pub(crate) chunk: u64,
+    /// Repeated percent.
+    pub(crate) dedupe: u64,
+    /// Every so many writes; 0: never.
+    pub(crate) fsync: u64,
+    /// Every so many writes; 0: never.
+    pub(crate) fdatasync: u64,
+    /// At the end of each pass.
+    pub(crate) end_fsync: bool,
+    /// Before each close.
+    pub(crate) fsync_on_close: bool,
+}
+
+/// What is reported.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
+pub(crate) struct Report {
+    /// One result for all jobs of a group.
+    pub(crate) group_reporting: bool,
+    /// Percentiles of the completion latency.
+    pub(crate) clat_percentiles: bool,
+    /// Percentiles of the latency.
+    pub(crate) lat_percentiles: bool,
+    /// Percentiles of the submission latency.
+    pub(crate) slat_percentiles: bool,
+    /// Which.
+    pub(crate) percentiles: Vec<f64>,
+    /// File prefixes of bw, lat, iops and hist logs; empty text: the job's name.
+    pub(crate) logs: [Option<String>; 4],
+    /// Log files carry the job's number.
+    pub(crate) per_job_logs: bool,
+    /// Averaging window in ms; 0: every operation.
+    pub(crate) log_avg_ms: u64,
+    /// Histogram interval in ms.
+    pub(crate) log_hist_ms: u64,
+    /// Bins are halved this often.
+    pub(crate) hist_coarseness: u64,
+}
+
+impl Settings {
+    /// Where an option was given, else `otherwise`.
+    pub(crate) fn span(&self, name: &str, otherwise: Span) -> Span {
+        self.spans.get(name).copied().unwrap_or(otherwise)
+    }
+
+    /// Whether an option was given.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.spans.contains_key(name)
+    }
+}
+
+/// Percentiles that fio reports unless told otherwise.
+pub(crate) const PERCENTILES: [f64; 17] =
+    [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            spans: BTreeMap::new(),
+            control: Control {
+                name: None,
+                description: None,
+                stonewall: false,
+                new_group: false,
+                numjobs: 1,
+                runtime: None,
+                time_based: false,
+                ramp_time: 0,
+                startdelay: (0, 0),
+                loops: 1,
+                number_ios: 0,
+                continue_on_error: "none".to_owned(),
+                cpus: Vec::new(),
+            },
+            files: Files {
+                names: Arc::default(),
+                count: 1,
+                directories: Vec::new(),
+                format: "$jobname.$jobnum.$filenum".to_owned(),
+                service: ("roundrobin".to_owned(), None),
+                filesize: None,
+                overwrite: false,
+                fallocate: "native".to_owned(),
+                create_on_open: false,
+                allow_create: true,
+                unlink: false,
+                invalidate: true,
+            },
+            operations: Operations {
+                rw: "read".to_owned(),
+                postfix: None,
+                mix_read: 50,
+                size: None,
+                io_size: None,
+                offset: Size::Bytes(0),
+                offset_increment: Size::Bytes(0),
+                block_sizes: [(4096, 4096); 3],
+                splits: [Vec::new(), Vec::new(), Vec::new()],
+                align: [0; 3],
+                unaligned: false,
+                no_random_map: false,
+                rand_repeat: true,
+                seed: None,
+                distribution: "random".to_owned(),
+                percentage_random: [100; 3],
+            },
+            engine: Engine {
+                name: "psync".to_owned(),
+                direct: false,
+                sync: "none".to_owned(),
+                depth: 1,
+                batch: None,
+                complete_min: 1,
+                fixed_buffers: None,
+                registered_files: None,
+                rate: [None; 3],
+                rate_iops: [None; 3],
+                poisson: false,
+                thinktime: 0,
+                think_blocks: 1,
+            },
+            content: Content {
+                zero: false,
+                refill: None,
+                scramble: true,
+                pattern: Vec::new(),
+                compress: 0,
+                chunk: 512,
+                dedupe: 0,
+                fsync: 0,
+                fdatasync: 0,
+                end_fsync: false,
+                fsync_on_close: false,
+            },
+            report: Report {
+                group_reporting: false,
+                clat_percentiles: true,
+                lat_percentiles: false,
+                slat_percentiles: false,
+                percentiles: PERCENTILES.to_vec(),
+                logs: [const { None }; 4],
+                per_job_logs: true,
+                log_avg_ms: 0,
+                log_hist_ms: 0,
+                hist_coarseness: 0,
+            },
+        }
+    }
+}

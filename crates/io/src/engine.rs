@@ -1,0 +1,226 @@
+//! The engine: takes operations, moves bytes, gives completions. One per worker, owned by its thread.
+//!
+//! An engine prepares nothing (sizes, layout, caches are `engine::prepare`'s) and decides nothing (what, when and how
+//! many are the worker's).
+
+pub(crate) mod libaio;
+pub(crate) mod null;
+pub(crate) mod psync;
+pub(crate) mod sim;
+pub(crate) mod uring;
+
+use crate::buffers::Buffers;
+use fathom_schema::{OperationKind, SimDevice};
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::rc::Rc;
+
+/// One operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operation {
+    /// Its slot: names the buffer and comes back with the completion.
+    pub slot: u32,
+    /// What it does.
+    pub kind: OperationKind,
+    /// Index into the targets given to [`Engine::open`].
+    pub target: u32,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes; 0 for a sync.
+    pub length: u32,
+    /// For a sync: data only (`fdatasync`).
+    pub data_only: bool,
+}
+
+/// The end of an operation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Completion {
+    /// The operation's slot.
+    pub slot: u32,
+    /// Bytes moved, or `−errno`.
+    pub result: i32,
+}
+
+/// How long [`Engine::reap`] may wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// Return once this many completions are there; 0 does not wait at all.
+    pub min_complete: u32,
+    /// Return after this many nanoseconds in any case.
+    pub timeout_ns: u64,
+}
+
+/// What an engine can do and how it behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Name for the record.
+    pub name: &'static str,
+    /// `push` performs the operation; only one can be in flight.
+    pub synchronous: bool,
+    /// Time is virtual.
+    pub virtual_time: bool,
+    /// Features that are in use, for the record.
+    pub features: &'static str,
+}
+
+/// One target as an engine sees it.
+#[derive(Debug)]
+pub struct OpenTarget {
+    /// What it is.
+    pub handle: TargetHandle,
+    /// Bytes that may be addressed.
+    pub size: u64,
+}
+
+/// What a target is to an engine.
+#[derive(Debug)]
+pub enum TargetHandle {
+    /// An open regular file.
+    File(File),
+    /// An open block device.
+    BlockDevice(File),
+    /// Nothing behind it.
+    Null,
+    /// A simulated device.
+    Sim(SimDevice),
+}
+
+impl OpenTarget {
+    /// Its descriptor; −1 when there is nothing behind it.
+    pub(crate) fn descriptor(&self) -> RawFd {
+        match &self.handle {
+            TargetHandle::File(file) | TargetHandle::BlockDevice(file) => file.as_raw_fd(),
+            TargetHandle::Null | TargetHandle::Sim(_) => -1,
+        }
+    }
+}
+
+/// What an engine is opened with.
+#[derive(Debug)]
+pub struct Setup {
+    /// The targets, by index.
+    pub targets: Vec<OpenTarget>,
+    /// Operations in flight at most; at least 1.
+    pub queue_depth: u32,
+    /// The worker's buffers, one slot per operation in flight.
+    pub buffers: Rc<Buffers>,
+    /// Seed for engines that need chance (the simulated device).
+    pub seed: u64,
+}
+
+/// Why an engine cannot go on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// A system call failed.
+    System {
+        /// Which call.
+        call: &'static str,
+        /// What the kernel said.
+        error: io::Error,
+        /// What can be done about it; empty when nothing is known.
+        remedy: &'static str,
+    },
+}
+
+impl EngineError {
+    pub(crate) fn system(call: &'static str, error: io::Error) -> Self {
+        let remedy = match (call, error.raw_os_error()) {
+            ("io_uring_setup", Some(libc::EPERM)) => {
+                "set the sysctl kernel.io_uring_disabled to 0, or use another engine"
+            }
+            ("io_uring_setup" | "io_uring_register", Some(libc::ENOMEM)) => {
+                "raise the locked-memory limit (ulimit -l), or use a smaller queue depth or fixed_buffers = false"
+            }
+            ("io_setup", Some(libc::EAGAIN)) => {
+                "raise the sysctl fs.aio-max-nr, or use a smaller queue depth"
+            }
+            ("io_uring_setup" | "io_setup", Some(libc::ENOSYS)) => {
+                "this kernel does not have it; use another engine"
+            }
+            _ => "",
+        };
+        Self::System { call, error, remedy }
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System { call, error, remedy: "" } => write!(f, "{call}: {error}"),
+            Self::System { call, error, remedy } => write!(f, "{call}: {error}; {remedy}"),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}
+
+/// Moves bytes for one worker.
+///
+/// Order of calls: `open`, then any number of turns of `push`… `submit`, `reap`, then `close`. At most `queue_depth`
+/// operations are in flight, each on a slot of its own; the worker keeps that promise. Every pushed operation completes
+/// exactly once.
+pub trait Engine {
+    /// `push` performs the operation before it returns, so the worker times it there.
+    const SYNCHRONOUS: bool;
+    /// Operations take no time of their own (null): the worker may use one clock reading as the end of one operation and
+    /// the start of the next.
+    const INSTANT: bool;
+
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+    /// Takes targets and buffers; called once, on the worker's thread.
+    fn open(&mut self, setup: Setup) -> Result<(), EngineError>;
+    /// Takes one operation. Synchronous engines perform it here.
+    fn push(&mut self, operation: &Operation);
+    /// Hands what was pushed to the kernel; returns how many operations it took.
+    fn submit(&mut self) -> Result<u32, EngineError>;
+    /// Collects completions into `into`, waiting as `wait` says; returns how many there are.
+    fn reap(&mut self, wait: Wait, into: &mut [Completion]) -> Result<usize, EngineError>;
+    /// Waits for what is still in flight, at most a few seconds, and gives everything back.
+    fn close(&mut self);
+}
+
+/// Why `io_uring` cannot be used here; `None` when it can.
+pub fn probe_io_uring() -> Option<String> {
+    uring::probe().err().map(|error| error.to_string())
+}
+
+/// Why Linux AIO cannot be used here; `None` when it can.
+pub fn probe_libaio() -> Option<String> {
+    libaio::probe().err().map(|error| error.to_string())
+}
+
+/// Performs a trim or a sync now: `BLKDISCARD` on devices, hole punching on files. For engines whose interface has no
+/// asynchronous form of it. Returns 0-or-length, or `−errno`, as completions carry it.
+pub(crate) fn perform_now(target: &OpenTarget, operation: &Operation) -> i32 {
+    let Operation { slot: _, kind, target: _, offset, length, data_only } = *operation;
+    let outcome = match (kind, &target.handle) {
+        (OperationKind::Sync, TargetHandle::File(file) | TargetHandle::BlockDevice(file)) => {
+            // SAFETY: the descriptor is open for as long as `file` is borrowed; no memory is passed.
+            unsafe {
+                if data_only { libc::fdatasync(file.as_raw_fd()) } else { libc::fsync(file.as_raw_fd()) }
+            }
+        }
+        (OperationKind::Trim, TargetHandle::BlockDevice(file)) => {
+            /// `_IO(0x12, 119)`: discard a byte range (linux/fs.h).
+            const BLKDISCARD: libc::c_ulong = 0x1277;
+            let range = [offset, u64::from(length)];
+            // SAFETY: BLKDISCARD reads two u64 from the pointer, which are there for the whole call.
+            unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD, range.as_ptr()) }
+        }
+        (OperationKind::Trim, TargetHandle::File(file)) => {
+            let (offset, length) = (i64::try_from(offset).unwrap_or(i64::MAX), i64::from(length));
+            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            // SAFETY: the descriptor is open for as long as `file` is borrowed; no memory is passed.
+            unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, length) }
+        }
+        (OperationKind::Read | OperationKind::Write, _) | (_, TargetHandle::Null | TargetHandle::Sim(_)) => 0,
+    };
+    if outcome < 0 {
+        return -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+    }
+    i32::try_from(length).unwrap_or(i32::MAX)
+}

@@ -1,0 +1,183 @@
+//! A simulated device in virtual time: servers with a service-time distribution, one queue, injected faults.
+//!
+//! Operations are served in the order they were submitted by the first server that is free. Time passes only here.
+
+use super::{Capabilities, Completion, Engine, EngineError, Operation, Setup, TargetHandle, Wait};
+use crate::clock::VirtualClock;
+use fathom_schema::{SimDevice, SimService};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A simulated device that advances a [`VirtualClock`].
+#[derive(Debug)]
+pub struct Sim {
+    clock: VirtualClock,
+    devices: Vec<Device>,
+    pushed: Vec<Operation>,
+    /// Operations being served or queued, by completion time, then by order of submission.
+    in_service: BinaryHeap<Reverse<(u64, u64, u32, i32)>>,
+    submitted: u64,
+    random: u64,
+}
+
+#[derive(Debug)]
+struct Device {
+    description: SimDevice,
+    /// When each server is free again.
+    free_at: Vec<u64>,
+}
+
+impl Sim {
+    /// A device whose time is told by `clock`.
+    pub fn new(clock: VirtualClock) -> Self {
+        Self {
+            clock,
+            devices: Vec::new(),
+            pushed: Vec::new(),
+            in_service: BinaryHeap::new(),
+            submitted: 0,
+            random: 0,
+        }
+    }
+
+    /// Uniform in (0, 1]: splitmix64, 53 bits.
+    fn uniform(&mut self) -> f64 {
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^= z >> 31;
+        ((z >> 11) + 1) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn service_ns(&mut self, service: SimService) -> u64 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times below 2^53 ns")]
+        match service {
+            SimService::Constant { ns } => ns,
+            SimService::Exponential { mean_ns } => (-self.uniform().ln() * mean_ns as f64).round() as u64,
+            SimService::Uniform { min_ns, max_ns } => {
+                min_ns + ((max_ns - min_ns) as f64 * self.uniform()).round() as u64
+            }
+        }
+    }
+
+    fn start(&mut self, operation: &Operation) {
+        let now = self.clock.instant();
+        let SimDevice { service, parallelism: _, error_share, short_share, stalls: _ } =
+            self.devices[operation.target as usize].description;
+        let service_ns = self.service_ns(service);
+        let fate = self.uniform();
+        let device = &mut self.devices[operation.target as usize];
+        let server = device.free_at.iter_mut().min_by_key(|at| **at).expect("parallelism is at least 1");
+        let done = after_stalls(&device.description.stalls, now.max(*server), service_ns);
+        *server = done;
+        #[expect(clippy::cast_possible_wrap, reason = "block sizes are below 2^31")]
+        let length = operation.length as i32;
+        let result = if fate <= error_share.value() {
+            -libc::EIO
+        } else if fate <= error_share.value() + short_share.value() {
+            length / 2
+        } else {
+            length
+        };
+        self.submitted += 1;
+        self.in_service.push(Reverse((done, self.submitted, operation.slot, result)));
+    }
+}
+
+/// When `service_ns` of work begun at `start` is done, if nothing proceeds during the stalls.
+fn after_stalls(stalls: &[(u64, u64)], start: u64, service_ns: u64) -> u64 {
+    let mut done = start + service_ns;
+    for &(at, length) in stalls {
+        if at < done && start < at + length {
+            // Work overlaps the freeze: what remains of it continues after.
+            done += at + length - start.max(at);
+        }
+    }
+    done
+}
+
+impl Engine for Sim {
+    const SYNCHRONOUS: bool = false;
+    const INSTANT: bool = false;
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { name: "sim", synchronous: false, virtual_time: true, features: "virtual time" }
+    }
+
+    fn open(&mut self, setup: Setup) -> Result<(), EngineError> {
+        self.random = setup.seed;
+        self.pushed.reserve(setup.queue_depth as usize);
+        self.in_service.reserve(setup.queue_depth as usize);
+        self.devices = setup
+            .targets
+            .into_iter()
+            .map(|target| {
+                let description = match target.handle {
+                    TargetHandle::Sim(description) => description,
+                    // The planner aims the sim engine at simulated targets only.
+                    TargetHandle::File(_) | TargetHandle::BlockDevice(_) | TargetHandle::Null => {
+                        unreachable!("the sim engine has only simulated targets")
+                    }
+                };
+                Device { free_at: vec![0; description.parallelism.max(1) as usize], description }
+            })
+            .collect();
+        Ok(())
+    }
+
+    fn push(&mut self, operation: &Operation) {
+        self.pushed.push(*operation);
+    }
+
+    fn submit(&mut self) -> Result<u32, EngineError> {
+        let pushed = std::mem::take(&mut self.pushed);
+        for operation in &pushed {
+            self.start(operation);
+        }
+        let count = u32::try_from(pushed.len()).unwrap_or(u32::MAX);
+        self.pushed = pushed;
+        self.pushed.clear();
+        Ok(count)
+    }
+
+    fn reap(&mut self, wait: Wait, into: &mut [Completion]) -> Result<usize, EngineError> {
+        let deadline = self.clock.instant().saturating_add(wait.timeout_ns);
+        let mut count = 0;
+        while count < into.len() {
+            let Some(&Reverse((done, _, slot, result))) = self.in_service.peek() else { break };
+            if done > self.clock.instant() {
+                if count >= wait.min_complete as usize || done > deadline {
+                    break;
+                }
+                self.clock.advance_to(done);
+            }
+            self.in_service.pop();
+            into[count] = Completion { slot, result };
+            count += 1;
+        }
+        if count < wait.min_complete as usize {
+            self.clock.advance_to(deadline.min(u64::MAX - 1));
+        }
+        Ok(count)
+    }
+
+    fn close(&mut self) {
+        self.in_service.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::after_stalls;
+
+    #[test]
+    fn a_freeze_holds_up_exactly_its_length() {
+        let stall = [(100, 50)];
+        for (start, service, done) in
+            [(0, 10, 10), (0, 100, 100), (90, 20, 160), (120, 10, 160), (150, 10, 160), (0, 101, 151)]
+        {
+            assert_eq!(after_stalls(&stall, start, service), done, "{start} + {service}");
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! The interval cell: everything one worker counts in one interval, in memory that is allocated before the start.
+//!
+//! A worker owns the cell it fills and hands it over whole; whoever reads it gives it back cleared.
+
+use crate::latency::{Latency, record_moments};
+use fathom_schema::{KindTally, Moments, OperationKind, StreamTally};
+
+/// Distinct error numbers kept apart per kind and cell; further ones are counted under the last slot's number.
+/// Devices report one or two (EIO, ENODATA, EREMOTEIO …).
+const ERRNOS: usize = 8;
+
+/// Which parts of a cell a stream needs; what is not needed is not allocated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CellShape {
+    /// Kinds that occur, by index.
+    pub kinds: [bool; OperationKind::COUNT],
+    /// Whether response times differ from service times (open loop).
+    pub response: bool,
+    /// Whether accepted → completed has a histogram of its own.
+    pub completion: bool,
+}
+
+/// What one worker counts in one interval.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    kinds: [Option<Box<KindCell>>; OperationKind::COUNT],
+    /// Operations in flight integrated over time, operation-nanoseconds.
+    pub in_flight_ns: u64,
+    /// CPU time of the worker, nanoseconds.
+    pub cpu_ns: u64,
+    /// See [`StreamTally::depth_levels`].
+    pub depth_levels: [u64; 7],
+    /// See [`StreamTally::submit_sizes`].
+    pub submit_sizes: [u64; 7],
+    /// See [`StreamTally::complete_sizes`].
+    pub complete_sizes: [u64; 7],
+    /// Arrivals that came due.
+    pub arrivals: u64,
+    /// Arrivals issued late for want of a slot.
+    pub arrivals_late: u64,
+    /// Most arrivals waiting at once.
+    pub backlog_max: u64,
+}
+
+/// What one worker counts of one kind in one interval.
+#[derive(Debug, Clone, Default)]
+pub struct KindCell {
+    /// Completed without an error.
+    pub operations: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Fewer bytes moved than asked.
+    pub short: u64,
+    /// Submitted → completed.
+    pub service: Latency,
+    /// Intended → completed; not recorded in closed loops.
+    pub response: Option<Latency>,
+    /// Submitted → accepted.
+    pub submission: Moments,
+    /// Accepted → completed, where asked.
+    pub completion: Option<Latency>,
+    errors: [(i32, u64); ERRNOS],
+}
+
+impl KindCell {
+    /// Counts one accepted submission that took `ns`.
+    #[inline]
+    pub fn record_submission(&mut self, ns: u64) {
+        record_moments(&mut self.submission, ns);
+    }
+
+    /// Counts one failed operation.
+    pub fn record_error(&mut self, errno: i32) {
+        let slot = self.errors.iter().position(|&(n, count)| n == errno || count == 0).unwrap_or(ERRNOS - 1);
+        if self.errors[slot].1 == 0 {
+            self.errors[slot].0 = errno;
+        }
+        self.errors[slot].1 += 1;
+    }
+
+    /// Failed operations of all numbers.
+    pub fn errors_total(&self) -> u64 {
+        self.errors.iter().map(|&(_, count)| count).sum()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.operations == 0 && self.errors[0].1 == 0 && self.submission.count == 0
+    }
+
+    fn clear(&mut self) {
+        let Self { operations, bytes, short, service, response, submission, completion, errors } = self;
+        (*operations, *bytes, *short) = (0, 0, 0);
+        service.clear();
+        response.iter_mut().chain(completion).for_each(Latency::clear);
+        *submission = Moments::default();
+        *errors = Default::default();
+    }
+
+    fn merge(&mut self, other: &Self) {
+        let Self { operations, bytes, short, service, response, submission, completion, errors } = other;
+        self.operations += operations;
+        self.bytes += bytes;
+        self.short += short;
+        self.service.merge(service);
+        self.submission.merge(submission);
+        for (mine, theirs) in [(&mut self.response, response), (&mut self.completion, completion)] {
+            if let (Some(mine), Some(theirs)) = (mine, theirs) {
+                mine.merge(theirs);
+            }
+        }
+        for &(errno, count) in errors.iter().filter(|&&(_, count)| count > 0) {
+            (0..count.min(1)).for_each(|_| self.record_error(errno));
+            if let Some(slot) = self.errors.iter_mut().find(|slot| slot.0 == errno && slot.1 > 0) {
+                slot.1 += count - 1;
+            }
+        }
+    }
+
+    fn to_tally(&self, kind: OperationKind) -> KindTally {
+        KindTally {
+            kind,
+            operations: self.operations,
+            bytes: self.bytes,
+            short: self.short,
+            errors: self.errors.iter().copied().filter(|&(_, count)| count > 0).collect(),
+            service: self.service.to_tally(),
+            response: self.response.as_ref().map(Latency::to_tally),
+            submission: self.submission,
+            completion: self.completion.as_ref().map(Latency::to_tally),
+        }
+    }
+}
+
+impl Cell {
+    /// An empty cell with the parts that `shape` asks for.
+    pub fn new(shape: CellShape) -> Self {
+        let kind = || KindCell {
+            response: shape.response.then(Latency::default),
+            completion: shape.completion.then(Latency::default),
+            ..KindCell::default()
+        };
+        Self {
+            kinds: shape.kinds.map(|used| used.then(|| Box::new(kind()))),
+            in_flight_ns: 0,
+            cpu_ns: 0,
+            depth_levels: [0; 7],
+            submit_sizes: [0; 7],
+            complete_sizes: [0; 7],
+            arrivals: 0,
+            arrivals_late: 0,
+            backlog_max: 0,
+        }
+    }
+
+    /// The part of one kind.
+    ///
+    /// # Panics
+    /// When the shape did not ask for the kind: the worker counted something that its workload cannot issue.
+    #[inline]
+    pub fn kind(&mut self, kind: OperationKind) -> &mut KindCell {
+        self.kinds[kind.index()].as_mut().expect("a workload issues only the kinds its cell was shaped for")
+    }
+
+    /// True when no operation was counted.
+    pub fn is_empty(&self) -> bool {
+        self.kinds.iter().flatten().all(|kind| kind.is_empty())
+    }
+
+    /// Forgets everything; allocates and frees nothing.
+    pub fn clear(&mut self) {
+        let Self {
+            kinds,
+            in_flight_ns,
+            cpu_ns,
+            depth_levels,
+            submit_sizes,
+            complete_sizes,
+            arrivals,
+            arrivals_late,
+            backlog_max,
+        } = self;
+        kinds.iter_mut().flatten().for_each(|kind| kind.clear());
+        (*in_flight_ns, *cpu_ns) = (0, 0);
+        for classes in [depth_levels, submit_sizes, complete_sizes] {
+            *classes = [0; 7];
+        }
+        (*arrivals, *arrivals_late, *backlog_max) = (0, 0, 0);
+    }
+
+    /// Adds another cell of the same shape.
+    pub fn merge(&mut self, other: &Self) {
+        let Self {
+            kinds,
+            in_flight_ns,
+            cpu_ns,
+            depth_levels,
+            submit_sizes,
+            complete_sizes,
+            arrivals,
+            arrivals_late,
+            backlog_max,
+        } = other;
+        for (mine, theirs) in self.kinds.iter_mut().zip(kinds) {
+            if let (Some(mine), Some(theirs)) = (mine, theirs) {
+                mine.merge(theirs);
+            }
+        }
+        self.in_flight_ns += in_flight_ns;
+        self.cpu_ns += cpu_ns;
+        for (mine, theirs) in [
+            (&mut self.depth_levels, depth_levels),
+            (&mut self.submit_sizes, submit_sizes),
+            (&mut self.complete_sizes, complete_sizes),
+        ] {
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
+        }
+        self.arrivals += arrivals;
+        self.arrivals_late += arrivals_late;
+        self.backlog_max += backlog_max;
+    }
+
+    /// The form that is stored; kinds in which nothing happened are left out.
+    pub fn to_tally(&self) -> StreamTally {
+        let kinds = OperationKind::ALL
+            .into_iter()
+            .zip(&self.kinds)
+            .filter_map(|(kind, cell)| {
+                cell.as_ref().filter(|cell| !cell.is_empty()).map(|cell| cell.to_tally(kind))
+            })
+            .collect();
+        StreamTally {
+            kinds,
+            in_flight_ns: self.in_flight_ns as f64,
+            cpu_ns: self.cpu_ns,
+            depth_levels: self.depth_levels,
+            submit_sizes: self.submit_sizes,
+            complete_sizes: self.complete_sizes,
+            arrivals: self.arrivals,
+            arrivals_late: self.arrivals_late,
+            backlog_max: self.backlog_max,
+        }
+    }
+}
+
+/// Class of a queue depth: 1, 2–3, 4–7, 8–15, 16–31, 32–63, ≥ 64 → 0 … 6 (fio's `iodepth_level`). 0 counts as 1.
+#[inline]
+pub const fn depth_class(depth: u32) -> usize {
+    let class = (depth | 1).ilog2() as usize;
+    if class > 6 { 6 } else { class }
+}
+
+/// Class of a batch size: 0, 1–4, 5–8, 9–16, 17–32, 33–64, > 64 → 0 … 6 (fio's `iodepth_submit`).
+#[inline]
+pub const fn size_class(size: u32) -> usize {
+    match size {
+        0 => 0,
+        1..=4 => 1,
+        5..=8 => 2,
+        9..=16 => 3,
+        17..=32 => 4,
+        33..=64 => 5,
+        _ => 6,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape() -> CellShape {
+        CellShape { kinds: [true, true, false, false], response: true, completion: false }
+    }
+
+    fn filled(ops: u64) -> Cell {
+        let mut cell = Cell::new(shape());
+        for n in 0..ops {
+            let kind = cell.kind(OperationKind::Read);
+            kind.operations += 1;
+            kind.bytes += 4096;
+            kind.service.record(1000 + n);
+            kind.response.as_mut().unwrap().record(2000 + n);
+        }
+        cell.kind(OperationKind::Write).record_error(5);
+        cell.kind(OperationKind::Write).record_error(5);
+        cell.kind(OperationKind::Write).record_error(28);
+        cell
+    }
+
+    #[test]
+    fn merging_cells_is_counting_all_in_one() {
+        let mut left = filled(3);
+        left.merge(&filled(3));
+        let tally = left.to_tally();
+        assert_eq!(tally.kinds.len(), 2);
+        assert_eq!((tally.kinds[0].operations, tally.kinds[0].bytes), (6, 6 * 4096));
+        assert_eq!(tally.kinds[0].response.as_ref().unwrap().moments.count, 6);
+        assert_eq!(tally.kinds[1].errors, [(5, 4), (28, 2)]);
+    }
+
+    #[test]
+    fn a_cleared_cell_is_as_new() {
+        let mut cell = filled(9);
+        assert!(!cell.is_empty());
+        cell.clear();
+        assert!(cell.is_empty());
+        assert_eq!(cell.to_tally(), Cell::new(shape()).to_tally());
+    }
+
+    #[test]
+    fn more_error_numbers_than_slots_lose_no_count() {
+        let mut kind = KindCell::default();
+        (1..20).for_each(|errno| kind.record_error(errno));
+        assert_eq!(kind.errors_total(), 19);
+    }
+
+    #[test]
+    fn classes_are_fios() {
+        for (depth, class) in [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2), (31, 4), (32, 5), (64, 6), (9999, 6)] {
+            assert_eq!(depth_class(depth), class, "{depth}");
+        }
+        for (size, class) in [(0, 0), (1, 1), (4, 1), (5, 2), (16, 3), (17, 4), (64, 5), (65, 6)] {
+            assert_eq!(size_class(size), class, "{size}");
+        }
+    }
+}

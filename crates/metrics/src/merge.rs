@@ -1,0 +1,132 @@
+//! Merging what is stored: tallies of intervals, workers and streams add up to those of longer stretches and groups.
+
+use crate::latency::Latency;
+use fathom_schema::{KindTally, LatencyTally, SparseHistogram, StreamTally};
+
+/// Adds the counts of `from` to `into`.
+pub fn merge_sparse(into: &mut SparseHistogram, from: &SparseHistogram) {
+    let (mut left, mut right) =
+        (into.buckets.iter().copied().peekable(), from.buckets.iter().copied().peekable());
+    let mut merged = Vec::with_capacity(into.buckets.len().max(from.buckets.len()));
+    loop {
+        merged.push(match (left.peek(), right.peek()) {
+            (None, None) => break,
+            (Some(&l), Some(&r)) if l.0 == r.0 => {
+                left.next();
+                right.next();
+                (l.0, l.1 + r.1)
+            }
+            (Some(&l), r) if r.is_none_or(|r| l.0 < r.0) => {
+                left.next();
+                l
+            }
+            (_, Some(&r)) => {
+                right.next();
+                r
+            }
+            (Some(_), None) => {
+                unreachable!("covered by the guard above: no right side means the left one goes")
+            }
+        });
+    }
+    into.buckets = merged;
+}
+
+/// Adds `from` to `into`.
+pub fn merge_latency(into: &mut LatencyTally, from: &LatencyTally) {
+    into.moments.merge(&from.moments);
+    merge_sparse(&mut into.histogram, &from.histogram);
+}
+
+/// Adds `from` to `into`; both of one kind.
+pub fn merge_kind(into: &mut KindTally, from: &KindTally) {
+    let KindTally { kind: _, operations, bytes, short, errors, service, response, submission, completion } =
+        from;
+    into.operations += operations;
+    into.bytes += bytes;
+    into.short += short;
+    for &(errno, count) in errors {
+        match into.errors.iter_mut().find(|(known, _)| *known == errno) {
+            Some((_, total)) => *total += count,
+            None => into.errors.push((errno, count)),
+        }
+    }
+    merge_latency(&mut into.service, service);
+    for (into, from) in [(&mut into.response, response), (&mut into.completion, completion)] {
+        match (into.as_mut(), from) {
+            (Some(into), Some(from)) => merge_latency(into, from),
+            (None, Some(from)) => *into = Some(from.clone()),
+            (_, None) => {}
+        }
+    }
+    into.submission.merge(submission);
+}
+
+/// Adds `from` to `into`: the tally of a longer stretch, or of several workers or streams together.
+pub fn merge_tally(into: &mut StreamTally, from: &StreamTally) {
+    let StreamTally {
+        kinds,
+        in_flight_ns,
+        cpu_ns,
+        depth_levels,
+        submit_sizes,
+        complete_sizes,
+        arrivals,
+        arrivals_late,
+        backlog_max,
+    } = from;
+    for kind in kinds {
+        match into.kinds.iter_mut().find(|known| known.kind == kind.kind) {
+            Some(known) => merge_kind(known, kind),
+            None => {
+                into.kinds.push(kind.clone());
+                into.kinds.sort_by_key(|kind| kind.kind);
+            }
+        }
+    }
+    into.in_flight_ns += in_flight_ns;
+    into.cpu_ns += cpu_ns;
+    for (into, from) in [
+        (&mut into.depth_levels, depth_levels),
+        (&mut into.submit_sizes, submit_sizes),
+        (&mut into.complete_sizes, complete_sizes),
+    ] {
+        into.iter_mut().zip(from).for_each(|(into, from)| *into += from);
+    }
+    into.arrivals += arrivals;
+    into.arrivals_late += arrivals_late;
+    // The largest of any stretch; workers of one stretch were added up when their cells were merged.
+    into.backlog_max = into.backlog_max.max(*backlog_max);
+}
+
+impl From<&Latency> for LatencyTally {
+    fn from(latency: &Latency) -> Self {
+        latency.to_tally()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Histogram;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn merging_sparse_forms_is_merging_histograms(
+            left in prop::collection::vec(0_u64..1 << 20, 0..60),
+            right in prop::collection::vec(0_u64..1 << 20, 0..60),
+        ) {
+            let of = |values: &[u64]| {
+                let mut histogram = Histogram::default();
+                values.iter().for_each(|&v| histogram.record(v));
+                histogram
+            };
+            let mut sparse = of(&left).to_sparse();
+            merge_sparse(&mut sparse, &of(&right).to_sparse());
+            let mut dense = of(&left);
+            dense.merge(&of(&right));
+            prop_assert_eq!(sparse, dense.to_sparse());
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Independent random positions: uniform, skewed, clustered, zoned. A position is a multiple of the alignment from an
+//! extent's start; bytes are the generator's business.
+
+use crate::mix::Alias;
+use crate::permutation::Permutation;
+use crate::rng::Rng;
+use fathom_schema::{Distribution, ZoneShare};
+
+/// A distribution, ready to draw from.
+#[derive(Debug, Clone)]
+pub(crate) enum Places {
+    /// Every position alike.
+    Uniform,
+    /// Ranks by Zipf's law, scattered.
+    Zipf(Zipf),
+    /// Ranks self-similar with this exponent, scattered.
+    Pareto(f64),
+    /// Around the middle.
+    Normal(Normal),
+    /// Uniform inside zones.
+    Zoned(Zones),
+}
+
+impl Places {
+    /// What `distribution` asks for.
+    pub(crate) fn new(distribution: &Distribution) -> Self {
+        match distribution {
+            Distribution::Uniform => Self::Uniform,
+            Distribution::Zipf { theta } => Self::Zipf(Zipf::new(*theta)),
+            Distribution::Pareto { h } => {
+                assert!(*h > 0.0 && *h < 1.0, "pareto {h}; above 0 and below 1 is possible");
+                Self::Pareto(h.ln() / (-h).ln_1p())
+            }
+            Distribution::Normal { deviation } => Self::Normal(Normal::new(*deviation)),
+            Distribution::Zoned(zones) => Self::Zoned(Zones::new(zones)),
+        }
+    }
+
+    /// A position in `0..count`. `scatter` spreads ranks over all positions of the extent, which are `count` or more:
+    /// larger operations have fewer positions but the same popular places.
+    #[inline]
+    pub(crate) fn draw(&mut self, count: u64, scatter: &Permutation, rng: &mut Rng) -> u64 {
+        let rank = match self {
+            Self::Uniform => return rng.below(count),
+            Self::Normal(normal) => return normal.draw(count, rng),
+            Self::Zoned(zones) => return zones.draw(count, rng),
+            Self::Zipf(zipf) => zipf.draw(scatter.len(), rng),
+            Self::Pareto(exponent) => fraction_of(scatter.len(), rng.unit().powf(*exponent)),
+        };
+        let position = scatter.at(rank);
+        if position < count { position } else { position % count }
+    }
+}
+
+/// ⌊n · share⌋, at most n − 1.
+#[inline]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "share is 0 to 1; the cast saturates"
+)]
+fn fraction_of(n: u64, share: f64) -> u64 {
+    ((n as f64 * share) as u64).min(n - 1)
+}
+
+/// Zipf's law by rejection-inversion (Hörmann, Derflinger, ACM TOMACS 6/3, 1996): no table, the same cost for any
+/// number of ranks, at most 1.1 tries on average.
+#[derive(Debug, Clone)]
+pub(crate) struct Zipf {
+    theta: f64,
+    /// 1 − theta.
+    rest: f64,
+    /// Integral of the hat up to 1.5, less the probability of the first rank, which the hat has exactly.
+    area_first: f64,
+    /// Distance within which a rank is accepted without computing the hat.
+    shortcut: f64,
+    /// Number of ranks, and the integral of the hat up to it: kept, since they rarely change.
+    ranks: u64,
+    area_all: f64,
+}
+
+impl Zipf {
+    fn new(theta: f64) -> Self {
+        assert!(theta > 0.0 && theta != 1.0, "zipf {theta}; above 0 and not 1 is possible");
+        let mut zipf =
+            Self { theta, rest: 1.0 - theta, area_first: 0.0, shortcut: 0.0, ranks: 0, area_all: 0.0 };
+        zipf.area_first = zipf.area(1.5) - 1.0;
+        zipf.shortcut = 2.0 - zipf.area_inverse(zipf.area(2.5) - 2.0_f64.powf(-theta));
+        zipf
+    }
+
+    /// A rank from 0, the most popular, to `ranks − 1`.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 1..=ranks")]
+    fn draw(&mut self, ranks: u64, rng: &mut Rng) -> u64 {
+        if ranks != self.ranks {
+            self.ranks = ranks;
+            self.area_all = self.area(ranks as f64 + 0.5);
+        }
+        loop {
+            let area = self.area_all + rng.unit() * (self.area_first - self.area_all);
+            let x = self.area_inverse(area);
+            let rank = ((x + 0.5) as u64).clamp(1, ranks);
+            let whole = rank as f64;
+            if whole - x <= self.shortcut || area >= self.area(whole + 0.5) - whole.powf(-self.theta) {
+                return rank - 1;
+            }
+        }
+    }
+
+    /// ∫₁ˣ t^−theta dt, written so that it stays exact when theta is close to 1.
+    fn area(&self, x: f64) -> f64 {
+        (self.rest * x.ln()).exp_m1() / self.rest
+    }
+
+    fn area_inverse(&self, area: f64) -> f64 {
+        // Rounding may put the argument just below −1, where the logarithm ends.
+        ((area * self.rest).max(-1.0).ln_1p() / self.rest).exp()
+    }
+}
+
+/// Normal distribution around the middle. What falls outside the extent is drawn again: cutting it to the edge would
+/// make the first and last block the hottest of all.
+#[derive(Debug, Clone)]
+pub(crate) struct Normal {
+    /// Standard deviation as a share of the extent.
+    deviation: f64,
+    /// The second of two values that Box and Muller's method gives.
+    spare: Option<f64>,
+}
+
+impl Normal {
+    fn new(deviation: f64) -> Self {
+        assert!(deviation > 0.0 && deviation <= 1.0, "deviation {deviation}; above 0 to 1 is possible");
+        Self { deviation, spare: None }
+    }
+
+    fn draw(&mut self, count: u64, rng: &mut Rng) -> u64 {
+        loop {
+            let share = 0.5 + self.deviation * self.standard(rng);
+            if (0.0..1.0).contains(&share) {
+                return fraction_of(count, share);
+            }
+        }
+    }
+
+    fn standard(&mut self, rng: &mut Rng) -> f64 {
+        if let Some(spare) = self.spare.take() {
+            return spare;
+        }
+        let radius = (-2.0 * rng.unit().ln()).sqrt();
+        let (sin, cos) = (std::f64::consts::TAU * rng.unit()).sin_cos();
+        self.spare = Some(radius * sin);
+        radius * cos
+    }
+}
+
+/// Zones of an extent with their shares of the accesses.
+#[derive(Debug, Clone)]
+pub(crate) struct Zones {
+    alias: Alias,
+    /// Where each zone ends, as a share of the extent.
+    ends: Vec<f64>,
+}
+
+impl Zones {
+    fn new(zones: &[ZoneShare]) -> Self {
+        let access: Vec<f64> = zones.iter().map(|zone| zone.access).collect();
+        let whole: f64 = zones.iter().map(|zone| zone.span).sum();
+        let ends = zones.iter().scan(0.0, |end, zone| {
+            *end += zone.span / whole;
+            Some(*end)
+        });
+        let mut ends: Vec<f64> = ends.collect();
+        // The sum of the spans may round to just below 1.
+        if let Some(last) = ends.last_mut() {
+            *last = 1.0;
+        }
+        Self { alias: Alias::new(&access), ends }
+    }
+
+    /// A zone smaller than a position still has the one it begins in.
+    fn draw(&self, count: u64, rng: &mut Rng) -> u64 {
+        let zone = self.alias.draw(rng);
+        let from = if zone == 0 { 0 } else { fraction_of(count, self.ends[zone - 1]) };
+        let to = if self.ends[zone] >= 1.0 { count } else { fraction_of(count, self.ends[zone]) };
+        from + rng.below(to.saturating_sub(from).max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+    use proptest::prelude::*;
+
+    const SEED: u64 = 2026;
+
+    fn draws(distribution: &Distribution, count: u64, total: usize) -> Vec<u64> {
+        let (mut places, scatter) = (Places::new(distribution), Permutation::new(count, 77));
+        let mut rng = Rng::new(SEED);
+        (0..total).map(|_| places.draw(count, &scatter, &mut rng)).collect()
+    }
+
+    fn zoned(zones: &[(f64, f64)]) -> Distribution {
+        Distribution::Zoned(zones.iter().map(|&(access, span)| ZoneShare { access, span }).collect())
+    }
+
+    /// Asserts that `hits` of `total` is `share`, within five standard deviations of the binomial.
+    fn check_share(what: &str, hits: usize, total: usize, share: f64) {
+        let deviation = (share * (1.0 - share) / total as f64).sqrt();
+        let got = hits as f64 / total as f64;
+        assert!((got - share).abs() <= 5.0 * deviation, "{what}, seed {SEED}: {got}, expected {share}");
+    }
+
+    #[test]
+    fn zipf_ranks_follow_the_closed_form() {
+        let total = 200_000;
+        for (theta, n) in
+            [(0.5, 1000_u32), (0.99, 10_000), (1.000_001, 10_000), (1.2, 1024), (2.5, 50), (1.1, 1)]
+        {
+            let zeta: f64 = (1..=n).map(|r| f64::from(r).powf(-theta)).sum();
+            let scatter = Permutation::new(u64::from(n), 77);
+            let places = draws(&Distribution::Zipf { theta }, u64::from(n), total);
+            for rank in (0..n).take(5).chain([n / 2]) {
+                let hits = places.iter().filter(|&&p| p == scatter.at(u64::from(rank))).count();
+                let share = f64::from(rank + 1).powf(-theta) / zeta;
+                check_share(&format!("zipf {theta} of {n}, rank {rank}"), hits, total, share);
+            }
+        }
+    }
+
+    #[test]
+    fn zipf_needs_no_table_for_many_ranks() {
+        let theta = 1.5;
+        let n = 1_u64 << 40;
+        let top = Permutation::new(n, 77).at(0);
+        let places = draws(&Distribution::Zipf { theta }, n, 100_000);
+        let hits = places.iter().filter(|&&p| p == top).count();
+        // Riemann's zeta(1.5) = 2.612375; the tail beyond 2^40 is 2e-6 of it.
+        check_share("zipf 1.5 of 2^40", hits, 100_000, 1.0 / 2.612_375);
+    }
+
+    #[test]
+    fn pareto_is_self_similar() {
+        // The share h of the positions gets the share 1 − h of the accesses, and so on inside it.
+        let (h, n, total) = (0.2, 10_000_u64, 200_000);
+        let scatter = Permutation::new(n, 77);
+        let mut rank_of = vec![0_u64; 10_000];
+        for rank in 0..n {
+            rank_of[usize::try_from(scatter.at(rank)).unwrap()] = rank;
+        }
+        let places = draws(&Distribution::Pareto { h }, n, total);
+        for (positions, share) in [(2000, 0.8), (400, 0.64)] {
+            let hits = places.iter().filter(|&&p| rank_of[usize::try_from(p).unwrap()] < positions).count();
+            check_share("pareto 0.2", hits, total, share);
+        }
+    }
+
+    #[test]
+    fn normal_has_its_mean_and_deviation() {
+        let (n, total) = (1_000_000_u64, 200_000);
+        let places = draws(&Distribution::Normal { deviation: 0.1 }, n, total);
+        let mean = places.iter().map(|&p| p as f64).sum::<f64>() / total as f64;
+        let variance = places.iter().map(|&p| (p as f64 - mean).powi(2)).sum::<f64>() / total as f64;
+        // Standard errors: 1e5/sqrt(2e5) = 224 of the mean, 1e5/sqrt(4e5) = 158 of the deviation.
+        assert!((mean - 500_000.0).abs() < 5.0 * 224.0, "{mean}");
+        assert!((variance.sqrt() - 1e5).abs() < 5.0 * 158.0, "{}", variance.sqrt());
+        // A wide one is cut at the edges without piling up there.
+        let wide = draws(&Distribution::Normal { deviation: 1.0 }, 100, total);
+        let first = wide.iter().filter(|&&p| p == 0).count();
+        assert!(first < total / 100, "{first}");
+    }
+
+    #[test]
+    fn zones_get_their_shares() {
+        let total = 200_000;
+        let places = draws(&zoned(&[(0.5, 0.1), (0.0, 0.3), (0.3, 0.2), (0.2, 0.4)]), 1000, total);
+        for (from, to, share) in [(0, 100, 0.5), (100, 400, 0.0), (400, 600, 0.3), (600, 1000, 0.2)] {
+            let inside: Vec<u64> = places.iter().copied().filter(|p| (from..to).contains(p)).collect();
+            if share == 0.0 {
+                assert!(inside.is_empty());
+                continue;
+            }
+            check_share("zone", inside.len(), total, share);
+            let lower_half = inside.iter().filter(|&&p| p < u64::midpoint(from, to)).count();
+            check_share("half of a zone", lower_half, inside.len(), 0.5);
+        }
+    }
+
+    fn any_distribution() -> impl Strategy<Value = Distribution> {
+        prop_oneof![
+            Just(Distribution::Uniform),
+            (0.01_f64..5.0).prop_map(|theta| Distribution::Zipf { theta: theta + 1e-9 }),
+            (0.01_f64..0.99).prop_map(|h| Distribution::Pareto { h }),
+            (0.001_f64..1.0).prop_map(|deviation| Distribution::Normal { deviation }),
+            (0.01_f64..0.99, 0.001_f64..0.999).prop_map(|(a, s)| zoned(&[(a, s), (1.0 - a, 1.0 - s)])),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn positions_are_in_range(
+            distribution in any_distribution(), all in 1_u64..1 << 50, fewer in 1_u64..1 << 50, seed: u64,
+        ) {
+            let (mut places, scatter) = (Places::new(&distribution), Permutation::new(all, seed));
+            let (count, mut rng) = (fewer.min(all), Rng::new(seed));
+            for _ in 0..20 {
+                prop_assert!(places.draw(count, &scatter, &mut rng) < count);
+            }
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Warnings that a storage engineer would give on reading the plan: it runs, but the number may not be what was meant.
+//!
+//! Nothing here changes a step.
+
+use crate::files;
+use crate::remarks::Remarks;
+use crate::scene::{self, Load, Scene};
+use fathom_model::{
+    Amount, Dialect, Job, Named, Rate, Span, StreamOptions, TargetKind, TargetOptions, WorkloadOptions,
+};
+use fathom_schema::{
+    Extent, IoMode, OperationKind, Quota, Step, Stream, TargetKind as StepTarget, TimeLimit,
+};
+use fathom_units::{Bytes, Nanos, Ratio};
+use std::collections::{BTreeSet, HashMap};
+
+/// Below this a measurement is mostly its own start: caches filling, queues building up, clocks stepping up.
+const TIME_SHORT: Nanos = Nanos::secs(5);
+
+/// What the step itself gives reason to say.
+pub(crate) fn of_step(scene: &Scene<'_>, job: &Job, step: &Step, loads: &[&Load<'_>], remarks: &mut Remarks) {
+    same_place(step, loads, remarks);
+    for (stream, load) in step.streams.iter().zip(loads) {
+        let real = |extent: &Extent| {
+            !matches!(step.targets[extent.target as usize].kind, StepTarget::Null | StepTarget::Sim(_))
+        };
+        let region: BTreeSet<(u32, u64, u64)> = stream
+            .workers
+            .iter()
+            .flat_map(|worker| &worker.extents)
+            .filter(|extent| real(extent))
+            .map(|extent| (extent.target, extent.start.0, extent.length.0))
+            .collect();
+        if !region.is_empty() {
+            small_region(stream, load, &region, remarks);
+            cached(scene, stream, load, &region, remarks);
+            tail(job, load, &region, remarks);
+        }
+        short_time(stream, load, remarks);
+    }
+}
+
+/// Sequential operations that start at the same place follow each other through the caches.
+fn same_place(step: &Step, loads: &[&Load<'_>], remarks: &mut Remarks) {
+    let mut first_at: HashMap<(u32, Bytes), (usize, usize)> = HashMap::new();
+    for (index, (stream, load)) in step.streams.iter().zip(loads).enumerate() {
+        if !load.operations.sequential {
+            continue;
+        }
+        let starts = stream.workers.iter().enumerate().flat_map(|(worker, plan)| {
+            plan.extents.iter().map(move |extent| ((extent.target, extent.start), (index, worker)))
+        });
+        for ((target, start), who) in starts {
+            let target_of_step = &step.targets[target as usize];
+            let first = *first_at.entry((target, start)).or_insert(who);
+            if first == who || matches!(target_of_step.kind, StepTarget::Null | StepTarget::Sim(_)) {
+                continue;
+            }
+            let who = if first.0 == index {
+                format!("several workers of the stream \"{}\"", stream.name)
+            } else {
+                format!("the streams \"{}\" and \"{}\"", step.streams[first.0].name, stream.name)
+            };
+            let message =
+                format!("{who} go sequentially from the same place, {start}, of {}", target_of_step.name);
+            let help =
+                "the later ones find the data in a cache; give each an offset of its own (offset_per_worker)";
+            remarks.warn("plan.same-region", Some(load.section.span), message, help);
+            break;
+        }
+    }
+}
+
+/// Fewer places than operations in flight: they fall on each other.
+fn small_region(stream: &Stream, load: &Load<'_>, region: &BTreeSet<(u32, u64, u64)>, remarks: &mut Remarks) {
+    let block = load.operations.largest;
+    let blocks: u64 = region.iter().map(|&(_, _, length)| length / block).sum();
+    let in_flight = stream.workers.len() as u64 * u64::from(stream.queue_depth);
+    if blocks < in_flight {
+        let message = format!(
+            "the region of the stream \"{}\" has {blocks} blocks of {}, fewer than the {in_flight} operations in flight",
+            stream.name,
+            Bytes(block)
+        );
+        let help = "operations on one block at a time are a cache's or a lock's speed; use a larger region";
+        remarks.warn("plan.small-region", Some(load.section.span), message, help);
+    }
+}
+
+/// Buffered reads of what fits into memory come from there.
+fn cached(
+    scene: &Scene<'_>,
+    stream: &Stream,
+    load: &Load<'_>,
+    region: &BTreeSet<(u32, u64, u64)>,
+    remarks: &mut Remarks,
+) {
+    let bytes: u64 = region.iter().map(|&(_, _, length)| length).fold(0, u64::saturating_add);
+    let memory = scene.facts.memory;
+    if stream.engine.mode == IoMode::Buffered && load.operations.reads && bytes < memory.0 {
+        let message = format!(
+            "the stream \"{}\" reads {} through the page cache of a host with {} of memory",
+            stream.name,
+            Bytes(bytes).approximate(),
+            memory.approximate()
+        );
+        let help = "this measures memory; use direct=true, or a region larger than memory";
+        remarks.warn("plan.cached", Some(load.section.span), message, help);
+    }
+}
+
+/// A size that somebody wrote and that is not made of whole blocks.
+fn tail(job: &Job, load: &Load<'_>, region: &BTreeSet<(u32, u64, u64)>, remarks: &mut Remarks) {
+    let Some(block) = load.operations.only_size() else { return };
+    let in_bytes = |size: Option<&Amount>| matches!(size, Some(Amount::Bytes(_)));
+    let written = in_bytes(load.section.options.size.get())
+        || job.targets.iter().any(|target| {
+            files::uses(&load.section.options, &target.name) && in_bytes(target.options.size.get())
+        });
+    let tail = region.iter().map(|&(_, _, length)| length % block).find(|&tail| tail > 0);
+    if let (true, Some(tail)) = (written, tail) {
+        let message = format!(
+            "the last {} of the region of the stream \"{}\" are less than a block of {} and are never touched",
+            Bytes(tail),
+            load.section.name,
+            Bytes(block)
+        );
+        let help = "make the size a multiple of block_size";
+        remarks.warn(
+            "plan.tail",
+            load.section.options.size.span().or(Some(load.section.span)),
+            message,
+            help,
+        );
+    }
+}
+
+fn short_time(stream: &Stream, load: &Load<'_>, remarks: &mut Remarks) {
+    let unbounded = stream.limits.bytes == Quota::Unlimited && stream.limits.operations == Quota::Unlimited;
+    if let TimeLimit::Nanoseconds(time) = stream.limits.time
+        && unbounded
+        && Nanos(time) < TIME_SHORT
+    {
+        let message = format!("the stream \"{}\" measures for {} only", stream.name, Nanos(time));
+        let help = format!("caches and queues are still filling; measure {TIME_SHORT} or more");
+        remarks.warn("plan.short-time", load.section.options.time.span(), message, help);
+    }
+}
+
+/// What the job as a whole gives reason to say: sections nobody uses, options without effect. Only native jobs are told
+/// so: a peer's job sets options as its dialect does, and its front end has judged them.
+pub(crate) fn of_job(job: &Job, remarks: &mut Remarks) {
+    if job.dialect != Dialect::Native {
+        return;
+    }
+    unused(job, remarks);
+    if job.stages.iter().any(|stage| !stage.options.sweep.get().dimensions.is_empty()) {
+        // A sweep may give the option its effect at another point.
+        return;
+    }
+    let mut idle = |span: Option<Span>, option: &str, reason: &str| {
+        if span.is_some() {
+            let message = format!("{option} has no effect: {reason}");
+            remarks.warn("plan.no-effect", span, message, "leave it out");
+        }
+    };
+    for target in &job.targets {
+        idle_target_options(target, &mut idle);
+    }
+    for workload in &job.workloads {
+        idle_workload_options(workload, &mut idle);
+    }
+    for stream in &job.streams {
+        idle_stream_options(job, stream, &mut idle);
+    }
+}
+
+fn unused(job: &Job, remarks: &mut Remarks) {
+    let mut unused = |what: &str, name: &str, span: Span, by: &str| {
+        let message = format!("the {what} \"{name}\" is used by no {by}");
+        remarks.warn("plan.unused", Some(span), message, "use it or leave it out");
+    };
+    for stream in &job.streams {
+        let runs = |names: Option<&Vec<String>>| names.is_none_or(|names| names.contains(&stream.name));
+        if !job.stages.is_empty() && !job.stages.iter().any(|stage| runs(stage.options.streams.get())) {
+            unused("stream", &stream.name, stream.span, "stage");
+        }
+    }
+    for target in &job.targets {
+        if !job.streams.iter().any(|stream| files::uses(&stream.options, &target.name)) {
+            unused("target", &target.name, target.span, "stream");
+        }
+    }
+    for workload in &job.workloads {
+        let is_it = |found: &Named<WorkloadOptions>| found.name == workload.name;
+        if !job.streams.iter().any(|stream| scene::workload_of(job, stream).is_some_and(is_it)) {
+            unused("workload", &workload.name, workload.span, "stream");
+        }
+    }
+}
+
+type Idle<'a> = dyn FnMut(Option<Span>, &str, &str) + 'a;
+
+fn idle_target_options(target: &Named<TargetOptions>, idle: &mut Idle<'_>) {
+    let options = &target.options;
+    let kind = *options.kind.get();
+    if options.directory.get().is_none() && kind != TargetKind::Tree {
+        let reason = "fathom names files only in a directory";
+        idle(options.file_names.span(), "file_names", reason);
+        idle(options.own_per_worker.span(), "own_per_worker", reason);
+    }
+    if kind == TargetKind::Tree {
+        let reason = "the files of a tree have names and places of their own";
+        idle(options.file_names.span(), "file_names", reason);
+        idle(options.own_per_worker.span(), "own_per_worker", reason);
+    } else {
+        for (span, option) in [
+            (options.tree_depth.span(), "tree_depth"),
+            (options.tree_width.span(), "tree_width"),
+            (options.tree_distribution.span(), "tree_distribution"),
+        ] {
+            idle(span, option, "the target is not of kind \"tree\"");
+        }
+    }
+    if kind != TargetKind::Sim {
+        for (span, option) in [
+            (options.service_time.span(), "service_time"),
+            (options.parallelism.span(), "parallelism"),
+            (options.error_share.span(), "error_share"),
+            (options.short_share.span(), "short_share"),
+            (options.stalls.span(), "stalls"),
+        ] {
+            idle(span, option, "the target is not of kind \"sim\"");
+        }
+    }
+    if matches!(kind, TargetKind::Sim | TargetKind::Null | TargetKind::Block) {
+        idle(options.layout.span(), "layout", "the target is not a file");
+        idle(options.remove.span(), "remove", "the target is not a file");
+    }
+}
+
+fn idle_workload_options(workload: &Named<WorkloadOptions>, idle: &mut Idle<'_>) {
+    let options = &workload.options;
+    let lines = options.mix.get();
+    let any = |one: bool, of_line: &dyn Fn(&fathom_model::MixLine) -> bool| {
+        lines.map_or(one, |lines| lines.iter().any(of_line))
+    };
+    let random = any(options.access.get().random > Ratio::ZERO, &|line| line.access.random > Ratio::ZERO);
+    let sequential = any(options.access.get().random < Ratio::ONE, &|line| line.access.random < Ratio::ONE);
+    let trims = any(*options.trim.get() > Ratio::ZERO, &|line| line.trim > Ratio::ZERO);
+    let writes = (trims && *options.trim_then_write.get())
+        || any(options.read.get().value() + options.trim.get().value() < 1.0, &|line| {
+            line.read.value() + line.trim.value() < 1.0
+        });
+    if !random {
+        for (span, option) in [
+            (options.align.span(), "align"),
+            (options.distribution.span(), "distribution"),
+            (options.coverage.span(), "coverage"),
+            (options.run_length.span(), "run_length"),
+        ] {
+            idle(span, option, "no operation is random");
+        }
+    }
+    if !sequential {
+        idle(options.stride.span(), "stride", "no operation is sequential");
+    }
+    if !writes {
+        for (span, option) in [
+            (options.content.span(), "content"),
+            (options.freshness.span(), "freshness"),
+            (options.compressible.span(), "compressible"),
+            (options.dedupable.span(), "dedupable"),
+            (options.fsync_every.span(), "fsync_every"),
+            (options.fdatasync_every.span(), "fdatasync_every"),
+        ] {
+            idle(span, option, "nothing is written");
+        }
+    }
+    if *options.compressible.get() == Ratio::ZERO {
+        idle(options.compress_chunk.span(), "compress_chunk", "compressible is 0%");
+    }
+    if !trims {
+        idle(options.trim_then_write.span(), "trim_then_write", "nothing is trimmed");
+    }
+}
+
+fn idle_stream_options(job: &Job, stream: &Named<StreamOptions>, idle: &mut Idle<'_>) {
+    let options = &stream.options;
+    if *options.think_time.get() == Nanos::ZERO {
+        idle(options.think_every.span(), "think_every", "think_time is 0");
+    }
+    let has_curve = job.stages.iter().any(|stage| !stage.options.curve.get().is_empty());
+    if *options.rate.get() == Rate::Max && !has_curve {
+        idle(options.arrival.span(), "arrival", "the stream has no rate");
+    }
+    for (asked, span, option) in [
+        (options.batch_submit.get().copied(), options.batch_submit.span(), "batch_submit"),
+        (options.batch_complete.given().copied(), options.batch_complete.span(), "batch_complete"),
+    ] {
+        if asked.is_some_and(|asked| asked > *options.queue_depth.get()) {
+            idle(span, option, "it is more than queue_depth, which is taken instead");
+        }
+    }
+}
+
+/// Trims on devices that cannot: an error, since every one of them would fail.
+pub(crate) fn trims_are_possible(scene: &Scene<'_>, step: &Step, loads: &[&Load<'_>], remarks: &mut Remarks) {
+    for (stream, load) in step.streams.iter().zip(loads) {
+        let trims = stream.workload.cases.iter().any(|case| case.kind == OperationKind::Trim);
+        let targets = stream.workers.iter().flat_map(|worker| &worker.extents).map(|extent| extent.target);
+        for target in targets.filter(|_| trims).collect::<BTreeSet<u32>>() {
+            let target = &step.targets[target as usize];
+            let StepTarget::BlockDevice { path } = &target.kind else { continue };
+            if scene.fact(path).and_then(|fact| fact.device.as_ref()).is_some_and(|device| !device.discards) {
+                let message = format!("{} cannot trim (discard)", target.name);
+                remarks.error(
+                    "plan.no-discards",
+                    Some(load.section.span),
+                    message,
+                    "leave the trim share out",
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Which engine a stream gets and whether it passes the page cache by.
+//!
+//! The choice is made here once, from facts; what could not be had is an error when it was asked for and a note when it
+//! was fathom's own wish.
+
+use crate::remarks::Remarks;
+use crate::scene::Scene;
+use crate::targets::{Addressed, Class, Direct};
+use fathom_model::{Engine, Named, StreamOptions};
+use fathom_schema::{EngineKind, IoMode, NoteKind, Severity};
+
+/// Error code: the host does not have the engine that was asked for.
+pub const ENGINE_UNAVAILABLE: &str = "plan.engine-unavailable";
+
+/// Whether the stream uses direct I/O; `None` when it was asked for and is refused.
+pub(crate) fn mode(
+    stream: &Named<StreamOptions>,
+    targets: &[&Addressed],
+    remarks: &mut Remarks,
+) -> Option<IoMode> {
+    let direct = &stream.options.direct;
+    let opened: Vec<&&Addressed> =
+        targets.iter().filter(|target| target.direct != Direct::Substitute).collect();
+    if opened.is_empty() || *stream.options.engine.get() == Engine::Null {
+        return Some(if direct.get() == Some(&true) { IoMode::Direct } else { IoMode::Buffered });
+    }
+    let refused = opened.iter().find_map(|target| match &target.direct {
+        Direct::Refused(by) => Some((&target.name, by)),
+        Direct::Aligned(_) | Direct::Substitute => None,
+    });
+    match (direct.get(), refused) {
+        (Some(false), _) => Some(IoMode::Buffered),
+        (Some(true) | None, None) => Some(IoMode::Direct),
+        (Some(true), Some((name, by))) => {
+            let message = format!("direct I/O on {name} is refused by {by}");
+            remarks.error(
+                "plan.direct-refused",
+                direct.span(),
+                message,
+                "use direct=false or another filesystem",
+            );
+            None
+        }
+        (None, Some((name, by))) => {
+            let message = format!("{name} is used through the page cache: {by} refuses direct I/O");
+            remarks.note(NoteKind::Target, Severity::Warn, message);
+            Some(IoMode::Buffered)
+        }
+    }
+}
+
+/// The engine of a stream; `None` when the one asked for cannot be had.
+pub(crate) fn engine(
+    scene: &Scene<'_>,
+    stream: &Named<StreamOptions>,
+    targets: &[&Addressed],
+    mode: IoMode,
+    remarks: &mut Remarks,
+) -> Option<EngineKind> {
+    let asked = *stream.options.engine.get();
+    let span = stream.options.engine.span();
+    let is = |class| targets.iter().filter(|target| target.class == class).count();
+    let substitutes = is(Class::Null) + is(Class::Sim);
+    if substitutes > 0 && is(Class::Null).max(is(Class::Sim)) < targets.len() {
+        let message = format!("the stream \"{}\" mixes real, null or simulated targets", stream.name);
+        remarks.error("plan.mixed-targets", Some(stream.span), message, "use one stream for each kind");
+        return None;
+    }
+    if substitutes > 0 {
+        let (kind, fits) = if is(Class::Null) > 0 {
+            (EngineKind::Null, Engine::Null)
+        } else {
+            (EngineKind::Sim, Engine::Sim)
+        };
+        if asked != Engine::Auto && asked != fits {
+            let message = format!(
+                "the stream \"{}\" runs with the {} engine, not {}, as its target needs",
+                stream.name,
+                fits.word(),
+                asked.word()
+            );
+            remarks.note(NoteKind::Engine, Severity::Warn, message);
+        }
+        return Some(kind);
+    }
+    let limits = &scene.facts.limits;
+    let io_uring = EngineKind::IoUring {
+        fixed_buffers: *stream.options.fixed_buffers.get(),
+        registered_files: *stream.options.registered_files.get(),
+    };
+    let refused = |engine: &str, reason: &str, remarks: &mut Remarks| {
+        let message = format!("the engine {engine} cannot be used on this host: {reason}");
+        remarks.error(ENGINE_UNAVAILABLE, span, message, "leave engine out, or use engine = \"psync\"");
+        None
+    };
+    match asked {
+        Engine::Null => Some(EngineKind::Null),
+        Engine::Psync => Some(EngineKind::Psync),
+        Engine::Sim => {
+            let message =
+                format!("the stream \"{}\" has the sim engine, but its target is real", stream.name);
+            remarks.error("plan.sim-target", span, message, "use a target with kind = \"sim\"");
+            None
+        }
+        Engine::IoUring => match &limits.io_uring_refused {
+            None => Some(io_uring),
+            Some(reason) => refused("io_uring", reason, remarks),
+        },
+        Engine::Libaio => match &limits.libaio_refused {
+            Some(reason) => refused("libaio", reason, remarks),
+            None => {
+                if mode == IoMode::Buffered {
+                    let message = "libaio through the page cache does one operation at a time".to_owned();
+                    remarks.warn(
+                        "plan.buffered-libaio",
+                        span,
+                        message,
+                        "use direct=true, or engine = \"io_uring\"",
+                    );
+                }
+                Some(EngineKind::Libaio)
+            }
+        },
+        Engine::Auto => Some(automatic(scene, io_uring, mode, remarks)),
+    }
+}
+
+/// `io_uring` where it works, else Linux AIO where that is asynchronous, else plain system calls; a note says why not.
+fn automatic(scene: &Scene<'_>, io_uring: EngineKind, mode: IoMode, remarks: &mut Remarks) -> EngineKind {
+    let limits = &scene.facts.limits;
+    let Some(reason) = &limits.io_uring_refused else { return io_uring };
+    let (kind, name, also) = match (&limits.libaio_refused, mode) {
+        (None, IoMode::Direct) => (EngineKind::Libaio, "libaio", String::new()),
+        (None, IoMode::Buffered) => {
+            (EngineKind::Psync, "psync", "; libaio needs direct I/O to be asynchronous".to_owned())
+        }
+        (Some(reason), _) => (EngineKind::Psync, "psync", format!("; libaio cannot be used: {reason}")),
+    };
+    let message = format!("{name} is used because io_uring cannot be: {reason}{also}");
+    remarks.note(NoteKind::Engine, Severity::Warn, message);
+    kind
+}

@@ -1,0 +1,94 @@
+//! The experiment: a pure state machine that yields the next step from the results so far.
+//!
+//! It keeps the job and the facts rather than the steps, since the rates of a curve come out of earlier steps and a plan
+//! of ten thousand points would not fit in memory. It knows neither time nor the world.
+
+use crate::points::Point;
+use crate::remarks::Remarks;
+use crate::scene::{Maxima, Scene};
+use crate::steps::{self, Built};
+use fathom_model::{Job, Named, StageOptions};
+use fathom_schema::{Facts, OperationKind, Step, StepFinished, StreamTotals};
+
+/// What a preview takes as the maximum of every stream, in operations per second, where only a run can tell. A round
+/// figure that shows the shares at a glance.
+pub const PREVIEW_MAXIMUM: f64 = 10_000.0;
+
+/// The rule that yields a run's steps.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    pub(crate) job: Job,
+    pub(crate) facts: Facts,
+    pub(crate) entropy: u64,
+    pub(crate) stages: Vec<Named<StageOptions>>,
+    pub(crate) points: Vec<Point>,
+    pub(crate) maxima: Maxima,
+    /// Index of the next point.
+    pub(crate) position: usize,
+    /// Streams of the step handed out last that show their maximum: index in the step, index in the job.
+    pub(crate) awaited: Vec<(usize, usize)>,
+}
+
+impl Experiment {
+    /// The next step, or `None` when all are done. `finished` is the end of the step handed out before; absent at the
+    /// first call.
+    pub fn next(&mut self, finished: Option<&StepFinished>) -> Option<Step> {
+        for &(in_step, in_job) in finished.map_or(&[][..], |_| &self.awaited) {
+            let totals = finished.and_then(|finished| finished.streams.get(in_step));
+            if let Some(rate) = totals.and_then(reached) {
+                self.maxima.insert(in_job, rate);
+            }
+        }
+        let point = self.points.get(self.position)?;
+        let built = self.build(point, &self.maxima, &mut Remarks::default());
+        let Built { step, at_maximum, .. } = built.expect("every point was built when it was planned");
+        for &(_, in_job) in &at_maximum {
+            // A step that ends before it did anything has no maximum; the shares of it then fall back to the floor of
+            // one operation a second rather than to another point's figure.
+            self.maxima.insert(in_job, 0.0);
+        }
+        self.awaited = at_maximum;
+        self.position += 1;
+        Some(step)
+    }
+
+    /// How many steps there are in all.
+    pub fn steps_hint(&self) -> usize {
+        self.points.len()
+    }
+
+    /// All steps, for people: where a rate is a share of a maximum that only the run finds, [`PREVIEW_MAXIMUM`] stands
+    /// for it and the step's name or parameters say "50% of maximum".
+    pub fn preview(&self) -> Vec<Step> {
+        let mut maxima = Maxima::new();
+        let mut all = Vec::with_capacity(self.points.len());
+        for point in &self.points {
+            let built = self.build(point, &maxima, &mut Remarks::default());
+            let built = built.expect("every point was built when it was planned");
+            assume_maxima(&built, &mut maxima);
+            all.push(built.step);
+        }
+        all
+    }
+
+    fn build(&self, point: &Point, maxima: &Maxima, remarks: &mut Remarks) -> Option<Built> {
+        let scene = Scene::new(&self.facts, self.entropy);
+        steps::build(&scene, &self.job, &self.stages, point, maxima, remarks)
+    }
+}
+
+/// Puts a stand-in where a run would put what the streams reached.
+pub(crate) fn assume_maxima(built: &Built, maxima: &mut Maxima) {
+    maxima.extend(built.at_maximum.iter().map(|&(_, in_job)| (in_job, PREVIEW_MAXIMUM)));
+}
+
+/// Operations per second of a stream over its measure phase; syncs are not counted in rates.
+fn reached(totals: &StreamTotals) -> Option<f64> {
+    let start = totals.workers.iter().map(|worker| worker.start).min()?;
+    let end = totals.workers.iter().map(|worker| worker.end).max()?;
+    let kinds = totals.workers.iter().flat_map(|worker| &worker.tally.kinds);
+    let operations: u64 =
+        kinds.filter(|kind| kind.kind != OperationKind::Sync).map(|kind| kind.operations).sum();
+    let elapsed = end.since(start).as_secs_f64();
+    (elapsed > 0.0).then(|| operations as f64 / elapsed)
+}

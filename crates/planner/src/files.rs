@@ -1,0 +1,188 @@
+//! Which paths a target section stands for: one path, a list, a set of files, or the files of a tree.
+//!
+//! Pure enumeration, capped so that a slip of the pen (`files = 10000000`) costs no memory. It does not know what is at
+//! the paths.
+
+use fathom_model::{Job, Named, StreamOptions, TargetKind, TargetOptions, TreeDistribution};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Targets of one step, at most. Each costs a probe, an open file per worker that uses it and about 200 bytes of record;
+/// 100,000 is ten times what archive tests of the field use and still plans in well under a second.
+pub const TARGETS_MAX: usize = 100_000;
+
+/// One file, device or substitute that a section stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Item {
+    /// Name for people.
+    pub name: String,
+    /// Where it is; substitutes are nowhere.
+    pub path: Option<PathBuf>,
+    /// The number of the only worker that uses it.
+    pub owner: Option<u32>,
+}
+
+/// All a section stands for; at most one more than [`TARGETS_MAX`], which is enough to refuse it.
+pub(crate) fn items(job: &Job, section: &Named<TargetOptions>) -> Vec<Item> {
+    let options = &section.options;
+    let directory = options.directory.get().map(Path::new);
+    match (*options.kind.get(), options.path.get(), directory) {
+        (TargetKind::Null | TargetKind::Sim, ..) => {
+            vec![Item { name: section.name.clone(), path: None, owner: None }]
+        }
+        (TargetKind::Tree, paths, directory) => {
+            let root = directory.or_else(|| paths.and_then(|paths| paths.first()).map(Path::new));
+            root.map_or_else(Vec::new, |root| tree(root, options))
+        }
+        (_, Some(paths), _) => paths.iter().take(TARGETS_MAX + 1).map(|path| at(path.into(), None)).collect(),
+        (_, None, Some(directory)) => {
+            let owners = owners(job, section);
+            let files = (0..u64::from(*options.files.get()))
+                .flat_map(|number| owners.iter().map(move |&owner| (number, owner)));
+            files
+                .take(TARGETS_MAX + 1)
+                .map(|(number, owner)| at(directory.join(file_name(section, number, owner)), owner))
+                .collect()
+        }
+        (_, None, None) => Vec::new(),
+    }
+}
+
+/// The root of a tree; `None` for everything else.
+pub(crate) fn root(section: &Named<TargetOptions>) -> Option<PathBuf> {
+    let options = &section.options;
+    let first = || options.path.get().and_then(|paths| paths.first());
+    (*options.kind.get() == TargetKind::Tree)
+        .then(|| options.directory.get().or_else(first).map(PathBuf::from))
+        .flatten()
+}
+
+fn at(path: PathBuf, owner: Option<u32>) -> Item {
+    Item { name: path.display().to_string(), path: Some(path), owner }
+}
+
+/// Numbers of the workers that have a set of their own; one shared set when there are none.
+fn owners(job: &Job, section: &Named<TargetOptions>) -> Vec<Option<u32>> {
+    if !*section.options.own_per_worker.get() {
+        return vec![None];
+    }
+    let mut numbers = BTreeSet::new();
+    for stream in job.streams.iter().filter(|stream| uses(&stream.options, &section.name)) {
+        let first = *stream.options.first_worker.get();
+        let end = first.saturating_add(*stream.options.workers.get());
+        numbers.extend((first..end).take(TARGETS_MAX + 1));
+    }
+    numbers.into_iter().map(Some).collect()
+}
+
+/// Whether a stream is aimed at the section of this name; a stream that names no target is aimed at all.
+pub(crate) fn uses(stream: &StreamOptions, section: &str) -> bool {
+    stream.targets.get().is_none_or(|names| names.iter().any(|name| name == section))
+}
+
+fn file_name(section: &Named<TargetOptions>, number: u64, owner: Option<u32>) -> String {
+    let default = if owner.is_some() { ".$worker.$filenum" } else { ".$filenum" };
+    let template = section.options.file_names.get().cloned();
+    let template = template.unwrap_or_else(|| format!("{}{default}", section.name));
+    let worker = owner.map_or_else(String::new, |owner| owner.to_string());
+    template.replace("$filenum", &number.to_string()).replace("$worker", &worker)
+}
+
+/// The files of a tree: `width` directories in each directory down to `depth`, `files` in each directory that has any.
+/// The root itself holds directories only.
+fn tree(root: &Path, options: &TargetOptions) -> Vec<Item> {
+    let (depth, width) = (*options.tree_depth.get(), *options.tree_width.get());
+    let everywhere = *options.tree_distribution.get() == TreeDistribution::All;
+    let mut level = vec![root.to_path_buf()];
+    let mut found = Vec::new();
+    for distance in 1..=depth {
+        let below = level.iter().flat_map(|parent| {
+            (1..=width).map(move |number| parent.join(format!("dir.{distance}.{number}")))
+        });
+        level = below.take(TARGETS_MAX + 1).collect();
+        if everywhere || distance == depth {
+            let files = level.iter().flat_map(|folder| {
+                (1..=*options.files.get()).map(move |number| at(folder.join(format!("file.{number}")), None))
+            });
+            found.extend(files.take(TARGETS_MAX + 1 - found.len()));
+        }
+        if found.len() > TARGETS_MAX || level.len() > TARGETS_MAX {
+            break;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_model::Span;
+
+    fn check(set: impl Fn(&mut TargetOptions), workers: u32, count: usize, first_and_last: [&str; 2]) {
+        let span = Span::default();
+        let mut section = Named::<TargetOptions>::new("set", span);
+        set(&mut section.options);
+        let mut stream = Named::<StreamOptions>::new("s", span);
+        stream.options.workers.set(workers, span);
+        let job = Job { streams: vec![stream], ..Job::default() };
+        let items = items(&job, &section);
+        assert_eq!(items.len(), count);
+        assert_eq!([&*items[0].name, &*items[count - 1].name], first_and_last);
+    }
+
+    #[test]
+    fn sections_stand_for_these_paths() {
+        let span = Span::default();
+        let text = |text: &str| text.to_owned();
+        check(|t| t.path.set(vec![text("/a"), text("/b")], span), 1, 2, ["/a", "/b"]);
+        check(
+            |t| {
+                t.directory.set(text("/d"), span);
+                t.files.set(3, span);
+            },
+            4,
+            3,
+            ["/d/set.0", "/d/set.2"],
+        );
+        check(
+            |t| {
+                t.directory.set(text("/d"), span);
+                t.files.set(3, span);
+                t.own_per_worker.set(true, span);
+            },
+            4,
+            12,
+            ["/d/set.0.0", "/d/set.3.2"],
+        );
+        check(
+            |t| {
+                t.directory.set(text("/d"), span);
+                t.files.set(10_000_000, span);
+                t.file_names.set(text("x$filenum"), span);
+            },
+            1,
+            TARGETS_MAX + 1,
+            ["/d/x0", "/d/x100000"],
+        );
+    }
+
+    /// Depth 3, width 2: 2 + 4 + 8 directories.
+    #[test]
+    fn trees_have_files_at_the_bottom_or_everywhere() {
+        let span = Span::default();
+        for (distribution, count, first) in [
+            (TreeDistribution::All, 28, "/t/dir.1.1/file.1"),
+            (TreeDistribution::Bottom, 16, "/t/dir.1.1/dir.2.1/dir.3.1/file.1"),
+        ] {
+            let set = |t: &mut TargetOptions| {
+                t.kind.set(TargetKind::Tree, span);
+                t.directory.set("/t".to_owned(), span);
+                t.files.set(2, span);
+                t.tree_depth.set(3, span);
+                t.tree_width.set(2, span);
+                t.tree_distribution.set(distribution, span);
+            };
+            check(set, 1, count, [first, "/t/dir.1.2/dir.2.2/dir.3.2/file.2"]);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Whether the host has room for a step: open files, locked memory, memory, CPUs.
+//!
+//! It knows limits, not what the streams do.
+
+use crate::remarks::Remarks;
+use crate::scene::{Load, Scene};
+use fathom_model::Dialect;
+use fathom_schema::{EngineKind, NoteKind, Severity, Stream};
+use fathom_units::Bytes;
+use std::collections::BTreeSet;
+
+/// Files that fathom itself holds open beside the targets: the store with its journal, standard streams, counters of
+/// devices, pipes of the live view. Counted 23 at most; doubled and rounded up.
+const FILES_OF_FATHOM: u64 = 64;
+
+/// Checks a step's streams against the host's limits, and lets go of what is only an optimisation.
+pub(crate) fn check(
+    scene: &Scene<'_>,
+    dialect: Dialect,
+    streams: &mut [(&Load<'_>, &mut Stream)],
+    remarks: &mut Remarks,
+) {
+    check_cpus(scene, streams, remarks);
+    check_open_files(scene, streams, remarks);
+    check_memory(scene, streams, remarks);
+    check_locked_memory(scene, dialect, streams, remarks);
+}
+
+fn buffers(load: &Load<'_>, stream: &Stream) -> u64 {
+    let slots = stream.workers.len() as u64 * u64::from(stream.queue_depth);
+    slots.saturating_mul(load.operations.largest.next_multiple_of(4096))
+}
+
+fn check_cpus(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], remarks: &mut Remarks) {
+    let usable = &scene.facts.cpu.usable;
+    for (load, _) in streams {
+        let cpus = load.section.options.cpus.get().into_iter().flatten();
+        if let Some(cpu) = cpus.copied().find(|cpu| !usable.is_empty() && !usable.contains(cpu)) {
+            let message = format!(
+                "the stream \"{}\" asks for CPU {cpu}; this process may use {} from {} to {}",
+                load.section.name,
+                usable.len(),
+                usable.iter().min().unwrap_or(&0),
+                usable.iter().max().unwrap_or(&0)
+            );
+            let help = "name CPUs that exist and that this process may run on";
+            remarks.error("plan.cpu", load.section.options.cpus.span(), message, help);
+        }
+    }
+}
+
+fn check_open_files(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], remarks: &mut Remarks) {
+    let limit = scene.facts.limits.open_files;
+    let of_worker = |extents: &[fathom_schema::Extent]| {
+        // One for its ring or context, one for each target.
+        1 + extents.iter().map(|extent| extent.target).collect::<BTreeSet<_>>().len() as u64
+    };
+    let real = streams
+        .iter()
+        .filter(|(_, stream)| !matches!(stream.engine.kind, EngineKind::Null | EngineKind::Sim));
+    let files: u64 =
+        real.flat_map(|(_, stream)| &stream.workers).map(|worker| of_worker(&worker.extents)).sum();
+    let needed = files.saturating_add(FILES_OF_FATHOM);
+    if limit > 0 && needed > limit {
+        let message = format!("the step needs {needed} open files; the limit of this process is {limit}");
+        let help = format!("raise it with: ulimit -n {needed}; or use fewer workers or files");
+        remarks.error("plan.open-files", None, message, help);
+    }
+}
+
+fn check_memory(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], remarks: &mut Remarks) {
+    let needed = streams.iter().fold(0_u64, |sum, (load, stream)| sum.saturating_add(buffers(load, stream)));
+    let memory = scene.facts.memory;
+    if memory > Bytes::ZERO && needed > memory.0 {
+        let message = format!(
+            "the buffers of the step need {}, more than the host's memory of {}",
+            Bytes(needed).approximate(),
+            memory.approximate()
+        );
+        let help = "use fewer workers, a smaller queue_depth or a smaller block_size";
+        remarks.error("plan.memory", None, message, help);
+    }
+}
+
+/// Registered buffers count against `RLIMIT_MEMLOCK`. They are an optimisation: where the user did not ask for them they
+/// are left out, with a note.
+fn check_locked_memory(
+    scene: &Scene<'_>,
+    dialect: Dialect,
+    streams: &mut [(&Load<'_>, &mut Stream)],
+    remarks: &mut Remarks,
+) {
+    let registers =
+        |stream: &Stream| matches!(stream.engine.kind, EngineKind::IoUring { fixed_buffers: true, .. });
+    let limit = scene.facts.limits.locked_memory_bytes;
+    let needed = streams
+        .iter()
+        .filter(|(_, stream)| registers(stream))
+        .fold(0_u64, |sum, (load, stream)| sum.saturating_add(buffers(load, stream)));
+    if needed <= limit {
+        return;
+    }
+    let figures = format!(
+        "registered buffers need {} of locked memory; the limit of this process is {}",
+        Bytes(needed).approximate(),
+        Bytes(limit).approximate()
+    );
+    for (load, stream) in streams {
+        let asked = load.section.options.fixed_buffers.given() == Some(&true);
+        if asked && dialect == Dialect::Native && registers(stream) {
+            let help = "raise it with ulimit -l, or use fixed_buffers = false";
+            remarks.error(
+                "plan.locked-memory",
+                load.section.options.fixed_buffers.span(),
+                figures.clone(),
+                help,
+            );
+        } else if let EngineKind::IoUring { fixed_buffers, .. } = &mut stream.engine.kind
+            && *fixed_buffers
+        {
+            *fixed_buffers = false;
+            remarks.note(NoteKind::Engine, Severity::Info, format!("buffers are not registered: {figures}"));
+        }
+    }
+}

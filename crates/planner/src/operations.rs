@@ -1,0 +1,320 @@
+//! Workload section to operations: the mix flattened into weighted cases, coverage settled, content and syncs mapped.
+//!
+//! It does not know which targets the operations go to.
+
+use crate::remarks::Remarks;
+use fathom_model::{
+    Access, BlockSizes, ContentSource, Coverage, Cursor, Dialect, FileOrder, Freshness, MixLine, Named,
+    RandomDistribution, WorkloadOptions,
+};
+use fathom_schema::{
+    self as schema, Case, Content, Distribution, Fill, NoteKind, OperationKind, Quota, Severity, Size,
+    SyncRule, Workload, ZoneShare,
+};
+use fathom_units::{Bytes, Ratio};
+
+/// A workload with what the rest of planning asks about it.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "five independent facts, not states")]
+pub(crate) struct Operations {
+    pub workload: Workload,
+    /// Smallest operation, in bytes.
+    pub smallest: u64,
+    /// Largest operation, in bytes.
+    pub largest: u64,
+    /// Mean operation, in bytes.
+    pub mean_bytes: f64,
+    pub sequential: bool,
+    pub random: bool,
+    pub reads: bool,
+    pub writes: bool,
+    pub trims: bool,
+}
+
+impl Operations {
+    /// The size of every operation when there is only one.
+    pub(crate) fn only_size(&self) -> Option<u64> {
+        (self.smallest == self.largest).then_some(self.smallest)
+    }
+
+    /// What slices of a region are multiples of, so that every operation fits and stays aligned.
+    pub(crate) fn slice_unit(&self) -> u64 {
+        self.largest.next_multiple_of(self.smallest)
+    }
+}
+
+/// Resolves one workload section; `None` when it has faults, which are then among the remarks.
+pub(crate) fn resolve(
+    section: &Named<WorkloadOptions>,
+    dialect: Dialect,
+    remarks: &mut Remarks,
+) -> Option<Operations> {
+    let WorkloadOptions {
+        block_size,
+        read,
+        trim,
+        access,
+        mix,
+        distribution,
+        coverage: _,
+        align,
+        run_length,
+        stride,
+        cursor,
+        file_order,
+        content,
+        freshness,
+        compressible,
+        compress_chunk,
+        dedupable,
+        fsync_every,
+        fdatasync_every,
+        fsync_at_end,
+        trim_then_write,
+    } = &section.options;
+    let lines = mix.get().cloned().unwrap_or_else(|| {
+        let (block_size, read) = (block_size.get().clone(), *read.get());
+        vec![MixLine { share: 1.0, block_size, read, trim: *trim.get(), access: *access.get() }]
+    });
+    let cases = match cases(&lines) {
+        Ok(cases) => cases,
+        Err(reason) => {
+            let span = mix.span().or(block_size.span());
+            let message = format!("the mix of the workload \"{}\" has {reason}", section.name);
+            remarks.error("plan.mix", span, message, "shares are percentages from 0, and not all 0");
+            return None;
+        }
+    };
+    let smallest = cases.iter().map(|case| u64::from(case.size.smallest())).min()?;
+    let largest = cases.iter().map(|case| u64::from(case.size.largest())).max()?;
+    let does = |kind| cases.iter().any(|case| case.kind == kind);
+    let (reads, writes, trims) =
+        (does(OperationKind::Read), does(OperationKind::Write), does(OperationKind::Trim));
+    let quota = |every: Option<&u64>| every.map_or(Quota::Unlimited, |&every| Quota::AtMost(every.max(1)));
+    let mut operations = Operations {
+        smallest,
+        largest,
+        mean_bytes: cases.iter().map(|case| case.weight * case.size.mean()).sum(),
+        sequential: cases.iter().any(|case| !case.random),
+        random: cases.iter().any(|case| case.random),
+        reads,
+        writes: writes || (trims && *trim_then_write.get()),
+        trims,
+        workload: Workload {
+            cases,
+            cursor: match cursor.get() {
+                Cursor::Shared => schema::Cursor::Shared,
+                Cursor::PerKind => schema::Cursor::PerKind,
+            },
+            distribution: self::distribution(distribution.get()),
+            coverage: schema::Coverage::Independent,
+            align: align.get().copied().unwrap_or(Bytes(smallest)),
+            run_length: *run_length.get(),
+            stride_bytes: *stride.get(),
+            file_order: match file_order.get() {
+                FileOrder::RoundRobin(n) => schema::FileOrder::RoundRobin(*n),
+                FileOrder::Sequential => schema::FileOrder::Sequential,
+                FileOrder::Random(n) => schema::FileOrder::Random(*n),
+            },
+            content: Content {
+                fill: match content.get() {
+                    ContentSource::Random => Fill::Random,
+                    ContentSource::Zero => Fill::Zero,
+                    ContentSource::Pattern(bytes) => Fill::Pattern(bytes.clone()),
+                },
+                freshness: match freshness.get() {
+                    Freshness::Every => schema::Freshness::Every,
+                    Freshness::Scrambled => schema::Freshness::Scrambled,
+                    Freshness::Never => schema::Freshness::Never,
+                },
+                compressible: *compressible.get(),
+                compress_chunk_bytes: u32::try_from(compress_chunk.get().0)
+                    .expect("checked by the model: at most 1 GiB"),
+                dedupable: *dedupable.get(),
+            },
+            sync: SyncRule {
+                fsync_every: quota(fsync_every.get()),
+                fdatasync_every: quota(fdatasync_every.get()),
+                fsync_at_end: *fsync_at_end.get(),
+            },
+            trim_then_write: *trim_then_write.get(),
+        },
+    };
+    operations.workload.coverage = coverage(section, &operations, dialect, remarks)?;
+    Some(operations)
+}
+
+/// Every combination of size, kind and access that occurs, with its share of all operations; the weights sum to 1.
+fn cases(lines: &[MixLine]) -> Result<Vec<Case>, String> {
+    let mut cases = Vec::new();
+    for MixLine { share, block_size: BlockSizes { sizes }, read, trim, access: Access { random } } in lines {
+        let of_sizes: f64 = sizes.iter().map(|&(weight, ..)| weight).sum();
+        let write = 1.0 - (read.value() + trim.value()).min(1.0);
+        // 70% and 30% leave 5e-17 in binary; a share that small is not one that somebody wrote.
+        let write = if write < 1e-9 { 0.0 } else { write };
+        let kinds = [
+            (OperationKind::Read, read.value()),
+            (OperationKind::Write, write),
+            (OperationKind::Trim, trim.value()),
+        ];
+        for &(weight, min, max, step) in sizes {
+            if !weight.is_finite() || weight < 0.0 || !share.is_finite() || *share < 0.0 {
+                return Err(format!("a share of {weight}% in a line of {share}%"));
+            }
+            let size = size(min, max, step)?;
+            for (kind, of_kind) in kinds {
+                for (random, of_access) in [(true, random.value()), (false, random.rest().value())] {
+                    let weight = share * weight / of_sizes * of_kind * of_access;
+                    if weight > 0.0 {
+                        cases.push(Case { weight, kind, size, random });
+                    }
+                }
+            }
+        }
+    }
+    let total: f64 = cases.iter().map(|case| case.weight).sum();
+    if cases.is_empty() || !total.is_finite() {
+        return Err("no share above 0%".to_owned());
+    }
+    for case in &mut cases {
+        case.weight /= total;
+    }
+    Ok(cases)
+}
+
+fn size(min: Bytes, max: Bytes, step: Bytes) -> Result<Size, String> {
+    let narrow = |Bytes(n): Bytes| {
+        u32::try_from(n).ok().filter(|&n| n > 0).ok_or_else(|| format!("a block of {}", Bytes(n)))
+    };
+    let (min, max) = (narrow(min)?, narrow(max)?);
+    let step = u32::try_from(step.0).unwrap_or(u32::MAX).max(1);
+    match max.checked_sub(min) {
+        None => Err(format!("a range of blocks from {min} B down to {max} B")),
+        Some(width) if width < step => Ok(Size::Fixed(min)),
+        Some(width) => Ok(Size::Range { min, max: min + width / step * step, step }),
+    }
+}
+
+fn distribution(of: &RandomDistribution) -> Distribution {
+    match of {
+        RandomDistribution::Uniform => Distribution::Uniform,
+        RandomDistribution::Zipf(theta) => Distribution::Zipf { theta: *theta },
+        RandomDistribution::Pareto(h) => Distribution::Pareto { h: *h },
+        RandomDistribution::Normal(deviation) => Distribution::Normal { deviation: deviation.value() },
+        RandomDistribution::Zoned(zones) => {
+            let share =
+                |(access, span): &(Ratio, Ratio)| ZoneShare { access: access.value(), span: span.value() };
+            Distribution::Zoned(zones.iter().map(share).collect())
+        }
+    }
+}
+
+/// Once-per-pass order numbers blocks of one size, so it holds only where all operations are such blocks. A native job
+/// that asks for more is told; a peer's job, where the order is a default that the peer bends silently, goes on with a
+/// note.
+fn coverage(
+    section: &Named<WorkloadOptions>,
+    operations: &Operations,
+    dialect: Dialect,
+    remarks: &mut Remarks,
+) -> Option<schema::Coverage> {
+    let wanted = &section.options.coverage;
+    if *wanted.get() == Coverage::Independent || !operations.random {
+        return Some(schema::Coverage::Independent);
+    }
+    let Workload { distribution, align, run_length, .. } = &operations.workload;
+    let obstacle = if operations.only_size().is_none() {
+        "several block sizes"
+    } else if operations.sequential {
+        "sequential operations among the random ones"
+    } else if *distribution != Distribution::Uniform {
+        "a distribution that prefers some blocks"
+    } else if *run_length > 1 {
+        "runs of consecutive operations"
+    } else if align.0 != operations.smallest {
+        "an align that is not the block size"
+    } else {
+        return Some(schema::Coverage::OncePerPass);
+    };
+    let message = format!(
+        "the workload \"{}\" has {obstacle}, so it cannot touch every block once per pass",
+        section.name
+    );
+    if dialect == Dialect::Native {
+        remarks.error("plan.coverage", wanted.span(), message, "use coverage = \"independent\"");
+        return None;
+    }
+    remarks.note(NoteKind::Job, Severity::Info, format!("{message}; its draws are independent"));
+    Some(schema::Coverage::Independent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_model::{Literal, Options, Span};
+
+    fn check(options: &[(&str, &str)], expect: &[(f64, OperationKind, Size, bool)]) {
+        let mut section = Named::<WorkloadOptions>::new("w", Span::default());
+        for (name, value) in options {
+            let literal = match value.split_once('|') {
+                None => Literal::from(*value),
+                Some(_) => Literal::List(
+                    value
+                        .split('|')
+                        .map(|item| fathom_model::Spanned {
+                            value: Literal::from(item),
+                            span: Span::default(),
+                        })
+                        .collect(),
+                ),
+            };
+            section.options.set(name, &literal, Span::default()).unwrap().unwrap();
+        }
+        let operations = resolve(&section, Dialect::Native, &mut Remarks::default()).unwrap();
+        let found: Vec<_> = operations
+            .workload
+            .cases
+            .iter()
+            .map(|case| ((case.weight * 1e6).round() / 1e6, case.kind, case.size, case.random))
+            .collect();
+        assert_eq!(found, expect, "{options:?}");
+    }
+
+    #[test]
+    fn mixes_flatten_into_weighted_cases() {
+        use OperationKind::{Read, Write};
+        let k4 = Size::Fixed(4096);
+        check(&[], &[(1.0, Read, k4, false)]);
+        check(&[("read", "70%"), ("access", "random")], &[(0.7, Read, k4, true), (0.3, Write, k4, true)]);
+        check(
+            &[("read", "40%"), ("access", "55% random")],
+            &[
+                (0.22, Read, k4, true),
+                (0.18, Read, k4, false),
+                (0.33, Write, k4, true),
+                (0.27, Write, k4, false),
+            ],
+        );
+        check(
+            &[("block_size", "4KiB 60%|8KiB..16KiB 20%")],
+            &[
+                (0.75, Read, k4, false),
+                (0.25, Read, Size::Range { min: 8192, max: 16384, step: 8192 }, false),
+            ],
+        );
+    }
+
+    #[test]
+    fn once_per_pass_needs_blocks_of_one_size() {
+        for (dialect, errors, notes) in [(Dialect::Native, 1, 0), (Dialect::Fio, 0, 1)] {
+            let mut section = Named::<WorkloadOptions>::new("w", Span::default());
+            section.options.access.set(Access { random: Ratio::ONE }, Span::default());
+            section.options.coverage.set(Coverage::OncePerPass, Span::default());
+            section.options.run_length.set(500, Span::default());
+            let mut remarks = Remarks::default();
+            let operations = resolve(&section, dialect, &mut remarks);
+            assert_eq!((remarks.diagnostics.all().len(), remarks.notes.len()), (errors, notes));
+            assert_eq!(operations.is_none(), errors == 1);
+        }
+    }
+}

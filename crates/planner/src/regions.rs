@@ -1,0 +1,253 @@
+//! Which parts of its targets each worker of a stream addresses.
+//!
+//! Pure arithmetic over sizes; it does not know what the targets are.
+
+use crate::operations::Operations;
+use crate::remarks::Remarks;
+use crate::targets::Addressed;
+use fathom_model::{Amount, Named, StreamOptions};
+use fathom_schema::Extent;
+use fathom_units::{Bytes, Ratio};
+
+/// Shares are kept to this fraction, so that 5 × 20% is exactly all: 0.2 itself has no exact binary form.
+const SHARE_PARTS: f64 = 1e12;
+
+/// `share` of `whole`, rounded down.
+pub(crate) fn share_of(share: Ratio, whole: u64) -> u64 {
+    times_share(share, 1, whole)
+}
+
+/// `times` × `share` of `whole`, rounded down; at most 2^64 − 1.
+fn times_share(share: Ratio, times: u64, whole: u64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is within 0 to 1")]
+    let parts = (share.value() * SHARE_PARTS).round() as u128;
+    // At most 2^64 × 1e12 × 2^17 < 2^128: workers are fewer than 2^17.
+    u64::try_from(parts * u128::from(whole) * u128::from(times) / 1_000_000_000_000).unwrap_or(u64::MAX)
+}
+
+/// Bytes of file `number` of `count` that share `total`: whole blocks dealt out evenly, the first files one more.
+fn part_of_set(total: u64, block: u64, count: u64, number: u64) -> u64 {
+    if count == 1 {
+        return total;
+    }
+    let blocks = total / block;
+    (blocks / count + u64::from(number < blocks % count)) * block
+}
+
+/// How far a stream reaches into each file of a set of `count`, when its options alone say so.
+pub(crate) fn reach(options: &StreamOptions, count: usize, block: u64) -> Option<u64> {
+    let (Some(&Amount::Bytes(size)), &Amount::Bytes(offset), &Amount::Bytes(per_worker)) =
+        (options.size.get(), options.offset.get(), options.offset_per_worker.get())
+    else {
+        return None;
+    };
+    let last = u64::from(*options.first_worker.get()) + u64::from(*options.workers.get()).saturating_sub(1);
+    let part = part_of_set(size.0, block, count.max(1) as u64, 0);
+    Some(per_worker.0.saturating_mul(last).saturating_add(offset.0).saturating_add(part))
+}
+
+/// The extents that worker `number` of a stream addresses before workers divide them, in the order of the targets.
+pub(crate) fn of_worker(
+    stream: &Named<StreamOptions>,
+    operations: &Operations,
+    number: u32,
+    sections: &[&[Addressed]],
+    remarks: &mut Remarks,
+) -> Option<Vec<Extent>> {
+    let mut extents = Vec::new();
+    for section in sections {
+        let own = || section.iter().filter(|item| item.owner.is_none_or(|owner| owner == number));
+        let count = own().count() as u64;
+        for (position, item) in own().enumerate() {
+            let (start, length) = span_in(stream, operations.smallest, number, item, count, position as u64);
+            if length == 0 && count > 1 && start < item.size {
+                // A set with more files than the region has blocks: the last files get none.
+                continue;
+            }
+            if !fits(stream, operations, number, item, (start, length), remarks) {
+                return None;
+            }
+            extents.push(Extent { target: item.index, start: Bytes(start), length: Bytes(length) });
+        }
+    }
+    if extents.is_empty() {
+        let message = format!("the stream \"{}\" has nothing to work on", stream.name);
+        let help = "make its size at least one block";
+        remarks.error("plan.empty-region", stream.options.size.span().or(Some(stream.span)), message, help);
+        return None;
+    }
+    Some(extents)
+}
+
+/// Start and length of the region in one target; not yet checked against its size.
+fn span_in(
+    stream: &Named<StreamOptions>,
+    block: u64,
+    number: u32,
+    item: &Addressed,
+    count: u64,
+    position: u64,
+) -> (u64, u64) {
+    let options = &stream.options;
+    let mut in_shares = false;
+    let mut distance = |amount: &Amount, times: u64| match *amount {
+        Amount::Bytes(bytes) => bytes.0.saturating_mul(times),
+        Amount::Share(share) => {
+            in_shares = true;
+            times_share(share, times, item.size)
+        }
+    };
+    let start = distance(options.offset.get(), 1)
+        .saturating_add(distance(options.offset_per_worker.get(), u64::from(number)));
+    // A place given as a share means "about there": the block boundary below it. One given in bytes is meant.
+    let start = if in_shares { Bytes(start).round_down(Bytes(block)).0 } else { start };
+    let length = match options.size.get() {
+        None => item.size.saturating_sub(start),
+        Some(&Amount::Share(share)) => Bytes(share_of(share, item.size)).round_down(Bytes(block)).0,
+        Some(&Amount::Bytes(size)) => part_of_set(size.0, block, count, position),
+    };
+    (start, length)
+}
+
+fn fits(
+    stream: &Named<StreamOptions>,
+    operations: &Operations,
+    number: u32,
+    item: &Addressed,
+    (start, length): (u64, u64),
+    remarks: &mut Remarks,
+) -> bool {
+    let options = &stream.options;
+    let place = options.size.span().or(options.offset.span()).or(options.offset_per_worker.span());
+    let place = place.or(Some(stream.span));
+    let of = format!("the region of the stream \"{}\"", stream.name);
+    let worker = if *options.workers.get() > 1 { format!(" (worker {number})") } else { String::new() };
+    let end = start.saturating_add(length);
+    if start >= item.size || end > item.size {
+        let message = format!(
+            "{of}{worker} goes from {} to {}, past the {} of {}",
+            Bytes(start),
+            Bytes(end.max(start)),
+            Bytes(item.size),
+            item.name
+        );
+        remarks.error("plan.past-end", place, message, "make size or offset smaller, or the target larger");
+        return false;
+    }
+    if length < operations.largest {
+        let block = Bytes(operations.largest);
+        let message =
+            format!("{of}{worker} has {} of {}, less than one block of {block}", Bytes(length), item.name);
+        remarks.error("plan.block-too-large", place, message, "use a smaller block_size or a larger region");
+        return false;
+    }
+    true
+}
+
+/// `extents` in `parts` equal parts, for operations that go from the start of a part to its end.
+///
+/// Whole extents are dealt out where they come out even; else each is cut, at multiples of `unit`; else, where an
+/// extent is too small to cut, they are dealt out as they come. `None` when there is not enough for everyone.
+pub(crate) fn cut(extents: &[Extent], parts: u64, unit: u64) -> Option<Vec<Vec<Extent>>> {
+    let count = extents.len() as u64;
+    let deal = || {
+        let mut dealt = vec![Vec::new(); usize::try_from(parts).expect("at most WORKERS_MAX parts")];
+        let hands = dealt.len();
+        for (number, &extent) in extents.iter().enumerate() {
+            dealt[number % hands].push(extent);
+        }
+        dealt
+    };
+    let even = extents.windows(2).all(|pair| pair[0].length == pair[1].length);
+    if parts == 1 || (count > 1 && even && count.is_multiple_of(parts)) {
+        return Some(deal());
+    }
+    let slice = |extent: &Extent| Bytes(extent.length.0 / parts).round_down(Bytes(unit)).0;
+    if extents.iter().all(|extent| slice(extent) > 0) {
+        let part = |number: u64| {
+            let cut = |extent: &Extent| {
+                let length = slice(extent);
+                Extent { start: Bytes(extent.start.0 + number * length), length: Bytes(length), ..*extent }
+            };
+            extents.iter().map(cut).collect()
+        };
+        return Some((0..parts).map(part).collect());
+    }
+    (count >= parts).then(deal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sets_share_whole_blocks_and_the_first_get_the_rest() {
+        for (total, block, count, expect) in [
+            (100, 10, 1, vec![100]),
+            (105, 10, 1, vec![105]),
+            (100, 10, 4, vec![30, 30, 20, 20]),
+            (105, 10, 4, vec![30, 30, 20, 20]),
+            (20, 10, 4, vec![10, 10, 0, 0]),
+        ] {
+            let found: Vec<u64> = (0..count).map(|number| part_of_set(total, block, count, number)).collect();
+            assert_eq!(found, expect, "{total} in {count}");
+        }
+    }
+
+    fn extents(lengths: &[u64]) -> Vec<Extent> {
+        let extent = |(target, &length): (usize, &u64)| Extent {
+            target: u32::try_from(target).unwrap(),
+            start: Bytes(0),
+            length: Bytes(length),
+        };
+        lengths.iter().enumerate().map(extent).collect()
+    }
+
+    #[test]
+    fn parts_are_dealt_when_even_and_cut_otherwise() {
+        for (lengths, parts, expect) in [
+            (&[80][..], 2, Some(vec![vec![40], vec![40]])),
+            (&[85], 2, Some(vec![vec![40], vec![40]])),
+            (&[80, 80], 2, Some(vec![vec![80], vec![80]])),
+            (&[80, 40], 2, Some(vec![vec![40, 20], vec![40, 20]])),
+            (&[10, 10, 10], 2, Some(vec![vec![10, 10], vec![10]])),
+            (&[10], 2, None),
+        ] {
+            let found = cut(&extents(lengths), parts, 10);
+            let found = found.map(|parts| {
+                parts.iter().map(|part| part.iter().map(|e| e.length.0).collect()).collect::<Vec<Vec<u64>>>()
+            });
+            assert_eq!(found, expect, "{lengths:?} in {parts}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parts_stay_inside_and_never_overlap(
+            lengths in prop::collection::vec(1_u64..1 << 40, 1..5), parts in 1_u64..64, unit in 1_u64..1 << 20,
+        ) {
+            let whole = extents(&lengths);
+            if let Some(cut) = cut(&whole, parts, unit) {
+                let mut all: Vec<Extent> = cut.concat();
+                prop_assert_eq!(cut.len() as u64, parts);
+                prop_assert!(cut.iter().all(|part| !part.is_empty()));
+                all.sort_by_key(|e| (e.target, e.start));
+                for e in &all {
+                    prop_assert!(e.length.0 > 0 && e.start.0 + e.length.0 <= lengths[e.target as usize]);
+                }
+                for pair in all.windows(2) {
+                    let [a, b] = pair else { unreachable!() };
+                    prop_assert!(a.target != b.target || a.start.0 + a.length.0 <= b.start.0);
+                }
+            }
+        }
+
+        #[test]
+        fn n_equal_shares_make_no_more_than_all(n in 1_u64..1000, size in 0_u64..1 << 60) {
+            let share = Ratio::percent(100.0 / n as f64);
+            prop_assert!(times_share(share, n, size) <= size.saturating_add(n + size / 1_000_000_000));
+            prop_assert_eq!(times_share(Ratio::percent(20.0), 5, size), size);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What planning has to say: diagnostics about the job and notes for the record, each said once.
+//!
+//! A job of many points meets the same fault at every point; here it is kept once. It does not know what the faults are.
+
+use fathom_model::{Diagnostics, Level, Span};
+use fathom_schema::{NoteKind, Severity};
+
+/// Diagnostics of one plan, at most. A thousand files that are all missing read no better than the first hundred.
+const DIAGNOSTICS_MAX: usize = 100;
+
+/// Something the reader of the result should know, decided before the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanNote {
+    /// What it is about.
+    pub kind: NoteKind,
+    /// How much it matters.
+    pub severity: Severity,
+    /// In words: a lower-case fragment.
+    pub message: String,
+}
+
+/// Collects what planning has to say.
+#[derive(Debug, Default)]
+pub(crate) struct Remarks {
+    pub diagnostics: Diagnostics,
+    pub notes: Vec<PlanNote>,
+}
+
+impl Remarks {
+    pub(crate) fn error(
+        &mut self,
+        code: &'static str,
+        span: Option<Span>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let (message, span) = (message.into(), place(span));
+        if self.is_new(code, span, &message) {
+            self.diagnostics.error(code, span, message, help);
+        }
+    }
+
+    pub(crate) fn warn(
+        &mut self,
+        code: &'static str,
+        span: Option<Span>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let (message, span) = (message.into(), place(span));
+        if self.is_new(code, span, &message) {
+            self.diagnostics.warn(code, span, message, help);
+        }
+    }
+
+    pub(crate) fn note(&mut self, kind: NoteKind, severity: Severity, message: impl Into<String>) {
+        let note = PlanNote { kind, severity, message: message.into() };
+        if !self.notes.contains(&note) && self.notes.len() < DIAGNOSTICS_MAX {
+            self.notes.push(note);
+        }
+    }
+
+    fn is_new(&self, code: &str, span: Option<Span>, message: &str) -> bool {
+        let all = self.diagnostics.all();
+        all.len() < DIAGNOSTICS_MAX
+            && !all.iter().any(|d| d.code == code && d.span == span && d.message == message)
+    }
+
+    /// Errors other than "not built yet", which a plan survives.
+    pub(crate) fn has_faults(&self) -> bool {
+        self.diagnostics.all().iter().any(|d| d.level == Level::Error && d.code != crate::NOT_BUILT)
+    }
+}
+
+/// A value that came out of a sweep has an empty place; no place is better than a wrong one.
+fn place(span: Option<Span>) -> Option<Span> {
+    span.filter(|span| *span != Span::default())
+}

@@ -1,0 +1,62 @@
+//! What planning looks at: the job at one point, the facts by path, what earlier points measured.
+
+use crate::operations::{self, Operations};
+use crate::remarks::Remarks;
+use fathom_model::{Job, Named, StreamOptions, WorkloadOptions};
+use fathom_schema::{Facts, TargetFact};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+/// The host, and what `"fresh"` seeds stand for in this run.
+pub(crate) struct Scene<'a> {
+    pub facts: &'a Facts,
+    pub entropy: u64,
+    by_path: HashMap<&'a Path, &'a TargetFact>,
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(facts: &'a Facts, entropy: u64) -> Self {
+        let by_path = facts.targets.iter().map(|fact| (fact.path.as_path(), fact)).collect();
+        Self { facts, entropy, by_path }
+    }
+
+    pub(crate) fn fact(&self, path: &Path) -> Option<&'a TargetFact> {
+        self.by_path.get(path).copied()
+    }
+}
+
+/// Highest rates that streams reached, by index of the stream in the job, in operations per second.
+pub(crate) type Maxima = BTreeMap<usize, f64>;
+
+/// A stream with the operations it runs.
+pub(crate) struct Load<'a> {
+    /// Index of the stream in the job.
+    pub index: usize,
+    pub section: &'a Named<StreamOptions>,
+    pub operations: Operations,
+}
+
+/// The streams of a job with their operations; those whose workload has faults are left out.
+pub(crate) fn loads<'a>(job: &'a Job, remarks: &mut Remarks) -> Vec<Load<'a>> {
+    let mut loads = Vec::new();
+    for (index, section) in job.streams.iter().enumerate() {
+        let nothing_set = Named::<WorkloadOptions>::default();
+        let workload = workload_of(job, section).unwrap_or(&nothing_set);
+        if let Some(operations) = operations::resolve(workload, job.dialect, remarks) {
+            loads.push(Load { index, section, operations });
+        }
+    }
+    loads
+}
+
+/// The workload that a stream names, else the one of its own name, else the only one.
+pub(crate) fn workload_of<'a>(
+    job: &'a Job,
+    stream: &Named<StreamOptions>,
+) -> Option<&'a Named<WorkloadOptions>> {
+    let named = |name: &str| job.workloads.iter().find(|workload| workload.name == name);
+    match stream.options.workload.get() {
+        Some(name) => named(name),
+        None => named(&stream.name).or_else(|| job.workloads.first()),
+    }
+}

@@ -1,0 +1,44 @@
+//! Seeds of workers out of the seed of a run: one value per (seed, stream, worker), well mixed and stable for ever.
+
+use fathom_model::{Job, Seed};
+
+/// One step of splitmix64 (Steele, Lea, Flood 2014): a bijection of 64 bits.
+const fn splitmix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The seed of stream number `stream` of the job. `entropy` is what `"fresh"` stands for in this run.
+pub(crate) fn of_stream(job: &Job, stream: usize, entropy: u64) -> u64 {
+    let own = job.streams[stream].options.seed.get();
+    let seed = match own.unwrap_or_else(|| job.run.seed.get()) {
+        Seed::Fixed(seed) => *seed,
+        Seed::Fresh => entropy,
+    };
+    splitmix(splitmix(seed) ^ stream as u64)
+}
+
+/// The seed of one worker of a stream that has `of_stream`.
+pub(crate) const fn of_worker(of_stream: u64, worker: u64) -> u64 {
+    splitmix(of_stream ^ splitmix(worker.wrapping_add(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// First outputs of the published generator started at 0.
+    #[test]
+    fn splitmix_gives_the_published_sequence() {
+        assert_eq!(splitmix(0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(splitmix(0x9e37_79b9_7f4a_7c15), 0x6e78_9e6a_a1b9_65f4);
+    }
+
+    #[test]
+    fn workers_differ() {
+        let all: std::collections::BTreeSet<u64> = (0..1000).map(|worker| of_worker(7, worker)).collect();
+        assert_eq!(all.len(), 1000);
+    }
+}

@@ -1,0 +1,123 @@
+//! One point of one stage to one step: what `Experiment` hands out.
+
+use crate::advice;
+use crate::host;
+use crate::points::Point;
+use crate::remarks::Remarks;
+use crate::safety::Intent;
+use crate::scene::{self, Maxima, Scene};
+use crate::streams::{Resolved, Setting};
+use crate::targets;
+use fathom_model::{Job, Named, OnError, Rate, RunOptions, StageOptions};
+use fathom_schema::{ErrorPolicy, Step, Stream, TimeLimit};
+use fathom_units::Nanos;
+
+/// A step with what the plan and the experiment keep about it.
+pub(crate) struct Built {
+    pub step: Step,
+    pub intents: Vec<Intent>,
+    /// From the step before it to its end; `None` when something but time ends it.
+    pub duration: Option<Nanos>,
+    /// Streams of the step that show their maximum: index in the step, index in the job.
+    pub at_maximum: Vec<(usize, usize)>,
+    /// Parts of targets over all workers.
+    pub extents: u64,
+}
+
+/// Builds the step of a point; `None` when it has faults, which are then among the remarks.
+pub(crate) fn build(
+    scene: &Scene<'_>,
+    job: &Job,
+    stages: &[Named<StageOptions>],
+    point: &Point,
+    maxima: &Maxima,
+    remarks: &mut Remarks,
+) -> Option<Built> {
+    let stage = &stages[point.stage];
+    let StageOptions { streams: named, time: _, ramp: _, pause, sweep, curve } = &stage.options;
+    let job = match point.apply(job) {
+        Ok(job) => job,
+        Err(reason) => {
+            remarks.error("plan.sweep", sweep.span(), reason, "sweep values that the option can have");
+            return None;
+        }
+    };
+    let loads = scene::loads(&job, remarks);
+    let running: Vec<usize> = (0..job.streams.len())
+        .filter(|&index| named.get().is_none_or(|names| names.contains(&job.streams[index].name)))
+        .collect();
+    if running.is_empty() {
+        let message = format!("the stage \"{}\" has no stream", stage.name);
+        remarks.error(
+            "plan.empty-stage",
+            named.span().or(Some(stage.span)),
+            message,
+            "name a stream of the job",
+        );
+        return None;
+    }
+    if !curve.get().is_empty() && running.iter().all(|&i| *job.streams[i].options.rate.get() != Rate::Max) {
+        let message =
+            format!("the stage \"{}\" has a curve, but all its streams have rates of their own", stage.name);
+        remarks.error("plan.curve", curve.span(), message, "leave the rate of the streams out");
+        return None;
+    }
+    let targets = targets::resolve(scene, &job, &loads, &running, remarks);
+    let setting =
+        Setting { scene, job: &job, stage: &stage.options, curve: point.load, targets: &targets, maxima };
+    let running_loads: Vec<&scene::Load<'_>> =
+        loads.iter().filter(|load| running.contains(&load.index)).collect();
+    let mut resolved: Vec<Resolved> =
+        running_loads.iter().filter_map(|load| setting.stream(load, remarks)).collect();
+    if resolved.len() < running.len() {
+        return None;
+    }
+    let mut pairs: Vec<(&scene::Load<'_>, &mut Stream)> =
+        running_loads.iter().copied().zip(resolved.iter_mut().map(|resolved| &mut resolved.stream)).collect();
+    host::check(scene, job.dialect, &mut pairs, remarks);
+    let at_maximum = resolved
+        .iter()
+        .enumerate()
+        .filter(|(_, resolved)| resolved.at_maximum)
+        .map(|(position, _)| (position, running[position]))
+        .collect();
+    let mut parameters = point.parameters();
+    for Resolved { stream, share_of_maximum, .. } in &resolved {
+        if let Some(share) = share_of_maximum {
+            parameters.push((format!("stream.{}.rate", stream.name), format!("{share} of maximum")));
+        }
+    }
+    let RunOptions { title: _, description: _, seed: _, on_error, interval } = &job.run;
+    let step = Step {
+        name: point.name(&stage.name),
+        stage_index: narrow(point.stage),
+        point_index: narrow(point.index),
+        parameters,
+        pause_before: if point.index > 0 { *pause.get() } else { Nanos::ZERO },
+        targets: targets.of_step,
+        streams: resolved.into_iter().map(|resolved| resolved.stream).collect(),
+        errors: match on_error.get() {
+            OnError::Stop | OnError::Count(0) => ErrorPolicy::Stop,
+            OnError::Count(n) => ErrorPolicy::CountUpTo(*n),
+        },
+        interval: *interval.get(),
+    };
+    advice::trims_are_possible(scene, &step, &running_loads, remarks);
+    advice::of_step(scene, &job, &step, &running_loads, remarks);
+    let extents =
+        step.streams.iter().flat_map(|stream| &stream.workers).map(|w| w.extents.len() as u64).sum();
+    Some(Built { duration: duration(&step), intents: targets.intents, at_maximum, extents, step })
+}
+
+fn narrow(index: usize) -> u32 {
+    u32::try_from(index).expect("at most POINTS_MAX points")
+}
+
+fn duration(step: &Step) -> Option<Nanos> {
+    let mut longest = Nanos::ZERO;
+    for stream in &step.streams {
+        let TimeLimit::Nanoseconds(time) = stream.limits.time else { return None };
+        longest = longest.max(stream.start_delay.after(stream.ramp).after(Nanos(time)));
+    }
+    Some(step.pause_before.after(longest))
+}

@@ -1,0 +1,335 @@
+//! One stream section to one stream of a step: pacing, limits, engine, workers.
+//!
+//! It takes targets and operations as resolved and does not know stages beyond their times.
+
+use crate::engines;
+use crate::points;
+use crate::remarks::Remarks;
+use crate::scene::{Load, Maxima, Scene};
+use crate::seeds;
+use crate::targets::{Addressed, Class, Direct, Targets};
+use crate::workers::Crew;
+use fathom_model::{Arrival, Dialect, Durability, Job, Rate, Seed, StageOptions, StreamOptions, WORKERS_MAX};
+use fathom_schema::{
+    self as schema, Backlog, EngineKind, EngineSettings, IoMode, NoteKind, OpenRule, Pacing, Quota, Severity,
+    Size, Stream, StreamLimits, Think, TimeLimit, WorkerPlan, Workload,
+};
+use fathom_units::{Bytes, Iops, Nanos, Ratio};
+
+/// How long a stream measures that has no bound of its own.
+const TIME_DEFAULT: Nanos = Nanos::secs(30);
+
+/// Fastest rate of a stream, per second. An operation a nanosecond is beyond any clock that could pace it.
+const RATE_MAX: f64 = 1e9;
+
+/// What a stream is resolved in.
+pub(crate) struct Setting<'a> {
+    pub scene: &'a Scene<'a>,
+    pub job: &'a Job,
+    pub stage: &'a StageOptions,
+    pub curve: points::Load,
+    pub targets: &'a Targets,
+    pub maxima: &'a Maxima,
+}
+
+/// A stream and whether it shows how fast it can go.
+pub(crate) struct Resolved {
+    pub stream: Stream,
+    /// Nothing holds it back, so what it reaches is its maximum.
+    pub at_maximum: bool,
+    /// The share of its maximum that its own rate asks for.
+    pub share_of_maximum: Option<Ratio>,
+}
+
+impl Setting<'_> {
+    /// Resolves one stream; `None` when it has faults, which are then among the remarks.
+    pub(crate) fn stream(&self, load: &Load<'_>, remarks: &mut Remarks) -> Option<Resolved> {
+        let Load { index, section, operations } = load;
+        let StreamOptions {
+            workload: _, // in `operations`
+            targets: _,  // in `sections`
+            workers,
+            queue_depth,
+            engine: _, // here to `fixed_buffers`: engines::engine and engines::mode
+            direct: _,
+            durability,
+            keep_cache,
+            fixed_buffers: _,
+            registered_files: _,
+            batch_submit,
+            batch_complete,
+            rate, // here to `think_every`: pacing
+            arrival: _,
+            think_time: _,
+            think_every: _,
+            time: _, // limits
+            ramp,
+            start_delay,
+            passes: _, // here to `bytes`: Crew::byte_quota
+            bytes: _,
+            operations: _, // limits
+            offset: _,     // here to `size`: regions
+            offset_per_worker: _,
+            size: _,
+            worker_regions: _, // here to `first_worker`: Crew::plans
+            first_worker: _,
+            seed: _,
+            cpus: _,
+            report_group,
+            completion_latency,
+        } = &section.options;
+        let sections = self.sections(load)?;
+        let addressed: Vec<&Addressed> = sections.iter().flat_map(|section| section.iter()).collect();
+        let mode = engines::mode(section, &addressed, remarks)?;
+        let kind = engines::engine(self.scene, section, &addressed, mode, remarks)?;
+        let (depth, lanes) = self.depth(load, kind, *queue_depth.get(), remarks);
+        if u64::from(*workers.get()) * u64::from(lanes) > WORKERS_MAX {
+            let message = format!(
+                "the stream \"{}\" becomes {} × {lanes} workers; the limit is {WORKERS_MAX}",
+                section.name,
+                workers.get()
+            );
+            remarks.error("plan.too-many-workers", queue_depth.span(), message, "use a smaller queue_depth");
+            return None;
+        }
+        let (pacing, at_maximum) = self.pacing(load, lanes, remarks)?;
+        let crew = Crew {
+            stream: section,
+            operations,
+            sections: &sections,
+            pacing: &pacing,
+            lanes,
+            seed: seeds::of_stream(self.job, *index, self.scene.entropy),
+            dialect: self.job.dialect,
+        };
+        let manned = crew.plans(remarks)?;
+        let bytes = crew.byte_quota(manned.pass_bytes, remarks)?;
+        let limits = self.limits(load, bytes, lanes, remarks)?;
+        if mode == IoMode::Direct
+            && kind != EngineKind::Null
+            && !aligned(load, &manned.plans, &addressed, remarks)
+        {
+            return None;
+        }
+        self.say_seed(load, remarks);
+        let batch = |asked: u32| asked.clamp(1, depth);
+        Some(Resolved {
+            at_maximum,
+            share_of_maximum: match rate.get() {
+                Rate::OfMaximum(share) => Some(*share),
+                _ => None,
+            },
+            stream: Stream {
+                name: section.name.clone(),
+                report_group: *report_group.get(),
+                engine: EngineSettings {
+                    kind,
+                    mode,
+                    durability: match durability.get() {
+                        Durability::None => schema::Durability::None,
+                        Durability::Data => schema::Durability::Data,
+                        Durability::All => schema::Durability::All,
+                    },
+                    open: if *keep_cache.get() { OpenRule::KeepCache } else { OpenRule::DropCache },
+                    batch_submit: batch(batch_submit.get().copied().unwrap_or(depth)),
+                    batch_complete: batch(*batch_complete.get()),
+                },
+                queue_depth: depth,
+                workload: Workload { coverage: manned.coverage, ..operations.workload.clone() },
+                pacing,
+                limits,
+                start_delay: *start_delay.get(),
+                ramp: ramp.get().copied().unwrap_or(*self.stage.ramp.get()),
+                workers: manned.plans,
+                record_completion: *completion_latency.get(),
+            },
+        })
+    }
+
+    /// The targets by section; `None` when one of them has faults.
+    fn sections(&self, load: &Load<'_>) -> Option<Vec<&[Addressed]>> {
+        let used = self.job.targets.iter().filter(|t| crate::files::uses(&load.section.options, &t.name));
+        used.map(|target| {
+            self.targets.sections.get(&target.name).map(Vec::as_slice).filter(|s| !s.is_empty())
+        })
+        .collect()
+    }
+
+    /// Queue depth of a thread, and threads per worker. A synchronous engine has depth 1; more becomes more threads.
+    fn depth(&self, load: &Load<'_>, kind: EngineKind, asked: u32, remarks: &mut Remarks) -> (u32, u32) {
+        if kind != EngineKind::Psync || asked <= 1 {
+            return (asked.max(1), 1);
+        }
+        let name = &load.section.name;
+        if self.job.dialect == Dialect::Fio {
+            let message =
+                format!("the stream \"{name}\" has queue depth 1, not {asked}: its engine is synchronous");
+            remarks.note(NoteKind::Engine, Severity::Warn, message);
+            return (1, 1);
+        }
+        let message = format!(
+            "the stream \"{name}\" keeps {asked} operations in flight with {asked} threads per worker: its engine is \
+             synchronous"
+        );
+        remarks.note(NoteKind::Engine, Severity::Info, message);
+        (1, asked)
+    }
+
+    /// When operations are due, and whether that is as fast as they can.
+    fn pacing(&self, load: &Load<'_>, lanes: u32, remarks: &mut Remarks) -> Option<(Pacing, bool)> {
+        let options = &load.section.options;
+        let pause = *options.think_time.get();
+        let share = match (options.rate.get(), self.curve) {
+            (Rate::Max, points::Load::AsDeclared | points::Load::Maximum) => {
+                let think = if pause == Nanos::ZERO {
+                    Think::None
+                } else {
+                    let operations = options.think_every.get().div_ceil(u64::from(lanes));
+                    Think::Every { operations, pause_ns: pause.0 }
+                };
+                return Some((Pacing::Closed { think }, pause == Nanos::ZERO));
+            }
+            (Rate::Max, points::Load::Share(share)) => share,
+            (Rate::OfMaximum(share), _) => *share,
+            (Rate::Operations(Iops(rate)), _) => return open(load, *rate, remarks),
+            (Rate::Bandwidth(rate), _) => {
+                return open(load, rate.0 / load.operations.mean_bytes, remarks);
+            }
+        };
+        if pause > Nanos::ZERO {
+            let message = format!(
+                "the stream \"{}\" has a think_time and a share of its maximum as rate",
+                load.section.name
+            );
+            remarks.error("plan.think-and-rate", options.think_time.span(), message, "leave think_time out");
+            return None;
+        }
+        let Some(&maximum) = self.maxima.get(&load.index) else {
+            let message = format!(
+                "the stream \"{}\" is to run at {share} of its maximum, but nothing before it measures that",
+                load.section.name
+            );
+            let help = "run it with rate = \"max\" in an earlier stage or point, or use curve in the stage";
+            remarks.error("plan.no-maximum", options.rate.span().or(Some(load.section.span)), message, help);
+            return None;
+        };
+        open(load, share_of_maximum(self.job.dialect, maximum, share), remarks)
+    }
+
+    fn limits(
+        &self,
+        load: &Load<'_>,
+        bytes: Quota,
+        lanes: u32,
+        remarks: &mut Remarks,
+    ) -> Option<StreamLimits> {
+        let options = &load.section.options;
+        let operations =
+            options.operations.get().map(|&n| Quota::AtMost(n.div_ceil(u64::from(lanes)).max(1)));
+        let operations = operations.unwrap_or(Quota::Unlimited);
+        let time = match options.time.get().or(self.stage.time.get()) {
+            Some(&Nanos::ZERO) => {
+                let span = options.time.span().or(self.stage.time.span());
+                remarks.error("plan.time", span, "the time is 0", "give the time to measure, e.g. \"30s\"");
+                return None;
+            }
+            Some(&time) => TimeLimit::Nanoseconds(time.0),
+            None if bytes != Quota::Unlimited || operations != Quota::Unlimited => TimeLimit::Unbounded,
+            None => {
+                let name = &load.section.name;
+                let message =
+                    format!("the stream \"{name}\" measures for {TIME_DEFAULT}: nothing else bounds it");
+                remarks.note(NoteKind::Job, Severity::Info, message);
+                TimeLimit::Nanoseconds(TIME_DEFAULT.0)
+            }
+        };
+        Some(StreamLimits { time, bytes, operations })
+    }
+
+    fn say_seed(&self, load: &Load<'_>, remarks: &mut Remarks) {
+        let seed = load.section.options.seed.get().unwrap_or_else(|| self.job.run.seed.get());
+        if *seed == Seed::Fresh {
+            let message = format!("seed \"fresh\" stands for {} in this run", self.scene.entropy);
+            remarks.note(NoteKind::Job, Severity::Info, message);
+        }
+    }
+}
+
+fn open(load: &Load<'_>, rate: f64, remarks: &mut Remarks) -> Option<(Pacing, bool)> {
+    let options = &load.section.options;
+    if !(rate > 0.0 && rate <= RATE_MAX) {
+        let message = format!(
+            "the stream \"{}\" has a rate of {rate:.0} operations per second; the limit is {RATE_MAX:.0}",
+            load.section.name
+        );
+        remarks.error("plan.rate", options.rate.span(), message, "use rate = \"max\"");
+        return None;
+    }
+    let arrival = match options.arrival.get() {
+        Arrival::Constant => schema::Arrival::Constant,
+        Arrival::Poisson => schema::Arrival::Poisson,
+        Arrival::Uniform => schema::Arrival::Uniform,
+    };
+    Some((Pacing::Open { rate, arrival, backlog: Backlog::Keep }, false))
+}
+
+/// The rate that is `share` of `maximum`. Vdbench's parameter files mean rates rounded up to the next 10, above 1,000 to
+/// the next 100 (its manual, run definition "curve"). A share of almost nothing is one operation a second: a rate of 0
+/// would never end.
+fn share_of_maximum(dialect: Dialect, maximum: f64, share: Ratio) -> f64 {
+    let rate = maximum * share.value();
+    let rate = if dialect == Dialect::Vdbench {
+        let whole = rate.floor();
+        let step = if whole > 1000.0 { 100.0 } else { 10.0 };
+        (whole / step).ceil() * step
+    } else {
+        rate
+    };
+    rate.clamp(1.0, RATE_MAX)
+}
+
+/// Whether everything a direct stream does is a multiple of what its targets need; faults are among the remarks.
+fn aligned(load: &Load<'_>, plans: &[WorkerPlan], targets: &[&Addressed], remarks: &mut Remarks) -> bool {
+    let mut sector = 0;
+    let mut name = "";
+    for target in targets.iter().filter(|target| matches!(target.class, Class::File | Class::Block)) {
+        if let Direct::Aligned(align) = target.direct
+            && align > sector
+        {
+            (sector, name) = (align, &target.name);
+        }
+    }
+    if sector <= 1 {
+        return true;
+    }
+    let Workload { cases, align, stride_bytes, .. } = &load.operations.workload;
+    let sizes = cases.iter().flat_map(|case| match case.size {
+        Size::Fixed(size) => [size, size, size],
+        Size::Range { min, max, step } => [min, max, step],
+    });
+    let options = &load.section.options;
+    let mut wrong: Vec<(&str, u64)> = sizes
+        .map(|size| ("block size", u64::from(size)))
+        .filter(|&(_, size)| size % sector != 0)
+        .take(1)
+        .collect();
+    if wrong.is_empty() && load.operations.random && align.0 % sector != 0 {
+        wrong.push(("align", align.0));
+    }
+    if load.operations.sequential && stride_bytes.unsigned_abs() % sector != 0 {
+        wrong.push(("stride", stride_bytes.unsigned_abs()));
+    }
+    let starts = plans.iter().flat_map(|plan| &plan.extents).map(|extent| extent.start.0);
+    wrong.extend(starts.filter(|start| start % sector != 0).take(1).map(|start| ("offset", start)));
+    let (sector, is_right) = (Bytes(sector), wrong.is_empty());
+    for (what, value) in wrong {
+        let place = if what == "offset" { options.offset.span() } else { None };
+        let message = format!(
+            "{what} {} is not a multiple of the {sector} sector of {name}, which direct I/O needs",
+            Bytes(value)
+        );
+        let help = format!("use a multiple of {sector} or set direct=false");
+        remarks.error("plan.not-aligned", place.or(Some(load.section.span)), message, help);
+    }
+    is_right
+}

@@ -1,0 +1,485 @@
+//! Target sections to targets of a step: what is at each path, how large it is, what will be done to it.
+//!
+//! It looks at facts only and judges nothing that `safety` judges: consent, permissions, space.
+
+use crate::files::{self, Item, TARGETS_MAX};
+use crate::regions;
+use crate::remarks::Remarks;
+use crate::safety::Intent;
+use crate::scene::{Load, Scene};
+use fathom_model::{Amount, Dialect, Engine, Job, Layout, Named, ServiceTime, TargetKind, TargetOptions};
+use fathom_schema::{self as schema, FileKind, LayoutRule, SimDevice, SimService, Target, TargetFact};
+use fathom_units::{Bytes, Nanos};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+/// Addressable bytes of a null target without a size: large enough that no offset repeats by accident, small enough that
+/// products with it stay within 64 bits.
+pub(crate) const NULL_SIZE: Bytes = Bytes(1 << 40);
+
+/// A target as one section addresses it.
+#[derive(Debug, Clone)]
+pub(crate) struct Addressed {
+    /// Index into the step's targets.
+    pub index: u32,
+    pub name: String,
+    /// Bytes that this section lets streams use.
+    pub size: u64,
+    /// The number of the only worker that uses it.
+    pub owner: Option<u32>,
+    pub direct: Direct,
+    pub class: Class,
+}
+
+/// What direct I/O needs at a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Direct {
+    /// Offsets and lengths in multiples of this.
+    Aligned(u64),
+    /// It is refused; by what.
+    Refused(String),
+    /// Nothing is opened.
+    Substitute,
+}
+
+/// What a target turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    File,
+    Block,
+    Null,
+    Sim,
+}
+
+/// All targets of a step.
+#[derive(Default)]
+pub(crate) struct Targets {
+    pub of_step: Vec<Target>,
+    /// By section name.
+    pub sections: BTreeMap<String, Vec<Addressed>>,
+    pub intents: Vec<Intent>,
+}
+
+/// What the streams of a stage do to a section's targets.
+#[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts, not states")]
+struct Usage {
+    reads: bool,
+    writes: bool,
+    trims: bool,
+    /// False when every stream on it has the null engine, which opens nothing.
+    opened: bool,
+}
+
+/// Resolves the sections that the streams at `running` use. Sections with faults are left out and remarked.
+pub(crate) fn resolve(
+    scene: &Scene<'_>,
+    job: &Job,
+    loads: &[Load<'_>],
+    running: &[usize],
+    remarks: &mut Remarks,
+) -> Targets {
+    let mut found = Targets::default();
+    let mut by_place = HashMap::new();
+    for section in &job.targets {
+        let mut usage = None;
+        for load in loads.iter().filter(|load| running.contains(&load.index)) {
+            if files::uses(&load.section.options, &section.name) {
+                let usage = usage.get_or_insert_with(Usage::default);
+                usage.reads |= load.operations.reads;
+                usage.writes |= load.operations.writes;
+                usage.trims |= load.operations.trims;
+                usage.opened |= *load.section.options.engine.get() != Engine::Null;
+            }
+        }
+        let Some(usage) = usage else { continue };
+        let items = files::items(job, section);
+        if found.of_step.len() + items.len() > TARGETS_MAX {
+            let message = format!("the targets of one step are more than {TARGETS_MAX}");
+            let help = "use fewer files, larger ones, or several stages";
+            remarks.error(
+                "plan.too-many-targets",
+                section.options.files.span().or(Some(section.span)),
+                message,
+                help,
+            );
+            continue;
+        }
+        let resolver = Resolver { scene, job, section, loads, usage, set_size: set_size(&items) };
+        if resolver.says_nothing_wrong(remarks) {
+            let addressed: Vec<Addressed> = items
+                .iter()
+                .filter_map(|item| resolver.item(item, &mut found, &mut by_place, remarks))
+                .collect();
+            found.sections.insert(section.name.clone(), addressed);
+        }
+    }
+    found
+}
+
+/// Files that one worker of a stream addresses.
+fn set_size(items: &[Item]) -> usize {
+    let first = items.first().and_then(|item| item.owner);
+    items.iter().filter(|item| item.owner == first).count()
+}
+
+struct Resolver<'a> {
+    scene: &'a Scene<'a>,
+    job: &'a Job,
+    section: &'a Named<TargetOptions>,
+    loads: &'a [Load<'a>],
+    usage: Usage,
+    set_size: usize,
+}
+
+impl Resolver<'_> {
+    /// Options that contradict each other, whatever is at the paths.
+    fn says_nothing_wrong(&self, remarks: &mut Remarks) -> bool {
+        let options = &self.section.options;
+        if options.files.given().is_some_and(|&files| files > 1)
+            && *options.kind.get() != TargetKind::Tree
+            && options.path.get().is_some()
+        {
+            let message = format!("the target \"{}\" has a number of files and paths", self.section.name);
+            let help =
+                "files counts those that fathom names in a directory; list the paths, or use directory";
+            remarks.error("plan.files-and-path", options.files.span(), message, help);
+            return false;
+        }
+        if *options.kind.get() == TargetKind::Tree {
+            let message = format!(
+                "the directory tree \"{}\" is planned, but making its directories is not built yet",
+                self.section.name
+            );
+            let help = "use directory and files for a set of files in one directory";
+            remarks.error(crate::NOT_BUILT, options.kind.span().or(Some(self.section.span)), message, help);
+        }
+        true
+    }
+
+    fn item(
+        &self,
+        item: &Item,
+        found: &mut Targets,
+        by_place: &mut HashMap<PathBuf, u32>,
+        remarks: &mut Remarks,
+    ) -> Option<Addressed> {
+        let Some(path) = &item.path else { return Some(self.substitute(item, found)) };
+        if !self.usage.opened {
+            let size = self.size(item, None, remarks)?;
+            return Some(add(found, item, schema::TargetKind::Null, size, Direct::Substitute, Class::Null));
+        }
+        let fact = self.fact(path, remarks)?;
+        let class = self.class(item, fact, remarks)?;
+        let size = self.size(item, Some(fact), remarks)?;
+        let options = &self.section.options;
+        let layout = match options.layout.get() {
+            Layout::Written => LayoutRule::Written,
+            Layout::Allocated => LayoutRule::Allocated,
+            Layout::Created => LayoutRule::Created,
+            Layout::MustExist => LayoutRule::MustExist,
+        };
+        let kind = match class {
+            Class::Block => schema::TargetKind::BlockDevice { path: path.clone() },
+            _ => schema::TargetKind::File { path: path.clone(), layout, remove_after: *options.remove.get() },
+        };
+        if class == Class::File && !self.layout_is_possible(item, fact, layout, size, remarks) {
+            return None;
+        }
+        found.intents.push(self.intent(path.clone(), class, fact, layout, size));
+        let direct = direct(class, fact);
+        // The same place under two names is one target, opened and prepared once.
+        if let Some(&index) = by_place.get(&fact.resolved) {
+            unite(&mut found.of_step[index as usize], kind, size);
+            return Some(Addressed {
+                index,
+                name: item.name.clone(),
+                size: size.0,
+                owner: item.owner,
+                direct,
+                class,
+            });
+        }
+        let addressed = add(found, item, kind, size, direct, class);
+        by_place.insert(fact.resolved.clone(), addressed.index);
+        Some(addressed)
+    }
+
+    /// What is known about a path; for a file of a tree whose directory is not there yet, what is known about the root.
+    fn fact(&self, path: &Path, remarks: &mut Remarks) -> Option<&TargetFact> {
+        let span = self.section.options.path.span().or(self.section.options.directory.span());
+        let Some(fact) = self.scene.fact(path) else {
+            let message = format!("nothing is known about {}", path.display());
+            remarks.error(
+                "plan.unprobed",
+                span,
+                message,
+                "this is a fault of fathom: every target has to be probed first",
+            );
+            return None;
+        };
+        if let Some(error) = &fact.error {
+            let message = format!("{} cannot be used: {error}", path.display());
+            let help = "check the path and the permissions, or run as a user that may use it";
+            remarks.error("target.unusable", span, message, help);
+            return None;
+        }
+        Some(fact)
+    }
+
+    fn class(&self, item: &Item, fact: &TargetFact, remarks: &mut Remarks) -> Option<Class> {
+        let options = &self.section.options;
+        let span = options.kind.span().or(options.path.span()).or(options.directory.span());
+        let name = &item.name;
+        let asked = *options.kind.get();
+        let (code, message, help) = match (asked, fact.kind) {
+            (TargetKind::Auto | TargetKind::File | TargetKind::Tree, FileKind::File | FileKind::Absent)
+            | (TargetKind::Tree, FileKind::NoFolder) => return Some(Class::File),
+            (TargetKind::Auto | TargetKind::Block, FileKind::BlockDevice) => return Some(Class::Block),
+            (TargetKind::Block, FileKind::Absent | FileKind::NoFolder) => (
+                "target.absent",
+                format!("the block device {name} does not exist"),
+                "check its name with lsblk".to_owned(),
+            ),
+            (_, FileKind::NoFolder) => {
+                let folder =
+                    fact.path.parent().map_or_else(|| "/".to_owned(), |folder| folder.display().to_string());
+                (
+                    "target.no-folder",
+                    format!("{name} cannot be made: its folder {folder} does not exist"),
+                    format!("create it with: mkdir -p {folder}"),
+                )
+            }
+            (_, FileKind::Folder) => (
+                "target.kind",
+                format!("{name} is a folder, and a file or a block device is needed"),
+                "name a file in it, or use directory instead of path".to_owned(),
+            ),
+            (_, FileKind::Other) => (
+                "target.kind",
+                format!("{name} is neither a regular file nor a block device"),
+                "name a file or a block device; pipes, sockets and character devices are not measured"
+                    .to_owned(),
+            ),
+            (_, FileKind::BlockDevice) => (
+                "target.kind",
+                format!("{name} is a block device, not a file"),
+                "leave kind out, or use kind = \"block\"".to_owned(),
+            ),
+            (_, FileKind::File | FileKind::Absent) => (
+                "target.kind",
+                format!("{name} is a file, not a block device"),
+                "leave kind out, or use kind = \"file\"".to_owned(),
+            ),
+        };
+        remarks.error(code, span, message, help);
+        None
+    }
+
+    /// Bytes that may be addressed. `fact` is absent where nothing is opened.
+    fn size(&self, item: &Item, fact: Option<&TargetFact>, remarks: &mut Remarks) -> Option<Bytes> {
+        let options = &self.section.options;
+        let span = options.size.span();
+        let device =
+            fact.filter(|fact| fact.kind == FileKind::BlockDevice).and_then(|fact| fact.device.as_ref());
+        let existing = match (device, fact.and_then(|fact| fact.file.as_ref())) {
+            (Some(device), _) => Some(device.size),
+            (None, file) => file.map(|file| file.size).filter(|&size| size > Bytes::ZERO),
+        };
+        match (options.size.get(), existing) {
+            (Some(&Amount::Bytes(asked)), Some(there)) if device.is_some() && asked > there => {
+                let message = format!("size {asked} is more than the {there} of {}", item.name);
+                remarks.error("plan.device-too-small", span, message, "make size smaller or leave it out");
+                None
+            }
+            (Some(&Amount::Bytes(asked)), _) => Some(asked),
+            (Some(&Amount::Share(share)), Some(there)) => Some(Bytes(regions::share_of(share, there.0))),
+            (Some(&Amount::Share(share)), None) => {
+                let message = format!("size {share} of {}, which is not there, is unknown", item.name);
+                remarks.error(
+                    "plan.needs-size",
+                    span,
+                    message,
+                    "give the size in bytes, e.g. size = \"10GiB\"",
+                );
+                None
+            }
+            // fio makes a file as long as its jobs reach; a native job that reaches past an existing file is told so.
+            (None, Some(there)) if device.is_some() || self.job.dialect == Dialect::Native => Some(there),
+            (None, there) => {
+                let reach = self.loads.iter().filter_map(|load| {
+                    files::uses(&load.section.options, &self.section.name)
+                        .then(|| {
+                            regions::reach(&load.section.options, self.set_size, load.operations.smallest)
+                        })
+                        .flatten()
+                });
+                match reach.max().map(Bytes).max(there) {
+                    Some(size) => Some(size),
+                    None if fact.is_none() => Some(NULL_SIZE),
+                    None => {
+                        let message = format!("{} does not exist or is empty, and has no size", item.name);
+                        let place = options.path.span().or(options.directory.span());
+                        remarks.error(
+                            "plan.needs-size",
+                            place,
+                            message,
+                            "add size = \"10GiB\" to the target",
+                        );
+                        None
+                    }
+                }
+            }
+        }
+    }
+
+    fn layout_is_possible(
+        &self,
+        item: &Item,
+        fact: &TargetFact,
+        layout: LayoutRule,
+        size: Bytes,
+        remarks: &mut Remarks,
+    ) -> bool {
+        let span = self.section.options.layout.span();
+        let there = fact.file.as_ref().map(|file| file.size);
+        match (layout, there) {
+            (LayoutRule::MustExist, None) => {
+                let message = format!("{} does not exist, and layout is \"must-exist\"", item.name);
+                remarks.error("target.absent", span, message, "check the path, or use layout = \"written\"");
+                false
+            }
+            (LayoutRule::MustExist, Some(there)) if there < size => {
+                let message = format!(
+                    "{} has {there}, less than the {size} needed, and layout is \"must-exist\"",
+                    item.name
+                );
+                remarks.error(
+                    "plan.file-too-small",
+                    span,
+                    message,
+                    "make size smaller, or use layout = \"written\"",
+                );
+                false
+            }
+            (LayoutRule::Allocated | LayoutRule::Created, there)
+                if self.usage.reads && there.is_none_or(|there| there < size) =>
+            {
+                let message = format!("{} is read where nothing has been written", item.name);
+                let help = "such reads are answered without touching the device; use layout = \"written\"";
+                remarks.warn("plan.reads-unwritten", span, message, help);
+                true
+            }
+            _ => true,
+        }
+    }
+
+    fn intent(
+        &self,
+        path: PathBuf,
+        class: Class,
+        fact: &TargetFact,
+        layout: LayoutRule,
+        size: Bytes,
+    ) -> Intent {
+        let Usage { reads, writes, trims, opened: _ } = self.usage;
+        let file = fact.file.as_ref();
+        let there = file.map_or(0, |file| file.size.0);
+        let growth = size.0.saturating_sub(there);
+        let holes = file.map_or(0, |file| there.min(size.0).min(there.saturating_sub(file.written.0)));
+        let lays_out = match (class, layout) {
+            (Class::File, LayoutRule::Written) => growth + holes,
+            (Class::File, LayoutRule::Allocated) => growth,
+            // Nothing is laid out, but the writes will need the space all the same.
+            (Class::File, LayoutRule::Created) if writes => growth,
+            _ => 0,
+        };
+        let file = class == Class::File;
+        Intent {
+            path,
+            reads,
+            writes,
+            trims,
+            creates: file && layout != LayoutRule::MustExist,
+            lays_out: Bytes(lays_out),
+            removes: file && *self.section.options.remove.get(),
+        }
+    }
+
+    fn substitute(&self, item: &Item, found: &mut Targets) -> Addressed {
+        let options = &self.section.options;
+        let size = match options.size.get() {
+            Some(&Amount::Bytes(size)) => size,
+            Some(&Amount::Share(share)) => Bytes(regions::share_of(share, NULL_SIZE.0)),
+            None => NULL_SIZE,
+        };
+        if *options.kind.get() == TargetKind::Null {
+            return add(found, item, schema::TargetKind::Null, size, Direct::Substitute, Class::Null);
+        }
+        let service = match options.service_time.get() {
+            ServiceTime::Constant(Nanos(ns)) => SimService::Constant { ns: *ns },
+            ServiceTime::Exponential(Nanos(mean_ns)) => SimService::Exponential { mean_ns: *mean_ns },
+            ServiceTime::Uniform(Nanos(min_ns), Nanos(max_ns)) => {
+                SimService::Uniform { min_ns: *min_ns, max_ns: *max_ns }
+            }
+        };
+        let device = SimDevice {
+            service,
+            parallelism: *options.parallelism.get(),
+            error_share: *options.error_share.get(),
+            short_share: *options.short_share.get(),
+            stalls: options.stalls.get().iter().map(|&(at, length)| (at.0, length.0)).collect(),
+        };
+        add(found, item, schema::TargetKind::Sim(device), size, Direct::Substitute, Class::Sim)
+    }
+}
+
+fn add(
+    found: &mut Targets,
+    item: &Item,
+    kind: schema::TargetKind,
+    size: Bytes,
+    direct: Direct,
+    class: Class,
+) -> Addressed {
+    let index = u32::try_from(found.of_step.len()).expect("at most TARGETS_MAX targets");
+    found.of_step.push(Target { name: item.name.clone(), kind, size });
+    Addressed { index, name: item.name.clone(), size: size.0, owner: item.owner, direct, class }
+}
+
+/// Makes a target serve a second section too: the larger size, the more thorough layout.
+fn unite(target: &mut Target, kind: schema::TargetKind, size: Bytes) {
+    const fn thoroughness(layout: LayoutRule) -> u8 {
+        match layout {
+            LayoutRule::MustExist => 0,
+            LayoutRule::Created => 1,
+            LayoutRule::Allocated => 2,
+            LayoutRule::Written => 3,
+        }
+    }
+    target.size = target.size.max(size);
+    if let (
+        schema::TargetKind::File { layout, remove_after, .. },
+        schema::TargetKind::File { layout: also, remove_after: also_removed, .. },
+    ) = (&mut target.kind, kind)
+    {
+        *remove_after |= also_removed;
+        if thoroughness(also) > thoroughness(*layout) {
+            *layout = also;
+        }
+    }
+}
+
+fn direct(class: Class, fact: &TargetFact) -> Direct {
+    if class == Class::Block {
+        let sector = fact.device.as_ref().map_or(512, |device| device.logical_sector_bytes);
+        return Direct::Aligned(u64::from(sector.max(1)));
+    }
+    match &fact.filesystem {
+        Some(filesystem) => filesystem.direct_align_bytes.map_or_else(
+            || Direct::Refused(format!("{} at {}", filesystem.kind, filesystem.mount_point.display())),
+            |align| Direct::Aligned(u64::from(align.max(1))),
+        ),
+        None => Direct::Refused("an unknown filesystem".to_owned()),
+    }
+}

@@ -1,0 +1,226 @@
+//! The workers of a stream: how they divide its region, which CPUs and seeds they get, how much each has to do.
+//!
+//! A worker here is a thread that keeps a queue; a synchronous engine's worker of depth 8 has become 8 lanes of depth 1
+//! before. It does not know engines or targets.
+
+use crate::operations::Operations;
+use crate::regions;
+use crate::remarks::Remarks;
+use crate::seeds;
+use crate::targets::Addressed;
+use fathom_model::{Amount, Dialect, Named, StreamOptions, WorkerRegions};
+use fathom_schema::{Coverage, Pacing};
+use fathom_schema::{Extent, NoteKind, Quota, Severity, SharePart, WorkerPlan};
+use fathom_units::Bytes;
+
+/// Parts of targets over all workers of one step, at most. An extent costs 24 bytes in the plan and about as much in
+/// the record; a million is 1,000 workers on 1,000 files each.
+pub(crate) const EXTENTS_MAX: u64 = 1_000_000;
+
+/// What `plans` decides from.
+pub(crate) struct Crew<'a> {
+    pub stream: &'a Named<StreamOptions>,
+    pub operations: &'a Operations,
+    pub sections: &'a [&'a [Addressed]],
+    pub pacing: &'a Pacing,
+    /// Threads that stand for one worker of the job.
+    pub lanes: u32,
+    pub seed: u64,
+    pub dialect: Dialect,
+}
+
+/// The workers, and what one pass over its part is for each of them.
+pub(crate) struct Manned {
+    pub plans: Vec<WorkerPlan>,
+    /// Whole blocks of one worker's part, in bytes: the smallest part's.
+    pub pass_bytes: u64,
+    pub coverage: Coverage,
+}
+
+impl Crew<'_> {
+    /// Divides the region; `None` when it cannot be, which is then among the remarks.
+    pub(crate) fn plans(&self, remarks: &mut Remarks) -> Option<Manned> {
+        let options = &self.stream.options;
+        let first = *options.first_worker.get();
+        let numbers = first..first.saturating_add(*options.workers.get());
+        let files = self.sections.iter().map(|section| section.len() as u64).sum::<u64>();
+        let owned = self.sections.iter().flat_map(|section| section.iter()).any(|item| item.owner.is_some());
+        let threads = u64::from(*options.workers.get()) * u64::from(self.lanes);
+        let extents = if owned { files * u64::from(self.lanes) } else { files * threads };
+        if extents > EXTENTS_MAX {
+            let message = format!(
+                "the stream \"{}\" has {threads} workers on {files} targets, more than {EXTENTS_MAX} together",
+                self.stream.name
+            );
+            remarks.error(
+                "plan.too-large",
+                Some(self.stream.span),
+                message,
+                "use fewer workers or fewer targets",
+            );
+            return None;
+        }
+        let apart = owned || *options.offset_per_worker.get() != Amount::Bytes(Bytes::ZERO);
+        if apart || *options.worker_regions.get() == WorkerRegions::Same {
+            self.each_for_itself(numbers, remarks)
+        } else {
+            let region = regions::of_worker(self.stream, self.operations, first, self.sections, remarks)?;
+            self.all_together(&region, threads, remarks)
+        }
+    }
+
+    /// Every worker has a region of its own, or the same one for itself; only its lanes divide it.
+    fn each_for_itself(&self, numbers: std::ops::Range<u32>, remarks: &mut Remarks) -> Option<Manned> {
+        let lanes = u64::from(self.lanes);
+        let threads = numbers.len() as u64 * lanes;
+        let open = matches!(self.pacing, Pacing::Open { .. });
+        let mut coverage = self.operations.workload.coverage;
+        if open && coverage == Coverage::OncePerPass && numbers.len() > 1 {
+            // The part of a worker says both which arrivals and which blocks are its own; here they differ.
+            coverage = Coverage::Independent;
+            remarks.note(
+                NoteKind::Job,
+                Severity::Info,
+                format!(
+                    "the workers of the stream \"{}\" share a rate but not a region, so their draws are independent, \
+                     not once per pass",
+                    self.stream.name
+                ),
+            );
+        }
+        let mut plans = Vec::new();
+        for (index, number) in numbers.enumerate() {
+            let region = regions::of_worker(self.stream, self.operations, number, self.sections, remarks)?;
+            let parts = if self.operations.sequential {
+                self.cut(&region, lanes, remarks)?
+            } else {
+                vec![region; self.lanes as usize]
+            };
+            let shared_seed = seeds::of_worker(self.seed, u64::from(number));
+            for (lane, extents) in parts.into_iter().enumerate() {
+                let thread = plans.len() as u64;
+                let part = if open { part(thread, threads) } else { part(lane as u64, lanes) };
+                let seed = if self.operations.sequential || coverage == Coverage::Independent {
+                    seeds::of_worker(self.seed, u64::from(number) * lanes + lane as u64)
+                } else {
+                    shared_seed
+                };
+                plans.push(WorkerPlan { extents, part, seed, cpus: self.cpus(index) });
+            }
+        }
+        let divisor = if self.operations.sequential { 1 } else { lanes };
+        self.manned(plans, divisor, coverage, remarks)
+    }
+
+    /// All workers share one region: sequential ones in equal slices, random ones each everywhere.
+    fn all_together(&self, region: &[Extent], threads: u64, remarks: &mut Remarks) -> Option<Manned> {
+        let coverage = self.operations.workload.coverage;
+        let parts = if self.operations.sequential {
+            self.cut(region, threads, remarks)?
+        } else {
+            vec![region.to_vec(); usize::try_from(threads).expect("bounded by EXTENTS_MAX")]
+        };
+        let first = u64::from(*self.stream.options.first_worker.get());
+        let plan = |(thread, extents): (usize, Vec<Extent>)| WorkerPlan {
+            extents,
+            part: part(thread as u64, threads),
+            // Random workers draw from one sequence and each takes its part of it, so the seed is one.
+            seed: if self.operations.sequential {
+                seeds::of_worker(self.seed, first * u64::from(self.lanes) + thread as u64)
+            } else {
+                seeds::of_worker(self.seed, first)
+            },
+            cpus: self.cpus(thread / self.lanes as usize),
+        };
+        let plans = parts.into_iter().enumerate().map(plan).collect();
+        let divisor = if self.operations.sequential { 1 } else { threads };
+        self.manned(plans, divisor, coverage, remarks)
+    }
+
+    fn cut(&self, region: &[Extent], parts: u64, remarks: &mut Remarks) -> Option<Vec<Vec<Extent>>> {
+        let unit = self.operations.slice_unit();
+        let cut = regions::cut(region, parts, unit);
+        if cut.is_none() {
+            let bytes: u64 = region.iter().map(|extent| extent.length.0).sum();
+            let message = format!(
+                "the {} of the stream \"{}\" cannot be divided among {parts} workers in blocks of {}",
+                Bytes(bytes),
+                self.stream.name,
+                Bytes(unit)
+            );
+            let help = "use fewer workers, or worker_regions = \"same\"";
+            let options = &self.stream.options;
+            let place = options.workers.span().or(options.queue_depth.span()).or(Some(self.stream.span));
+            remarks.error("plan.region-too-small", place, message, help);
+        }
+        cut
+    }
+
+    fn cpus(&self, worker: usize) -> Vec<u32> {
+        let cpus = self.stream.options.cpus.get().map_or(&[][..], Vec::as_slice);
+        if cpus.is_empty() { Vec::new() } else { vec![cpus[worker % cpus.len()]] }
+    }
+
+    fn manned(
+        &self,
+        plans: Vec<WorkerPlan>,
+        divisor: u64,
+        coverage: Coverage,
+        remarks: &mut Remarks,
+    ) -> Option<Manned> {
+        let unit = self.operations.smallest;
+        let blocks = |plan: &WorkerPlan| -> u64 {
+            let all: u64 = plan.extents.iter().map(|extent| extent.length.0 / unit).sum();
+            all.div_ceil(divisor)
+        };
+        let smallest = plans.iter().map(blocks).min()?;
+        let largest = plans.iter().map(blocks).max()?;
+        if smallest != largest && self.stream.options.passes.get().is_some() {
+            let message = format!(
+                "the workers of the stream \"{}\" have parts from {} to {}; a pass of each is that of the smallest",
+                self.stream.name,
+                Bytes(smallest * unit),
+                Bytes(largest * unit)
+            );
+            let help = "give the stream a size that suits every worker, or use one stream per worker";
+            remarks.warn("plan.uneven-workers", Some(self.stream.span), message, help);
+        }
+        Some(Manned { plans, pass_bytes: smallest * unit, coverage })
+    }
+
+    /// How many bytes one worker moves at most: passes over its part, or the bytes asked for.
+    pub(crate) fn byte_quota(&self, pass_bytes: u64, remarks: &mut Remarks) -> Option<Quota> {
+        let options = &self.stream.options;
+        let passes = options.passes.get().map(|&passes| u64::from(passes));
+        let bytes = options.bytes.get().map(|amount| match *amount {
+            Amount::Bytes(bytes) => bytes.0.div_ceil(u64::from(self.lanes)),
+            Amount::Share(share) => regions::share_of(share, pass_bytes),
+        });
+        let quota = match (passes, bytes) {
+            (None, None) => return Some(Quota::Unlimited),
+            (Some(passes), None) => passes.saturating_mul(pass_bytes),
+            (None, Some(bytes)) => bytes,
+            // fio's loops repeat its io_size, which may be more than the region.
+            (Some(passes), Some(bytes)) if self.dialect == Dialect::Fio => bytes.saturating_mul(passes),
+            (Some(passes), Some(bytes)) => bytes.min(passes.saturating_mul(pass_bytes)),
+        };
+        let block = self.operations.smallest;
+        let whole = Bytes(quota).round_down(Bytes(block)).0;
+        if whole == 0 {
+            let message = format!(
+                "the stream \"{}\" ends after {} per worker, less than one block of {}",
+                self.stream.name,
+                Bytes(quota),
+                Bytes(block)
+            );
+            remarks.error("plan.quota", options.bytes.span(), message, "make bytes at least one block");
+            return None;
+        }
+        Some(Quota::AtMost(whole))
+    }
+}
+
+fn part(index: u64, count: u64) -> SharePart {
+    let narrow = |n: u64| u32::try_from(n).expect("workers are at most WORKERS_MAX");
+    SharePart { index: narrow(index), count: narrow(count) }
+}

@@ -1,0 +1,112 @@
+//! The record as rows for a spreadsheet: one per interval, stream and kind. Owns the columns and the safety of cells;
+//! does not know of totals or findings.
+
+use crate::summary::{errors, kinds, phase_name, quantile, response};
+use fathom_schema::{Interval, KindTally, LatencyTally, Record, StepRecord};
+use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
+
+/// The columns. Times are seconds since the step's start, latencies microseconds; `kind` is `all` (reads, writes and
+/// trims together), `read`, `write`, `trim` or `sync`; percentiles and means are empty without an operation.
+const HEADER: [&str; 25] = [
+    "run",
+    "step",
+    "step_name",
+    "stream",
+    "stream_name",
+    "phase",
+    "start_s",
+    "end_s",
+    "late",
+    "kind",
+    "operations",
+    "bytes",
+    "errors",
+    "short",
+    "iops",
+    "bytes_per_s",
+    "service_mean_us",
+    "service_p50_us",
+    "service_p99_us",
+    "service_max_us",
+    "response_mean_us",
+    "response_p50_us",
+    "response_p99_us",
+    "response_max_us",
+    "queue_depth_held",
+];
+
+/// The intervals of a record as CSV (RFC 4180, CRLF line ends, a header row): for each interval one row `all`, then one
+/// row per kind that occurred. Names that a spreadsheet would take for a formula are preceded by an apostrophe.
+pub fn csv(record: &Record) -> String {
+    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    let mut write = |row: &[String]| writer.write_record(row).expect("a vector takes every row");
+    write(&HEADER.map(str::to_owned));
+    for step in &record.steps {
+        for interval in &step.intervals {
+            let (all, kinds) = kinds(std::iter::once(&interval.tally));
+            write(&row(record, step, interval, "all", &all));
+            for kind in &kinds {
+                write(&row(record, step, interval, kind.kind.name(), kind));
+            }
+        }
+    }
+    let bytes = writer.into_inner().expect("a vector needs no flushing");
+    String::from_utf8(bytes).expect("all cells are text")
+}
+
+fn row(
+    record: &Record,
+    step: &StepRecord,
+    interval: &Interval,
+    kind: &str,
+    tally: &KindTally,
+) -> [String; HEADER.len()] {
+    let length = interval.end.since(interval.start);
+    let stream_name = step.started.step.streams.get(interval.stream as usize).map_or("", |stream| &stream.name);
+    let [service_mean, service_p50, service_p99, service_max] = latency(&tally.service);
+    let [response_mean, response_p50, response_p99, response_max] = latency(response(tally));
+    let held = if length.0 == 0 { 0.0 } else { interval.tally.in_flight_ns / length.0 as f64 };
+    [
+        cell(&record.started.run),
+        step.started.index.to_string(),
+        cell(&step.started.step.name),
+        interval.stream.to_string(),
+        cell(stream_name),
+        phase_name(interval.phase).to_owned(),
+        seconds(interval.start),
+        seconds(interval.end),
+        interval.late.to_string(),
+        kind.to_owned(),
+        tally.operations.to_string(),
+        tally.bytes.to_string(),
+        errors(tally).to_string(),
+        tally.short.to_string(),
+        format!("{:.3}", Iops::of(tally.operations, length).0),
+        format!("{:.0}", BytesPerSec::of(Bytes(tally.bytes), length).0),
+        service_mean,
+        service_p50,
+        service_p99,
+        service_max,
+        response_mean,
+        response_p50,
+        response_p99,
+        response_max,
+        format!("{held:.3}"),
+    ]
+}
+
+/// Mean, p50, p99 and maximum in microseconds; empty without an operation.
+fn latency(tally: &LatencyTally) -> [String; 4] {
+    let us = |ns: f64| if tally.moments.count == 0 { String::new() } else { format!("{:.3}", ns / 1e3) };
+    let percentile = |q| us(quantile(tally, q).unwrap_or(0) as f64);
+    [us(tally.moments.mean_ns()), percentile(0.5), percentile(0.99), us(tally.moments.max_ns as f64)]
+}
+
+fn seconds(at: Nanos) -> String {
+    format!("{:.3}", at.as_secs_f64())
+}
+
+/// A name as a cell. Spreadsheets run what begins with one of these as a formula (OWASP, "CSV injection").
+fn cell(name: &str) -> String {
+    if name.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{name}") } else { name.to_owned() }
+}

@@ -1,0 +1,374 @@
+//! Record → summary: every figure a report shows, computed once. Owns the windows that rates refer to and which
+//! percentiles a sample can carry; does not know how anything is drawn.
+
+use crate::describe;
+use crate::view::{
+    DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, HostSummary, KindSummary, LatencySummary, NoteSummary,
+    Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary, StreamSummary, Summary, TargetSummary, Totals,
+};
+use fathom_analysis::{Measured, errno_name, measured, validity};
+use fathom_metrics::{Latency, merge_kind};
+use fathom_schema::{
+    DeviceCounters, EnvironmentFact, Facts, FileKind, Finding, Interval, IoMode, KindTally, LatencyTally, Note, NoteKind,
+    OperationKind, Outcome, Pacing, Phase, Record, Severity, StepRecord, Stop, Stream, StreamTally, TargetFact,
+};
+use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
+
+/// Percentiles a report shows, each with the number of operations from which on n · (1 − p) ≥ 1: below that no
+/// operation lies beyond it and nearest rank would only repeat the maximum.
+const PERCENTILES: [(f64, u64); 6] =
+    [(50.0, 2), (90.0, 10), (95.0, 20), (99.0, 100), (99.9, 1000), (99.99, 10_000)];
+
+/// The summary of a record. Rates of a stream are operations ÷ (latest end − earliest start of its workers' measure
+/// phases); those of a step, operations of all its streams ÷ the window from the first start to the last end among them.
+/// A step that was killed is summed over its measure intervals.
+pub fn summary(record: &Record) -> Summary {
+    let Record { started, steps, notes, finished } = record;
+    let (state, reason) = state(record.outcome());
+    Summary {
+        schema_version: SCHEMA_VERSION,
+        run: started.run.clone(),
+        title: started.title.clone(),
+        state: state.to_owned(),
+        reason,
+        partial: steps.iter().any(|step| step.finished.is_none()),
+        tool_version: started.tool_version.clone(),
+        command: started.command.clone(),
+        host: host(&started.facts),
+        started_ms: started.wall_ms,
+        finished_ms: finished.as_ref().map(|finished| finished.wall_ms),
+        validity: validity::findings(record).into_iter().map(finding).collect(),
+        steps: steps.iter().map(step).collect(),
+        notes: notes.iter().map(note).collect(),
+        environment: started.facts.environment.iter().map(environment).collect(),
+        sources: started
+            .sources
+            .iter()
+            .map(|(name, text)| Source { name: name.clone(), text: text.clone() })
+            .collect(),
+    }
+}
+
+/// Nearest-rank percentile of a stored latency, nanoseconds.
+pub(crate) fn quantile(tally: &LatencyTally, q: f64) -> Option<u64> {
+    Latency::from(tally).quantile(q)
+}
+
+/// Intended start → completed, whichever loop it was.
+pub(crate) fn response(kind: &KindTally) -> &LatencyTally {
+    kind.response.as_ref().unwrap_or(&kind.service)
+}
+
+/// Failed operations of a kind.
+pub(crate) fn errors(kind: &KindTally) -> u64 {
+    kind.errors.iter().map(|(_, count)| count).sum()
+}
+
+/// Lower-case name of a severity.
+pub(crate) const fn severity_name(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Warn => "warn",
+        Severity::Invalid => "invalid",
+    }
+}
+
+/// Lower-case name of a phase.
+pub(crate) const fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Ramp => "ramp",
+        Phase::Measure => "measure",
+    }
+}
+
+/// All kinds of several tallies, each kind once; `all` of them but sync comes first, as kind `None`.
+pub(crate) fn kinds<'a>(
+    tallies: impl Iterator<Item = &'a StreamTally> + Clone,
+) -> (KindTally, Vec<KindTally>) {
+    // One closed and one open stream together have a response time only when the closed one's is filled in.
+    let has_response = tallies.clone().flat_map(|tally| &tally.kinds).any(|kind| kind.response.is_some());
+    let mut all = empty(OperationKind::Read);
+    let mut kinds: Vec<KindTally> = Vec::new();
+    for kind in tallies.flat_map(|tally| &tally.kinds) {
+        let mut kind = kind.clone();
+        if has_response && kind.response.is_none() {
+            kind.response = Some(kind.service.clone());
+        }
+        if kind.kind != OperationKind::Sync {
+            merge_kind(&mut all, &kind);
+        }
+        match kinds.iter_mut().find(|known| known.kind == kind.kind) {
+            Some(known) => merge_kind(known, &kind),
+            None => kinds.push(kind),
+        }
+    }
+    kinds.sort_by_key(|kind| kind.kind);
+    (all, kinds)
+}
+
+fn empty(kind: OperationKind) -> KindTally {
+    KindTally {
+        kind,
+        operations: 0,
+        bytes: 0,
+        short: 0,
+        errors: Vec::new(),
+        service: LatencyTally::default(),
+        response: None,
+        submission: fathom_schema::Moments::default(),
+        completion: None,
+    }
+}
+
+fn state(outcome: Option<&Outcome>) -> (&'static str, Option<String>) {
+    match outcome {
+        Some(Outcome::Complete) => ("complete", None),
+        Some(Outcome::Interrupted { signal }) => ("interrupted", Some(format!("by signal {signal}"))),
+        Some(Outcome::IoErrors) => ("io_errors", Some("more I/O errors than the policy allows".to_owned())),
+        Some(Outcome::Failed { reason }) => ("failed", Some(reason.clone())),
+        None => ("unfinished", Some("it was killed or still goes on".to_owned())),
+    }
+}
+
+fn step(step: &StepRecord) -> StepSummary {
+    let StepRecord { started, intervals, finished } = step;
+    let measured = measured(step);
+    let series = |index: usize| {
+        intervals.iter().filter(|interval| interval.stream as usize == index).map(point).collect::<Vec<_>>()
+    };
+    // A stream that never came to measure has no part in the window.
+    let windows = measured.iter().filter(|m| m.window().0 > 0);
+    let start = windows.clone().map(|m| m.start).min().unwrap_or_default();
+    let end = windows.map(|m| m.end).max().unwrap_or_default();
+    let after = finished.as_ref();
+    StepSummary {
+        index: started.index,
+        name: started.step.name.clone(),
+        parameters: started
+            .step
+            .parameters
+            .iter()
+            .map(|(name, value)| Parameter { name: name.clone(), value: value.clone() })
+            .collect(),
+        started_ms: started.wall_ms,
+        elapsed_s: after.map(|finished| finished.elapsed.as_secs_f64()),
+        stop: after.map(|finished| stop_name(finished.stop).to_owned()),
+        partial_until_s: after.is_none().then(|| end.as_secs_f64()),
+        total: totals(measured.iter().map(|m| &m.tally), start, end),
+        streams: started
+            .step
+            .streams
+            .iter()
+            .zip(&measured)
+            .enumerate()
+            .map(|(index, (stream, measured))| stream_summary(stream, measured, series(index)))
+            .collect(),
+        devices: after.map_or_else(Vec::new, |finished| {
+            devices(&started.devices, &finished.devices, finished.elapsed)
+        }),
+        environment_changes: after
+            .map_or_else(Vec::new, |finished| finished.environment_changes.iter().map(environment).collect()),
+        resolved: serde_json::to_value(&started.step).expect("a step has only string keys"),
+    }
+}
+
+fn stream_summary(stream: &Stream, measured: &Measured, series: Vec<Point>) -> StreamSummary {
+    let seconds = |ns: fn(&fathom_schema::WorkerTotals) -> u64| {
+        (!measured.partial).then(|| measured.workers.iter().map(|worker| ns(worker) as f64 / 1e9).sum())
+    };
+    let tally = &measured.tally;
+    StreamSummary {
+        name: stream.name.clone(),
+        workload: describe::workload(&stream.workload),
+        engine: describe::engine(stream.engine.kind).to_owned(),
+        direct: stream.engine.mode == IoMode::Direct,
+        workers: stream.workers.len() as u64,
+        queue_depth: describe::queue_depth(stream),
+        queue_depth_held: measured.depth_held(),
+        little_ratio: measured.little_ratio(),
+        worker_cpu_share: measured.cpu_share_max(stream.workers.len()),
+        user_s: seconds(|worker| worker.user_ns),
+        system_s: seconds(|worker| worker.system_ns),
+        rate_per_s: match stream.pacing {
+            Pacing::Closed { .. } => None,
+            Pacing::Open { rate, .. } => Some(rate),
+        },
+        arrivals: tally.arrivals,
+        arrivals_late: tally.arrivals_late,
+        backlog_max: tally.backlog_max,
+        total: totals(std::iter::once(tally), measured.start, measured.end),
+        series,
+    }
+}
+
+fn totals<'a>(tallies: impl Iterator<Item = &'a StreamTally> + Clone, start: Nanos, end: Nanos) -> Totals {
+    let window = end.since(start);
+    let (all, kinds) = kinds(tallies);
+    Totals {
+        start_s: start.as_secs_f64(),
+        end_s: end.as_secs_f64(),
+        all: kind_summary("all", &all, window),
+        kinds: kinds.iter().map(|kind| kind_summary(kind.kind.name(), kind, window)).collect(),
+    }
+}
+
+fn kind_summary(name: &str, tally: &KindTally, window: Nanos) -> KindSummary {
+    let mut by_number: Vec<ErrorCount> = tally
+        .errors
+        .iter()
+        .map(|&(errno, count)| ErrorCount { errno, name: errno_name(errno), count })
+        .collect();
+    by_number.sort_by_key(|error| error.errno);
+    KindSummary {
+        kind: name.to_owned(),
+        operations: tally.operations,
+        bytes: tally.bytes,
+        iops: Iops::of(tally.operations, window).0,
+        bytes_per_s: BytesPerSec::of(Bytes(tally.bytes), window).0,
+        short: tally.short,
+        errors: errors(tally),
+        errors_by_number: by_number,
+        service: latency(&tally.service),
+        response: latency(response(tally)),
+    }
+}
+
+fn latency(tally: &LatencyTally) -> LatencySummary {
+    let moments = &tally.moments;
+    let dense = Latency::from(tally);
+    LatencySummary {
+        count: moments.count,
+        mean_ns: moments.mean_ns(),
+        stddev_ns: moments.stddev_ns(),
+        min_ns: moments.min_ns,
+        max_ns: moments.max_ns,
+        percentiles: PERCENTILES
+            .iter()
+            .map(|&(percent, needs)| {
+                let ns = if moments.count >= needs { dense.quantile(percent / 100.0) } else { None };
+                Percentile { percent, ns, needs }
+            })
+            .collect(),
+    }
+}
+
+fn point(interval: &Interval) -> Point {
+    let length = interval.end.since(interval.start);
+    let (all, kinds) = kinds(std::iter::once(&interval.tally));
+    let response = response(&all);
+    let dense = Latency::from(response);
+    Point {
+        start_s: interval.start.as_secs_f64(),
+        end_s: interval.end.as_secs_f64(),
+        phase: phase_name(interval.phase).to_owned(),
+        late: interval.late,
+        iops: Iops::of(all.operations, length).0,
+        bytes_per_s: BytesPerSec::of(Bytes(all.bytes), length).0,
+        errors: kinds.iter().map(errors).sum(),
+        mean_ns: (response.moments.count > 0).then(|| response.moments.mean_ns()),
+        p50_ns: dense.quantile(0.5),
+        p99_ns: dense.quantile(0.99),
+        queue_depth_held: if length.0 == 0 { 0.0 } else { interval.tally.in_flight_ns / length.0 as f64 },
+    }
+}
+
+/// What the kernel counted between two readings; a device that is missing in one of them, or whose counters went
+/// backwards because another took its name, is left out.
+fn devices(before: &[DeviceCounters], after: &[DeviceCounters], elapsed: Nanos) -> Vec<DeviceSummary> {
+    let elapsed_ms = elapsed.0 as f64 / 1e6;
+    let per_time = |ms: u64| if elapsed_ms > 0.0 { ms as f64 / elapsed_ms } else { 0.0 };
+    after
+        .iter()
+        .filter_map(|after| {
+            let before = before.iter().find(|before| before.number == after.number)?;
+            let delta = |of: fn(&DeviceCounters) -> u64| of(after).checked_sub(of(before));
+            Some(DeviceSummary {
+                name: after.name.clone(),
+                reads: delta(|d| d.reads)?,
+                read_bytes: delta(|d| d.read_sectors)? * 512,
+                read_merges: delta(|d| d.read_merges)?,
+                writes: delta(|d| d.writes)?,
+                write_bytes: delta(|d| d.write_sectors)? * 512,
+                write_merges: delta(|d| d.write_merges)?,
+                discards: delta(|d| d.discards)?,
+                discard_bytes: delta(|d| d.discard_sectors)? * 512,
+                flushes: delta(|d| d.flushes)?,
+                busy_share: per_time(delta(|d| d.busy_ms)?).min(1.0),
+                queue_depth: per_time(delta(|d| d.queue_ms)?),
+            })
+        })
+        .collect()
+}
+
+fn host(facts: &Facts) -> HostSummary {
+    HostSummary {
+        name: facts.host.clone(),
+        cpu_model: facts.cpu.model.clone(),
+        cpus: facts.cpu.usable.len() as u64,
+        memory_bytes: facts.memory.0,
+        targets: facts.targets.iter().map(target).collect(),
+    }
+}
+
+fn target(fact: &TargetFact) -> TargetSummary {
+    let kind = match fact.kind {
+        FileKind::Absent => "absent",
+        FileKind::NoFolder => "no_folder",
+        FileKind::File => "file",
+        FileKind::Folder => "folder",
+        FileKind::BlockDevice => "block_device",
+        FileKind::Other => "other",
+    };
+    let device = fact.device.as_ref();
+    let size = match fact.kind {
+        FileKind::BlockDevice => device.map(|device| device.size.0),
+        _ => fact.file.as_ref().map(|file| file.size.0),
+    };
+    TargetSummary {
+        path: fact.path.to_string_lossy().into_owned(),
+        kind: kind.to_owned(),
+        size_bytes: size,
+        filesystem: fact.filesystem.as_ref().map(|filesystem| filesystem.kind.clone()),
+        mount_options: fact.filesystem.as_ref().map(|filesystem| filesystem.options.clone()),
+        device: device.map(|device| device.name.clone()),
+        model: device.map(|device| device.model.clone()),
+        serial: device.map(|device| device.serial.clone()),
+    }
+}
+
+fn finding(finding: Finding) -> FindingSummary {
+    let Finding { id, severity, evidence, remedy } = finding;
+    FindingSummary { id, severity: severity_name(severity).to_owned(), evidence, remedy }
+}
+
+fn note(note: &Note) -> NoteSummary {
+    let Note { at, kind, severity, message } = note;
+    let kind = match kind {
+        NoteKind::Engine => "engine",
+        NoteKind::Job => "job",
+        NoteKind::Target => "target",
+        NoteKind::LateInterval => "late_interval",
+        NoteKind::IoError => "io_error",
+        NoteKind::Environment => "environment",
+    };
+    NoteSummary {
+        at_s: at.as_secs_f64(),
+        kind: kind.to_owned(),
+        severity: severity_name(*severity).to_owned(),
+        message: message.clone(),
+    }
+}
+
+fn environment(fact: &EnvironmentFact) -> EnvironmentSummary {
+    let EnvironmentFact { subject, name, value, source } = fact.clone();
+    EnvironmentSummary { subject, name, value, source }
+}
+
+const fn stop_name(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Complete => "complete",
+        Stop::Interrupted => "interrupted",
+        Stop::IoErrors => "io_errors",
+        Stop::Failed => "failed",
+    }
+}

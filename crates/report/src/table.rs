@@ -1,0 +1,150 @@
+//! Tables in plain text: columns aligned, cut to a width, control characters made visible. Knows nothing of what the
+//! cells mean.
+
+/// A column of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Column {
+    /// Its heading.
+    pub(crate) title: &'static str,
+    /// Numbers stand right, names left.
+    pub(crate) right: bool,
+    /// Columns with a higher number go first when the table is too wide; 0 never goes.
+    pub(crate) dispensable: u8,
+}
+
+/// A column that never goes.
+pub(crate) const fn left(title: &'static str) -> Column {
+    Column { title, right: false, dispensable: 0 }
+}
+
+/// A column of numbers that never goes.
+pub(crate) const fn right(title: &'static str) -> Column {
+    Column { title, right: true, dispensable: 0 }
+}
+
+/// A column of numbers that goes when there is no room.
+pub(crate) const fn spare(title: &'static str, dispensable: u8) -> Column {
+    Column { title, right: true, dispensable }
+}
+
+/// Between two columns.
+const GAP: usize = 2;
+/// The first column is cut to no less than this.
+const NAME_MIN: usize = 8;
+
+/// The table's lines, heading first, each indented by two and at most `width` wide where the columns allow it: first
+/// dispensable columns go, then the first column is cut. A column empty in all rows is left out.
+pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: usize) -> Vec<String> {
+    let cell_width = |at: usize| {
+        let cells = rows.iter().map(|row| row[at].chars().count());
+        cells.max().unwrap_or(0).max(columns[at].title.chars().count())
+    };
+    let mut kept: Vec<usize> =
+        (0..columns.len()).filter(|&at| rows.iter().any(|row| !row[at].is_empty())).collect();
+    let total = |kept: &[usize]| kept.iter().map(|&at| cell_width(at) + GAP).sum::<usize>();
+    while total(&kept) > width {
+        let Some(&goes) = kept
+            .iter()
+            .filter(|&&at| columns[at].dispensable > 0)
+            .max_by_key(|&&at| columns[at].dispensable)
+        else {
+            break;
+        };
+        kept.retain(|&at| at != goes);
+    }
+    let excess = total(&kept).saturating_sub(width);
+    let width_of = |position: usize| {
+        let full = cell_width(kept[position]);
+        if position == 0 { full.saturating_sub(excess).max(NAME_MIN.min(full)) } else { full }
+    };
+    let line = |cell: &dyn Fn(usize) -> String| {
+        let mut line = String::new();
+        for (position, &at) in kept.iter().enumerate() {
+            let (text, width) = (shorten(&cell(at), width_of(position)), width_of(position));
+            let padding = " ".repeat(width - text.chars().count());
+            line.push_str(&" ".repeat(GAP));
+            let (before, after) = if columns[at].right { (padding.as_str(), "") } else { ("", padding.as_str()) };
+            line.extend([before, &text, after]);
+        }
+        line.truncate(line.trim_end().len());
+        line
+    };
+    let heading = line(&|at| columns[at].title.to_owned());
+    std::iter::once(heading).chain(rows.iter().map(|row| line(&|at| row[at].clone()))).collect()
+}
+
+/// `text` with control characters written as escapes, so that a name from a job file cannot steer a terminal.
+pub(crate) fn visible(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            // Bidirectional overrides (U+202A–E, U+2066–9) reorder a line just as a control character would.
+            let steers = c.is_control() || ('\u{202A}'..='\u{202E}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c);
+            if steers { c.escape_unicode().to_string() } else { c.to_string() }
+        })
+        .collect()
+}
+
+/// `text` in lines of at most `width` characters, broken at blanks; a longer word stays whole.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+fn shorten(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(rows: &[&[&str]]) -> Vec<Vec<String>> {
+        rows.iter().map(|row| row.iter().map(|cell| (*cell).to_owned()).collect()).collect()
+    }
+
+    #[test]
+    fn columns_are_aligned_and_fit() {
+        let columns = [left("name"), right("IOPS"), spare("p95", 1), right("empty")];
+        let cells = rows(&[&["a rather long name", "1000", "1 ms", ""], &["b", "9", "2 ms", ""]]);
+        let check = |width: usize, expect: &[&str]| {
+            let found = lines(&columns, &cells, width);
+            assert_eq!(found, expect);
+            assert!(found.iter().all(|line| line.chars().count() <= width));
+        };
+        check(
+            40,
+            &["  name                IOPS   p95", "  a rather long name  1000  1 ms", "  b                      9  2 ms"],
+        );
+        check(28, &["  name                IOPS", "  a rather long name  1000", "  b                      9"]);
+        check(18, &["  name        IOPS", "  a rather …  1000", "  b              9"]);
+    }
+
+    #[test]
+    fn names_cannot_steer_a_terminal() {
+        assert_eq!(visible("a\u{1b}[2Jb\u{202e}c\nd"), "a\\u{1b}[2Jb\\u{202e}c\\u{a}d");
+        assert_eq!(visible("größe µs"), "größe µs");
+    }
+
+    #[test]
+    fn text_wraps_at_blanks() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("unbreakable x", 4), ["unbreakable", "x"]);
+        assert_eq!(wrap("", 4), [""]);
+    }
+}

@@ -1,0 +1,350 @@
+//! The summary of a run: what [`crate::json`] writes, field by field. A program may rely on every name here.
+//!
+//! Names carry their unit last (`_s` seconds, `_ms`, `_ns`, `_bytes`, `_per_s`). Knows nothing of how the figures came
+//! about. A change that a reader would misunderstand raises [`SCHEMA_VERSION`]; new fields do not.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Version of the JSON document.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Summary {
+    /// Version of this document's form; 1.
+    pub schema_version: u32,
+    /// The run's identity, a ULID.
+    pub run: String,
+    /// Title for people.
+    pub title: String,
+    /// How the run ended: `complete`, `interrupted`, `io_errors`, `failed`, or `unfinished` when it was killed or still
+    /// goes on.
+    pub state: String,
+    /// Why, in words, when it did not end well.
+    pub reason: Option<String>,
+    /// True when at least one step has no end: its figures are sums over stored intervals.
+    pub partial: bool,
+    /// Version of fathom that ran it.
+    pub tool_version: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The host that ran it.
+    pub host: HostSummary,
+    /// Wall clock at the start, milliseconds since 1970-01-01 UTC.
+    pub started_ms: u64,
+    /// Wall clock at the end, in the same unit; null when there is none.
+    pub finished_ms: Option<u64>,
+    /// Whether the figures can be trusted; the gravest first, empty when nothing was found.
+    pub validity: Vec<FindingSummary>,
+    /// The steps, in order.
+    pub steps: Vec<StepSummary>,
+    /// What else the reader should know, in order.
+    pub notes: Vec<NoteSummary>,
+    /// What was found on the host.
+    pub environment: Vec<EnvironmentSummary>,
+    /// The job's texts as given.
+    pub sources: Vec<Source>,
+}
+
+/// One statement about whether figures can be trusted.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FindingSummary {
+    /// Stable name, e.g. `little.queue-not-full`.
+    pub id: String,
+    /// `invalid` (the figures are not about the device), `warn` (explains them, may spoil them) or `info`.
+    pub severity: String,
+    /// What was seen.
+    pub evidence: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct StepSummary {
+    /// Index in the run, from 0.
+    pub index: u32,
+    /// Name for people.
+    pub name: String,
+    /// What is swept, and its value here.
+    pub parameters: Vec<Parameter>,
+    /// Wall clock at the workers' start, milliseconds since 1970-01-01 UTC.
+    pub started_ms: u64,
+    /// From the workers' start to the last one's end, seconds; null when the step has no end.
+    pub elapsed_s: Option<f64>,
+    /// Why it ended: `complete`, `interrupted`, `io_errors`, `failed`; null when it has no end.
+    pub stop: Option<String>,
+    /// Until when figures go, seconds since the step's start; null unless the step has no end.
+    pub partial_until_s: Option<f64>,
+    /// All streams together, over the window from the first start to the last end among them.
+    pub total: Totals,
+    /// The streams, in plan order.
+    pub streams: Vec<StreamSummary>,
+    /// What the kernel counted on the block devices below, from the workers' start to their end, ramp included.
+    pub devices: Vec<DeviceSummary>,
+    /// What of the environment was different at the end.
+    pub environment_changes: Vec<EnvironmentSummary>,
+    /// The step as it ran: every option resolved.
+    pub resolved: serde_json::Value,
+}
+
+/// A swept option and its value.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Parameter {
+    /// Path of the option, e.g. `stream.queue_depth`.
+    pub name: String,
+    /// Its value as text.
+    pub value: String,
+}
+
+/// One stream.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct StreamSummary {
+    /// Its name.
+    pub name: String,
+    /// What it does, in a few words: `random 70 % read 30 % write 8 KiB`.
+    pub workload: String,
+    /// Engine: `null`, `sim`, `psync`, `io_uring`, `libaio`.
+    pub engine: String,
+    /// True when the page cache is passed by.
+    pub direct: bool,
+    /// Number of workers.
+    pub workers: u64,
+    /// Operations asked to be in flight, over all workers.
+    pub queue_depth: u64,
+    /// Mean number of operations in flight in the measure phase, over all workers.
+    pub queue_depth_held: f64,
+    /// (Throughput × mean service time) ÷ queue depth; 1 when the queue was always full. Null without a window.
+    pub little_ratio: Option<f64>,
+    /// Share of its measure phase that the busiest worker was on a CPU, 0 to 1; the mean of the workers for a step
+    /// without an end.
+    pub worker_cpu_share: f64,
+    /// CPU time of all workers in user mode, seconds; null for a step without an end.
+    pub user_s: Option<f64>,
+    /// CPU time of all workers in the kernel, seconds; null for a step without an end.
+    pub system_s: Option<f64>,
+    /// Asked operations per second; null in a closed loop.
+    pub rate_per_s: Option<f64>,
+    /// Arrivals that came due (open loop).
+    pub arrivals: u64,
+    /// Arrivals that found no free slot and were issued late (open loop).
+    pub arrivals_late: u64,
+    /// Most arrivals waiting at once (open loop).
+    pub backlog_max: u64,
+    /// Totals of the measure phase, over the window from the first worker's start to the last one's end.
+    pub total: Totals,
+    /// One point per interval, ramp included and marked.
+    pub series: Vec<Point>,
+}
+
+/// Figures of a window.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Totals {
+    /// Start of the window, seconds since the step's start.
+    pub start_s: f64,
+    /// End of the window, seconds since the step's start.
+    pub end_s: f64,
+    /// Reads, writes and trims together; synchronising operations are not in it.
+    pub all: KindSummary,
+    /// One entry per kind that occurred: `read`, `write`, `trim`, `sync`.
+    pub kinds: Vec<KindSummary>,
+}
+
+/// Figures of one kind of operation, or of several together.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct KindSummary {
+    /// `all`, `read`, `write`, `trim` or `sync`.
+    pub kind: String,
+    /// Operations completed without an error.
+    pub operations: u64,
+    /// Bytes they moved.
+    pub bytes: u64,
+    /// `operations` ÷ length of the window.
+    pub iops: f64,
+    /// `bytes` ÷ length of the window.
+    pub bytes_per_s: f64,
+    /// Operations among them that moved fewer bytes than asked.
+    pub short: u64,
+    /// Operations that failed; they are in no other figure.
+    pub errors: u64,
+    /// Those by error number.
+    pub errors_by_number: Vec<ErrorCount>,
+    /// Submitted → completed.
+    pub service: LatencySummary,
+    /// Intended start → completed; the same as `service` in a closed loop.
+    pub response: LatencySummary,
+}
+
+/// Failed operations of one error number.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ErrorCount {
+    /// The number (`errno`).
+    pub errno: i32,
+    /// Its name, e.g. `EIO`.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// One latency.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct LatencySummary {
+    /// How many operations.
+    pub count: u64,
+    /// Arithmetic mean, nanoseconds.
+    pub mean_ns: f64,
+    /// Sample standard deviation, nanoseconds.
+    pub stddev_ns: f64,
+    /// Smallest, nanoseconds; 0 when there is none.
+    pub min_ns: u64,
+    /// Largest, nanoseconds; 0 when there is none.
+    pub max_ns: u64,
+    /// Nearest-rank percentiles: the smallest value that at least p % of the operations do not exceed, to 0.4 %.
+    pub percentiles: Vec<Percentile>,
+}
+
+impl LatencySummary {
+    /// The percentile `percent` (one of those in `percentiles`), nanoseconds.
+    pub fn percentile(&self, percent: f64) -> Option<u64> {
+        self.percentiles.iter().find(|percentile| percentile.percent == percent)?.ns
+    }
+}
+
+/// One percentile.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Percentile {
+    /// Which, 0 to 100.
+    pub percent: f64,
+    /// Its value, nanoseconds; null when there are fewer than `needs` operations.
+    pub ns: Option<u64>,
+    /// Operations from which on at least one lies beyond it.
+    pub needs: u64,
+}
+
+/// One interval of one stream.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Point {
+    /// Start, seconds since the step's start.
+    pub start_s: f64,
+    /// End, seconds since the step's start.
+    pub end_s: f64,
+    /// `ramp` or `measure`.
+    pub phase: String,
+    /// True when it came late and covers more than one edge.
+    pub late: bool,
+    /// Reads, writes and trims per second.
+    pub iops: f64,
+    /// Bytes they moved per second.
+    pub bytes_per_s: f64,
+    /// Failed operations.
+    pub errors: u64,
+    /// Mean response time, nanoseconds; null without an operation.
+    pub mean_ns: Option<f64>,
+    /// Median response time, nanoseconds; null without an operation.
+    pub p50_ns: Option<u64>,
+    /// p99 of the response time, nanoseconds, of however few operations; null without one.
+    pub p99_ns: Option<u64>,
+    /// Mean number of operations in flight.
+    pub queue_depth_held: f64,
+}
+
+/// What the kernel counted on one block device.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct DeviceSummary {
+    /// Kernel name.
+    pub name: String,
+    /// Completed reads.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Reads merged into others.
+    pub read_merges: u64,
+    /// Completed writes.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Writes merged into others.
+    pub write_merges: u64,
+    /// Completed discards.
+    pub discards: u64,
+    /// Bytes discarded.
+    pub discard_bytes: u64,
+    /// Completed flushes.
+    pub flushes: u64,
+    /// Share of the time with at least one request in flight, 0 to 1.
+    pub busy_share: f64,
+    /// Mean number of requests in flight.
+    pub queue_depth: f64,
+}
+
+/// Something the reader of a result should know.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct NoteSummary {
+    /// When, seconds since the run's start.
+    pub at_s: f64,
+    /// `engine`, `job`, `target`, `late_interval`, `io_error` or `environment`.
+    pub kind: String,
+    /// `invalid`, `warn` or `info`.
+    pub severity: String,
+    /// In words.
+    pub message: String,
+}
+
+/// The host that ran it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HostSummary {
+    /// Its name.
+    pub name: String,
+    /// Model of its processors; empty when unknown.
+    pub cpu_model: String,
+    /// Processors the run could use.
+    pub cpus: u64,
+    /// Its memory.
+    pub memory_bytes: u64,
+    /// What the job's paths were before the run.
+    pub targets: Vec<TargetSummary>,
+}
+
+/// What was at one path before the run.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TargetSummary {
+    /// The path as the job has it.
+    pub path: String,
+    /// `absent`, `no_folder`, `file`, `folder`, `block_device` or `other`.
+    pub kind: String,
+    /// Size of the file or device; null when nothing is there.
+    pub size_bytes: Option<u64>,
+    /// Kind of the filesystem that a file lies on, or would lie on.
+    pub filesystem: Option<String>,
+    /// Its mount options.
+    pub mount_options: Option<String>,
+    /// Kernel name of the block device, or of the one under the filesystem.
+    pub device: Option<String>,
+    /// Its model; empty when unknown.
+    pub model: Option<String>,
+    /// Its serial number; empty when unknown.
+    pub serial: Option<String>,
+}
+
+/// One fact about the host.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct EnvironmentSummary {
+    /// What it is about.
+    pub subject: String,
+    /// Its name.
+    pub name: String,
+    /// Its value as text; null when the host does not have it.
+    pub value: Option<String>,
+    /// Where it was read.
+    pub source: String,
+}
+
+/// One text of the job.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Source {
+    /// File name.
+    pub name: String,
+    /// Content.
+    pub text: String,
+}

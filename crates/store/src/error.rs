@@ -1,0 +1,158 @@
+//! What can go wrong with a store, in words a user can act on. Knows how `SQLite` reports the causes; knows nothing of
+//! who asked.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a run's file could not be written, read or found. Displays as a lower-case fragment with place and remedy.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is no room left for the record. What was committed before stays readable.
+    Full {
+        /// The run's file.
+        path: PathBuf,
+    },
+    /// The system refused an operation on a file or folder.
+    Io {
+        /// What was being done, e.g. `create folder`.
+        doing: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file of this name is there already.
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The run's identity is not a ULID.
+    BadId {
+        /// As given.
+        id: String,
+    },
+    /// The file is no run of fathom.
+    NotARun {
+        /// The file.
+        path: PathBuf,
+        /// How that shows.
+        reason: String,
+    },
+    /// The file is a run of fathom, but part of it is missing or wrong.
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The file was written by a newer fathom.
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The version found in it.
+        found: u32,
+        /// The newest version this fathom reads.
+        readable: u32,
+    },
+    /// No run has this name.
+    NotFound {
+        /// What was asked for.
+        which: String,
+        /// Where it was looked for.
+        folder: PathBuf,
+    },
+    /// Several runs begin like this.
+    Ambiguous {
+        /// What was asked for.
+        which: String,
+        /// The runs that fit, oldest first.
+        candidates: Vec<String>,
+    },
+    /// The database engine failed in a way that none of the above names.
+    Database {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: rusqlite::Error,
+    },
+}
+
+/// Candidates that a message lists before it says "and n more".
+const CANDIDATES_SHOWN: usize = 5;
+
+impl StoreError {
+    /// The error for what `SQLite` said about `path`.
+    pub(crate) fn of(path: &Path, source: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode;
+        let path = path.to_owned();
+        let Some(code) = source.sqlite_error_code() else {
+            return Self::Database { path, source };
+        };
+        match code {
+            ErrorCode::DiskFull => Self::Full { path },
+            ErrorCode::NotADatabase => {
+                Self::NotARun { path, reason: "it does not begin like a database".to_owned() }
+            }
+            ErrorCode::DatabaseCorrupt => Self::Damaged { path, reason: source.to_string() },
+            _ => Self::Database { path, source },
+        }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full { path } => write!(
+                f,
+                "no space left to store the run in {}; what was stored before is kept; make room there or set \
+                 FATHOM_STORE to a folder elsewhere",
+                path.display()
+            ),
+            Self::Io { doing, path, source } => write!(f, "cannot {doing} {}: {source}", path.display()),
+            Self::Exists { path } => {
+                write!(f, "{} exists already; every run needs an identity of its own", path.display())
+            }
+            Self::BadId { id } => write!(f, "run identity {id:?} is not a ULID of 26 characters"),
+            Self::NotARun { path, reason } => {
+                write!(f, "{} is not a run stored by fathom: {reason}", path.display())
+            }
+            Self::Damaged { path, reason } => write!(
+                f,
+                "{} is damaged: {reason}; take an intact copy, with its -wal file if there is one",
+                path.display()
+            ),
+            Self::Newer { path, found, readable } => write!(
+                f,
+                "{} has version {found} and this fathom reads up to {readable}; use the fathom that wrote it or a \
+                 newer one",
+                path.display()
+            ),
+            Self::NotFound { which, folder } => write!(
+                f,
+                "no run {which:?} in {}; `fathom runs` lists what is there, and a path to a file works too",
+                folder.display()
+            ),
+            Self::Ambiguous { which, candidates } => {
+                let shown = &candidates[..candidates.len().min(CANDIDATES_SHOWN)];
+                write!(f, "{which:?} fits {} runs: {}", candidates.len(), shown.join(", "))?;
+                if candidates.len() > shown.len() {
+                    write!(f, " and {} more", candidates.len() - shown.len())?;
+                }
+                write!(f, "; give more characters")
+            }
+            Self::Database { path, source } => write!(f, "cannot use {}: {source}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::Database { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

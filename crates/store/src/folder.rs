@@ -1,0 +1,172 @@
+//! The folder of runs: where it is, what lies in it, which file a user means. Reads only the row that a listing shows;
+//! does not know what is in a record.
+
+use crate::{StoreError, layout, reader};
+use fathom_schema::Outcome;
+use fathom_units::Nanos;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// Extension of a run's file.
+pub const EXTENSION: &str = "fathom";
+
+/// What a listing shows of one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// The run's identity; the file's name for a damaged file.
+    pub id: String,
+    /// The file.
+    pub path: PathBuf,
+    /// Title for people; empty for a damaged file.
+    pub title: String,
+    /// Wall clock at the start, milliseconds since 1970-01-01 UTC; 0 for a damaged file.
+    pub wall_ms: u64,
+    /// How it ended, if it did.
+    pub state: State,
+    /// Steps that began.
+    pub steps: u32,
+    /// From the start to the last event.
+    pub duration: Nanos,
+}
+
+/// How a stored run ended, if it did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// It ended by itself or by a signal, and says how.
+    Ended(Outcome),
+    /// It was killed, or still goes on.
+    Unfinished,
+    /// The file cannot be read, and why.
+    Damaged(String),
+}
+
+impl State {
+    /// One word for a table: `complete`, `interrupted`, `io errors`, `failed`, `unfinished`, `damaged`.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Ended(Outcome::Complete) => "complete",
+            Self::Ended(Outcome::Interrupted { .. }) => "interrupted",
+            Self::Ended(Outcome::IoErrors) => "io errors",
+            Self::Ended(Outcome::Failed { .. }) => "failed",
+            Self::Unfinished => "unfinished",
+            Self::Damaged(_) => "damaged",
+        }
+    }
+}
+
+/// Where runs are kept: `$FATHOM_STORE`, else `$XDG_DATA_HOME/fathom/runs`, else `~/.local/share/fathom/runs`; without
+/// even a home, `fathom-runs` in the working directory. `env` looks a variable up; empty ones and a relative
+/// `XDG_DATA_HOME` do not count, as the XDG base directory specification has it.
+pub fn default_folder(env: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
+    let set = |name| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(folder) = set("FATHOM_STORE") {
+        return folder;
+    }
+    if let Some(data) = set("XDG_DATA_HOME").filter(|path| path.is_absolute()) {
+        return data.join("fathom/runs");
+    }
+    match set("HOME") {
+        Some(home) => home.join(".local/share/fathom/runs"),
+        None => PathBuf::from("fathom-runs"),
+    }
+}
+
+/// The file of run `run_id` in `folder`.
+pub fn path_of(folder: &Path, run_id: &str) -> PathBuf {
+    folder.join(format!("{run_id}.{EXTENSION}"))
+}
+
+/// All runs in `folder`, oldest first; none when the folder is not there. A file that cannot be read is listed as
+/// damaged, so that one bad file never hides the others.
+pub fn list(folder: &Path) -> Result<Vec<Summary>, StoreError> {
+    let mut runs: Vec<Summary> = files(folder)?.into_iter().map(|(id, path)| summary(id, path)).collect();
+    runs.sort_by(|a, b| (a.wall_ms, &a.id).cmp(&(b.wall_ms, &b.id)));
+    Ok(runs)
+}
+
+/// The file that `which` means: `last` for the newest run in `folder`, a run's identity or a beginning of it that fits
+/// one run only (upper or lower case), or the path of a file.
+pub fn find(folder: &Path, which: &str) -> Result<PathBuf, StoreError> {
+    let not_found = || StoreError::NotFound { which: which.to_owned(), folder: folder.to_owned() };
+    let as_path = Path::new(which);
+    let looks_like_path = which.contains('/') || as_path.extension().is_some_and(|e| e == EXTENSION);
+    if looks_like_path {
+        return if as_path.is_file() { Ok(as_path.to_owned()) } else { Err(not_found()) };
+    }
+    if which.is_empty() {
+        return Err(not_found());
+    }
+    let mut files = files(folder)?;
+    if which == "last" {
+        // An identity begins with its time, so the newest run has the greatest name; a renamed copy is not a run's name.
+        files.retain(|(id, _)| ulid::Ulid::from_string(id).is_ok());
+        return files.pop().map(|(_, path)| path).ok_or_else(not_found);
+    }
+    let wanted = which.to_ascii_uppercase();
+    files.retain(|(id, _)| id.to_ascii_uppercase().starts_with(&wanted));
+    if let Some(exact) = files.iter().position(|(id, _)| id.eq_ignore_ascii_case(which)) {
+        return Ok(files.swap_remove(exact).1);
+    }
+    match files.len() {
+        0 if as_path.is_file() => Ok(as_path.to_owned()),
+        0 => Err(not_found()),
+        1 => Ok(files.swap_remove(0).1),
+        _ => Err(StoreError::Ambiguous {
+            which: which.to_owned(),
+            candidates: files.into_iter().map(|(id, _)| id).collect(),
+        }),
+    }
+}
+
+/// Name without extension, and path, of every file in `folder` that could be a run, by name.
+fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
+    let io = |source| StoreError::Io { doing: "list", path: folder.to_owned(), source };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(io(error)),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(io)?.path();
+        if path.extension().is_some_and(|extension| extension == EXTENSION) {
+            let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            files.push((id, path));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn summary(name: String, path: PathBuf) -> Summary {
+    read_summary(&path).unwrap_or_else(|error| Summary {
+        id: name,
+        path,
+        title: String::new(),
+        wall_ms: 0,
+        state: State::Damaged(error.to_string()),
+        steps: 0,
+        duration: Nanos::ZERO,
+    })
+}
+
+fn read_summary(path: &Path) -> Result<Summary, StoreError> {
+    let db = reader::open(path)?;
+    let row = db.query_row("SELECT id, title, started_ms, steps, last_ms, outcome FROM run", (), |row| {
+        let (started_ms, last_ms): (i64, i64) = (row.get(2)?, row.get(4)?);
+        let outcome: Option<String> = row.get(5)?;
+        Ok((row.get(0)?, row.get(1)?, started_ms, row.get(3)?, last_ms, outcome))
+    });
+    let (id, title, started_ms, steps, last_ms, outcome) =
+        row.map_err(|error| layout::nothing_stored(path, error))?;
+    let state = match outcome {
+        None => State::Unfinished,
+        Some(text) => State::Ended(serde_json::from_str(&text).map_err(|error| {
+            reader::damaged(path, format!("its outcome {text:?} cannot be read: {error}"))
+        })?),
+    };
+    let wall_ms = u64::try_from(started_ms).unwrap_or(0);
+    let duration = Nanos::millis(u64::try_from(last_ms).unwrap_or(0).saturating_sub(wall_ms));
+    Ok(Summary { id, path: path.to_owned(), title, wall_ms, state, steps, duration })
+}

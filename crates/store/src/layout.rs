@@ -1,0 +1,86 @@
+//! The layout of a run's file: its marks, its tables, and which of them this fathom can read. Knows nothing of events
+//! beyond their names.
+
+use crate::StoreError;
+use fathom_schema::Event;
+use rusqlite::Connection;
+use std::path::Path;
+
+/// Marks a database as a run of fathom: "Fthm" in ASCII, at offset 68 of the file (`SQLite` file format, header).
+pub(crate) const APPLICATION_ID: i32 = 0x4674_686D;
+
+/// Version of the tables below; the events inside carry `fathom_schema::VERSION` of their own.
+pub(crate) const LAYOUT_VERSION: u32 = 1;
+
+/// The tables. `event` is the record; `run` holds in one row what a listing shows, so that listing a thousand runs does
+/// not parse a million events.
+pub(crate) const TABLES: &str = "
+    CREATE TABLE event (
+        seq    INTEGER PRIMARY KEY,
+        at_ms  INTEGER NOT NULL,
+        kind   TEXT    NOT NULL,
+        body   TEXT    NOT NULL
+    ) STRICT;
+    CREATE TABLE run (
+        id              TEXT    NOT NULL,
+        schema_version  INTEGER NOT NULL,
+        title           TEXT    NOT NULL,
+        started_ms      INTEGER NOT NULL,
+        steps           INTEGER NOT NULL,
+        last_ms         INTEGER NOT NULL,
+        outcome         TEXT
+    ) STRICT;
+";
+
+/// The name an event is stored under.
+pub(crate) const fn kind_of(event: &Event) -> &'static str {
+    match event {
+        Event::RunStarted(_) => "run_started",
+        Event::StepStarted(_) => "step_started",
+        Event::Interval(_) => "interval",
+        Event::Note(_) => "note",
+        Event::StepFinished(_) => "step_finished",
+        Event::RunFinished(_) => "run_finished",
+    }
+}
+
+/// Refuses what is no run of fathom, and what is too new for this one.
+pub(crate) fn check(db: &Connection, path: &Path) -> Result<(), StoreError> {
+    let pragma = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let application = pragma("application_id").map_err(|error| StoreError::of(path, error))?;
+    if application != i64::from(APPLICATION_ID) {
+        let reason = if application == 0 {
+            "it is a database without fathom's mark".to_owned()
+        } else {
+            format!("it is a database of another program (application id {application:#x})")
+        };
+        return Err(StoreError::NotARun { path: path.to_owned(), reason });
+    }
+    let layout = pragma("user_version").map_err(|error| StoreError::of(path, error))?;
+    newer(path, layout, LAYOUT_VERSION)?;
+    let schema = db
+        .query_row("SELECT schema_version FROM run", (), |row| row.get::<_, i64>(0))
+        .map_err(|error| nothing_stored(path, error))?;
+    newer(path, schema, fathom_schema::VERSION)
+}
+
+/// The error for a query of the `run` row: without a row the writer ended before its first commit.
+pub(crate) fn nothing_stored(path: &Path, error: rusqlite::Error) -> StoreError {
+    match error {
+        rusqlite::Error::QueryReturnedNoRows => StoreError::Damaged {
+            path: path.to_owned(),
+            reason: "it holds no event; its writer ended before the first, or its -wal file was left behind"
+                .to_owned(),
+        },
+        error => StoreError::of(path, error),
+    }
+}
+
+fn newer(path: &Path, found: i64, readable: u32) -> Result<(), StoreError> {
+    // What does not fit 32 bits was not written by any fathom, and is newest of all.
+    let found = u32::try_from(found).unwrap_or(u32::MAX);
+    if found > readable {
+        return Err(StoreError::Newer { path: path.to_owned(), found, readable });
+    }
+    Ok(())
+}

@@ -1,0 +1,392 @@
+//! What a store promises, tried on real files: nothing committed is lost, whatever happens to the writer, the folder or
+//! the file. Holds the small events the tests write.
+
+use crate::{State, StoreError, Writer, default_folder, find, list, path_of, read, read_events};
+use fathom_schema::{
+    ErrorPolicy, Event, Interval, KindTally, LatencyTally, Moments, Note, NoteKind, OperationKind, Outcome,
+    Phase, RunFinished, RunStarted, Severity, SparseHistogram, Step, StepFinished, StepStarted, Stop,
+    StreamTally, StreamTotals, WorkerTotals,
+};
+use fathom_units::Nanos;
+use rusqlite::Connection;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+pub(crate) const RUN: &str = "01JD3T5W2A0000000000000001";
+const LATER: &str = "01JD3T5W2B0000000000000002";
+const WALL_MS: u64 = 1_795_165_164_000;
+
+pub(crate) fn run_started() -> Event {
+    Event::RunStarted(Box::new(RunStarted {
+        schema_version: 1,
+        run: RUN.to_owned(),
+        tool_version: "0.1.0".to_owned(),
+        command: vec!["fathom".to_owned(), "run".to_owned(), "job.toml".to_owned()],
+        title: "a job".to_owned(),
+        sources: vec![("job.toml".to_owned(), "title = \"a job\"\n".to_owned())],
+        echo: Vec::new(),
+        wall_ms: WALL_MS,
+        expected_seconds: Some(3.0),
+        facts: fathom_schema::Facts::default(),
+    }))
+}
+
+pub(crate) fn step_started(index: u32) -> Event {
+    let step = Step {
+        name: "main".to_owned(),
+        stage_index: 0,
+        point_index: index,
+        parameters: Vec::new(),
+        pause_before: Nanos::ZERO,
+        targets: Vec::new(),
+        streams: Vec::new(),
+        errors: ErrorPolicy::Stop,
+        interval: Nanos::secs(1),
+    };
+    Event::StepStarted(Box::new(StepStarted { index, step, wall_ms: WALL_MS + 100, devices: Vec::new() }))
+}
+
+fn tally() -> StreamTally {
+    let moments = Moments { count: 3, min_ns: 100, max_ns: 300, sum_ns: 600.0, sum_squares: 140_000.0 };
+    let histogram = SparseHistogram { buckets: vec![(100, 1), (200, 1), (250, 1)] };
+    let kind = KindTally {
+        kind: OperationKind::Read,
+        operations: 3,
+        bytes: 12_288,
+        short: 0,
+        errors: vec![(5, 1)],
+        service: LatencyTally { moments, histogram },
+        response: None,
+        submission: Moments::default(),
+        completion: None,
+    };
+    StreamTally { kinds: vec![kind], in_flight_ns: 600.0, ..StreamTally::default() }
+}
+
+pub(crate) fn interval(step: u32, stream: u32, sequence: u64) -> Event {
+    Event::Interval(Box::new(Interval {
+        step,
+        stream,
+        sequence,
+        start: Nanos::secs(sequence),
+        end: Nanos::secs(sequence + 1),
+        phase: Phase::Measure,
+        late: false,
+        tally: tally(),
+    }))
+}
+
+pub(crate) fn note(message: &str) -> Event {
+    Event::Note(Note {
+        at: Nanos::millis(150),
+        kind: NoteKind::Engine,
+        severity: Severity::Info,
+        message: message.to_owned(),
+    })
+}
+
+fn step_finished(index: u32) -> Event {
+    let worker = WorkerTotals {
+        tally: tally(),
+        start: Nanos::ZERO,
+        end: Nanos::secs(3),
+        user_ns: 1,
+        system_ns: 2,
+        context_switches: 3,
+        major_faults: 0,
+        minor_faults: 4,
+        error: 0,
+    };
+    Event::StepFinished(Box::new(StepFinished {
+        index,
+        streams: vec![StreamTotals { workers: vec![worker] }],
+        stop: Stop::Complete,
+        elapsed: Nanos::secs(3),
+        devices: Vec::new(),
+        environment_changes: Vec::new(),
+    }))
+}
+
+fn run_finished(outcome: Outcome) -> Event {
+    Event::RunFinished(RunFinished { outcome, wall_ms: WALL_MS + 3_200 })
+}
+
+/// All events of a small run that ended well.
+fn whole_run() -> Vec<Event> {
+    vec![
+        run_started(),
+        step_started(0),
+        note("engine psync stands in for io_uring"),
+        interval(0, 0, 0),
+        interval(0, 0, 1),
+        interval(0, 0, 2),
+        step_finished(0),
+        run_finished(Outcome::Complete),
+    ]
+}
+
+fn store(folder: &Path, run: &str, events: &[Event]) -> PathBuf {
+    let mut writer = Writer::create(folder, run).unwrap();
+    for event in events {
+        writer.append(event).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+fn events_in(path: &Path) -> Vec<Event> {
+    let mut events = Vec::new();
+    read_events(path, &mut |event| events.push(event)).unwrap();
+    events
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_is_written_reads_back_from_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = store(folder.path(), RUN, &whole_run());
+    assert_eq!(names(folder.path()), [format!("{RUN}.fathom")]);
+    assert_eq!(events_in(&path), whole_run());
+    let record = read(&path).unwrap();
+    assert_eq!((record.steps.len(), record.steps[0].intervals.len(), record.notes.len()), (1, 3, 1));
+    assert_eq!(record.outcome(), Some(&Outcome::Complete));
+    assert_eq!(names(folder.path()).len(), 1, "reading a finished run leaves nothing beside it");
+}
+
+/// Not a test of its own: the process that `a_killed_writer_…` kills.
+#[test]
+fn child_that_is_killed() {
+    let Some(folder) = env::var_os("FATHOM_TEST_KILLED_IN") else { return };
+    let mut writer = Writer::create(Path::new(&folder), RUN).unwrap();
+    for event in &whole_run()[..5] {
+        writer.append(event).unwrap();
+    }
+    writer.commit().unwrap();
+    writer.append(&interval(0, 0, 2)).unwrap();
+    println!("\ncommitted");
+    // Held until the parent kills this process; it never closes the pipe before.
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+}
+
+#[test]
+fn a_killed_writer_leaves_all_that_was_committed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "tests::child_that_is_killed", "--nocapture"])
+        .env("FATHOM_TEST_KILLED_IN", folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == "committed"), "the child ended before it committed");
+
+    let path = path_of(folder.path(), RUN);
+    assert_eq!(events_in(&path), whole_run()[..5], "while the writer lives");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(names(folder.path()).contains(&format!("{RUN}.fathom-wal")));
+    assert_eq!(events_in(&path), whole_run()[..5], "after its death");
+    let record = read(&path).unwrap();
+    assert_eq!((record.outcome(), record.steps[0].finished.is_some()), (None, false));
+    let runs = list(folder.path()).unwrap();
+    assert_eq!(
+        (&runs[0].state, runs[0].steps, runs[0].duration),
+        (&State::Unfinished, 1, Nanos::millis(2100))
+    );
+
+    // Without its -wal file a copy is not silently an empty run.
+    let copy = folder.path().join("copy.fathom");
+    fs::copy(&path, &copy).unwrap();
+    let error = read(&copy).unwrap_err().to_string();
+    assert!(error.contains("-wal"), "{error}");
+}
+
+#[test]
+fn a_killed_run_reads_from_a_folder_that_cannot_be_written() {
+    use std::os::unix::fs::PermissionsExt;
+    if rustix::process::geteuid().is_root() {
+        println!("skipped: root may write everywhere, so a folder without write permission cannot be had");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::create(folder.path(), RUN).unwrap();
+    writer.append(&run_started()).unwrap();
+    let cold = folder.path().join("cold");
+    fs::create_dir(&cold).unwrap();
+    for suffix in ["fathom", "fathom-wal"] {
+        fs::copy(folder.path().join(format!("{RUN}.{suffix}")), cold.join(format!("{RUN}.{suffix}")))
+            .unwrap();
+    }
+    fs::set_permissions(&cold, fs::Permissions::from_mode(0o500)).unwrap();
+    let events = events_in(&path_of(&cold, RUN));
+    fs::set_permissions(&cold, fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(events, [run_started()]);
+}
+
+#[test]
+fn a_copy_with_its_wal_reads_like_the_original() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::create(folder.path(), RUN).unwrap();
+    writer.append(&run_started()).unwrap();
+    let opened = crate::reader::open_copy(writer.path()).unwrap();
+    let events: i64 = opened.query_row("SELECT count(*) FROM event", (), |row| row.get(0)).unwrap();
+    assert_eq!(events, 1);
+}
+
+#[test]
+fn the_fixture_of_version_1_is_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v1.fathom");
+    assert_eq!(events_in(&path), whole_run());
+}
+
+/// Wrote the fixture of version 1. A fixture is never written again: a new version gets a fixture of its own.
+#[test]
+#[ignore = "writes a fixture, once per version"]
+fn write_the_fixture() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = store(folder.path(), RUN, &whole_run());
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v1.fathom");
+    assert!(!fixture.exists(), "{} is kept for ever", fixture.display());
+    fs::copy(path, fixture).unwrap();
+}
+
+/// Spoils a good file and checks what reading it says, and that nothing panics.
+fn check_spoiled(spoil: impl FnOnce(&Path), expect: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = store(folder.path(), RUN, &whole_run());
+    spoil(&path);
+    let error = read(&path).expect_err("a spoiled file is not read").to_string();
+    for part in expect {
+        assert!(error.contains(part), "{error:?} does not say {part:?}");
+    }
+    let runs = list(folder.path()).unwrap();
+    assert_eq!(runs.len(), 1);
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    let sql =
+        |text: &'static str| move |path: &Path| Connection::open(path).unwrap().execute_batch(text).unwrap();
+    check_spoiled(|path| fs::write(path, b"").unwrap(), &["not a run", "empty"]);
+    check_spoiled(|path| fs::write(path, b"[global]\nrw=read\n").unwrap(), &["not a run"]);
+    check_spoiled(
+        |path| {
+            let bytes = fs::read(path).unwrap();
+            fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+        },
+        &["damaged", "cut short", "bytes are there"],
+    );
+    check_spoiled(
+        |path| {
+            let mut bytes = fs::read(path).unwrap();
+            bytes[4096..].fill(0xA5);
+            fs::write(path, bytes).unwrap();
+        },
+        &["damaged"],
+    );
+    check_spoiled(sql("PRAGMA application_id = 0"), &["not a run", "without fathom's mark"]);
+    check_spoiled(sql("PRAGMA application_id = 17"), &["another program", "0x11"]);
+    check_spoiled(sql("PRAGMA user_version = 9"), &["version 9", "reads up to 1", "newer"]);
+    check_spoiled(sql("UPDATE run SET schema_version = 2"), &["version 2", "reads up to 1"]);
+    check_spoiled(sql("DELETE FROM event WHERE seq = 3"), &["damaged", "event 3 is missing"]);
+    check_spoiled(sql("UPDATE event SET body = '{' WHERE seq = 2"), &["damaged", "event 2"]);
+    check_spoiled(sql("DELETE FROM run"), &["damaged", "holds no event"]);
+    check_spoiled(
+        sql("DELETE FROM event WHERE seq = 0; UPDATE event SET seq = seq - 1"),
+        &["damaged", "step_started", "where none can be"],
+    );
+    let gone = read(Path::new("/nowhere/run.fathom")).unwrap_err().to_string();
+    assert!(gone.contains("/nowhere/run.fathom"), "{gone}");
+    assert!(read(&env::temp_dir()).unwrap_err().to_string().contains("regular file"));
+}
+
+#[test]
+fn a_damaged_file_hides_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    store(folder.path(), RUN, &whole_run());
+    fs::write(folder.path().join("broken.fathom"), b"garbage").unwrap();
+    fs::write(folder.path().join("notes.txt"), b"not ours").unwrap();
+    let runs = list(folder.path()).unwrap();
+    let words: Vec<_> = runs.iter().map(|run| (run.id.as_str(), run.state.word())).collect();
+    assert_eq!(words, [("broken", "damaged"), (RUN, "complete")]);
+    let good = &runs[1];
+    assert_eq!((good.title.as_str(), good.wall_ms, good.steps), ("a job", WALL_MS, 1));
+    assert_eq!(good.duration, Nanos::millis(3200));
+    assert_eq!(list(Path::new("/nowhere/at/all")).unwrap(), []);
+}
+
+#[test]
+fn every_outcome_is_listed_as_it_is() {
+    for (outcome, word) in [
+        (Outcome::Complete, "complete"),
+        (Outcome::Interrupted { signal: 2 }, "interrupted"),
+        (Outcome::IoErrors, "io errors"),
+        (Outcome::Failed { reason: "the device went away".to_owned() }, "failed"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        store(folder.path(), RUN, &[run_started(), run_finished(outcome.clone())]);
+        let state = list(folder.path()).unwrap().remove(0).state;
+        assert_eq!(state.word(), word);
+        assert_eq!(state, State::Ended(outcome));
+    }
+}
+
+#[test]
+fn find_takes_last_an_identity_a_beginning_or_a_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let find = |which: &str| find(folder.path(), which);
+    assert!(matches!(find("last"), Err(StoreError::NotFound { .. })));
+    let first = store(folder.path(), RUN, &whole_run());
+    let second = store(folder.path(), LATER, &whole_run());
+    fs::write(folder.path().join("zzz.fathom"), b"garbage").unwrap();
+    for (which, expect) in [
+        ("last", &second),
+        (RUN, &first),
+        (&RUN.to_lowercase(), &first),
+        ("01JD3T5W2b", &second),
+        (first.to_str().unwrap(), &first),
+    ] {
+        assert_eq!(&find(which).unwrap(), expect, "{which}");
+    }
+    let ambiguous = find("01JD3T").unwrap_err().to_string();
+    assert!(ambiguous.contains(RUN) && ambiguous.contains(LATER), "{ambiguous}");
+    for which in ["", "01JE", "/nowhere/x.fathom", "nothing"] {
+        assert!(matches!(find(which), Err(StoreError::NotFound { .. })), "{which}");
+    }
+}
+
+#[test]
+fn a_run_is_never_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    store(folder.path(), RUN, &whole_run());
+    assert!(matches!(Writer::create(folder.path(), RUN), Err(StoreError::Exists { .. })));
+    assert!(matches!(Writer::create(folder.path(), "../escape"), Err(StoreError::BadId { .. })));
+    assert_eq!(events_in(&path_of(folder.path(), RUN)), whole_run());
+    let error = Writer::create(&path_of(folder.path(), RUN), LATER).unwrap_err().to_string();
+    assert!(error.contains("create folder"), "{error}");
+}
+
+#[test]
+fn the_default_folder_follows_the_environment() {
+    let check = |set: &[(&str, &str)], expect: &str| {
+        let env =
+            |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
+        assert_eq!(default_folder(&env), Path::new(expect), "{set:?}");
+    };
+    check(&[("FATHOM_STORE", "/a"), ("XDG_DATA_HOME", "/b"), ("HOME", "/c")], "/a");
+    check(&[("XDG_DATA_HOME", "/b"), ("HOME", "/c")], "/b/fathom/runs");
+    check(&[("FATHOM_STORE", ""), ("XDG_DATA_HOME", "b"), ("HOME", "/c")], "/c/.local/share/fathom/runs");
+    check(&[], "fathom-runs");
+}
