@@ -248,11 +248,9 @@ fn count_on_device(device: &mut DeviceCounters, tally: &StreamTally) {
 }
 
 fn stream(shape: &StreamShape) -> Stream {
-    let all: u64 = shape.rates.iter().map(|(_, rate)| rate).sum();
-    let cases = shape
-        .rates
-        .iter()
-        .filter(|(kind, _)| *kind != OperationKind::Sync)
+    let moving = shape.rates.iter().filter(|(kind, _)| *kind != OperationKind::Sync);
+    let all: u64 = moving.clone().map(|(_, rate)| rate).sum();
+    let cases = moving
         .map(|&(kind, rate)| Case {
             weight: rate as f64 / all as f64,
             kind,

@@ -89,7 +89,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     }
 
     /// Issues one operation on a synchronous engine and counts it; before it, the sync that became due.
-    #[inline]
+    #[inline(always)]
     fn perform(
         &mut self,
         planned: &Planned,
@@ -107,7 +107,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         Ok(completed)
     }
 
-    #[inline]
+    #[inline(always)]
     fn perform_one(
         &mut self,
         operation: Operation,

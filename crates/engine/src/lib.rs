@@ -7,8 +7,9 @@ mod collect;
 mod drive;
 mod execute;
 pub mod prepare;
-// pub mod probe;
+pub mod probe;
 mod recorder;
 mod worker;
 
+pub use fathom_io::clock::{RealClock, monotonic, sleep_until, wall_ms};
 pub use execute::{ExecuteError, Executed, Observer, Share, execute};

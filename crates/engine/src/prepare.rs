@@ -9,6 +9,7 @@ use fathom_schema::{
     Content, DeviceNumber, Durability, Facts, Fill, Freshness, IoMode, LayoutRule, OpenRule, OperationKind,
     Step, Stream, Target, TargetKind, WorkerPlan,
 };
+use crate::probe::MARK;
 use fathom_units::{Bytes, Ratio};
 use rustix::fs::{self, Advice, FallocateFlags, Mode, OFlags, SeekFrom, XattrFlags};
 use rustix::io::Errno;
@@ -20,8 +21,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Extended attribute that marks files fathom made, so that a later run may overwrite them unasked.
-pub const MARK: &str = "user.fathom";
+
+
 /// Bytes written at once while laying out: large enough for full bandwidth, small enough to stop within milliseconds.
 const CHUNK: usize = 1 << 20;
 

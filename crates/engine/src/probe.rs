@@ -19,10 +19,13 @@ pub use file::MARK;
 pub use roots::Roots;
 
 use block::{Blocks, number_of};
-use fathom_schema::{BlockDevice, EnvironmentFact, Facts, FileKind, InUse, TargetFact};
+use fathom_schema::{
+    BlockDevice, ContentFact, DeviceNumber, EnvironmentFact, Facts, FileKind, InUse, TargetFact,
+};
 use mounts::{Mount, Mounts};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -62,7 +65,7 @@ pub fn probe_at(roots: &Roots, paths: &[PathBuf], store_folder: &Path, engines: 
     let blocks = Blocks::read(roots);
     let mounts = Mounts::read(roots);
     let usage = Usage::new(roots, &blocks, &mounts, store_folder);
-    let host = Host { roots, blocks: &blocks, mounts: &mounts, usage: &usage };
+    let mut host = Host { roots, blocks: &blocks, mounts: &mounts, usage: &usage, known: BTreeMap::new() };
     let targets: Vec<TargetFact> = paths.iter().map(|path| host.target(path)).collect();
     Facts {
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
@@ -127,10 +130,12 @@ struct Host<'a> {
     blocks: &'a Blocks,
     mounts: &'a Mounts,
     usage: &'a Usage<'a>,
+    /// Devices already described: a thousand files on one filesystem ask for one device.
+    known: BTreeMap<DeviceNumber, BlockDevice>,
 }
 
 impl Host<'_> {
-    fn target(&self, path: &Path) -> TargetFact {
+    fn target(&mut self, path: &Path) -> TargetFact {
         let mut fact = TargetFact {
             path: path.to_owned(),
             resolved: path.to_owned(),
@@ -151,23 +156,24 @@ impl Host<'_> {
         fact
     }
 
-    fn existing(&self, fact: &mut TargetFact, meta: &Metadata) {
+    fn existing(&mut self, fact: &mut TargetFact, meta: &Metadata) {
         let kind = meta.file_type();
         let resolved = fact.resolved.clone();
         if kind.is_block_device() {
             fact.kind = FileKind::BlockDevice;
             let number = number_of(meta.rdev());
-            match self.blocks.numbered(number) {
-                Some(node) => {
-                    let mut device = self.device(node);
-                    fact.error = look_into(&resolved, &mut device);
-                    fact.device = Some(device);
-                }
-                None => {
-                    let place = self.roots.sys.display();
-                    fact.error =
-                        Some(format!("{place} has no block device {}:{}", number.major, number.minor));
-                }
+            let Some(node) = self.blocks.numbered(number) else {
+                let place = self.roots.sys.display();
+                fact.error = Some(format!("{place} has no block device {}:{}", number.major, number.minor));
+                return;
+            };
+            let mut device = self.device(node);
+            fact.error = look_into(&resolved, &mut device);
+            fact.device = Some(device);
+            if !self.mounts.are_known() {
+                let place = self.roots.proc.display();
+                fact.error =
+                    Some(format!("{place}/self/mountinfo cannot be read, so that mounts are not known"));
             }
         } else if kind.is_file() {
             fact.kind = FileKind::File;
@@ -183,7 +189,7 @@ impl Host<'_> {
     }
 
     /// Nothing is at the path: follows links that lead nowhere, since creating the file would follow them.
-    fn absent(&self, fact: &mut TargetFact) {
+    fn absent(&mut self, fact: &mut TargetFact) {
         let mut place = std::path::absolute(&fact.path).unwrap_or_else(|_| fact.path.clone());
         for _ in 0..LINKS_MAX {
             let Ok(link) = place.read_link() else { break };
@@ -206,24 +212,29 @@ impl Host<'_> {
         }
     }
 
-    fn filesystem(&self, fact: &mut TargetFact, folder: &Path, existing: Option<&Path>) {
-        let mut below = None;
-        fact.filesystem = file::filesystem(self.mounts, folder, existing, |mount| {
-            below = self.device_under(mount);
-            below.as_ref().map(|device| device.logical_sector_bytes)
-        });
-        fact.device = below;
+    fn filesystem(&mut self, fact: &mut TargetFact, folder: &Path, existing: Option<&Path>) {
+        let place = existing.unwrap_or(folder);
+        let Some(mount) = self.mounts.carrying(place, usage::mount_id(place)) else { return };
+        fact.device = self.device_under(mount);
+        let sector_bytes = fact.device.as_ref().map(|device| device.logical_sector_bytes);
+        fact.filesystem = file::filesystem(mount, folder, existing, sector_bytes);
     }
 
     /// The device that a mount names by its number, or by its source where it has none of its own.
-    fn device_under(&self, mount: &Mount) -> Option<BlockDevice> {
+    fn device_under(&mut self, mount: &Mount) -> Option<BlockDevice> {
         let by_source = || mount.device_paths().find_map(|path| self.blocks.at_path(Path::new(path)));
-        self.blocks.numbered(mount.number).or_else(by_source).map(|node| self.device(node))
+        let node = self.blocks.numbered(mount.number).or_else(by_source)?;
+        Some(self.device(node))
     }
 
-    fn device(&self, node: &block::Node) -> BlockDevice {
-        let in_use = self.usage.of_device(node);
-        BlockDevice { in_use, ..self.blocks.describe(self.roots, node) }
+    fn device(&mut self, node: &block::Node) -> BlockDevice {
+        if let Some(known) = self.known.get(&node.number) {
+            return known.clone();
+        }
+        let device =
+            BlockDevice { in_use: self.usage.of_device(node), ..self.blocks.describe(self.roots, node) };
+        self.known.insert(node.number, device.clone());
+        device
     }
 }
 
@@ -238,13 +249,16 @@ fn look_into(path: &Path, device: &mut BlockDevice) -> Option<String> {
                 device.in_use.push(InUse::Exclusive);
             }
         } else {
-            device.content = fathom_schema::ContentFact::Unreadable(error.to_string());
+            device.content = ContentFact::Unreadable(error.to_string());
             return Some(error.to_string());
         }
     }
     device.content = content::content(path, device.size.0, device.logical_sector_bytes);
     None
 }
+
+#[cfg(test)]
+mod live_tests;
 
 #[cfg(test)]
 mod tests {

@@ -353,7 +353,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     }
 
     /// Counts one completion of an operation that took `slot`'s instants and ended at `completed`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn count(&mut self, slot: &Slot, result: i32, completed: Nanos) {
         let counts = match self.state {
             State::Ramp => true,
@@ -432,22 +432,24 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     }
 
     /// Puts what a write carries into its buffer.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn fill(&mut self, slot: u32, planned: &Planned) {
-        if planned.kind == OperationKind::Write
-            && let Some(filler) = &mut self.filler
-        {
-            // A slot that took a read, or nothing yet, holds no content of ours.
-            let anew =
-                !filler.overwrites() && self.slots[slot as usize].operation.kind != OperationKind::Write;
-            let length = if anew { self.buffers.slot_bytes() } else { planned.length as usize };
-            self.buffers.fill(slot, length, |bytes| {
-                if anew {
-                    filler.prepare(bytes);
-                }
-                filler.fill(&mut bytes[..planned.length as usize], planned.offset);
-            });
+        if planned.kind == OperationKind::Write && self.filler.is_some() {
+            self.fill_write(slot, planned);
         }
+    }
+
+    fn fill_write(&mut self, slot: u32, planned: &Planned) {
+        let Some(filler) = &mut self.filler else { return };
+        // A slot that took a read, or nothing yet, holds no content of ours.
+        let anew = !filler.overwrites() && self.slots[slot as usize].operation.kind != OperationKind::Write;
+        let length = if anew { self.buffers.slot_bytes() } else { planned.length as usize };
+        self.buffers.fill(slot, length, |bytes| {
+            if anew {
+                filler.prepare(bytes);
+            }
+            filler.fill(&mut bytes[..planned.length as usize], planned.offset);
+        });
     }
 
     /// Counts a write down to the next sync, which then goes before the next operation. One that falls due at the very

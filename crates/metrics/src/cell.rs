@@ -2,8 +2,8 @@
 //!
 //! A worker owns the cell it fills and hands it over whole; whoever reads it gives it back cleared.
 
-use crate::latency::{Latency, record_moments};
-use fathom_schema::{KindTally, Moments, OperationKind, StreamTally};
+use crate::latency::{Latency, Tallied};
+use fathom_schema::{KindTally, OperationKind, StreamTally};
 
 /// Distinct error numbers kept apart per kind and cell; further ones are counted under the last slot's number.
 /// Devices report one or two (EIO, ENODATA, EREMOTEIO …).
@@ -55,8 +55,7 @@ pub struct KindCell {
     pub service: Latency,
     /// Intended → completed; not recorded in closed loops.
     pub response: Option<Latency>,
-    /// Submitted → accepted.
-    pub submission: Moments,
+    submission: Tallied,
     /// Accepted → completed, where asked.
     pub completion: Option<Latency>,
     errors: [(i32, u64); ERRNOS],
@@ -66,7 +65,7 @@ impl KindCell {
     /// Counts one accepted submission that took `ns`.
     #[inline]
     pub fn record_submission(&mut self, ns: u64) {
-        record_moments(&mut self.submission, ns);
+        self.submission.record(ns);
     }
 
     /// Counts one failed operation.
@@ -84,7 +83,7 @@ impl KindCell {
     }
 
     fn is_empty(&self) -> bool {
-        self.operations == 0 && self.errors[0].1 == 0 && self.submission.count == 0
+        self.operations == 0 && self.errors[0].1 == 0 && self.submission.is_empty()
     }
 
     fn clear(&mut self) {
@@ -92,7 +91,7 @@ impl KindCell {
         (*operations, *bytes, *short) = (0, 0, 0);
         service.clear();
         response.iter_mut().chain(completion).for_each(Latency::clear);
-        *submission = Moments::default();
+        *submission = Tallied::default();
         *errors = Default::default();
     }
 
@@ -125,7 +124,7 @@ impl KindCell {
             errors: self.errors.iter().copied().filter(|&(_, count)| count > 0).collect(),
             service: self.service.to_tally(),
             response: self.response.as_ref().map(Latency::to_tally),
-            submission: self.submission,
+            submission: self.submission.into(),
             completion: self.completion.as_ref().map(Latency::to_tally),
         }
     }

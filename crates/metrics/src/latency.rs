@@ -7,7 +7,65 @@ use fathom_schema::{LatencyTally, Moments};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Latency {
     histogram: Histogram,
-    moments: Moments,
+    moments: Tallied,
+}
+
+/// Moments as they are counted: in integers, which add faster than floating point and lose nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tallied {
+    count: u64,
+    min_ns: u64,
+    max_ns: u64,
+    /// Enough for 584 years of summed latency.
+    sum_ns: u64,
+    sum_squares: u128,
+}
+
+impl Default for Tallied {
+    fn default() -> Self {
+        Self { count: 0, min_ns: u64::MAX, max_ns: 0, sum_ns: 0, sum_squares: 0 }
+    }
+}
+
+impl Tallied {
+    #[inline]
+    pub(crate) fn record(&mut self, ns: u64) {
+        self.count += 1;
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+        self.sum_ns = self.sum_ns.wrapping_add(ns);
+        self.sum_squares += u128::from(ns) * u128::from(ns);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let Self { count, min_ns, max_ns, sum_ns, sum_squares } = other;
+        self.count += count;
+        self.min_ns = self.min_ns.min(*min_ns);
+        self.max_ns = self.max_ns.max(*max_ns);
+        self.sum_ns = self.sum_ns.wrapping_add(*sum_ns);
+        self.sum_squares += sum_squares;
+    }
+}
+
+impl From<Tallied> for Moments {
+    fn from(tallied: Tallied) -> Self {
+        let Tallied { count, min_ns, max_ns, sum_ns, sum_squares } = tallied;
+        let min_ns = if count == 0 { 0 } else { min_ns };
+        Self { count, min_ns, max_ns, sum_ns: sum_ns as f64, sum_squares: sum_squares as f64 }
+    }
+}
+
+impl From<&Moments> for Tallied {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sums of non-negative integers")]
+    fn from(moments: &Moments) -> Self {
+        let Moments { count, min_ns, max_ns, sum_ns, sum_squares } = *moments;
+        let min_ns = if count == 0 { u64::MAX } else { min_ns };
+        Self { count, min_ns, max_ns, sum_ns: sum_ns as u64, sum_squares: sum_squares as u128 }
+    }
 }
 
 impl Latency {
@@ -15,12 +73,12 @@ impl Latency {
     #[inline]
     pub fn record(&mut self, ns: u64) {
         self.histogram.record(ns);
-        record_moments(&mut self.moments, ns);
+        self.moments.record(ns);
     }
 
     /// Exact moments.
-    pub fn moments(&self) -> &Moments {
-        &self.moments
+    pub fn moments(&self) -> Moments {
+        self.moments.into()
     }
 
     /// Distribution.
@@ -35,15 +93,15 @@ impl Latency {
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        if self.moments.count > 0 {
+        if !self.moments.is_empty() {
             self.histogram.clear();
-            self.moments = Moments::default();
+            self.moments = Tallied::default();
         }
     }
 
     /// Adds another.
     pub fn merge(&mut self, other: &Self) {
-        if other.moments.count > 0 {
+        if !other.moments.is_empty() {
             self.histogram.merge(&other.histogram);
             self.moments.merge(&other.moments);
         }
@@ -52,12 +110,12 @@ impl Latency {
     /// Adds a stored one.
     pub fn merge_tally(&mut self, other: &LatencyTally) {
         self.histogram.merge_sparse(&other.histogram);
-        self.moments.merge(&other.moments);
+        self.moments.merge(&Tallied::from(&other.moments));
     }
 
     /// The form that is stored.
     pub fn to_tally(&self) -> LatencyTally {
-        LatencyTally { moments: self.moments, histogram: self.histogram.to_sparse() }
+        LatencyTally { moments: self.moments.into(), histogram: self.histogram.to_sparse() }
     }
 }
 
@@ -67,20 +125,6 @@ impl From<&LatencyTally> for Latency {
         latency.merge_tally(tally);
         latency
     }
-}
-
-/// Counts one value into moments.
-#[inline]
-pub(crate) fn record_moments(moments: &mut Moments, ns: u64) {
-    // An empty set has min 0; branch-free by making the comparison with what u64::MAX would be costs more than this.
-    if moments.count == 0 || ns < moments.min_ns {
-        moments.min_ns = ns;
-    }
-    moments.max_ns = moments.max_ns.max(ns);
-    moments.count += 1;
-    let value = ns as f64;
-    moments.sum_ns += value;
-    moments.sum_squares += value * value;
 }
 
 #[cfg(test)]

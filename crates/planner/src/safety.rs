@@ -1,4 +1,4 @@
-//! Safety: whether what a plan means to do to its targets may be done, given the facts of the probe and the user's consent.
+//! Safety: whether what a plan means to do to its targets may be done, given the probe's facts and the user's consent.
 //!
 //! Pure: it opens nothing and asks nobody; it says what is refused, what has to be asked, and what is worth a note. It
 //! deliberately does not know how facts are found, nor how a question is put.
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const RESERVE_DIVISOR: u64 = 100;
 /// At least this much is kept free, so that the system's own small writes still succeed beside a test …
 const RESERVE_FLOOR: Bytes = Bytes::mib(64);
-/// … unless that is more than 1 / 20 of the filesystem: on a small scratch filesystem the floor would forbid every test.
+/// … unless that is more than 1 / 20 of the filesystem: on a small scratch one the floor would forbid every test.
 const RESERVE_FLOOR_DIVISOR: u64 = 20;
 /// Characters of a serial number that a person types to confirm: enough to tell two disks of one batch apart.
 const SERIAL_TAIL_CHARS: usize = 4;
@@ -235,6 +235,12 @@ fn merge(into: &mut Intent, other: &Intent) {
 fn judge_place(place: &Place<'_>, facts: &Facts, consent: &Consent, verdict: &mut Verdict) {
     let fact = place.fact;
     if let Some(error) = &fact.error {
+        // Where nobody may look, what is known of its use still says why it must be left alone.
+        if let Some(device) =
+            place.block().filter(|device| place.intent.changes() && !device.in_use.is_empty())
+        {
+            refuse_used(place, device, verdict);
+        }
         let remedy = "check the path and the permissions, or run as a user that may use it";
         return place.refuse(verdict, "target.unusable", format!("cannot be used: {error}"), remedy);
     }
@@ -335,8 +341,7 @@ fn judge_device(
         return;
     }
     if !device.in_use.is_empty() {
-        let reason = format!("{} is in use: {}", describe(place.fact, device), uses(&device.in_use));
-        place.refuse(verdict, "unsafe.in-use", reason, release(&device.in_use));
+        refuse_used(place, device, verdict);
     }
     if device.read_only {
         let reason = format!("the kernel has {} read-only", device.name);
@@ -367,6 +372,11 @@ fn judge_device(
             }
         }
     }
+}
+
+fn refuse_used(place: &Place<'_>, device: &BlockDevice, verdict: &mut Verdict) {
+    let reason = format!("{} is in use: {}", describe(place.fact, device), uses(&device.in_use));
+    place.refuse(verdict, "unsafe.in-use", reason, release(&device.in_use));
 }
 
 fn judge_unrecognised(
@@ -549,389 +559,4 @@ fn release(in_use: &[InUse]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use fathom_schema::{Filesystem, Signature};
-    use proptest::prelude::*;
-    use proptest::sample::subsequence;
-
-    fn disk(path: &str, minor: u32, content: ContentFact) -> TargetFact {
-        let name = path.rsplit('/').next().unwrap().to_owned();
-        TargetFact {
-            path: path.into(),
-            resolved: path.into(),
-            kind: FileKind::BlockDevice,
-            error: None,
-            filesystem: None,
-            file: None,
-            device: Some(BlockDevice {
-                disk: name.trim_end_matches(char::is_numeric).to_owned(),
-                name,
-                number: DeviceNumber { major: 8, minor },
-                size: Bytes::gib(1),
-                serial: "S3R1AL42".to_owned(),
-                content,
-                ..BlockDevice::default()
-            }),
-        }
-    }
-
-    fn file(path: &str, kind: FileKind, size: Bytes) -> TargetFact {
-        let fact = FileFact {
-            size,
-            written: size,
-            made_by_fathom: false,
-            writable: true,
-            readable: true,
-            in_use: Vec::new(),
-        };
-        TargetFact {
-            path: path.into(),
-            resolved: path.into(),
-            kind,
-            error: None,
-            filesystem: Some(Filesystem {
-                kind: "ext4".to_owned(),
-                mount_point: "/mnt".into(),
-                options: "rw".to_owned(),
-                size: Bytes::gib(10),
-                available: Bytes::gib(1),
-                direct_align_bytes: Some(512),
-                can_create: true,
-            }),
-            file: (kind == FileKind::File).then_some(fact),
-            // The device under the filesystem is of course in use; that must not matter to a file.
-            device: disk("/dev/sdz", 99, signed("ext4"))
-                .device
-                .map(|d| BlockDevice { in_use: every_use(), ..d }),
-        }
-    }
-
-    fn signed(kind: &str) -> ContentFact {
-        ContentFact::Signed(vec![Signature { kind: kind.to_owned(), offset: 512, label: "data".to_owned() }])
-    }
-
-    fn every_use() -> Vec<InUse> {
-        let device = || "sda1".to_owned();
-        vec![
-            InUse::Mounted { device: device(), mount_point: "/mnt".into() },
-            InUse::Swap { device: device() },
-            InUse::Holder { device: device(), holder: "dm-0".to_owned() },
-            InUse::LoopBacking { device: "loop0".to_owned() },
-            InUse::System { mount_point: "/".into() },
-            InUse::Store { folder: "/var/lib/fathom".into() },
-            InUse::Exclusive,
-        ]
-    }
-
-    fn with_device(mut fact: TargetFact, change: impl FnOnce(&mut BlockDevice)) -> TargetFact {
-        change(fact.device.as_mut().unwrap());
-        fact
-    }
-
-    fn with_file(mut fact: TargetFact, change: impl FnOnce(&mut FileFact)) -> TargetFact {
-        change(fact.file.as_mut().unwrap());
-        fact
-    }
-
-    fn intent(path: &Path, what: &str) -> Intent {
-        Intent {
-            path: path.to_owned(),
-            reads: what.contains('r'),
-            writes: what.contains('w'),
-            trims: what.contains('t'),
-            creates: what.contains('c'),
-            lays_out: if what.contains('L') {
-                Bytes::gib(1)
-            } else if what.contains('l') {
-                Bytes::mib(64)
-            } else {
-                Bytes::ZERO
-            },
-            removes: what.contains('x'),
-        }
-    }
-
-    /// `y` yes, `o` overwrite, `p` a peer's dialect; the rest after a blank is `--destroy`.
-    fn consent(text: &str) -> Consent {
-        let (flags, destroy) = text.split_once(' ').unwrap_or((text, ""));
-        Consent {
-            yes: flags.contains('y'),
-            overwrite: flags.contains('o'),
-            destroy: destroy.split_whitespace().map(str::to_owned).collect(),
-            dialect_writes_named_files: flags.contains('p'),
-        }
-    }
-
-    /// Runs one case: what is meant for each fact, and the codes that come out; `?` marks a question, `~` a note.
-    fn check(facts: Vec<TargetFact>, what: &str, agreed: &str, expect: &str) {
-        let wanted: Vec<Intent> =
-            facts.iter().zip(what.split_whitespace()).map(|(fact, what)| intent(&fact.path, what)).collect();
-        let facts = Facts { targets: facts, ..Facts::default() };
-        let verdict = judge(&wanted, &facts, &consent(agreed));
-        let mut found: Vec<String> = verdict.refusals.iter().map(|refusal| refusal.code.to_owned()).collect();
-        found.extend(verdict.questions.iter().map(|question| format!("?{}", question.code)));
-        found.extend(verdict.notes.iter().map(|_| "~".to_owned()));
-        assert_eq!(found.join(" "), expect, "{what} with {agreed:?}: {verdict:#?}");
-        for refusal in &verdict.refusals {
-            assert!(!refusal.reason.is_empty() && !refusal.remedy.is_empty(), "{refusal:?}");
-        }
-        assert_eq!(verdict.allows(), expect.replace('~', "").trim().is_empty());
-    }
-
-    #[test]
-    fn devices_are_judged_by_content_and_consent() {
-        let blank = || ContentFact::Blank;
-        let data = || ContentFact::Unrecognised;
-        let broken = || ContentFact::Unreadable("input/output error".to_owned());
-        let gpt = || signed("gpt");
-        let cases: &[(&dyn Fn() -> ContentFact, &str, &str, &str)] = &[
-            (&blank, "w", "", ""),
-            (&blank, "rwt", "", ""),
-            (&data, "r", "", ""),
-            (&data, "w", "", "?unsafe.content"),
-            (&data, "t", "", "?unsafe.content"),
-            (&data, "l", "", "?unsafe.content"),
-            (&data, "w", "y", "~"),
-            (&data, "w", "o", "?unsafe.content"),
-            (&data, "w", "p", "~"),
-            (&data, "w", " /dev/sda", "~"),
-            (&gpt, "r", "", ""),
-            (&gpt, "w", "", "?unsafe.signature"),
-            (&gpt, "t", "yop", "?unsafe.signature"),
-            (&gpt, "w", " /dev/sda", "~"),
-            (&gpt, "w", " S3R1AL42", "~"),
-            (&gpt, "w", " s3r1al42", "?unsafe.signature ~"),
-            (&gpt, "w", " AL42", "?unsafe.signature ~"),
-            (&gpt, "w", " /dev/sdb", "?unsafe.signature ~"),
-            (&gpt, "w", " /dev/sda1", "?unsafe.signature ~"),
-            (&gpt, "w", " sda", "?unsafe.signature ~"),
-            (&broken, "r", "", ""),
-            (&broken, "w", "yop /dev/sda", "unsafe.unreadable"),
-            (&ContentFact::default, "r", "", ""),
-            (&ContentFact::default, "w", "yop /dev/sda", "unsafe.unknown"),
-        ];
-        for (content, what, agreed, expect) in cases {
-            check(vec![disk("/dev/sda", 0, content())], what, agreed, expect);
-        }
-    }
-
-    #[test]
-    fn what_is_in_use_is_refused_whatever_is_agreed() {
-        for way in every_use() {
-            for agreed in ["", "yop /dev/sda S3R1AL42"] {
-                let used =
-                    || with_device(disk("/dev/sda", 0, ContentFact::Blank), |d| d.in_use = vec![way.clone()]);
-                for (what, expect) in [
-                    ("r", ""),
-                    ("w", "unsafe.in-use"),
-                    ("t", "unsafe.in-use"),
-                    ("l", "unsafe.in-use"),
-                    ("x", "unsafe.in-use"),
-                ] {
-                    check(vec![used()], what, agreed, expect);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn files_are_judged_by_their_maker() {
-        let foreign = || file("/mnt/a", FileKind::File, Bytes::mib(1));
-        let own = || with_file(foreign(), |f| f.made_by_fathom = true);
-        let empty = || file("/mnt/a", FileKind::File, Bytes::ZERO);
-        let swap = || with_file(own(), |f| f.in_use = vec![InUse::Swap { device: "/mnt/a".to_owned() }]);
-        let sealed = || with_file(own(), |f| f.writable = false);
-        let secret = || with_file(own(), |f| f.readable = false);
-        let cases: &[(&dyn Fn() -> TargetFact, &str, &str, &str)] = &[
-            (&foreign, "r", "", ""),
-            (&foreign, "w", "", "unsafe.foreign-file"),
-            (&foreign, "rl", "", "unsafe.foreign-file"),
-            (&foreign, "t", "y", "unsafe.foreign-file"),
-            (&foreign, "x", "y /mnt/a", "unsafe.foreign-file ~"),
-            (&foreign, "w", "o", "~"),
-            (&foreign, "w", "p", "~"),
-            (&own, "rwtlx", "", ""),
-            (&empty, "w", "", ""),
-            (&swap, "r", "", ""),
-            (&swap, "w", "yop", "unsafe.in-use"),
-            (&sealed, "r", "", ""),
-            (&sealed, "w", "", "target.permission"),
-            (&secret, "r", "", "target.permission"),
-            (&secret, "w", "", ""),
-        ];
-        for (fact, what, agreed, expect) in cases {
-            check(vec![fact()], what, agreed, expect);
-        }
-    }
-
-    #[test]
-    fn other_kinds_and_faults_are_refused() {
-        let of_kind = |kind| file("/mnt/a", kind, Bytes::ZERO);
-        let mut sealed = of_kind(FileKind::Absent);
-        sealed.filesystem.as_mut().unwrap().can_create = false;
-        let mut denied = disk("/dev/sda", 0, ContentFact::Blank);
-        denied.error = Some("permission denied".to_owned());
-        let mut bare = disk("/dev/sda", 0, ContentFact::Blank);
-        bare.device = None;
-        let locked = with_device(disk("/dev/sda", 0, ContentFact::Blank), |d| d.read_only = true);
-        for (fact, what, expect) in [
-            (of_kind(FileKind::Folder), "w", "unsafe.kind"),
-            (of_kind(FileKind::Other), "w", "unsafe.kind"),
-            (of_kind(FileKind::NoFolder), "wc", "target.no-folder"),
-            (of_kind(FileKind::Absent), "wcl", ""),
-            (of_kind(FileKind::Absent), "r", "target.absent"),
-            (sealed, "wc", "target.permission"),
-            (denied, "r", "target.unusable"),
-            (bare, "w", "unsafe.unprobed"),
-            (locked, "w", "target.read-only"),
-        ] {
-            check(vec![fact], what, "yop", expect);
-        }
-        let verdict = judge(&[intent(Path::new("/dev/sda"), "r")], &Facts::default(), &Consent::default());
-        assert_eq!(verdict.refusals[0].code, "unsafe.unprobed");
-    }
-
-    #[test]
-    fn several_targets_are_judged_together() {
-        let a = || disk("/dev/sda", 0, signed("xfs"));
-        let link = || TargetFact { path: "/dev/disk/by-id/ata-1".into(), ..a() };
-        let part = || disk("/dev/sda1", 1, signed("ext4"));
-        let twin = || disk("/dev/sdb", 16, signed("ext4"));
-        let one = || file("/mnt/a", FileKind::Absent, Bytes::ZERO);
-        let two = || file("/mnt/b", FileKind::Absent, Bytes::ZERO);
-        let link_to_one = || TargetFact { path: "/mnt/link".into(), ..one() };
-        for (facts, what, agreed, expect) in [
-            (vec![a(), link()], "r w", "", "?unsafe.signature"),
-            (vec![a(), link()], "w w", " /dev/disk/by-id/ata-1", "~"),
-            // The link is only known to the probe, not a target of this run.
-            (vec![a(), link()], "w", " /dev/disk/by-id/ata-1", "~"),
-            (vec![a(), part()], "r r", "", ""),
-            (vec![a(), part()], "r w", " /dev/sda1", "unsafe.overlap ~"),
-            (vec![a(), part()], "w r", " /dev/sda", "unsafe.overlap ~"),
-            // Two disks with one serial: the serial names neither.
-            (vec![a(), twin()], "w w", " S3R1AL42", "?unsafe.signature ?unsafe.signature ~"),
-            (vec![a(), twin()], "w w", " /dev/sda", "?unsafe.signature ~"),
-            (vec![part()], "w", " S3R1AL42", "~"),
-            (vec![one()], "wcL", "", "target.no-space"),
-            (vec![one(), two()], "wcl wcl", "", ""),
-            (vec![one(), link_to_one()], "wcl wcl", "", ""),
-            (vec![one(), two()], "wcl wcL", "", "target.no-space"),
-        ] {
-            check(facts, what, agreed, expect);
-        }
-    }
-
-    #[test]
-    fn reserve_is_small_on_small_filesystems() {
-        for (size, expect) in [
-            (Bytes::mib(100), Bytes::mib(5)),
-            (Bytes::gib(2), Bytes::mib(64)),
-            (Bytes::gib(100), Bytes::gib(1)),
-            (Bytes::ZERO, Bytes::ZERO),
-        ] {
-            assert_eq!(reserve(size), expect, "{size}");
-        }
-    }
-
-    #[test]
-    fn a_confirmed_question_is_not_asked_again() {
-        let unserial = with_device(disk("/dev/sdb", 16, signed("ext4")), |d| d.serial.clear());
-        let data = disk("/dev/sdc", 32, ContentFact::Unrecognised);
-        for (fact, wrong, right) in
-            [(disk("/dev/sda", 0, signed("xfs")), "yes", "AL42"), (unserial, "", "sdb"), (data, "no", "yes")]
-        {
-            let wanted = [intent(&fact.path, "w")];
-            let facts = Facts { targets: vec![fact], ..Facts::default() };
-            let mut agreed = Consent::default();
-            let question = judge(&wanted, &facts, &agreed).questions.remove(0);
-            assert!(!question.confirm(wrong, &mut agreed));
-            assert!(!judge(&wanted, &facts, &agreed).allows());
-            assert!(question.confirm(&format!("{right}\n"), &mut agreed), "{question:?}");
-            assert!(judge(&wanted, &facts, &agreed).allows());
-        }
-    }
-
-    #[test]
-    fn messages_say_value_reason_and_remedy() {
-        let used =
-            with_device(disk("/dev/sda", 0, ContentFact::Blank), |d| d.in_use = every_use()[..1].to_vec());
-        let facts = Facts { targets: vec![used, disk("/dev/sdb", 16, signed("xfs"))], ..Facts::default() };
-        let wanted = [intent(Path::new("/dev/sda"), "w"), intent(Path::new("/dev/sdb"), "w")];
-        let verdict = judge(&wanted, &facts, &Consent::default());
-        assert_eq!(
-            verdict.refusals[0].to_string(),
-            "/dev/sda: /dev/sda (1 GiB, serial S3R1AL42) is in use: sda1 is mounted on /mnt; \
-             unmount /mnt or name another target"
-        );
-        assert_eq!(
-            verdict.questions[0].to_string(),
-            "/dev/sdb: /dev/sdb (1 GiB, serial S3R1AL42) holds xfs \"data\" (at byte 512); \
-             say --destroy=/dev/sdb or --destroy=S3R1AL42 to lose it"
-        );
-    }
-
-    fn contents() -> impl Strategy<Value = ContentFact> {
-        prop_oneof![
-            Just(ContentFact::Unknown),
-            Just(ContentFact::Blank),
-            Just(ContentFact::Unrecognised),
-            Just(ContentFact::Unreadable("no".to_owned())),
-            Just(signed("luks")),
-        ]
-    }
-
-    fn consents() -> impl Strategy<Value = Consent> {
-        let named = vec!["/dev/sda", "/dev/sda1", "/dev/sdb", "/dev/link", "S3R1AL42", "sda", "", "/"];
-        let destroy = subsequence(named, 0..8).prop_map(|v| v.into_iter().map(str::to_owned).collect());
-        (any::<bool>(), any::<bool>(), destroy, any::<bool>()).prop_map(
-            |(yes, overwrite, destroy, dialect)| Consent {
-                yes,
-                overwrite,
-                destroy,
-                dialect_writes_named_files: dialect,
-            },
-        )
-    }
-
-    proptest! {
-        #[test]
-        fn no_consent_lets_a_used_device_be_changed(
-            ways in subsequence(every_use(), 1..=7),
-            content in contents(),
-            agreed in consents(),
-            what in prop_oneof![Just("w"), Just("t"), Just("l"), Just("x"), Just("rwt")],
-            by_link in any::<bool>(),
-        ) {
-            let mut fact = with_device(disk("/dev/sda", 0, content), |d| d.in_use = ways);
-            if by_link {
-                fact.path = "/dev/link".into();
-            }
-            let wanted = [intent(&fact.path, what)];
-            let facts = Facts { targets: vec![fact], ..Facts::default() };
-            prop_assert!(judge(&wanted, &facts, &agreed).refusals.iter().any(|r| r.code == "unsafe.in-use"));
-        }
-
-        #[test]
-        fn a_signed_device_is_changed_only_when_it_is_named(agreed in consents(), by_link in any::<bool>()) {
-            let mut fact = disk("/dev/sda", 0, signed("zfs"));
-            if by_link {
-                fact.path = "/dev/link".into();
-            }
-            let wanted = [intent(&fact.path, "w")];
-            let named = agreed.destroy.iter().any(|text| {
-                text == "/dev/sda" || text == "S3R1AL42" || (by_link && text == "/dev/link")
-            });
-            let facts = Facts { targets: vec![fact], ..Facts::default() };
-            prop_assert_eq!(judge(&wanted, &facts, &agreed).allows(), named);
-        }
-
-        #[test]
-        fn reading_needs_no_consent(content in contents(), ways in subsequence(every_use(), 0..=7)) {
-            let fact = with_device(disk("/dev/sda", 0, content), |d| d.in_use = ways);
-            let wanted = [intent(&fact.path, "r")];
-            let facts = Facts { targets: vec![fact], ..Facts::default() };
-            prop_assert!(judge(&wanted, &facts, &Consent::default()).allows());
-        }
-    }
-}
+mod tests;

@@ -48,16 +48,16 @@ impl Setting<'_> {
         let StreamOptions {
             workload: _, // in `operations`
             targets: _,  // in `sections`
-            workers,
-            queue_depth,
-            engine: _, // here to `fixed_buffers`: engines::engine and engines::mode
+            workers: _,  // `depth` and Crew::plans
+            queue_depth: _,
+            engine: _, // and `direct`, buffers and files: engines::engine and engines::mode
             direct: _,
-            durability,
-            keep_cache,
+            durability: _, // here to `batch_complete`: engine_settings
+            keep_cache: _,
             fixed_buffers: _,
             registered_files: _,
-            batch_submit,
-            batch_complete,
+            batch_submit: _,
+            batch_complete: _,
             rate, // here to `think_every`: pacing
             arrival: _,
             think_time: _,
@@ -82,16 +82,7 @@ impl Setting<'_> {
         let addressed: Vec<&Addressed> = sections.iter().flat_map(|section| section.iter()).collect();
         let mode = engines::mode(section, &addressed, remarks)?;
         let kind = engines::engine(self.scene, section, &addressed, mode, remarks)?;
-        let (depth, lanes) = self.depth(load, kind, *queue_depth.get(), remarks);
-        if u64::from(*workers.get()) * u64::from(lanes) > WORKERS_MAX {
-            let message = format!(
-                "the stream \"{}\" becomes {} × {lanes} workers; the limit is {WORKERS_MAX}",
-                section.name,
-                workers.get()
-            );
-            remarks.error("plan.too-many-workers", queue_depth.span(), message, "use a smaller queue_depth");
-            return None;
-        }
+        let (depth, lanes) = self.depth(load, kind, remarks)?;
         let (pacing, at_maximum) = self.pacing(load, lanes, remarks)?;
         let crew = Crew {
             stream: section,
@@ -112,7 +103,6 @@ impl Setting<'_> {
             return None;
         }
         self.say_seed(load, remarks);
-        let batch = |asked: u32| asked.clamp(1, depth);
         Some(Resolved {
             at_maximum,
             share_of_maximum: match rate.get() {
@@ -122,18 +112,7 @@ impl Setting<'_> {
             stream: Stream {
                 name: section.name.clone(),
                 report_group: *report_group.get(),
-                engine: EngineSettings {
-                    kind,
-                    mode,
-                    durability: match durability.get() {
-                        Durability::None => schema::Durability::None,
-                        Durability::Data => schema::Durability::Data,
-                        Durability::All => schema::Durability::All,
-                    },
-                    open: if *keep_cache.get() { OpenRule::KeepCache } else { OpenRule::DropCache },
-                    batch_submit: batch(batch_submit.get().copied().unwrap_or(depth)),
-                    batch_complete: batch(*batch_complete.get()),
-                },
+                engine: engine_settings(&section.options, kind, mode, depth),
                 queue_depth: depth,
                 workload: Workload { coverage: manned.coverage, ..operations.workload.clone() },
                 pacing,
@@ -156,23 +135,33 @@ impl Setting<'_> {
     }
 
     /// Queue depth of a thread, and threads per worker. A synchronous engine has depth 1; more becomes more threads.
-    fn depth(&self, load: &Load<'_>, kind: EngineKind, asked: u32, remarks: &mut Remarks) -> (u32, u32) {
+    fn depth(&self, load: &Load<'_>, kind: EngineKind, remarks: &mut Remarks) -> Option<(u32, u32)> {
+        let (name, options) = (&load.section.name, &load.section.options);
+        let (asked, workers) = (*options.queue_depth.get(), *options.workers.get());
         if kind != EngineKind::Psync || asked <= 1 {
-            return (asked.max(1), 1);
+            return Some((asked.max(1), 1));
         }
-        let name = &load.section.name;
         if self.job.dialect == Dialect::Fio {
             let message =
                 format!("the stream \"{name}\" has queue depth 1, not {asked}: its engine is synchronous");
             remarks.note(NoteKind::Engine, Severity::Warn, message);
-            return (1, 1);
+            return Some((1, 1));
+        }
+        if u64::from(workers) * u64::from(asked) > WORKERS_MAX {
+            let message = format!(
+                "the stream \"{name}\" becomes {workers} × {asked} workers, since its engine is synchronous; the limit \
+                 is {WORKERS_MAX}"
+            );
+            let help = "use a smaller queue_depth";
+            remarks.error("plan.too-many-workers", options.queue_depth.span(), message, help);
+            return None;
         }
         let message = format!(
             "the stream \"{name}\" keeps {asked} operations in flight with {asked} threads per worker: its engine is \
              synchronous"
         );
         remarks.note(NoteKind::Engine, Severity::Info, message);
-        (1, asked)
+        Some((1, asked))
     }
 
     /// When operations are due, and whether that is as fast as they can.
@@ -252,6 +241,22 @@ impl Setting<'_> {
             let message = format!("seed \"fresh\" stands for {} in this run", self.scene.entropy);
             remarks.note(NoteKind::Job, Severity::Info, message);
         }
+    }
+}
+
+fn engine_settings(options: &StreamOptions, kind: EngineKind, mode: IoMode, depth: u32) -> EngineSettings {
+    let batch = |asked: u32| asked.clamp(1, depth);
+    EngineSettings {
+        kind,
+        mode,
+        durability: match options.durability.get() {
+            Durability::None => schema::Durability::None,
+            Durability::Data => schema::Durability::Data,
+            Durability::All => schema::Durability::All,
+        },
+        open: if *options.keep_cache.get() { OpenRule::KeepCache } else { OpenRule::DropCache },
+        batch_submit: batch(options.batch_submit.get().copied().unwrap_or(depth)),
+        batch_complete: batch(*options.batch_complete.get()),
     }
 }
 

@@ -29,15 +29,14 @@ pub(crate) fn ctime(wall_ms: u64) -> String {
     format!("{weekday} {month} {day:2} {hour:02}:{minute:02}:{second:02} {year}")
 }
 
-/// Days to a date of the Gregorian calendar (H. Hinnant, "chrono-compatible low-level date algorithms", civil_from_days),
+/// Days to a date of the Gregorian calendar (H. Hinnant, "chrono-compatible low-level date algorithms", `civil_from_days`),
 /// for times since 1970. Worked value: 1,795,165,164 s is Friday, 20 November 2026, 08:59:24.
 fn civil(wall_ms: u64) -> Civil {
     let seconds = wall_ms / 1000;
     let (days, of_day) = (seconds / 86_400, seconds % 86_400);
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * day_of_year + 2) / 153;
     let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };

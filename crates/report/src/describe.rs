@@ -46,7 +46,11 @@ fn mix(workload: &Workload) -> String {
     shares.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
     match shares.as_slice() {
         [(name, _)] => (*name).to_owned(),
-        many => many.iter().map(|(name, share)| format!("{} {name}", percent(*share))).collect::<Vec<_>>().join(" "),
+        many => many
+            .iter()
+            .map(|(name, share)| format!("{} {name}", percent(*share)))
+            .collect::<Vec<_>>()
+            .join(" "),
     }
 }
 
@@ -70,7 +74,8 @@ fn percent(share: f64) -> String {
 mod tests {
     use super::*;
     use fathom_analysis::sample::{StreamShape, record};
-    use fathom_schema::{OperationKind, Size};
+    use fathom_schema::OperationKind::{self, Read, Trim, Write};
+    use fathom_schema::Size;
 
     #[test]
     fn workloads_read_like_their_names() {
@@ -78,7 +83,6 @@ mod tests {
             let record = record(&[StreamShape { rates, random, block_bytes, ..StreamShape::default() }]);
             record.steps[0].started.step.streams[0].workload.clone()
         };
-        use OperationKind::{Read, Trim, Write};
         for (rates, random, block_bytes, expect) in [
             (vec![(Read, 1)], true, 4096, "random read 4 KiB"),
             (vec![(Write, 1)], false, 1 << 20, "sequential write 1 MiB"),

@@ -18,8 +18,9 @@ pub use rows::csv;
 pub use summary::summary;
 pub use text::text;
 pub use view::{
-    DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, HostSummary, KindSummary, LatencySummary, NoteSummary,
-    Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary, StreamSummary, Summary, TargetSummary, Totals,
+    DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, HostSummary, KindSummary, LatencySummary,
+    NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary, StreamSummary, Summary,
+    TargetSummary, Totals,
 };
 
 /// The summary as a JSON document, pretty-printed with a final newline; its schema is [`json_schema`].

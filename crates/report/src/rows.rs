@@ -2,11 +2,11 @@
 //! does not know of totals or findings.
 
 use crate::summary::{errors, kinds, phase_name, quantile, response};
+use crate::table::visible;
 use fathom_schema::{Interval, KindTally, LatencyTally, Record, StepRecord};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 
-/// The columns. Times are seconds since the step's start, latencies microseconds; `kind` is `all` (reads, writes and
-/// trims together), `read`, `write`, `trim` or `sync`; percentiles and means are empty without an operation.
+/// The columns, described at [`csv`].
 const HEADER: [&str; 25] = [
     "run",
     "step",
@@ -36,7 +36,14 @@ const HEADER: [&str; 25] = [
 ];
 
 /// The intervals of a record as CSV (RFC 4180, CRLF line ends, a header row): for each interval one row `all`, then one
-/// row per kind that occurred. Names that a spreadsheet would take for a formula are preceded by an apostrophe.
+/// row per kind that occurred.
+///
+/// Columns: `run` (identity), `step` (index from 0), `step_name`, `stream` (index in the step), `stream_name`, `phase`
+/// (`ramp` or `measure`), `start_s` and `end_s` (seconds since the step's start), `late` (`true` when it covers more than
+/// one edge), `kind` (`all` for reads, writes and trims together, `read`, `write`, `trim`, `sync`), `operations`, `bytes`,
+/// `errors`, `short`, `iops`, `bytes_per_s`, `service_*_us` (submitted → completed) and `response_*_us` (intended start →
+/// completed), each as mean, p50, p99 and maximum in microseconds and empty without an operation, and `queue_depth_held`
+/// (of the whole stream). Control characters in names are escaped, and names that a spreadsheet would take for a formula are preceded by an apostrophe.
 pub fn csv(record: &Record) -> String {
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     let mut write = |row: &[String]| writer.write_record(row).expect("a vector takes every row");
@@ -62,7 +69,8 @@ fn row(
     tally: &KindTally,
 ) -> [String; HEADER.len()] {
     let length = interval.end.since(interval.start);
-    let stream_name = step.started.step.streams.get(interval.stream as usize).map_or("", |stream| &stream.name);
+    let stream_name =
+        step.started.step.streams.get(interval.stream as usize).map_or("", |stream| &stream.name);
     let [service_mean, service_p50, service_p99, service_max] = latency(&tally.service);
     let [response_mean, response_p50, response_p99, response_max] = latency(response(tally));
     let held = if length.0 == 0 { 0.0 } else { interval.tally.in_flight_ns / length.0 as f64 };
@@ -106,7 +114,9 @@ fn seconds(at: Nanos) -> String {
     format!("{:.3}", at.as_secs_f64())
 }
 
-/// A name as a cell. Spreadsheets run what begins with one of these as a formula (OWASP, "CSV injection").
+/// A name as a cell, control characters made visible. Spreadsheets run what begins with one of these as a formula (OWASP,
+/// "CSV injection").
 fn cell(name: &str) -> String {
-    if name.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{name}") } else { name.to_owned() }
+    let name = visible(name);
+    if name.starts_with(['=', '+', '-', '@']) { format!("'{name}") } else { name }
 }

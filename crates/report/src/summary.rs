@@ -3,14 +3,16 @@
 
 use crate::describe;
 use crate::view::{
-    DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, HostSummary, KindSummary, LatencySummary, NoteSummary,
-    Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary, StreamSummary, Summary, TargetSummary, Totals,
+    DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, HostSummary, KindSummary, LatencySummary,
+    NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary, StreamSummary, Summary,
+    TargetSummary, Totals,
 };
 use fathom_analysis::{Measured, errno_name, measured, validity};
 use fathom_metrics::{Latency, merge_kind};
 use fathom_schema::{
-    DeviceCounters, EnvironmentFact, Facts, FileKind, Finding, Interval, IoMode, KindTally, LatencyTally, Note, NoteKind,
-    OperationKind, Outcome, Pacing, Phase, Record, Severity, StepRecord, Stop, Stream, StreamTally, TargetFact,
+    DeviceCounters, EnvironmentFact, Facts, FileKind, Finding, Interval, IoMode, KindTally, LatencyTally,
+    Note, NoteKind, OperationKind, Outcome, Pacing, Phase, Record, Severity, StepRecord, Stop, Stream,
+    StreamTally, TargetFact,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 
@@ -163,9 +165,8 @@ fn step(step: &StepRecord) -> StepSummary {
             .enumerate()
             .map(|(index, (stream, measured))| stream_summary(stream, measured, series(index)))
             .collect(),
-        devices: after.map_or_else(Vec::new, |finished| {
-            devices(&started.devices, &finished.devices, finished.elapsed)
-        }),
+        devices: after
+            .map_or_else(Vec::new, |finished| devices(&started.devices, &finished.devices, finished.elapsed)),
         environment_changes: after
             .map_or_else(Vec::new, |finished| finished.environment_changes.iter().map(environment).collect()),
         resolved: serde_json::to_value(&started.step).expect("a step has only string keys"),

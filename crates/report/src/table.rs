@@ -43,10 +43,8 @@ pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: usize) -> V
         (0..columns.len()).filter(|&at| rows.iter().any(|row| !row[at].is_empty())).collect();
     let total = |kept: &[usize]| kept.iter().map(|&at| cell_width(at) + GAP).sum::<usize>();
     while total(&kept) > width {
-        let Some(&goes) = kept
-            .iter()
-            .filter(|&&at| columns[at].dispensable > 0)
-            .max_by_key(|&&at| columns[at].dispensable)
+        let Some(&goes) =
+            kept.iter().filter(|&&at| columns[at].dispensable > 0).max_by_key(|&&at| columns[at].dispensable)
         else {
             break;
         };
@@ -63,7 +61,8 @@ pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: usize) -> V
             let (text, width) = (shorten(&cell(at), width_of(position)), width_of(position));
             let padding = " ".repeat(width - text.chars().count());
             line.push_str(&" ".repeat(GAP));
-            let (before, after) = if columns[at].right { (padding.as_str(), "") } else { ("", padding.as_str()) };
+            let (before, after) =
+                if columns[at].right { (padding.as_str(), "") } else { ("", padding.as_str()) };
             line.extend([before, &text, after]);
         }
         line.truncate(line.trim_end().len());
@@ -78,7 +77,9 @@ pub(crate) fn visible(text: &str) -> String {
     text.chars()
         .map(|c| {
             // Bidirectional overrides (U+202A–E, U+2066–9) reorder a line just as a control character would.
-            let steers = c.is_control() || ('\u{202A}'..='\u{202E}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c);
+            let steers = c.is_control()
+                || ('\u{202A}'..='\u{202E}').contains(&c)
+                || ('\u{2066}'..='\u{2069}').contains(&c);
             if steers { c.escape_unicode().to_string() } else { c.to_string() }
         })
         .collect()
@@ -113,6 +114,7 @@ fn shorten(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn rows(rows: &[&[&str]]) -> Vec<Vec<String>> {
         rows.iter().map(|row| row.iter().map(|cell| (*cell).to_owned()).collect()).collect()
@@ -129,9 +131,16 @@ mod tests {
         };
         check(
             40,
-            &["  name                IOPS   p95", "  a rather long name  1000  1 ms", "  b                      9  2 ms"],
+            &[
+                "  name                IOPS   p95",
+                "  a rather long name  1000  1 ms",
+                "  b                      9  2 ms",
+            ],
         );
-        check(28, &["  name                IOPS", "  a rather long name  1000", "  b                      9"]);
+        check(
+            28,
+            &["  name                IOPS", "  a rather long name  1000", "  b                      9"],
+        );
         check(18, &["  name        IOPS", "  a rather …  1000", "  b              9"]);
     }
 
@@ -146,5 +155,29 @@ mod tests {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("unbreakable x", 4), ["unbreakable", "x"]);
         assert_eq!(wrap("", 4), [""]);
+    }
+
+    proptest! {
+        #[test]
+        fn wrapping_keeps_every_word_and_the_width(words in prop::collection::vec("[a-zé]{1,12}", 0..40), width in 12_usize..50) {
+            let lines = wrap(&words.join(" "), width);
+            prop_assert!(lines.iter().all(|line| line.chars().count() <= width));
+            prop_assert_eq!(lines.join(" "), words.join(" "));
+        }
+
+        #[test]
+        fn tables_fit_whatever_is_in_them(
+            cells in prop::collection::vec(prop::collection::vec("[a-zé0-9]{0,30}", 3), 1..10), width in 50_usize..120,
+        ) {
+            let columns = [left("name"), spare("b", 1), spare("c", 2)];
+            let lines = lines(&columns, &cells, width);
+            prop_assert_eq!(lines.len(), cells.len() + 1);
+            prop_assert!(lines.iter().all(|line| line.chars().count() <= width));
+        }
+
+        #[test]
+        fn visible_text_has_no_control_character(text in any::<String>()) {
+            prop_assert!(!visible(&text).chars().any(char::is_control));
+        }
     }
 }

@@ -174,7 +174,14 @@ impl Page {
         let shown = &step.streams[..step.streams.len().min(STREAMS_SHOWN)];
         if shown.len() < step.streams.len() {
             let rest = step.streams.len() - shown.len();
-            self.paragraph(&format!("{} streams; the last {rest} are in JSON and CSV only", step.streams.len()), 2);
+            self.paragraph(
+                &format!("{} streams; the last {rest} are in JSON and CSV only", step.streams.len()),
+                2,
+            );
+        }
+        for stream in shown {
+            let name = if shown.len() > 1 { format!("{}: ", visible(&stream.name)) } else { String::new() };
+            self.paragraph(&format!("{name}{}", what(stream)), 2);
         }
         // (name, figures): a single stream needs no name, several need a total.
         let mut parts: Vec<(String, &Totals)> =
@@ -187,7 +194,7 @@ impl Page {
         self.line("");
         self.rates(&parts);
         self.line("");
-        self.latencies(&parts, step.streams.iter().any(|stream| stream.rate_per_s.is_some()));
+        self.latencies(&parts);
         self.line("");
         self.queues(shown);
         self.errors(&parts);
@@ -223,8 +230,8 @@ impl Page {
         self.table(&columns, &rows);
     }
 
-    /// Response times; in an open loop service times as well, since there they differ.
-    fn latencies(&mut self, parts: &[(String, &Totals)], is_open: bool) {
+    /// Response times; where service times differ (in an open loop) those as well.
+    fn latencies(&mut self, parts: &[(String, &Totals)]) {
         let columns = [
             left("stream"),
             left("kind"),
@@ -242,12 +249,17 @@ impl Page {
         ];
         let mut rows = Vec::new();
         let mut missing = 0;
+        let is_open =
+            parts.iter().flat_map(|(_, totals)| &totals.kinds).any(|kind| kind.response != kind.service);
         for (name, totals) in parts {
             for (position, kind) in kind_rows(totals).into_iter().enumerate() {
-                let both: &[(&str, &LatencySummary)] = if is_open {
-                    &[("response", &kind.response), ("service", &kind.service)]
+                let both = [("response", &kind.response), ("service", &kind.service)];
+                let both = if !is_open {
+                    vec![("", &kind.response)]
+                } else if kind.response == kind.service {
+                    vec![both[0]]
                 } else {
-                    &[("", &kind.response)]
+                    both.to_vec()
                 };
                 for (row, (which, latency)) in both.iter().enumerate() {
                     let first = row == 0;
@@ -273,23 +285,17 @@ impl Page {
         }
         self.table(&columns, &rows);
         if missing > 0 {
-            self.paragraph(
-                "n/a: too few operations; p99 needs n ≥ 100, p99.9 n ≥ 1000, p99.99 n ≥ 10000",
-                2,
-            );
+            self.paragraph("n/a: too few operations; p99 needs n ≥ 100, p99.9 n ≥ 1000, p99.99 n ≥ 10000", 2);
         }
     }
 
     fn queues(&mut self, streams: &[StreamSummary]) {
         let columns = [
             left("stream"),
-            left("workload"),
-            left("engine"),
-            right("workers"),
             right("depth"),
             right("held"),
             spare("Little", 1),
-            right("CPU"),
+            right("worker CPU"),
             right("asked/s"),
             spare("late", 2),
             right("backlog"),
@@ -299,13 +305,13 @@ impl Page {
             .iter()
             .map(|stream| {
                 let is_open = stream.rate_per_s.is_some();
-                let direct = if stream.direct { "direct" } else { "buffered" };
-                let late = if stream.arrivals == 0 { 0.0 } else { stream.arrivals_late as f64 / stream.arrivals as f64 };
+                let late = if stream.arrivals == 0 {
+                    0.0
+                } else {
+                    stream.arrivals_late as f64 / stream.arrivals as f64
+                };
                 vec![
                     if is_single { String::new() } else { visible(&stream.name) },
-                    stream.workload.clone(),
-                    format!("{} {direct}", stream.engine),
-                    stream.workers.to_string(),
                     stream.queue_depth.to_string(),
                     significant(stream.queue_depth_held),
                     stream.little_ratio.map_or("n/a".to_owned(), |ratio| format!("{ratio:.3}")),
@@ -323,9 +329,16 @@ impl Page {
         let columns = [left("stream"), left("kind"), left("error"), right("failed")];
         let mut rows = Vec::new();
         for (name, totals) in parts {
-            for kind in &totals.kinds {
+            // The rows of the streams add up to those of all of them.
+            let is_sum = parts.len() > 1 && std::ptr::eq(*totals, parts[parts.len() - 1].1);
+            for kind in totals.kinds.iter().filter(|_| !is_sum) {
                 for error in &kind.errors_by_number {
-                    rows.push(vec![name.clone(), kind.kind.clone(), error.name.clone(), error.count.to_string()]);
+                    rows.push(vec![
+                        name.clone(),
+                        kind.kind.clone(),
+                        error.name.clone(),
+                        error.count.to_string(),
+                    ]);
                 }
             }
         }
@@ -448,12 +461,27 @@ fn step_line(step: &StepSummary) -> String {
     } else {
         format!("at queue depth {depth}")
     };
+    // A sample too small for p99 still has a largest value.
+    let tail = match all.response.percentile(99.0) {
+        Some(ns) => format!("p99 {}", Nanos(ns).approximate()),
+        None => format!("max {}", extreme(&all.response, all.response.max_ns)),
+    };
     format!(
-        "{what}: {} IOPS, {}, p50 {}, p99 {} {load}",
+        "{what}: {} IOPS, {}, p50 {}, {tail} {load}",
         Iops(all.iops),
         BytesPerSec(all.bytes_per_s),
-        percentile(&all.response, 50.0),
-        percentile(&all.response, 99.0)
+        percentile(&all.response, 50.0)
+    )
+}
+
+/// What a stream is: workload, engine, workers and their depth.
+fn what(stream: &StreamSummary) -> String {
+    let mode = if stream.direct { "direct" } else { "buffered" };
+    let plural = if stream.workers == 1 { "" } else { "s" };
+    let depth = stream.queue_depth / stream.workers.max(1);
+    format!(
+        "{}, {} {mode}, {} worker{plural} × depth {depth}",
+        stream.workload, stream.engine, stream.workers
     )
 }
 
@@ -468,7 +496,11 @@ fn kind_rows(totals: &Totals) -> Vec<&KindSummary> {
 }
 
 fn time(ns: f64) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency: positive, below 2^63")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a latency: positive, below 2^63"
+    )]
     let whole = ns.round() as u64;
     Nanos(whole).approximate()
 }

@@ -1,1 +1,15 @@
-//! Placeholder.
+//! Drives an experiment on this host: claims, prepares and executes one step after another, and tells the bus.
+//!
+//! The only thing that flows back is the stop flag. Who listens (store, live view) and how anything is shown is not known
+//! here.
+#![forbid(unsafe_code)]
+
+mod bus;
+mod drive;
+mod signals;
+
+pub use bus::{Bus, Sink, SinkError};
+pub use drive::{RunError, RunOutcome, RunRequest, run};
+pub use fathom_engine::prepare::{PrepareError, Progress};
+pub use fathom_engine::{ExecuteError, probe};
+pub use signals::Stop;

@@ -34,6 +34,8 @@ pub(super) struct Node {
     pub(super) slaves: Vec<String>,
     /// For a loop device in use: the path of what is behind it.
     pub(super) backing: Option<PathBuf>,
+    /// The block device that `backing` names, when it is one.
+    pub(super) behind: Option<DeviceNumber>,
 }
 
 impl Node {
@@ -41,7 +43,9 @@ impl Node {
         let name = folder.file_name()?.to_string_lossy().into_owned();
         let number_text = text(&folder.join("dev"))?;
         let disk = folder.join("partition").exists().then(|| folder.parent()?.file_name()).flatten();
-        let sectors = |attribute: &str| Bytes(number(&folder.join(attribute)).unwrap_or(0) * SECTOR_BYTES);
+        let sectors = |attribute: &str| {
+            Bytes(number(&folder.join(attribute)).unwrap_or(0).saturating_mul(SECTOR_BYTES))
+        };
         Some(Self {
             number: device_number(&number_text)?,
             disk: disk.map(|disk| disk.to_string_lossy().into_owned()),
@@ -50,6 +54,7 @@ impl Node {
             holders: names(&folder.join("holders")),
             slaves: names(&folder.join("slaves")),
             backing: text(&folder.join("loop/backing_file")).map(PathBuf::from),
+            behind: None,
             name,
             folder,
         })
@@ -62,7 +67,8 @@ impl Node {
 
     /// Whether two partitions of one disk share bytes, as an extended partition and those inside it do.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
-        self.start.0 < other.start.0 + other.size.0 && other.start.0 < self.start.0 + self.size.0
+        let end = |node: &Self| node.start.0.saturating_add(node.size.0);
+        self.start.0 < end(other) && other.start.0 < end(self)
     }
 
     /// The part of its backing file that a loop device shows: first byte, and the byte after the last.
@@ -99,7 +105,13 @@ impl Blocks {
                 node.holders.push(holder);
             }
         }
-        Self { nodes, dev: roots.dev.clone() }
+        let mut blocks = Self { nodes, dev: roots.dev.clone() };
+        let behind: Vec<Option<DeviceNumber>> =
+            blocks.nodes.iter().map(|node| Some(blocks.at_path(node.backing.as_deref()?)?.number)).collect();
+        for (node, behind) in blocks.nodes.iter_mut().zip(behind) {
+            node.behind = behind;
+        }
+        blocks
     }
 
     /// The device of that kernel name.
@@ -141,7 +153,7 @@ impl Blocks {
         let mut at = 0;
         while at < stack.len() {
             let disk = self.disk_of(stack[at]);
-            let behind = disk.backing.as_deref().and_then(|path| self.at_path(path));
+            let behind = disk.behind.and_then(|number| self.numbered(number));
             let below = disk.slaves.iter().filter_map(|name| self.named(name)).chain(behind);
             for next in std::iter::once(disk).chain(below) {
                 if !stack.contains(&next) {

@@ -3,8 +3,7 @@
 //! Opens read-only at most. Does not know devices beyond the sector that direct I/O falls back on.
 
 use super::content::open_with;
-use super::mounts::{Mount, Mounts};
-use super::usage::mount_id;
+use super::mounts::Mount;
 use fathom_schema::{FileFact, Filesystem};
 use fathom_units::Bytes;
 use rustix::fs::{
@@ -77,17 +76,15 @@ fn may(path: &Path, access: Access) -> bool {
     accessat(CWD, path, access, AtFlags::EACCESS).is_ok()
 }
 
-/// The filesystem that carries `folder` (without links), and the mount it was found by.
-/// `existing` is the file itself when there is one; `sector_bytes` that of the device below, when known.
+/// The filesystem of `mount`, which carries `folder` (without links). `existing` is the file itself when there is one;
+/// `sector_bytes` that of the device below, when known.
 pub(super) fn filesystem(
-    mounts: &Mounts,
+    mount: &Mount,
     folder: &Path,
     existing: Option<&Path>,
-    sector_bytes: impl FnOnce(&Mount) -> Option<u32>,
+    sector_bytes: Option<u32>,
 ) -> Option<Filesystem> {
-    let place = existing.unwrap_or(folder);
-    let mount = mounts.carrying(place, mount_id(place))?;
-    let space = statvfs(place).ok()?;
+    let space = statvfs(existing.unwrap_or(folder)).ok()?;
     Some(Filesystem {
         kind: mount.kind.clone(),
         mount_point: mount.place.clone(),
@@ -97,8 +94,7 @@ pub(super) fn filesystem(
         direct_align_bytes: if IN_MEMORY.contains(&&*mount.kind) {
             None
         } else {
-            let sector = sector_bytes(mount).unwrap_or(ALIGN_FALLBACK_BYTES);
-            direct_align(folder, existing, sector)
+            direct_align(folder, existing, sector_bytes.unwrap_or(ALIGN_FALLBACK_BYTES))
         },
         can_create: may(folder, Access::WRITE_OK | Access::EXEC_OK),
     })

@@ -107,6 +107,11 @@ impl Mounts {
         Self { own, others, swaps }
     }
 
+    /// Whether the list could be read. Something is mounted on every running system, so an empty one means nothing.
+    pub(super) fn are_known(&self) -> bool {
+        !self.own.is_empty()
+    }
+
     /// Every mount of which anything is known.
     pub(super) fn all(&self) -> impl Iterator<Item = &Mount> {
         self.own.iter().chain(&self.others)

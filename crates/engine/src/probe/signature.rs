@@ -423,4 +423,33 @@ mod tests {
         check(&[(65526, b"SWAPSPACE2"), (1052, b"sw")], &[("swap", 65526, "sw")]);
         check(&[(34817, b"NSR03")], &[("udf", 34817, "")]);
     }
+
+    #[test]
+    fn random_data_is_not_taken_for_something() {
+        for seed in 1..=32_u64 {
+            let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mut byte = || {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                state.to_le_bytes()[3]
+            };
+            let mut window: Vec<u8> = (0..256 << 10).map(|_| byte()).collect();
+            // What chance gives once in 65 536: the two-byte magics of a boot record and of ext.
+            window[510..512].copy_from_slice(&[0x55, 0xaa]);
+            window[1080..1082].copy_from_slice(&[0x53, 0xef]);
+            let size = 256 << 10;
+            assert_eq!(signatures(&Samples { size, windows: vec![(0, window)] }), [], "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn samples_of_any_length_are_searched_without_fault() {
+        for size in [0, 1, 511, 512, 1023, 4095, 65535, 262_144] {
+            let len = usize::try_from(size).unwrap();
+            for byte in [0_u8, 0xff, 0x55] {
+                signatures(&Samples { size, windows: vec![(0, vec![byte; len])] });
+            }
+        }
+    }
 }

@@ -5,7 +5,7 @@
 use super::block::{Blocks, Node};
 use super::mounts::{Mount, Mounts};
 use super::roots::{Roots, names};
-use fathom_schema::InUse;
+use fathom_schema::{DeviceNumber, InUse};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -13,12 +13,18 @@ use std::path::{Path, PathBuf};
 pub(super) struct Usage<'a> {
     blocks: &'a Blocks,
     mounts: &'a Mounts,
+    /// Every mount with the devices that it names; found once, since a host may have thousands of mounts.
+    mounted: Vec<(&'a Mount, Vec<DeviceNumber>)>,
+    /// Devices that are swap space.
+    swaps: Vec<DeviceNumber>,
     /// Members of each btrfs that the kernel has open: its UUID and its devices' names.
     btrfs: Vec<(String, Vec<String>)>,
-    /// fathom's store, without links, as far as it exists.
+    /// fathom's store, without links where it exists.
     store: PathBuf,
-    /// Whether that is the store's folder itself and not one above.
-    store_exists: bool,
+    /// The part of it that exists.
+    store_place: PathBuf,
+    /// The mount that carries it.
+    store_mount: Option<&'a Mount>,
 }
 
 impl<'a> Usage<'a> {
@@ -30,12 +36,21 @@ impl<'a> Usage<'a> {
             (!devices.is_empty()).then_some((uuid, devices))
         };
         let btrfs = names(&folder).into_iter().filter_map(members).collect();
+        let number_at = |path: &Path| blocks.at_path(path).map(|node| node.number);
+        let named =
+            |mount: &Mount| mount.device_paths().filter_map(|path| number_at(Path::new(path))).collect();
+        let store = store_folder.canonicalize().or_else(|_| std::path::absolute(store_folder));
+        let store = store.unwrap_or_else(|_| store_folder.to_owned());
+        let store_place = store.ancestors().find_map(|part| part.canonicalize().ok()).unwrap_or_default();
         Self {
             blocks,
             mounts,
+            mounted: mounts.all().map(|mount| (mount, named(mount))).collect(),
+            swaps: mounts.swaps.iter().filter_map(|path| number_at(path)).collect(),
             btrfs,
-            store: existing_part(store_folder),
-            store_exists: store_folder.is_dir(),
+            store_mount: mounts.carrying(&store_place, mount_id(&store_place)),
+            store_place,
+            store,
         }
     }
 
@@ -56,7 +71,7 @@ impl<'a> Usage<'a> {
             // Other volumes on the same physical volume are no concern; a mount of the volume itself is.
             found.itself(below);
             found.loops_sharing(below);
-            if let Some(behind) = below.backing.as_deref().and_then(|path| self.blocks.at_path(path)) {
+            if let Some(behind) = below.behind.and_then(|number| self.blocks.numbered(number)) {
                 // A loop device does not keep others from what it stands on, so all use of that counts.
                 found.upwards(behind);
             }
@@ -77,7 +92,7 @@ impl<'a> Usage<'a> {
         {
             uses.push(InUse::LoopBacking { device: node.name.clone() });
         }
-        if self.store_exists && resolved.starts_with(&self.store) {
+        if self.store_place == self.store && resolved.starts_with(&self.store) {
             uses.push(InUse::Store { folder: self.store.clone() });
         }
         uses
@@ -85,19 +100,18 @@ impl<'a> Usage<'a> {
 
     /// Mounts of a device: by number, by a path that names it, or by a btrfs that it is a member of.
     fn mounts_of(&self, node: &Node) -> Vec<&'a Mount> {
-        let family: Vec<&Node> = self
+        let family: Vec<DeviceNumber> = self
             .btrfs
             .iter()
             .filter(|(_, members)| members.contains(&node.name))
             .flat_map(|(_, members)| members.iter().filter_map(|name| self.blocks.named(name)))
+            .map(|member| member.number)
             .collect();
-        let carries = |mount: &&Mount| {
+        let carries = |mount: &Mount, named: &[DeviceNumber]| {
             mount.number == node.number
-                || mount.device_paths().filter_map(|path| self.blocks.at_path(Path::new(path))).any(|named| {
-                    named.number == node.number || family.iter().any(|member| member.number == named.number)
-                })
+                || named.iter().any(|number| *number == node.number || family.contains(number))
         };
-        self.mounts.all().filter(carries).collect()
+        self.mounted.iter().filter(|(mount, named)| carries(mount, named)).map(|(mount, _)| *mount).collect()
     }
 }
 
@@ -136,13 +150,7 @@ impl Found<'_, '_> {
                 self.upwards(holder);
             }
         }
-        let is_behind = |other: &&Node| {
-            other
-                .backing
-                .as_deref()
-                .and_then(|path| blocks.at_path(path))
-                .is_some_and(|behind| behind == node)
-        };
+        let is_behind = |other: &&Node| other.behind == Some(node.number);
         for loop_device in blocks.nodes.iter().filter(is_behind) {
             self.add(InUse::LoopBacking { device: loop_device.name.clone() });
             self.upwards(loop_device);
@@ -153,10 +161,10 @@ impl Found<'_, '_> {
     fn itself(&mut self, node: &Node) {
         let usage = self.usage;
         let mounts = usage.mounts_of(node);
-        let store = usage.mounts.carrying(&usage.store, mount_id(&usage.store));
+
         for mount in &mounts {
             let mount_point = mount.place.clone();
-            if store == Some(*mount) {
+            if usage.store_mount == Some(*mount) {
                 self.add(InUse::Store { folder: usage.store.clone() });
             }
             if mount.is_system() {
@@ -170,7 +178,7 @@ impl Found<'_, '_> {
                 self.add(InUse::Holder { device: node.name.clone(), holder: format!("btrfs {uuid}") });
             }
         }
-        if usage.mounts.swaps.iter().any(|swap| usage.blocks.at_path(swap) == Some(node)) {
+        if usage.swaps.contains(&node.number) {
             self.add(InUse::Swap { device: node.name.clone() });
         }
     }
@@ -209,12 +217,6 @@ fn same_file(one: &Path, other: &Path) -> bool {
         (Ok(one), Ok(other)) => one.dev() == other.dev() && one.ino() == other.ino(),
         _ => false,
     }
-}
-
-/// The path without links, cut back to what exists of it: a store not made yet will lie on its parent's filesystem.
-fn existing_part(path: &Path) -> PathBuf {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    absolute.ancestors().find_map(|part| part.canonicalize().ok()).unwrap_or(absolute)
 }
 
 #[cfg(test)]

@@ -69,69 +69,130 @@ enum Takes {
 type Switch = (&'static str, Takes, Option<fn(&mut Switches, &str) -> Result<(), String>>);
 
 const SWITCHES: &[Switch] = &[
-    ("output", Takes::Value, Some(|s, text| {
-        s.output = Some(text.to_owned());
-        Ok(())
-    })),
-    ("output-format", Takes::Value, Some(formats)),
-    ("minimal", Takes::Nothing, Some(|s, _| {
-        s.output_format = vec![OutputFormat::Terse];
-        Ok(())
-    })),
-    ("append-terse", Takes::Nothing, Some(|s, _| {
-        s.append_terse = true;
-        Ok(())
-    })),
-    ("terse-version", Takes::Value, Some(|s, text| {
-        s.terse_version = Some(text.parse().ok().filter(|n| (2..=5).contains(n)).ok_or(format!("\"{text}\" is not 2 to 5"))?);
-        Ok(())
-    })),
-    ("section", Takes::Value, Some(|s, text| {
-        if text.starts_with("global") {
-            return Err("the global section is no job".to_owned());
-        }
-        s.section.push(text.to_owned());
-        Ok(())
-    })),
-    ("showcmd", Takes::Nothing, Some(|s, _| {
-        s.showcmd = true;
-        Ok(())
-    })),
-    ("parse-only", Takes::Nothing, Some(|s, _| {
-        s.parse_only = true;
-        Ok(())
-    })),
-    ("eta", Takes::Value, Some(|s, text| match text {
-        "always" | "never" | "auto" => {
-            s.eta = Some(text.to_owned());
+    (
+        "output",
+        Takes::Value,
+        Some(|s, text| {
+            s.output = Some(text.to_owned());
             Ok(())
-        }
-        _ => Err(format!("\"{text}\" is not always, never or auto")),
-    })),
-    ("eta-newline", Takes::Value, Some(|s, text| {
-        s.eta_newline = Some(text.to_owned());
-        Ok(())
-    })),
-    ("eta-interval", Takes::Value, Some(|s, text| {
-        s.eta_interval = Some(text.to_owned());
-        Ok(())
-    })),
-    ("readonly", Takes::Nothing, Some(|s, _| {
-        s.readonly = true;
-        Ok(())
-    })),
-    ("warnings-fatal", Takes::Nothing, Some(|s, _| {
-        s.warnings_fatal = true;
-        Ok(())
-    })),
-    ("version", Takes::Nothing, Some(|s, _| {
-        s.version = true;
-        Ok(())
-    })),
-    ("help", Takes::Nothing, Some(|s, _| {
-        s.help = true;
-        Ok(())
-    })),
+        }),
+    ),
+    ("output-format", Takes::Value, Some(formats)),
+    (
+        "minimal",
+        Takes::Nothing,
+        Some(|s, _| {
+            s.output_format = vec![OutputFormat::Terse];
+            Ok(())
+        }),
+    ),
+    (
+        "append-terse",
+        Takes::Nothing,
+        Some(|s, _| {
+            s.append_terse = true;
+            Ok(())
+        }),
+    ),
+    (
+        "terse-version",
+        Takes::Value,
+        Some(|s, text| {
+            s.terse_version = Some(
+                text.parse()
+                    .ok()
+                    .filter(|n| (2..=5).contains(n))
+                    .ok_or(format!("\"{text}\" is not 2 to 5"))?,
+            );
+            Ok(())
+        }),
+    ),
+    (
+        "section",
+        Takes::Value,
+        Some(|s, text| {
+            if text.starts_with("global") {
+                return Err("the global section is no job".to_owned());
+            }
+            s.section.push(text.to_owned());
+            Ok(())
+        }),
+    ),
+    (
+        "showcmd",
+        Takes::Nothing,
+        Some(|s, _| {
+            s.showcmd = true;
+            Ok(())
+        }),
+    ),
+    (
+        "parse-only",
+        Takes::Nothing,
+        Some(|s, _| {
+            s.parse_only = true;
+            Ok(())
+        }),
+    ),
+    (
+        "eta",
+        Takes::Value,
+        Some(|s, text| match text {
+            "always" | "never" | "auto" => {
+                s.eta = Some(text.to_owned());
+                Ok(())
+            }
+            _ => Err(format!("\"{text}\" is not always, never or auto")),
+        }),
+    ),
+    (
+        "eta-newline",
+        Takes::Value,
+        Some(|s, text| {
+            s.eta_newline = Some(text.to_owned());
+            Ok(())
+        }),
+    ),
+    (
+        "eta-interval",
+        Takes::Value,
+        Some(|s, text| {
+            s.eta_interval = Some(text.to_owned());
+            Ok(())
+        }),
+    ),
+    (
+        "readonly",
+        Takes::Nothing,
+        Some(|s, _| {
+            s.readonly = true;
+            Ok(())
+        }),
+    ),
+    (
+        "warnings-fatal",
+        Takes::Nothing,
+        Some(|s, _| {
+            s.warnings_fatal = true;
+            Ok(())
+        }),
+    ),
+    (
+        "version",
+        Takes::Nothing,
+        Some(|s, _| {
+            s.version = true;
+            Ok(())
+        }),
+    ),
+    (
+        "help",
+        Takes::Nothing,
+        Some(|s, _| {
+            s.help = true;
+            Ok(())
+        }),
+    ),
     // These change nothing that fathom measures.
     ("max-jobs", Takes::Value, Some(|_, _| Ok(()))),
     ("alloc-size", Takes::Value, Some(|_, _| Ok(()))),
@@ -180,10 +241,11 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
     let mut words = Words { arguments, source, at: 0, start: 0 };
     let mut switches = Switches::default();
     let mut open: Option<OpenJob> = None;
-    let mut in_global = true;
     let mut jobs = Vec::new();
     while let Some((word, span)) = words.next() {
-        let Some(option) = word.strip_prefix("--").or_else(|| word.strip_prefix('-').filter(|rest| !rest.is_empty())) else {
+        let Some(option) =
+            word.strip_prefix("--").or_else(|| word.strip_prefix('-').filter(|rest| !rest.is_empty()))
+        else {
             switches.files.push(word.to_owned());
             continue;
         };
@@ -203,10 +265,10 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
             Meaning::Option(row) if row.name == "name" => {
                 jobs.extend(open.take());
                 let name = value.unwrap_or_default();
-                in_global = name.starts_with("global");
-                if !in_global {
+                if !name.starts_with("global") {
                     let options = vec![("name".to_owned(), name.to_owned())];
-                    open = Some(OpenJob { name: name.to_owned(), span, settings: reader.base.clone(), options });
+                    open =
+                        Some(OpenJob { name: name.to_owned(), span, settings: reader.base.clone(), options });
                 }
             }
             Meaning::Option(row) => {
@@ -231,7 +293,12 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
             Ok(text) => reader.file(file, &text),
             Err(reason) => {
                 let message = format!("cannot read the job file \"{}\": {reason}", shortened(file));
-                reader.faults.error("fio.job-file", None, message, "name a file that exists, or - for standard input");
+                reader.faults.error(
+                    "fio.job-file",
+                    None,
+                    message,
+                    "name a file that exists, or - for standard input",
+                );
             }
         }
     }
@@ -279,7 +346,13 @@ fn meaning_of(key: &str, span: Span, faults: &mut Faults) -> Option<Meaning> {
     Some(meaning)
 }
 
-fn apply_switch(switch: &Switch, value: Option<&str>, span: Span, switches: &mut Switches, faults: &mut Faults) {
+fn apply_switch(
+    switch: &Switch,
+    value: Option<&str>,
+    span: Span,
+    switches: &mut Switches,
+    faults: &mut Faults,
+) {
     let (name, takes, act) = switch;
     let Some(act) = act else {
         let message = format!("the fio switch --{name} is known but not built yet");
@@ -287,7 +360,12 @@ fn apply_switch(switch: &Switch, value: Option<&str>, span: Span, switches: &mut
         return;
     };
     if *takes == Takes::Value && value.is_none() {
-        faults.error("fio.bad-value", span, format!("--{name} needs a value"), format!("write --{name}=VALUE"));
+        faults.error(
+            "fio.bad-value",
+            span,
+            format!("--{name} needs a value"),
+            format!("write --{name}=VALUE"),
+        );
         return;
     }
     if let Err(reason) = act(switches, value.unwrap_or_default()) {
@@ -301,7 +379,12 @@ fn refuse_writers(reader: &mut Reader<'_>) {
         if !matches!(rw.as_str(), "read" | "randread") {
             let message = format!("the job \"{}\" has rw={rw}, which --readonly forbids", job.name);
             let span = job.settings.span("rw", job.span);
-            reader.faults.error("fio.readonly", span, message, "leave --readonly out, or use rw=read or rw=randread");
+            reader.faults.error(
+                "fio.readonly",
+                span,
+                message,
+                "leave --readonly out, or use rw=read or rw=randread",
+            );
         }
     }
 }
@@ -329,7 +412,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> (Reading, Switches) {
-        let arguments: Vec<String> = text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+        let arguments: Vec<String> =
+            text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect();
         let files = |name: &str| match name {
             "a.fio" => Ok("[global]\nbs=16k\n[x]\nsize=1m\n[y]\nsize=2m\n".to_owned()),
             _ => Err("no such file".to_owned()),
@@ -372,7 +456,8 @@ mod tests {
 
     #[test]
     fn switches_are_told_from_options() {
-        let (_, switches) = read("--name=a --size=1m --output-format=json,normal --output=x.json --eta=never --showcmd");
+        let (_, switches) =
+            read("--name=a --size=1m --output-format=json,normal --output=x.json --eta=never --showcmd");
         assert_eq!(switches.output_format, [OutputFormat::Json, OutputFormat::Normal]);
         assert_eq!((switches.output.as_deref(), switches.eta.as_deref()), (Some("x.json"), Some("never")));
         assert!(switches.showcmd && !switches.parse_only);

@@ -52,7 +52,8 @@ pub(crate) fn sections(
     sources: &mut Sources,
     faults: &mut Faults,
 ) -> Vec<Section> {
-    let mut parser = Parser { surroundings, sources, faults, sections: Vec::new(), depth: 0, included_lines: 0 };
+    let mut parser =
+        Parser { surroundings, sources, faults, sections: Vec::new(), depth: 0, included_lines: 0 };
     parser.file(source, text);
     parser.sections
 }
@@ -73,9 +74,12 @@ impl Parser<'_> {
             let mut rest = line;
             let mut at = start;
             while rest.len() > LINE_BYTES_MAX {
-                let cut = (0..=LINE_BYTES_MAX).rev().find(|&at| rest.is_char_boundary(at)).unwrap_or(rest.len());
+                let cut =
+                    (0..=LINE_BYTES_MAX).rev().find(|&at| rest.is_char_boundary(at)).unwrap_or(rest.len());
                 let span = Span { source, start: at, end: at + cut };
-                let message = format!("the line has more than {LINE_BYTES_MAX} bytes; fio reads the rest as another line");
+                let message = format!(
+                    "the line has more than {LINE_BYTES_MAX} bytes; fio reads the rest as another line"
+                );
                 self.faults.warn("fio.misread", span, message, "split it");
                 self.line(source, at, &rest[..cut]);
                 at += cut;
@@ -102,7 +106,12 @@ impl Parser<'_> {
             self.header(header, span);
         } else if self.sections.is_empty() {
             let message = format!("the option <{}> stands outside of a [job] section", shortened(trimmed));
-            self.faults.error("fio.outside-section", span, message, "put [global] or [NAME] on a line above it");
+            self.faults.error(
+                "fio.outside-section",
+                span,
+                message,
+                "put [global] or [NAME] on a line above it",
+            );
         } else if let Some(file) = trimmed.strip_prefix("include") {
             self.include(file, span);
         } else {
@@ -120,7 +129,9 @@ impl Parser<'_> {
         let mut name = header.to_owned();
         let last = name.pop();
         if last != Some(']') {
-            let message = format!("the section header [{header} has no closing bracket; fio calls the section \"{name}\"");
+            let message = format!(
+                "the section header [{header} has no closing bracket; fio calls the section \"{name}\""
+            );
             self.faults.warn("fio.misread", span, message, format!("write [{}]", header.trim_end()));
         }
         if name.is_empty() {
@@ -128,8 +139,14 @@ impl Parser<'_> {
             name.push_str("unnamed");
         }
         if name.starts_with("global") && name != "global" {
-            let message = format!("the section [{name}] is global to fio, which compares the first six letters only");
-            self.faults.warn("fio.misread", span, message, "give the job a name that does not begin with \"global\"");
+            let message =
+                format!("the section [{name}] is global to fio, which compares the first six letters only");
+            self.faults.warn(
+                "fio.misread",
+                span,
+                message,
+                "give the job a name that does not begin with \"global\"",
+            );
         }
         self.sections.push(Section { name, span, lines: Vec::new() });
     }
@@ -156,14 +173,20 @@ impl Parser<'_> {
             }
             Err(reason) => {
                 let message = format!("cannot include \"{file}\": {reason}");
-                self.faults.error("fio.include", span, message, "name a file relative to the current directory");
+                self.faults.error(
+                    "fio.include",
+                    span,
+                    message,
+                    "name a file relative to the current directory",
+                );
             }
         }
     }
 
     fn option(&mut self, text: &str, span: Span) {
         let Span { source, start, end } = span;
-        let (key_text, value_text) = text.split_once('=').map_or((text, None), |(key, value)| (key, Some(value)));
+        let (key_text, value_text) =
+            text.split_once('=').map_or((text, None), |(key, value)| (key, Some(value)));
         let key_text = key_text.trim_end();
         let key_span = Span { source, start, end: start + key_text.len() };
         let value_span = value_text.map_or(key_span, |value| Span { source, start: end - value.len(), end });
@@ -212,7 +235,8 @@ mod tests {
             });
             lines.collect::<Vec<_>>().join("|")
         };
-        let got: Vec<String> = sections.iter().map(|section| format!("[{}] {}", section.name, lines(section))).collect();
+        let got: Vec<String> =
+            sections.iter().map(|section| format!("[{}] {}", section.name, lines(section))).collect();
         assert_eq!(got, expect, "{text:?}");
         let found = faults.into_diagnostics();
         assert_eq!(found.all().iter().map(|d| d.code).collect::<Vec<_>>(), codes, "{text:?}");

@@ -15,8 +15,8 @@ pub use arguments::{OutputFormat, Switches, read_arguments};
 pub use extras::{Clone, Extras, Logs};
 pub use options::{OptionRow, Priority, Status, rows};
 
-use faults::Faults;
 use fathom_model::{Diagnostics, Dialect, Job, Sources, Span};
+use faults::Faults;
 use grammar::{Line, Section};
 use settings::Settings;
 use std::collections::BTreeSet;
@@ -120,7 +120,8 @@ impl<'a> Reader<'a> {
 
     fn file(&mut self, name: &str, text: &str) {
         let source = self.sources.add(name, text);
-        let sections = grammar::sections(source, text, self.surroundings, &mut self.sources, &mut self.faults);
+        let sections =
+            grammar::sections(source, text, self.surroundings, &mut self.sources, &mut self.faults);
         let mut defaults = self.base.clone();
         let mut is_first = self.files_read > 0;
         for mut section in sections {
@@ -147,7 +148,8 @@ impl<'a> Reader<'a> {
         for line in &section.lines {
             let Some((row, value)) = options::apply(line, settings, &mut self.faults) else { continue };
             if !seen.insert(row.name) && row.name != "filename" && row.name != "opendir" {
-                let message = format!("{} is given twice in [{}]; the last one counts", row.name, section.name);
+                let message =
+                    format!("{} is given twice in [{}]; the last one counts", row.name, section.name);
                 self.faults.warn("fio.duplicate", line.key_span, message, "keep one of them");
             }
             echoed.push((row.name.to_owned(), value));
@@ -175,7 +177,12 @@ impl<'a> Reader<'a> {
             } else {
                 format!("no job is named {}", self.wanted.join(" or "))
             };
-            self.faults.error("fio.no-job", None, message, "add a [NAME] section, or --name=NAME on the command line");
+            self.faults.error(
+                "fio.no-job",
+                None,
+                message,
+                "add a [NAME] section, or --name=NAME on the command line",
+            );
         }
         let mut job = Job { dialect: Dialect::Fio, sources: self.sources, ..Job::default() };
         job.echo.push(("global".to_owned(), self.globals.clone()));

@@ -315,6 +315,7 @@ impl Default for Settings {
                 log_hist_ms: 0,
                 hist_coarseness: 0,
             },
+            kb_base: 1024,
         }
     }
 }

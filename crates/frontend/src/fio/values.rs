@@ -1,7 +1,7 @@
 //! fio's value rules: numbers with suffixes, times, lists, ranges. Reads them as fio does, silent slips included, and says
 //! beside each what a person would have meant. Knows no option.
 
-use fathom_units::{Bytes, Nanos};
+use fathom_units::Nanos;
 
 /// What a bare number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,12 +47,14 @@ pub(crate) fn number(text: &str, unit: Unit, kb_base: u64) -> Result<Number, Str
         Some(b'+') => (false, &start[1..]),
         _ => (false, start),
     };
-    let (radix, digits) = if is_hex { (16, digits.strip_prefix("0x").unwrap_or(digits)) } else { (10, digits) };
+    let (radix, digits) =
+        if is_hex { (16, digits.strip_prefix("0x").unwrap_or(digits)) } else { (10, digits) };
     let length = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
     if length == 0 {
         return Err(format!("\"{text}\" does not begin with a number"));
     }
-    let magnitude = i64::from_str_radix(&digits[..length], radix).map_err(|_| format!("\"{text}\" is outside 64 bits"))?;
+    let magnitude = i64::from_str_radix(&digits[..length], radix)
+        .map_err(|_| format!("\"{text}\" is outside 64 bits"))?;
     let (factor, is_percent) = match unit {
         Unit::Bytes | Unit::Count => byte_factor(after_digits(text, true), kb_base),
         Unit::Seconds => (time_factor(after_digits(text, false), true), false),
@@ -145,7 +147,9 @@ fn meant(trimmed: &str, unit: Unit, kb_base: u64) -> Option<i128> {
             let scale = if unit == Unit::Seconds { 1e6 } else { 1.0 };
             return whole(seconds * scale);
         }
-        let spelled = ["usec", "msec", "sec"].iter().fold(lower.clone(), |text, unit| text.replace(unit, &unit[..unit.len() - 2]));
+        let spelled = ["usec", "msec", "sec"]
+            .iter()
+            .fold(lower.clone(), |text, unit| text.replace(unit, &unit[..unit.len() - 2]));
         let nanos = spelled.parse::<Nanos>().or_else(|_| lower.parse::<Nanos>()).ok()?;
         return Some(i128::from(nanos.0) / 1000);
     }
@@ -212,7 +216,8 @@ pub(crate) fn items(text: &str) -> (Vec<&str>, bool) {
     let mut took_other = false;
     let mut rest = text;
     loop {
-        let separator = [',', ':', '-'].into_iter().find_map(|separator| rest.find(separator).map(|at| (separator, at)));
+        let separator =
+            [',', ':', '-'].into_iter().find_map(|separator| rest.find(separator).map(|at| (separator, at)));
         let Some((separator, at)) = separator else {
             items.push(rest);
             break;
@@ -244,12 +249,17 @@ pub(crate) type SplitEntry = (u64, Option<u32>);
 
 /// Reads `value[/percent]:…`, one group per direction separated by commas; a missing third group is the second, missing
 /// second and third the first. At most 64 entries each, as fio has it. Returns misreads beside.
-pub(crate) fn split(text: &str, unit: Unit, kb_base: u64) -> Result<([Vec<SplitEntry>; 3], Vec<Misread>), String> {
+pub(crate) fn split(
+    text: &str,
+    unit: Unit,
+    kb_base: u64,
+) -> Result<([Vec<SplitEntry>; 3], Vec<Misread>), String> {
     let mut misreads = Vec::new();
     let mut group = |text: &str| -> Result<Vec<SplitEntry>, String> {
         let mut entries = Vec::new();
         for entry in text.split(':').filter(|entry| !entry.is_empty()) {
-            let (value, percent) = entry.split_once('/').map_or((entry, None), |(value, percent)| (value, Some(percent)));
+            let (value, percent) =
+                entry.split_once('/').map_or((entry, None), |(value, percent)| (value, Some(percent)));
             let value = number(value, unit, kb_base)?;
             misreads.extend(value.misread);
             let percent = match percent.map(str::trim).filter(|percent| !percent.is_empty()) {
@@ -300,7 +310,9 @@ pub(crate) fn names(text: &str) -> Vec<String> {
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
-            '\\' if chars.peek() == Some(&':') => names.last_mut().expect("starts with one").push(chars.next().unwrap_or(':')),
+            '\\' if chars.peek() == Some(&':') => {
+                names.last_mut().expect("starts with one").push(chars.next().unwrap_or(':'))
+            }
             ':' => names.push(String::new()),
             other => names.last_mut().expect("starts with one").push(other),
         }
@@ -326,7 +338,9 @@ pub(crate) fn pattern(text: &str) -> Result<Vec<u8>, String> {
                 return Err(format!("\"{rest}\" has no digits"));
             }
             let even = if end % 2 == 0 { hex[..end].to_owned() } else { format!("0{}", &hex[..end]) };
-            bytes.extend((0..even.len()).step_by(2).filter_map(|at| u8::from_str_radix(&even[at..at + 2], 16).ok()));
+            bytes.extend(
+                (0..even.len()).step_by(2).filter_map(|at| u8::from_str_radix(&even[at..at + 2], 16).ok()),
+            );
             rest = &hex[end..];
         } else {
             let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '-')).unwrap_or(rest.len());
@@ -343,7 +357,8 @@ pub(crate) fn pattern(text: &str) -> Result<Vec<u8>, String> {
 
 /// Numbers of a CPU list `0,2-4`; at most 4096 of them.
 pub(crate) fn cpus(text: &str) -> Result<Vec<u32>, String> {
-    let number = |text: &str| text.trim().parse::<u32>().map_err(|_| format!("\"{text}\" is no number of a CPU"));
+    let number =
+        |text: &str| text.trim().parse::<u32>().map_err(|_| format!("\"{text}\" is no number of a CPU"));
     let mut cpus = Vec::new();
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {
         let (first, last) = match part.split_once('-') {
@@ -356,11 +371,6 @@ pub(crate) fn cpus(text: &str) -> Result<Vec<u32>, String> {
         cpus.extend(first..=last);
     }
     if cpus.is_empty() { Err("the list of CPUs is empty".to_owned()) } else { Ok(cpus) }
-}
-
-/// The size as fio's users write it, for messages.
-pub(crate) fn spell_bytes(bytes: u64) -> String {
-    Bytes(bytes).to_string()
 }
 
 #[cfg(test)]

@@ -8,16 +8,26 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("zero_buffers", &[], P1, Value::Flag(|s, flag| s.content.zero = flag)),
     built("refill_buffers", &[], P0, Value::Flag(|s, flag| s.content.refill = Some(flag))),
     built("scramble_buffers", &[], P1, Value::Boolean(|s, flag| s.content.scramble = flag)),
-    built("buffer_pattern", &[], P1, Value::Text(|s, text, _| {
-        s.content.pattern = pattern(text)?;
-        s.content.scramble = false;
-        s.content.zero = false;
-        if s.content.compress == 0 {
-            s.content.refill = Some(false);
-        }
-        Ok(())
-    })),
-    built("buffer_compress_percentage", &[], P0, Value::Count(0, 100, |s, percent| s.content.compress = percent)),
+    built(
+        "buffer_pattern",
+        &[],
+        P1,
+        Value::Text(|s, text, _| {
+            s.content.pattern = pattern(text)?;
+            s.content.scramble = false;
+            s.content.zero = false;
+            if s.content.compress == 0 {
+                s.content.refill = Some(false);
+            }
+            Ok(())
+        }),
+    ),
+    built(
+        "buffer_compress_percentage",
+        &[],
+        P0,
+        Value::Count(0, 100, |s, percent| s.content.compress = percent),
+    ),
     built("buffer_compress_chunk", &[], P0, Value::Bytes(1, 1 << 30, |s, bytes| s.content.chunk = bytes)),
     built("dedupe_percentage", &[], P1, Value::Count(0, 100, |s, percent| s.content.dedupe = percent)),
     not_yet("dedupe_mode", &[], P1, &["repeat"]),

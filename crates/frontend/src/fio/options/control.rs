@@ -5,14 +5,24 @@ use super::Priority::{P0, P1, P2};
 use super::{NO_BOOLEAN, NO_FLAG, OptionRow, Value, accepted, built, not_yet};
 
 pub(super) const ROWS: &[OptionRow] = &[
-    built("name", &[], P0, Value::Text(|s, text, _| {
-        s.control.name = Some(text.to_owned());
-        Ok(())
-    })),
-    built("description", &[], P0, Value::Text(|s, text, _| {
-        s.control.description = Some(text.to_owned());
-        Ok(())
-    })),
+    built(
+        "name",
+        &[],
+        P0,
+        Value::Text(|s, text, _| {
+            s.control.name = Some(text.to_owned());
+            Ok(())
+        }),
+    ),
+    built(
+        "description",
+        &[],
+        P0,
+        Value::Text(|s, text, _| {
+            s.control.description = Some(text.to_owned());
+            Ok(())
+        }),
+    ),
     not_yet("wait_for", &[], P0, &[]),
     built("stonewall", &["wait_for_previous"], P0, Value::Flag(|s, flag| s.control.stonewall = flag)),
     built("new_group", &[], P0, Value::Flag(|s, flag| s.control.new_group = flag)),
@@ -23,7 +33,12 @@ pub(super) const ROWS: &[OptionRow] = &[
     // The first error ends the whole run as it is.
     accepted("exitall_on_error", &[], P1, NO_FLAG, ""),
     built("startdelay", &[], P0, Value::Span(Unit::Seconds, |s, range| s.control.startdelay = range)),
-    built("runtime", &["timeout"], P0, Value::Time(Unit::Seconds, |s, us| s.control.runtime = Some(us).filter(|&us| us > 0))),
+    built(
+        "runtime",
+        &["timeout"],
+        P0,
+        Value::Time(Unit::Seconds, |s, us| s.control.runtime = Some(us).filter(|&us| us > 0)),
+    ),
     built("time_based", &[], P0, Value::Flag(|s, flag| s.control.time_based = flag)),
     built("ramp_time", &[], P0, Value::Time(Unit::Seconds, |s, us| s.control.ramp_time = us)),
     not_yet("ramp_size", &[], P1, &["0"]),
@@ -34,21 +49,41 @@ pub(super) const ROWS: &[OptionRow] = &[
     not_yet("create_only", &[], P1, &["0"]),
     not_yet("profile", &[], P2, &[]),
     accepted("comm", &[], P2, Value::OptionalText(|_, _| {}), ""),
-    built("continue_on_error", &[], P0, Value::Word(
-        &["none", "read", "write", "io", "verify", "all", "0", "1"],
-        |s, word, _| word.clone_into(&mut s.control.continue_on_error),
-    )),
+    built(
+        "continue_on_error",
+        &[],
+        P0,
+        Value::Word(&["none", "read", "write", "io", "verify", "all", "0", "1"], |s, word, _| {
+            word.clone_into(&mut s.control.continue_on_error)
+        }),
+    ),
     not_yet("ignore_error", &[], P1, &[]),
-    accepted("error_dump", &[], P2, NO_BOOLEAN, "failing operations are counted by class, not printed one by one"),
-    built("cpus_allowed", &[], P1, Value::Text(|s, text, _| {
-        s.control.cpus = cpus(text)?;
-        Ok(())
-    })),
-    built("cpumask", &[], P1, Value::Text(|s, text, _| {
-        let mask = number(text, Unit::Count, 1024)?.value;
-        s.control.cpus = (0..63).filter(|bit| mask >> bit & 1 == 1).collect();
-        if s.control.cpus.is_empty() { Err("the mask names no CPU".to_owned()) } else { Ok(()) }
-    })),
+    accepted(
+        "error_dump",
+        &[],
+        P2,
+        NO_BOOLEAN,
+        "failing operations are counted by class, not printed one by one",
+    ),
+    built(
+        "cpus_allowed",
+        &[],
+        P1,
+        Value::Text(|s, text, _| {
+            s.control.cpus = cpus(text)?;
+            Ok(())
+        }),
+    ),
+    built(
+        "cpumask",
+        &[],
+        P1,
+        Value::Text(|s, text, _| {
+            let mask = number(text, Unit::Count, 1024)?.value;
+            s.control.cpus = (0..63).filter(|bit| mask >> bit & 1 == 1).collect();
+            if s.control.cpus.is_empty() { Err("the mask names no CPU".to_owned()) } else { Ok(()) }
+        }),
+    ),
     accepted("cpus_allowed_policy", &[], P1, Value::Word(&["shared", "split"], |_, _, _| {}), ""),
     not_yet("numa_cpu_nodes", &[], P1, &[]),
     not_yet("numa_mem_policy", &[], P1, &["default"]),
@@ -61,6 +96,12 @@ pub(super) const ROWS: &[OptionRow] = &[
     accepted("cgroup_nodelete", &[], P2, NO_BOOLEAN, ""),
     not_yet("uid", &[], P2, &[]),
     not_yet("gid", &[], P2, &[]),
-    accepted("clocksource", &[], P1, Value::Word(&["gettimeofday", "clock_gettime", "cpu"], |_, _, _| {}), ""),
+    accepted(
+        "clocksource",
+        &[],
+        P1,
+        Value::Word(&["gettimeofday", "clock_gettime", "cpu"], |_, _, _| {}),
+        "",
+    ),
     not_yet("gtod_cpu", &[], P2, &[]),
 ];

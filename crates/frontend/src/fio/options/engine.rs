@@ -8,16 +8,31 @@ use super::{NO_BOOLEAN, NO_FLAG, OptionRow, Value, accepted, built, not_yet};
 const RATE_MAX: u64 = i64::MAX as u64;
 
 pub(super) const ROWS: &[OptionRow] = &[
-    built("ioengine", &[], P0, Value::Text(|s, text, _| {
-        text.trim().clone_into(&mut s.engine.name);
-        Ok(())
-    })),
+    built(
+        "ioengine",
+        &[],
+        P0,
+        Value::Text(|s, text, _| {
+            text.trim().clone_into(&mut s.engine.name);
+            Ok(())
+        }),
+    ),
     built("direct", &[], P0, Value::Boolean(|s, flag| s.engine.direct = flag)),
     built("buffered", &[], P0, Value::Boolean(|s, flag| s.engine.direct = !flag)),
     not_yet("atomic", &[], P1, &["0"]),
-    built("sync", &[], P0, Value::Word(&["none", "0", "sync", "1", "dsync"], |s, word, _| word.clone_into(&mut s.engine.sync))),
+    built(
+        "sync",
+        &[],
+        P0,
+        Value::Word(&["none", "0", "sync", "1", "dsync"], |s, word, _| word.clone_into(&mut s.engine.sync)),
+    ),
     built("iodepth", &[], P0, Value::Count(1, 65_536, |s, n| s.engine.depth = n)),
-    built("iodepth_batch", &["iodepth_batch_submit"], P0, Value::Count(0, 65_536, |s, n| s.engine.batch = Some(n))),
+    built(
+        "iodepth_batch",
+        &["iodepth_batch_submit"],
+        P0,
+        Value::Count(0, 65_536, |s, n| s.engine.batch = Some(n)),
+    ),
     built(
         "iodepth_batch_complete_min",
         &["iodepth_batch_complete"],
@@ -67,7 +82,12 @@ pub(super) const ROWS: &[OptionRow] = &[
     not_yet("rate_min", &["ratemin"], P1, &["0"]),
     built("rate_iops", &[], P0, Value::Triple(Unit::Count, 0, RATE_MAX, |s, rate| s.engine.rate_iops = rate)),
     not_yet("rate_iops_min", &[], P1, &["0"]),
-    built("rate_process", &[], P1, Value::Word(&["linear", "poisson"], |s, word, _| s.engine.poisson = word == "poisson")),
+    built(
+        "rate_process",
+        &[],
+        P1,
+        Value::Word(&["linear", "poisson"], |s, word, _| s.engine.poisson = word == "poisson"),
+    ),
     accepted("rate_cycle", &["ratecycle"], P1, Value::Count(0, u64::MAX, |_, _| {}), ""),
     not_yet("rate_ignore_thinktime", &[], P1, &["0"]),
     built("thinktime", &[], P0, Value::Time(Unit::Microseconds, |s, us| s.engine.thinktime = us)),

@@ -6,40 +6,64 @@ use super::Priority::{P0, P1, P2};
 use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, not_yet};
 use std::sync::Arc;
 
-/// File names of one job, at most: a line holds some thousands, nobody writes ten.
-const NAMES_MAX: usize = 16_384;
+/// File names of one job, at most: a line holds some thousands at most, and each clone carries them.
+const NAMES_MAX: usize = 4096;
 
 pub(super) const ROWS: &[OptionRow] = &[
     built("filename", &[], P0, Value::Text(|s, text, _| add_names(s, text))),
-    built("directory", &[], P0, Value::Text(|s, text, _| {
-        s.files.directories = names(text);
-        Ok(())
-    })),
-    built("filename_format", &[], P0, Value::Text(|s, text, _| {
-        text.clone_into(&mut s.files.format);
-        Ok(())
-    })),
+    built(
+        "directory",
+        &[],
+        P0,
+        Value::Text(|s, text, _| {
+            s.files.directories = names(text);
+            Ok(())
+        }),
+    ),
+    built(
+        "filename_format",
+        &[],
+        P0,
+        Value::Text(|s, text, _| {
+            text.clone_into(&mut s.files.format);
+            Ok(())
+        }),
+    ),
     accepted("unique_filename", &[], P1, NO_BOOLEAN, ""),
     not_yet("opendir", &[], P1, &[]),
     not_yet("lockfile", &[], P1, &["none"]),
     not_yet("filetype", &[], P2, &["none"]),
     built("nrfiles", &["nr_files"], P0, Value::Count(1, 10_000_000, |s, n| s.files.count = n)),
     accepted("openfiles", &[], P0, Value::Count(0, u64::MAX, |_, _| {}), ""),
-    built("file_service_type", &[], P0, Value::Word(
-        &["random", "roundrobin", "sequential", "zipf", "pareto", "normal", "gauss"],
-        |s, word, postfix| {
-            let every = postfix.and_then(|text| text.trim().parse().ok());
-            s.files.service = (word.to_owned(), every);
-        },
-    )),
-    built("filesize", &[], P0, Value::Span(Unit::Bytes, |s, range| s.files.filesize = Some(range).filter(|range| range.1 > 0))),
+    built(
+        "file_service_type",
+        &[],
+        P0,
+        Value::Word(
+            &["random", "roundrobin", "sequential", "zipf", "pareto", "normal", "gauss"],
+            |s, word, postfix| {
+                let every = postfix.and_then(|text| text.trim().parse().ok());
+                s.files.service = (word.to_owned(), every);
+            },
+        ),
+    ),
+    built(
+        "filesize",
+        &[],
+        P0,
+        Value::Span(Unit::Bytes, |s, range| s.files.filesize = Some(range).filter(|range| range.1 > 0)),
+    ),
     not_yet("file_append", &[], P1, &["0"]),
     not_yet("fill_device", &["fill_fs"], P1, &["0"]),
     built("overwrite", &[], P0, Value::Boolean(|s, flag| s.files.overwrite = flag)),
-    built("fallocate", &[], P0, Value::Word(
-        &["none", "native", "posix", "keep", "truncate", "0", "1"],
-        |s, word, _| word.clone_into(&mut s.files.fallocate),
-    )),
+    built(
+        "fallocate",
+        &[],
+        P0,
+        Value::Word(&["none", "native", "posix", "keep", "truncate", "0", "1"], |s, word, _| {
+            word.clone_into(&mut s.files.fallocate)
+        }),
+    ),
     not_yet("fadvise_hint", &[], P1, &["0", "1"]),
     accepted("create_serialize", &[], P0, NO_BOOLEAN, ""),
     accepted("create_fsync", &[], P1, NO_BOOLEAN, ""),

@@ -84,7 +84,15 @@ pub(crate) enum Value {
 
 /// All rows.
 pub fn rows() -> impl Iterator<Item = &'static OptionRow> {
-    let tables = [control::ROWS, files::ROWS, operations::ROWS, engine::ROWS, content::ROWS, report::ROWS, unbuilt::ROWS];
+    let tables = [
+        control::ROWS,
+        files::ROWS,
+        operations::ROWS,
+        engine::ROWS,
+        content::ROWS,
+        report::ROWS,
+        unbuilt::ROWS,
+    ];
     tables.into_iter().flatten()
 }
 
@@ -104,22 +112,44 @@ impl OptionRow {
     }
 }
 
-const fn row(name: &'static str, aliases: &'static [&'static str], priority: Priority, status: Status, value: Value) -> OptionRow {
+const fn row(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    priority: Priority,
+    status: Status,
+    value: Value,
+) -> OptionRow {
     OptionRow { name, aliases, priority, status, value }
 }
 
 /// A row that is built.
-const fn built(name: &'static str, aliases: &'static [&'static str], priority: Priority, value: Value) -> OptionRow {
+const fn built(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    priority: Priority,
+    value: Value,
+) -> OptionRow {
     row(name, aliases, priority, Status::Built, value)
 }
 
 /// A row that is taken without effect.
-const fn accepted(name: &'static str, aliases: &'static [&'static str], priority: Priority, value: Value, loses: &'static str) -> OptionRow {
+const fn accepted(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    priority: Priority,
+    value: Value,
+    loses: &'static str,
+) -> OptionRow {
     row(name, aliases, priority, Status::Accepted(loses), value)
 }
 
 /// A row that is an error unless switched off.
-const fn not_yet(name: &'static str, aliases: &'static [&'static str], priority: Priority, off: &'static [&'static str]) -> OptionRow {
+const fn not_yet(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    priority: Priority,
+    off: &'static [&'static str],
+) -> OptionRow {
     row(name, aliases, priority, Status::NotYet(off), Value::Any)
 }
 
@@ -127,7 +157,11 @@ const NO_FLAG: Value = Value::Flag(|_, _| {});
 const NO_BOOLEAN: Value = Value::Boolean(|_, _| {});
 
 /// Applies one option to the settings. Returns the row and the value as fio echoes it; `None` when the option is unknown.
-pub(crate) fn apply(line: &Line, settings: &mut Settings, faults: &mut Faults) -> Option<(&'static OptionRow, String)> {
+pub(crate) fn apply(
+    line: &Line,
+    settings: &mut Settings,
+    faults: &mut Faults,
+) -> Option<(&'static OptionRow, String)> {
     let Some(row) = find(&line.key) else {
         unknown(line, faults);
         return None;
@@ -140,14 +174,21 @@ pub(crate) fn apply(line: &Line, settings: &mut Settings, faults: &mut Faults) -
                 let as_given = value.map_or_else(String::new, |value| format!(" (={})", shortened(value)));
                 let message = format!("the fio option {}{as_given} is known but not built yet", row.name);
                 let help = match off.iter().find(|word| !word.is_empty()) {
-                    Some(word) => format!("{}={word} asks for nothing and is accepted; else leave it out", row.name),
+                    Some(word) => {
+                        format!("{}={word} asks for nothing and is accepted; else leave it out", row.name)
+                    }
                     None => "leave it out".to_owned(),
                 };
                 faults.error("fio.not-built", line.key_span, message, help);
             }
         }
         Status::Refused(why) => {
-            faults.error("fio.refused", line.key_span, format!("the fio option {} is not taken: {why}", row.name), "leave it out");
+            faults.error(
+                "fio.refused",
+                line.key_span,
+                format!("the fio option {} is not taken: {why}", row.name),
+                "leave it out",
+            );
         }
         Status::Built | Status::Accepted(_) => {
             settings.spans.insert(row.name, line.value_span);
@@ -163,7 +204,12 @@ pub(crate) fn apply(line: &Line, settings: &mut Settings, faults: &mut Faults) -
             if let Status::Accepted(loses) = row.status
                 && !loses.is_empty()
             {
-                faults.warn("fio.no-effect", line.key_span, format!("{} has no effect: {loses}", row.name), "leave it out");
+                faults.warn(
+                    "fio.no-effect",
+                    line.key_span,
+                    format!("{} has no effect: {loses}", row.name),
+                    "leave it out",
+                );
             }
         }
     }
@@ -187,7 +233,12 @@ fn unknown(line: &Line, faults: &mut Faults) {
     faults.error("fio.unknown-option", line.key_span, format!("fio has no option \"{name}\""), help);
 }
 
-fn read(row: &OptionRow, value: Option<&str>, settings: &mut Settings, misreads: &mut Vec<Misread>) -> Result<(), Fault> {
+fn read(
+    row: &OptionRow,
+    value: Option<&str>,
+    settings: &mut Settings,
+    misreads: &mut Vec<Misread>,
+) -> Result<(), Fault> {
     let name = row.name;
     let bad = |message: String| Fault { message: format!("{name}: {message}"), help: how_to_write(row) };
     match row.value {
@@ -202,7 +253,8 @@ fn read(row: &OptionRow, value: Option<&str>, settings: &mut Settings, misreads:
         }
         _ => {}
     }
-    let text = value.ok_or_else(|| Fault { message: format!("{name} needs a value"), help: how_to_write(row) })?;
+    let text =
+        value.ok_or_else(|| Fault { message: format!("{name} needs a value"), help: how_to_write(row) })?;
     let base = settings.kb_base;
     match row.value {
         Value::Flag(set) => {
@@ -213,16 +265,24 @@ fn read(row: &OptionRow, value: Option<&str>, settings: &mut Settings, misreads:
             Some(flag @ (0 | 1)) => set(settings, flag == 1),
             _ => return Err(bad(format!("\"{}\" is not 0 or 1", shortened(text)))),
         },
-        Value::Count(min, max, set) => set(settings, in_range(single(text, Unit::Count, base, misreads), min, max).map_err(bad)?),
-        Value::Bytes(min, max, set) => set(settings, in_range(single(text, Unit::Bytes, base, misreads), min, max).map_err(bad)?),
+        Value::Count(min, max, set) => {
+            set(settings, in_range(single(text, Unit::Count, base, misreads), min, max).map_err(bad)?)
+        }
+        Value::Bytes(min, max, set) => {
+            set(settings, in_range(single(text, Unit::Bytes, base, misreads), min, max).map_err(bad)?)
+        }
         Value::Triple(unit, min, max, set) => {
-            let triple = triple(text, unit, base, misreads, |value| in_range(value, min, max)).map_err(bad)?;
+            let triple =
+                triple(text, unit, base, misreads, |value| in_range(value, min, max)).map_err(bad)?;
             set(settings, triple);
         }
         Value::Size(set) => set(settings, size(text, base, misreads).map_err(bad)?),
-        Value::Time(unit, set) => set(settings, in_range(single(text, unit, base, misreads), 0, u64::MAX / 1000).map_err(bad)?),
+        Value::Time(unit, set) => {
+            set(settings, in_range(single(text, unit, base, misreads), 0, u64::MAX / 1000).map_err(bad)?)
+        }
         Value::Span(unit, set) => {
-            let mut ends = text.split('-').map(|end| in_range(number_of(end, unit, base, misreads), 0, u64::MAX / 1000));
+            let mut ends =
+                text.split('-').map(|end| in_range(number_of(end, unit, base, misreads), 0, u64::MAX / 1000));
             let low = ends.next().unwrap_or_else(|| Err("it is empty".to_owned())).map_err(bad)?;
             let high = ends.next().unwrap_or(Ok(low)).map_err(bad)?;
             set(settings, (low.min(high), low.max(high)));
@@ -251,8 +311,12 @@ fn how_to_write(row: &OptionRow) -> String {
         Value::Count(min, u64::MAX, _) => format!("write a whole number from {min}"),
         Value::Count(min, max, _) => format!("write a whole number from {min} to {max}"),
         Value::Bytes(..) => format!("write a size, e.g. {name}=64k"),
-        Value::Triple(Unit::Bytes, ..) => format!("write a size, or one each for reads, writes and trims, e.g. {name}=4k,8k"),
-        Value::Triple(..) => format!("write a number, or one each for reads, writes and trims, e.g. {name}=100,50"),
+        Value::Triple(Unit::Bytes, ..) => {
+            format!("write a size, or one each for reads, writes and trims, e.g. {name}=4k,8k")
+        }
+        Value::Triple(..) => {
+            format!("write a number, or one each for reads, writes and trims, e.g. {name}=100,50")
+        }
         Value::Size(_) => format!("write a size or a percentage, e.g. {name}=1g or {name}=20%"),
         Value::Time(..) => format!("write a time, e.g. {name}=30s"),
         Value::Span(Unit::Bytes, _) => format!("write a size, e.g. {name}=64k"),
@@ -332,7 +396,8 @@ fn triple(
         return Err(format!("\"{}\" has no value", shortened(text)));
     }
     if took_other && misreads.is_empty() {
-        let word = |value: Option<u64>| value.map_or_else(|| "as it was".to_owned(), |value| value.to_string());
+        let word =
+            |value: Option<u64>| value.map_or_else(|| "as it was".to_owned(), |value| value.to_string());
         let reads_as = format!("{} for reads and {} for writes", word(triple[0]), word(triple[1]));
         let because = "colons and minus signs separate reads from writes like commas; they make no range";
         let given: Vec<&str> = items.iter().map(|item| item.trim()).filter(|item| !item.is_empty()).collect();

@@ -7,34 +7,59 @@ use super::{NO_BOOLEAN, OptionRow, Status, Value, accepted, built, not_yet, row}
 
 /// What `rw` takes.
 const DIRECTIONS: &[&str] = &[
-    "read", "write", "trim", "randread", "randwrite", "randtrim", "rw", "readwrite", "randrw", "trimwrite", "randtrimwrite",
+    "read",
+    "write",
+    "trim",
+    "randread",
+    "randwrite",
+    "randtrim",
+    "rw",
+    "readwrite",
+    "randrw",
+    "trimwrite",
+    "randtrimwrite",
 ];
 /// The largest block: sizes are 32-bit in the plan.
 const BLOCK_MAX: u64 = u32::MAX as u64;
 
 pub(super) const ROWS: &[OptionRow] = &[
-    built("rw", &["readwrite"], P0, Value::Word(DIRECTIONS, |s, word, postfix| {
-        word.clone_into(&mut s.operations.rw);
-        s.operations.postfix = postfix.map(str::to_owned);
-    })),
+    built(
+        "rw",
+        &["readwrite"],
+        P0,
+        Value::Word(DIRECTIONS, |s, word, postfix| {
+            word.clone_into(&mut s.operations.rw);
+            s.operations.postfix = postfix.map(str::to_owned);
+        }),
+    ),
     not_yet("rw_sequencer", &[], P1, &["sequential"]),
     built("size", &[], P0, Value::Size(|s, size| s.operations.size = Some(size))),
     built("io_size", &["io_limit"], P0, Value::Size(|s, size| s.operations.io_size = Some(size))),
     built("offset", &["fileoffset"], P0, Value::Size(|s, size| s.operations.offset = size)),
     not_yet("offset_align", &[], P1, &["0"]),
     built("offset_increment", &[], P0, Value::Size(|s, size| s.operations.offset_increment = size)),
-    built("bs", &["blocksize"], P0, Value::Triple(Unit::Bytes, 1, BLOCK_MAX, |s, triple| {
-        for (slot, size) in s.operations.block_sizes.iter_mut().zip(triple) {
-            if let Some(size) = size {
-                *slot = (size, size);
+    built(
+        "bs",
+        &["blocksize"],
+        P0,
+        Value::Triple(Unit::Bytes, 1, BLOCK_MAX, |s, triple| {
+            for (slot, size) in s.operations.block_sizes.iter_mut().zip(triple) {
+                if let Some(size) = size {
+                    *slot = (size, size);
+                }
             }
-        }
-    })),
-    built("ba", &["blockalign"], P0, Value::Triple(Unit::Bytes, 1, BLOCK_MAX, |s, triple| {
-        for (slot, align) in s.operations.align.iter_mut().zip(triple) {
-            *slot = align.unwrap_or(*slot);
-        }
-    })),
+        }),
+    ),
+    built(
+        "ba",
+        &["blockalign"],
+        P0,
+        Value::Triple(Unit::Bytes, 1, BLOCK_MAX, |s, triple| {
+            for (slot, align) in s.operations.align.iter_mut().zip(triple) {
+                *slot = align.unwrap_or(*slot);
+            }
+        }),
+    ),
     built("bsrange", &["blocksize_range"], P0, Value::Text(ranges)),
     built("bssplit", &[], P0, Value::Text(splits)),
     built("bs_unaligned", &["blocksize_unaligned"], P1, Value::Flag(|s, flag| s.operations.unaligned = flag)),
@@ -48,18 +73,40 @@ pub(super) const ROWS: &[OptionRow] = &[
     // The map is a permutation here and always fits in memory.
     accepted("softrandommap", &[], P1, NO_BOOLEAN, ""),
     // All three cover every block once per pass; only the order differs, and that is the generator's own.
-    accepted("random_generator", &[], P0, Value::Word(&["tausworthe", "lfsr", "tausworthe64"], |_, _, _| {}), ""),
-    built("random_distribution", &[], P0, Value::Text(|s, text, _| {
-        text.trim().clone_into(&mut s.operations.distribution);
-        Ok(())
-    })),
+    accepted(
+        "random_generator",
+        &[],
+        P0,
+        Value::Word(&["tausworthe", "lfsr", "tausworthe64"], |_, _, _| {}),
+        "",
+    ),
+    built(
+        "random_distribution",
+        &[],
+        P0,
+        Value::Text(|s, text, _| {
+            text.trim().clone_into(&mut s.operations.distribution);
+            Ok(())
+        }),
+    ),
     not_yet("random_sequence_stride", &[], P2, &["0"]),
-    built("percentage_random", &[], P1, Value::Triple(Unit::Count, 0, 100, |s, triple| {
-        for (slot, percent) in s.operations.percentage_random.iter_mut().zip(triple) {
-            *slot = percent.unwrap_or(*slot);
-        }
-    })),
-    row("percentage_sequential", &[], P2, Status::Refused("fio itself took it out; percentage_random says the same"), Value::Any),
+    built(
+        "percentage_random",
+        &[],
+        P1,
+        Value::Triple(Unit::Count, 0, 100, |s, triple| {
+            for (slot, percent) in s.operations.percentage_random.iter_mut().zip(triple) {
+                *slot = percent.unwrap_or(*slot);
+            }
+        }),
+    ),
+    row(
+        "percentage_sequential",
+        &[],
+        P2,
+        Status::Refused("fio itself took it out; percentage_random says the same"),
+        Value::Any,
+    ),
     row("rwmixcycle", &[], P2, Status::Refused("fio itself took it out"), Value::Any),
     not_yet("sprandom", &[], P2, &["0"]),
     not_yet("spr_num_regions", &[], P2, &["100"]),
@@ -70,12 +117,17 @@ pub(super) const ROWS: &[OptionRow] = &[
 /// `4k-64k`, up to three of them for reads, writes and trims.
 fn ranges(s: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(), String> {
     let mut ends = |text: &str| -> Result<(u64, u64), String> {
-        let (low, high) =
-            text.split_once('-').or_else(|| text.split_once(':')).ok_or(format!("\"{text}\" is no range LOW-HIGH"))?;
+        let (low, high) = text
+            .split_once('-')
+            .or_else(|| text.split_once(':'))
+            .ok_or(format!("\"{text}\" is no range LOW-HIGH"))?;
         let mut end = |text: &str| {
             let read = number(text, Unit::Bytes, s.kb_base)?;
             misreads.extend(read.misread);
-            u64::try_from(read.value).ok().filter(|size| (1..=BLOCK_MAX).contains(size)).ok_or(format!("\"{text}\" is no size"))
+            u64::try_from(read.value)
+                .ok()
+                .filter(|size| (1..=BLOCK_MAX).contains(size))
+                .ok_or(format!("\"{text}\" is no size"))
         };
         let (low, high) = (end(low)?, end(high)?);
         Ok((low.min(high), low.max(high)))

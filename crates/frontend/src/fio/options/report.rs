@@ -12,20 +12,25 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("clat_percentiles", &[], P0, Value::Boolean(|s, flag| s.report.clat_percentiles = flag)),
     built("lat_percentiles", &[], P0, Value::Boolean(|s, flag| s.report.lat_percentiles = flag)),
     built("slat_percentiles", &[], P1, Value::Boolean(|s, flag| s.report.slat_percentiles = flag)),
-    built("percentile_list", &[], P0, Value::Text(|s, text, _| {
-        let list: Vec<f64> = text
-            .split(':')
-            .map(|item| item.trim().parse::<f64>().map_err(|_| format!("\"{item}\" is no number")))
-            .collect::<Result<_, _>>()?;
-        if let Some(wrong) = list.iter().find(|percent| !(0.0..=100.0).contains(*percent)) {
-            return Err(format!("{wrong} is outside 0 to 100"));
-        }
-        if list.len() > 20 {
-            return Err(format!("{} percentiles are more than 20", list.len()));
-        }
-        s.report.percentiles = list;
-        Ok(())
-    })),
+    built(
+        "percentile_list",
+        &[],
+        P0,
+        Value::Text(|s, text, _| {
+            let list: Vec<f64> = text
+                .split(':')
+                .map(|item| item.trim().parse::<f64>().map_err(|_| format!("\"{item}\" is no number")))
+                .collect::<Result<_, _>>()?;
+            if let Some(wrong) = list.iter().find(|percent| !(0.0..=100.0).contains(*percent)) {
+                return Err(format!("{wrong} is outside 0 to 100"));
+            }
+            if list.len() > 20 {
+                return Err(format!("{} percentiles are more than 20", list.len()));
+            }
+            s.report.percentiles = list;
+            Ok(())
+        }),
+    ),
     accepted("significant_figures", &[], P1, Value::Count(1, 10, |_, _| {}), ""),
     accepted("disk_util", &[], P1, NO_BOOLEAN, ""),
     accepted("gtod_reduce", &[], P0, NO_BOOLEAN, ""),
@@ -34,7 +39,12 @@ pub(super) const ROWS: &[OptionRow] = &[
     accepted("disable_slat", &[], P1, NO_BOOLEAN, ""),
     accepted("disable_bw_measurement", &["disable_bw"], P1, NO_BOOLEAN, ""),
     not_yet("unified_rw_reporting", &[], P1, &["none", "0"]),
-    built("kb_base", &[], P1, Value::Word(&["1024", "1000"], |s, word, _| s.kb_base = if word == "1000" { 1000 } else { 1024 })),
+    built(
+        "kb_base",
+        &[],
+        P1,
+        Value::Word(&["1024", "1000"], |s, word, _| s.kb_base = if word == "1000" { 1000 } else { 1024 }),
+    ),
     accepted("unit_base", &[], P1, Value::Word(&["0", "8", "1"], |_, _, _| {}), ""),
     accepted("bwavgtime", &[], P1, Value::Any, ""),
     accepted("iopsavgtime", &[], P1, Value::Any, ""),
@@ -46,10 +56,30 @@ pub(super) const ROWS: &[OptionRow] = &[
     accepted("steadystate_check_interval", &["ss_interval"], P2, Value::Any, ""),
     // Logs.
     built("per_job_logs", &[], P0, Value::Boolean(|s, flag| s.report.per_job_logs = flag)),
-    built("write_bw_log", &[], P0, Value::OptionalText(|s, prefix| s.report.logs[0] = Some(prefix.to_owned()))),
-    built("write_lat_log", &[], P0, Value::OptionalText(|s, prefix| s.report.logs[1] = Some(prefix.to_owned()))),
-    built("write_iops_log", &[], P0, Value::OptionalText(|s, prefix| s.report.logs[2] = Some(prefix.to_owned()))),
-    built("write_hist_log", &[], P1, Value::OptionalText(|s, prefix| s.report.logs[3] = Some(prefix.to_owned()))),
+    built(
+        "write_bw_log",
+        &[],
+        P0,
+        Value::OptionalText(|s, prefix| s.report.logs[0] = Some(prefix.to_owned())),
+    ),
+    built(
+        "write_lat_log",
+        &[],
+        P0,
+        Value::OptionalText(|s, prefix| s.report.logs[1] = Some(prefix.to_owned())),
+    ),
+    built(
+        "write_iops_log",
+        &[],
+        P0,
+        Value::OptionalText(|s, prefix| s.report.logs[2] = Some(prefix.to_owned())),
+    ),
+    built(
+        "write_hist_log",
+        &[],
+        P1,
+        Value::OptionalText(|s, prefix| s.report.logs[3] = Some(prefix.to_owned())),
+    ),
     built("log_avg_msec", &[], P0, Value::Count(0, u32::MAX as u64, |s, ms| s.report.log_avg_ms = ms)),
     built("log_hist_msec", &[], P1, Value::Count(0, u32::MAX as u64, |s, ms| s.report.log_hist_ms = ms)),
     built("log_hist_coarseness", &[], P1, Value::Count(0, 6, |s, n| s.report.hist_coarseness = n)),

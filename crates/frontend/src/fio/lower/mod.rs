@@ -1,0 +1,580 @@
+//! fio jobs as fathom's model: clones become streams, barriers become stages, everything quirky becomes plain. Knows fio's
+//! meaning and the model; how it was written is behind it.
+
+mod targets;
+mod workload;
+
+use super::extras::{self, Extras, Logs};
+use super::faults::Faults;
+use super::settings::Settings;
+use super::values::Size;
+use super::{JOBS_MAX, ParsedJob, Surroundings};
+use fathom_model::{
+    Amount, Arrival, Durability, Engine, Job, Named, OnError, Rate, Seed, Span, StageOptions, StreamOptions,
+    WorkerRegions, nearest,
+};
+use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, Ratio};
+use std::collections::BTreeMap;
+use targets::{Targets, need_of, place_of, region_of, region_span};
+use workload::Lowered;
+
+pub(crate) use targets::joined;
+
+/// fio's seed when none is given.
+const SEED: u64 = 0x89;
+/// What a run counts up to when errors do not end it: practically for ever, and still a number that prints and reads back.
+const ERRORS_MAX: u64 = i64::MAX as u64;
+
+/// Engines of fio that move no bytes at storage or need what is not there yet.
+const ENGINES_NOT_BUILT: &[&str] = &[
+    "cpuio",
+    "mmap",
+    "net",
+    "netsplice",
+    "ftruncate",
+    "filecreate",
+    "filestat",
+    "filedelete",
+    "dircreate",
+    "dirstat",
+    "dirdelete",
+    "exec",
+    "page_fault",
+    "posixaio",
+    "falloc",
+    "e4defrag",
+    "splice",
+    "mtd",
+    "sg",
+    "io_uring_cmd",
+    "solarisaio",
+    "windowsaio",
+    "rbd",
+    "rados",
+    "rdma",
+    "gfapi",
+    "gfapi_async",
+    "libhdfs",
+    "http",
+    "nbd",
+    "nfs",
+    "libiscsi",
+    "libzbc",
+    "libpmem",
+    "pmemblk",
+    "dev-dax",
+    "dfs",
+    "xnvme",
+    "libblkio",
+    "libcufile",
+    "libhipfile",
+    "ime",
+    "spdk",
+    "external",
+];
+
+/// Lowers all jobs into `job` and `extras`.
+pub(super) fn lower(
+    jobs: &[ParsedJob],
+    job: Job,
+    extras: Extras,
+    surroundings: &Surroundings<'_>,
+    faults: &mut Faults,
+) -> (Job, Extras) {
+    let mut lowering = Lowering {
+        job,
+        extras,
+        surroundings,
+        faults,
+        targets: Targets::default(),
+        workload_names: Names::default(),
+        stream_names: Names::default(),
+        stages: vec![Stage::default()],
+        group: Group::default(),
+    };
+    for parsed in jobs {
+        lowering.section(parsed);
+    }
+    let Lowering { mut job, extras, stages, .. } = lowering;
+    if stages.len() > 1 {
+        job.stages = stages.into_iter().zip(1..).map(|(stage, number)| stage.named(number)).collect();
+    }
+    set_run(&mut job, jobs, faults);
+    (job, extras)
+}
+
+/// fio's report group.
+#[derive(Default)]
+struct Group {
+    id: u32,
+    jobs: u32,
+}
+
+/// What runs together: the jobs from one barrier to the next.
+#[derive(Default)]
+struct Stage {
+    span: Span,
+    streams: Vec<String>,
+}
+
+impl Stage {
+    fn named(self, number: u32) -> Named<StageOptions> {
+        let mut stage = Named::<StageOptions>::new(format!("stage {number}"), self.span);
+        stage.options.streams.set(self.streams, self.span);
+        stage
+    }
+}
+
+struct Lowering<'a> {
+    job: Job,
+    extras: Extras,
+    surroundings: &'a Surroundings<'a>,
+    faults: &'a mut Faults,
+    targets: Targets,
+    workload_names: Names,
+    stream_names: Names,
+    stages: Vec<Stage>,
+    group: Group,
+}
+
+impl Lowering<'_> {
+    /// One section with all its clones.
+    fn section(&mut self, parsed: &ParsedJob) {
+        let ParsedJob { name, span, settings, options } = parsed;
+        self.job.echo.push((name.clone(), options.clone()));
+        let Some(clones) = self.clones_of(parsed) else { return };
+        self.stage_and_group(parsed);
+        let lowered = workload::lower(parsed, self.faults);
+        let workload_name = self.workload_names.unique(name.clone());
+        self.job.workloads.push(Named {
+            name: workload_name.clone(),
+            span: *span,
+            options: lowered.options.clone(),
+        });
+
+        let engine = engine(parsed, self.faults);
+        let (place, is_shared) = place_of(parsed, 0, self.surroundings);
+        let has_logs = settings.report.logs.iter().any(Option::is_some);
+        let is_merged = clones > 1 && settings.report.group_reporting && !has_logs && is_shared;
+        let mut base = self.stream(parsed, &lowered, engine);
+        base.workload.set(workload_name, *span);
+        if is_merged {
+            let target = self.target(parsed, place, clones - 1, &lowered, engine, &mut base);
+            base.targets.set(vec![target], settings.span("filename", *span));
+            base.workers.set(clones, settings.span("numjobs", *span));
+            if let Some(rate) = of_all(*base.rate.get(), clones) {
+                base.rate.set(rate, base.rate.span().unwrap_or(*span));
+            }
+            let stream = self.add_stream(name.clone(), *span, base);
+            for order in 0..clones {
+                self.add_clone(parsed, &stream, subjob_of(order, clones), subjob_of(order, clones));
+            }
+            return;
+        }
+        for order in 0..clones {
+            let subjob = subjob_of(order, clones);
+            let mut options = base.clone();
+            let (place, is_shared) = place_of(parsed, subjob, self.surroundings);
+            let last = if is_shared { clones - 1 } else { subjob };
+            let target = self.target(parsed, place, last, &lowered, engine, &mut options);
+            options.targets.set(vec![target], settings.span("filename", *span));
+            options.first_worker.set(subjob, settings.span("numjobs", *span));
+            let stream_name = if clones == 1 { name.clone() } else { format!("{name}.{subjob}") };
+            let stream = self.add_stream(stream_name, *span, options);
+            self.add_clone(parsed, &stream, 0, subjob);
+        }
+    }
+
+    /// How many clones there are; none when the limit of all jobs is reached.
+    fn clones_of(&mut self, parsed: &ParsedJob) -> Option<u32> {
+        let wanted = parsed.settings.control.numjobs;
+        let left = JOBS_MAX - self.extras.clones.len().min(JOBS_MAX);
+        if wanted > left as u64 {
+            let span = parsed.settings.span("numjobs", parsed.span);
+            let message =
+                format!("there are more than {JOBS_MAX} jobs with the {wanted} of \"{}\"", parsed.name);
+            self.faults.error("fio.too-many-jobs", span, message, "use fewer clones with a deeper iodepth");
+            // One is enough to find the section's other faults.
+            return (left > 0).then_some(1);
+        }
+        u32::try_from(wanted).ok()
+    }
+
+    fn stage_and_group(&mut self, parsed: &ParsedJob) {
+        let control = &parsed.settings.control;
+        if (control.stonewall || control.new_group) && self.group.jobs > 0 {
+            self.group = Group { id: self.group.id + 1, jobs: 0 };
+        }
+        if control.stonewall && self.stages.last().is_some_and(|stage| !stage.streams.is_empty()) {
+            self.stages
+                .push(Stage { span: parsed.settings.span("stonewall", parsed.span), streams: Vec::new() });
+        }
+        if self.stages.len() > 1 && control.startdelay.1 > 0 {
+            let message = "startdelay counts from the end of the stage before, not from the start of the run";
+            self.faults.warn("fio.approximate", parsed.settings.span("startdelay", parsed.span), message, "");
+        }
+    }
+
+    fn add_stream(&mut self, name: String, span: Span, options: StreamOptions) -> String {
+        let name = self.stream_names.unique(name);
+        self.job.streams.push(Named { name: name.clone(), span, options });
+        self.stages.last_mut().expect("starts with one and only grows").streams.push(name.clone());
+        name
+    }
+
+    fn add_clone(&mut self, parsed: &ParsedJob, stream: &str, worker: u32, subjob: u32) {
+        let report = &parsed.settings.report;
+        let [bandwidth, latency, iops, histogram] = report
+            .logs
+            .clone()
+            .map(|prefix| prefix.map(|prefix| if prefix.is_empty() { parsed.name.clone() } else { prefix }));
+        self.group.jobs += 1;
+        self.extras.clones.push(extras::Clone {
+            stream: stream.to_owned(),
+            worker,
+            job_name: parsed.name.clone(),
+            group_id: self.group.id,
+            thread_number: u32::try_from(self.extras.clones.len() + 1).unwrap_or(u32::MAX),
+            subjob,
+            description: parsed.settings.control.description.clone(),
+            echo_index: self.job.echo.len() - 1,
+            group_reporting: report.group_reporting,
+            percentiles: report.percentiles.clone(),
+            clat_percentiles: report.clat_percentiles,
+            lat_percentiles: report.lat_percentiles,
+            slat_percentiles: report.slat_percentiles,
+            logs: Logs {
+                bandwidth,
+                latency,
+                iops,
+                histogram,
+                per_job: report.per_job_logs,
+                average_ms: report.log_avg_ms,
+                histogram_ms: report.log_hist_ms,
+                coarseness: u8::try_from(report.hist_coarseness).unwrap_or(6),
+            },
+        });
+    }
+
+    /// The target of a clone, and the region and bounds that follow from it.
+    fn target(
+        &mut self,
+        parsed: &ParsedJob,
+        place: targets::Place,
+        last: u32,
+        lowered: &Lowered,
+        engine: Engine,
+        options: &mut StreamOptions,
+    ) -> String {
+        let settings = &parsed.settings;
+        let need = need_of(parsed, &place, last, lowered.reads, self.surroundings);
+        let is_special = need.file_bytes.is_none();
+        let region = region_of(settings, &place, lowered.smallest, is_special);
+        if let Some(region) = region {
+            options.size.set(region, region_span(settings, parsed.span));
+        }
+        let all_files = match (&place, need.file_bytes) {
+            (targets::Place::Set { files, .. }, Some(bytes)) => Some(bytes.saturating_mul(*files)),
+            (targets::Place::Paths(paths), Some(bytes)) => Some(bytes.saturating_mul(paths.len() as u64)),
+            (_, None) => None,
+        };
+        set_amount(options, parsed, lowered, all_files);
+        self.targets.name_of(&mut self.job, place, &need, parsed, engine == Engine::Null)
+    }
+
+    /// What all clones of a section have in common.
+    fn stream(&mut self, parsed: &ParsedJob, lowered: &Lowered, engine: Engine) -> StreamOptions {
+        let (settings, span) = (&parsed.settings, parsed.span);
+        let Settings { control, operations, engine: set, .. } = settings;
+        let mut options = StreamOptions::default();
+        options.engine.set(engine, settings.span("ioengine", span));
+        options.direct.set(set.direct, settings.span("direct", span));
+        options.worker_regions.set(WorkerRegions::Same, span);
+        options.completion_latency.set(true, span);
+        options.report_group.set(self.group.id, span);
+        self.set_depth(&mut options, parsed, engine);
+        match set.sync.as_str() {
+            "sync" | "1" => options.durability.set(Durability::All, settings.span("sync", span)),
+            "dsync" => options.durability.set(Durability::Data, settings.span("sync", span)),
+            _ => {}
+        }
+        if !settings.files.invalidate {
+            options.keep_cache.set(true, settings.span("invalidate", span));
+        }
+        if let Some(fixed) = set.fixed_buffers {
+            options.fixed_buffers.set(fixed, settings.span("fixedbufs", span));
+        }
+        if let Some(registered) = set.registered_files {
+            options.registered_files.set(registered, settings.span("registerfiles", span));
+        }
+        if lowered.rate != Rate::Max {
+            let place = settings.span("rate_iops", settings.span("rate", span));
+            options.rate.set(lowered.rate, place);
+            if set.poisson {
+                options.arrival.set(Arrival::Poisson, settings.span("rate_process", span));
+            }
+        }
+        if set.thinktime > 0 {
+            options.think_time.set(Nanos::micros(set.thinktime), settings.span("thinktime", span));
+            options.think_every.set(set.think_blocks, settings.span("thinktime_blocks", span));
+        }
+        if !control.cpus.is_empty() {
+            options
+                .cpus
+                .set(control.cpus.clone(), settings.span("cpus_allowed", settings.span("cpumask", span)));
+        }
+        let seed = match (operations.seed, operations.rand_repeat) {
+            (Some(seed), _) => Seed::Fixed(seed),
+            (None, true) => Seed::Fixed(SEED),
+            (None, false) => Seed::Fresh,
+        };
+        options.seed.set(seed, settings.span("randseed", settings.span("randrepeat", span)));
+        if operations.offset != Size::Bytes(0) {
+            options.offset.set(amount(operations.offset), settings.span("offset", span));
+        }
+        if operations.offset_increment != Size::Bytes(0) {
+            options
+                .offset_per_worker
+                .set(amount(operations.offset_increment), settings.span("offset_increment", span));
+        }
+        self.set_times(&mut options, parsed);
+        if let Some((low, high)) = settings.files.filesize.filter(|(low, high)| low != high) {
+            let message =
+                format!("filesize between {} and {} is known but not built yet", Bytes(low), Bytes(high));
+            self.faults.error("fio.not-built", settings.span("filesize", span), message, "give one size");
+        }
+        options
+    }
+
+    fn set_depth(&mut self, options: &mut StreamOptions, parsed: &ParsedJob, engine: Engine) {
+        let (settings, span) = (&parsed.settings, parsed.span);
+        let set = &settings.engine;
+        let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let place = settings.span("iodepth", span);
+        if engine == Engine::Psync && set.depth > 1 {
+            let message = format!(
+                "iodepth={} is 1 with ioengine={}, which waits for each operation",
+                set.depth, set.name
+            );
+            let help = "fio does the same; use libaio or io_uring, or more numjobs";
+            self.faults.warn("fio.sync-depth", place, message, help);
+            options.queue_depth.set(1, place);
+        } else {
+            options.queue_depth.set(narrow(set.depth), place);
+        }
+        let depth = *options.queue_depth.get();
+        if let Some(batch) = set.batch {
+            options.batch_submit.set(narrow(batch).clamp(1, depth), settings.span("iodepth_batch", span));
+        }
+        if set.complete_min != 1 {
+            let place = settings.span("iodepth_batch_complete_min", span);
+            if set.complete_min == 0 {
+                let message = "iodepth_batch_complete_min=0 waits for one completion instead of polling";
+                self.faults.warn("fio.approximate", place, message, "");
+            }
+            options.batch_complete.set(narrow(set.complete_min).clamp(1, depth), place);
+        }
+    }
+
+    fn set_times(&mut self, options: &mut StreamOptions, parsed: &ParsedJob) {
+        let (settings, span) = (&parsed.settings, parsed.span);
+        let control = &settings.control;
+        if let Some(us) = control.runtime {
+            options.time.set(Nanos::micros(us), settings.span("runtime", span));
+        } else if control.time_based {
+            let message = "time_based needs a runtime and is switched off without one";
+            self.faults.warn("fio.no-runtime", settings.span("time_based", span), message, "add runtime=30s");
+        }
+        if control.ramp_time > 0 {
+            options.ramp.set(Nanos::micros(control.ramp_time), settings.span("ramp_time", span));
+        }
+        let place = settings.span("startdelay", span);
+        match control.startdelay {
+            (0, 0) => {}
+            (low, high) if low == high => options.start_delay.set(Nanos::micros(low), place),
+            (low, high) => {
+                let message = format!(
+                    "startdelay between {} and {} is known but not built yet",
+                    Nanos::micros(low),
+                    Nanos::micros(high)
+                );
+                self.faults.error("fio.not-built", place, message, "give one delay");
+            }
+        }
+        if control.number_ios > 0 {
+            let operations = control.number_ios.saturating_mul(control.loops);
+            options.operations.set(operations, settings.span("number_ios", span));
+        }
+    }
+}
+
+/// Passes or bytes that end a clone, unless only time does. `all_files` is what its files hold, when known.
+fn set_amount(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered, all_files: Option<u64>) {
+    let (settings, span) = (&parsed.settings, parsed.span);
+    let Settings { control, operations, files, .. } = settings;
+    if control.time_based && control.runtime.is_some() {
+        return;
+    }
+    let loops = control.loops;
+    let loops_span = settings.span("loops", span);
+    let passes = u32::try_from(loops).unwrap_or(1_000_000_000).min(1_000_000_000);
+    let bytes = |bytes: u64| Amount::Bytes(Bytes(bytes));
+    match operations.io_size.filter(|size| *size != Size::Bytes(0)) {
+        Some(Size::Percent(percent)) => {
+            let share = f64::from(percent) * loops as f64;
+            if share <= 100.0 {
+                options.bytes.set(Amount::Share(Ratio::percent(share)), settings.span("io_size", span));
+            } else {
+                options.passes.set(passes, loops_span);
+            }
+        }
+        Some(Size::Bytes(io_size)) => {
+            // Observed with fio 3.33: passes that end by themselves are repeated until io_size is reached, not io_size × loops.
+            let all = io_size.saturating_mul(loops);
+            let bounded = match operations.size {
+                Some(Size::Bytes(size)) if lowered.pass_is_bounded && io_size > size => {
+                    io_size.max(size.saturating_mul(loops))
+                }
+                _ => all,
+            };
+            options.bytes.set(bytes(bounded), settings.span("io_size", span));
+        }
+        None => match (operations.size, files.filesize, all_files) {
+            (Some(Size::Bytes(size)), Some(_), Some(all)) if size < all => {
+                options.bytes.set(bytes(size.saturating_mul(loops)), settings.span("size", span));
+            }
+            _ => options.passes.set(passes, loops_span),
+        },
+    }
+}
+
+/// The order in which fio numbers clones: the section itself, then from the last to the first.
+fn subjob_of(order: u32, clones: u32) -> u32 {
+    if order == 0 { 0 } else { clones - order }
+}
+
+fn amount(size: Size) -> Amount {
+    match size {
+        Size::Bytes(bytes) => Amount::Bytes(Bytes(bytes)),
+        Size::Percent(percent) => Amount::Share(Ratio::percent(f64::from(percent))),
+    }
+}
+
+/// The rate of all clones together; `None` for no rate.
+fn of_all(rate: Rate, clones: u32) -> Option<Rate> {
+    match rate {
+        Rate::Operations(Iops(rate)) => Some(Rate::Operations(Iops(rate * f64::from(clones)))),
+        Rate::Bandwidth(BytesPerSec(rate)) => Some(Rate::Bandwidth(BytesPerSec(rate * f64::from(clones)))),
+        Rate::Max | Rate::OfMaximum(_) => None,
+    }
+}
+
+fn engine(parsed: &ParsedJob, faults: &mut Faults) -> Engine {
+    let name = parsed.settings.engine.name.as_str();
+    let place = parsed.settings.span("ioengine", parsed.span);
+    match name {
+        "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => Engine::Psync,
+        "libaio" | "linuxaio" => Engine::Libaio,
+        "io_uring" => Engine::IoUring,
+        "null" => Engine::Null,
+        other => {
+            let base = other.split(':').next().unwrap_or(other);
+            if ENGINES_NOT_BUILT.contains(&base) {
+                let message = format!("ioengine={other} is known but not built yet");
+                faults.error("fio.not-built", place, message, "use psync, libaio, io_uring or null");
+            } else {
+                let known = ["psync", "sync", "libaio", "io_uring", "null"];
+                let help = nearest(other, known.into_iter().chain(ENGINES_NOT_BUILT.iter().copied()));
+                let help = help.map_or_else(
+                    || "use psync, libaio, io_uring or null".to_owned(),
+                    |near| format!("did you mean {near}?"),
+                );
+                faults.error(
+                    "fio.bad-value",
+                    place,
+                    format!("fio has no ioengine \"{}\"", super::grammar::shortened(other)),
+                    help,
+                );
+            }
+            Engine::Psync
+        }
+    }
+}
+
+/// What fio has per job and the model for the whole run.
+fn set_run(job: &mut Job, jobs: &[ParsedJob], faults: &mut Faults) {
+    let goes_on = |parsed: &&ParsedJob| {
+        matches!(parsed.settings.control.continue_on_error.as_str(), "read" | "write" | "io" | "all" | "1")
+    };
+    if let Some(first) = jobs.iter().find(goes_on) {
+        let span = first.settings.span("continue_on_error", first.span);
+        job.run.on_error.set(OnError::Count(ERRORS_MAX), span);
+        let is_partial = !jobs
+            .iter()
+            .all(|parsed| matches!(parsed.settings.control.continue_on_error.as_str(), "io" | "all" | "1"));
+        if is_partial {
+            let message =
+                "continue_on_error holds for all operations of all jobs, also those that do not ask for it";
+            faults.warn("fio.approximate", span, message, "write continue_on_error=io into [global]");
+        }
+    }
+    let mut described =
+        jobs.iter().filter_map(|parsed| Some((parsed, parsed.settings.control.description.clone()?)));
+    if let (Some((parsed, description)), None) = (described.next(), described.next()) {
+        job.run.description.set(description, parsed.settings.span("description", parsed.span));
+    }
+    set_interval(job, jobs, faults);
+}
+
+/// The interval must divide every log's window.
+fn set_interval(job: &mut Job, jobs: &[ParsedJob], faults: &mut Faults) {
+    let mut interval_ms = 1000;
+    let mut place = None;
+    for parsed in jobs.iter().filter(|parsed| parsed.settings.report.logs.iter().any(Option::is_some)) {
+        let report = &parsed.settings.report;
+        for (option, ms) in [("log_avg_msec", report.log_avg_ms), ("log_hist_msec", report.log_hist_ms)] {
+            let is_series = option == "log_avg_msec" && report.logs[..3].iter().any(Option::is_some);
+            let span = parsed.settings.span(option, parsed.span);
+            if ms == 0 && is_series {
+                let message = "logs of every single operation are known but not built yet; the logs hold averages of 1 s";
+                faults.warn("fio.approximate", span, message, "write log_avg_msec=1000");
+            } else if ms > 0 {
+                interval_ms = greatest_common_divisor(interval_ms, ms);
+                place = Some(span);
+            }
+        }
+    }
+    if let Some(span) = place
+        && interval_ms < 1000
+    {
+        if interval_ms < 10 {
+            let message = format!("logs in steps of {interval_ms} ms are kept in steps of 10 ms");
+            faults.warn("fio.approximate", span, message, "use a multiple of 10");
+        }
+        job.run.interval.set(Nanos::millis(interval_ms.max(10)), span);
+    }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// Names that are taken, with the number the next one of that name gets.
+#[derive(Default)]
+struct Names {
+    next: BTreeMap<String, u32>,
+}
+
+impl Names {
+    /// `name`, or `name#2` and so on when it is taken.
+    fn unique(&mut self, name: String) -> String {
+        let mut candidate = name.clone();
+        while self.next.contains_key(&candidate) {
+            let number = self.next.entry(name.clone()).or_insert(1);
+            *number += 1;
+            candidate = format!("{name}#{number}");
+        }
+        self.next.insert(candidate.clone(), 1);
+        candidate
+    }
+}

@@ -1,0 +1,244 @@
+//! A fio job's files as targets: names, sizes, layout. One target stands for one list of files, however many jobs use it.
+
+use super::super::settings::Settings;
+use super::super::values::Size;
+use super::super::{ParsedJob, Surroundings};
+use fathom_model::{Amount, Job, Layout, Named, Span, TargetKind, TargetOptions};
+use fathom_units::Bytes;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Targets by what they stand for.
+#[derive(Default)]
+pub(super) struct Targets {
+    by_key: BTreeMap<(bool, Place), usize>,
+    names: super::Names,
+}
+
+/// Where the files of a clone are.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// These paths.
+    Paths(Arc<Vec<String>>),
+    /// So many files of one directory, by pattern.
+    Set { directory: String, files: u64, pattern: String },
+}
+
+impl Place {
+    fn files(&self) -> u64 {
+        match self {
+            Self::Paths(paths) => paths.len() as u64,
+            Self::Set { files, .. } => *files,
+        }
+    }
+}
+
+/// What a clone needs of its files.
+pub(super) struct Need {
+    /// Bytes of each file, when they are known.
+    pub(super) file_bytes: Option<u64>,
+    /// What is done before the run.
+    pub(super) layout: Layout,
+}
+
+impl Targets {
+    /// The name of the target of these files; adds it to the job, or widens it by what is needed of it now.
+    pub(super) fn name_of(
+        &mut self,
+        job: &mut Job,
+        place: Place,
+        need: &Need,
+        parsed: &ParsedJob,
+        is_null: bool,
+    ) -> String {
+        let settings = &parsed.settings;
+        let key = (is_null, place);
+        let at = match self.by_key.get(&key) {
+            Some(&at) => at,
+            None => {
+                job.targets.push(self.create(&key.1, parsed, is_null));
+                let at = job.targets.len() - 1;
+                self.by_key.insert(key, at);
+                at
+            }
+        };
+        let target = &mut job.targets[at];
+        let options = &mut target.options;
+        let span = parsed.span;
+        if let Some(bytes) = need.file_bytes {
+            let known = match options.size.get() {
+                Some(Amount::Bytes(known)) => known.0,
+                _ => 0,
+            };
+            if bytes > known {
+                let place =
+                    settings.span(if settings.files.filesize.is_some() { "filesize" } else { "size" }, span);
+                options.size.set(Amount::Bytes(Bytes(bytes)), place);
+            }
+        }
+        let strength = |layout: Layout| match layout {
+            Layout::MustExist => 0,
+            Layout::Created => 1,
+            Layout::Allocated => 2,
+            Layout::Written => 3,
+        };
+        if options.layout.given().is_none_or(|&known| strength(need.layout) > strength(known)) {
+            options.layout.set(need.layout, span);
+        }
+        if settings.files.unlink {
+            options.remove.set(true, settings.span("unlink", span));
+        }
+        target.name.clone()
+    }
+
+    fn create(&mut self, place: &Place, parsed: &ParsedJob, is_null: bool) -> Named<TargetOptions> {
+        let (settings, span) = (&parsed.settings, parsed.span);
+        let mut options = TargetOptions::default();
+        let files_span = settings.span("filename", settings.span("directory", span));
+        let name = match place {
+            Place::Paths(paths) => {
+                options.path.set(paths.to_vec(), files_span);
+                paths.first().cloned().unwrap_or_default()
+            }
+            Place::Set { directory, files, pattern } => {
+                options.directory.set(directory.clone(), files_span);
+                options.files.set(u32::try_from(*files).unwrap_or(u32::MAX), settings.span("nrfiles", span));
+                options.file_names.set(pattern.clone(), settings.span("filename_format", span));
+                joined(directory, pattern)
+            }
+        };
+        if is_null {
+            options.kind.set(TargetKind::Null, settings.span("ioengine", span));
+        }
+        Named { name: self.names.unique(name), span, options }
+    }
+}
+
+/// The files of clone `subjob`, and whether all clones share them.
+pub(super) fn place_of(parsed: &ParsedJob, subjob: u32, surroundings: &Surroundings<'_>) -> (Place, bool) {
+    let files = &parsed.settings.files;
+    if !files.names.is_empty() {
+        let count = usize::try_from(files.count).unwrap_or(usize::MAX).min(files.names.len());
+        let names = if count == files.names.len() {
+            Arc::clone(&files.names)
+        } else {
+            Arc::new(files.names[..count].to_vec())
+        };
+        return (Place::Paths(names), true);
+    }
+    if files.count == 1 && (surroundings.is_special)(&parsed.name) {
+        return (Place::Paths(Arc::new(vec![parsed.name.clone()])), true);
+    }
+    let directory = match files.directories.len() {
+        0 => None,
+        n => files.directories.get(subjob as usize % n),
+    };
+    let pattern = filled(&filled(&files.format, "$jobname", &parsed.name), "$jobnum", &subjob.to_string());
+    let pattern = filled(&pattern, "$clientuid", "");
+    if files.count == 1 {
+        let name = filled(&pattern, "$filenum", "0");
+        let path = directory.map_or_else(|| name.clone(), |directory| joined(directory, &name));
+        return (Place::Paths(Arc::new(vec![path])), false);
+    }
+    let pattern = filled(&pattern, "$filenum", "$filenum");
+    let directory = directory.map_or_else(|| ".".to_owned(), Clone::clone);
+    (Place::Set { directory, files: files.count, pattern }, false)
+}
+
+/// What a clone needs of its files. `last` is the highest number of a clone that uses them.
+pub(super) fn need_of(
+    parsed: &ParsedJob,
+    place: &Place,
+    last: u32,
+    reads: bool,
+    surroundings: &Surroundings<'_>,
+) -> Need {
+    let Settings { files, operations, .. } = &parsed.settings;
+    let is_special =
+        matches!(place, Place::Paths(paths) if paths.iter().any(|path| (surroundings.is_special)(path)));
+    let bytes = |size: Size| match size {
+        Size::Bytes(bytes) => bytes,
+        Size::Percent(_) => 0,
+    };
+    let start = bytes(operations.offset)
+        .saturating_add(bytes(operations.offset_increment).saturating_mul(u64::from(last)));
+    let file_bytes = match (files.filesize, operations.size) {
+        _ if is_special => None,
+        (Some((_, high)), _) => Some(high),
+        (None, Some(Size::Bytes(bytes))) if bytes > 0 => {
+            Some(start.saturating_add(bytes / place.files().max(1)))
+        }
+        _ => None,
+    };
+    let layout = if files.create_on_open {
+        Layout::Created
+    } else if !files.allow_create {
+        Layout::MustExist
+    } else if reads || files.overwrite {
+        Layout::Written
+    } else if matches!(files.fallocate.as_str(), "native" | "posix" | "keep" | "1") {
+        Layout::Allocated
+    } else {
+        Layout::Created
+    };
+    Need { file_bytes, layout }
+}
+
+/// The region of a clone over all its files together: what of `size` is used when files get equal parts in whole blocks.
+pub(super) fn region_of(
+    settings: &Settings,
+    place: &Place,
+    smallest: u64,
+    is_special: bool,
+) -> Option<Amount> {
+    let files = place.files().max(1);
+    match (settings.operations.size, settings.files.filesize) {
+        (_, Some((_, high))) if is_special => Some(Amount::Bytes(Bytes(high.saturating_mul(files)))),
+        (_, Some(_)) => None,
+        (Some(Size::Bytes(bytes)), None) if bytes > 0 => {
+            let part = Bytes(bytes / files).round_down(Bytes(smallest)).0;
+            Some(Amount::Bytes(Bytes(if files == 1 || part == 0 { bytes } else { part * files })))
+        }
+        // All of it is what is used anyway, and with an offset it means what is left.
+        (Some(Size::Percent(percent)), None) if percent < 100 => {
+            Some(Amount::Share(fathom_units::Ratio::percent(f64::from(percent))))
+        }
+        _ => None,
+    }
+}
+
+/// The place of the option that made a region.
+pub(super) fn region_span(settings: &Settings, span: Span) -> Span {
+    settings.span("size", settings.span("filesize", span))
+}
+
+/// `directory/name`.
+pub(crate) fn joined(directory: &str, name: &str) -> String {
+    if directory.ends_with('/') { format!("{directory}{name}") } else { format!("{directory}/{name}") }
+}
+
+/// The pattern with a keyword replaced, in whatever case it is written.
+fn filled(pattern: &str, keyword: &str, with: &str) -> String {
+    let lower = pattern.to_ascii_lowercase();
+    let mut text = String::new();
+    let mut at = 0;
+    while let Some(found) = lower[at..].find(keyword) {
+        text.push_str(&pattern[at..at + found]);
+        text.push_str(with);
+        at += found + keyword.len();
+    }
+    text + &pattern[at..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_filled_in_any_case() {
+        assert_eq!(filled("$JobName.$jobnum", "$jobname", "é"), "é.$jobnum");
+        assert_eq!(filled("x", "$jobname", "y"), "x");
+        assert_eq!(joined("/mnt/", "a"), "/mnt/a");
+        assert_eq!(joined(".", "a"), "./a");
+    }
+}

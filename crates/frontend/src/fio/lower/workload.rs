@@ -1,0 +1,461 @@
+//! A fio job's operations as a workload: directions, sizes, places, rates, content. Knows neither files nor clones.
+
+use super::super::ParsedJob;
+use super::super::faults::Faults;
+use super::super::settings::Settings;
+use super::super::values::{Unit, number, weights};
+use fathom_model::{
+    Access, BlockSizes, ContentSource, Coverage, Cursor, FileOrder, Freshness, MixLine, RandomDistribution,
+    Rate, Span, WorkloadOptions,
+};
+use fathom_units::{Bytes, BytesPerSec, Iops, Ratio};
+
+/// A workload and what else follows from the operations.
+pub(super) struct Lowered {
+    pub(super) options: WorkloadOptions,
+    /// Rate of one clone.
+    pub(super) rate: Rate,
+    /// Whether anything is read.
+    pub(super) reads: bool,
+    /// Smallest block of all directions in use, in bytes.
+    pub(super) smallest: u64,
+    /// Whether a pass ends by itself: not for random places that may repeat.
+    pub(super) pass_is_bounded: bool,
+}
+
+/// What one direction does.
+#[derive(Clone, PartialEq)]
+struct Direction {
+    share: f64,
+    sizes: BlockSizes,
+    access: Access,
+}
+
+const READ: usize = 0;
+const WRITE: usize = 1;
+const TRIM: usize = 2;
+
+pub(super) fn lower(job: &ParsedJob, faults: &mut Faults) -> Lowered {
+    let ParsedJob { settings, span, .. } = job;
+    let operations = &settings.operations;
+    let rw = operations.rw.as_str();
+    let is_random = rw.starts_with("rand");
+    let is_trimwrite = rw.ends_with("trimwrite");
+    let mix = operations.mix_read as f64 / 100.0;
+    let mut shares = match rw {
+        "write" | "randwrite" => [0.0, 1.0, 0.0],
+        "trim" | "randtrim" | "trimwrite" | "randtrimwrite" => [0.0, 0.0, 1.0],
+        "rw" | "readwrite" | "randrw" => [mix, 1.0 - mix, 0.0],
+        _ => [1.0, 0.0, 0.0],
+    };
+    let sizes = [READ, WRITE, TRIM].map(|kind| sizes(settings, kind));
+    let rate = rate(settings, *span, &mut shares, &sizes, is_trimwrite, faults);
+    let mut options = WorkloadOptions::default();
+    let directions: [Direction; 3] = [READ, WRITE, TRIM].map(|kind| Direction {
+        share: shares[kind],
+        sizes: sizes[kind].clone(),
+        access: Access {
+            random: if is_random {
+                Ratio::percent(operations.percentage_random[kind] as f64)
+            } else {
+                Ratio::ZERO
+            },
+        },
+    });
+    set_mix(&mut options, &directions, settings, *span);
+    let used = || directions.iter().filter(|direction| direction.share > 0.0);
+    let smallest =
+        used().flat_map(|direction| direction.sizes.sizes.iter().map(|size| size.1.0)).min().unwrap_or(4096);
+    options.cursor.set(Cursor::PerKind, *span);
+    if is_trimwrite {
+        options.trim_then_write.set(true, settings.span("rw", *span));
+    }
+    set_postfix(&mut options, settings, is_random, *span, faults);
+    let used: Vec<&Direction> = used().collect();
+    let covers = set_places(&mut options, settings, *span, is_random, &used, faults);
+    set_file_order(&mut options, settings, *span, faults);
+    set_content(&mut options, settings, *span, faults);
+    set_syncs(&mut options, settings, *span);
+    Lowered { options, rate, reads: shares[READ] > 0.0, smallest, pass_is_bounded: covers || !is_random }
+}
+
+/// Sizes of one direction.
+fn sizes(settings: &Settings, kind: usize) -> BlockSizes {
+    let operations = &settings.operations;
+    // The option's reader has checked the sum already.
+    let split = weights(&operations.splits[kind]).unwrap_or_default();
+    if !split.is_empty() {
+        let sizes =
+            split.into_iter().map(|(weight, bytes)| (weight, Bytes(bytes), Bytes(bytes), Bytes(bytes)));
+        let mut sizes: Vec<_> = sizes.collect();
+        if let [only] = sizes.as_mut_slice() {
+            only.0 = 1.0;
+        }
+        return BlockSizes { sizes };
+    }
+    let (low, high) = operations.block_sizes[kind];
+    let step = if operations.unaligned { 1 } else { low };
+    BlockSizes { sizes: vec![(1.0, Bytes(low), Bytes(high), Bytes(if low == high { low } else { step }))] }
+}
+
+fn mean(sizes: &BlockSizes) -> f64 {
+    let (weight, sum) = sizes.sizes.iter().fold((0.0, 0.0), |(weight, sum), &(share, low, high, _)| {
+        (weight + share, sum + share * (low.0 as f64 + high.0 as f64) / 2.0)
+    });
+    sum / weight
+}
+
+/// The rate of one clone. Directions have rates of their own in fio, so that a mix follows them and not `rwmixread`.
+fn rate(
+    settings: &Settings,
+    span: Span,
+    shares: &mut [f64; 3],
+    sizes: &[BlockSizes; 3],
+    is_trimwrite: bool,
+    faults: &mut Faults,
+) -> Rate {
+    let limit = |kind: usize| {
+        let iops = settings.engine.rate_iops[kind].filter(|&rate| rate > 0).map(|rate| rate as f64);
+        let bytes = settings.engine.rate[kind].filter(|&rate| rate > 0).map(|rate| rate as f64);
+        (iops, bytes)
+    };
+    let option = if settings.has("rate_iops") { "rate_iops" } else { "rate" };
+    let place = settings.span(option, span);
+    let used: Vec<usize> = (0..3).filter(|&kind| shares[kind] > 0.0).collect();
+    let limits: Vec<(Option<f64>, Option<f64>)> = used.iter().map(|&kind| limit(kind)).collect();
+    if limits.iter().all(|limit| limit.0.is_none() && limit.1.is_none()) {
+        return Rate::Max;
+    }
+    if limits.iter().any(|limit| limit.0.is_some()) && limits.iter().any(|limit| limit.1.is_some()) {
+        faults.error(
+            "fio.contradiction",
+            place,
+            "rate and rate_iops are both given",
+            "leave one of them out",
+        );
+        return Rate::Max;
+    }
+    if is_trimwrite {
+        faults.error(
+            "fio.not-built",
+            place,
+            format!("{option} with rw=trimwrite is known but not built yet"),
+            "leave it out",
+        );
+        return Rate::Max;
+    }
+    match (used.as_slice(), limits.as_slice()) {
+        (_, [(Some(iops), _)]) => Rate::Operations(Iops(*iops)),
+        (_, [(_, Some(bytes))]) => Rate::Bandwidth(BytesPerSec(*bytes)),
+        (&[first, second], &[one, other]) => {
+            let iops = |kind: usize, limit: (Option<f64>, Option<f64>)| {
+                limit.0.or(limit.1.map(|bytes| bytes / mean(&sizes[kind])))
+            };
+            let (Some(one), Some(other)) = (iops(first, one), iops(second, other)) else {
+                let message =
+                    format!("{option} limits one direction of a mix only, which is known but not built yet");
+                faults.error("fio.not-built", place, message, format!("give both, e.g. {option}=100,50"));
+                return Rate::Max;
+            };
+            let share = one / (one + other);
+            if (share - shares[first]).abs() > 1e-9 {
+                let message = format!(
+                    "{option} holds reads at {one:.1}/s and writes at {other:.1}/s, so that {:.1}% are reads, not {:.1}%",
+                    share * 100.0,
+                    shares[first] * 100.0
+                );
+                let help =
+                    "fio does the same: rates of a mix overrule rwmixread; give rates in its proportion";
+                faults.warn("fio.rate-and-mix", place, message, help);
+            }
+            (shares[first], shares[second]) = (share, 1.0 - share);
+            Rate::Operations(Iops(one + other))
+        }
+        _ => Rate::Max,
+    }
+}
+
+fn set_mix(options: &mut WorkloadOptions, directions: &[Direction; 3], settings: &Settings, span: Span) {
+    let rw = settings.span("rw", span);
+    let sizes_span = ["bssplit", "bsrange", "bs"].into_iter().find(|name| settings.has(name));
+    let sizes_span = sizes_span.map_or(span, |name| settings.span(name, span));
+    let used: Vec<(usize, &Direction)> =
+        directions.iter().enumerate().filter(|(_, direction)| direction.share > 0.0).collect();
+    let ratio = |share: f64| Ratio::new(share).unwrap_or_default();
+    let is_alike = used
+        .windows(2)
+        .all(|pair| pair[0].1.sizes == pair[1].1.sizes && pair[0].1.access == pair[1].1.access);
+    if is_alike {
+        let first = used.first().map_or(&directions[READ], |(_, direction)| *direction);
+        options.block_size.set(first.sizes.clone(), sizes_span);
+        options.access.set(first.access, rw);
+        let read_span = if used.len() > 1 { settings.span("rwmixread", rw) } else { rw };
+        options.read.set(ratio(directions[READ].share), read_span);
+        if directions[TRIM].share > 0.0 {
+            options.trim.set(ratio(directions[TRIM].share), rw);
+        }
+        return;
+    }
+    let lines = used.into_iter().map(|(kind, direction)| MixLine {
+        share: direction.share * 100.0,
+        block_size: direction.sizes.clone(),
+        read: if kind == READ { Ratio::ONE } else { Ratio::ZERO },
+        trim: if kind == TRIM { Ratio::ONE } else { Ratio::ZERO },
+        access: direction.access,
+    });
+    options.mix.set(lines.collect(), sizes_span);
+}
+
+/// `rw=randread:N` and `rw=read:K`.
+fn set_postfix(
+    options: &mut WorkloadOptions,
+    settings: &Settings,
+    is_random: bool,
+    span: Span,
+    faults: &mut Faults,
+) {
+    let Some(postfix) = settings.operations.postfix.as_deref().filter(|postfix| !postfix.is_empty()) else {
+        return;
+    };
+    let place = settings.span("rw", span);
+    let rw = settings.operations.rw.as_str();
+    if is_random {
+        let digits: String = postfix.trim_start().chars().take_while(char::is_ascii_digit).collect();
+        let every = digits.parse::<u32>().unwrap_or(0).clamp(1, 1_000_000_000);
+        if digits.len() != postfix.trim().len() || every.to_string() != digits {
+            let message = format!(
+                "rw={rw}:{postfix} jumps after {every} operations to fio, which reads no suffix here"
+            );
+            faults.warn("fio.misread", place, message, format!("write rw={rw}:{every}"));
+        }
+        options.run_length.set(every, place);
+        return;
+    }
+    match number(postfix, Unit::Bytes, settings.kb_base).map(|read| (i64::try_from(read.value), read.misread))
+    {
+        Ok((Ok(bytes), misread)) => {
+            if let Some(misread) = misread.filter(|_| bytes >= 0) {
+                let message =
+                    format!("rw={rw}:{postfix} skips {} to fio: {}", misread.reads_as, misread.because);
+                faults.warn("fio.misread", place, message, format!("write rw={rw}:{}", misread.instead));
+            }
+            options.stride.set(bytes, place);
+        }
+        _ => {
+            let message = format!("\"{postfix}\" is no distance");
+            faults.error(
+                "fio.bad-value",
+                place,
+                message,
+                format!("write rw={rw}:8k to skip 8 KiB after each operation"),
+            );
+        }
+    }
+}
+
+/// Distribution, alignment and coverage; tells whether every block comes once per pass.
+fn set_places(
+    options: &mut WorkloadOptions,
+    settings: &Settings,
+    span: Span,
+    is_random: bool,
+    used: &[&Direction],
+    faults: &mut Faults,
+) -> bool {
+    if !is_random {
+        return true;
+    }
+    let operations = &settings.operations;
+    let mut sizes =
+        used.iter().flat_map(|direction| direction.sizes.sizes.iter().flat_map(|size| [size.1.0, size.2.0]));
+    let first = sizes.next().unwrap_or(4096);
+    let is_one_size = sizes.all(|size| size == first);
+    let align = operations.align.iter().copied().find(|&align| align > 0);
+    if let Some(align) = align {
+        options.align.set(Bytes(align), settings.span("ba", span));
+    }
+    let place = settings.span("random_distribution", span);
+    let is_uniform = match distribution(&operations.distribution, settings) {
+        Ok(distribution) => {
+            let is_uniform = distribution == RandomDistribution::Uniform;
+            options.distribution.set(distribution, place);
+            is_uniform
+        }
+        Err(Refused { code, message, help }) => {
+            faults.error(code, place, message, help);
+            true
+        }
+    };
+    let has_map = !operations.no_random_map && is_uniform && align.is_none_or(|align| align == first);
+    if !has_map {
+        return false;
+    }
+    let jumps_each_time =
+        options.run_length.get() == &1 && used.iter().all(|direction| direction.access.random == Ratio::ONE);
+    if is_one_size && jumps_each_time {
+        options.coverage.set(Coverage::OncePerPass, settings.span("rw", span));
+        return true;
+    }
+    let reason = if is_one_size { "operations that follow one another" } else { "several block sizes" };
+    let message = format!("with {reason}, blocks may be touched more than once in a pass");
+    let help = if is_one_size {
+        "add norandommap to say so; fio avoids it where it jumps"
+    } else {
+        "add norandommap to say so; fio avoids it by cutting operations to sizes that were not asked for, here sizes are kept"
+    };
+    faults.warn("fio.random-map", settings.span("rw", span), message, help);
+    false
+}
+
+/// Why a value is not lowered.
+struct Refused {
+    code: &'static str,
+    message: String,
+    help: &'static str,
+}
+
+fn distribution(text: &str, settings: &Settings) -> Result<RandomDistribution, Refused> {
+    let (name, value) = text.split_once(':').map_or((text, None), |(name, value)| (name, Some(value)));
+    let bad = |message: String, help| Refused {
+        code: "fio.bad-value",
+        message: format!("random_distribution: {message}"),
+        help,
+    };
+    let not_built = |what: &str| Refused {
+        code: "fio.not-built",
+        message: format!("random_distribution={what} is known but not built yet"),
+        help: "use random, zipf:THETA, pareto:H, normal:PERCENT or zoned:ACCESS/SIZE:…",
+    };
+    let parameter = |default: f64| match value {
+        None | Some("") => Ok(default),
+        Some(value) if value.contains(':') => Err(not_built("…:CENTER")),
+        Some(value) => value.trim().parse::<f64>().map_err(|_| bad(format!("\"{value}\" is no number"), "")),
+    };
+    match name {
+        "random" => Ok(RandomDistribution::Uniform),
+        "zipf" => match parameter(1.1)? {
+            theta if theta > 0.0 && theta != 1.0 && theta.is_finite() => Ok(RandomDistribution::Zipf(theta)),
+            theta => {
+                Err(bad(format!("zipf needs a theta above 0 that is not 1; {theta} is not"), "1.1 is usual"))
+            }
+        },
+        "pareto" => match parameter(0.2)? {
+            h if h > 0.0 && h < 1.0 => Ok(RandomDistribution::Pareto(h)),
+            h => Err(bad(format!("pareto needs h between 0 and 1; {h} is not"), "0.2 is usual")),
+        },
+        "normal" | "gauss" => match parameter(0.0)? {
+            deviation if deviation > 0.0 && deviation <= 100.0 => {
+                Ok(RandomDistribution::Normal(Ratio::percent(deviation)))
+            }
+            deviation => Err(bad(
+                format!("normal needs a deviation in percent above 0; {deviation} is not"),
+                "20 is usual",
+            )),
+        },
+        "zoned" => zones(value.unwrap_or_default(), settings)
+            .map_err(|message| bad(message, "let both columns sum to 100")),
+        "zoned_abs" | "sequence" => Err(not_built(name)),
+        other => {
+            Err(bad(format!("\"{other}\" is no distribution"), "use random, zipf, pareto, normal or zoned"))
+        }
+    }
+}
+
+/// `access/size:access/size`, in percent; one list for all directions.
+fn zones(text: &str, settings: &Settings) -> Result<RandomDistribution, String> {
+    let (groups, _) = super::super::values::split(text, Unit::Count, settings.kb_base)?;
+    if groups[1] != groups[0] || groups[2] != groups[0] {
+        return Err("lists that differ between reads and writes are known but not built yet".to_owned());
+    }
+    let zones: Vec<(u64, u64)> =
+        groups[0].iter().map(|&(access, size)| (access, u64::from(size.unwrap_or(0)))).collect();
+    let sums = zones
+        .iter()
+        .fold((0_u64, 0_u64), |(a, s), &(access, size)| (a.saturating_add(access), s.saturating_add(size)));
+    if sums != (100, 100) {
+        return Err(format!(
+            "the zones sum to {}% of accesses and {}% of the range, not 100%",
+            sums.0, sums.1
+        ));
+    }
+    let percent = |n: u64| Ratio::percent(n as f64);
+    Ok(RandomDistribution::Zoned(
+        zones.into_iter().map(|(access, size)| (percent(access), percent(size))).collect(),
+    ))
+}
+
+fn set_file_order(options: &mut WorkloadOptions, settings: &Settings, span: Span, faults: &mut Faults) {
+    if !settings.has("file_service_type") {
+        return;
+    }
+    let place = settings.span("file_service_type", span);
+    let (word, every) = &settings.files.service;
+    let every = every.and_then(|every| u32::try_from(every).ok()).unwrap_or(1).max(1);
+    let order = match word.as_str() {
+        "roundrobin" => FileOrder::RoundRobin(every),
+        "sequential" => FileOrder::Sequential,
+        "random" => FileOrder::Random(every),
+        other => {
+            let message = format!("file_service_type={other} is known but not built yet");
+            faults.error("fio.not-built", place, message, "use roundrobin, sequential or random");
+            return;
+        }
+    };
+    options.file_order.set(order, place);
+}
+
+fn set_content(options: &mut WorkloadOptions, settings: &Settings, span: Span, faults: &mut Faults) {
+    let content = &settings.content;
+    let share = |percent: u64| Ratio::percent(percent as f64);
+    if content.zero || content.compress == 100 {
+        let place =
+            settings.span(if content.zero { "zero_buffers" } else { "buffer_compress_percentage" }, span);
+        options.content.set(ContentSource::Zero, place);
+        options.freshness.set(Freshness::Never, place);
+        return;
+    }
+    if !content.pattern.is_empty() && content.compress == 0 {
+        options
+            .content
+            .set(ContentSource::Pattern(content.pattern.clone()), settings.span("buffer_pattern", span));
+    }
+    if content.compress > 0 {
+        let place = settings.span("buffer_compress_percentage", span);
+        options.compressible.set(share(content.compress), place);
+        options.compress_chunk.set(Bytes(content.chunk), settings.span("buffer_compress_chunk", place));
+        if !content.pattern.is_empty() {
+            let message = "the compressible share is zeroes, not the bytes of buffer_pattern";
+            faults.warn(
+                "fio.approximate",
+                settings.span("buffer_pattern", span),
+                message,
+                "it compresses alike",
+            );
+        }
+    }
+    if content.dedupe > 0 {
+        options.dedupable.set(share(content.dedupe), settings.span("dedupe_percentage", span));
+    }
+    let refills = content.refill.unwrap_or(false) || content.compress > 0 || content.dedupe > 0;
+    let (freshness, option) = match (refills, content.scramble) {
+        (true, _) => (Freshness::Every, "refill_buffers"),
+        (false, true) => (Freshness::Scrambled, "scramble_buffers"),
+        (false, false) => (Freshness::Never, "scramble_buffers"),
+    };
+    options.freshness.set(freshness, settings.span(option, span));
+}
+
+fn set_syncs(options: &mut WorkloadOptions, settings: &Settings, span: Span) {
+    let content = &settings.content;
+    if content.fsync > 0 {
+        options.fsync_every.set(content.fsync, settings.span("fsync", span));
+    }
+    if content.fdatasync > 0 {
+        options.fdatasync_every.set(content.fdatasync, settings.span("fdatasync", span));
+    }
+    if content.end_fsync || content.fsync_on_close {
+        // Files are closed once, when the job ends, so that both mean the same.
+        let option = if content.end_fsync { "end_fsync" } else { "fsync_on_close" };
+        options.fsync_at_end.set(true, settings.span(option, span));
+    }
+}

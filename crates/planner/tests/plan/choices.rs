@@ -1,0 +1,200 @@
+//! What the planner chooses where the job leaves a choice, and that it says so.
+
+use crate::examples::DISK;
+use crate::host::{Is, facts, read};
+use fathom_model::{Amount, Dialect, Job, Span};
+use fathom_planner::{Plan, plan};
+use fathom_schema::{Coverage, EngineKind, Facts, IoMode, Quota, SharePart, Step, TargetKind, TimeLimit};
+use fathom_units::{Bytes, Nanos};
+
+const HEAD: &str = "[target.t]\npath = \"/dev/x\"\n";
+
+fn planned(job: &Job, is: Is, change: impl Fn(&mut Facts)) -> (Plan, Step) {
+    let mut facts = facts(job, |_| is);
+    change(&mut facts);
+    let (plan, found) = plan(job, &facts, 42);
+    let plan = plan.unwrap_or_else(|| panic!("{found:?}"));
+    let step = plan.experiment.preview().remove(0);
+    (plan, step)
+}
+
+fn notes(plan: &Plan) -> Vec<&str> {
+    plan.notes.iter().map(|note| note.message.as_str()).collect()
+}
+
+#[test]
+fn the_engine_is_the_best_that_works() {
+    let ring = EngineKind::IoUring { fixed_buffers: true, registered_files: true };
+    let no = || Some("forbidden".to_owned());
+    for (uring, aio, direct, expect, note) in [
+        (None, None, true, ring, None),
+        (no(), None, true, EngineKind::Libaio, Some("libaio is used because io_uring cannot be: forbidden")),
+        (
+            no(),
+            None,
+            false,
+            EngineKind::Psync,
+            Some(
+                "psync is used because io_uring cannot be: forbidden; libaio needs direct I/O to be asynchronous",
+            ),
+        ),
+        (
+            no(),
+            no(),
+            true,
+            EngineKind::Psync,
+            Some("psync is used because io_uring cannot be: forbidden; libaio cannot be used: forbidden"),
+        ),
+    ] {
+        let job = read(&format!("{HEAD}[stream.s]\ntime = \"60s\"\ndirect = {direct}"));
+        let (plan, step) = planned(&job, DISK, |facts| {
+            facts.limits.io_uring_refused.clone_from(&uring);
+            facts.limits.libaio_refused.clone_from(&aio);
+        });
+        assert_eq!(step.streams[0].engine.kind, expect);
+        assert_eq!(notes(&plan), note.into_iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn buffers_are_not_registered_beyond_the_limit() {
+    let job = read(&format!("{HEAD}[stream.s]\ntime = \"60s\"\nqueue_depth = 256"));
+    let (plan, step) = planned(&job, DISK, |facts| facts.limits.locked_memory_bytes = 64 << 10);
+    let expect = EngineKind::IoUring { fixed_buffers: false, registered_files: true };
+    assert_eq!(step.streams[0].engine.kind, expect);
+    assert_eq!(
+        notes(&plan),
+        [
+            "buffers are not registered: registered buffers need 1 MiB of locked memory; the limit of this process is 64 KiB"
+        ]
+    );
+}
+
+#[test]
+fn a_synchronous_engine_gets_its_depth_as_threads() {
+    let text = format!(
+        "{HEAD}[workload.w]\naccess = \"random\"\n[stream.s]\nengine = \"psync\"\nworkers = 2\nqueue_depth = 4\n\
+         operations = 1000\n"
+    );
+    let (plan, step) = planned(&read(&text), DISK, |_| {});
+    let stream = &step.streams[0];
+    assert_eq!((stream.queue_depth, stream.workers.len()), (1, 8));
+    assert_eq!(stream.workers[5].part, SharePart { index: 5, count: 8 });
+    assert_eq!(stream.limits.operations, Quota::AtMost(250));
+    assert_eq!(plan.notes.len(), 1);
+    // Each worker's slice is cut again, so that its threads do not read the same twice.
+    let (_, step) = planned(&read(&text.replace("random", "sequential")), DISK, |_| {});
+    let starts: Vec<u64> =
+        step.streams[0].workers.iter().map(|worker| worker.extents[0].start.0 >> 30).collect();
+    assert_eq!(starts, [0, 125, 250, 375, 500, 625, 750, 875]);
+    let fio = Job { dialect: Dialect::Fio, ..read(&text) };
+    let (plan, step) = planned(&fio, DISK, |_| {});
+    assert_eq!((step.streams[0].queue_depth, step.streams[0].workers.len()), (1, 2));
+    assert_eq!(notes(&plan), ["the stream \"s\" has queue depth 1, not 4: its engine is synchronous"]);
+}
+
+#[test]
+fn times_and_seeds_that_nobody_gave_are_noted() {
+    let (plan, step) = planned(&read(&format!("{HEAD}[run]\nseed = \"fresh\"\n[stream.s]")), DISK, |_| {});
+    assert_eq!(step.streams[0].limits.time, TimeLimit::Nanoseconds(30_000_000_000));
+    assert_eq!(plan.expected, Some(Nanos::secs(30)));
+    assert_eq!(
+        notes(&plan),
+        [
+            "the stream \"s\" measures for 30 s: nothing else bounds it",
+            "seed \"fresh\" stands for 21 in this run"
+        ]
+    );
+    // The noted seed repeats the run.
+    let (_, again) = planned(&read(&format!("{HEAD}[run]\nseed = 21\n[stream.s]")), DISK, |_| {});
+    assert_eq!(again.streams[0].workers, step.streams[0].workers);
+}
+
+#[test]
+fn a_filesystem_without_direct_io_is_used_through_the_cache() {
+    let job = read(&format!("{HEAD}[stream.s]\ntime = \"60s\""));
+    let (plan, step) = planned(&job, Is::File { size: Bytes::gib(100) }, |facts| {
+        facts.targets[0].filesystem.as_mut().unwrap().direct_align_bytes = None;
+    });
+    assert_eq!(step.streams[0].engine.mode, IoMode::Buffered);
+    assert_eq!(notes(&plan), ["/dev/x is used through the page cache: ext4 at / refuses direct I/O"]);
+}
+
+#[test]
+fn the_null_engine_opens_nothing() {
+    let job =
+        read(&format!("{HEAD}[workload.w]\nread = \"0%\"\n[stream.s]\ntime = \"60s\"\nengine = \"null\""));
+    let (plan, step) = planned(&job, Is::NoFolder, |_| {});
+    assert_eq!(step.targets[0].kind, TargetKind::Null);
+    assert_eq!(step.streams[0].engine.kind, EngineKind::Null);
+    assert!(plan.intents.is_empty());
+    let sim = "[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\n[stream.s]\ntime = \"60s\"\nengine = \"psync\"";
+    let (plan, step) = planned(&read(sim), Is::Absent, |_| {});
+    assert_eq!(step.streams[0].engine.kind, EngineKind::Sim);
+    assert_eq!(notes(&plan), ["the stream \"s\" runs with the sim engine, not psync, as its target needs"]);
+}
+
+#[test]
+fn files_are_as_long_as_their_streams_reach_in_fio_jobs() {
+    let text = format!(
+        "{HEAD}[stream.s]\ntime = \"60s\"\nworkers = 2\nsize = \"1GiB\"\noffset_per_worker = \"1GiB\""
+    );
+    for (dialect, is, expect) in [
+        (Dialect::Native, Is::Absent, 2),
+        (Dialect::Fio, Is::Absent, 2),
+        (Dialect::Fio, Is::File { size: Bytes::gib(1) }, 2),
+        (Dialect::Fio, Is::File { size: Bytes::gib(3) }, 3),
+    ] {
+        let (plan, step) = planned(&Job { dialect, ..read(&text) }, is, |_| {});
+        assert_eq!(step.targets[0].size, Bytes::gib(expect), "{dialect:?} {is:?}");
+        let there = if let Is::File { size } = is { size.0 } else { 0 };
+        assert_eq!(plan.intents[0].lays_out.0, (expect << 30) - there);
+    }
+}
+
+/// fio divides `size` between the files of a set; the first get the odd blocks.
+#[test]
+fn a_size_is_divided_between_the_files_of_a_set() {
+    let text = "[target.t]\ndirectory = \"/d\"\nfiles = 4\n[stream.s]\npasses = 2\nsize = \"42KiB\"";
+    let mut job = read(text);
+    let (_, step) = planned(&job, Is::Absent, |_| {});
+    let lengths: Vec<u64> = step.streams[0].workers[0].extents.iter().map(|e| e.length.0 >> 10).collect();
+    assert_eq!(lengths, [12, 12, 8, 8]);
+    assert_eq!(step.streams[0].limits.bytes, Quota::AtMost(80 << 10));
+    // fio's loops repeat its io_size; in a native job the smaller bound counts.
+    job.streams[0].options.bytes.set(Amount::Bytes(Bytes::kib(64)), Span::default());
+    assert_eq!(planned(&job, Is::Absent, |_| {}).1.streams[0].limits.bytes, Quota::AtMost(64 << 10));
+    job.dialect = Dialect::Fio;
+    assert_eq!(planned(&job, Is::Absent, |_| {}).1.streams[0].limits.bytes, Quota::AtMost(128 << 10));
+}
+
+/// Workers that each cover everything for themselves share a rate: the part says whose arrivals are whose.
+#[test]
+fn workers_that_share_a_rate_have_parts() {
+    let text = format!(
+        "{HEAD}[workload.w]\naccess = \"random\"\ncoverage = \"once-per-pass\"\n[stream.s]\ntime = \"60s\"\n\
+         worker_regions = \"same\"\nworkers = 2\n"
+    );
+    let (_, step) = planned(&read(&text), DISK, |_| {});
+    assert_eq!(step.streams[0].workers[1].part, SharePart { index: 0, count: 1 });
+    assert_eq!(step.streams[0].workload.coverage, Coverage::OncePerPass);
+    let (plan, step) = planned(&read(&(text + "rate = \"100/s\"")), DISK, |_| {});
+    assert_eq!(step.streams[0].workers[1].part, SharePart { index: 1, count: 2 });
+    assert_eq!(step.streams[0].workload.coverage, Coverage::Independent);
+    assert_eq!(plan.notes.len(), 1);
+}
+
+/// Two sections that lead to one place are one target, large enough for both.
+#[test]
+fn one_place_is_one_target() {
+    let job = read(
+        "[target.a]\npath = \"/dev/x\"\nsize = \"1GiB\"\n[target.b]\npath = [\"/dev/x\", \"/dev/y\"]\nsize = \"2GiB\"\n\
+         [workload.w]\naccess = \"random\"\n[stream.s]\ntime = \"60s\"",
+    );
+    let (plan, step) = planned(&job, DISK, |_| {});
+    assert_eq!(step.targets.iter().map(|target| target.size.0 >> 30).collect::<Vec<_>>(), [2, 2]);
+    let extents: Vec<(u32, u64)> =
+        step.streams[0].workers[0].extents.iter().map(|e| (e.target, e.length.0 >> 30)).collect();
+    assert_eq!(extents, [(0, 1), (0, 2), (1, 2)]);
+    assert_eq!(plan.intents.len(), 2);
+}

@@ -1,0 +1,401 @@
+//! What is wrong with a job on a host, and how it is said.
+
+use crate::examples::DISK;
+use crate::host::{Is, facts, read};
+use fathom_planner::{NOT_BUILT, plan};
+use fathom_schema::Facts;
+use fathom_units::Bytes;
+
+/// Plans `text` on a host where every path is `is`, changed by `change`; expects these lines `code: message; help`.
+fn check(text: &str, is: Is, change: impl Fn(&mut Facts), expect: &[&str]) {
+    let job = read(text);
+    let mut facts = facts(&job, |_| is);
+    change(&mut facts);
+    let (plan, found) = plan(&job, &facts, 0);
+    let found: Vec<String> =
+        found.all().iter().map(|d| format!("{}: {}; {}", d.code, d.message, d.help)).collect();
+    assert_eq!(found, expect, "{text}");
+    let warns =
+        |line: &&&str| WARNINGS.iter().any(|code| line.starts_with(code)) || line.starts_with(NOT_BUILT);
+    assert_eq!(plan.is_some(), expect.iter().filter(|line| !warns(line)).count() == 0, "{text}");
+}
+
+const WARNINGS: &[&str] = &[
+    "plan.same-region",
+    "plan.small-region",
+    "plan.cached",
+    "plan.tail",
+    "plan.short-time",
+    "plan.no-effect",
+    "plan.unused",
+    "plan.reads-unwritten",
+    "plan.buffered-libaio",
+    "plan.uneven-workers",
+];
+
+const GIB: Is = Is::Device { size: Bytes::gib(1), sector: 512 };
+const FOUR_K: Is = Is::Device { size: Bytes::gib(1), sector: 4096 };
+
+fn job(target: &str, workload: &str, stream: &str) -> String {
+    format!(
+        "[target.t]\npath = \"/dev/x\"\n{target}\n[workload.w]\n{workload}\n[stream.s]\ntime = \"60s\"\n{stream}\n"
+    )
+}
+
+#[test]
+fn sizes_that_contradict_each_other() {
+    let same = |_: &mut Facts| {};
+    check(
+        &job("size = \"2GiB\"", "", ""),
+        GIB,
+        same,
+        &[
+            "plan.device-too-small: size 2 GiB is more than the 1 GiB of /dev/x; make size smaller or leave it out",
+        ],
+    );
+    check(
+        &job("", "", "offset = \"900MiB\"\nsize = \"200MiB\""),
+        GIB,
+        same,
+        &[
+            "plan.past-end: the region of the stream \"s\" goes from 900 MiB to 1100 MiB, past the 1 GiB of /dev/x; make \
+           size or offset smaller, or the target larger",
+        ],
+    );
+    check(
+        &job("", "", "size = \"20%\"\noffset_per_worker = \"20%\"\nworkers = 6"),
+        GIB,
+        same,
+        &[
+            "plan.past-end: the region of the stream \"s\" (worker 5) goes from 1 GiB to 1258288 KiB, past the 1 GiB of \
+           /dev/x; make size or offset smaller, or the target larger",
+        ],
+    );
+    check(
+        &job("", "block_size = \"1MiB\"", "size = \"64KiB\""),
+        GIB,
+        same,
+        &[
+            "plan.block-too-large: the region of the stream \"s\" has 64 KiB of /dev/x, less than one block of 1 MiB; use \
+           a smaller block_size or a larger region",
+        ],
+    );
+    check(
+        &job("", "", "size = \"8KiB\"\nworkers = 3"),
+        GIB,
+        same,
+        &[
+            "plan.region-too-small: the 8 KiB of the stream \"s\" cannot be divided among 3 workers in blocks of 4 KiB; \
+           use fewer workers, or worker_regions = \"same\"",
+        ],
+    );
+    check(
+        &job("", "", "bytes = \"1KiB\""),
+        GIB,
+        same,
+        &[
+            "plan.quota: the stream \"s\" ends after 1 KiB per worker, less than one block of 4 KiB; make bytes at least \
+           one block",
+        ],
+    );
+    check(
+        &job("", "", ""),
+        Is::Absent,
+        same,
+        &[
+            "plan.needs-size: /dev/x does not exist or is empty, and has no size; add size = \"10GiB\" to the target",
+        ],
+    );
+    check(
+        &job("size = \"50%\"", "", ""),
+        Is::Absent,
+        same,
+        &[
+            "plan.needs-size: size 50% of /dev/x, which is not there, is unknown; give the size in bytes, e.g. size = \
+           \"10GiB\"",
+        ],
+    );
+}
+
+#[test]
+fn direct_io_needs_whole_sectors() {
+    let same = |_: &mut Facts| {};
+    check(
+        &job("", "block_size = 1000", ""),
+        GIB,
+        same,
+        &[
+            "plan.not-aligned: block size 1000 B is not a multiple of the 512 B sector of /dev/x, which direct I/O needs; \
+           use a multiple of 512 B or set direct=false",
+        ],
+    );
+    check(
+        &job("", "access = \"random\"\nalign = \"512B\"", "offset = \"32256B\""),
+        FOUR_K,
+        same,
+        &[
+            "plan.not-aligned: align 512 B is not a multiple of the 4 KiB sector of /dev/x, which direct I/O needs; use \
+             a multiple of 4 KiB or set direct=false",
+            "plan.not-aligned: offset 32256 B is not a multiple of the 4 KiB sector of /dev/x, which direct I/O needs; \
+             use a multiple of 4 KiB or set direct=false",
+        ],
+    );
+    let tmpfs = |facts: &mut Facts| {
+        let filesystem = facts.targets[0].filesystem.as_mut().unwrap();
+        (filesystem.kind, filesystem.direct_align_bytes) = ("tmpfs".to_owned(), None);
+    };
+    let file = Is::File { size: Bytes::gib(1000) };
+    check(
+        &job("", "", "direct = true"),
+        file,
+        tmpfs,
+        &[
+            "plan.direct-refused: direct I/O on /dev/x is refused by tmpfs at /; use direct=false or another filesystem",
+        ],
+    );
+    check(&job("", "", ""), file, tmpfs, &[]);
+}
+
+#[test]
+fn paths_that_are_not_what_is_needed() {
+    for (is, expect) in [
+        (
+            Is::NoFolder,
+            "target.no-folder: /dev/x cannot be made: its folder /dev does not exist; create it with: mkdir -p /dev",
+        ),
+        (
+            Is::Folder,
+            "target.kind: /dev/x is a folder, and a file or a block device is needed; name a file in it, or use \
+             directory instead of path",
+        ),
+    ] {
+        check(&job("", "", ""), is, |_| {}, &[expect]);
+    }
+    let denied = |facts: &mut Facts| facts.targets[0].error = Some("permission denied".to_owned());
+    check(
+        &job("", "", ""),
+        GIB,
+        denied,
+        &[
+            "target.unusable: /dev/x cannot be used: permission denied; check the path and the permissions, or run as a \
+           user that may use it",
+        ],
+    );
+    check(
+        &job("kind = \"block\"", "", ""),
+        Is::File { size: Bytes::gib(1000) },
+        |_| {},
+        &["target.kind: /dev/x is a file, not a block device; leave kind out, or use kind = \"file\""],
+    );
+    check(
+        &job("layout = \"must-exist\"\nsize = \"2GiB\"", "", ""),
+        Is::File { size: Bytes::gib(1) },
+        |_| {},
+        &[
+            "plan.file-too-small: /dev/x has 1 GiB, less than the 2 GiB needed, and layout is \"must-exist\"; make size \
+           smaller, or use layout = \"written\"",
+        ],
+    );
+}
+
+#[test]
+fn hosts_that_have_no_room() {
+    check(
+        &job("", "access = \"random\"", "workers = 1000\nqueue_depth = 64"),
+        DISK,
+        |facts| facts.limits.open_files = 1024,
+        &[
+            "plan.open-files: the step needs 2064 open files; the limit of this process is 1024; raise it with: ulimit -n \
+           2064; or use fewer workers or files",
+        ],
+    );
+    check(
+        &job("", "access = \"random\"\nblock_size = \"1GiB\"", "queue_depth = 64"),
+        DISK,
+        |_| {},
+        &[
+            "plan.memory: the buffers of the step need 64 GiB, more than the host's memory of 16 GiB; use fewer workers, \
+           a smaller queue_depth or a smaller block_size",
+        ],
+    );
+    check(
+        &job("", "", "fixed_buffers = true\nqueue_depth = 256"),
+        DISK,
+        |facts| facts.limits.locked_memory_bytes = 64 << 10,
+        &[
+            "plan.locked-memory: registered buffers need 1 MiB of locked memory; the limit of this process is 64 KiB; \
+           raise it with ulimit -l, or use fixed_buffers = false",
+        ],
+    );
+    check(
+        &job("", "", "cpus = \"6-9\""),
+        DISK,
+        |_| {},
+        &[
+            "plan.cpu: the stream \"s\" asks for CPU 8; this process may use 8 from 0 to 7; name CPUs that exist and that \
+           this process may run on",
+        ],
+    );
+    let no_ring =
+        |facts: &mut Facts| facts.limits.io_uring_refused = Some("kernel.io_uring_disabled is 2".to_owned());
+    check(
+        &job("", "", "engine = \"io_uring\""),
+        DISK,
+        no_ring,
+        &[
+            "plan.engine-unavailable: the engine io_uring cannot be used on this host: kernel.io_uring_disabled is 2; \
+           leave engine out, or use engine = \"psync\"",
+        ],
+    );
+}
+
+#[test]
+fn rates_and_mixes_without_meaning() {
+    let same = |_: &mut Facts| {};
+    check(
+        &job("", "", "rate = \"50%\""),
+        DISK,
+        same,
+        &[
+            "plan.no-maximum: the stream \"s\" is to run at 50% of its maximum, but nothing before it measures that; run \
+           it with rate = \"max\" in an earlier stage or point, or use curve in the stage",
+        ],
+    );
+    check(
+        &job("", "", "rate = \"2000000M/s\""),
+        DISK,
+        same,
+        &[
+            "plan.rate: the stream \"s\" has a rate of 2000000000000 operations per second; the limit is 1000000000; use \
+           rate = \"max\"",
+        ],
+    );
+    check(
+        &job(
+            "",
+            "access = \"random\"\nblock_size = [\"4KiB 50%\", \"8KiB 50%\"]\ncoverage = \"once-per-pass\"",
+            "",
+        ),
+        DISK,
+        same,
+        &[
+            "plan.coverage: the workload \"w\" has several block sizes, so it cannot touch every block once per pass; use \
+           coverage = \"independent\"",
+        ],
+    );
+    check(
+        &(job("", "", "rate = \"100/s\"") + "[stage.a]\ncurve = [\"50%\"]"),
+        DISK,
+        same,
+        &[
+            "plan.curve: the stage \"a\" has a curve, but all its streams have rates of their own; leave the rate of the \
+           streams out",
+        ],
+    );
+    check(
+        &job("", "read = \"0%\"\ntrim = \"50%\"\n", ""),
+        DISK,
+        same,
+        &["plan.no-discards: /dev/x cannot trim (discard); leave the trim share out"],
+    );
+    check(
+        &job("files = 10", "", ""),
+        DISK,
+        same,
+        &[
+            "plan.files-and-path: the target \"t\" has a number of files and paths; files counts those that fathom names \
+           in a directory; list the paths, or use directory",
+        ],
+    );
+    let files =
+        "[target.t]\ndirectory = \"/d\"\nfiles = 10000000\nsize = \"4KiB\"\n[stream.s]\ntime = \"60s\"";
+    check(
+        files,
+        Is::Absent,
+        same,
+        &[
+            "plan.too-many-targets: the targets of one step are more than 100000; use fewer files, larger ones, or several \
+           stages",
+        ],
+    );
+}
+
+#[test]
+fn advice_for_jobs_that_run() {
+    let same = |_: &mut Facts| {};
+    check(
+        &job("", "", "workers = 2\nworker_regions = \"same\""),
+        DISK,
+        same,
+        &[
+            "plan.same-region: several workers of the stream \"s\" go sequentially from the same place, 0 B, of /dev/x; \
+           the later ones find the data in a cache; give each an offset of its own (offset_per_worker)",
+        ],
+    );
+    check(
+        &job("", "access = \"random\"", "size = \"64KiB\"\nqueue_depth = 32\nworkers = 2"),
+        DISK,
+        same,
+        &[
+            "plan.small-region: the region of the stream \"s\" has 16 blocks of 4 KiB, fewer than the 64 operations in \
+           flight; operations on one block at a time are a cache's or a lock's speed; use a larger region",
+        ],
+    );
+    check(
+        &job("", "", "direct = false"),
+        GIB,
+        same,
+        &[
+            "plan.cached: the stream \"s\" reads 1 GiB through the page cache of a host with 16 GiB of memory; this \
+           measures memory; use direct=true, or a region larger than memory",
+        ],
+    );
+    check(
+        &job("", "", "size = \"18KiB\""),
+        DISK,
+        same,
+        &[
+            "plan.tail: the last 2 KiB of the region of the stream \"s\" are less than a block of 4 KiB and are never \
+           touched; make the size a multiple of block_size",
+        ],
+    );
+    check(
+        &job("", "align = \"8KiB\"", "think_every = 8").replace("60s", "2s"),
+        DISK,
+        same,
+        &[
+            "plan.no-effect: align has no effect: no operation is random; leave it out",
+            "plan.no-effect: think_every has no effect: think_time is 0; leave it out",
+            "plan.short-time: the stream \"s\" measures for 2 s only; caches and queues are still filling; measure 5 s \
+             or more",
+        ],
+    );
+    check(
+        &(job("", "", "workload = \"w\"")
+            + "[workload.other]\n[target.other]\npath = \"/dev/y\"\n[stream.o]\nworkload = \"w\"\ntargets = [\"t\"]\n[stage.a]\nstreams = [\"s\"]\ntime = \"60s\""),
+        DISK,
+        same,
+        &[
+            "plan.unused: the stream \"o\" is used by no stage; use it or leave it out",
+            "plan.unused: the workload \"other\" is used by no stream; use it or leave it out",
+        ],
+    );
+}
+
+/// A fault that every point has is said once, and a host full of faults is not said in full.
+#[test]
+fn faults_are_said_once_and_not_without_end() {
+    let sweep = job("size = \"2GiB\"", "", "") + "[stage.a]\nsweep = { \"stream.queue_depth\" = [1, 2, 4] }";
+    check(
+        &sweep,
+        GIB,
+        |_| {},
+        &[
+            "plan.device-too-small: size 2 GiB is more than the 1 GiB of /dev/x; make size smaller or leave it out",
+        ],
+    );
+    let many = read("[target.t]\ndirectory = \"/d\"\nfiles = 1000\nsize = \"4KiB\"\n[stream.s]");
+    let (none, found) = plan(&many, &facts(&many, |_| Is::NoFolder), 0);
+    assert!(none.is_none());
+    assert_eq!(found.all().len(), 100);
+}

@@ -1,0 +1,8 @@
+//! Plans of whole jobs on made-up hosts: the examples, what is refused, what is chosen, and what always holds.
+
+mod choices;
+mod examples;
+mod experiment;
+mod faults;
+mod host;
+mod properties;

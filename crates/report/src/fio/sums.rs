@@ -1,0 +1,230 @@
+//! What the workers of one entry did together, gathered from totals or, after a kill, from intervals. Owns how figures of
+//! a stream are shared out to one of its workers; does not know the document.
+
+use super::{FioEntry, FioWorkers};
+use fathom_metrics::{merge_kind, merge_tally};
+use fathom_schema::{
+    Interval, KindTally, Moments, OperationKind, Phase, Record, StepRecord, Stream, StreamTally, WorkerTotals,
+};
+use fathom_units::Nanos;
+use std::collections::BTreeMap;
+
+/// Everything an entry prints.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    pub(super) tally: StreamTally,
+    /// Longest measure phase of a worker that did this kind, by kind index.
+    pub(super) runtime: [Nanos; OperationKind::COUNT],
+    /// Measure phases of all workers added up.
+    pub(super) runtime_sum: Nanos,
+    pub(super) user_ns: u64,
+    pub(super) system_ns: u64,
+    pub(super) context_switches: u64,
+    pub(super) major_faults: u64,
+    pub(super) minor_faults: u64,
+    /// First error that ended a worker, or that was counted.
+    pub(super) error: i32,
+    /// Largest queue depth of one worker.
+    pub(super) queue_depth: u32,
+    /// Bytes and operations per second by kind index, one per aligned interval.
+    pub(super) samples: Vec<[Sample; OperationKind::COUNT]>,
+}
+
+/// Rates of one kind in one interval.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sample {
+    pub(super) bytes_per_s: f64,
+    pub(super) iops: f64,
+}
+
+impl Sums {
+    /// What one kind did.
+    pub(super) fn kind(&self, kind: OperationKind) -> Option<&KindTally> {
+        self.tally.kinds.iter().find(|tally| tally.kind == kind)
+    }
+
+    /// What reads, writes and trims did together.
+    pub(super) fn moved(&self) -> Option<KindTally> {
+        let mut kinds = self.tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync);
+        let mut all = kinds.next()?.clone();
+        kinds.for_each(|kind| merge_kind(&mut all, kind));
+        Some(all)
+    }
+
+    /// Failed operations of all kinds.
+    pub(super) fn errors(&self) -> u64 {
+        self.tally.kinds.iter().flat_map(|kind| &kind.errors).map(|(_, count)| count).sum()
+    }
+
+    fn add_worker(&mut self, worker: &WorkerTotals) {
+        let WorkerTotals {
+            tally,
+            start,
+            end,
+            user_ns,
+            system_ns,
+            context_switches,
+            major_faults,
+            minor_faults,
+            error,
+        } = worker;
+        self.add_tally(tally, end.since(*start), 1);
+        self.user_ns += user_ns;
+        self.system_ns += system_ns;
+        self.context_switches += context_switches;
+        self.major_faults += major_faults;
+        self.minor_faults += minor_faults;
+        if self.error == 0 {
+            self.error = *error;
+        }
+    }
+
+    /// `workers` of them ran for `runtime` and did `tally` together.
+    fn add_tally(&mut self, tally: &StreamTally, runtime: Nanos, workers: u64) {
+        merge_tally(&mut self.tally, tally);
+        for kind in &tally.kinds {
+            let longest = &mut self.runtime[kind.kind.index()];
+            *longest = (*longest).max(runtime);
+        }
+        self.runtime_sum = Nanos(self.runtime_sum.0 + runtime.0 * workers);
+    }
+}
+
+/// Gathers what `entry` sums up; what the record does not hold counts as nothing.
+pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
+    let mut sums = Sums::default();
+    let mut samples: BTreeMap<(usize, u64), [Sample; OperationKind::COUNT]> = BTreeMap::new();
+    for part in &entry.workers {
+        let FioWorkers { step: step_at, stream: stream_at, worker } = *part;
+        let Some(step) = record.steps.get(step_at) else { continue };
+        let Some(stream) = step.started.step.streams.get(stream_at) else { continue };
+        sums.queue_depth = sums.queue_depth.max(stream.queue_depth);
+        let count = stream.workers.len().max(1);
+        let share = if worker.is_some() { 1.0 / count as f64 } else { 1.0 };
+        match &step.finished {
+            Some(finished) => {
+                let workers = finished.streams.get(stream_at).map_or(&[][..], |totals| &totals.workers);
+                let chosen = workers.iter().enumerate().filter(|(at, _)| worker.is_none_or(|one| one == *at));
+                chosen.for_each(|(_, totals)| sums.add_worker(totals));
+            }
+            None => add_intervals(&mut sums, step, stream_at, worker, count as u64),
+        }
+        for interval in aligned(step, stream_at) {
+            let sample = samples.entry((step_at, interval.sequence)).or_default();
+            add_sample(sample, interval, share);
+        }
+    }
+    if sums.error == 0 {
+        let errors = sums.tally.kinds.iter().flat_map(|kind| &kind.errors);
+        sums.error = errors.map(|&(errno, _)| errno).next().unwrap_or(0);
+    }
+    sums.samples = samples.into_values().collect();
+    sums
+}
+
+/// After a kill only intervals of the whole stream are there; one worker of several gets an even share of every count, so
+/// that the entries of all workers still add up to the stream.
+fn add_intervals(sums: &mut Sums, step: &StepRecord, stream_at: usize, worker: Option<usize>, count: u64) {
+    let mut tally = StreamTally::default();
+    let (mut start, mut end) = (Nanos::NEVER, Nanos::ZERO);
+    for interval in measured(step, stream_at) {
+        merge_tally(&mut tally, &interval.tally);
+        start = start.min(interval.start);
+        end = end.max(interval.end);
+    }
+    let part = worker.map_or((0, 1), |worker| (worker as u64, count));
+    share_out(&mut tally, part);
+    sums.user_ns += tally.cpu_ns;
+    sums.add_tally(&tally, end.since(start), if worker.is_some() { 1 } else { count });
+}
+
+/// Leaves part `index` of `count` of every counter: ⌊(n + index) / count⌋, whose sum over all parts is n (Hermite's
+/// identity).
+fn share_out(tally: &mut StreamTally, (index, count): (u64, u64)) {
+    let share = |n: &mut u64| *n = (*n + index) / count;
+    let share_moments = |moments: &mut Moments| {
+        share(&mut moments.count);
+        moments.sum_ns /= count as f64;
+        moments.sum_squares /= count as f64;
+    };
+    let StreamTally {
+        kinds,
+        in_flight_ns,
+        cpu_ns,
+        depth_levels,
+        submit_sizes,
+        complete_sizes,
+        arrivals,
+        arrivals_late,
+        backlog_max: _,
+    } = tally;
+    *in_flight_ns /= count as f64;
+    [cpu_ns, arrivals, arrivals_late].into_iter().for_each(share);
+    [depth_levels, submit_sizes, complete_sizes].into_iter().flatten().for_each(share);
+    for KindTally { kind: _, operations, bytes, short, errors, service, response, submission, completion } in
+        kinds
+    {
+        [operations, bytes, short].into_iter().for_each(share);
+        errors.iter_mut().for_each(|(_, failed)| share(failed));
+        share_moments(submission);
+        for latency in [Some(service), response.as_mut(), completion.as_mut()].into_iter().flatten() {
+            share_moments(&mut latency.moments);
+            latency.histogram.buckets.iter_mut().for_each(|(_, held)| share(held));
+            latency.histogram.buckets.retain(|&(_, held)| held > 0);
+        }
+    }
+}
+
+/// Intervals of the measure phase of one stream.
+pub(super) fn measured(step: &StepRecord, stream_at: usize) -> impl Iterator<Item = &Interval> {
+    step.intervals
+        .iter()
+        .filter(move |interval| interval.stream as usize == stream_at && interval.phase == Phase::Measure)
+}
+
+/// Those of them that are long enough to be a sample of a rate: a last one of a few milliseconds is not.
+fn aligned(step: &StepRecord, stream_at: usize) -> impl Iterator<Item = &Interval> {
+    let half = step.started.step.interval.0 / 2;
+    measured(step, stream_at).filter(move |interval| interval.end.since(interval.start).0 >= half.max(1))
+}
+
+fn add_sample(sample: &mut [Sample; OperationKind::COUNT], interval: &Interval, share: f64) {
+    let seconds = interval.end.since(interval.start).as_secs_f64();
+    for kind in &interval.tally.kinds {
+        let Sample { bytes_per_s, iops } = &mut sample[kind.kind.index()];
+        *bytes_per_s += kind.bytes as f64 / seconds * share;
+        *iops += kind.operations as f64 / seconds * share;
+    }
+}
+
+/// Block size that a log line states for a kind: the largest of the stream's cases.
+pub(super) fn block_bytes(stream: &Stream, kind: OperationKind) -> u32 {
+    let cases = stream.workload.cases.iter().filter(|case| case.kind == kind);
+    cases.map(|case| case.size.largest()).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_analysis::sample::{StreamShape, record};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn shares_of_all_workers_add_up(rate in 1_u64..5000, count in 1_u64..40) {
+            let shape = StreamShape { rates: vec![(OperationKind::Read, rate)], seconds: 1, ..StreamShape::default() };
+            let whole = record(&[shape]).steps[0].intervals[0].tally.clone();
+            let mut sum = StreamTally::default();
+            for index in 0..count {
+                let mut part = whole.clone();
+                share_out(&mut part, (index, count));
+                merge_tally(&mut sum, &part);
+            }
+            let (found, expect) = (&sum.kinds[0], &whole.kinds[0]);
+            prop_assert_eq!((found.operations, found.bytes), (expect.operations, expect.bytes));
+            prop_assert_eq!(&found.service.histogram, &expect.service.histogram);
+            prop_assert_eq!(found.service.moments.count, expect.service.moments.count);
+            prop_assert_eq!(sum.depth_levels, whole.depth_levels);
+        }
+    }
+}

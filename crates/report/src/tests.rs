@@ -1,0 +1,334 @@
+//! Renderings of constructed records, kept as snapshots that a person has read, and checks that hold for every record.
+
+use crate::{
+    FioEntry, FioLog, FioShape, FioWorkers, LogRequest, csv, fio_json, fio_logs, json, json_schema, summary,
+    text,
+};
+use fathom_analysis::sample::{StreamShape, push, record};
+use fathom_schema::{
+    Arrival, Backlog, EnvironmentFact, Event, Note, NoteKind, OperationKind, Outcome, Pacing, Record,
+    Severity,
+};
+use fathom_units::Nanos;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+const WIDTH: usize = 100;
+
+/// One stream, closed loop, sound.
+fn simple() -> Record {
+    let mut record = record(&[StreamShape { name: "oltp", ..StreamShape::default() }]);
+    record.started.facts.environment = vec![
+        EnvironmentFact {
+            subject: "kernel".to_owned(),
+            name: "release".to_owned(),
+            value: Some("6.12.0".to_owned()),
+            source: "/proc/sys/kernel/osrelease".to_owned(),
+        },
+        EnvironmentFact {
+            subject: "device nvme0n1".to_owned(),
+            name: "scheduler".to_owned(),
+            value: None,
+            source: "/sys/block/nvme0n1/queue/scheduler".to_owned(),
+        },
+    ];
+    record
+}
+
+/// Two streams, one of them open, with errors, notes and a name that tries to steer the terminal.
+fn mixed() -> Record {
+    let open = Pacing::Open { rate: 1000.0, arrival: Arrival::Poisson, backlog: Backlog::Keep };
+    let mut record = record(&[
+        StreamShape {
+            name: "mix\u{1b}[2J",
+            rates: vec![(OperationKind::Read, 7000), (OperationKind::Write, 3000), (OperationKind::Sync, 10)],
+            block_bytes: 8192,
+            workers: 5,
+            queue_depth: 30,
+            ..StreamShape::default()
+        },
+        StreamShape {
+            name: "=paced()",
+            rates: vec![(OperationKind::Write, 1000)],
+            random: false,
+            queue_depth: 8,
+            fullness: 0.2,
+            pacing: open,
+            ..StreamShape::default()
+        },
+    ]);
+    let finished = record.steps[0].finished.as_mut().unwrap();
+    finished.streams[0].workers[0].tally.kinds[0].errors = vec![(5, 3)];
+    let note = Note {
+        at: Nanos::secs(1),
+        kind: NoteKind::Engine,
+        severity: Severity::Info,
+        message: "psync has no queue: 30 workers at depth 1 stand for one at depth 30".to_owned(),
+    };
+    record.push(Event::Note(note)).unwrap();
+    record
+}
+
+/// A sweep whose second step was killed after its third second.
+fn killed() -> Record {
+    let shape = StreamShape { name: "sweep", seconds: 6, ..StreamShape::default() };
+    let mut record = record(std::slice::from_ref(&shape));
+    push(&mut record, &[StreamShape { queue_depth: 8, rates: vec![(OperationKind::Read, 30)], ..shape }], 1);
+    record.steps[1].started.wall_ms += 6_100;
+    record.steps[1].finished = None;
+    record.steps[1].intervals.truncate(3);
+    record.finished = None;
+    record
+}
+
+#[test]
+fn text_of_one_stream() {
+    insta::assert_snapshot!(text(&summary(&simple()), WIDTH, false));
+}
+
+#[test]
+fn text_of_two_streams_with_errors() {
+    insta::assert_snapshot!(text(&summary(&mixed()), WIDTH, false));
+}
+
+#[test]
+fn text_of_a_killed_sweep() {
+    insta::assert_snapshot!(text(&summary(&killed()), WIDTH, false));
+}
+
+#[test]
+fn text_with_colours_on_a_narrow_terminal() {
+    insta::assert_snapshot!(text(&summary(&mixed()), 60, true).replace('\u{1b}', "ESC"));
+}
+
+#[test]
+fn text_fits_and_says_nothing_unprintable() {
+    let mut empty = simple();
+    empty.steps.clear();
+    empty.finished.as_mut().unwrap().outcome =
+        Outcome::Failed { reason: "no space left on the target".to_owned() };
+    for record in [simple(), mixed(), killed(), empty] {
+        for width in [100, 200] {
+            let text = text(&summary(&record), width, false);
+            for line in text.lines() {
+                assert!(line.chars().count() <= width && !line.chars().any(char::is_control), "{line:?}");
+                assert_eq!(line, line.trim_end());
+            }
+        }
+    }
+}
+
+#[test]
+fn percentiles_need_enough_operations() {
+    for (per_second, expect) in [
+        (1_u64, vec![true, true, false, false, false, false]),
+        (10, vec![true, true, true, true, false, false]),
+        (1000, vec![true; 6]),
+    ] {
+        let shape = StreamShape { rates: vec![(OperationKind::Read, per_second)], ..StreamShape::default() };
+        let summary = summary(&record(&[shape]));
+        let percentiles = &summary.steps[0].total.all.response.percentiles;
+        let known: Vec<bool> = percentiles.iter().map(|p| p.ns.is_some()).collect();
+        assert_eq!(known, expect, "{per_second}/s for 10 s");
+    }
+}
+
+#[test]
+fn rates_are_over_the_window_of_all_workers() {
+    let mut record = record(&[StreamShape { workers: 2, ..StreamShape::default() }]);
+    let workers = &mut record.steps[0].finished.as_mut().unwrap().streams[0].workers;
+    workers[0].end = Nanos::secs(5);
+    workers[1].start = Nanos::secs(10);
+    workers[1].end = Nanos::secs(20);
+    let total = &summary(&record).steps[0].total;
+    assert_eq!((total.start_s, total.end_s, total.all.operations), (0.0, 20.0, 20_000));
+    assert_eq!(total.all.iops, 1000.0);
+}
+
+#[test]
+fn a_total_over_closed_and_open_streams_counts_every_response() {
+    let summary = summary(&mixed());
+    let write = summary.steps[0].total.kinds.iter().find(|kind| kind.kind == "write").unwrap();
+    assert_eq!(write.response.count, write.service.count);
+    assert!(write.response.mean_ns > write.service.mean_ns);
+}
+
+#[test]
+fn json_document_of_one_stream() {
+    let mut record = simple();
+    record.steps[0].intervals.truncate(2);
+    let mut document: Value = serde_json::from_str(&json(&summary(&record))).unwrap();
+    // The resolved step is schema's own form, kept by its fixtures.
+    document["steps"][0]["resolved"] = Value::Null;
+    insta::assert_snapshot!(serde_json::to_string_pretty(&document).unwrap());
+}
+
+#[test]
+fn json_schema_is_kept_in_docs() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/generated/report.schema.json");
+    if std::env::var_os("FATHOM_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, json_schema()).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == json_schema(),
+        "docs/generated/report.schema.json is stale; FATHOM_BLESS=1 cargo test -p fathom-report writes it"
+    );
+}
+
+#[test]
+fn json_has_what_its_schema_requires() {
+    let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+    let document: Value = serde_json::from_str(&json(&summary(&mixed()))).unwrap();
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let check = |name: &str, found: &Value| {
+        let definition = if name.is_empty() { &schema } else { &schema["$defs"][name] };
+        assert_eq!(keys(found), keys(&definition["properties"]), "{name}");
+    };
+    check("", &document);
+    check("StepSummary", &document["steps"][0]);
+    check("StreamSummary", &document["steps"][0]["streams"][0]);
+    check("KindSummary", &document["steps"][0]["total"]["all"]);
+    check("Point", &document["steps"][0]["streams"][0]["series"][0]);
+}
+
+#[test]
+fn csv_rows_are_intervals_and_kinds() {
+    let mut record = mixed();
+    record.steps[0].intervals.retain(|interval| interval.sequence == 1);
+    insta::assert_snapshot!(csv(&record).replace('\r', ""));
+}
+
+fn shape(entries: Vec<FioEntry>, json_plus: bool) -> FioShape {
+    FioShape {
+        entries,
+        globals: Vec::new(),
+        percentiles: vec![
+            1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
+            99.99,
+        ],
+        clat_percentiles: true,
+        lat_percentiles: false,
+        version: "fio-3.33".to_owned(),
+        json_plus,
+    }
+}
+
+fn entry(worker: Option<usize>) -> FioEntry {
+    FioEntry {
+        jobname: "a".to_owned(),
+        options: vec![("rw".to_owned(), "randrw".to_owned())],
+        workers: vec![FioWorkers { step: 0, stream: 0, worker }],
+        ..FioEntry::default()
+    }
+}
+
+#[test]
+fn fio_document_of_two_streams() {
+    let mut first = shape(vec![entry(None)], false);
+    first.globals = vec![("bs".to_owned(), "8k".to_owned()), ("time_based".to_owned(), String::new())];
+    first.entries[0].desc = "the \"mix\"".to_owned();
+    first.entries[0].continues_on_error = true;
+    insta::assert_snapshot!(fio_json(&mixed(), &first));
+}
+
+/// Paths of all keys in order; what varies by measurement (bins, options, devices) is left out.
+fn key_tree(document: &str) -> Vec<String> {
+    fn walk(value: &Value, path: &str, out: &mut Vec<String>) {
+        match value {
+            Value::Object(object) => {
+                for (key, value) in object {
+                    let path = format!("{path}/{key}");
+                    out.push(path.clone());
+                    if !["bins", "job options", "global options"].contains(&key.as_str()) {
+                        walk(value, &path, out);
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().take(1).for_each(|item| walk(item, path, out)),
+            _ => {}
+        }
+    }
+    let mut out = Vec::new();
+    walk(&serde_json::from_str(document).unwrap(), "", &mut out);
+    out.retain(|path| !path.starts_with("/disk_util"));
+    out
+}
+
+#[test]
+fn fio_document_has_the_keys_of_fio_in_its_order() {
+    let arguments = ["--name=a", "--ioengine=null", "--size=1m", "--rw=randrw", "--fsync=8", "--iodepth=4"];
+    for (format, json_plus) in [("json", false), ("json+", true)] {
+        let ran = Command::new("fio").args(arguments).arg(format!("--output-format={format}")).output();
+        let Ok(output) = ran else {
+            println!("skipped: fio is not installed");
+            return;
+        };
+        let theirs = String::from_utf8(output.stdout).unwrap();
+        if !theirs.contains("\"fio version\" : \"fio-3.33\"") {
+            println!("skipped: this fio is not 3.33, whose keys are followed");
+            return;
+        }
+        let ours = fio_json(&mixed(), &shape(vec![entry(None)], json_plus));
+        assert_eq!(key_tree(&ours), key_tree(&theirs), "{format}");
+    }
+}
+
+#[test]
+fn fio_entries_of_workers_add_up_to_their_stream() {
+    let check = |record: &Record| {
+        let figure = |worker| {
+            let document = fio_json(record, &shape(vec![entry(worker)], false));
+            let document: Value = serde_json::from_str(&document).unwrap();
+            let read = &document["jobs"][0]["read"];
+            ["total_ios", "io_bytes", "bw_bytes"].map(|key| read[key].as_u64().unwrap())
+        };
+        let all = figure(None);
+        let sum = (0..5)
+            .map(|worker| figure(Some(worker)))
+            .fold([0; 3], |sum, one| [sum[0] + one[0], sum[1] + one[1], sum[2] + one[2]]);
+        assert!(all[0] > 0);
+        assert_eq!((all[0], all[1]), (sum[0], sum[1]));
+        // Each rate is cut to a whole number.
+        assert!(all[2].abs_diff(sum[2]) <= 5, "{all:?} {sum:?}");
+    };
+    let mut record = mixed();
+    check(&record);
+    record.finished = None;
+    record.steps[0].finished = None;
+    check(&record);
+}
+
+#[test]
+fn fio_entry_without_figures_is_all_zero() {
+    let mut lost = entry(None);
+    lost.workers = vec![FioWorkers { step: 7, stream: 0, worker: None }];
+    let document: Value = serde_json::from_str(&fio_json(&simple(), &shape(vec![lost], true))).unwrap();
+    assert_eq!(document["jobs"][0]["read"]["total_ios"], 0);
+    assert_eq!(document["jobs"][0]["usr_cpu"].as_f64(), Some(0.0));
+}
+
+#[test]
+fn fio_logs_have_a_row_per_window_and_direction() {
+    let record = mixed();
+    let check = |log: FioLog, window: Nanos, expect: &[&str]| {
+        let found = fio_logs(&record, &LogRequest { step: 0, stream: 0, log, window });
+        assert_eq!(found.lines().take(expect.len()).collect::<Vec<_>>(), expect, "{log:?}");
+        found.lines().count()
+    };
+    let second = Nanos::secs(1);
+    assert_eq!(check(FioLog::Iops, second, &["1000, 35000, 0, 0, 0", "1000, 15000, 1, 0, 0"]), 20);
+    assert_eq!(check(FioLog::Bandwidth, Nanos::millis(500), &["1000, 280000, 0, 0, 0"]), 20);
+    assert_eq!(check(FioLog::Submission, Nanos::secs(5), &["5000, 1000, 0, 0, 0"]), 4);
+    assert_eq!(check(FioLog::Latency, Nanos::secs(4), &["4000, 2997003, 0, 0, 0"]), 6);
+    assert_eq!(check(FioLog::Completion, Nanos::secs(100), &["10000, 2997003, 0, 0, 0"]), 2);
+    let request = LogRequest { step: 0, stream: 0, log: FioLog::Histogram { coarseness: 4 }, window: second };
+    let histogram = fio_logs(&record, &request);
+    let row: Vec<u64> =
+        histogram.lines().next().unwrap().split(", ").map(|field| field.parse().unwrap()).collect();
+    assert_eq!((&row[..3], row.len()), (&[1000, 0, 8192][..], 3 + 1856 / 16));
+    assert_eq!(row[3..].iter().sum::<u64>(), 35_000);
+    assert_eq!(fio_logs(&record, &LogRequest { stream: 9, ..request }), "");
+}

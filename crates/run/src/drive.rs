@@ -1,0 +1,262 @@
+//! One run: from the first event to the last, whatever happens in between.
+
+use crate::bus::{Bus, SinkError};
+use crate::signals::Stop;
+use fathom_engine::prepare::{self, Claims, PrepareError};
+use fathom_engine::{ExecuteError, Executed, Observer, Share, execute, probe};
+use fathom_planner::Experiment;
+use fathom_schema::{
+    DeviceNumber, Event, Facts, Interval, Note, NoteKind, Outcome, RunFinished, RunStarted, Severity, Step,
+    StepFinished, StepStarted, Stop as StepStop, TargetKind,
+};
+use fathom_units::Nanos;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What is needed to run.
+pub struct RunRequest {
+    /// Yields the steps; already judged to be safe.
+    pub experiment: Experiment,
+    /// The first event.
+    pub started: RunStarted,
+    /// Notes that the record should begin with.
+    pub notes: Vec<Note>,
+    /// The clock that all workers use.
+    pub clock: fathom_engine::RealClock,
+}
+
+/// How a run ended, for the caller; the record says the same.
+#[derive(Debug)]
+pub struct RunOutcome {
+    /// As in the last event.
+    pub outcome: Outcome,
+    /// What went wrong, when something did.
+    pub error: Option<RunError>,
+    /// Files that could not be removed although they were to be, with the reason.
+    pub left_behind: Vec<(PathBuf, std::io::Error)>,
+}
+
+/// Why a run could not go on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunError {
+    /// A device could not be claimed.
+    Claim(PrepareError),
+    /// A step could not be prepared.
+    Prepare(PrepareError),
+    /// A step could not start.
+    Execute(ExecuteError),
+    /// Workers could not go on; in words.
+    Worker(Vec<String>),
+    /// Events could not be kept.
+    Sink(SinkError),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Claim(error) | Self::Prepare(error) => write!(f, "{error}"),
+            Self::Execute(error) => write!(f, "{error}"),
+            Self::Worker(reasons) => f.write_str(&reasons.join("; ")),
+            Self::Sink(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// Runs all steps. Always ends with [`Event::RunFinished`], and removes what was to be removed.
+pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
+    let RunRequest { experiment, started, notes, clock } = request;
+    let preview = experiment.preview();
+    let mut runner = Runner {
+        facts: started.facts.clone(),
+        clock,
+        started_at: fathom_engine::monotonic(),
+        stop,
+        bus,
+        created: Vec::new(),
+    };
+    runner.bus.send(&Event::RunStarted(Box::new(started)));
+    for note in notes {
+        runner.bus.send(&Event::Note(note));
+    }
+    let ended = runner.steps(experiment, &preview);
+    let (outcome, error) = match ended {
+        Ok(StepStop::Complete) => (Outcome::Complete, None),
+        Ok(StepStop::Interrupted) => (Outcome::Interrupted { signal: stop.signal() }, None),
+        Ok(StepStop::IoErrors) => (Outcome::IoErrors, None),
+        Ok(StepStop::Failed) => (Outcome::Failed { reason: "a worker could not go on".to_owned() }, None),
+        Err(RunError::Prepare(PrepareError::Stopped)) => {
+            (Outcome::Interrupted { signal: stop.signal() }, None)
+        }
+        Err(error) => (Outcome::Failed { reason: error.to_string() }, Some(error)),
+    };
+    let created = std::mem::take(&mut runner.created);
+    let left_behind = prepare::clean_up(&preview, &created);
+    bus.send(&Event::RunFinished(RunFinished {
+        outcome: outcome.clone(),
+        wall_ms: fathom_engine::wall_ms(),
+    }));
+    bus.settled();
+    let error = error.or_else(|| bus.take_failure().map(RunError::Sink));
+    RunOutcome { outcome, error, left_behind }
+}
+
+struct Runner<'a, 'b> {
+    facts: Facts,
+    clock: fathom_engine::RealClock,
+    started_at: Nanos,
+    stop: &'a Stop,
+    bus: &'a mut Bus<'b>,
+    created: Vec<PathBuf>,
+}
+
+impl Runner<'_, '_> {
+    fn steps(&mut self, mut experiment: Experiment, preview: &[Step]) -> Result<StepStop, RunError> {
+        let claims = Arc::new(Claims::take(preview, &self.facts).map_err(RunError::Claim)?);
+        let mut finished: Option<StepFinished> = None;
+        let mut index = 0;
+        while let Some(step) = experiment.next(finished.as_ref()) {
+            if !self.wait(step.pause_before) {
+                return Ok(StepStop::Interrupted);
+            }
+            let done = self.step(step, index, &claims)?;
+            let stop = done.stop;
+            if stop != StepStop::Complete {
+                return Ok(stop);
+            }
+            finished = Some(done);
+            index += 1;
+        }
+        Ok(StepStop::Complete)
+    }
+
+    /// False when the stop flag was raised meanwhile.
+    fn wait(&self, pause: Nanos) -> bool {
+        // Short pieces, so that a signal ends the pause within a tenth of a second.
+        let end = fathom_engine::monotonic().after(pause);
+        while fathom_engine::monotonic() < end && !self.stop.is_raised() {
+            let piece = fathom_engine::monotonic().after(Nanos::millis(100));
+            fathom_engine::sleep_until(piece.min(end));
+        }
+        !self.stop.is_raised()
+    }
+
+    fn step(&mut self, step: Step, index: u32, claims: &Arc<Claims>) -> Result<StepFinished, RunError> {
+        let devices = devices_under(&step, &self.facts);
+        let bus = &mut *self.bus;
+        let ready =
+            prepare::prepare(step, index, claims, &mut |progress| bus.preparing(progress), self.stop.flag())
+                .map_err(RunError::Prepare)?;
+        self.created.extend_from_slice(ready.created());
+        let mut observer = Relay {
+            step: ready.step(),
+            index,
+            devices: &devices,
+            started_at: self.started_at,
+            stop: self.stop,
+            bus: self.bus,
+        };
+        let executed = execute(&ready, &self.clock, Share::WHOLE, self.stop.flag(), &mut observer);
+        let Executed { streams, stop, elapsed, io_errors, failures } = executed.map_err(RunError::Execute)?;
+        for message in &io_errors {
+            self.note(NoteKind::IoError, Severity::Warn, message.clone());
+        }
+        let after = probe::environment(&self.facts.targets);
+        let finished = StepFinished {
+            index,
+            streams,
+            stop,
+            elapsed,
+            devices: probe::device_counters(&devices),
+            environment_changes: probe::environment_changes(&self.facts.environment, &after),
+        };
+        self.bus.send(&Event::StepFinished(Box::new(finished.clone())));
+        self.bus.settled();
+        if !failures.is_empty() {
+            return Err(RunError::Worker(failures));
+        }
+        if let Some(failure) = self.bus.take_failure() {
+            return Err(RunError::Sink(failure));
+        }
+        Ok(finished)
+    }
+
+    fn note(&mut self, kind: NoteKind, severity: Severity, message: String) {
+        let at = fathom_engine::monotonic().since(self.started_at);
+        self.bus.send(&Event::Note(Note { at, kind, severity, message }));
+    }
+}
+
+/// Numbers of the block devices that a step's targets are or lie on.
+fn devices_under(step: &Step, facts: &Facts) -> Vec<DeviceNumber> {
+    let mut numbers: Vec<DeviceNumber> = step
+        .targets
+        .iter()
+        .filter_map(|target| match &target.kind {
+            TargetKind::File { path, .. } | TargetKind::BlockDevice { path } => Some(path),
+            TargetKind::Null | TargetKind::Sim(_) => None,
+        })
+        .filter_map(|path| facts.targets.iter().find(|fact| &fact.path == path))
+        .filter_map(|fact| fact.device.as_ref().map(|device| device.number))
+        .collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+/// Passes what a step tells on to the bus.
+struct Relay<'a, 'b> {
+    step: &'a Step,
+    index: u32,
+    devices: &'a [DeviceNumber],
+    started_at: Nanos,
+    stop: &'a Stop,
+    bus: &'a mut Bus<'b>,
+}
+
+impl Observer for Relay<'_, '_> {
+    fn engine(&mut self, stream: usize, description: &str) {
+        let at = fathom_engine::monotonic().since(self.started_at);
+        let message = format!("stream \"{}\" runs on {description}", self.step.streams[stream].name);
+        self.bus.send(&Event::Note(Note { at, kind: NoteKind::Engine, severity: Severity::Info, message }));
+    }
+
+    fn started(&mut self) {
+        self.bus.send(&Event::StepStarted(Box::new(StepStarted {
+            index: self.index,
+            step: self.step.clone(),
+            wall_ms: fathom_engine::wall_ms(),
+            devices: probe::device_counters(self.devices),
+        })));
+    }
+
+    fn interval(&mut self, interval: Interval) {
+        if interval.late {
+            let at = fathom_engine::monotonic().since(self.started_at);
+            let message = format!(
+                "interval {} of stream \"{}\" came late and covers {}",
+                interval.sequence,
+                self.step.streams[interval.stream as usize].name,
+                interval.end.since(interval.start).approximate()
+            );
+            self.bus.send(&Event::Note(Note {
+                at,
+                kind: NoteKind::LateInterval,
+                severity: Severity::Warn,
+                message,
+            }));
+        }
+        self.bus.send(&Event::Interval(Box::new(interval)));
+    }
+
+    fn settled(&mut self) {
+        self.bus.settled();
+        if self.bus.has_failed() {
+            // What cannot be kept should not be measured on: the step ends, and the failure is reported.
+            self.stop.raise();
+        }
+    }
+}
