@@ -2,6 +2,7 @@
 //!
 //! A step goes in, events come out. Knows nothing of jobs, options, stores or reports.
 #![forbid(unsafe_code)]
+#![expect(clippy::inline_always, reason = "leaves of the worker loop: left to the compiler, the null engine ran at 27 instead of 49 M/s")]
 
 mod collect;
 mod drive;

@@ -1,2 +1,43 @@
-//! fathom.
-fn main() {}
+//! The command line: reads it, calls the command, returns the exit code. Nothing else ends the process.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod command;
+mod diagnose;
+mod exit;
+mod keep;
+mod live;
+mod load;
+mod preset;
+mod session;
+mod terminal;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use exit::Exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Run(args) => command::run::run(&args),
+        Command::Plan(args) => command::plan::run(&args),
+        Command::Check(args) => command::check::run(&args),
+        Command::Runs(args) => command::runs::run(&args),
+        Command::Report(args) => command::report::run(&args),
+        Command::Doctor(args) => command::doctor::run(&args),
+        Command::Options => command::options::run(),
+        Command::Fio { arguments } => return ExitCode::from(command::fio::run(&arguments)),
+    }
+    .into()
+}
+
+/// Prints data; the exit code says whether that worked.
+fn printed(text: &str) -> Exit {
+    match terminal::data(text) {
+        Ok(()) => Exit::Ok,
+        Err(error) => {
+            terminal::message(&format!("error: cannot write to standard output: {error}"));
+            Exit::Target
+        }
+    }
+}

@@ -2,9 +2,11 @@
 //!
 //! Files of other projects are read when they lie beside this one, and skipped with a word when they do not.
 
+#![expect(clippy::print_stdout, reason = "a test that skips says so")]
+
 use fathom_frontend::fio::{Reading, Surroundings, read, read_all};
 use fathom_frontend::{DIAGNOSTICS_MAX, native};
-use fathom_model::{Diagnostics, Level, Sources};
+use fathom_model::{Amount, Diagnostics, Job, Level, Sources};
 use proptest::prelude::*;
 use std::path::PathBuf;
 
@@ -37,10 +39,442 @@ fn beside(path: &str) -> Option<PathBuf> {
     }
     Some(found)
 }
+
+/// The job becomes these lines of a native one, and these codes are told.
+fn check(text: &str, lines: &[&str], codes: &[&str]) {
+    let Reading { job, diagnostics, .. } = read("job.fio", text, &surroundings());
+    let printed = native::print(&job);
+    for line in lines {
+        assert!(printed.lines().any(|printed| printed == *line), "no {line} in\n{printed}\nfrom\n{text}");
+    }
+    let told: Vec<&str> = diagnostics.all().iter().map(|d| d.code).collect();
+    assert_eq!(told, codes, "{text}\n{diagnostics:#?}");
+    let (_, again) = native::read("again.toml", &printed);
+    assert!(again.is_empty(), "{again:?}\n{printed}");
+}
+
+/// Options of one job, lines of the native job they become, and codes of what is told.
+const CASES: &[(&str, &[&str], &[&str])] = &[
+    (
+        "size=1g",
+        &["size = \"1GiB\"", "passes = 1", "engine = \"psync\"", "direct = false", "seed = 137"],
+        &[],
+    ),
+    ("size=1g\nruntime=60", &["time = \"1min\"", "passes = 1"], &[]),
+    ("size=1g\nruntime=1500ms\ntime_based\nramp_time=5", &["time = \"1500ms\"", "ramp = \"5s\""], &[]),
+    ("size=1g\ntime_based", &["passes = 1"], &["fio.no-runtime"]),
+    ("size=1g\nloops=3\nnumber_ios=10", &["passes = 3", "operations = 30"], &[]),
+    ("size=1g\nio_size=512m\nloops=3", &["bytes = \"1536MiB\""], &[]),
+    ("size=1m\nio_size=3m\nloops=2", &["bytes = \"3MiB\""], &[]),
+    ("size=1m\nio_size=2m\nloops=3\nrw=randread\nnorandommap", &["bytes = \"6MiB\""], &[]),
+    ("filesize=1m\nnrfiles=4\nsize=2m\nloops=2", &["bytes = \"4MiB\"", "files = 4", "size = \"1MiB\""], &[]),
+    ("filesize=1m\nnrfiles=4\nsize=9m", &["passes = 1"], &[]),
+    (
+        "nrfiles=3\nsize=1m",
+        &["size = \"1020KiB\"", "size = \"349525B\"", "file_names = \"a.0.$filenum\""],
+        &[],
+    ),
+    ("filename=x:y\\:z\nsize=1m", &["path = [\"x\", \"y:z\"]", "size = \"512KiB\"", "size = \"1MiB\""], &[]),
+    ("filename=x\nsize=20%\noffset=1m", &["size = \"20%\"", "offset = \"1MiB\""], &[]),
+    (
+        "filename=x\nsize=1m\noffset=1m\noffset_increment=2m\nnumjobs=3",
+        &["size = \"6MiB\"", "offset_per_worker = \"2MiB\""],
+        &[],
+    ),
+    ("directory=d\nfilename_format=$JobName-$jobnum\nsize=1m", &["path = \"d/a-0\""], &[]),
+    (
+        "rw=randrw\nrwmixread=70\nbs=8k\nsize=1g",
+        &["read = \"70%\"", "access = \"random\"", "coverage = \"once-per-pass\""],
+        &[],
+    ),
+    (
+        "rw=randrw\nrwmixwrite=20\nbs=4k,8k\nsize=1g",
+        &[
+            "mix = [{ share = \"80%\", block_size = \"4KiB\", read = \"100%\", access = \"random\" }, { share = \"20%\", block_size = \"8KiB\", read = \"0%\", access = \"random\" }]",
+        ],
+        &["fio.random-map"],
+    ),
+    (
+        "rw=randread\nbssplit=4k/60:64k/40\nnorandommap\nsize=1g",
+        &["block_size = [\"4KiB 60%\", \"64KiB 40%\"]"],
+        &[],
+    ),
+    (
+        "rw=randwrite\nbsrange=4k-64k\nsize=1g",
+        &["block_size = \"4KiB..64KiB\"", "read = \"0%\""],
+        &["fio.random-map"],
+    ),
+    ("rw=randread:500\nsize=1g\nnorandommap", &["run_length = 500"], &[]),
+    ("rw=read:8k\nsize=1g", &["stride = \"8KiB\""], &[]),
+    ("rw=write:-8k\nsize=1g", &["stride = \"-8KiB\"", "layout = \"allocated\""], &[]),
+    ("rw=trimwrite\nsize=1g", &["trim = \"100%\"", "trim_then_write = true"], &[]),
+    ("rw=randread\npercentage_random=30\nnorandommap\nsize=1g", &["access = \"30% random\""], &[]),
+    ("rw=randread\nrandom_distribution=zipf:1.2\nsize=1g", &["distribution = \"zipf:1.2\""], &[]),
+    (
+        "rw=randread\nrandom_distribution=zoned:60/10:30/20:10/70\nsize=1g",
+        &["distribution = \"zoned:60%/10%,30%/20%,10%/70%\""],
+        &[],
+    ),
+    ("rw=randread\nrandom_distribution=zipf:1\nsize=1g", &[], &["fio.bad-value"]),
+    ("rw=write\noverwrite=1\nsize=1g", &["layout = \"written\""], &[]),
+    ("rw=write\nfallocate=none\nunlink=1\nsize=1g", &["layout = \"created\"", "remove = true"], &[]),
+    ("rate_iops=100\nsize=1g", &["rate = \"100/s\""], &[]),
+    ("rate=1m\nrate_process=poisson\nsize=1g", &["rate = \"1048576B/s\"", "arrival = \"poisson\""], &[]),
+    ("rw=randrw\nrate_iops=100,50\nsize=1g", &["rate = \"150/s\""], &["fio.rate-and-mix"]),
+    ("rw=randrw\nrate=400k\nsize=1g", &["rate = \"200/s\"", "read = \"50%\""], &[]),
+    ("rw=randrw\nrate_iops=100,\nsize=1g", &[], &["fio.not-built"]),
+    ("rate_iops=100\nrate=1m\nsize=1g", &[], &["fio.contradiction"]),
+    ("thinktime=1ms\nthinktime_blocks=8\nsize=1g", &["think_time = \"1ms\"", "think_every = 8"], &[]),
+    (
+        "ioengine=libaio\niodepth=32\niodepth_batch=8\nsize=1g",
+        &["engine = \"libaio\"", "queue_depth = 32", "batch_submit = 8"],
+        &[],
+    ),
+    ("ioengine=sync\niodepth=32\nsize=1g", &["queue_depth = 1"], &["fio.sync-depth"]),
+    ("ioengine=null\nsize=1g", &["engine = \"null\"", "kind = \"null\""], &[]),
+    ("ioengine=posixaio\nsize=1g", &[], &["fio.not-built"]),
+    ("ioengine=libiao\nsize=1g", &[], &["fio.bad-value"]),
+    (
+        "sync=dsync\nfsync=32\nend_fsync=1\nsize=1g",
+        &["durability = \"data\"", "fsync_every = 32", "fsync_at_end = true"],
+        &[],
+    ),
+    ("zero_buffers\nsize=1g", &["content = \"zero\"", "freshness = \"never\""], &[]),
+    ("buffer_pattern=0xdeadbeef\nsize=1g", &["content = \"0xdeadbeef\"", "freshness = \"never\""], &[]),
+    (
+        "buffer_compress_percentage=50\nbuffer_compress_chunk=4k\nsize=1g",
+        &["compressible = \"50%\"", "compress_chunk = \"4KiB\"", "freshness = \"every\""],
+        &[],
+    ),
+    ("dedupe_percentage=30\nsize=1g", &["dedupable = \"30%\""], &[]),
+    ("randrepeat=0\nsize=1g", &["seed = \"fresh\""], &[]),
+    ("cpus_allowed=0,2-3\nsize=1g", &["cpus = [0, 2, 3]"], &[]),
+    (
+        "numjobs=$ncpus\ngroup_reporting\nfilename=x\nrate_iops=10\nsize=1g",
+        &["workers = 4", "rate = \"40/s\"", "[stream.a]"],
+        &[],
+    ),
+    ("numjobs=2\ngroup_reporting\nsize=1g", &["[stream.\"a.1\"]", "path = \"a.1.0\""], &[]),
+    ("verify=0\nthread\nmem=malloc\nzonemode=none\ndo_verify=0\ngtod_reduce=1\nsize=1g", &[], &[]),
+    ("verify=crc32c\nverify_fatal=1\nexitall\nsize=1g", &[], &["fio.not-built", "fio.not-built"]),
+    ("iodeph=4\nsize=1g", &[], &["fio.unknown-option"]),
+    ("rwmixcycle=4\nsize=1g", &[], &["fio.refused"]),
+    ("bs=4k\nbs=8k\nsize=1g", &["block_size = \"8KiB\""], &["fio.duplicate"]),
+    ("numjobs=5000\nsize=1g", &[], &["fio.too-many-jobs"]),
+    ("numjobs=0\nsize=1g", &[], &["fio.bad-value"]),
+    ("write_bw_log=x\nlog_avg_msec=250\nsize=1g", &["interval = \"250ms\""], &[]),
+    ("write_lat_log\nsize=1g", &[], &["fio.approximate"]),
+    ("continue_on_error=io\nsize=1g", &["on_error = 9223372036854775807"], &[]),
+    ("startdelay=1-2\nsize=1g", &[], &["fio.not-built"]),
+    ("filesize=1m-2m", &[], &["fio.not-built"]),
+];
+
 #[test]
-fn seeds() {
-    for f in ["oltp", "five-regions", "randread-500", "archive-files", "wrong-shared-region"] {
-        let t = std::fs::read_to_string(beside(&format!("seeds/{f}.fio")).unwrap()).unwrap();
-        println!("=== {f}\n{}", shown(&t));
+fn options_become_the_model() {
+    for (text, lines, codes) in CASES {
+        check(&format!("[a]\n{text}\n"), lines, codes);
+    }
+    check("", &[], &["fio.no-job"]);
+    check("[/dev/sdz]\n", &["path = \"/dev/sdz\""], &[]);
+}
+
+#[test]
+fn barriers_make_stages_and_groups() {
+    let text = "[global]\nsize=1m\n[a]\n[b]\nnew_group\n[c]\nstonewall\nnumjobs=3\n[a]\n";
+    let Reading { job, diagnostics, extras } = read("x", text, &surroundings());
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let stages: Vec<_> =
+        job.stages.iter().map(|stage| stage.options.streams.get().unwrap().join(" ")).collect();
+    assert_eq!(stages, ["a b", "c.0 c.2 c.1 a#2"]);
+    let clones: Vec<_> =
+        extras.clones.iter().map(|c| (c.thread_number, c.group_id, c.subjob, c.stream.as_str())).collect();
+    assert_eq!(
+        clones,
+        [
+            (1, 0, 0, "a"),
+            (2, 1, 0, "b"),
+            (3, 2, 0, "c.0"),
+            (4, 2, 2, "c.2"),
+            (5, 2, 1, "c.1"),
+            (6, 2, 0, "a#2")
+        ]
+    );
+}
+
+#[test]
+fn globals_hold_for_what_follows_in_their_file() {
+    let first = "[global]\nbs=8k\nsize=1m\nfilename=x\n[a]\nfilename=y\n[global]\nbs=16k\n[b]\n";
+    let Reading { job, diagnostics, extras } =
+        read_all(&[("1", first), ("2", "[c]\nsize=1m\n")], &surroundings());
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let sizes: Vec<u64> = job.workloads.iter().map(|w| w.options.block_size.get().sizes[0].1.0).collect();
+    assert_eq!(sizes, [8192, 16384, 4096]);
+    let paths: Vec<_> = job.targets.iter().map(|t| t.options.path.get().unwrap().join(" ")).collect();
+    assert_eq!(paths, ["x y", "x", "c.0.0"]);
+    assert_eq!(job.stages.len(), 2);
+    assert_eq!(extras.globals.len(), 4);
+}
+
+#[test]
+fn misreads_are_accepted_and_told() {
+    let text = "\
+[slips]
+size=1.5g
+bs= 4k
+runtime=5min
+ramp_time=2h30m
+startdelay=10sec
+io_size=1 g
+offset=1mib
+rate_iops=3k
+thinktime=1.5ms
+nrfiles=2.5
+blockalign=4096x
+rw=randread:1k
+
+[ranges]
+bs=4k-8k
+size=1m-2m
+runtime=1:30
+rate_iops=0.5
+bssplit=4.5k/50:8k/50
+rw=randread
+norandommap
+
+[header
+size=1e9
+rw=read:1.5k
+";
+    insta::assert_snapshot!(shown(text));
+}
+
+#[test]
+fn faults_are_told_with_remedies() {
+    let text = "\
+bs=4k
+[faults]
+rw=randr
+ioengine=libiao
+iodepth=0
+direct=yes
+size=
+stonewall=
+bs
+size=200%
+size=3z
+percentile_list=50:101
+bssplit=4k/60:8k/60
+random_distribution=zoned:60/10:30/20
+runtme=5
+no such thing
+cpus_allowed=0-x
+buffer_pattern=zz
+continue_on_error=maybe
+numjobs=$ncpus+
+[unbuilt]
+size=1g
+verify=md5
+exitall
+zonemode=zbd
+steadystate=iops:5%
+read_iolog=trace
+wait_for=faults
+ioengine=mmap
+file_service_type=zipf:1.1
+random_distribution=zoned_abs:50/1g
+rw=randwrite
+mem=mmaphuge
+";
+    let Reading { job, diagnostics, .. } = read("faults.fio", text, &surroundings());
+    insta::assert_snapshot!(told(&job.sources, &diagnostics));
+}
+
+#[test]
+fn garbage_is_answered_briefly() {
+    let pieces = [
+        "[a]\n",
+        "x\n",
+        "=\n",
+        "[a]\nnumjobs=4096\nsize=1m\n",
+        "[",
+        "include a\n",
+        "\u{0}\u{1}",
+        "filename=a:b:c\n",
+        "ioengine=é\n",
+        "[global]\nfilename=a:b:c:d:e:f:g:h\n[j]\nbs=1\n",
+    ];
+    for piece in pieces {
+        let text = format!("[x]\n{}", piece.repeat((1 << 20) / piece.len()));
+        let reading = read("x", &text, &surroundings());
+        assert!(reading.diagnostics.all().len() <= DIAGNOSTICS_MAX, "{piece}");
+    }
+}
+
+#[test]
+fn seed_jobs_are_read() {
+    for (name, streams, codes) in [
+        ("oltp", 5, &[][..]),
+        ("five-regions", 5, &[]),
+        ("randread-500", 2, &["fio.random-map"]),
+        ("archive-files", 8, &[]),
+        ("wrong-shared-region", 2, &[]),
+    ] {
+        let Some(path) = beside(&format!("seeds/{name}.fio")) else { return };
+        let text = std::fs::read_to_string(path).unwrap();
+        let Reading { job, diagnostics, .. } = read(name, &text, &surroundings());
+        assert_eq!(job.streams.len(), streams, "{name}");
+        assert_eq!(diagnostics.all().iter().map(|d| d.code).collect::<Vec<_>>(), codes, "{name}");
+        assert!(fathom_model::check(&job).is_empty(), "{name} {:?}", fathom_model::check(&job));
+    }
+}
+
+/// Pairs of an option list as recorded: a flag has no second element.
+fn pairs(options: &serde_json::Value) -> Vec<(String, String)> {
+    let text = |value: Option<&serde_json::Value>| {
+        value.and_then(|value| value.as_str()).unwrap_or_default().to_owned()
+    };
+    let unquoted = |name: &str, value: String| {
+        if name == "description" { value.trim_matches('"').to_owned() } else { value }
+    };
+    let pair = |option: &serde_json::Value| {
+        let name = text(option.get(0));
+        let value = unquoted(&name, text(option.get(1)));
+        (name, value)
+    };
+    options.as_array().into_iter().flatten().map(pair).collect()
+}
+
+#[test]
+fn published_jobs_have_the_options_fio_found() {
+    let Some(folder) = beside("fio") else { return };
+    let expected: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.join("expected.json")).unwrap()).unwrap();
+    for (file, expected) in expected["files"].as_object().unwrap() {
+        let text = String::from_utf8_lossy(&std::fs::read(folder.join(file)).unwrap()).into_owned();
+        let Reading { job, diagnostics, extras } = read(file, &text, &surroundings());
+        let refused: Vec<_> = diagnostics
+            .all()
+            .iter()
+            .filter(|d| d.level == Level::Error && d.code != "fio.not-built")
+            .collect();
+        assert!(refused.is_empty(), "{file} {refused:?}");
+        assert!(fathom_model::check(&job).is_empty(), "{file} {:?}", fathom_model::check(&job));
+        assert_eq!(extras.globals, pairs(&expected["global_options"]), "{file}");
+        let sections: Vec<(String, Vec<(String, String)>)> = expected["sections"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|section| (section["section"].as_str().unwrap().to_owned(), pairs(&section["options"])))
+            .collect();
+        // fio's command line puts quotes around a description unless it has some.
+        let unquoted = |(name, value): &(String, String)| {
+            let value = if name == "description" { value.trim_matches('"') } else { value };
+            (name.clone(), value.to_owned())
+        };
+        let echoed: Vec<(String, Vec<(String, String)>)> = job.echo[1..]
+            .iter()
+            .map(|(name, options)| (name.clone(), options.iter().map(unquoted).collect()))
+            .collect();
+        assert_eq!(echoed, sections, "{file}");
+        let mut reported: Vec<(&str, u32)> = Vec::new();
+        for clone in extras.clones.iter().filter(|clone| clone.is_reported) {
+            if !clone.group_reporting || !reported.iter().any(|(_, group)| *group == clone.group_id) {
+                reported.push((&clone.job_name, clone.group_id));
+            }
+        }
+        let report =
+            expected["report"].as_array().unwrap().iter().filter(|entry| entry["bound"] != "placeholder");
+        let report: Vec<(&str, u32)> = report
+            .map(|entry| {
+                (
+                    entry["jobname"].as_str().unwrap(),
+                    u32::try_from(entry["groupid"].as_u64().unwrap()).unwrap(),
+                )
+            })
+            .collect();
+        assert_eq!(reported, report, "{file}");
+    }
+}
+
+/// Bytes that a stream's worker moves when nothing but its amount of work ends it; `None` when its blocks differ in size.
+fn amount_of(job: &Job, stream: &str) -> Option<u64> {
+    let options = &job.streams.iter().find(|named| named.name == stream)?.options;
+    let workload = options.workload.get()?;
+    let workload = &job.workloads.iter().find(|named| &named.name == workload)?.options;
+    let (sizes, block) = (workload.block_size.get(), workload.block_size.get().sizes[0].1.0);
+    if sizes.sizes.len() > 1 || sizes.sizes[0].2.0 != block || workload.mix.get().is_some() {
+        return None;
+    }
+    let target = &options.targets.get()?[0];
+    let target = &job.targets.iter().find(|named| &named.name == target)?.options;
+    let region = match (options.size.get(), target.size.get()) {
+        (Some(Amount::Bytes(bytes)), _) | (None, Some(Amount::Bytes(bytes))) => bytes.0 / block * block,
+        _ => return None,
+    };
+    let amount = match options.bytes.get() {
+        Some(Amount::Bytes(bytes)) => bytes.0 / block * block,
+        Some(Amount::Share(_)) => return None,
+        None => region * u64::from(*options.passes.get()?),
+    };
+    Some(options.operations.get().map_or(amount, |operations| amount.min(operations * block)))
+}
+
+#[test]
+fn published_jobs_move_the_bytes_fio_moved() {
+    let Some(folder) = beside("fio") else { return };
+    let expected = std::fs::read_to_string(folder.join("expected.json")).expect("it is there");
+    let expected: serde_json::Value = serde_json::from_str(&expected).expect("it is JSON");
+    let mut compared = 0;
+    for (file, expected) in expected["files"].as_object().expect("a map by file") {
+        let text = std::fs::read(folder.join(file)).expect("each file is there");
+        let Reading { job, diagnostics, extras } =
+            read(file, &String::from_utf8_lossy(&text), &surroundings());
+        // Verification reads add to the counts; vsync's are those of its vectors.
+        if diagnostics.has_errors() || text.windows(5).any(|window| window == b"vsync") {
+            continue;
+        }
+        for entry in
+            expected["report"].as_array().into_iter().flatten().filter(|entry| entry["bound"] == "size")
+        {
+            let (name, group) = (entry["jobname"].as_str().unwrap_or_default(), entry["groupid"].as_u64());
+            let clones: Vec<_> =
+                extras.clones.iter().filter(|clone| Some(u64::from(clone.group_id)) == group).collect();
+            let clones: Vec<_> = match clones.iter().find(|clone| clone.job_name == name) {
+                Some(first) if !first.group_reporting => vec![*first],
+                _ => clones,
+            };
+            let amounts: Option<Vec<u64>> =
+                clones.iter().map(|clone| amount_of(&job, &clone.stream)).collect();
+            let Some(amounts) = amounts else { continue };
+            let of = |direction: &str| entry[direction]["io_bytes"].as_u64().unwrap_or(0);
+            let moved = of("read") + of("write") + of("trim") + of("sum_of_directions");
+            assert_eq!(amounts.iter().sum::<u64>(), moved, "{file} {name}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 25, "only {compared} entries compared");
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read(text in "\\PC*") {
+        read("x", &text, &surroundings());
+    }
+
+    #[test]
+    fn any_options_are_read(
+        lines in proptest::collection::vec(("[a-z_]{1,12}|\\[[a-z]{0,8}\\]", "\\PC{0,12}|[0-9]{1,9}[kmgs%]?|[0-9a-z:/,-]{0,12}", 0_usize..400), 0..24),
+    ) {
+        let names: Vec<&str> = fathom_frontend::fio::rows().map(|row| row.name).collect();
+        let mut text = "[a]\n".to_owned();
+        for (odd, value, pick) in &lines {
+            // Known names twice as often as anything.
+            let key = names.get(*pick).copied().unwrap_or(odd);
+            text.push_str(&format!("{key}={value}\n"));
+        }
+        let Reading { job, .. } = read("x", &text, &surroundings());
+        let printed = native::print(&job);
+        let (_, found) = native::read("x", &printed);
+        prop_assert!(found.all().iter().all(|d| d.code != "native.syntax"), "{found:?} {printed}");
     }
 }

@@ -51,13 +51,16 @@ pub fn merge_kind(into: &mut KindTally, from: &KindTally) {
             None => into.errors.push((errno, count)),
         }
     }
+    // An absent response equals the service time: spelt out before a present one joins it.
+    if response.is_some() || into.response.is_some() {
+        let response = response.as_ref().unwrap_or(service);
+        merge_latency(into.response.get_or_insert_with(|| into.service.clone()), response);
+    }
     merge_latency(&mut into.service, service);
-    for (into, from) in [(&mut into.response, response), (&mut into.completion, completion)] {
-        match (into.as_mut(), from) {
-            (Some(into), Some(from)) => merge_latency(into, from),
-            (None, Some(from)) => *into = Some(from.clone()),
-            (_, None) => {}
-        }
+    match (into.completion.as_mut(), completion) {
+        (Some(into), Some(from)) => merge_latency(into, from),
+        (None, Some(from)) => into.completion = Some(from.clone()),
+        (_, None) => {}
     }
     into.submission.merge(submission);
 }

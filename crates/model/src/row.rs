@@ -215,7 +215,7 @@ pub trait Options: Default {
             None => {
                 let names = Self::rows().iter().map(Row::name);
                 let help = nearest(&name.value, names).map_or_else(
-                    || "`fathom help options` lists all".to_owned(),
+                    || "`fathom options` lists all".to_owned(),
                     |near| format!("did you mean {near}?"),
                 );
                 let message =

@@ -17,7 +17,7 @@ struct Civil {
 }
 
 /// `2026-11-20 08:59:24 UTC`.
-pub(crate) fn date_time(wall_ms: u64) -> String {
+pub fn date_time(wall_ms: u64) -> String {
     let Civil { year, month, day, hour, minute, second, weekday: _ } = civil(wall_ms);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }

@@ -4,7 +4,7 @@
 //! texts it came from: what peers' outputs echo is handed in.
 #![forbid(unsafe_code)]
 
-mod calendar;
+pub mod calendar;
 mod describe;
 mod fio;
 mod rows;

@@ -6,8 +6,8 @@ use fathom_engine::prepare::{self, Claims, PrepareError};
 use fathom_engine::{ExecuteError, Executed, Observer, Share, execute, probe};
 use fathom_planner::Experiment;
 use fathom_schema::{
-    DeviceNumber, Event, Facts, Interval, Note, NoteKind, Outcome, RunFinished, RunStarted, Severity, Step,
-    StepFinished, StepStarted, Stop as StepStop, TargetKind,
+    DeviceNumber, EnvironmentFact, Event, Facts, Interval, Note, NoteKind, Outcome, RunFinished, RunStarted,
+    Severity, Step, StepFinished, StepStarted, Stop as StepStop, TargetKind,
 };
 use fathom_units::Nanos;
 use std::fmt;
@@ -71,6 +71,7 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     let RunRequest { experiment, started, notes, clock } = request;
     let preview = experiment.preview();
     let mut runner = Runner {
+        environment: probe::environment(&started.facts.targets),
         facts: started.facts.clone(),
         clock,
         started_at: fathom_engine::monotonic(),
@@ -106,6 +107,8 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
 
 struct Runner<'a, 'b> {
     facts: Facts,
+    /// What the probe saw of the environment at the start; the facts may hold more, which does not change.
+    environment: Vec<EnvironmentFact>,
     clock: fathom_engine::RealClock,
     started_at: Nanos,
     stop: &'a Stop,
@@ -171,7 +174,7 @@ impl Runner<'_, '_> {
             stop,
             elapsed,
             devices: probe::device_counters(&devices),
-            environment_changes: probe::environment_changes(&self.facts.environment, &after),
+            environment_changes: probe::environment_changes(&self.environment, &after),
         };
         self.bus.send(&Event::StepFinished(Box::new(finished.clone())));
         self.bus.settled();

@@ -6,13 +6,14 @@ use fathom_units::Bytes;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Below this share of our bytes on the device, a cache served the rest (method reference, §5.2).
+/// Below this share of our bytes on the device, a cache served the rest: the kernel's counters are exact, and
+/// 2 % is left to operations that straddle the two readings.
 const DEVICE_BYTES_MIN: f64 = 0.98;
-/// Above this multiple of our bytes on the device something below or beside us added to them. The method reference names
-/// no limit; metadata and journal of a filesystem under large writes stay below a tenth.
+/// Above this multiple of our bytes on the device something below or beside us added to them: metadata and journal
+/// of a filesystem under large writes stay below a tenth.
 const DEVICE_BYTES_MAX: f64 = 1.10;
-/// Operations of the device per one of ours above which they were split, and below which they were merged (method
-/// reference, §5.2).
+/// Operations of the device per one of ours above which they were split, and below which they were merged; the
+/// slack is that of the bytes.
 const DEVICE_OPERATIONS: (f64, f64) = (0.98, 1.02);
 /// Volume below which the device's counters are not compared: a few requests of others would decide.
 const COMPARED_MIN: Bytes = Bytes::mib(16);

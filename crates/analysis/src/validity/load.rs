@@ -6,26 +6,27 @@ use fathom_schema::{Interval, OperationKind, Pacing, Phase, Severity, Stream, Ta
 use fathom_units::{Iops, Nanos};
 
 /// Above this Little's ratio more time was spent in operations than there were queue slots: the accounting is wrong.
-/// Of 7,564 fio runs none came above 0.9999, so 0.5 % is far outside what measuring can do (method reference, §3.1).
+/// Of 7,564 fio runs that were looked at none came above 0.9999, so 0.5 % is far outside what measuring can do.
 const LITTLE_MAX: f64 = 1.005;
-/// Below this ratio the queue was not kept full. The lowest of the same runs was 0.957 (method reference, §3.1).
+/// Below this ratio the queue was not kept full. The lowest of the same runs was 0.957.
 const LITTLE_MIN: f64 = 0.95;
 /// Mean latencies a window must span before the ratio is judged: filling and draining the queue costs about one, which
 /// below 50 is 2 % and more of the window.
 const LITTLE_LATENCIES_MIN: f64 = 50.0;
-/// Share of a worker's time on a CPU from which the generator is the limit (method reference, §5.2).
+/// Share of a worker's time on a CPU above which it has no reserve: in the rest it hands over intervals and is preempted.
 const CPU_SHARE_MAX: f64 = 0.90;
 /// Shortest measure phase that says something about a device: below, one flush or one garbage collection decides.
 const MEASURE_MIN: Nanos = Nanos::secs(5);
 /// Fewest intervals that show whether the rate was stable.
 const INTERVALS_MIN: usize = 3;
-/// Fewest operations for a two-sided 95 % bound on p99: ln 0.025 ÷ ln 0.99 (method reference, §4.3).
+/// Fewest operations for a two-sided 95 % bound on p99: ln 0.025 ÷ ln 0.99, the order statistics of a
+/// binomial.
 const P99_OPERATIONS_MIN: u64 = 368;
 /// Share of the asked rate below which an open loop was overloaded, if its backlog grew as well.
 const RATE_SHARE_MIN: f64 = 0.99;
 /// Standard errors by which the backlog's slope must lie above zero: two-sided 95 % of the normal distribution.
 const SLOPE_ERRORS: f64 = 1.96;
-/// Share of late intervals that spoils the series (jitter limit of the method reference, §5.2).
+/// Share of late intervals that spoils the series: one in a hundred is seen as an outlier, more as noise.
 const LATE_SHARE_MAX: f64 = 0.01;
 
 pub(super) fn check(view: &StepView<'_>, found: &mut Found) {

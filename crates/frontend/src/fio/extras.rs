@@ -4,14 +4,15 @@
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Extras {
     /// fio's jobs, one per clone, in the order fio numbers them.
-    pub clones: Vec<Clone>,
+    pub clones: Vec<JobClone>,
     /// Options of all `[global]` sections, canonical names, in the order fio keeps them; a flag has an empty value.
     pub globals: Vec<(String, String)>,
 }
 
 /// One of fio's jobs: a section, or one of its `numjobs` clones.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Clone {
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
+pub struct JobClone {
     /// The model's stream that does its work.
     pub stream: String,
     /// Which of the stream's workers, from 0, when one stream stands for all clones.
@@ -28,6 +29,8 @@ pub struct Clone {
     pub description: Option<String>,
     /// Index of its section in `Job::echo`, where its own options stand.
     pub echo_index: usize,
+    /// Whether it is reported at all (`stats`).
+    pub is_reported: bool,
     /// Whether it is reported together with its group.
     pub group_reporting: bool,
     /// Percentages of the percentiles to report.

@@ -12,7 +12,7 @@ mod substitution;
 mod values;
 
 pub use arguments::{OutputFormat, Switches, read_arguments};
-pub use extras::{Clone, Extras, Logs};
+pub use extras::{Extras, JobClone, Logs};
 pub use options::{OptionRow, Priority, Status, rows};
 
 use fathom_model::{Diagnostics, Dialect, Job, Sources, Span};
@@ -56,7 +56,7 @@ impl Surroundings<'_> {
 }
 
 /// A fio job that was read.
-#[derive(Debug, std::clone::Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
     /// The job, however incomplete.
     pub job: Job,

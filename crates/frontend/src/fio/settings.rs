@@ -59,6 +59,7 @@ pub(crate) struct Control {
 
 /// Files and devices.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
 pub(crate) struct Files {
     /// Full names, in order given.
     pub(crate) names: Arc<Vec<String>>,
@@ -186,6 +187,8 @@ pub(crate) struct Content {
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
 pub(crate) struct Report {
+    /// Whether the job has a result at all.
+    pub(crate) stats: bool,
     /// One result for all jobs of a group.
     pub(crate) group_reporting: bool,
     /// Percentiles of the completion latency.
@@ -304,6 +307,7 @@ impl Default for Settings {
                 fsync_on_close: false,
             },
             report: Report {
+                stats: true,
                 group_reporting: false,
                 clat_percentiles: true,
                 lat_percentiles: false,

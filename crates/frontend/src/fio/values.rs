@@ -19,6 +19,8 @@ pub(crate) enum Unit {
 /// A number that fio takes for something else than what it seems to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Misread {
+    /// The piece of the value that is meant, without blanks around it.
+    pub(crate) piece: String,
     /// What fio makes of it: `1 byte`.
     pub(crate) reads_as: String,
     /// Why.
@@ -40,6 +42,9 @@ pub(crate) struct Number {
 
 /// Reads one number. `kb_base` is 1024 or 1000. Fails where fio fails: no digits at the start, or beyond 64 bits.
 pub(crate) fn number(text: &str, unit: Unit, kb_base: u64) -> Result<Number, String> {
+    if text.ends_with('z') {
+        return Err(format!("\"{text}\" counts zones, which is known but not built yet"));
+    }
     let is_hex = text.contains("0x");
     let start = text.trim_start_matches([' ', '\t', '\r', '\u{b}', '\u{c}']);
     let (is_negative, digits) = match start.as_bytes().first() {
@@ -56,9 +61,9 @@ pub(crate) fn number(text: &str, unit: Unit, kb_base: u64) -> Result<Number, Str
     let magnitude = i64::from_str_radix(&digits[..length], radix)
         .map_err(|_| format!("\"{text}\" is outside 64 bits"))?;
     let (factor, is_percent) = match unit {
-        Unit::Bytes | Unit::Count => byte_factor(after_digits(text, true), kb_base),
-        Unit::Seconds => (time_factor(after_digits(text, false), true), false),
-        Unit::Microseconds => (time_factor(after_digits(text, false), false), false),
+        Unit::Bytes | Unit::Count => byte_factor(suffix_of(text), kb_base),
+        Unit::Seconds => (time_factor(suffix_of(text), true), false),
+        Unit::Microseconds => (time_factor(suffix_of(text), false), false),
     };
     let value = i128::from(magnitude) * i128::from(factor) * if is_negative { -1 } else { 1 };
     if i64::try_from(value).is_err() {
@@ -68,12 +73,11 @@ pub(crate) fn number(text: &str, unit: Unit, kb_base: u64) -> Result<Number, Str
     Ok(Number { value, is_percent, misread })
 }
 
-/// Where fio looks for a suffix: at the first byte that is no digit, if it is a letter or `%`. A sign is skipped for sizes,
-/// not for times.
-fn after_digits(text: &str, skips_sign: bool) -> Option<&str> {
+/// Where fio looks for a suffix: at the first byte behind a sign that is no digit, if it is a letter or `%`.
+fn suffix_of(text: &str) -> Option<&str> {
     let mut seen_digit = false;
     let at = text.bytes().position(|b| {
-        let is_sign = skips_sign && !seen_digit && (b == b'+' || b == b'-');
+        let is_sign = !seen_digit && (b == b'+' || b == b'-');
         seen_digit |= b.is_ascii_digit();
         !b.is_ascii_digit() && !is_sign
     })?;
@@ -133,7 +137,7 @@ fn misread(text: &str, value: i128, unit: Unit, kb_base: u64) -> Option<Misread>
         _ => "what follows the number is ignored",
     };
     let instead = spell(meant.filter(|&meant| meant >= 0).unwrap_or(value.abs()), unit, kb_base);
-    Some(Misread { reads_as: describe(value, unit), because, instead })
+    Some(Misread { piece: trimmed.to_owned(), reads_as: describe(value, unit), because, instead })
 }
 
 /// What the text says to a person, in the unit's own scale.
@@ -154,7 +158,7 @@ fn meant(trimmed: &str, unit: Unit, kb_base: u64) -> Option<i128> {
         return Some(i128::from(nanos.0) / 1000);
     }
     if let Ok(number) = trimmed.parse::<f64>() {
-        return whole(number);
+        return if number.fract() == 0.0 { whole(number) } else { None };
     }
     let end = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
     let number: f64 = trimmed[..end].parse().ok()?;
@@ -175,8 +179,8 @@ fn whole(value: f64) -> Option<i128> {
     (value.abs() < 9.2e18).then_some(value as i128)
 }
 
-/// In words.
-fn describe(value: i128, unit: Unit) -> String {
+/// A value in words.
+pub(crate) fn describe(value: i128, unit: Unit) -> String {
     match unit {
         Unit::Bytes => match u64::try_from(value) {
             Ok(1) => "1 byte".to_owned(),
@@ -311,7 +315,7 @@ pub(crate) fn names(text: &str) -> Vec<String> {
     while let Some(c) = chars.next() {
         match c {
             '\\' if chars.peek() == Some(&':') => {
-                names.last_mut().expect("starts with one").push(chars.next().unwrap_or(':'))
+                names.last_mut().expect("starts with one").push(chars.next().unwrap_or(':'));
             }
             ':' => names.push(String::new()),
             other => names.last_mut().expect("starts with one").push(other),
@@ -407,6 +411,7 @@ mod tests {
         check(" 8", Unit::Count, 8, None);
         check("1.5", Unit::Count, 1, Some("1"));
         check("5min", Unit::Seconds, 5, Some("5m"));
+        check("+3min", Unit::Seconds, 3, Some("3us"));
         check("10sec", Unit::Seconds, 10, Some("10s"));
         check("2h30m", Unit::Seconds, 2, Some("150m"));
         check("1.5m", Unit::Seconds, 1_000_000, Some("90s"));
@@ -419,7 +424,7 @@ mod tests {
         check("10", Unit::Microseconds, 10, None);
         check("1.5ms", Unit::Microseconds, 1, Some("1500us"));
         assert!(number("50%x", Unit::Bytes, 1024).unwrap().is_percent);
-        for text in ["abc", "", "-", "9999999999999999999", "99999999999999999g"] {
+        for text in ["abc", "", "-", "9999999999999999999", "99999999999999999g", "3z"] {
             assert!(number(text, Unit::Bytes, 1024).is_err(), "{text}");
         }
         assert_eq!(number("4k", Unit::Bytes, 1000).unwrap().value, 4000);

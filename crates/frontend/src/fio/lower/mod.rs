@@ -4,7 +4,7 @@
 mod targets;
 mod workload;
 
-use super::extras::{self, Extras, Logs};
+use super::extras::{Extras, JobClone, Logs};
 use super::faults::Faults;
 use super::settings::Settings;
 use super::values::Size;
@@ -145,7 +145,7 @@ impl Lowering<'_> {
         let Some(clones) = self.clones_of(parsed) else { return };
         self.stage_and_group(parsed);
         let lowered = workload::lower(parsed, self.faults);
-        let workload_name = self.workload_names.unique(name.clone());
+        let workload_name = self.workload_names.unique(name);
         self.job.workloads.push(Named {
             name: workload_name.clone(),
             span: *span,
@@ -165,7 +165,7 @@ impl Lowering<'_> {
             if let Some(rate) = of_all(*base.rate.get(), clones) {
                 base.rate.set(rate, base.rate.span().unwrap_or(*span));
             }
-            let stream = self.add_stream(name.clone(), *span, base);
+            let stream = self.add_stream(name, *span, base);
             for order in 0..clones {
                 self.add_clone(parsed, &stream, subjob_of(order, clones), subjob_of(order, clones));
             }
@@ -180,7 +180,7 @@ impl Lowering<'_> {
             options.targets.set(vec![target], settings.span("filename", *span));
             options.first_worker.set(subjob, settings.span("numjobs", *span));
             let stream_name = if clones == 1 { name.clone() } else { format!("{name}.{subjob}") };
-            let stream = self.add_stream(stream_name, *span, options);
+            let stream = self.add_stream(&stream_name, *span, options);
             self.add_clone(parsed, &stream, 0, subjob);
         }
     }
@@ -215,7 +215,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn add_stream(&mut self, name: String, span: Span, options: StreamOptions) -> String {
+    fn add_stream(&mut self, name: &str, span: Span, options: StreamOptions) -> String {
         let name = self.stream_names.unique(name);
         self.job.streams.push(Named { name: name.clone(), span, options });
         self.stages.last_mut().expect("starts with one and only grows").streams.push(name.clone());
@@ -229,7 +229,7 @@ impl Lowering<'_> {
             .clone()
             .map(|prefix| prefix.map(|prefix| if prefix.is_empty() { parsed.name.clone() } else { prefix }));
         self.group.jobs += 1;
-        self.extras.clones.push(extras::Clone {
+        self.extras.clones.push(JobClone {
             stream: stream.to_owned(),
             worker,
             job_name: parsed.name.clone(),
@@ -238,6 +238,7 @@ impl Lowering<'_> {
             subjob,
             description: parsed.settings.control.description.clone(),
             echo_index: self.job.echo.len() - 1,
+            is_reported: report.stats,
             group_reporting: report.group_reporting,
             percentiles: report.percentiles.clone(),
             clat_percentiles: report.clat_percentiles,
@@ -268,8 +269,7 @@ impl Lowering<'_> {
     ) -> String {
         let settings = &parsed.settings;
         let need = need_of(parsed, &place, last, lowered.reads, self.surroundings);
-        let is_special = need.file_bytes.is_none();
-        let region = region_of(settings, &place, lowered.smallest, is_special);
+        let region = region_of(settings, &place, lowered.smallest, need.is_special);
         if let Some(region) = region {
             options.size.set(region, region_span(settings, parsed.span));
         }
@@ -567,10 +567,10 @@ struct Names {
 
 impl Names {
     /// `name`, or `name#2` and so on when it is taken.
-    fn unique(&mut self, name: String) -> String {
-        let mut candidate = name.clone();
+    fn unique(&mut self, name: &str) -> String {
+        let mut candidate = name.to_owned();
         while self.next.contains_key(&candidate) {
-            let number = self.next.entry(name.clone()).or_insert(1);
+            let number = self.next.entry(name.to_owned()).or_insert(1);
             *number += 1;
             candidate = format!("{name}#{number}");
         }

@@ -35,6 +35,8 @@ impl Place {
 
 /// What a clone needs of its files.
 pub(super) struct Need {
+    /// Whether one of them is no regular file: its size is its own.
+    pub(super) is_special: bool,
     /// Bytes of each file, when they are known.
     pub(super) file_bytes: Option<u64>,
     /// What is done before the run.
@@ -110,7 +112,7 @@ impl Targets {
         if is_null {
             options.kind.set(TargetKind::Null, settings.span("ioengine", span));
         }
-        Named { name: self.names.unique(name), span, options }
+        Named { name: self.names.unique(&name), span, options }
     }
 }
 
@@ -181,7 +183,7 @@ pub(super) fn need_of(
     } else {
         Layout::Created
     };
-    Need { file_bytes, layout }
+    Need { is_special, file_bytes, layout }
 }
 
 /// The region of a clone over all its files together: what of `size` is used when files get equal parts in whole blocks.
@@ -194,7 +196,6 @@ pub(super) fn region_of(
     let files = place.files().max(1);
     match (settings.operations.size, settings.files.filesize) {
         (_, Some((_, high))) if is_special => Some(Amount::Bytes(Bytes(high.saturating_mul(files)))),
-        (_, Some(_)) => None,
         (Some(Size::Bytes(bytes)), None) if bytes > 0 => {
             let part = Bytes(bytes / files).round_down(Bytes(smallest)).0;
             Some(Amount::Bytes(Bytes(if files == 1 || part == 0 { bytes } else { part * files })))

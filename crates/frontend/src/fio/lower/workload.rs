@@ -197,7 +197,8 @@ fn set_mix(options: &mut WorkloadOptions, directions: &[Direction; 3], settings:
         return;
     }
     let lines = used.into_iter().map(|(kind, direction)| MixLine {
-        share: direction.share * 100.0,
+        // To 1e-9 percent, so that 0.2 prints as 20% and not with the tail of its binary form.
+        share: (direction.share * 1e11).round() / 1e9,
         block_size: direction.sizes.clone(),
         read: if kind == READ { Ratio::ONE } else { Ratio::ZERO },
         trim: if kind == TRIM { Ratio::ONE } else { Ratio::ZERO },
@@ -262,23 +263,22 @@ fn set_places(
     used: &[&Direction],
     faults: &mut Faults,
 ) -> bool {
-    if !is_random {
-        return true;
-    }
     let operations = &settings.operations;
     let mut sizes =
         used.iter().flat_map(|direction| direction.sizes.sizes.iter().flat_map(|size| [size.1.0, size.2.0]));
     let first = sizes.next().unwrap_or(4096);
     let is_one_size = sizes.all(|size| size == first);
     let align = operations.align.iter().copied().find(|&align| align > 0);
-    if let Some(align) = align {
+    if let Some(align) = align.filter(|_| is_random) {
         options.align.set(Bytes(align), settings.span("ba", span));
     }
     let place = settings.span("random_distribution", span);
     let is_uniform = match distribution(&operations.distribution, settings) {
         Ok(distribution) => {
             let is_uniform = distribution == RandomDistribution::Uniform;
-            options.distribution.set(distribution, place);
+            if !is_uniform && is_random {
+                options.distribution.set(distribution, place);
+            }
             is_uniform
         }
         Err(Refused { code, message, help }) => {
@@ -286,6 +286,9 @@ fn set_places(
             true
         }
     };
+    if !is_random {
+        return true;
+    }
     let has_map = !operations.no_random_map && is_uniform && align.is_none_or(|align| align == first);
     if !has_map {
         return false;

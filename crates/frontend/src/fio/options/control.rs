@@ -54,7 +54,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         &[],
         P0,
         Value::Word(&["none", "read", "write", "io", "verify", "all", "0", "1"], |s, word, _| {
-            word.clone_into(&mut s.control.continue_on_error)
+            word.clone_into(&mut s.control.continue_on_error);
         }),
     ),
     not_yet("ignore_error", &[], P1, &[]),

@@ -61,7 +61,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         &[],
         P0,
         Value::Word(&["none", "native", "posix", "keep", "truncate", "0", "1"], |s, word, _| {
-            word.clone_into(&mut s.files.fallocate)
+            word.clone_into(&mut s.files.fallocate);
         }),
     ),
     not_yet("fadvise_hint", &[], P1, &["0", "1"]),

@@ -12,8 +12,10 @@ mod unbuilt;
 use super::faults::Faults;
 use super::grammar::{Line, shortened};
 use super::settings::Settings;
-use super::values::{Misread, Size, Triple, Unit, items, number};
+use super::values::{Misread, Size, Triple, Unit, describe, items, number};
 use fathom_model::nearest;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// One option of fio.
 #[derive(Debug, Clone, Copy)]
@@ -98,7 +100,11 @@ pub fn rows() -> impl Iterator<Item = &'static OptionRow> {
 
 /// The row of a name or an alias.
 pub(crate) fn find(name: &str) -> Option<&'static OptionRow> {
-    rows().find(|row| row.name == name || row.aliases.contains(&name))
+    static BY_NAME: LazyLock<HashMap<&str, &OptionRow>> = LazyLock::new(|| {
+        let names = |row: &'static OptionRow| std::iter::once(row.name).chain(row.aliases.iter().copied());
+        rows().flat_map(|row| names(row).map(move |name| (name, row))).collect()
+    });
+    BY_NAME.get(name).copied()
 }
 
 impl OptionRow {
@@ -197,9 +203,8 @@ pub(crate) fn apply(
                 Ok(()) => {}
                 Err(Fault { message, help }) => faults.error("fio.bad-value", line.value_span, message, help),
             }
-            for Misread { reads_as, because, instead } in misreads {
-                let message = format!("{}={text} is {reads_as} to fio: {because}", row.name);
-                faults.warn("fio.misread", line.value_span, message, format!("write {}={instead}", row.name));
+            for misread in misreads {
+                tell(row, text, misread, line, faults);
             }
             if let Status::Accepted(loses) = row.status
                 && !loses.is_empty()
@@ -214,6 +219,27 @@ pub(crate) fn apply(
         }
     }
     Some((row, text.to_owned()))
+}
+
+/// Warns of a value that fio takes for something else than what it says.
+fn tell(row: &OptionRow, text: &str, misread: Misread, line: &Line, faults: &mut Faults) {
+    let Misread { piece, reads_as, because, instead } = misread;
+    let name = row.name;
+    let (message, mut help) = if piece == text.trim() {
+        (format!("{name}={text} is {reads_as} to fio: {because}"), format!("write {name}={instead}"))
+    } else {
+        (
+            format!("{piece} in {name}={text} is {reads_as} to fio: {because}"),
+            format!("write {instead} there"),
+        )
+    };
+    if name == "bs" && text.contains('-') {
+        help.push_str(&format!(", or bsrange={} for a range", text.trim()));
+    }
+    if name == "rate_iops" && reads_as == "0" {
+        "0 is no limit to fio, which has no rate below 1/s".clone_into(&mut help);
+    }
+    faults.warn("fio.misread", line.value_span, message, help);
 }
 
 /// Why a value is not taken.
@@ -242,7 +268,7 @@ fn read(
     let name = row.name;
     let bad = |message: String| Fault { message: format!("{name}: {message}"), help: how_to_write(row) };
     match row.value {
-        Value::Any => return Ok(()),
+        Value::Any if value.is_some() => return Ok(()),
         Value::Flag(set) if value.is_none() => {
             set(settings, true);
             return Ok(());
@@ -266,10 +292,10 @@ fn read(
             _ => return Err(bad(format!("\"{}\" is not 0 or 1", shortened(text)))),
         },
         Value::Count(min, max, set) => {
-            set(settings, in_range(single(text, Unit::Count, base, misreads), min, max).map_err(bad)?)
+            set(settings, in_range(single(text, Unit::Count, base, misreads), min, max).map_err(bad)?);
         }
         Value::Bytes(min, max, set) => {
-            set(settings, in_range(single(text, Unit::Bytes, base, misreads), min, max).map_err(bad)?)
+            set(settings, in_range(single(text, Unit::Bytes, base, misreads), min, max).map_err(bad)?);
         }
         Value::Triple(unit, min, max, set) => {
             let triple =
@@ -278,7 +304,7 @@ fn read(
         }
         Value::Size(set) => set(settings, size(text, base, misreads).map_err(bad)?),
         Value::Time(unit, set) => {
-            set(settings, in_range(single(text, unit, base, misreads), 0, u64::MAX / 1000).map_err(bad)?)
+            set(settings, in_range(single(text, unit, base, misreads), 0, u64::MAX / 1000).map_err(bad)?);
         }
         Value::Span(unit, set) => {
             let mut ends =
@@ -297,6 +323,7 @@ fn read(
             };
             set(settings, word, text[end..].strip_prefix(':'));
         }
+        Value::Text(_) if text.is_empty() => return Err(bad("its value is empty".to_owned())),
         Value::Text(set) => set(settings, text, misreads).map_err(bad)?,
         Value::Any | Value::OptionalText(_) => {}
     }
@@ -310,7 +337,7 @@ fn how_to_write(row: &OptionRow) -> String {
         Value::Boolean(_) => format!("write {name}=1 or {name}=0"),
         Value::Count(min, u64::MAX, _) => format!("write a whole number from {min}"),
         Value::Count(min, max, _) => format!("write a whole number from {min} to {max}"),
-        Value::Bytes(..) => format!("write a size, e.g. {name}=64k"),
+        Value::Bytes(..) | Value::Span(Unit::Bytes, _) => format!("write a size, e.g. {name}=64k"),
         Value::Triple(Unit::Bytes, ..) => {
             format!("write a size, or one each for reads, writes and trims, e.g. {name}=4k,8k")
         }
@@ -319,7 +346,6 @@ fn how_to_write(row: &OptionRow) -> String {
         }
         Value::Size(_) => format!("write a size or a percentage, e.g. {name}=1g or {name}=20%"),
         Value::Time(..) => format!("write a time, e.g. {name}=30s"),
-        Value::Span(Unit::Bytes, _) => format!("write a size, e.g. {name}=64k"),
         Value::Span(..) => format!("write one value, or two as {name}=LOW-HIGH"),
         Value::Word(words, _) => format!("use one of {}", words.join(", ")),
         Value::Text(_) | Value::OptionalText(_) | Value::Any => String::new(),
@@ -351,18 +377,14 @@ fn single(text: &str, unit: Unit, base: u64, misreads: &mut Vec<Misread>) -> Res
     let value = number_of(used, unit, base, misreads)?;
     if used.len() != text.len() && misreads.is_empty() {
         let because = "commas, colons and minus signs separate values, and only one of them counts";
-        misreads.push(one_of_several(value, unit, used, because));
+        misreads.push(one_of_several(value, unit, used, text, because));
     }
     Ok(value)
 }
 
-fn one_of_several(value: i128, unit: Unit, used: &str, because: &'static str) -> Misread {
-    let reads_as = match unit {
-        Unit::Bytes => format!("{value} bytes"),
-        Unit::Count => value.to_string(),
-        Unit::Seconds | Unit::Microseconds => format!("{value} us"),
-    };
-    Misread { reads_as, because, instead: used.trim().to_owned() }
+fn one_of_several(value: i128, unit: Unit, used: &str, text: &str, because: &'static str) -> Misread {
+    let (piece, instead) = (text.trim().to_owned(), used.trim().to_owned());
+    Misread { piece, reads_as: describe(value, unit), because, instead }
 }
 
 fn in_range(value: Result<i128, String>, min: u64, max: u64) -> Result<u64, String> {
@@ -401,7 +423,7 @@ fn triple(
         let reads_as = format!("{} for reads and {} for writes", word(triple[0]), word(triple[1]));
         let because = "colons and minus signs separate reads from writes like commas; they make no range";
         let given: Vec<&str> = items.iter().map(|item| item.trim()).filter(|item| !item.is_empty()).collect();
-        misreads.push(Misread { reads_as, because, instead: given.join(",") });
+        misreads.push(Misread { piece: text.trim().to_owned(), reads_as, because, instead: given.join(",") });
     }
     Ok(triple)
 }
@@ -410,11 +432,6 @@ fn triple(
 fn size(text: &str, base: u64, misreads: &mut Vec<Misread>) -> Result<Size, String> {
     let (items, _) = items(text);
     let used = items.iter().rev().find(|item| !item.trim().is_empty()).copied().unwrap_or(text);
-    if let Some(zones) = used.trim().strip_suffix(['z', 'Z'])
-        && zones.chars().all(|c| c.is_ascii_digit())
-    {
-        return Err(format!("\"{text}\" counts zones, which is known but not built yet"));
-    }
     let read = number(used, Unit::Bytes, base)?;
     misreads.extend(read.misread);
     if read.is_percent {
@@ -426,14 +443,32 @@ fn size(text: &str, base: u64, misreads: &mut Vec<Misread>) -> Result<Size, Stri
     }
     if used.len() != text.len() && misreads.is_empty() {
         let because = "commas, colons and minus signs separate values, and only the last counts";
-        misreads.push(one_of_several(read.value, Unit::Bytes, used, because));
+        misreads.push(one_of_several(read.value, Unit::Bytes, used, text, because));
     }
     in_range(Ok(read.value), 0, u64::MAX).map(Size::Bytes)
 }
 
-/// For the tests of the tables.
 #[cfg(test)]
-pub(crate) fn line(key: &str, value: Option<&str>) -> Line {
-    let span = Span::default();
-    Line { key: key.to_owned(), value: value.map(str::to_owned), key_span: span, value_span: span }
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_stands_for_one_row() {
+        let mut seen = std::collections::BTreeSet::new();
+        for name in rows().flat_map(|row| std::iter::once(row.name).chain(row.aliases.iter().copied())) {
+            assert!(seen.insert(name), "{name} is there twice");
+        }
+        assert!(seen.len() > 246, "{}", seen.len());
+    }
+
+    #[test]
+    fn what_nearly_every_job_needs_is_there() {
+        let missing: Vec<&str> = rows()
+            .filter(|row| {
+                row.priority == Priority::P0 && matches!(row.status, Status::NotYet(_) | Status::Refused(_))
+            })
+            .map(|row| row.name)
+            .collect();
+        assert_eq!(missing, ["wait_for", "verify", "verify_pattern"]);
+    }
 }

@@ -8,7 +8,7 @@ const ALWAYS: &str = "fathom always measures this, at no cost to the result";
 
 pub(super) const ROWS: &[OptionRow] = &[
     built("group_reporting", &[], P0, Value::Flag(|s, flag| s.report.group_reporting = flag)),
-    accepted("stats", &[], P1, NO_BOOLEAN, ""),
+    built("stats", &[], P1, Value::Boolean(|s, flag| s.report.stats = flag)),
     built("clat_percentiles", &[], P0, Value::Boolean(|s, flag| s.report.clat_percentiles = flag)),
     built("lat_percentiles", &[], P0, Value::Boolean(|s, flag| s.report.lat_percentiles = flag)),
     built("slat_percentiles", &[], P1, Value::Boolean(|s, flag| s.report.slat_percentiles = flag)),

@@ -1,0 +1,193 @@
+//! The command line: what there is to say and how it is said. Decides nothing.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Measures storage: runs fio job files and its own, on files and block devices, and says whether the result can be
+/// trusted.
+#[derive(Debug, Parser)]
+#[command(name = "fathom", version, propagate_version = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a job and print what was measured
+    Run(RunArgs),
+    /// Show what a job would do, without doing it: steps, time, bytes written, what would be overwritten
+    Plan(PlanArgs),
+    /// Check a job file and report every fault at once
+    Check(CheckArgs),
+    /// List stored runs
+    Runs(RunsArgs),
+    /// Show a stored run again: as text, JSON or CSV
+    Report(ReportArgs),
+    /// Show what fathom finds on this machine: engines, limits, environment, its own ceiling
+    Doctor(DoctorArgs),
+    /// List all options of job files
+    Options,
+    /// Take fio's command line and job files
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Fio {
+        /// As for fio; `fathom fio --help` says what is there
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+}
+
+/// What to run: job files, or a target and a few figures.
+#[derive(Debug, Args)]
+pub(crate) struct JobArgs {
+    /// Job files: native (.toml) or fio
+    #[arg(value_name = "JOB", required_unless_present = "target", conflicts_with = "target")]
+    pub(crate) jobs: Vec<PathBuf>,
+    /// Measure this file or block device without a job file; `null:` and `sim:` need no storage
+    #[arg(long, value_name = "PATH", help_heading = "Without a job file")]
+    pub(crate) target: Option<String>,
+    #[command(flatten)]
+    pub(crate) quick: QuickArgs,
+}
+
+/// Figures of a job without a file; each is an option of job files under the same name.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Without a job file")]
+pub(crate) struct QuickArgs {
+    /// Size of the file, or the part of a device that is used, e.g. 64MiB
+    #[arg(long, requires = "target")]
+    pub(crate) size: Option<String>,
+    /// A ready-made workload, e.g. oltp, fileserver, webserver; `fathom run --preset help` lists them
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Option<String>,
+    /// Share of reads, e.g. 70%; the rest are writes
+    #[arg(long, requires = "target", conflicts_with = "preset")]
+    pub(crate) read: Option<String>,
+    /// Bytes of one operation, e.g. 8KiB
+    #[arg(long, requires = "target", conflicts_with = "preset")]
+    pub(crate) block_size: Option<String>,
+    /// Where operations go: sequential, random, or e.g. "55% random"
+    #[arg(long, requires = "target", conflicts_with = "preset")]
+    pub(crate) access: Option<String>,
+    /// Threads that generate the load
+    #[arg(long, requires = "target")]
+    pub(crate) workers: Option<u32>,
+    /// I/Os one worker keeps in flight
+    #[arg(long, requires = "target")]
+    pub(crate) queue_depth: Option<u32>,
+    /// Operations or bytes per second, e.g. 5k/s or 200MB/s
+    #[arg(long, requires = "target")]
+    pub(crate) rate: Option<String>,
+    /// How arrivals at a rate are spaced: constant, poisson, uniform
+    #[arg(long, requires = "target")]
+    pub(crate) arrival: Option<String>,
+    /// How long to measure, e.g. 30s
+    #[arg(long, requires = "target")]
+    pub(crate) time: Option<String>,
+    /// Time before measuring whose I/Os never count, e.g. 5s
+    #[arg(long, requires = "target")]
+    pub(crate) ramp: Option<String>,
+    /// auto, io_uring, libaio, psync, null, sim
+    #[arg(long, requires = "target")]
+    pub(crate) engine: Option<String>,
+    /// Whether the page cache is passed by: true or false
+    #[arg(long, requires = "target", value_name = "BOOL")]
+    pub(crate) direct: Option<bool>,
+    /// Remove the file after the run, if fathom made it
+    #[arg(long, requires = "target")]
+    pub(crate) remove: bool,
+}
+
+/// What the user agrees to.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Consent")]
+pub(crate) struct ConsentArgs {
+    /// Overwrite content that has no known signature
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Overwrite regular files that fathom did not make
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Overwrite this device although it carries a filesystem, partition table or the like; path or serial number
+    #[arg(long, value_name = "DEV")]
+    pub(crate) destroy: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) job: JobArgs,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArgs,
+    /// Write the report as JSON to this file; `-` for standard output, instead of the text
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Keep the run in this folder instead of the usual one
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) store: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) job: JobArgs,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArgs,
+    /// Print the plan as JSON, with every step fully resolved
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) job: JobArgs,
+    /// Print the faults as a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsArgs {
+    /// Print them as a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Folder of the runs
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// A row per interval and kind of operation
+    Csv,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Which run: `last`, its id or the beginning of it, or a path
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub(crate) run: String,
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+    /// Folder of the runs
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Paths to look at
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Print the facts as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

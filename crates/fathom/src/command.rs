@@ -1,0 +1,17 @@
+//! The commands, one file each.
+
+pub(crate) mod check;
+pub(crate) mod doctor;
+pub(crate) mod fio;
+pub(crate) mod options;
+pub(crate) mod plan;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod runs;
+
+use std::path::PathBuf;
+
+/// The folder of runs: as given, else the usual one.
+pub(crate) fn store_folder(given: Option<&PathBuf>) -> PathBuf {
+    given.cloned().unwrap_or_else(|| fathom_store::default_folder(&|name| std::env::var_os(name)))
+}

@@ -1,0 +1,48 @@
+//! `fathom doctor`: what fathom finds on this machine, and how fast it is by itself.
+
+use crate::cli::DoctorArgs;
+use crate::command::store_folder;
+use crate::exit::Exit;
+use crate::{diagnose, session};
+use fathom_engine::RealClock;
+use fathom_engine::probe::{self, EngineRefusals};
+use fathom_schema::{Facts, HostLimits};
+
+pub(crate) fn run(args: &DoctorArgs) -> Exit {
+    let engines = EngineRefusals { io_uring: fathom_io::probe_io_uring(), libaio: fathom_io::probe_libaio() };
+    let store = store_folder(None);
+    let facts = probe::probe(&args.paths, &store, engines);
+    if args.json {
+        let text = serde_json::to_string_pretty(&facts).expect("facts have only string keys");
+        return crate::printed(&(text + "\n"));
+    }
+    let mut clock = RealClock::new(session::kernel_trusts_tsc());
+    let cost = clock.cost_ns();
+    let mut text = engines_text(&facts);
+    text += &format!("clock       {}, {cost:.1} ns per reading\n", clock.source().name());
+    text += &format!("store       {}\n", store.display());
+    let mut subject = "";
+    for fact in &facts.environment {
+        if fact.subject != subject {
+            subject = &fact.subject;
+            text += &format!("\n{subject}\n");
+        }
+        text += &format!("  {:<28} {}\n", fact.name, fact.value.as_deref().unwrap_or("absent"));
+    }
+    crate::printed(&text.lines().map(|line| diagnose::printable(line) + "\n").collect::<String>())
+}
+
+fn engines_text(facts: &Facts) -> String {
+    let HostLimits { io_uring_refused, libaio_refused, open_files, locked_memory_bytes: _ } = &facts.limits;
+    let state = |refused: &Option<String>| {
+        refused.as_ref().map_or_else(|| "works".to_owned(), |why| format!("no: {why}"))
+    };
+    format!(
+        "host        {}, {} CPUs usable, {} memory\nio_uring    {}\nlibaio      {}\npsync       works\nopen files  {open_files}\n",
+        facts.host,
+        facts.cpu.usable.len(),
+        facts.memory.approximate(),
+        state(io_uring_refused),
+        state(libaio_refused),
+    )
+}

@@ -1,0 +1,182 @@
+//! `fathom plan`: what a job would do here, without doing any of it.
+
+use crate::cli::PlanArgs;
+use crate::command::store_folder;
+use crate::exit::Exit;
+use crate::session::{self, Planned};
+use crate::{diagnose, load, terminal};
+use fathom_planner::NOT_BUILT;
+use fathom_planner::safety::{self, Consent, Intent, Verdict};
+use fathom_schema::Step;
+use fathom_units::{Bytes, Nanos};
+use serde_json::json;
+
+/// Steps listed one by one; further ones are counted.
+const STEPS_SHOWN: usize = 40;
+
+pub(crate) fn run(args: &PlanArgs) -> Exit {
+    try_run(args).unwrap_or_else(|exit| exit)
+}
+
+fn try_run(args: &PlanArgs) -> Result<Exit, Exit> {
+    let store = store_folder(None);
+    let mut loaded = load::load(&args.job);
+    let checked = fathom_model::check(&loaded.job);
+    if loaded.diagnostics.has_errors() || checked.has_errors() {
+        loaded.diagnostics.extend(checked);
+        session::report_faults(&loaded)?;
+    }
+    let facts = session::look(&loaded, &args.consent, &store);
+    let (plan, diagnostics) = fathom_planner::plan(&loaded.job, &facts, 0);
+    // What cannot be run yet can still be shown; the exit code says it.
+    loaded.diagnostics.extend(diagnostics);
+    let outcome = session::report_faults(&loaded);
+    let only_not_built =
+        loaded.diagnostics.all().iter().all(|d| d.level != fathom_model::Level::Error || d.code == NOT_BUILT);
+    let Some(plan) = plan.filter(|_| only_not_built) else {
+        return Err(outcome.err().unwrap_or(Exit::Internal));
+    };
+    let planned = Planned { loaded, facts, plan };
+    let crate::cli::ConsentArgs { yes, overwrite, destroy } = args.consent.clone();
+    let consent = Consent { yes, overwrite, destroy, dialect_writes_named_files: false };
+    let verdict = safety::judge(&planned.plan.intents, &planned.facts, &consent);
+    let text = if args.json { as_json(&planned, &verdict) } else { as_text(&planned, &verdict) };
+    terminal::data(&text).map_err(|_| Exit::Internal)?;
+    outcome?;
+    Ok(if verdict.allows() {
+        Exit::Ok
+    } else if verdict.refusals.is_empty() {
+        Exit::Unsafe
+    } else {
+        Exit::of_refusals(verdict.refusals.iter())
+    })
+}
+
+fn as_json(planned: &Planned, verdict: &Verdict) -> String {
+    let intents: Vec<_> = planned
+        .plan
+        .intents
+        .iter()
+        .map(|Intent { path, reads, writes, trims, creates, lays_out, removes }| {
+            json!({
+                "path": path, "reads": reads, "writes": writes, "trims": trims, "creates": creates,
+                "lays_out_bytes": lays_out.0, "removes": removes,
+            })
+        })
+        .collect();
+    let refusals: Vec<_> = verdict
+        .refusals
+        .iter()
+        .map(|refusal| json!({ "code": refusal.code, "path": refusal.path, "reason": refusal.reason, "remedy": refusal.remedy }))
+        .chain(verdict.questions.iter().map(|question| {
+            json!({ "code": question.code, "path": question.path, "reason": question.reason, "remedy": question.remedy })
+        }))
+        .collect();
+    let document = json!({
+        "schema_version": fathom_schema::VERSION,
+        "expected_seconds": planned.plan.expected.map(Nanos::as_secs_f64),
+        "steps": planned.plan.experiment.preview(),
+        "targets": intents,
+        "refusals": refusals,
+        "notes": planned.plan.notes.iter().map(|note| &note.message).chain(&verdict.notes).collect::<Vec<_>>(),
+    });
+    let mut text = serde_json::to_string_pretty(&document).expect("the plan has only string keys");
+    text.push('\n');
+    text
+}
+
+fn as_text(planned: &Planned, verdict: &Verdict) -> String {
+    let steps = planned.plan.experiment.preview();
+    let time = planned.plan.expected.map_or_else(
+        || "ends when its work is done".to_owned(),
+        |time| format!("takes about {}", time.approximate()),
+    );
+    let mut text = format!("{} {}; {time}\n\nTargets\n", steps.len(), plural(steps.len(), "step"));
+    for intent in &planned.plan.intents {
+        text += &format!("  {}\n", describe_intent(intent));
+    }
+    let laid_out: u64 = planned.plan.intents.iter().map(|intent| intent.lays_out.0).sum();
+    if laid_out > 0 {
+        text += &format!("  {} are written before the first step\n", Bytes(laid_out).approximate());
+    }
+    text += "\nSteps\n";
+    for (number, step) in steps.iter().enumerate().take(STEPS_SHOWN) {
+        text += &describe_step(number + 1, step);
+    }
+    if steps.len() > STEPS_SHOWN {
+        text += &format!("  … and {} more\n", steps.len() - STEPS_SHOWN);
+    }
+    let notes: Vec<&String> =
+        planned.plan.notes.iter().map(|note| &note.message).chain(&verdict.notes).collect();
+    if !notes.is_empty() {
+        text += "\nNotes\n";
+        for note in notes {
+            text += &format!("  {note}\n");
+        }
+    }
+    if !verdict.allows() {
+        text += "\nRefused as it stands\n";
+        for refusal in &verdict.refusals {
+            text += &format!("  {refusal}\n");
+        }
+        for question in &verdict.questions {
+            text += &format!("  {question}\n");
+        }
+    }
+    // Line by line: names may carry control characters, the layout may not lose its line ends.
+    text.lines().map(|line| diagnose::printable(line) + "\n").collect()
+}
+
+fn describe_intent(intent: &Intent) -> String {
+    let Intent { path, reads, writes, trims, creates, lays_out, removes } = intent;
+    let mut deeds = Vec::new();
+    for (does, word) in
+        [(creates, "created when absent"), (reads, "read"), (writes, "WRITTEN"), (trims, "TRIMMED")]
+    {
+        if *does {
+            deeds.push(word.to_owned());
+        }
+    }
+    if lays_out.0 > 0 {
+        deeds.push(format!("{} laid out", lays_out.approximate()));
+    }
+    if *removes {
+        deeds.push("removed afterwards".to_owned());
+    }
+    format!(
+        "{}: {}",
+        path.display(),
+        if deeds.is_empty() { "not touched".to_owned() } else { deeds.join(", ") }
+    )
+}
+
+fn describe_step(number: usize, step: &Step) -> String {
+    let mut text = format!("  {number:>3}  {}", step.name);
+    if step.pause_before > Nanos::ZERO {
+        text += &format!("  (after a pause of {})", step.pause_before);
+    }
+    text.push('\n');
+    for stream in &step.streams {
+        let time = match stream.limits.time {
+            fathom_schema::TimeLimit::Nanoseconds(ns) => format!("at most {}", Nanos(ns)),
+            fathom_schema::TimeLimit::Unbounded => "until its work is done".to_owned(),
+        };
+        let ramp = if stream.ramp > Nanos::ZERO { format!(", ramp {}", stream.ramp) } else { String::new() };
+        let rate = match stream.pacing {
+            fathom_schema::Pacing::Open { rate, .. } => format!(", {rate:.0} per second"),
+            fathom_schema::Pacing::Closed { .. } => String::new(),
+        };
+        text += &format!(
+            "       {}: {} {} × depth {}{rate}, {time}{ramp}\n",
+            stream.name,
+            stream.workers.len(),
+            plural(stream.workers.len(), "worker"),
+            stream.queue_depth
+        );
+    }
+    text
+}
+
+fn plural(count: usize, word: &str) -> String {
+    if count == 1 { word.to_owned() } else { format!("{word}s") }
+}

@@ -1,0 +1,58 @@
+//! `fathom runs`: what is in the store.
+
+use crate::cli::RunsArgs;
+use crate::command::store_folder;
+use crate::exit::Exit;
+use crate::{diagnose, terminal};
+use fathom_store::{State, Summary};
+use serde_json::json;
+
+pub(crate) fn run(args: &RunsArgs) -> Exit {
+    let folder = store_folder(args.store.as_ref());
+    let runs = match fathom_store::list(&folder) {
+        Ok(runs) => runs,
+        Err(error) => {
+            terminal::message(&format!("error: {error}"));
+            return Exit::Target;
+        }
+    };
+    let text = if args.json { as_json(&runs) } else { as_text(&runs) };
+    if runs.is_empty() {
+        terminal::message(&format!("no runs in {}", folder.display()));
+    }
+    crate::printed(&text)
+}
+
+fn as_json(runs: &[Summary]) -> String {
+    let runs: Vec<_> = runs
+        .iter()
+        .map(|Summary { id, path, title, wall_ms, state, steps, duration }| {
+            json!({
+                "run": id,
+                "path": path,
+                "title": title,
+                "started_ms": wall_ms,
+                "state": state.word(),
+                "reason": match state { State::Damaged(reason) => Some(reason), State::Ended(_) | State::Unfinished => None },
+                "steps": steps,
+                "duration_ns": duration.0,
+            })
+        })
+        .collect();
+    serde_json::to_string_pretty(&runs).expect("runs have only string keys") + "\n"
+}
+
+fn as_text(runs: &[Summary]) -> String {
+    let mut text = String::new();
+    for Summary { id, path: _, title, wall_ms, state, steps, duration } in runs {
+        text += &format!(
+            "{id}  {}  {:<11}  {steps:>3} {}  {:>10}  {}\n",
+            fathom_report::calendar::date_time(*wall_ms),
+            state.word(),
+            if *steps == 1 { "step " } else { "steps" },
+            duration.approximate(),
+            diagnose::printable(title),
+        );
+    }
+    text
+}

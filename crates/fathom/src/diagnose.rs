@@ -1,0 +1,124 @@
+//! Diagnostics as people and programs read them: the source line, a caret, the reason, the way out; or JSON.
+
+use annotate_snippets::{AnnotationKind, Group, Level as Severity, Renderer, Snippet};
+use fathom_model::{Diagnostic, Diagnostics, Level, Sources};
+use serde_json::json;
+
+/// All of them, one after another, for a terminal.
+pub(crate) fn render(diagnostics: &Diagnostics, sources: &Sources, colour: bool) -> String {
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    let mut text = String::new();
+    for diagnostic in diagnostics.all() {
+        let cleaned = Cleaned::of(diagnostic, sources);
+        text += &renderer.render(&[cleaned.group(diagnostic)]);
+        text.push('\n');
+    }
+    text
+}
+
+/// All of them as a JSON array.
+pub(crate) fn as_json(diagnostics: &Diagnostics, sources: &Sources) -> serde_json::Value {
+    diagnostics
+        .all()
+        .iter()
+        .map(|Diagnostic { code, level, span, message, help }| {
+            let place = span.and_then(|span| sources.line_and_column(span));
+            json!({
+                "code": code,
+                "severity": match level { Level::Error => "error", Level::Warning => "warning" },
+                "file": span.and_then(|span| sources.of(span)).map(|source| &source.name),
+                "line": place.map(|(line, _)| line),
+                "column": place.map(|(_, column)| column),
+                "message": message,
+                "help": help,
+            })
+        })
+        .collect()
+}
+
+/// Longest piece of a line shown on either side of the place: a garbage file may be one line of a megabyte.
+const CONTEXT_BYTES: usize = 120;
+
+/// A diagnostic's texts, fit for a terminal: no control characters, no endless lines.
+struct Cleaned {
+    message: String,
+    help: String,
+    /// File name, number of the line, the line, and the place within it.
+    place: Option<(String, usize, String, std::ops::Range<usize>)>,
+}
+
+impl Cleaned {
+    fn of(diagnostic: &Diagnostic, sources: &Sources) -> Self {
+        let place = diagnostic.span.and_then(|span| {
+            let source = sources.of(span)?;
+            let (number, _) = sources.line_and_column(span)?;
+            let start = span.start.min(source.text.len());
+            let line_start = source.text[..start].rfind('\n').map_or(0, |at| at + 1);
+            let line_end = source.text[start..].find('\n').map_or(source.text.len(), |at| start + at);
+            let from = boundary(&source.text, line_start.max(start.saturating_sub(CONTEXT_BYTES)));
+            let end = span.end.clamp(start, line_end);
+            let to = boundary(&source.text, line_end.min(end.min(start + CONTEXT_BYTES) + CONTEXT_BYTES));
+            let line = printable(&source.text[from..to]);
+            let head = printable(&source.text[from..start]).len();
+            let width = printable(&source.text[start..end.min(to)]).len();
+            let range = head..(head + width).max(head + usize::from(head < line.len())).min(line.len());
+            Some((printable(&source.name), number, line, range))
+        });
+        Self { message: printable(&diagnostic.message), help: printable(&diagnostic.help), place }
+    }
+
+    fn group<'a>(&'a self, diagnostic: &'a Diagnostic) -> Group<'a> {
+        let severity = match diagnostic.level {
+            Level::Error => Severity::ERROR,
+            Level::Warning => Severity::WARNING,
+        };
+        let mut group = Group::with_title(severity.primary_title(&self.message).id(diagnostic.code));
+        if let Some((name, number, line, range)) = &self.place {
+            let place = AnnotationKind::Primary.span(range.clone());
+            group = group.element(Snippet::source(line).line_start(*number).path(name).annotation(place));
+        }
+        if self.help.is_empty() { group } else { group.element(Severity::HELP.message(&self.help)) }
+    }
+}
+
+/// The nearest character boundary at or below `at`.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+/// `text` with control characters replaced, so that a file cannot steer the terminal it is complained about on.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{FFFD}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_model::Span;
+
+    fn rendered(text: &str, start: usize, end: usize) -> String {
+        let mut sources = Sources::default();
+        let source = sources.add("job.fio", text);
+        let mut found = Diagnostics::default();
+        found.error("x.y", Span { source, start, end }, "it is wrong", "make it right");
+        render(&found, &sources, false)
+    }
+
+    #[test]
+    fn the_line_the_caret_the_reason_and_the_way_out_are_shown() {
+        let text = rendered("[a]\nbs=4k\nsize=x\n", 15, 16);
+        for part in ["error[x.y]: it is wrong", "job.fio:3", "size=x", "^", "help: make it right"] {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn any_place_in_any_text_can_be_shown() {
+        let garbage = "\u{1b}[31mµ".repeat(1000);
+        for (start, end) in [(0, 0), (0, garbage.len()), (garbage.len(), garbage.len() + 10), (6, 7)] {
+            let text = rendered(&garbage, boundary(&garbage, start), end);
+            assert!(!text.contains('\u{1b}'));
+            assert!(text.len() < 3000);
+        }
+    }
+}

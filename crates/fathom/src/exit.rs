@@ -1,0 +1,68 @@
+//! Exit codes: documented in `docs/exit-codes.md`, decided by `main` alone.
+
+use fathom_planner::safety::Refusal;
+use fathom_run::{RunError, RunOutcome};
+use fathom_schema::Outcome;
+use std::process::ExitCode;
+
+/// How fathom ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All went well.
+    Ok,
+    /// A fault of fathom's own.
+    Internal,
+    /// The command line or the job is wrong.
+    Usage,
+    /// Something unsafe was refused; nothing was written.
+    Unsafe,
+    /// A target or the set-up failed.
+    Target,
+    /// I/O errors beyond policy.
+    IoErrors,
+    /// An engine or a part of fathom is not available here.
+    Unsupported,
+    /// A signal ended it; what was measured is kept.
+    Signal(i32),
+}
+
+impl Exit {
+    /// The number the shell sees.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Internal => 1,
+            Self::Usage => 2,
+            Self::Unsafe => 3,
+            Self::Target => 4,
+            Self::IoErrors => 5,
+            Self::Unsupported => 9,
+            // 128 + signal number, as shells have it: 130 for Ctrl-C, 143 for SIGTERM.
+            Self::Signal(signal) => u8::try_from(128 + signal).unwrap_or(130),
+        }
+    }
+
+    /// The code for refusals: unsafe when going on would endanger what is there, else a target that could not work.
+    pub(crate) fn of_refusals<'a>(mut refusals: impl Iterator<Item = &'a Refusal>) -> Self {
+        if refusals.any(Refusal::protects) { Self::Unsafe } else { Self::Target }
+    }
+
+    /// The code for a run that began.
+    pub(crate) fn of_run(run: &RunOutcome) -> Self {
+        match (&run.outcome, &run.error) {
+            // Someone else got hold of the device between the look and the claim.
+            (_, Some(RunError::Claim(_))) => Self::Unsafe,
+            (_, Some(_)) | (Outcome::Failed { .. }, None) => Self::Target,
+            (Outcome::Complete, None) => Self::Ok,
+            (Outcome::Interrupted { signal: 0 }, None) => Self::Signal(2),
+            (Outcome::Interrupted { signal }, None) => Self::Signal(*signal),
+            (Outcome::IoErrors, None) => Self::IoErrors,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.number())
+    }
+}

@@ -1,0 +1,276 @@
+//! From command line to job: reads job files of any dialect, or makes a job of a target and a few figures.
+
+use crate::cli::{JobArgs, QuickArgs};
+use crate::preset;
+use fathom_frontend::fio::{self, Extras};
+use fathom_frontend::{dialect_of, native};
+use fathom_model::{
+    Diagnostics, Dialect, Job, Literal, Named, Options, Source, Sources, Span, Spanned, TargetKind,
+    TargetOptions,
+};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+/// Largest job file that is read: a thousand times the largest seen in use.
+const JOB_BYTES_MAX: u64 = 64 << 20;
+
+/// A job as far as it could be read, and all that is wrong with it.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    pub(crate) job: Job,
+    pub(crate) diagnostics: Diagnostics,
+    /// What fio's outputs need beside; empty for other dialects.
+    pub(crate) extras: Extras,
+    /// Title for people when the job has none.
+    pub(crate) title: String,
+}
+
+/// Reads what the command line names.
+pub(crate) fn load(args: &JobArgs) -> Loaded {
+    if let Some(target) = &args.target {
+        return of_target(target, &args.quick);
+    }
+    let mut texts = Vec::new();
+    let mut faults = Loaded::default();
+    for path in &args.jobs {
+        match read_text(path) {
+            Ok(text) => texts.push((path.display().to_string(), text)),
+            Err(reason) => {
+                faults.diagnostics.error("job.unreadable", None, reason, "name a job file that can be read");
+            }
+        }
+    }
+    if faults.diagnostics.has_errors() {
+        return faults;
+    }
+    let mut loaded = of_texts(&texts);
+    loaded.title = args.jobs.iter().map(|path| file_stem(path)).collect::<Vec<_>>().join(", ");
+    loaded
+}
+
+fn of_texts(texts: &[(String, String)]) -> Loaded {
+    let mut loaded = Loaded::default();
+    let guesses: Vec<_> = texts.iter().map(|(name, text)| dialect_of(name, text)).collect();
+    for (guess, (name, text)) in guesses.iter().zip(texts) {
+        if !guess.is_built {
+            loaded.job.sources.add(name, text);
+            guess.report(name, &mut loaded.diagnostics);
+        }
+    }
+    if loaded.diagnostics.has_errors() {
+        return loaded;
+    }
+    match guesses.first().map(|guess| guess.dialect) {
+        Some(Dialect::Native) if texts.len() == 1 => {
+            let (job, diagnostics) = native::read(&texts[0].0, &texts[0].1);
+            Loaded { job, diagnostics, ..Loaded::default() }
+        }
+        Some(Dialect::Native) => {
+            let message = format!("{} native job files are given", texts.len());
+            loaded.diagnostics.error(
+                "job.several",
+                None,
+                message,
+                "run one at a time, or put their stages into one file",
+            );
+            loaded
+        }
+        _ => {
+            let files: Vec<(&str, &str)> =
+                texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+            let fio::Reading { job, diagnostics, extras } =
+                with_surroundings(|world| fio::read_all(&files, world));
+            Loaded { job, diagnostics, extras, ..Loaded::default() }
+        }
+    }
+}
+
+/// The world a fio job file may ask about.
+pub(crate) fn with_surroundings<R>(with: impl FnOnce(&fio::Surroundings<'_>) -> R) -> R {
+    let read = |name: &str| read_text(Path::new(name));
+    let variable = |name: &str| std::env::var(name).ok();
+    let is_special = |path: &str| {
+        let kind = std::fs::metadata(path).map(|meta| meta.file_type());
+        kind.is_ok_and(|kind| {
+            kind.is_block_device() || kind.is_char_device() || kind.is_fifo() || kind.is_socket()
+        })
+    };
+    let cpus = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
+    let memory = rustix::system::sysinfo();
+    with(&fio::Surroundings {
+        read: &read,
+        variable: &variable,
+        is_special: &is_special,
+        cpus,
+        page_size_bytes: rustix::param::page_size() as u64,
+        memory_mib: (memory.totalram.saturating_mul(u64::from(memory.mem_unit))) >> 20,
+    })
+}
+
+/// A file's text, or why there is none, in words. Bytes that are no UTF-8 are replaced: comments in other encodings are
+/// common in old job files, and a value with such bytes fails where it is used.
+pub(crate) fn read_text(path: &Path) -> Result<String, String> {
+    let fail = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+    let from_input = path == Path::new("-");
+    let bytes = if from_input {
+        let mut bytes = Vec::new();
+        let limited = &mut std::io::Read::take(std::io::stdin().lock(), JOB_BYTES_MAX + 1);
+        std::io::Read::read_to_end(limited, &mut bytes).map_err(fail)?;
+        bytes
+    } else {
+        let meta = std::fs::metadata(path).map_err(fail)?;
+        if meta.is_file() && meta.len() > JOB_BYTES_MAX {
+            return Err(too_large(path));
+        }
+        if meta.file_type().is_block_device() {
+            return Err(format!(
+                "{} is a block device, not a job file; measure it with --target",
+                path.display()
+            ));
+        }
+        std::fs::read(path).map_err(fail)?
+    };
+    if bytes.len() as u64 > JOB_BYTES_MAX {
+        return Err(too_large(path));
+    }
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+fn too_large(path: &Path) -> String {
+    format!("{} is larger than {} MiB, which no job file is", path.display(), JOB_BYTES_MAX >> 20)
+}
+
+fn file_stem(path: &Path) -> String {
+    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// A job of one stream on one target, from command line figures.
+fn of_target(target: &str, quick: &QuickArgs) -> Loaded {
+    let mut loaded = Loaded { title: target.to_owned(), ..Loaded::default() };
+    let mut words = Words::default();
+    match &quick.preset {
+        Some(name) => match preset::job(name) {
+            Ok(job) => loaded.job = job,
+            Err(reason) => {
+                loaded.diagnostics.error("run.preset", None, reason, "`fathom run --preset help` lists them");
+                return loaded;
+            }
+        },
+        None => {
+            loaded.job.workloads.push(Named::new("quick", Span::default()));
+            loaded.job.streams.push(Named::new("quick", Span::default()));
+            loaded.job.stages.push(Named::new("main", Span::default()));
+        }
+    }
+    let mut section: Named<TargetOptions> = Named::new("target", Span::default());
+    let kind = match target {
+        "null:" => Some(TargetKind::Null),
+        "sim:" => Some(TargetKind::Sim),
+        _ => None,
+    };
+    let place = words.place("--target", target);
+    match kind {
+        Some(kind) => section.options.kind.set(kind, place),
+        None => section.options.path.set(vec![target.to_owned()], place),
+    }
+    let diagnostics = &mut loaded.diagnostics;
+    words.set(&mut section.options, "--size", "size", quick.size.as_deref(), diagnostics);
+    if kind == Some(TargetKind::Sim) && quick.size.is_none() {
+        section.options.size.set(fathom_model::Amount::Bytes(fathom_units::Bytes::gib(1)), place);
+    }
+    if quick.remove {
+        section.options.remove.set(true, words.place("--remove", ""));
+    }
+    loaded.job.targets = vec![section];
+    for stream in &mut loaded.job.streams {
+        stream.options.targets = fathom_model::Given::default();
+    }
+    let Job { workloads, streams, stages, .. } = &mut loaded.job;
+    for workload in workloads {
+        words.set(&mut workload.options, "--read", "read", quick.read.as_deref(), diagnostics);
+        words.set(
+            &mut workload.options,
+            "--block-size",
+            "block_size",
+            quick.block_size.as_deref(),
+            diagnostics,
+        );
+        words.set(&mut workload.options, "--access", "access", quick.access.as_deref(), diagnostics);
+    }
+    for stream in streams {
+        words.set_count(&mut stream.options, "--workers", "workers", quick.workers, diagnostics);
+        words.set_count(&mut stream.options, "--queue-depth", "queue_depth", quick.queue_depth, diagnostics);
+        words.set(&mut stream.options, "--rate", "rate", quick.rate.as_deref(), diagnostics);
+        words.set(&mut stream.options, "--arrival", "arrival", quick.arrival.as_deref(), diagnostics);
+        words.set(&mut stream.options, "--engine", "engine", quick.engine.as_deref(), diagnostics);
+        if let Some(direct) = quick.direct {
+            stream.options.direct.set(direct, words.place("--direct", &direct.to_string()));
+        }
+    }
+    for stage in stages {
+        words.set(&mut stage.options, "--time", "time", quick.time.as_deref(), diagnostics);
+        words.set(&mut stage.options, "--ramp", "ramp", quick.ramp.as_deref(), diagnostics);
+    }
+    loaded.job.sources = words.into_sources();
+    loaded
+}
+
+/// The command line as a source, so that its faults have a place like any other.
+#[derive(Debug, Default)]
+struct Words {
+    text: String,
+}
+
+impl Words {
+    /// Writes `flag value` and returns the value's place.
+    fn place(&mut self, flag: &str, value: &str) -> Span {
+        let known = format!("{flag} {value} ");
+        if let Some(at) = self.text.find(&known) {
+            return Span { source: 0, start: at + flag.len() + 1, end: at + flag.len() + 1 + value.len() };
+        }
+        self.text += flag;
+        self.text.push(' ');
+        let start = self.text.len();
+        self.text += value;
+        let end = self.text.len();
+        self.text.push(' ');
+        Span { source: 0, start, end }
+    }
+
+    fn set<T: Options>(
+        &mut self,
+        options: &mut T,
+        flag: &str,
+        name: &str,
+        value: Option<&str>,
+        diagnostics: &mut Diagnostics,
+    ) {
+        if let Some(value) = value {
+            let span = self.place(flag, value);
+            // A bare number is the same as in a job file: bytes for a size, operations per second for a rate.
+            let literal = value.parse().map_or_else(|_| Literal::from(value), Literal::Integer);
+            let name = Spanned { value: name.to_owned(), span };
+            options.set_or_report(&name, &Spanned { value: literal, span }, diagnostics);
+        }
+    }
+
+    fn set_count<T: Options>(
+        &mut self,
+        options: &mut T,
+        flag: &str,
+        name: &str,
+        value: Option<u32>,
+        diagnostics: &mut Diagnostics,
+    ) {
+        let text = value.map(|value| value.to_string());
+        self.set(options, flag, name, text.as_deref(), diagnostics);
+    }
+
+    fn into_sources(self) -> Sources {
+        let mut sources = Sources::default();
+        let Source { name, text } = Source { name: "command line".to_owned(), text: self.text };
+        sources.add(name, text);
+        sources
+    }
+}

@@ -1,0 +1,265 @@
+//! From a loaded job to a finished run: the one path that every command and personality takes, so that none can skip
+//! the look at the targets, the judgement, or the record.
+
+use crate::cli::ConsentArgs;
+use crate::diagnose;
+use crate::exit::Exit;
+use crate::keep::Keep;
+use crate::live::Live;
+use crate::load::Loaded;
+use crate::terminal;
+use fathom_engine::RealClock;
+use fathom_engine::probe::{self, EngineRefusals};
+use fathom_model::Level;
+use fathom_planner::safety::{self, Consent, Verdict};
+use fathom_planner::{ENGINE_UNAVAILABLE, NOT_BUILT, Plan};
+use fathom_run::{Bus, RunRequest, Sink, Stop};
+use fathom_schema::{EnvironmentFact, Facts, Note, NoteKind, RunStarted, Severity};
+use fathom_units::Nanos;
+use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
+
+/// A job with what was found on the host and what it comes to there.
+pub(crate) struct Planned {
+    pub(crate) loaded: Loaded,
+    pub(crate) facts: Facts,
+    pub(crate) plan: Plan,
+}
+
+/// Prints what is wrong with a job; the exit code when that keeps it from running.
+pub(crate) fn report_faults(loaded: &Loaded) -> Result<(), Exit> {
+    if !loaded.diagnostics.is_empty() {
+        let colour = terminal::colours_messages();
+        terminal::message(diagnose::render(&loaded.diagnostics, &loaded.job.sources, colour).trim_end());
+    }
+    let errors: Vec<&str> =
+        loaded.diagnostics.all().iter().filter(|d| d.level == Level::Error).map(|d| d.code).collect();
+    match errors.as_slice() {
+        [] => Ok(()),
+        // Nothing is wrong with the job itself: this fathom, or this machine, cannot run it.
+        codes if codes.iter().all(|code| is_unsupported(code)) => Err(Exit::Unsupported),
+        _ => Err(Exit::Usage),
+    }
+}
+
+fn is_unsupported(code: &str) -> bool {
+    [NOT_BUILT, ENGINE_UNAVAILABLE, "fio.not-built"].contains(&code)
+}
+
+/// Looks at the host and plans. Faults are printed; `Err` when it cannot run.
+pub(crate) fn plan(mut loaded: Loaded, consent: &ConsentArgs, store: &Path) -> Result<Planned, Exit> {
+    let checked = fathom_model::check(&loaded.job);
+    if loaded.diagnostics.has_errors() || checked.has_errors() {
+        loaded.diagnostics.extend(checked);
+        report_faults(&loaded)?;
+        return Err(Exit::Usage);
+    }
+    raise_file_limit();
+    let facts = look(&loaded, consent, store);
+    let (plan, diagnostics) = fathom_planner::plan(&loaded.job, &facts, entropy());
+    loaded.diagnostics.extend(diagnostics);
+    report_faults(&loaded)?;
+    match plan {
+        Some(plan) => Ok(Planned { loaded, facts, plan }),
+        None => Err(Exit::Internal),
+    }
+}
+
+/// The facts of all paths of a job, and of those that the user consents to destroy.
+pub(crate) fn look(loaded: &Loaded, consent: &ConsentArgs, store: &Path) -> Facts {
+    let mut paths = fathom_planner::paths(&loaded.job);
+    paths.extend(
+        consent
+            .destroy
+            .iter()
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute() && !paths.contains(path))
+            .collect::<Vec<_>>(),
+    );
+    let engines = EngineRefusals { io_uring: fathom_io::probe_io_uring(), libaio: fathom_io::probe_libaio() };
+    probe::probe(&paths, store, engines)
+}
+
+/// Every worker opens its targets itself; the soft limit is often 1,024 where the hard one is half a million.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { current: _, maximum } = getrlimit(Resource::Nofile);
+    // Where this is not allowed, the planner says what is missing.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}
+
+/// What `seed = "fresh"` stands for in this run.
+fn entropy() -> u64 {
+    // ULIDs carry 80 random bits from the system's generator; these are 64 of them.
+    #[expect(clippy::cast_possible_truncation, reason = "the low 64 of 80 random bits are wanted")]
+    let random = ulid::Ulid::new().random() as u64;
+    random
+}
+
+/// Judges a plan, asks where a person is there to be asked, and prints what is refused.
+pub(crate) fn judge(
+    planned: &Planned,
+    args: &ConsentArgs,
+    writes_named_files: bool,
+) -> Result<Vec<String>, Exit> {
+    let ConsentArgs { yes, overwrite, destroy } = args.clone();
+    let mut consent = Consent { yes, overwrite, destroy, dialect_writes_named_files: writes_named_files };
+    loop {
+        let Verdict { refusals, questions, notes } =
+            safety::judge(&planned.plan.intents, &planned.facts, &consent);
+        for refusal in &refusals {
+            terminal::message(&format!(
+                "refused [{}]: {}",
+                refusal.code,
+                diagnose::printable(&refusal.to_string())
+            ));
+        }
+        if !refusals.is_empty() {
+            return Err(Exit::of_refusals(refusals.iter()));
+        }
+        let Some(question) = questions.first() else { return Ok(notes) };
+        if !terminal::can_ask() {
+            for question in &questions {
+                let text = diagnose::printable(&question.to_string());
+                terminal::message(&format!("refused [{}]: {text}", question.code));
+            }
+            return Err(Exit::Unsafe);
+        }
+        let device = diagnose::printable(&question.device);
+        let reason = diagnose::printable(&question.reason);
+        terminal::message(&format!(
+            "{device}\n{reason}\nType \"{}\" to destroy its content:",
+            question.answer
+        ));
+        let mut typed = String::new();
+        let read = std::io::stdin().lock().read_line(&mut typed);
+        if read.is_err() || !question.confirm(&typed, &mut consent) {
+            terminal::message("refused: not confirmed; nothing was written");
+            return Err(Exit::Unsafe);
+        }
+    }
+}
+
+/// How a run is to be shown and kept.
+pub(crate) struct Manner<'a> {
+    pub(crate) store: &'a Path,
+    pub(crate) live: bool,
+}
+
+/// What is left after a run.
+pub(crate) struct Done {
+    pub(crate) exit: Exit,
+    /// The record; absent when it could not be kept.
+    pub(crate) path: Option<PathBuf>,
+}
+
+/// Runs a judged plan, keeping its record.
+pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: &Manner<'_>) -> Result<Done, Exit> {
+    let Planned { loaded, mut facts, plan } = planned;
+    let stop = Stop::on_signals().map_err(|error| {
+        terminal::message(&format!("cannot listen to signals: {error}"));
+        Exit::Internal
+    })?;
+    let id = ulid::Ulid::new().to_string();
+    let writer = fathom_store::Writer::create(manner.store, &id).map_err(|error| {
+        terminal::message(&format!("the run cannot be kept: {error}"));
+        Exit::Target
+    })?;
+    let path = writer.path().to_owned();
+    let mut clock = RealClock::new(kernel_trusts_tsc());
+    describe_clock(&mut clock, &mut facts);
+    let notes = notes(&plan, verdict_notes);
+    let steps = plan.experiment.steps_hint();
+    let request = RunRequest {
+        started: started(&id, &loaded, facts, &plan),
+        experiment: plan.experiment,
+        notes,
+        clock,
+    };
+    let mut keep = Keep::new(writer);
+    let mut live = manner.live.then(|| Live::new(steps));
+    let mut sinks: Vec<&mut dyn Sink> = vec![&mut keep];
+    if let Some(live) = &mut live {
+        sinks.push(live);
+    }
+    let outcome = fathom_run::run(request, &stop, &mut Bus::new(sinks));
+    drop(live);
+    if let Some(error) = &outcome.error {
+        terminal::message(&format!("error: {}", diagnose::printable(&error.to_string())));
+    }
+    for (path, error) in &outcome.left_behind {
+        terminal::message(&format!("warning: {} could not be removed: {error}", path.display()));
+    }
+    let mut exit = Exit::of_run(&outcome);
+    if let Err(error) = keep.finish() {
+        terminal::message(&format!("error: the record is incomplete: {error}"));
+        exit = if exit == Exit::Ok { Exit::Target } else { exit };
+    }
+    Ok(Done { exit, path: path.exists().then_some(path) })
+}
+
+fn started(id: &str, loaded: &Loaded, facts: Facts, plan: &Plan) -> RunStarted {
+    let job = &loaded.job;
+    RunStarted {
+        schema_version: fathom_schema::VERSION,
+        run: id.to_owned(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        title: job.run.title.get().cloned().unwrap_or_else(|| loaded.title.clone()),
+        sources: job.sources.all().iter().map(|source| (source.name.clone(), source.text.clone())).collect(),
+        echo: job.echo.clone(),
+        wall_ms: fathom_engine::wall_ms(),
+        expected_seconds: plan.expected.map(Nanos::as_secs_f64),
+        facts,
+    }
+}
+
+fn notes(plan: &Plan, verdict: Vec<String>) -> Vec<Note> {
+    let planned = plan.notes.iter().map(|note| (note.kind, note.severity, note.message.clone()));
+    let judged = verdict.into_iter().map(|message| (NoteKind::Target, Severity::Info, message));
+    planned
+        .chain(judged)
+        .map(|(kind, severity, message)| Note { at: Nanos::ZERO, kind, severity, message })
+        .collect()
+}
+
+/// Whether the kernel's own clock is the time stamp counter.
+pub(crate) fn kernel_trusts_tsc() -> bool {
+    std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+        .is_ok_and(|source| source.trim() == "tsc")
+}
+
+/// Adds what a reading of the clock costs, which bounds what can be told apart.
+fn describe_clock(clock: &mut RealClock, facts: &mut Facts) {
+    let fact = |name: &str, value: String| EnvironmentFact {
+        subject: "clock".to_owned(),
+        name: name.to_owned(),
+        value: Some(value),
+        source: "measured at start".to_owned(),
+    };
+    let cost = clock.cost_ns();
+    facts.environment.push(fact("source used", clock.source().name().to_owned()));
+    facts.environment.push(fact("cost of a reading", format!("{cost:.1} ns")));
+}
+
+/// Writes a document to a file, whole or not at all: into a new file beside it, then renamed.
+pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), String> {
+    let fail = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
+    // A pipe or a device cannot be replaced by a new file; it is written to.
+    if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        return std::fs::write(path, text).map_err(fail);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut name = path.file_name().ok_or_else(|| format!("{} names no file", path.display()))?.to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = folder.join(name);
+    let written = std::fs::File::create(&part).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    written.and_then(|()| std::fs::rename(&part, path)).map_err(|error| {
+        // What is left of it is of no use to anyone.
+        let _ = std::fs::remove_file(&part);
+        fail(error)
+    })
+}
