@@ -2,7 +2,10 @@
 //!
 //! A step goes in, events come out. Knows nothing of jobs, options, stores or reports.
 #![forbid(unsafe_code)]
-#![expect(clippy::inline_always, reason = "leaves of the worker loop: left to the compiler, the null engine ran at 27 instead of 49 M/s")]
+#![expect(
+    clippy::inline_always,
+    reason = "leaves of the worker loop: left to the compiler, the null engine ran at 27 instead of 49 M/s"
+)]
 
 mod collect;
 mod drive;
@@ -12,5 +15,5 @@ pub mod probe;
 mod recorder;
 mod worker;
 
-pub use fathom_io::clock::{RealClock, monotonic, sleep_until, wall_ms};
 pub use execute::{ExecuteError, Executed, Observer, Share, execute};
+pub use fathom_io::clock::{RealClock, monotonic, sleep_until, wall_ms};

@@ -3,16 +3,17 @@
 //! Whether any of it may be done has been judged before; here it is made sure that what is opened is what was judged, and
 //! that a preparation that fails or is stopped leaves no half-made file of ours behind.
 
+use crate::probe::MARK;
 use fathom_io::{OpenTarget, TargetHandle};
 use fathom_pattern::Filler;
 use fathom_schema::{
     Content, DeviceNumber, Durability, Facts, Fill, Freshness, IoMode, LayoutRule, OpenRule, OperationKind,
     Step, Stream, Target, TargetKind, WorkerPlan,
 };
-use crate::probe::MARK;
 use fathom_units::{Bytes, Ratio};
 use rustix::fs::{self, Advice, FallocateFlags, Mode, OFlags, SeekFrom, XattrFlags};
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
@@ -20,8 +21,6 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-
 
 /// Bytes written at once while laying out: large enough for full bandwidth, small enough to stop within milliseconds.
 const CHUNK: usize = 1 << 20;
@@ -124,15 +123,12 @@ impl Claims {
     /// from mounting it or giving it to md or dm meanwhile. What is opened must have the device number that `facts` have.
     pub fn take(steps: &[Step], facts: &Facts) -> Result<Self, PrepareError> {
         let mut claims = Self::default();
-        for (index, target) in steps.iter().flat_map(|step| step.targets.iter().enumerate()) {
+        for target in steps.iter().flat_map(|step| &step.targets) {
             let TargetKind::BlockDevice { path } = &target.kind else { continue };
             if claims.of(path).is_some() {
                 continue;
             }
-            let changes = steps.iter().any(|step| {
-                step.targets.get(index).is_some_and(|t| t.kind == target.kind)
-                    && step.streams.iter().any(|stream| touches(stream, index) && changes(stream))
-            });
+            let changes = steps.iter().any(|step| is_changed(step, &target.kind));
             let flags = if changes { OFlags::RDWR | OFlags::EXCL } else { OFlags::RDONLY };
             let file = fs::open(path, flags | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
                 .map_err(|error| PrepareError::system("cannot claim", path, error))?;
@@ -164,6 +160,13 @@ fn same_device(path: &Path, file: &File, facts: &Facts) -> Result<(), PrepareErr
     )))
 }
 
+/// True when a stream of the step writes or trims this target, whatever its index there.
+fn is_changed(step: &Step, kind: &TargetKind) -> bool {
+    step.targets.iter().enumerate().filter(|(_, target)| target.kind == *kind).any(|(index, _)| {
+        step.streams.iter().any(|stream| touches(stream, index) && changes(stream))
+    })
+}
+
 fn touches(stream: &Stream, target: usize) -> bool {
     stream.workers.iter().flat_map(|plan| &plan.extents).any(|extent| extent.target as usize == target)
 }
@@ -184,7 +187,11 @@ pub struct Ready {
     pub(crate) index: u32,
     claims: Arc<Claims>,
     created: Vec<PathBuf>,
+    files: BTreeMap<PathBuf, FileIdentity>,
 }
+
+/// What a file is, whatever its path leads to later: filesystem and inode.
+type FileIdentity = (u64, u64);
 
 /// Prepares a step: lays out its files and drops caches. `index`: its number in the run. `progress` is called about every
 /// MiB; `stop` ends it early. Files that this call created are removed again when it fails.
@@ -196,15 +203,16 @@ pub fn prepare(
     stop: &AtomicBool,
 ) -> Result<Ready, PrepareError> {
     let mut created = Vec::new();
-    let outcome = lay_out(&step, &mut created, progress, stop);
-    if let Err(error) = outcome {
-        for path in &created {
-            // The first failure is the one to report; what cannot be removed either was never complete.
-            drop(std::fs::remove_file(path));
+    match lay_out(&step, &mut created, progress, stop) {
+        Ok(files) => Ok(Ready { step, index, claims: Arc::clone(claims), created, files }),
+        Err(error) => {
+            for path in &created {
+                // The first failure is the one to report; what cannot be removed either was never complete.
+                drop(std::fs::remove_file(path));
+            }
+            Err(error)
         }
-        return Err(error);
     }
-    Ok(Ready { step, index, claims: Arc::clone(claims), created })
 }
 
 impl Ready {
@@ -233,7 +241,15 @@ impl Ready {
             TargetKind::Null => TargetHandle::Null,
             TargetKind::Sim(description) => TargetHandle::Sim(description.clone()),
             _ if null_engine => TargetHandle::Null,
-            TargetKind::File { path, .. } => TargetHandle::File(open_for(stream, path)?),
+            TargetKind::File { path, .. } => {
+                let file = open_for(stream, path)?;
+                // A path that was moved meanwhile must not lead to someone else's file or device.
+                if self.files.get(path) != Some(&identity(&file, path)?) {
+                    let what = "another file is there than was prepared".to_owned();
+                    return Err(PrepareError::Changed { path: path.clone(), what });
+                }
+                TargetHandle::File(file)
+            }
             TargetKind::BlockDevice { path } => {
                 // Through the claim's descriptor, so that a link that moved meanwhile cannot lead elsewhere.
                 let claimed = self.claims.of(path).ok_or_else(|| PrepareError::Changed {
@@ -246,6 +262,11 @@ impl Ready {
         };
         Ok(OpenTarget { handle, size })
     }
+}
+
+fn identity(file: &File, path: &Path) -> Result<FileIdentity, PrepareError> {
+    let stat = fs::fstat(file).map_err(|error| PrepareError::system("cannot look at", path, error))?;
+    Ok((stat.st_dev, stat.st_ino))
 }
 
 fn named(error: PrepareError, name: &Path) -> PrepareError {
@@ -277,7 +298,8 @@ fn lay_out(
     created: &mut Vec<PathBuf>,
     progress: &mut dyn FnMut(&Progress<'_>),
     stop: &AtomicBool,
-) -> Result<(), PrepareError> {
+) -> Result<BTreeMap<PathBuf, FileIdentity>, PrepareError> {
+    let mut identities = BTreeMap::new();
     let mut files = Vec::new();
     for (index, target) in step.targets.iter().enumerate() {
         let TargetKind::File { path, layout, remove_after: _ } = &target.kind else { continue };
@@ -287,6 +309,7 @@ fn lay_out(
             continue;
         }
         let file = open_or_create(path, *layout, created)?;
+        identities.insert(path.clone(), identity(&file, path)?);
         let missing = missing(&file, path, target.size, *layout)?;
         files.push((path, target.size, *layout, users, file, missing));
     }
@@ -311,7 +334,7 @@ fn lay_out(
             let _ = fs::fadvise(&file, 0, None, Advice::DontNeed);
         }
     }
-    Ok(())
+    Ok(identities)
 }
 
 fn open_or_create(path: &Path, layout: LayoutRule, created: &mut Vec<PathBuf>) -> Result<File, PrepareError> {

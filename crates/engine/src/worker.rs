@@ -6,7 +6,7 @@
 use crate::recorder::Recorder;
 use fathom_io::clock::Clock;
 use fathom_io::thread::{self, Usage};
-use fathom_io::{Buffers, Completion, Engine, Operation};
+use fathom_io::{Buffers, Completion, Engine, EngineError, Operation, Wait};
 use fathom_metrics::CellShape;
 use fathom_pattern::rng::{Purpose, derive};
 use fathom_pattern::{Filler, Generator, Planned};
@@ -14,11 +14,15 @@ use fathom_schema::{
     EngineKind, ErrorPolicy, OperationKind, Pacing, Phase, Quota, Stream, SyncRule, TimeLimit, WorkerPlan,
 };
 use fathom_units::Nanos;
+use rustix::io::Errno;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Operations planned at once by loops that issue one at a time.
 pub(crate) const PLAN_AHEAD: usize = 64;
+
+/// How long the sync at a stream's end may take: a device that flushes longer is as good as stuck.
+const SYNC_PATIENCE: Nanos = Nanos::secs(60);
 
 /// What all workers of a step share.
 #[derive(Debug)]
@@ -38,6 +42,13 @@ pub(crate) struct Slot {
     pub(crate) intended: Nanos,
     pub(crate) submitted: Nanos,
     pub(crate) accepted: Nanos,
+}
+
+/// The end of an operation that is counted later.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stamp {
+    pub(crate) result: i32,
+    pub(crate) completed: Nanos,
 }
 
 /// The first I/O error of a worker.
@@ -113,6 +124,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) slots: Vec<Slot>,
     pub(crate) free: Vec<u32>,
     pub(crate) planned: Vec<Planned>,
+    /// Ends of operations that are counted a plan at a time.
+    pub(crate) stamps: Vec<Stamp>,
     pub(crate) completions: Vec<Completion>,
     writes_until_sync: SyncCountdown,
     /// A sync that goes before the next operation.
@@ -170,6 +183,10 @@ pub(crate) fn moves_bytes(engine: EngineKind) -> bool {
     !matches!(engine, EngineKind::Null | EngineKind::Sim)
 }
 
+fn is_synchronous(engine: EngineKind) -> bool {
+    matches!(engine, EngineKind::Null | EngineKind::Psync)
+}
+
 pub(crate) fn shape_of(stream: &Stream) -> CellShape {
     let mut kinds = [false; OperationKind::COUNT];
     for case in &stream.workload.cases {
@@ -182,7 +199,8 @@ pub(crate) fn shape_of(stream: &Stream) -> CellShape {
     CellShape {
         kinds,
         response: matches!(stream.pacing, Pacing::Open { .. }),
-        completion: stream.record_completion,
+        // A synchronous engine accepts an operation by starting it: its completion time is the service time.
+        completion: stream.record_completion && !is_synchronous(stream.engine.kind),
     }
 }
 
@@ -248,6 +266,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             // Popped from the end: slot 0 goes first.
             free: (0..depth).rev().collect(),
             planned: vec![Planned::BLANK; (depth as usize).max(PLAN_AHEAD)],
+            stamps: vec![Stamp { result: 0, completed: Nanos::ZERO }; PLAN_AHEAD],
             completions: vec![Completion::default(); depth as usize],
             writes_until_sync: SyncCountdown {
                 full: every(stream.workload.sync.fsync_every),
@@ -346,9 +365,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     }
 
     fn hand_over(&mut self, at: Nanos, next: Phase, may_merge: bool) {
-        let cpu = thread::cpu_ns();
-        self.recorder.cell.cpu_ns += cpu.saturating_sub(self.cpu_at_cell);
-        self.cpu_at_cell = cpu;
+        self.complete_cell();
         self.recorder.rotate(at.since(self.times.step_start), next, may_merge);
     }
 
@@ -367,7 +384,6 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             return;
         }
         let kind = self.recorder.cell.kind(slot.operation.kind);
-        kind.operations += 1;
         let moved = u64::from(result.unsigned_abs());
         if slot.operation.kind != OperationKind::Sync {
             kind.bytes += moved;
@@ -378,8 +394,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             response.record(completed.since(slot.intended).0);
         }
         if let Some(completion) = &mut kind.completion {
-            let accepted = if E::SYNCHRONOUS { slot.submitted } else { slot.accepted };
-            completion.record(completed.since(accepted).0);
+            completion.record(completed.since(slot.accepted).0);
         }
         self.last_completion = completed;
     }
@@ -452,6 +467,12 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         });
     }
 
+    /// True when syncs come between operations.
+    pub(crate) fn syncs(&self) -> bool {
+        let SyncRule { fsync_every, fdatasync_every, fsync_at_end: _ } = self.stream.workload.sync;
+        (fsync_every, fdatasync_every) != (Quota::Unlimited, Quota::Unlimited)
+    }
+
     /// Counts a write down to the next sync, which then goes before the next operation. One that falls due at the very
     /// last write is not issued, as with fio; `fsync_at_end` is for that.
     #[inline]
@@ -504,32 +525,61 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     }
 
     fn recorder_end(&mut self, end: Nanos) {
-        let cpu = thread::cpu_ns();
-        self.recorder.cell.cpu_ns += cpu.saturating_sub(self.cpu_at_cell);
+        self.complete_cell();
         self.recorder.rotate(end, Phase::Measure, false);
+    }
+
+    /// Adds what is counted once per cell rather than once per operation.
+    fn complete_cell(&mut self) {
+        let cpu = thread::cpu_ns();
+        let cell = &mut self.recorder.cell;
+        cell.cpu_ns += cpu.saturating_sub(self.cpu_at_cell);
+        self.cpu_at_cell = cpu;
+        if E::SYNCHRONOUS {
+            // One operation at a time: in flight exactly while it is served.
+            cell.in_flight_ns = cell.service_sum_ns();
+            cell.depth_levels[0] = cell.operations();
+        }
     }
 
     fn sync_all_targets(&mut self) {
         let targets = u32::try_from(self.targets).expect("extents are counted in 32 bits");
         for target in 0..targets {
-            let operation = Operation {
-                slot: 0,
-                kind: OperationKind::Sync,
-                target,
-                offset: 0,
-                length: 0,
-                data_only: false,
-            };
+            let operation = PendingSync { target, data_only: false }.operation(0);
             self.engine.push(&operation);
-            let one = fathom_io::Wait { min_complete: 1, timeout_ns: 60_000_000_000 };
-            let outcome =
-                self.engine.submit().and_then(|_| self.engine.reap(one, &mut self.completions[..1]));
+            let outcome = self.await_sync();
+            if let Ok(Some(result)) = outcome
+                && result >= 0
+            {
+                continue;
+            }
             let errno = match outcome {
-                Ok(_) if self.completions[0].result >= 0 => continue,
-                Ok(_) => -self.completions[0].result,
-                Err(_) => 5,
+                Ok(Some(result)) => -result,
+                Ok(None) => Errno::TIMEDOUT.raw_os_error(),
+                Err(_) => Errno::IO.raw_os_error(),
             };
             self.first_error.get_or_insert(FirstError { errno, operation });
+            if !matches!(outcome, Ok(Some(_))) {
+                // Its slot may still be the kernel's.
+                return;
+            }
+        }
+    }
+
+    /// Submits the only operation there is and waits for its end; `None` when that takes too long.
+    fn await_sync(&mut self) -> Result<Option<i32>, EngineError> {
+        let deadline = self.clock.now().after(SYNC_PATIENCE);
+        self.engine.submit()?;
+        loop {
+            let left = deadline.since(self.clock.now());
+            let one = Wait { min_complete: 1, timeout_ns: left.0 };
+            // A signal may have ended the wait.
+            if self.engine.reap(one, &mut self.completions[..1])? == 1 {
+                return Ok(Some(self.completions[0].result));
+            }
+            if left == Nanos::ZERO {
+                return Ok(None);
+            }
         }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct JobArgs {
     /// Job files: native (.toml) or fio
-    #[arg(value_name = "JOB", required_unless_present = "target", conflicts_with = "target")]
+    #[arg(value_name = "JOB", required_unless_present_any = ["target", "preset"], conflicts_with = "target")]
     pub(crate) jobs: Vec<PathBuf>,
     /// Measure this file or block device without a job file; `null:` and `sim:` need no storage
     #[arg(long, value_name = "PATH", help_heading = "Without a job file")]
@@ -51,7 +51,7 @@ pub(crate) struct JobArgs {
 }
 
 /// Figures of a job without a file; each is an option of job files under the same name.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Without a job file")]
 pub(crate) struct QuickArgs {
     /// Size of the file, or the part of a device that is used, e.g. 64MiB
@@ -87,7 +87,7 @@ pub(crate) struct QuickArgs {
     /// Time before measuring whose I/Os never count, e.g. 5s
     #[arg(long, requires = "target")]
     pub(crate) ramp: Option<String>,
-    /// auto, io_uring, libaio, psync, null, sim
+    /// Which engine: `auto`, `io_uring`, `libaio`, `psync`, `null` or `sim`
     #[arg(long, requires = "target")]
     pub(crate) engine: Option<String>,
     /// Whether the page cache is passed by: true or false
@@ -120,13 +120,13 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) consent: ConsentArgs,
     /// Write the report as JSON to this file; `-` for standard output, instead of the text
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Options")]
     pub(crate) json: Option<PathBuf>,
     /// Keep the run in this folder instead of the usual one
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", help_heading = "Options")]
     pub(crate) store: Option<PathBuf>,
     /// Show no progress
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = "Options")]
     pub(crate) quiet: bool,
 }
 
@@ -137,7 +137,7 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) consent: ConsentArgs,
     /// Print the plan as JSON, with every step fully resolved
-    #[arg(long)]
+    #[arg(long, help_heading = "Options")]
     pub(crate) json: bool,
 }
 
@@ -146,7 +146,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) job: JobArgs,
     /// Print the faults as a JSON array
-    #[arg(long)]
+    #[arg(long, help_heading = "Options")]
     pub(crate) json: bool,
 }
 

@@ -39,6 +39,9 @@ pub(crate) fn as_json(diagnostics: &Diagnostics, sources: &Sources) -> serde_jso
 /// Longest piece of a line shown on either side of the place: a garbage file may be one line of a megabyte.
 const CONTEXT_BYTES: usize = 120;
 
+/// Longest message: a name that it quotes may be a megabyte too.
+const MESSAGE_BYTES: usize = 600;
+
 /// A diagnostic's texts, fit for a terminal: no control characters, no endless lines.
 struct Cleaned {
     message: String,
@@ -52,19 +55,24 @@ impl Cleaned {
         let place = diagnostic.span.and_then(|span| {
             let source = sources.of(span)?;
             let (number, _) = sources.line_and_column(span)?;
-            let start = span.start.min(source.text.len());
+            // A place may begin or end inside of a character; what is pointed at are whole ones.
+            let start = boundary(&source.text, span.start);
             let line_start = source.text[..start].rfind('\n').map_or(0, |at| at + 1);
             let line_end = source.text[start..].find('\n').map_or(source.text.len(), |at| start + at);
             let from = boundary(&source.text, line_start.max(start.saturating_sub(CONTEXT_BYTES)));
             let end = span.end.clamp(start, line_end);
             let to = boundary(&source.text, line_end.min(end.min(start + CONTEXT_BYTES) + CONTEXT_BYTES));
             let line = printable(&source.text[from..to]);
+            let end = boundary(&source.text, end.min(to)).max(start);
             let head = printable(&source.text[from..start]).len();
-            let width = printable(&source.text[start..end.min(to)]).len();
-            let range = head..(head + width).max(head + usize::from(head < line.len())).min(line.len());
+            let width = match printable(&source.text[start..end]).len() {
+                0 => line[head..].chars().next().map_or(0, char::len_utf8),
+                width => width,
+            };
+            let range = head..head + width;
             Some((printable(&source.name), number, line, range))
         });
-        Self { message: printable(&diagnostic.message), help: printable(&diagnostic.help), place }
+        Self { message: shortened(&diagnostic.message), help: shortened(&diagnostic.help), place }
     }
 
     fn group<'a>(&'a self, diagnostic: &'a Diagnostic) -> Group<'a> {
@@ -84,6 +92,16 @@ impl Cleaned {
 /// The nearest character boundary at or below `at`.
 fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+/// A message as [`printable`], cut where it is far too long.
+fn shortened(text: &str) -> String {
+    if text.len() <= MESSAGE_BYTES {
+        return printable(text);
+    }
+    let half = MESSAGE_BYTES / 2;
+    let tail = boundary(text, text.len() - half);
+    format!("{} … {}", printable(&text[..boundary(text, half)]), printable(&text[tail..]))
 }
 
 /// `text` with control characters replaced, so that a file cannot steer the terminal it is complained about on.
@@ -115,8 +133,11 @@ mod tests {
     #[test]
     fn any_place_in_any_text_can_be_shown() {
         let garbage = "\u{1b}[31mµ".repeat(1000);
-        for (start, end) in [(0, 0), (0, garbage.len()), (garbage.len(), garbage.len() + 10), (6, 7)] {
-            let text = rendered(&garbage, boundary(&garbage, start), end);
+        let ends = [(0, garbage.len()), (garbage.len(), garbage.len() + 10)];
+        // Every byte of a piece, between characters and within them, with no width, one byte and more.
+        let within = (0..14).flat_map(|start| [0, 1, 2, 5].map(|width| (start, start + width)));
+        for (start, end) in ends.into_iter().chain(within) {
+            let text = rendered(&garbage, start, end);
             assert!(!text.contains('\u{1b}'));
             assert!(text.len() < 3000);
         }

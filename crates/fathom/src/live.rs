@@ -74,7 +74,11 @@ impl Live {
         } else {
             let length =
                 seconds.map_or_else(String::new, |s| format!(", about {}", Nanos::secs(s).approximate()));
-            terminal::message(&format!("{which}{name}: {} streams{length}", step.streams.len()));
+            let streams = match step.streams.len() {
+                1 => "1 stream".to_owned(),
+                several => format!("{several} streams"),
+            };
+            terminal::message(&format!("{which}{name}: {streams}{length}"));
         }
         self.step = Some(step.clone());
         self.together = None;

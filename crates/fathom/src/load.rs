@@ -8,6 +8,7 @@ use fathom_model::{
     Diagnostics, Dialect, Job, Literal, Named, Options, Source, Sources, Span, Spanned, TargetKind,
     TargetOptions,
 };
+use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -23,6 +24,15 @@ pub(crate) struct Loaded {
     pub(crate) extras: Extras,
     /// Title for people when the job has none.
     pub(crate) title: String,
+    /// No job could be read at all, so that what is missing in it would be a misleading complaint.
+    pub(crate) is_unread: bool,
+}
+
+impl Loaded {
+    /// The faults that show without looking at any host, beside those of reading.
+    pub(crate) fn check(&self) -> Diagnostics {
+        if self.is_unread { Diagnostics::default() } else { fathom_model::check(&self.job) }
+    }
 }
 
 /// Reads what the command line names.
@@ -41,6 +51,7 @@ pub(crate) fn load(args: &JobArgs) -> Loaded {
         }
     }
     if faults.diagnostics.has_errors() {
+        faults.is_unread = true;
         return faults;
     }
     let mut loaded = of_texts(&texts);
@@ -58,6 +69,7 @@ fn of_texts(texts: &[(String, String)]) -> Loaded {
         }
     }
     if loaded.diagnostics.has_errors() {
+        loaded.is_unread = true;
         return loaded;
     }
     match guesses.first().map(|guess| guess.dialect) {
@@ -80,7 +92,9 @@ fn of_texts(texts: &[(String, String)]) -> Loaded {
                 texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
             let fio::Reading { job, diagnostics, extras } =
                 with_surroundings(|world| fio::read_all(&files, world));
-            Loaded { job, diagnostics, extras, ..Loaded::default() }
+            // Sections with faults are left out; that no job is left then follows from what is said already.
+            let is_unread = diagnostics.has_errors() && job.streams.is_empty();
+            Loaded { job, diagnostics, extras, is_unread, ..Loaded::default() }
         }
     }
 }
@@ -111,25 +125,28 @@ pub(crate) fn with_surroundings<R>(with: impl FnOnce(&fio::Surroundings<'_>) -> 
 /// common in old job files, and a value with such bytes fails where it is used.
 pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     let fail = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
-    let from_input = path == Path::new("-");
-    let bytes = if from_input {
-        let mut bytes = Vec::new();
-        let limited = &mut std::io::Read::take(std::io::stdin().lock(), JOB_BYTES_MAX + 1);
-        std::io::Read::read_to_end(limited, &mut bytes).map_err(fail)?;
-        bytes
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        // Bounded, as pipes and terminals have no size to look at.
+        std::io::stdin().lock().take(JOB_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(fail)?;
     } else {
         let meta = std::fs::metadata(path).map_err(fail)?;
-        if meta.is_file() && meta.len() > JOB_BYTES_MAX {
-            return Err(too_large(path));
-        }
-        if meta.file_type().is_block_device() {
+        let kind = meta.file_type();
+        if kind.is_block_device() {
             return Err(format!(
                 "{} is a block device, not a job file; measure it with --target",
                 path.display()
             ));
         }
-        std::fs::read(path).map_err(fail)?
-    };
+        if kind.is_char_device() {
+            return Err(format!("{} is a character device, not a job file", path.display()));
+        }
+        if meta.is_file() && meta.len() > JOB_BYTES_MAX {
+            return Err(too_large(path));
+        }
+        let file = std::fs::File::open(path).map_err(fail)?;
+        file.take(JOB_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(fail)?;
+    }
     if bytes.len() as u64 > JOB_BYTES_MAX {
         return Err(too_large(path));
     }
@@ -143,6 +160,11 @@ fn too_large(path: &Path) -> String {
 
 fn file_stem(path: &Path) -> String {
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// A job that runs the null engine for a time, e.g. `333ms`.
+pub(crate) fn null_for(time: &str) -> Loaded {
+    of_target("null:", &QuickArgs { time: Some(time.to_owned()), ..QuickArgs::default() })
 }
 
 /// A job of one stream on one target, from command line figures.

@@ -38,9 +38,14 @@ pub(crate) fn report_faults(loaded: &Loaded) -> Result<(), Exit> {
         [] => Ok(()),
         // Nothing is wrong with the job itself: this fathom, or this machine, cannot run it.
         codes if codes.iter().all(|code| is_unsupported(code)) => Err(Exit::Unsupported),
+        // The job could run where its targets are there.
+        codes if codes.iter().all(|code| TARGET_FAULTS.contains(code)) => Err(Exit::Target),
         _ => Err(Exit::Usage),
     }
 }
+
+/// Codes of faults that lie in what is at a target's path, not in the words of the job.
+const TARGET_FAULTS: [&str; 4] = ["target.unusable", "target.absent", "target.no-folder", "target.kind"];
 
 fn is_unsupported(code: &str) -> bool {
     [NOT_BUILT, ENGINE_UNAVAILABLE, "fio.not-built"].contains(&code)
@@ -48,7 +53,7 @@ fn is_unsupported(code: &str) -> bool {
 
 /// Looks at the host and plans. Faults are printed; `Err` when it cannot run.
 pub(crate) fn plan(mut loaded: Loaded, consent: &ConsentArgs, store: &Path) -> Result<Planned, Exit> {
-    let checked = fathom_model::check(&loaded.job);
+    let checked = loaded.check();
     if loaded.diagnostics.has_errors() || checked.has_errors() {
         loaded.diagnostics.extend(checked);
         report_faults(&loaded)?;

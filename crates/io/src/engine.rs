@@ -43,7 +43,7 @@ pub struct Completion {
     pub result: i32,
 }
 
-/// How long [`Engine::reap`] may wait.
+/// How long [`Engine::reap`] may wait. A signal ends the wait early, so callers that need a completion ask again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
     /// Return once this many completions are there; 0 does not wait at all.
@@ -179,7 +179,8 @@ pub trait Engine {
     fn submit(&mut self) -> Result<u32, EngineError>;
     /// Collects completions into `into`, waiting as `wait` says; returns how many there are.
     fn reap(&mut self, wait: Wait, into: &mut [Completion]) -> Result<usize, EngineError>;
-    /// Waits for what is still in flight, at most a few seconds, and gives everything back.
+    /// Waits for what is still in flight, at most half a minute, and gives everything back. What was pushed and never
+    /// submitted does not happen.
     fn close(&mut self);
 }
 

@@ -45,13 +45,11 @@ pub struct Cell {
 /// What one worker counts of one kind in one interval.
 #[derive(Debug, Clone, Default)]
 pub struct KindCell {
-    /// Completed without an error.
-    pub operations: u64,
     /// Bytes moved.
     pub bytes: u64,
     /// Fewer bytes moved than asked.
     pub short: u64,
-    /// Submitted → completed.
+    /// Submitted → completed; one value per operation that completed without an error.
     pub service: Latency,
     /// Intended → completed; not recorded in closed loops.
     pub response: Option<Latency>,
@@ -83,12 +81,12 @@ impl KindCell {
     }
 
     fn is_empty(&self) -> bool {
-        self.operations == 0 && self.errors[0].1 == 0 && self.submission.is_empty()
+        self.service.count() == 0 && self.errors[0].1 == 0 && self.submission.is_empty()
     }
 
     fn clear(&mut self) {
-        let Self { operations, bytes, short, service, response, submission, completion, errors } = self;
-        (*operations, *bytes, *short) = (0, 0, 0);
+        let Self { bytes, short, service, response, submission, completion, errors } = self;
+        (*bytes, *short) = (0, 0);
         service.clear();
         response.iter_mut().chain(completion).for_each(Latency::clear);
         *submission = Tallied::default();
@@ -96,8 +94,7 @@ impl KindCell {
     }
 
     fn merge(&mut self, other: &Self) {
-        let Self { operations, bytes, short, service, response, submission, completion, errors } = other;
-        self.operations += operations;
+        let Self { bytes, short, service, response, submission, completion, errors } = other;
         self.bytes += bytes;
         self.short += short;
         self.service.merge(service);
@@ -118,7 +115,7 @@ impl KindCell {
     fn to_tally(&self, kind: OperationKind) -> KindTally {
         KindTally {
             kind,
-            operations: self.operations,
+            operations: self.service.count(),
             bytes: self.bytes,
             short: self.short,
             errors: self.errors.iter().copied().filter(|&(_, count)| count > 0).collect(),
@@ -158,6 +155,16 @@ impl Cell {
     #[inline]
     pub fn kind(&mut self, kind: OperationKind) -> &mut KindCell {
         self.kinds[kind.index()].as_mut().expect("a workload issues only the kinds its cell was shaped for")
+    }
+
+    /// Service times of all operations summed, in nanoseconds.
+    pub fn service_sum_ns(&self) -> u64 {
+        self.kinds.iter().flatten().map(|kind| kind.service.sum_ns()).sum()
+    }
+
+    /// Operations of all kinds.
+    pub fn operations(&self) -> u64 {
+        self.kinds.iter().flatten().map(|kind| kind.service.count()).sum()
     }
 
     /// True when no operation was counted.
@@ -274,7 +281,6 @@ mod tests {
         let mut cell = Cell::new(shape());
         for n in 0..ops {
             let kind = cell.kind(OperationKind::Read);
-            kind.operations += 1;
             kind.bytes += 4096;
             kind.service.record(1000 + n);
             kind.response.as_mut().unwrap().record(2000 + n);

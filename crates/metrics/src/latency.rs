@@ -60,7 +60,11 @@ impl From<Tallied> for Moments {
 }
 
 impl From<&Moments> for Tallied {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sums of non-negative integers")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "sums of non-negative integers"
+    )]
     fn from(moments: &Moments) -> Self {
         let Moments { count, min_ns, max_ns, sum_ns, sum_squares } = *moments;
         let min_ns = if count == 0 { u64::MAX } else { min_ns };
@@ -79,6 +83,16 @@ impl Latency {
     /// Exact moments.
     pub fn moments(&self) -> Moments {
         self.moments.into()
+    }
+
+    /// Number of values.
+    pub fn count(&self) -> u64 {
+        self.moments.count
+    }
+
+    /// Sum of the values, in nanoseconds.
+    pub fn sum_ns(&self) -> u64 {
+        self.moments.sum_ns
     }
 
     /// Distribution.

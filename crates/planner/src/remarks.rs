@@ -35,7 +35,7 @@ impl Remarks {
         help: impl Into<String>,
     ) {
         let (message, span) = (message.into(), place(span));
-        if self.is_new(code, span, &message) {
+        if self.is_new(Level::Error, code, span, &message) {
             self.diagnostics.error(code, span, message, help);
         }
     }
@@ -48,7 +48,7 @@ impl Remarks {
         help: impl Into<String>,
     ) {
         let (message, span) = (message.into(), place(span));
-        if self.is_new(code, span, &message) {
+        if self.is_new(Level::Warning, code, span, &message) {
             self.diagnostics.warn(code, span, message, help);
         }
     }
@@ -60,10 +60,13 @@ impl Remarks {
         }
     }
 
-    fn is_new(&self, code: &str, span: Option<Span>, message: &str) -> bool {
+    /// One place warns of one thing once: fio's clones share their lines, and each would repeat it under its own name.
+    /// Errors are each said: a list of files names every one that is missing.
+    fn is_new(&self, level: Level, code: &str, span: Option<Span>, message: &str) -> bool {
         let all = self.diagnostics.all();
+        let once = level == Level::Warning && span.is_some();
         all.len() < DIAGNOSTICS_MAX
-            && !all.iter().any(|d| d.code == code && d.span == span && d.message == message)
+            && !all.iter().any(|d| d.code == code && d.span == span && (once || d.message == message))
     }
 
     /// Errors other than "not built yet", which a plan survives.

@@ -283,7 +283,13 @@ fn judge_absent(place: &Place<'_>, verdict: &mut Verdict) {
         let reason = "does not exist, and this run does not create it".to_owned();
         return place.refuse(verdict, "target.absent", reason, "check the path, or give the target a size");
     }
-    if !place.fact.filesystem.as_ref().is_some_and(|fs| fs.can_create) {
+    let filesystem = place.fact.filesystem.as_ref();
+    // A mistyped device name: a file made there lies in memory, and its speed would pass for the device's.
+    if filesystem.is_some_and(|fs| fs.kind == "devtmpfs" || fs.mount_point == Path::new("/dev")) {
+        let reason = "there is no such device, and files are not made among devices".to_owned();
+        return place.refuse(verdict, "target.absent", reason, "check its name with lsblk");
+    }
+    if !filesystem.is_some_and(|fs| fs.can_create) {
         let reason = "does not exist and cannot be created in its folder".to_owned();
         let remedy = "check the folder's permissions and that its filesystem is not mounted read-only";
         place.refuse(verdict, "target.permission", reason, remedy);

@@ -2,7 +2,7 @@
 #![expect(dead_code, reason = "each test file uses its part of it")]
 #![expect(unreachable_pub, reason = "a module of test files")]
 
-use fathom_engine::prepare::{Claims, prepare};
+use fathom_engine::prepare::{Claims, Ready, prepare};
 use fathom_engine::{ExecuteError, Executed, Observer, Share, execute};
 use fathom_io::clock::RealClock;
 use fathom_metrics::Latency;
@@ -92,6 +92,7 @@ pub fn device(service: SimService, parallelism: u32) -> SimDevice {
 }
 
 /// What a run of a step gave.
+#[derive(Debug)]
 pub struct Outcome {
     pub executed: Executed,
     pub intervals: Vec<Interval>,
@@ -117,11 +118,16 @@ impl Observer for Collected {
 
 /// Prepares and runs a step without claims.
 pub fn try_run(step: Step) -> Result<Outcome, ExecuteError> {
-    let stop = AtomicBool::new(false);
     let claims = Arc::new(Claims::default());
-    let ready = prepare(step, 0, &claims, &mut |_| {}, &stop).expect("the step can be prepared");
+    let ready = prepare(step, 0, &claims, &mut |_| {}, &AtomicBool::new(false));
+    try_ready(&ready.expect("the step can be prepared"))
+}
+
+/// Runs a step that was prepared.
+pub fn try_ready(ready: &Ready) -> Result<Outcome, ExecuteError> {
     let mut collected = Collected::default();
-    let executed = execute(&ready, &RealClock::new(true), Share::WHOLE, &stop, &mut collected)?;
+    let stop = AtomicBool::new(false);
+    let executed = execute(ready, &RealClock::new(true), Share::WHOLE, &stop, &mut collected)?;
     Ok(Outcome { executed, intervals: collected.intervals, engines: collected.engines })
 }
 

@@ -6,7 +6,8 @@ use crate::{diagnose, load, session, terminal};
 
 pub(crate) fn run(args: &CheckArgs) -> Exit {
     let mut loaded = load::load(&args.job);
-    loaded.diagnostics.extend(fathom_model::check(&loaded.job));
+    let checked = loaded.check();
+    loaded.diagnostics.extend(checked);
     if args.json {
         let document = diagnose::as_json(&loaded.diagnostics, &loaded.job.sources);
         let text = serde_json::to_string_pretty(&document).expect("diagnostics have only string keys");

@@ -40,7 +40,8 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
     }
     let fio::Reading { job, diagnostics, extras } = reading;
     let title = extras.clones.first().map_or_else(String::new, |clone| clone.job_name.clone());
-    let loaded = Loaded { job, diagnostics, extras, title };
+    let is_unread = diagnostics.has_errors() && job.streams.is_empty();
+    let loaded = Loaded { job, diagnostics, extras, title, is_unread };
     if switches.parse_only || switches.showcmd {
         return u8::from(session::report_faults(&loaded).is_err()) * FIO_FAILED;
     }
@@ -83,7 +84,10 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     let Done { exit, path } = session::run(planned, notes, &Manner { store: &store, live })?;
     let Some(path) = path else { return Ok(FIO_FAILED) };
     let written = fathom_store::read(&path).map_err(|error| error.to_string()).and_then(|record| {
-        write_logs(&record, &extras)?;
+        // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
+        if let Err(reason) = write_logs(&record, &extras) {
+            terminal::message(&format!("warning: {}", diagnose::printable(&reason)));
+        }
         let text = if wants_json {
             let plus = switches.output_format.contains(&OutputFormat::JsonPlus);
             fathom_report::fio_json(&record, &shape(&record, &extras, &echo, plus))

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &PlanArgs) -> Exit {
 fn try_run(args: &PlanArgs) -> Result<Exit, Exit> {
     let store = store_folder(None);
     let mut loaded = load::load(&args.job);
-    let checked = fathom_model::check(&loaded.job);
+    let checked = loaded.check();
     if loaded.diagnostics.has_errors() || checked.has_errors() {
         loaded.diagnostics.extend(checked);
         session::report_faults(&loaded)?;

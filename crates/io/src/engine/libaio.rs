@@ -3,7 +3,9 @@
 //! Asynchronous only with direct I/O: through the page cache the kernel performs the operation inside `io_submit`.
 
 use super::{Capabilities, Completion, Engine, EngineError, Operation, Setup, Wait, perform_now};
+use crate::clock::monotonic;
 use fathom_schema::OperationKind;
+use fathom_units::Nanos;
 use std::io;
 
 /// Commands of `struct iocb` (`linux/aio_abi.h`).
@@ -12,7 +14,7 @@ const PWRITE: u16 = 1;
 const FSYNC: u16 = 2;
 const FDSYNC: u16 = 3;
 /// How long `close` waits for operations still in flight.
-const CLOSE_SECONDS: u32 = 30;
+const CLOSE_PATIENCE: Nanos = Nanos::secs(30);
 
 /// `struct iocb` of `linux/aio_abi.h` on little-endian machines.
 #[repr(C)]
@@ -235,6 +237,10 @@ impl Engine for Libaio {
     }
 
     fn reap(&mut self, wait: Wait, into: &mut [Completion]) -> Result<usize, EngineError> {
+        if !self.open_mut().staged.is_empty() {
+            // The kernel had no room for these: nobody else tries again while the worker waits for a free slot.
+            self.submit()?;
+        }
         let open = self.open_mut();
         let mut count = 0;
         while count < into.len()
@@ -254,8 +260,15 @@ impl Engine for Libaio {
     fn close(&mut self) {
         if let Some(mut open) = self.open.take() {
             let mut into = vec![Completion::default(); open.events.len()];
-            for _ in 0..CLOSE_SECONDS {
-                if open.in_kernel == 0 || open.collect(1, 1_000_000_000, &mut into).is_err() {
+            for block in open.staged.drain(open.taken..) {
+                // SAFETY: the pointer refers to one of our own blocks, which the kernel has not seen.
+                let slot = u32::try_from(unsafe { (*block).data }).expect("data is a slot");
+                open.setup.buffers.give_back(slot);
+            }
+            let deadline = monotonic().after(CLOSE_PATIENCE);
+            while open.in_kernel > 0 {
+                let left = deadline.since(monotonic());
+                if left == Nanos::ZERO || open.collect(1, left.0, &mut into).is_err() {
                     break;
                 }
             }

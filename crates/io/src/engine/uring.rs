@@ -5,7 +5,9 @@
 //! since the interface has no discard before Linux 6.12.
 
 use super::{Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, perform_now};
+use crate::clock::monotonic;
 use fathom_schema::OperationKind;
+use fathom_units::Nanos;
 use io_uring::{EnterFlags, cqueue, opcode, squeue, types};
 use std::io;
 use std::mem::MaybeUninit;
@@ -16,7 +18,7 @@ const FIXED_BYTES_MAX: usize = 1 << 30;
 /// Completions copied out of the ring at once; larger batches take another round.
 const REAP: usize = 64;
 /// How long `close` waits for operations still in flight.
-const CLOSE_SECONDS: u32 = 30;
+const CLOSE_PATIENCE: Nanos = Nanos::secs(30);
 
 /// `io_uring`.
 #[derive(Debug)]
@@ -265,11 +267,16 @@ impl Engine for IoUring {
     fn close(&mut self) {
         if let Some(open) = &mut self.open {
             let mut into = [Completion::default(); REAP];
-            for _ in 0..CLOSE_SECONDS {
-                if open.in_kernel == 0 {
-                    break;
-                }
-                if open.enter(0, 1, 1_000_000_000).is_err() {
+            for entry in open.staged.drain(..) {
+                let slot = u32::try_from(entry.get_user_data()).expect("user_data is a slot");
+                open.setup.buffers.give_back(slot);
+            }
+            let deadline = monotonic().after(CLOSE_PATIENCE);
+            while open.in_kernel > 0 {
+                let left = deadline.since(monotonic());
+                // What the kernel did not take at its submission counts as in flight, so it goes down here at last.
+                let waiting = u32::try_from(open.ring.submission().len()).expect("at most the ring's size");
+                if left == Nanos::ZERO || open.enter(waiting, 1, left.0).is_err() {
                     break;
                 }
                 open.drain(&mut into);

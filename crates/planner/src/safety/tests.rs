@@ -218,6 +218,8 @@ fn other_kinds_and_faults_are_refused() {
     let of_kind = |kind| file("/mnt/a", kind, Bytes::ZERO);
     let mut sealed = of_kind(FileKind::Absent);
     sealed.filesystem.as_mut().unwrap().can_create = false;
+    let mut mistyped = file("/dev/nvme9n1", FileKind::Absent, Bytes::ZERO);
+    mistyped.filesystem.as_mut().unwrap().kind = "devtmpfs".to_owned();
     let mut denied = disk("/dev/sda", 0, ContentFact::Blank);
     denied.error = Some("permission denied".to_owned());
     let mut bare = disk("/dev/sda", 0, ContentFact::Blank);
@@ -230,6 +232,7 @@ fn other_kinds_and_faults_are_refused() {
         (of_kind(FileKind::Absent), "wcl", ""),
         (of_kind(FileKind::Absent), "r", "target.absent"),
         (sealed, "wc", "target.permission"),
+        (mistyped, "wcl", "target.absent"),
         (with_device(denied.clone(), |d| d.in_use = every_use()), "w", "unsafe.in-use target.unusable"),
         (denied, "r", "target.unusable"),
         (bare, "w", "unsafe.unprobed"),

@@ -1,0 +1,316 @@
+//! Preparation on real filesystems: what is laid out, what is refused, and that a preparation that fails or is stopped
+//! leaves nothing of ours and everything of others.
+
+#[expect(dead_code, reason = "shared with tests that use more of it")]
+#[path = "../../io/tests/support/stage.rs"]
+mod stage;
+mod support;
+
+use fathom_engine::prepare::{Claims, PrepareError, Progress, Ready, clean_up, prepare};
+use fathom_engine::probe::MARK;
+use fathom_schema::*;
+use fathom_units::{Bytes, Ratio};
+use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags, fallocate, seek, setxattr};
+use rustix::io::Errno;
+use stage::{Stage, content, skip};
+use std::fs::File;
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const MIB: u64 = 1 << 20;
+
+/// A step whose only stream reads these files whole.
+fn reading(files: &[(&Path, LayoutRule, u64)]) -> Step {
+    let mut stream = support::stream(EngineKind::Psync, 1);
+    stream.workers[0].extents = (0..)
+        .zip(files)
+        .map(|(target, &(_, _, size))| Extent { target, start: Bytes::ZERO, length: Bytes(size) })
+        .collect();
+    let mut step = support::step(TargetKind::Null, stream);
+    step.targets = files
+        .iter()
+        .map(|&(path, layout, size)| Target {
+            name: path.display().to_string(),
+            kind: TargetKind::File { path: path.to_owned(), layout, remove_after: true },
+            size: Bytes(size),
+        })
+        .collect();
+    step
+}
+
+fn ready(step: Step) -> Result<Ready, PrepareError> {
+    prepare(step, 0, &Arc::new(Claims::default()), &mut |_| {}, &AtomicBool::new(false))
+}
+
+/// Offset of the first hole; the size when there is none.
+fn first_hole(path: &Path) -> u64 {
+    seek(File::open(path).unwrap(), SeekFrom::Hole(0)).unwrap()
+}
+
+/// Bits of information per byte, as far as single bytes tell.
+fn entropy(bytes: &[u8]) -> f64 {
+    let mut counts = [0_u32; 256];
+    bytes.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
+    let share = counts.iter().filter(|&&n| n > 0).map(|&n| f64::from(n) / bytes.len() as f64);
+    share.map(|p| -p * p.log2()).sum()
+}
+
+/// Fails unless these bytes neither compress nor repeat.
+fn check_incompressible(bytes: &[u8]) {
+    assert!(entropy(bytes) > 7.9, "{} bits per byte", entropy(bytes));
+    let blocks: std::collections::BTreeSet<&[u8]> = bytes.chunks(4096).collect();
+    assert_eq!(blocks.len(), bytes.len().div_ceil(4096), "blocks repeat");
+}
+
+#[test]
+fn a_new_file_is_laid_out_with_real_data() {
+    let stage = Stage::new();
+    let path = stage.path("new");
+    let size = 3 * MIB + 12_345;
+    let mut seen = Vec::new();
+    let mut progress =
+        |now: &Progress<'_>| seen.push((now.path.to_owned(), now.done.0, now.total.0));
+    let step = reading(&[(&path, LayoutRule::Written, size)]);
+    let claims = Arc::new(Claims::default());
+    let ready = prepare(step, 0, &claims, &mut progress, &AtomicBool::new(false)).unwrap();
+    assert_eq!(ready.created(), [path.clone()]);
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), size);
+    assert_eq!(first_hole(&path), size);
+    check_incompressible(&std::fs::read(&path).unwrap());
+    assert_eq!(seen.len(), 4);
+    assert!(seen.is_sorted_by_key(|(_, done, _)| *done));
+    assert_eq!(seen.last(), Some(&(path, size, size)));
+}
+
+#[test]
+fn what_is_there_stays_and_what_is_missing_is_written() {
+    let stage = Stage::new();
+    // Data, a hole, data, an unwritten extent, and shorter than asked.
+    let path = stage.sparse("partly", 4 * MIB);
+    let file = File::options().write(true).open(&path).unwrap();
+    file.write_all_at(&vec![1; 1 << 20], 0).unwrap();
+    file.write_all_at(&vec![2; 1 << 20], 2 * MIB).unwrap();
+    match fallocate(&file, FallocateFlags::KEEP_SIZE, 3 * MIB, MIB) {
+        Ok(()) => {}
+        Err(error) => skip("unwritten extents", &error.to_string()),
+    }
+    file.sync_all().unwrap();
+    if first_hole(&path) != MIB {
+        return skip("holes", "this filesystem does not show them");
+    }
+    ready(reading(&[(&path, LayoutRule::Written, 5 * MIB)])).unwrap();
+    assert_eq!(first_hole(&path), 5 * MIB);
+    let now = std::fs::read(&path).unwrap();
+    let part = |n: usize| &now[n << 20..(n + 1) << 20];
+    assert!(part(0).iter().all(|&byte| byte == 1) && part(2).iter().all(|&byte| byte == 2), "data was lost");
+    check_incompressible(&[part(1), part(3), part(4)].concat());
+}
+
+#[test]
+fn a_file_that_is_complete_or_larger_is_left_alone() {
+    let stage = Stage::new();
+    let path = stage.filled("full", 2 << 20, 7);
+    for layout in [LayoutRule::Written, LayoutRule::Allocated, LayoutRule::Created, LayoutRule::MustExist] {
+        let before = std::fs::metadata(&path).unwrap().modified().unwrap();
+        let ready = ready(reading(&[(&path, layout, MIB)])).unwrap();
+        assert!(ready.created().is_empty());
+        let after = std::fs::metadata(&path).unwrap();
+        assert_eq!((after.len(), after.modified().unwrap()), (2 * MIB, before), "{layout:?}");
+    }
+    assert_eq!(content(&path, 2 << 20), vec![7; 2 << 20]);
+}
+
+#[test]
+fn each_layout_rule_does_what_it_says_to_a_new_file() {
+    let stage = Stage::new();
+    for (layout, length) in [(LayoutRule::Allocated, MIB), (LayoutRule::Created, 0)] {
+        let path = stage.path(&format!("{layout:?}"));
+        ready(reading(&[(&path, layout, MIB)])).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), vec![0; usize::try_from(length).unwrap()], "{layout:?}");
+    }
+    let path = stage.path("null");
+    let mut step = reading(&[(&path, LayoutRule::Written, MIB)]);
+    step.streams[0].engine.kind = EngineKind::Null;
+    ready(step).unwrap();
+    assert!(!path.exists(), "the null engine needs no file");
+}
+
+#[test]
+fn a_writers_content_is_what_is_laid_out() {
+    let stage = Stage::new();
+    let path = stage.path("f");
+    let mut step = reading(&[(&path, LayoutRule::Written, MIB)]);
+    step.streams[0].workload.cases[0].kind = OperationKind::Write;
+    step.streams[0].workload.content.fill = Fill::Pattern(vec![0xAB, 0xCD]);
+    ready(step).unwrap();
+    assert!(std::fs::read(&path).unwrap().chunks(2).all(|pair| pair == [0xAB, 0xCD]));
+}
+
+/// Prepares and expects a failure whose text has these parts, and none of these paths to exist afterwards.
+fn check_failure(step: Step, parts: &[&str], gone: &[&Path]) -> PrepareError {
+    let error = ready(step).expect_err("this cannot be prepared");
+    for part in parts {
+        assert!(error.to_string().contains(part), "«{error}» does not say «{part}»");
+    }
+    for path in gone {
+        assert!(!path.exists(), "{} was left behind", path.display());
+    }
+    error
+}
+
+#[test]
+fn a_full_filesystem_stops_the_layout_and_nothing_is_left() {
+    let mut stage = Stage::new();
+    let set_up = [("tmpfs", stage.tmpfs("t", 4 * MIB)), ("ext4", stage.ext4("e", 8 * MIB))];
+    for (kind, folder) in set_up {
+        let folder = match folder {
+            Ok(folder) => folder,
+            Err(why) => {
+                skip(&format!("full {kind}"), &why);
+                continue;
+            }
+        };
+        let [fits, theirs, too_large] = ["fits", "theirs", "too-large"].map(|name| folder.join(name));
+        std::fs::write(&theirs, [9; 5000]).unwrap();
+        let files = [(&*fits, MIB), (&*theirs, 5000), (&*too_large, 16 * MIB)];
+        let files = files.map(|(path, size)| (path, LayoutRule::Written, size));
+        let name = too_large.display().to_string();
+        let says = ["cannot lay out", &name, "No space left", "smaller size"];
+        let error = check_failure(reading(&files), &says, &[&fits, &too_large]);
+        assert_eq!(error.raw_os_error(), Some(Errno::NOSPC.raw_os_error()), "{kind}");
+        assert_eq!(std::fs::read(&theirs).unwrap(), [9; 5000], "{kind}");
+        let allocated = reading(&[(&too_large, LayoutRule::Allocated, 16 * MIB)]);
+        check_failure(allocated, &["cannot extend", &name, "No space left"], &[&too_large]);
+        drop(File::create(&too_large).unwrap());
+        check_failure(reading(&[(&too_large, LayoutRule::Written, 16 * MIB)]), &["No space left"], &[]);
+        assert!(too_large.exists(), "a file that was there before is not ours to remove");
+    }
+}
+
+#[test]
+fn a_stop_while_laying_out_removes_what_was_begun() {
+    let stage = Stage::new();
+    let [first, second, theirs] = ["first", "second", "theirs"].map(|name| stage.path(name));
+    std::fs::write(&theirs, b"precious").unwrap();
+    let files = [(&*theirs, 8), (&*first, 2 * MIB), (&*second, 64 * MIB)];
+    let step = reading(&files.map(|(path, size)| (path, LayoutRule::Written, size)));
+    let stop = AtomicBool::new(false);
+    let mut progress = |now: &Progress<'_>| {
+        if now.path == second {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let outcome = prepare(step, 0, &Arc::new(Claims::default()), &mut progress, &stop);
+    assert!(matches!(outcome, Err(PrepareError::Stopped)), "{outcome:?}");
+    assert!(!first.exists() && !second.exists());
+    assert_eq!(std::fs::read(&theirs).unwrap(), b"precious");
+}
+
+#[test]
+fn a_file_that_must_exist_does_so_with_its_size() {
+    let stage = Stage::new();
+    let (short, absent) = (stage.filled("short", 1000, 1), stage.path("absent"));
+    let step = |path: &Path| reading(&[(path, LayoutRule::MustExist, 4096)]);
+    let error = check_failure(step(&short), &["short", "1000 B", "4 KiB", "start again"], &[]);
+    assert!(matches!(error, PrepareError::Changed { .. }));
+    let error = check_failure(step(&absent), &["cannot open", "absent", "No such file"], &[&absent]);
+    assert_eq!(error.raw_os_error(), Some(Errno::NOENT.raw_os_error()));
+    assert_eq!(std::fs::read(&short).unwrap(), [1; 1000]);
+    let no_folder = stage.path("no/such/folder/f");
+    check_failure(reading(&[(&no_folder, LayoutRule::Written, MIB)]), &["cannot create"], &[]);
+}
+
+#[test]
+fn a_path_that_leads_to_something_else_is_refused() {
+    let mut stage = Stage::new();
+    let layouts = [LayoutRule::Written, LayoutRule::Allocated, LayoutRule::Created, LayoutRule::MustExist];
+    let mut others = vec![PathBuf::from("/dev/null"), stage.path("")];
+    match stage.device("image", MIB) {
+        Ok((device, _)) => others.push(device),
+        Err(why) => skip("file swapped for a device", &why),
+    }
+    for (at, other) in others.iter().enumerate() {
+        let path = stage.path(&format!("link{at}"));
+        symlink(other, &path).unwrap();
+        for layout in layouts {
+            let outcome = ready(reading(&[(&path, layout, 4096)]));
+            assert!(outcome.is_err(), "{layout:?} on {}", other.display());
+        }
+    }
+    if let Some(device) = others.get(2) {
+        assert_eq!(content(device, 1 << 20), vec![0; 1 << 20], "the device was written");
+    }
+}
+
+#[test]
+fn a_path_that_changes_after_preparation_is_not_opened() {
+    let mut stage = Stage::new();
+    let mut others = vec![stage.filled("precious", 1 << 20, 5)];
+    match stage.device("image", MIB) {
+        Ok((device, _)) => others.push(device),
+        Err(why) => skip("prepared file swapped for a device", &why),
+    }
+    for (at, other) in others.iter().enumerate() {
+        let before = content(other, 1 << 20);
+        let path = stage.path(&format!("f{at}"));
+        let mut step = reading(&[(&path, LayoutRule::Written, MIB)]);
+        step.streams[0].workload.cases[0].kind = OperationKind::Write;
+        let ready = ready(step).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        symlink(other, &path).unwrap();
+        let error = support::try_ready(&ready).expect_err("the path leads elsewhere").to_string();
+        assert!(error.contains("no longer what was looked at"), "{error}");
+        assert!(content(other, 1 << 20) == before, "{} was written", other.display());
+    }
+}
+
+#[test]
+fn clean_up_removes_our_files_only() {
+    let stage = Stage::new();
+    let names = ["created", "marked", "theirs", "kept", "link", "absent"];
+    let [created, marked, theirs, kept, link, absent] = names.map(|name| stage.path(name));
+    let mut step =
+        reading(&[&created, &marked, &theirs, &kept, &link, &absent].map(|p| (&**p, LayoutRule::Created, 0)));
+    let TargetKind::File { remove_after, .. } = &mut step.targets[3].kind else { unreachable!() };
+    *remove_after = false;
+    for path in [&created, &marked, &theirs, &kept] {
+        std::fs::write(path, b"x").unwrap();
+    }
+    symlink(&theirs, &link).unwrap();
+    let has_marks = setxattr(&marked, MARK, b"1", XattrFlags::empty())
+        .and_then(|()| setxattr(&kept, MARK, b"1", XattrFlags::empty()));
+    let failed = clean_up(&[step.clone(), step], &[created.clone(), kept.clone()]);
+    assert!(failed.is_empty(), "{failed:?}");
+    assert!(!created.exists());
+    match has_marks {
+        Ok(()) => assert!(!marked.exists()),
+        Err(error) => skip("marked files", &error.to_string()),
+    }
+    assert!(theirs.exists() && kept.exists() && link.is_symlink());
+}
+
+#[test]
+fn the_mark_of_a_created_file_lets_a_later_run_remove_it() {
+    let stage = Stage::new();
+    let path = stage.path("f");
+    let step = reading(&[(&path, LayoutRule::Written, 4096)]);
+    ready(step.clone()).unwrap();
+    if let Err(error) = rustix::fs::getxattr(&path, MARK, &mut [0_u8; 8][..]) {
+        return skip("mark", &error.to_string());
+    }
+    assert!(clean_up(&[step], &[]).is_empty());
+    assert!(!path.exists());
+}
+
+#[test]
+fn compressible_content_is_not_what_readers_get() {
+    // A stream that only reads has no say in what is laid out: its numbers must not depend on compression in the device.
+    let stage = Stage::new();
+    let path = stage.path("f");
+    let mut step = reading(&[(&path, LayoutRule::Written, MIB)]);
+    step.streams[0].workload.content.compressible = Ratio::percent(90.0);
+    ready(step).unwrap();
+    check_incompressible(&std::fs::read(&path).unwrap());
+}

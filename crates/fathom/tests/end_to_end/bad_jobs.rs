@@ -1,0 +1,232 @@
+//! Job files with faults: each is told with its place and a way out, exit code 2, and nothing is touched. What is no job
+//! at all, or one far too large, is refused in bounded time and memory.
+
+use crate::support::{Bench, FATHOM};
+use fathom_units::Nanos;
+
+/// Memory that reading any job may take, KiB of address space: far below what a million streams or /dev/zero would need.
+const MEMORY_KIB: u64 = 1 << 20;
+/// Complaints about garbage stay readable.
+const COMPLAINT_BYTES_MAX: usize = 200_000;
+
+/// A job file of this name is refused by `check`, `plan` and `run` alike.
+fn check(name: &str, text: &str, says: &[&str]) {
+    check_code(name, text, 2, says);
+}
+
+fn check_code(name: &str, text: &str, code: i32, says: &[&str]) {
+    let bench = Bench::new();
+    bench.write("precious", "must not change");
+    bench.write(name, text);
+    for command in ["check", "plan", "run"] {
+        bench.check_refused(&format!("{command} {name}"), code, says);
+    }
+}
+
+#[test]
+fn faults_of_fio_jobs_are_told_with_place_and_remedy() {
+    for (text, says) in [
+        ("[a]\nrw=read\nsize=1m\nbss=4k\n", &["job.fio:4", "bss=4k", "^", "did you mean"][..]),
+        ("[a]\nrw=read\nsize=big\n", &["job.fio:3", "size=big", "^", "help"]),
+        ("[a]\nrw=raed\nsize=1m\n", &["job.fio:2", "raed", "read"]),
+        ("[a]\nrw=read\nsize=1m\niodepth=0\n", &["job.fio:4", "iodepth"]),
+        ("bs=4k\n[a]\nrw=read\nsize=1m\n", &["job.fio:1", "bs=4k"]),
+        ("", &["no job"]),
+        ("[global]\nbs=4k\n", &["no job"]),
+    ] {
+        check("job.fio", text, says);
+    }
+}
+
+#[test]
+fn faults_of_native_jobs_are_told_with_place_and_remedy() {
+    for (text, says) in [
+        ("[stream.a]\nqueue_dept = 4\n", &["job.toml:2", "queue_dept", "^", "did you mean queue_depth?"][..]),
+        ("[target.t]\nkind = \"null\"\n[workload.w]\nblock_size = \"4XiB\"\n", &["job.toml:4", "4XiB", "^"]),
+        ("[target.t]\nkind = \"null\"\n[workload.w]\nread = \"130%\"\n", &["job.toml:4", "130%"]),
+        (
+            "[target.t]\nkind = \"null\"\n[workload.w]\n[stream.s]\ntargets = [\"u\"]\n",
+            &["job.toml:5", "\"u\""],
+        ),
+        ("", &["no stream"]),
+        ("[stream.a]\nworkers = ", &["job.toml:2"]),
+    ] {
+        check("job.toml", text, says);
+    }
+}
+
+/// What is wrong shows only beside the target.
+#[test]
+fn sizes_that_contradict_each_other() {
+    let native = "[target.t]\npath = \"precious\"\nsize = \"4KiB\"\n[workload.w]\nblock_size = \"1MiB\"\n";
+    for (name, text) in [
+        ("job.fio", "[a]\nrw=write\nsize=4k\nbs=1m\nfilename=precious\n".to_owned()),
+        ("job.toml", format!("{native}read = \"0%\"\n[stream.s]\n")),
+    ] {
+        let bench = Bench::new();
+        bench.write("precious", "must not change");
+        bench.write(name, text);
+        for command in ["plan", "run"] {
+            bench.check_refused(&format!("{command} {name}"), 2, &[name, "1 MiB", "4 KiB", "^"]);
+        }
+    }
+}
+
+#[test]
+fn all_faults_of_a_file_are_told_at_once() {
+    check(
+        "job.fio",
+        "[a]\nrw=raed\nbss=4k\nsize=big\niodepth=0\n",
+        &["job.fio:2", "job.fio:3", "job.fio:4", "job.fio:5"],
+    );
+    let bench = Bench::new();
+    bench.write("job.fio", "[a]\nrw=raed\nbss=4k\nsize=big\niodepth=0\n");
+    let ended = bench.fathom("check --json job.fio");
+    let faults = ended.expect(2, &[]).json();
+    let lines: Vec<u64> =
+        faults.as_array().expect("a list").iter().filter_map(|fault| fault["line"].as_u64()).collect();
+    assert_eq!(lines, [2, 3, 4, 5], "{faults:#}");
+    for fault in faults.as_array().expect("a list") {
+        for key in ["code", "severity", "file", "column", "message", "help"] {
+            assert!(!fault[key].is_null(), "{key} of {fault:#}");
+        }
+    }
+}
+
+#[test]
+fn a_known_option_that_is_not_built_is_an_error_naming_it() {
+    for option in ["verify=crc32c", "ioengine=spdk"] {
+        let name = option.split('=').next().unwrap_or(option);
+        check_code(
+            "job.fio",
+            &format!("[a]\nrw=read\nsize=1m\n{option}\n"),
+            9,
+            &[name, "job.fio:4", "not built yet"],
+        );
+    }
+}
+
+/// The peer's silent misreads are accepted as the peer reads them, and warned about.
+#[test]
+fn misreads_of_the_peer_are_warned_about() {
+    for (option, says) in
+        [("size=1.5g", "1 byte"), ("runtime=5min", "µs"), ("bs= 4k", "4 bytes"), ("bs=4k-8k", "8 KiB")]
+    {
+        let bench = Bench::new();
+        bench.write("job.fio", format!("[a]\nioengine=null\nrw=read\nsize=1m\n{option}\n"));
+        let ended = bench.fathom("check job.fio");
+        assert!(ended.err.contains("warning[fio.misread]"), "{option}: {ended:#?}");
+        assert!(ended.err.contains("job.fio:5"), "{option}: {ended:#?}");
+        let _ = says;
+    }
+}
+
+/// What the kernel's randomness would give, but the same each time.
+fn garbage(bytes: usize, map: impl Fn(u8) -> u8) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    (0..bytes)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            map(state.to_le_bytes()[3])
+        })
+        .collect()
+}
+
+#[test]
+fn a_mebibyte_of_garbage_is_answered_briefly() {
+    const MIB: usize = 1 << 20;
+    let printable = |byte: u8| b"abcdefghijklmnop=[]\n\n #;\"'0123456789.,:%"[usize::from(byte) % 40];
+    for (what, content) in [
+        ("random bytes", garbage(MIB, |byte| byte)),
+        ("random text", garbage(MIB, printable)),
+        ("zeros", vec![0; MIB]),
+        ("one line", vec![b'x'; MIB]),
+        ("sections", b"[a]\n".repeat(MIB / 4)),
+        ("brackets", vec![b'['; MIB]),
+        ("options", [b"[a]\n".to_vec(), b"bss=1\n".repeat(MIB / 6)].concat()),
+    ] {
+        for name in ["garbage", "garbage.fio", "garbage.toml"] {
+            let bench = Bench::new();
+            bench.write(name, &content);
+            let started = fathom_engine::monotonic();
+            bench.check_refused(&format!("run {name}"), 2, &["error"]);
+            let took = fathom_engine::monotonic().since(started);
+            assert!(took < Nanos::secs(10), "{what} as {name} took {took}");
+            let ended = bench.fathom(&format!("check {name}"));
+            assert!(
+                ended.err.len() < COMPLAINT_BYTES_MAX,
+                "{what} as {name}: {} B of complaints",
+                ended.err.len()
+            );
+            assert!(!ended.err.contains('\u{1b}'), "{what} as {name} reaches the terminal");
+        }
+    }
+}
+
+#[test]
+fn a_job_that_expands_beyond_all_bounds_is_refused_at_once() {
+    let native = "[target.t]\nkind = \"null\"\n[workload.w]\n";
+    let sweep = "{ \"stream.queue_depth\" = { from = 1, to = 1000, step = 1 }, \
+                 \"workload.block_size\" = { from = 512, to = 512000, step = 512 } }";
+    for (name, limit_said, text) in [
+        ("clones.fio", "4096", "[s]\nrw=read\nsize=1m\nnumjobs=1000000\n".to_owned()),
+        (
+            "sections.fio",
+            "4096",
+            (0..100_000).map(|n| format!("[j{n}]\nioengine=null\nrw=read\nsize=1m\n")).collect(),
+        ),
+        ("workers.toml", "above 65536", format!("{native}[stream.s]\nworkers = 1000000\n")),
+        (
+            "streams.toml",
+            "the limit is",
+            native.to_owned() + &(0..100_000).map(|n| format!("[stream.s{n}]\n")).collect::<String>(),
+        ),
+        ("points.toml", "at most", format!("{native}[stream.s]\n[stage.a]\nsweep = {sweep}\n")),
+        ("depth.toml", "at most", format!("{native}[stream.s]\nworkers = 4096\nqueue_depth = 65536\n")),
+        (
+            "files.toml",
+            "at most",
+            "[target.t]\ndirectory = \".\"\nfiles = 100000000\nsize = \"4KiB\"\n[workload.w]\n[stream.s]\n"
+                .to_owned(),
+        ),
+    ] {
+        let bench = Bench::new();
+        bench.write(name, text);
+        let limit = format!("--as={}", MEMORY_KIB * 1024);
+        let started = fathom_engine::monotonic();
+        bench.check_refused_under(&["prlimit", &limit], &["run", name], 2, &["error", limit_said]);
+        let took = fathom_engine::monotonic().since(started);
+        assert!(took < Nanos::secs(10), "{name} took {took}");
+    }
+}
+
+#[test]
+fn what_is_no_file_is_no_job() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("folder")).expect("the folder is ours");
+    let limit = format!("--as={}", MEMORY_KIB * 1024);
+    for (job, says) in [
+        ("folder", &["folder", "directory"][..]),
+        ("absent.fio", &["absent.fio", "No such file"]),
+        ("/dev/zero", &["/dev/zero", "character device"]),
+        ("/dev/null", &["/dev/null"]),
+    ] {
+        for command in ["check", "plan", "run"] {
+            bench.check_refused_under(&["prlimit", &limit], &[command, job], 2, says);
+        }
+        bench.run(&["prlimit", &limit, FATHOM, "fio", job]).expect(1, says);
+    }
+}
+
+#[test]
+fn a_job_may_come_through_a_pipe() {
+    let bench = Bench::new();
+    let job = "[a]\nioengine=null\nrw=read\nsize=1m\n";
+    let ended = bench.run_with_input(&[FATHOM, "run", "--json", "-", "-"], job.as_bytes());
+    assert_eq!(ended.expect(0, &[]).json()["steps"][0]["total"]["all"]["bytes"], 1 << 20);
+    // Endless input stops at the largest job that is read.
+    let endless = format!("yes '[a]' | {FATHOM} run -");
+    bench.run(&["sh", "-c", &endless]).expect(2, &["larger than"]);
+}

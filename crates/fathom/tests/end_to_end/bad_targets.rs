@@ -1,0 +1,234 @@
+//! Files that cannot or must not be written: refused with code, reason and way out, and byte-identical afterwards.
+
+use crate::support::device::{SIZE, image, text, with_root};
+use crate::support::{Bench, FATHOM, moved, skip, tool};
+use std::os::unix::fs::PermissionsExt;
+
+/// A run on `target` with these options is refused in a folder that holds some files of other people.
+fn check(options: &str, code: i32, says: &[&str]) {
+    let bench = Bench::new();
+    bench.write("foreign", "0123456789abcdef".repeat(65536));
+    std::os::unix::fs::symlink("foreign", bench.path("link")).expect("the folder is ours");
+    std::os::unix::fs::symlink("nowhere", bench.path("dangling")).expect("the folder is ours");
+    std::fs::create_dir(bench.path("folder")).expect("the folder is ours");
+    bench.check_refused(&format!("run --time 1s {options}"), code, says);
+}
+
+#[test]
+fn options_that_cannot_be() {
+    for (options, says) in [
+        ("--target null: --queue-dept 4", &["--queue-dept", "--queue-depth"][..]),
+        ("--target null: --block-size 4XiB", &["4XiB", "^"]),
+        ("--target null: --queue-depth 0", &["queue_depth", "0"]),
+        ("--target null: --workers 0", &["workers", "0"]),
+        ("--target null: --read 120%", &["120%"]),
+        ("--target null: --rate fast", &["fast"]),
+        ("--target null: --time 5lightyears", &["--time"]),
+        ("--target null: --engine warp", &["warp", "psync"]),
+        ("--target null: --preset nothing", &["nothing", "oltp"]),
+        ("--target new --size 4KiB --block-size 1MiB", &["4 KiB", "1 MiB"]),
+        (
+            "--target new --size 1000000 --block-size 1000 --direct true --engine psync",
+            &["1000 B", "512", "direct"],
+        ),
+        ("foreign --target null:", &["--target"]),
+        ("", &["--target"]),
+    ] {
+        check(options, 2, says);
+    }
+}
+
+#[test]
+fn a_file_that_fathom_did_not_make_is_not_written() {
+    for options in [
+        "--target foreign --read 0%",
+        "--target foreign --read 50% --yes",
+        "--target link --read 0%",
+        "--target foreign --read 0% --destroy=foreign",
+        // Longer than it is: its tail would be laid out.
+        "--target foreign --size 2MiB",
+        "--target foreign --remove",
+    ] {
+        check(options, 3, &["foreign-file", "1 MiB", "--overwrite"]);
+    }
+    for options in ["--target folder --read 0%", "--target /dev/zero --read 0%", "--target /dev/zero"] {
+        check(options, 4, &["target.kind", "block device"]);
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_and_has_no_size() {
+    for options in ["--target absent", "--target absent --read 0%", "--target dangling"] {
+        check(options, 2, &["does not exist", "size"]);
+    }
+    check("--target /dev/fathom-no-such-disk --size 1MiB", 4, &["no such device", "lsblk"]);
+    check("--target nowhere/file --size 1MiB", 4, &["nowhere", "mkdir"]);
+}
+
+#[test]
+fn a_foreign_file_is_read_and_with_consent_written() {
+    let bench = Bench::new();
+    let before = vec![0x5a; 1 << 20];
+    let path = bench.write("foreign", &before);
+    bench.fathom("run --target foreign --time 100ms").expect(0, &[]);
+    assert!(std::fs::read(&path).expect("it is ours") == before, "a run that reads has written");
+    bench.fathom("run --target foreign --read 0% --overwrite --time 100ms").expect(0, &[]);
+    let after = std::fs::read(&path).expect("it is ours");
+    assert!(after != before && after.len() == before.len());
+    let notes = bench.report()["notes"].to_string();
+    assert!(notes.contains("as --overwrite says"), "{notes}");
+}
+
+#[test]
+fn a_file_of_fathoms_own_needs_no_consent() {
+    let bench = Bench::new();
+    for _ in 0..2 {
+        bench.fathom("run --target own --size 1MiB --read 0% --time 100ms").expect(0, &[]);
+    }
+    // Whoever replaces it has made another file.
+    bench.write("other", vec![1; 1 << 20]);
+    std::fs::rename(bench.path("other"), bench.path("own")).expect("both are ours");
+    bench.check_refused("run --target own --size 1MiB --read 0% --time 1s", 3, &["--overwrite"]);
+}
+
+#[test]
+fn a_file_is_laid_out_with_data_and_removed_when_asked() {
+    let bench = Bench::new();
+    bench.fathom("run --target laid --size 1MiB --time 100ms").expect(0, &[]);
+    let content = std::fs::read(bench.path("laid")).expect("it stays");
+    assert_eq!(content.len(), 1 << 20);
+    assert!(content.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)), "a hole was left");
+    bench.fathom("run --target gone --size 1MiB --time 100ms --remove").expect(0, &[]);
+    assert!(!bench.path("gone").exists());
+    // A file that was there before the run is not fathom's to remove, even when fathom made it in an earlier one.
+    bench.fathom("run --target laid --time 100ms").expect(0, &[]);
+    assert!(bench.path("laid").exists());
+}
+
+/// Runs as a user without rights, with a copy of the binary, since the build folder may be closed to others.
+#[test]
+fn a_user_without_rights_is_told_so() {
+    let test = "a_user_without_rights_is_told_so";
+    with_root(test, |bench, _| {
+        let open = |name: &str, mode: u32| {
+            let path = bench.path(name);
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("the file is ours");
+        };
+        let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
+        open("..", 0o755);
+        std::fs::copy(FATHOM, bench.path("../fathom")).expect("the binary can be read");
+        open("../fathom", 0o755);
+        let binary = bench.path("../fathom").canonicalize().expect("it was copied");
+        let version = [&nobody[..], &[text(&binary), "--version"]].concat();
+        if bench.run(&version).code != 0 {
+            return Err("another user cannot run a program in the temporary folder".to_owned());
+        }
+        for (name, mode) in [("secret", 0o600), ("readable", 0o644)] {
+            bench.write(name, vec![7; 1 << 20]);
+            open(name, mode);
+        }
+        bench.write("secret.fio", "[a]\nrw=read\n");
+        open("secret.fio", 0o600);
+        std::fs::create_dir(bench.path("../store")).expect("the folder is ours");
+        open("../store", 0o777);
+        for (arguments, code, says) in [
+            ("run --target secret --time 1s", 4, &["secret", "may not read"][..]),
+            ("run --target secret --read 0% --overwrite --time 1s", 4, &["secret", "may not write"]),
+            ("run --target readable --read 0% --overwrite --time 1s", 4, &["readable", "may not write"]),
+            ("run --target new --size 1MiB --time 1s", 4, &["new", "permissions"]),
+            ("run secret.fio", 2, &["secret.fio", "Permission denied"]),
+        ] {
+            let before = bench.snapshot();
+            let ended = bench
+                .run(&[&nobody[..], &[text(&binary)], &arguments.split(' ').collect::<Vec<_>>()].concat());
+            ended.expect(code, says);
+            assert!(bench.snapshot() == before, "{ended:?}");
+            assert_eq!(bench.stored(), 0, "{ended:?}");
+        }
+        open("../store", 0o755);
+        let unkept = [&nobody[..], &[text(&binary), "run", "--target", "null:", "--time", "1s"]].concat();
+        bench.run(&unkept).expect(4, &["cannot be kept", "store"]);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_full_filesystem_is_told_before_anything_is_written() {
+    with_root("a_full_filesystem_is_told_before_anything_is_written", |bench, stage| {
+        let at = stage.mount(bench, "small", &["-t", "tmpfs", "-o", "size=16m", "tmpfs"])?;
+        std::fs::write(at.join("filler"), vec![1; 12 << 20]).expect("there is room");
+        for options in ["--target small/new --size 8MiB", "--target small/filler --size 20MiB --overwrite"] {
+            bench.check_refused(
+                &format!("run {options} --time 1s"),
+                4,
+                &["small", "free", "ask for at most"],
+            );
+        }
+        std::fs::remove_file(at.join("filler")).expect("it is ours");
+        bench.fathom("run --target small/new --size 8MiB --time 100ms").expect(0, &[]);
+        Ok(())
+    });
+}
+
+/// The space runs out although there was enough at the look: sparse files promise more than there is.
+#[test]
+fn a_filesystem_that_fills_up_meanwhile_loses_nothing() {
+    with_root("a_filesystem_that_fills_up_meanwhile_loses_nothing", |bench, stage| {
+        let at = stage.mount(bench, "small", &["-t", "tmpfs", "-o", "size=8m", "tmpfs"])?;
+        std::fs::write(at.join("precious"), vec![1; 4 << 20]).expect("there is room");
+        let image = image(bench, "small/image", 8 << 20, &[]);
+        let device = stage.attach(&image)?;
+        tool("mkfs.ext4", &["-q", "-F", "-O", "^has_journal", &device])?;
+        stage.mount(bench, "inner", &[&device])?;
+        // The device behind the inner filesystem cannot take what the filesystem believes it can.
+        let ended = bench.fathom("run --target inner/new --size 6MiB --time 1s");
+        assert!([4, 5].contains(&ended.code), "{ended:#?}");
+        assert!(std::fs::read(at.join("precious")).expect("it is there").iter().all(|&byte| byte == 1));
+        Ok(())
+    });
+}
+
+#[test]
+fn a_file_behind_a_loop_device_is_in_use() {
+    with_root("a_file_behind_a_loop_device_is_in_use", |bench, stage| {
+        let backing = image(bench, "backing", SIZE, &[(0, &[1; SIZE as usize])]);
+        let device = stage.attach(&backing)?;
+        bench.check_refused(
+            "run --target backing --read 0% --overwrite --time 1s",
+            3,
+            &["in-use", device.trim_start_matches("/dev/"), "backing store"],
+        );
+        bench.fathom("run --target backing --time 100ms").expect(0, &[]);
+        Ok(())
+    });
+}
+
+/// Without io_uring: asked for by name it is an error; left to fathom, another engine does the work and the record says so.
+#[test]
+fn io_uring_that_is_forbidden() {
+    let test = "io_uring_that_is_forbidden";
+    let bench = Bench::new();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/end_to_end/support/no_io_uring.c");
+    let filter = bench.path("../no_io_uring");
+    if let Err(why) = tool("cc", &["-o", text(&filter), source]) {
+        return skip(test, &why);
+    }
+    let filter = text(&filter);
+    if let Err(why) = tool(filter, &["true"]) {
+        return skip(test, &why);
+    }
+    bench.write("data", vec![1; 1 << 20]);
+    bench.check_refused_under(
+        &[filter],
+        &["run", "--target", "data", "--engine", "io_uring", "--time", "1s"],
+        9,
+        &["io_uring", "Operation not permitted"],
+    );
+    let ended =
+        bench.run(&[filter, FATHOM, "run", "--target", "data", "--queue-depth", "4", "--time", "100ms"]);
+    ended.expect(0, &[]);
+    let report = bench.report();
+    assert!(moved(&report, "/steps/0/total", "read").0 > 0);
+    assert_ne!(report["steps"][0]["streams"][0]["engine"], "io_uring");
+    assert!(report["notes"].to_string().contains("io_uring"), "{:#}", report["notes"]);
+}

@@ -1,0 +1,204 @@
+//! The commands that scripts rely on: what they print and where, their JSON, and which run they mean.
+
+use crate::support::{Bench, Ended, FATHOM, project, schema};
+use serde_json::Value;
+
+fn check_schema(document: &Value) {
+    let path = project().join("docs/generated/report.schema.json");
+    let text = std::fs::read_to_string(&path).expect("the schema is part of the project");
+    let schema = serde_json::from_str(&text).expect("the schema is JSON");
+    let violations = schema::violations(document, &schema);
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
+}
+
+fn short_run(bench: &Bench) -> Ended {
+    bench.fathom("run --target sim: --time 2s")
+}
+
+#[test]
+fn a_run_prints_its_answer_and_where_the_record_is() {
+    let bench = Bench::new();
+    let ended = short_run(&bench);
+    ended.expect(0, &["IOPS", "record: "]);
+    for part in ["10.0k IOPS", "p50", "Can it be trusted?"] {
+        assert!(ended.out.contains(part), "{part} is missing in {ended:#?}");
+    }
+    assert_eq!(ended.err.matches(" IOPS ").count(), 2, "a line per second: {ended:#?}");
+    let path = ended.err.lines().find_map(|line| line.strip_prefix("record: ")).expect("it was said");
+    assert!(std::path::Path::new(path).is_file(), "{path}");
+    assert_eq!(bench.stored(), 1, "one complete file and nothing beside it");
+}
+
+#[test]
+fn json_goes_to_standard_output_alone_or_into_a_file() {
+    let bench = Bench::new();
+    let ended = bench.fathom("run --target sim: --time 1s --json -");
+    let document = ended.expect(0, &[]).json();
+    check_schema(&document);
+    let ended = bench.fathom("run --target sim: --time 1s --json report.json");
+    assert!(ended.expect(0, &[]).out.contains("IOPS"), "{ended:#?}");
+    let text = std::fs::read_to_string(bench.path("report.json")).expect("it was written");
+    check_schema(&serde_json::from_str(&text).expect("one document"));
+    let files = bench.snapshot();
+    assert_eq!(files.len(), 1, "only the document is left: {:?}", files.keys());
+    bench
+        .fathom("run --target sim: --time 1s --json nowhere/report.json")
+        .expect(4, &["nowhere/report.json"]);
+    assert_eq!(bench.stored(), 3, "the record is kept though the document could not be written");
+}
+
+#[test]
+fn quiet_means_no_progress() {
+    let bench = Bench::new();
+    let ended = bench.fathom("run --quiet --target sim: --time 10s");
+    assert_eq!(ended.expect(0, &[]).err.lines().count(), 1, "{ended:#?}");
+}
+
+#[test]
+fn a_run_is_found_by_last_by_prefix_and_by_path() {
+    let bench = Bench::new();
+    short_run(&bench).expect(0, &[]);
+    let first = bench.report()["run"].as_str().expect("an id").to_owned();
+    bench.fathom("run --target sim: --queue-depth 2 --time 1s").expect(0, &[]);
+    let last = bench.report()["run"].as_str().expect("an id").to_owned();
+    assert!(first < last);
+    let path = bench.store().join(format!("{first}.fathom"));
+    let names = [first.clone(), first.to_lowercase(), path.display().to_string(), first[..20].to_owned()];
+    for name in &names {
+        let ended = bench.fathom(&format!("report {name} --format json"));
+        if name.len() == 20 && last.starts_with(name.as_str()) {
+            ended.expect(2, &[&last]);
+            continue;
+        }
+        let document = ended.expect(0, &[]).json();
+        assert_eq!(document["run"], first.as_str(), "{name}");
+        check_schema(&document);
+    }
+    for (line, says) in [
+        ("report 7ZZZZZZZ", "7ZZZZZZZ"),
+        ("report ./nothing.fathom", "nothing.fathom"),
+        ("report 01", "01"),
+        ("report last --format xml", "xml"),
+    ] {
+        bench.check_refused(line, 2, &[says]);
+    }
+    let empty = Bench::new();
+    empty.check_refused("report", 2, &["last"]);
+    empty.fathom("runs").expect(0, &["no runs in"]);
+    assert_eq!(empty.fathom("runs --json").expect(0, &[]).json(), serde_json::json!([]));
+}
+
+#[test]
+fn a_stored_run_is_shown_in_every_format() {
+    let bench = Bench::new();
+    short_run(&bench).expect(0, &[]);
+    let text = bench.fathom("report last --format text");
+    assert_eq!(text.expect(0, &[]).out, bench.fathom("report").out);
+    let csv = bench.fathom("report last --format csv");
+    let mut lines = csv.expect(0, &[]).out.lines();
+    let columns = lines.next().expect("a header").split(',').count();
+    let rows: Vec<&str> = lines.collect();
+    assert_eq!(rows.len(), 4, "two seconds, all and read: {csv:#?}");
+    assert!(rows.iter().all(|row| row.split(',').count() == columns), "{csv:#?}");
+    let runs = bench.fathom("runs --json").expect(0, &[]).json();
+    for key in ["run", "path", "title", "started_ms", "state", "steps", "duration_ns"] {
+        assert!(!runs[0][key].is_null(), "{key} of {runs:#}");
+    }
+    assert_eq!(runs[0]["run"], bench.report()["run"]);
+}
+
+/// A file that is no record is listed as damaged and hides no other.
+#[test]
+fn a_damaged_record_hides_no_other() {
+    let bench = Bench::new();
+    short_run(&bench).expect(0, &[]);
+    let good = bench.report()["run"].as_str().expect("an id").to_owned();
+    std::fs::write(bench.store().join("00000000000000000000000000.fathom"), "no database")
+        .expect("it is ours");
+    let runs = bench.fathom("runs --json").expect(0, &[]).json();
+    assert_eq!(runs[0]["state"], "damaged");
+    assert_eq!(runs[1]["run"], good.as_str());
+    bench.fathom("report 00000000000000000000000000").expect(4, &["00000000000000000000000000.fathom"]);
+}
+
+#[test]
+fn the_store_is_where_the_environment_says() {
+    let bench = Bench::new();
+    let run = [FATHOM, "run", "--target", "sim:", "--time", "1s"];
+    let data = bench.path("data").display().to_string();
+    let environment = ["env", "-u", "FATHOM_STORE", &format!("XDG_DATA_HOME={data}")];
+    bench.run(&[&environment[..], &run].concat()).expect(0, &["data/fathom/runs/"]);
+    bench.run(&[&run[..], &["--store", "elsewhere"]].concat()).expect(0, &["elsewhere/"]);
+    assert_eq!(std::fs::read_dir(bench.path("elsewhere")).map_or(0, Iterator::count), 1);
+    assert_eq!(bench.stored(), 0);
+}
+
+#[test]
+fn a_plan_tells_what_would_happen_and_does_nothing() {
+    let bench = Bench::new();
+    bench.write("foreign", vec![1; 1 << 20]);
+    let before = bench.snapshot();
+    let plan = bench.fathom("plan --json --target foreign --read 0% --time 1s");
+    let document = plan.expect(3, &[]).json();
+    assert_eq!(document["steps"].as_array().map(Vec::len), Some(1), "{document:#}");
+    assert_eq!(document["expected_seconds"], 1.0);
+    assert_eq!(document["targets"][0]["writes"], true);
+    assert!(document["refusals"][0]["remedy"].as_str().is_some_and(|remedy| remedy.contains("--overwrite")));
+    let plan = bench.fathom("plan --target foreign --read 0% --time 1s");
+    assert!(plan.expect(3, &[]).out.contains("WRITTEN"), "{plan:#?}");
+    let plan = bench.fathom("plan --target new --size 1GiB --time 1m --ramp 5s");
+    for part in ["1 step;", "new: created when absent, read", "laid out", "at most 1m", "ramp 5s"] {
+        assert!(plan.expect(0, &[]).out.contains(part), "{part} is missing in {plan:#?}");
+    }
+    assert!(bench.snapshot() == before, "a plan changed something");
+    assert_eq!(bench.stored(), 0);
+}
+
+#[test]
+fn commands_that_only_tell() {
+    let bench = Bench::new();
+    for (line, parts) in [
+        ("--help", &["run", "plan", "check", "report", "runs", "doctor", "fio"][..]),
+        ("run --help", &["--target", "--destroy", "--json"]),
+        ("--version", &["fathom 0"]),
+        ("options", &["queue_depth", "[stream]"]),
+        ("doctor", &["io_uring", "kernel", "store"]),
+        ("run --preset help", &["oltp", "webserver"]),
+        ("fio --help", &["--output-format"]),
+        ("fio --version", &["fathom-"]),
+    ] {
+        let ended = bench.fathom(line);
+        for part in parts {
+            assert!(ended.expect(0, &[]).out.contains(part), "{part} is missing in {ended:#?}");
+        }
+        assert!(!ended.out.contains('\u{1b}'), "{line} sends escape sequences where there is no terminal");
+    }
+    let facts = bench.fathom("doctor --json").expect(0, &[]).json();
+    assert!(facts["environment"].as_array().is_some_and(|facts| facts.len() > 10));
+    bench.check_refused("", 2, &["Usage"]);
+    bench.check_refused("rnu", 2, &["rnu", "run"]);
+    assert!(bench.snapshot().is_empty() && bench.stored() == 0);
+}
+
+/// A reader that goes away ends the output, not the program.
+#[test]
+fn a_closed_pipe_is_no_fault() {
+    let bench = Bench::new();
+    short_run(&bench).expect(0, &[]);
+    for command in [
+        "options",
+        "doctor",
+        "report --format csv",
+        "report --format json",
+        "runs",
+        "plan --json --target null:",
+        "run --target sim: --time 1s --json -",
+        "--help",
+    ] {
+        let line = format!("set -o pipefail; {FATHOM} {command} | true");
+        let ended = bench.run(&["bash", "-c", &line]);
+        assert!(!ended.err.contains("panicked") && [0, 141].contains(&ended.code), "{ended:#?}");
+    }
+    let ended = bench.run(&["sh", "-c", &format!("{FATHOM} report > /dev/full")]);
+    ended.expect(4, &["standard output", "No space left"]);
+}

@@ -1,0 +1,314 @@
+//! Block devices, as loop devices: what is in use or carries something is not written without the consent that it takes,
+//! and not one byte of it changes.
+
+use crate::support::device::{SIZE, content, image, text, with_root};
+use crate::support::{Bench, moved, number, tool};
+
+/// Runs with these options on `device` are refused, and what it holds stays as it is.
+fn check_kept(bench: &Bench, device: &str, options: &str, code: i32, says: &[&str]) {
+    let before = content(device);
+    let line = format!("run --target {device} --read 0% --time 1s {options}");
+    bench.fathom(&line).expect(code, says);
+    assert!(content(device) == before, "{device} was changed by {line}");
+    assert_eq!(bench.stored(), 0, "{line}");
+}
+
+#[test]
+fn a_mounted_device_is_refused_whatever_is_agreed_to() {
+    with_root("a_mounted_device_is_refused_whatever_is_agreed_to", |bench, stage| {
+        let device = stage.ext4(bench, "image")?;
+        let at = stage.mount(bench, "mounted", &["-o", "ro", &device])?;
+        std::os::unix::fs::symlink(&device, bench.path("link")).expect("the folder is ours");
+        let link = bench.path("link").display().to_string();
+        for options in ["", "--yes", "--overwrite", &format!("--destroy={device} --yes --overwrite")] {
+            check_kept(bench, &device, options, 3, &["in-use", "is mounted on", text(&at), "unmount"]);
+            check_kept(bench, &link, options, 3, &["in-use", "is mounted on"]);
+        }
+        let job = format!("[a]\nfilename={device}\nrw=write\nbs=4k\n");
+        bench.write("job.fio", job);
+        bench.fathom(&format!("fio --destroy={device} job.fio")).expect(1, &["is mounted on"]);
+        // Reading takes nothing away from it.
+        bench.fathom(&format!("run --target {device} --time 100ms")).expect(0, &[]);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_device_with_a_filesystem_needs_consent_that_names_it() {
+    with_root("a_device_with_a_filesystem_needs_consent_that_names_it", |bench, stage| {
+        let device = stage.ext4(bench, "image")?;
+        let other = stage.device(bench, "other", &[])?;
+        std::os::unix::fs::symlink(&device, bench.path("link")).expect("the folder is ours");
+        let remedy = format!("--destroy={device}");
+        for options in
+            ["", "--yes --overwrite", &format!("--destroy={other}"), "--destroy=/dev/loop", "--destroy="]
+        {
+            check_kept(bench, &device, options, 3, &["unsafe.signature", "ext4", &remedy]);
+        }
+        bench.write("job.fio", format!("[a]\nfilename={device}\nrw=write\nbs=4k\nsize=1m\n"));
+        let before = content(&device);
+        bench.fathom("fio job.fio").expect(1, &["ext4", &remedy]);
+        bench.fathom("run job.fio").expect(3, &["ext4", &remedy]);
+        assert!(content(&device) == before);
+        // By a link to it the consent names the device too; with it the filesystem is gone.
+        let link = bench.path("link");
+        let line = format!("run --target link --read 0% --size 1MiB --time 200ms --destroy={}", text(&link));
+        bench.fathom(&line).expect(0, &[]);
+        assert!(content(&device)[..1 << 20] != before[..1 << 20]);
+        assert!(content(&device)[1 << 20..] == before[1 << 20..], "beyond its part of the device");
+        assert!(bench.report()["notes"].to_string().contains("is destroyed"));
+        Ok(())
+    });
+}
+
+#[test]
+fn devices_that_carry_something_are_recognised() {
+    let mbr = {
+        let mut sector = vec![0_u8; 512];
+        sector[446..462].copy_from_slice(&[0x80, 0, 2, 0, 0x83, 0, 3, 0, 0, 8, 0, 0, 0, 8, 0, 0]);
+        sector[510..].copy_from_slice(&[0x55, 0xaa]);
+        sector
+    };
+    let lvm = {
+        let mut label = b"LABELONE".to_vec();
+        label.extend_from_slice(&1_u64.to_le_bytes());
+        label.extend_from_slice(&[0; 4]);
+        label.extend_from_slice(&32_u32.to_le_bytes());
+        label.extend_from_slice(b"LVM2 001");
+        label
+    };
+    with_root("devices_that_carry_something_are_recognised", |bench, stage| {
+        for (name, offset, bytes, kind) in [
+            ("mbr", 0, &mbr[..], "mbr"),
+            ("gpt", 512, b"EFI PART", "gpt"),
+            ("gpt-copy", SIZE - 512, b"EFI PART", "gpt"),
+            ("lvm", 512, &lvm, "lvm"),
+            ("luks", 0, b"LUKS\xba\xbe\0\x02", "luks"),
+            ("xfs", 0, b"XFSB", "xfs"),
+            ("btrfs", 0x1_0040, b"_BHRfS_M", "btrfs"),
+        ] {
+            let device = stage.device(bench, name, &[(offset, bytes)])?;
+            check_kept(
+                bench,
+                &device,
+                "--yes",
+                3,
+                &["unsafe.signature", kind, &format!("--destroy={device}")],
+            );
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn swap_is_refused_in_use_and_asks_for_consent_out_of_use() {
+    with_root("swap_is_refused_in_use_and_asks_for_consent_out_of_use", |bench, stage| {
+        let device = stage.device(bench, "image", &[])?;
+        tool("mkswap", &[&device])?;
+        check_kept(bench, &device, "--yes", 3, &["unsafe.signature", "swap"]);
+        stage.swap(&device)?;
+        let consent = format!("--yes --destroy={device}");
+        let line = format!("run --target {device} --read 0% --time 1s {consent}");
+        bench.fathom(&line).expect(3, &["in-use", "swap space", "swapoff"]);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_device_under_a_mapping_is_held() {
+    with_root("a_device_under_a_mapping_is_held", |bench, stage| {
+        let device = stage.device(bench, "image", &[])?;
+        stage.map(&device, &format!("fathom-e2e-{}", std::process::id()))?;
+        check_kept(bench, &device, &format!("--yes --destroy={device}"), 3, &["in-use", "held by"]);
+        Ok(())
+    });
+}
+
+#[test]
+fn the_store_is_never_written_over() {
+    with_root("the_store_is_never_written_over", |bench, stage| {
+        let device = stage.ext4(bench, "image")?;
+        let at = stage.mount(bench, "mounted", &[&device])?;
+        let store = at.join("runs");
+        std::fs::create_dir(&store).expect("it is ours");
+        let before = content(&device);
+        let line = format!(
+            "run --target {device} --read 0% --time 1s --yes --destroy={device} --store {}",
+            text(&store)
+        );
+        bench.fathom(&line).expect(3, &["in-use", "fathom's own store", "never written"]);
+        assert!(content(&device) == before);
+        Ok(())
+    });
+}
+
+#[test]
+fn content_without_a_signature_needs_a_yes() {
+    with_root("content_without_a_signature_needs_a_yes", |bench, stage| {
+        let device = stage.device(bench, "image", &[(4 << 20, b"leftovers of a test")])?;
+        for options in ["", "--overwrite"] {
+            // Four mebibytes in, only some places are looked at: what was found is said, whichever it is.
+            let ended = bench.fathom(&format!("plan --target {device} --read 0% --time 1s {options}"));
+            assert!([0, 3].contains(&ended.code), "{ended:#?}");
+        }
+        let device = stage.device(bench, "dirty", &[(0, b"leftovers of a test")])?;
+        check_kept(bench, &device, "", 3, &["unsafe.content", "--yes"]);
+        check_kept(bench, &device, "--overwrite", 3, &["unsafe.content", "--yes"]);
+        let line = format!("run --target {device} --read 0% --time 200ms --yes");
+        bench.fathom(&line).expect(0, &[]);
+        assert!(!content(&device).starts_with(b"leftovers"));
+        // The peer's command line goes on with a note, as the peer does.
+        let device = stage.device(bench, "again", &[(0, b"leftovers of a test")])?;
+        bench.fathom(&format!("fio --name=a --filename={device} --rw=write --bs=1m")).expect(0, &[]);
+        assert!(bench.report()["notes"].to_string().contains("as the job names it"));
+        Ok(())
+    });
+}
+
+#[test]
+fn a_blank_device_is_measured_without_questions() {
+    with_root("a_blank_device_is_measured_without_questions", |bench, stage| {
+        let device = stage.device(bench, "image", &[])?;
+        bench.write(
+            "job.toml",
+            format!(
+                "[target.d]\npath = \"{device}\"\n[workload.w]\nblock_size = \"64KiB\"\nread = \"0%\"\n\
+                 [stream.s]\npasses = 1\nqueue_depth = 4\n"
+            ),
+        );
+        bench.fathom("run job.toml").expect(0, &[]);
+        let report = bench.report();
+        assert_eq!(moved(&report, "/steps/0/total", "write"), (SIZE >> 16, SIZE));
+        // The kernel's counters of the device agree with ours.
+        let device = &report["steps"][0]["devices"][0];
+        assert!(!device.is_null(), "{report:#}");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_device_smaller_than_asked() {
+    with_root("a_device_smaller_than_asked", |bench, stage| {
+        let device = stage.device(bench, "image", &[])?;
+        check_kept(bench, &device, "--size 1GiB", 2, &["1 GiB", "8 MiB"]);
+        bench.write("job.fio", format!("[a]\nfilename={device}\nrw=write\nbs=4k\nsize=16m\n"));
+        let before = content(&device);
+        bench.fathom("run job.fio").expect(2, &["16 MiB", "8 MiB"]);
+        assert!(content(&device) == before);
+        Ok(())
+    });
+}
+
+#[test]
+fn direct_blocks_must_be_whole_sectors() {
+    with_root("direct_blocks_must_be_whole_sectors", |bench, stage| {
+        let backing = image(bench, "image", SIZE, &[]);
+        let device = stage.attach_with(&backing, &["--sector-size", "4096"])?;
+        let says = ["512 B", "4 KiB", "multiple", "direct"];
+        check_kept(bench, &device, "--block-size 512 --direct true", 2, &says);
+        check_kept(bench, &device, "--block-size 1000", 2, &["1000 B", "multiple"]);
+        bench
+            .fathom(&format!("run --target {device} --block-size 4096 --direct true --time 100ms"))
+            .expect(0, &[]);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_read_only_device_is_not_written() {
+    with_root("a_read_only_device_is_not_written", |bench, stage| {
+        let backing = image(bench, "image", SIZE, &[]);
+        let device = stage.attach_with(&backing, &["--read-only"])?;
+        check_kept(bench, &device, "--yes", 4, &["read-only"]);
+        bench.fathom(&format!("run --target {device} --time 100ms")).expect(0, &[]);
+        Ok(())
+    });
+}
+
+/// A job file that is a device is no job; nobody reads all of it to find out.
+#[test]
+fn a_device_is_no_job() {
+    with_root("a_device_is_no_job", |bench, stage| {
+        let device = stage.device(bench, "image", &[])?;
+        for command in ["check", "plan", "run"] {
+            bench.check_refused(&format!("{command} {device}"), 2, &["block device", "--target"]);
+        }
+        Ok(())
+    });
+}
+
+/// The second half of the device lost its backing: reading there fails with EIO.
+#[test]
+fn io_errors_stop_the_run_or_are_counted_as_asked() {
+    with_root("io_errors_stop_the_run_or_are_counted_as_asked", |bench, stage| {
+        let backing = image(bench, "image", SIZE, &[]);
+        let device = stage.attach(&backing)?;
+        let file = std::fs::OpenOptions::new().write(true).open(&backing).expect("it is ours");
+        file.set_len(SIZE / 2).expect("it is ours");
+        for engine in ["psync", "io_uring", "libaio"] {
+            for (policy, code, state) in
+                [("\"stop\"", 5, "io_errors"), ("1000000", 0, "complete"), ("3", 5, "io_errors")]
+            {
+                bench.write(
+                    "job.toml",
+                    format!(
+                        "[run]\non_error = {policy}\n[target.d]\npath = \"{device}\"\n\
+                         [workload.w]\nblock_size = \"64KiB\"\n\
+                         [stream.s]\npasses = 1\nqueue_depth = 1\nengine = \"{engine}\"\ndirect = true\n"
+                    ),
+                );
+                let ended = bench.fathom("run job.toml");
+                ended.expect(code, &[]);
+                let report = bench.report();
+                assert_eq!(report["state"], state, "{engine} {policy}: {ended:#?}");
+                let errors = number(&report, "/steps/0/total/all/errors");
+                let half = (SIZE / 2) >> 16;
+                let expected = match policy {
+                    "\"stop\"" => 1.0,
+                    "3" => 4.0,
+                    _ => half as f64,
+                };
+                assert_eq!(errors, expected, "{engine} {policy}");
+                assert_eq!(moved(&report, "/steps/0/total", "read").0, half, "{engine} {policy}");
+                let said = report["notes"].to_string();
+                assert!(said.contains("Input/output error") && said.contains("4194304"), "{said}");
+                assert_eq!(
+                    report["steps"][0]["total"]["all"]["errors_by_number"][0]["errno"], 5,
+                    "{:#}",
+                    report["steps"][0]["total"]["all"]
+                );
+            }
+        }
+        Ok(())
+    });
+}
+
+/// Writing to a device whose backing ran out of space.
+#[test]
+fn a_write_that_fails_ends_the_run() {
+    with_root("a_write_that_fails_ends_the_run", |bench, stage| {
+        stage.mount(bench, "small", &["-t", "tmpfs", "-o", "size=4m", "tmpfs"])?;
+        let backing = image(bench, "small/image", SIZE, &[]);
+        let device = stage.attach(&backing)?;
+        let line = format!("run --target {device} --read 0% --block-size 64KiB --direct true --time 30s");
+        bench.fathom(&line).expect(5, &[]);
+        assert_eq!(bench.report()["state"], "io_errors");
+        Ok(())
+    });
+}
+
+/// Someone mounts or claims it between the look and the start: the claim is exclusive.
+#[test]
+fn a_device_is_held_for_the_whole_run() {
+    with_root("a_device_is_held_for_the_whole_run", |bench, stage| {
+        let device = stage.device(bench, "image", &[])?;
+        let mut running =
+            bench.start(&format!("run --target {device} --read 0% --rate 100/s --time 20s --size 1MiB"));
+        running.wait_for("IOPS");
+        let second = format!("run --target {device} --read 0% --time 1s --yes");
+        bench.fathom(&second).expect(3, &["exclusively"]);
+        running.signal(rustix::process::Signal::INT);
+        running.ended().expect(130, &[]);
+        Ok(())
+    });
+}

@@ -1,0 +1,16 @@
+//! The real binary, end to end: every promise of the command line is kept on real files, loop devices, signals and pipes.
+//!
+//! Each test has a folder and a store of its own. What needs root, a device, or another program is probed, and what is
+//! missing is said aloud on standard error.
+
+mod bad_jobs;
+mod bad_targets;
+mod commands;
+mod devices;
+mod examples;
+mod peer;
+mod results;
+mod seeds;
+mod signals;
+mod support;
+mod terminal;

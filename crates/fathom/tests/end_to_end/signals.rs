@@ -1,0 +1,166 @@
+//! Runs that are ended from outside: what was measured is kept, the exit code says how it ended.
+
+use crate::support::{Bench, Running, number};
+use fathom_units::Nanos;
+use rustix::process::Signal;
+
+/// A run that would take half a minute, a little load each second.
+const LONG: &str = "run --target null: --rate 1k/s --time 30s";
+
+/// Waits until `seconds` of it are over, as its own messages say.
+fn after(running: &mut Running, seconds: u32) {
+    running.wait_for(&format!("{seconds} s  "));
+}
+
+/// `signal` ends `line` within a second with `code`; the record says so and has what was measured.
+fn check(line: &str, signal: Signal, code: i32) {
+    let bench = Bench::new();
+    let mut running = bench.start(line);
+    after(&mut running, 1);
+    let sent = fathom_engine::monotonic();
+    running.signal(signal);
+    let ended = running.ended();
+    let took = fathom_engine::monotonic().since(sent);
+    ended.expect(code, &["record: "]);
+    assert!(took < Nanos::secs(1), "{line} took {took} to end");
+    let report = bench.report();
+    assert_eq!(report["state"], "interrupted", "{line}");
+    assert_eq!(report["partial"], false, "{line}: the step was drained and has its totals");
+    assert_eq!(report["steps"][0]["stop"], "interrupted", "{line}");
+    let seconds = number(&report, "/steps/0/total/end_s");
+    assert!((1.0..10.0).contains(&seconds), "{line} measured {seconds} s");
+    let operations = number(&report, "/steps/0/total/all/operations");
+    assert!(operations > 0.0, "{line}");
+    assert!(ended.out.contains("interrupted"), "{ended:#?}");
+    let runs = bench.fathom("runs --json").expect(0, &[]).json();
+    assert_eq!(runs[0]["state"], "interrupted", "{runs:#}");
+}
+
+#[test]
+fn ctrl_c_drains_and_saves() {
+    check(LONG, Signal::INT, 130);
+}
+
+#[test]
+fn a_file_in_direct_mode_is_drained_too() {
+    check(
+        "run --target file --size 4MiB --access random --queue-depth 8 --rate 200/s --time 30s",
+        Signal::INT,
+        130,
+    );
+}
+
+#[test]
+fn sigterm_has_its_own_exit_code() {
+    check(LONG, Signal::TERM, 143);
+}
+
+#[test]
+fn the_peers_command_line_has_the_peers_exit_code() {
+    let bench = Bench::new();
+    let line = "fio --name=a --ioengine=null --size=1g --rate_iops=1000 --time_based --runtime=30";
+    let mut running = bench.start(line);
+    after(&mut running, 1);
+    running.signal(Signal::INT);
+    running.ended().expect(128, &[]);
+    assert_eq!(bench.report()["state"], "interrupted");
+}
+
+#[test]
+fn json_is_complete_after_ctrl_c() {
+    let bench = Bench::new();
+    let mut running = bench.start(&format!("{LONG} --json -"));
+    after(&mut running, 1);
+    running.signal(Signal::INT);
+    let ended = running.ended();
+    assert_eq!(ended.expect(130, &[]).json()["state"], "interrupted");
+}
+
+#[test]
+fn stages_that_had_not_begun_are_left_out() {
+    let bench = Bench::new();
+    bench.write(
+        "job.toml",
+        "[target.t]\nkind = \"null\"\n[workload.w]\n[stream.s]\nrate = \"1k/s\"\n\
+         [stage.a]\ntime = \"30s\"\n[stage.b]\ntime = \"30s\"\n",
+    );
+    let mut running = bench.start("run job.toml");
+    after(&mut running, 1);
+    running.signal(Signal::INT);
+    running.ended().expect(130, &[]);
+    assert_eq!(bench.report()["steps"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn a_pause_between_stages_ends_too() {
+    let bench = Bench::new();
+    bench.write(
+        "job.toml",
+        "[target.t]\nkind = \"null\"\n[workload.w]\n[stream.s]\nrate = \"1k/s\"\ntime = \"1s\"\n\
+         [stage.a]\npause = \"60s\"\nsweep = { \"stream.queue_depth\" = [1, 2] }\n",
+    );
+    let mut running = bench.start("run job.toml");
+    after(&mut running, 1);
+    let sent = fathom_engine::monotonic();
+    running.signal(Signal::INT);
+    running.ended().expect(130, &[]);
+    assert!(fathom_engine::monotonic().since(sent) < Nanos::secs(1));
+    assert_eq!(bench.report()["state"], "interrupted");
+}
+
+#[test]
+fn laying_out_a_file_ends_too_and_leaves_no_half_file() {
+    let bench = Bench::new();
+    let mut running = bench.start("run --target big --size 8GiB --time 30s");
+    running.wait_for("laying out");
+    let sent = fathom_engine::monotonic();
+    running.signal(Signal::INT);
+    running.ended().expect(130, &[]);
+    assert!(fathom_engine::monotonic().since(sent) < Nanos::secs(2));
+    assert!(!bench.path("big").exists());
+    assert_eq!(bench.report()["state"], "interrupted");
+}
+
+#[test]
+fn what_was_committed_survives_sigkill() {
+    let bench = Bench::new();
+    let mut running = bench.start(LONG);
+    after(&mut running, 2);
+    // The line of a second comes before its commit; with the third one the first two are surely kept.
+    after(&mut running, 3);
+    running.signal(Signal::KILL);
+    running.ended().expect(137, &[]);
+    let runs = bench.fathom("runs --json").expect(0, &[]).json();
+    assert_eq!(runs[0]["state"], "unfinished", "{runs:#}");
+    assert!(bench.fathom("runs").expect(0, &[]).out.contains("unfinished"));
+    let report = bench.report();
+    assert_eq!(report["state"], "unfinished");
+    assert_eq!(report["partial"], true);
+    let series = report["steps"][0]["streams"][0]["series"].as_array().expect("a series");
+    assert!(series.len() >= 2, "{series:#?}");
+    for second in series {
+        assert!((second["iops"].as_f64().expect("a rate") - 1000.0).abs() < 50.0, "{second:#}");
+    }
+    let operations = number(&report, "/steps/0/total/all/operations");
+    assert!((1950.0..4050.0).contains(&operations), "{operations}");
+    let text = bench.fathom("report last");
+    assert!(text.expect(0, &[]).out.contains("unfinished"), "{text:#?}");
+    assert!(bench.fathom("report last --format csv").expect(0, &[]).out.lines().count() > 2);
+    // And the next run begins as if nothing had been.
+    bench.fathom("run --target null: --time 100ms").expect(0, &[]);
+}
+
+/// Where the end never comes, a second signal gets out: here a document for a pipe that nobody reads.
+#[test]
+fn a_second_signal_ends_at_once() {
+    let bench = Bench::new();
+    std::process::Command::new("mkfifo").arg(bench.path("fifo")).status().expect("coreutils have mkfifo");
+    let mut running = bench.start(&format!("{LONG} --json fifo"));
+    after(&mut running, 1);
+    running.signal(Signal::INT);
+    // The record ends before the document is written.
+    while bench.fathom("runs --json").expect(0, &[]).json()[0]["state"] != "interrupted" {}
+    running.signal(Signal::INT);
+    assert_eq!(running.ended().code, 128 + 2);
+    assert_eq!(bench.report()["state"], "interrupted");
+}

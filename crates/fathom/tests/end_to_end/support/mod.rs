@@ -1,0 +1,273 @@
+//! A bench to try the binary on: a folder with a store of its own, commands run in it, what they said, and what they
+//! changed. Knows how to start and stop `fathom`; deliberately knows nothing of what it ought to answer.
+
+pub(crate) mod device;
+pub(crate) mod schema;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+/// The binary under test.
+pub(crate) const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
+
+/// A command that takes longer than this hangs; the longest here takes a few seconds.
+const PATIENCE: &str = "60";
+
+/// Says aloud that a test, or a part of it, was not run. Not `eprintln!`, which the test runner hides.
+pub(crate) fn skip(test: &str, why: &str) {
+    writeln!(std::io::stderr(), "SKIPPED {test}: {why}").expect("standard error can be written");
+}
+
+/// Runs a system tool; what it printed, or what it said against it.
+pub(crate) fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(name).args(arguments).output().map_err(|error| format!("{name}: {error}"))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    } else {
+        Err(format!("{name} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+    }
+}
+
+/// The project's root folder.
+pub(crate) fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the project has a root")
+}
+
+/// A folder to work in, with a store beside it.
+pub(crate) struct Bench {
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        let bench = Self { folder: tempfile::tempdir().expect("a temporary folder can be made") };
+        fs::create_dir(bench.path("")).expect("it is empty");
+        bench
+    }
+
+    /// A path in the working folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("here").join(name)
+    }
+
+    /// The store's folder, which is made by the first run.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.folder.path().join("store")
+    }
+
+    /// Writes a file into the working folder; its path.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, content).expect("the file can be written");
+        path
+    }
+
+    /// Runs `fathom` with the words of `line` in the working folder, to its end.
+    pub(crate) fn fathom(&self, line: &str) -> Ended {
+        self.fathom_with(&words(line))
+    }
+
+    /// As [`Bench::fathom`], for arguments that hold spaces.
+    pub(crate) fn fathom_with(&self, arguments: &[&str]) -> Ended {
+        self.run(&[&[FATHOM], arguments].concat())
+    }
+
+    /// Runs any command in the working folder, in the surroundings that `fathom` gets.
+    pub(crate) fn run(&self, command: &[&str]) -> Ended {
+        let mut patient = Command::new("timeout");
+        patient.args(["--signal=KILL", PATIENCE]).args(command);
+        self.ended(&mut patient, &command.join(" "))
+    }
+
+    /// As [`Bench::run`], with this on standard input.
+    pub(crate) fn run_with_input(&self, command: &[&str], input: &[u8]) -> Ended {
+        let mut patient = Command::new("timeout");
+        patient.args(["--signal=KILL", PATIENCE]).args(command);
+        patient.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.prepared(&mut patient).spawn().expect("coreutils have timeout");
+        child.stdin.take().expect("it is piped").write_all(input).expect("the command reads its input");
+        Ended::of(&command.join(" "), child.wait_with_output().expect("the command can be waited for"))
+    }
+
+    fn ended(&self, command: &mut Command, line: &str) -> Ended {
+        let output = self.prepared(command).stdin(Stdio::null()).output().expect("coreutils have timeout");
+        Ended::of(line, output)
+    }
+
+    fn prepared<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command
+            .current_dir(self.path(""))
+            .env("FATHOM_STORE", self.store())
+            .env("TERM", "xterm")
+            .env_remove("NO_COLOR")
+    }
+
+    /// Starts `fathom` and does not wait.
+    pub(crate) fn start(&self, line: &str) -> Running {
+        let mut command = Command::new(FATHOM);
+        command.args(words(line)).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.prepared(&mut command).spawn().expect("the binary was built");
+        let messages = BufReader::new(child.stderr.take().expect("it is piped"));
+        Running { line: line.to_owned(), child, messages, said: String::new() }
+    }
+
+    /// All files of the working folder with size, time of change and content: equal when nothing was touched.
+    pub(crate) fn snapshot(&self) -> BTreeMap<PathBuf, (u64, i64, i64, Vec<u8>)> {
+        let mut found = BTreeMap::new();
+        let mut folders = vec![self.path("")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).expect("the folder is ours") {
+                let path = entry.expect("the folder is ours").path();
+                let meta = fs::symlink_metadata(&path).expect("nobody else removes it");
+                if meta.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let content = if meta.is_file() { fs::read(&path).unwrap_or_default() } else { Vec::new() };
+                found.insert(path, (meta.size(), meta.mtime(), meta.mtime_nsec(), content));
+            }
+        }
+        found
+    }
+
+    /// Runs `line`, which has to be refused: this exit code, these fragments on standard error, nothing on standard
+    /// output, nothing changed in the working folder and nothing stored.
+    pub(crate) fn check_refused(&self, line: &str, code: i32, says: &[&str]) {
+        self.check_refused_under(&[], &words(line), code, says);
+    }
+
+    /// As [`Bench::check_refused`], started by `wrapper`.
+    pub(crate) fn check_refused_under(&self, wrapper: &[&str], arguments: &[&str], code: i32, says: &[&str]) {
+        let (before, stored) = (self.snapshot(), self.stored());
+        let ended = self.run(&[wrapper, &[FATHOM], arguments].concat());
+        ended.expect(code, says);
+        assert_eq!(ended.out, "", "{ended:?}");
+        assert!(self.snapshot() == before, "a file was changed by {ended:?}");
+        assert_eq!(self.stored(), stored, "a run was stored by {ended:?}");
+    }
+
+    /// Number of files in the store.
+    pub(crate) fn stored(&self) -> usize {
+        fs::read_dir(self.store()).map_or(0, Iterator::count)
+    }
+
+    /// The report of the last run as JSON.
+    pub(crate) fn report(&self) -> Value {
+        self.fathom("report last --format json").expect(0, &[]).json()
+    }
+}
+
+/// Splits at blanks.
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// The command, for messages.
+    pub(crate) line: String,
+    /// Exit code, or 128 + signal.
+    pub(crate) code: i32,
+    /// Standard output.
+    pub(crate) out: String,
+    /// Standard error.
+    pub(crate) err: String,
+}
+
+impl Ended {
+    fn of(line: &str, output: std::process::Output) -> Self {
+        let code =
+            output.status.code().unwrap_or_else(|| 128 + output.status.signal().expect("it has ended"));
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Self { line: line.to_owned(), code, out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// It ended with this code and said these fragments on standard error, without a panic.
+    pub(crate) fn expect(&self, code: i32, says: &[&str]) -> &Self {
+        assert!(!self.err.contains("panicked"), "{self:#?}");
+        assert_eq!(self.code, code, "{self:#?}");
+        for fragment in says {
+            assert!(self.err.contains(fragment), "{fragment:?} is not said in {self:#?}");
+        }
+        self
+    }
+
+    /// Standard output as one JSON document.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in {self:#?}"))
+    }
+}
+
+/// A run that goes on. Killed when dropped.
+pub(crate) struct Running {
+    line: String,
+    child: Child,
+    messages: BufReader<ChildStderr>,
+    said: String,
+}
+
+impl Running {
+    /// Reads its messages up to a line with `fragment`; panics when it ends before.
+    pub(crate) fn wait_for(&mut self, fragment: &str) {
+        loop {
+            let mut line = String::new();
+            let length = self.messages.read_line(&mut line).expect("messages are text");
+            assert!(length > 0, "{fragment:?} never came from {}:\n{}", self.line, self.said);
+            self.said += &line;
+            if line.contains(fragment) {
+                return;
+            }
+        }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).expect("the process is ours and was not waited for");
+    }
+
+    /// Waits for its end.
+    pub(crate) fn ended(mut self) -> Ended {
+        let mut rest = String::new();
+        self.messages.read_to_string(&mut rest).expect("messages are text");
+        self.said += &rest;
+        let mut out = Vec::new();
+        let mut stdout = self.child.stdout.take().expect("it is piped and read once");
+        stdout.read_to_end(&mut out).expect("a pipe can be read");
+        let status = self.child.wait().expect("it is our child");
+        let output =
+            std::process::Output { status, stdout: out, stderr: std::mem::take(&mut self.said).into_bytes() };
+        Ended::of(&self.line, output)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended already unless the test failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A number of a report, by its place.
+pub(crate) fn number(document: &Value, pointer: &str) -> f64 {
+    let found = document.pointer(pointer).and_then(Value::as_f64);
+    found.unwrap_or_else(|| panic!("no number at {pointer} in {document:#}"))
+}
+
+/// Operations and bytes of one kind in the totals at `pointer` (of a step or a stream); zeros when there were none.
+pub(crate) fn moved(document: &Value, pointer: &str, kind: &str) -> (u64, u64) {
+    let totals = document.pointer(pointer).unwrap_or_else(|| panic!("nothing at {pointer} in {document:#}"));
+    let kinds = totals["kinds"].as_array().expect("totals have kinds");
+    let of_kind = kinds.iter().chain([&totals["all"]]).find(|of| of["kind"] == kind);
+    of_kind.map_or((0, 0), |of| {
+        (of["operations"].as_u64().expect("a count"), of["bytes"].as_u64().expect("a count"))
+    })
+}

@@ -1,0 +1,70 @@
+//! What a person at a terminal sees: the live bar, colours, a question before something is lost; and that none of it
+//! reaches a file or a pipe.
+
+use crate::support::device::{content, with_root};
+use crate::support::{Bench, Ended, FATHOM, skip};
+
+/// Runs `fathom` at a terminal of its own.
+fn at_terminal(bench: &Bench, line: &str, typed: &str) -> Option<Ended> {
+    let command = format!("stty cols 100 rows 30; {FATHOM} {line}");
+    let ended = bench.run_with_input(&["script", "-qec", &command, "/dev/null"], typed.as_bytes());
+    if ended.code == 127 || ended.err.contains("failed to run command") {
+        skip("a terminal", "script is not installed");
+        return None;
+    }
+    Some(ended)
+}
+
+#[test]
+fn the_live_view_shows_and_goes_away() {
+    let bench = Bench::new();
+    let Some(ended) = at_terminal(&bench, "run --target null: --rate 1k/s --time 2s", "") else { return };
+    ended.expect(0, &[]);
+    for part in ["left", "1.00k IOPS", "p99", "record: "] {
+        assert!(ended.out.contains(part), "{part} is missing in {ended:#?}");
+    }
+    let answer = ended.out.rfind("Can it be trusted?").expect("the report comes");
+    let last_bar = ended.out.rfind(" left").expect("the bar was there");
+    assert!(last_bar < answer, "the bar is gone before the report: {ended:#?}");
+    // The last thing on the line of the bar is its erasure.
+    assert!(ended.out[last_bar..answer].contains("\u{1b}[2K"), "{ended:#?}");
+}
+
+#[test]
+fn colours_only_at_a_terminal_that_wants_them() {
+    let bench = Bench::new();
+    bench.write("job.fio", "[a]\nrw=raed\n");
+    let coloured = |ended: &Ended| ended.out.contains("\u{1b}[1m\u{1b}[") || ended.out.contains("\u{1b}[1;");
+    if let Some(ended) = at_terminal(&bench, "check job.fio", "") {
+        assert!(coloured(ended.expect(2, &[])), "{ended:#?}");
+    }
+    let no_color = format!("NO_COLOR=1 {FATHOM} check job.fio");
+    let ended = bench.run(&["script", "-qec", &no_color, "/dev/null"]);
+    assert!(!ended.out.contains('\u{1b}'), "{ended:#?}");
+    let piped = bench.fathom("check job.fio");
+    assert!(!piped.expect(2, &[]).err.contains('\u{1b}'), "{piped:#?}");
+    let run = bench.fathom("run --target sim: --time 2s");
+    assert!(!run.out.contains('\u{1b}') && !run.err.contains('\u{1b}'), "{run:#?}");
+}
+
+#[test]
+fn a_person_is_asked_before_something_is_lost() {
+    with_root("a_person_is_asked_before_something_is_lost", |bench, stage| {
+        let device = stage.ext4(bench, "image")?;
+        let before = content(&device);
+        let line = format!("run --target {device} --read 0% --time 200ms");
+        let name = device.trim_start_matches("/dev/");
+        for answer in ["\n", "yes\n", "y\n", &format!("{name}x\n")] {
+            let Some(ended) = at_terminal(bench, &line, answer) else { return Ok(()) };
+            assert_eq!(ended.code, 3, "{answer:?}: {ended:#?}");
+            for part in [&device, "ext4", "Type", "nothing was written"] {
+                assert!(ended.out.contains(part), "{part} is missing in {ended:#?}");
+            }
+            assert!(content(&device) == before, "{answer:?} destroyed it");
+        }
+        let Some(ended) = at_terminal(bench, &line, &format!("{name}\n")) else { return Ok(()) };
+        assert_eq!(ended.code, 0, "{ended:#?}");
+        assert!(content(&device) != before);
+        Ok(())
+    });
+}

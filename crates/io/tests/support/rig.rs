@@ -1,0 +1,242 @@
+//! An engine under test with its targets and buffers. It keeps account of what is in flight, so that a completion that
+//! comes twice, or for nothing, fails whatever test it happens in.
+
+use fathom_io::clock::{VirtualClock, monotonic};
+use fathom_io::{
+    Buffers, Capabilities, Completion, Engine, EngineError, IoUring, Libaio, Null, OpenTarget, Operation,
+    Psync, Setup, Sim, TargetHandle, Wait, probe_io_uring, probe_libaio,
+};
+use fathom_schema::{OperationKind, SimDevice, SimService};
+use fathom_units::Ratio;
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::rc::Rc;
+
+/// Longer than anything here takes; a reap that runs into it has lost an operation.
+pub(crate) const AGES_NS: u64 = 20_000_000_000;
+
+/// An engine to test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subject {
+    Psync,
+    Libaio,
+    IoUring { fixed_buffers: bool, registered_files: bool },
+    Null,
+    Sim,
+}
+
+/// Engines that move bytes and that this machine has; what it lacks is said, naming the test.
+pub(crate) fn movers(test: &str) -> Vec<Subject> {
+    let mut found = vec![Subject::Psync];
+    match probe_libaio() {
+        None => found.push(Subject::Libaio),
+        Some(why) => super::stage::skip(test, &format!("libaio: {why}")),
+    }
+    match probe_io_uring() {
+        None => {
+            for (fixed_buffers, registered_files) in
+                [(false, false), (false, true), (true, false), (true, true)]
+            {
+                found.push(Subject::IoUring { fixed_buffers, registered_files });
+            }
+        }
+        Some(why) => super::stage::skip(test, &format!("io_uring: {why}")),
+    }
+    found
+}
+
+/// Those of [`movers`] that keep more than one operation in flight.
+pub(crate) fn asynchronous(test: &str) -> Vec<Subject> {
+    movers(test).into_iter().filter(|subject| *subject != Subject::Psync).collect()
+}
+
+/// Calls the same method on whichever engine it is.
+macro_rules! each {
+    ($engine:expr, $name:ident => $call:expr) => {
+        match $engine {
+            AnyEngine::Psync($name) => $call,
+            AnyEngine::Libaio($name) => $call,
+            AnyEngine::IoUring($name) => $call,
+            AnyEngine::Null($name) => $call,
+            AnyEngine::Sim($name) => $call,
+        }
+    };
+}
+
+enum AnyEngine {
+    Psync(Psync),
+    Libaio(Libaio),
+    IoUring(Box<IoUring>),
+    Null(Null),
+    Sim(Sim),
+}
+
+/// An open engine.
+pub(crate) struct Rig {
+    engine: AnyEngine,
+    pub(crate) buffers: Rc<Buffers>,
+    depth: usize,
+    synchronous: bool,
+    in_flight: BTreeSet<u32>,
+}
+
+impl Rig {
+    /// Opens `subject` on these targets with `depth` slots of `slot_bytes`.
+    pub(crate) fn open(subject: Subject, targets: Vec<OpenTarget>, depth: u32, slot_bytes: u32) -> Self {
+        let mut engine = match subject {
+            Subject::Psync => AnyEngine::Psync(Psync::default()),
+            Subject::Libaio => AnyEngine::Libaio(Libaio::default()),
+            Subject::IoUring { fixed_buffers, registered_files } => {
+                AnyEngine::IoUring(Box::new(IoUring::new(fixed_buffers, registered_files)))
+            }
+            Subject::Null => AnyEngine::Null(Null::default()),
+            Subject::Sim => AnyEngine::Sim(Sim::new(VirtualClock::default())),
+        };
+        let buffers = Rc::new(Buffers::new(depth, slot_bytes));
+        let setup = Setup { targets, queue_depth: depth, buffers: Rc::clone(&buffers), seed: 1 };
+        each!(&mut engine, it => it.open(setup)).expect("the engine can be opened");
+        let synchronous = each!(&engine, it => it.capabilities()).synchronous;
+        Self { engine, buffers, depth: depth as usize, synchronous, in_flight: BTreeSet::new() }
+    }
+
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        each!(&self.engine, it => it.capabilities())
+    }
+
+    pub(crate) fn push(&mut self, operation: &Operation) {
+        assert!(self.in_flight.insert(operation.slot), "slot {} is used twice", operation.slot);
+        assert!(self.in_flight.len() <= self.depth, "the test keeps to the queue depth");
+        each!(&mut self.engine, it => it.push(operation));
+    }
+
+    pub(crate) fn submit(&mut self) -> u32 {
+        each!(&mut self.engine, it => it.submit()).expect("operations can be submitted")
+    }
+
+    /// Reaps into room for `room` completions; each of them must be of an operation in flight. A wait that a signal cut
+    /// short is taken up again: rings closed earlier on the same thread send some.
+    pub(crate) fn reap_some(&mut self, wait: Wait, room: usize) -> Vec<Completion> {
+        let start = monotonic();
+        let wanted = (wait.min_complete as usize).min(room).min(self.in_flight.len());
+        let mut all = Vec::new();
+        loop {
+            let missing = u32::try_from(wanted.saturating_sub(all.len())).expect("a small number");
+            let left = Wait {
+                min_complete: if all.is_empty() { wait.min_complete } else { missing },
+                timeout_ns: wait.timeout_ns.saturating_sub(monotonic().since(start).0),
+            };
+            let mut into = vec![Completion::default(); room - all.len()];
+            let found: Result<usize, EngineError> = each!(&mut self.engine, it => it.reap(left, &mut into));
+            into.truncate(found.expect("completions can be reaped"));
+            for completion in &into {
+                assert!(
+                    self.in_flight.remove(&completion.slot),
+                    "{completion:?} completes what is not in flight"
+                );
+            }
+            all.extend(into);
+            let virtual_time = matches!(self.engine, AnyEngine::Sim(_));
+            if all.len() >= wanted || virtual_time || monotonic().since(start).0 >= wait.timeout_ns {
+                return all;
+            }
+        }
+    }
+
+    pub(crate) fn reap(&mut self, min_complete: u32, timeout_ns: u64) -> Vec<Completion> {
+        self.reap_some(Wait { min_complete, timeout_ns }, self.depth)
+    }
+
+    /// Performs operations, together where the engine can, and gives their results in the same order.
+    pub(crate) fn run(&mut self, operations: &[Operation]) -> Vec<i32> {
+        let mut done = Vec::new();
+        let batch = if self.synchronous { 1 } else { operations.len() };
+        for operations in operations.chunks(batch.max(1)) {
+            operations.iter().for_each(|operation| self.push(operation));
+            self.submit();
+            while !self.in_flight.is_empty() {
+                let found = self.reap(u32::try_from(self.in_flight.len()).expect("a small number"), AGES_NS);
+                assert!(!found.is_empty(), "{:?} never completed", self.in_flight);
+                done.extend(found);
+            }
+        }
+        assert_eq!(self.reap(0, 0), [], "nothing is in flight any more");
+        let result =
+            |slot| done.iter().find(|completion| completion.slot == slot).expect("all completed").result;
+        operations.iter().map(|operation| result(operation.slot)).collect()
+    }
+
+    /// Performs one operation.
+    pub(crate) fn one(&mut self, operation: Operation) -> i32 {
+        self.run(&[operation])[0]
+    }
+
+    /// Puts `bytes` into a slot.
+    pub(crate) fn load(&self, slot: u32, bytes: &[u8]) {
+        self.buffers.fill(slot, bytes.len(), |buffer| buffer.copy_from_slice(bytes));
+    }
+
+    /// The first bytes of a slot.
+    pub(crate) fn bytes(&self, slot: u32, length: usize) -> Vec<u8> {
+        self.buffers.fill(slot, length, |buffer| buffer.to_vec())
+    }
+
+    pub(crate) fn close(&mut self) {
+        each!(&mut self.engine, it => it.close());
+        self.in_flight.clear();
+    }
+}
+
+pub(crate) fn read(slot: u32, offset: u64, length: u32) -> Operation {
+    Operation { slot, kind: OperationKind::Read, target: 0, offset, length, data_only: false }
+}
+
+pub(crate) fn write(slot: u32, offset: u64, length: u32) -> Operation {
+    Operation { kind: OperationKind::Write, ..read(slot, offset, length) }
+}
+
+pub(crate) fn trim(slot: u32, offset: u64, length: u32) -> Operation {
+    Operation { kind: OperationKind::Trim, ..read(slot, offset, length) }
+}
+
+pub(crate) fn sync(slot: u32, data_only: bool) -> Operation {
+    Operation { kind: OperationKind::Sync, data_only, ..read(slot, 0, 0) }
+}
+
+/// Opens a file for reading and writing, with flags of `open(2)` beside.
+pub(crate) fn file(path: &Path, flags: i32) -> OpenTarget {
+    let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
+    of(file.unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+}
+
+pub(crate) fn read_only(path: &Path) -> OpenTarget {
+    of(File::open(path).expect("it can be read"))
+}
+
+pub(crate) fn write_only(path: &Path) -> OpenTarget {
+    of(OpenOptions::new().write(true).open(path).expect("it can be written"))
+}
+
+/// An open file or device as a target.
+pub(crate) fn of(file: File) -> OpenTarget {
+    use std::os::unix::fs::FileTypeExt;
+    let metadata = file.metadata().expect("an open file can be looked at");
+    let size = metadata.len();
+    let is_device = metadata.file_type().is_block_device();
+    OpenTarget {
+        handle: if is_device { TargetHandle::BlockDevice(file) } else { TargetHandle::File(file) },
+        size,
+    }
+}
+
+pub(crate) fn simulated(parallelism: u32, service_ns: u64) -> OpenTarget {
+    let description = SimDevice {
+        service: SimService::Constant { ns: service_ns },
+        parallelism,
+        error_share: Ratio::ZERO,
+        short_share: Ratio::ZERO,
+        stalls: Vec::new(),
+    };
+    OpenTarget { handle: TargetHandle::Sim(description), size: 1 << 30 }
+}
