@@ -8,7 +8,7 @@ use crate::worker::{PLAN_AHEAD, Slot, Stamp, State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, EngineError, Operation, Wait};
 use fathom_pattern::{Arrivals, Planned};
-use fathom_schema::Think;
+use fathom_schema::{Quota, SyncRule, Think};
 use fathom_units::Nanos;
 
 /// Waits shorter than this are spent polling: timers fire some tens of microseconds late.
@@ -198,15 +198,16 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     fn async_closed(&mut self, mut now: Nanos, think: Think) -> Result<(), EngineError> {
         let mut until_pause = operations_of(think);
         let mut pausing = false;
-        let batch = self.stream.engine.batch_submit as usize;
         loop {
             if self.needs_control(now) {
                 self.control(now);
             }
-            if self.state != State::Drain && !pausing {
-                let wanted = self.free.len().min(batch);
-                let going = self.allow(wanted);
+            while self.state != State::Drain && !pausing && !self.free.is_empty() {
+                let going = self.allow(self.free.len().min(self.batch.operations()));
                 now = self.issue(going, now, None)?;
+                if self.needs_control(now) {
+                    break;
+                }
             }
             let in_flight = self.in_flight();
             if in_flight == 0 {
@@ -221,9 +222,12 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 continue;
             }
             let full = self.free.is_empty() || self.state == State::Drain || pausing;
+            let min = if full { self.stream.engine.batch_complete } else { 0 };
+            // No more are taken up than go down again together: a slot whose completion was taken up is idle until it
+            // does, and the queue would not be as deep as asked. What is left is taken up in the next turn.
+            let most = self.batch.operations().max(min as usize);
             let found;
-            (found, now) =
-                self.collect(now, if full { self.stream.engine.batch_complete } else { 0 }, self.next_event)?;
+            (found, now) = self.collect(now, min, most, self.next_event)?;
             if until_pause != u64::MAX {
                 until_pause = until_pause.saturating_sub(found);
                 pausing = until_pause == 0;
@@ -275,7 +279,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 } else {
                     (1, Nanos(until.0 - POLL_BELOW.0))
                 };
-            (_, now) = self.collect(now, min, until)?;
+            (_, now) = self.collect(now, min, self.completions.len(), until)?;
             if starved {
                 full_until = now;
             }
@@ -310,17 +314,43 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if count == 0 {
             return Ok(now);
         }
-        let mut staged = self.stage_sync();
+        let SyncRule { fsync_every, fdatasync_every, fsync_at_end: _ } = self.stream.workload.sync;
+        let staged = if (fsync_every, fdatasync_every) == (Quota::Unlimited, Quota::Unlimited) {
+            self.stage_batch(count, intended)
+        } else {
+            self.stage_with_syncs(count, intended)
+        };
+        self.hand_down(staged)
+    }
+
+    /// Gives at most `count` operations to the engine; returns how many slots were taken.
+    fn stage_batch(&mut self, count: usize, intended: Option<Nanos>) -> usize {
+        let mut staged = 0;
         let mut planned = std::mem::take(&mut self.planned);
-        self.generator.fill(&mut planned[..count - staged]);
-        for next in &planned[..count - staged] {
-            if self.free.is_empty() || self.spent() {
+        self.generator.fill(&mut planned[..count]);
+        for next in &planned[..count] {
+            if self.spent() {
                 break;
             }
             staged += self.stage_planned(next, intended);
         }
         self.planned = planned;
-        self.hand_down(staged)
+        staged
+    }
+
+    /// As [`Self::stage_batch`], with the syncs that fall due among the operations: each takes the place of one, so they
+    /// are planned one by one.
+    fn stage_with_syncs(&mut self, count: usize, intended: Option<Nanos>) -> usize {
+        let mut staged = 0;
+        while staged < count && !self.spent() {
+            staged += self.stage_sync();
+            if staged < count {
+                let mut one = [Planned::BLANK];
+                self.generator.fill(&mut one);
+                staged += self.stage_planned(&one[0], intended);
+            }
+        }
+        staged
     }
 
     /// Plans one operation and gives it to the engine; before it, the sync that became due, which then takes the only
@@ -388,6 +418,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 self.recorder.cell.kind(slot.operation.kind).record_submission(took);
             }
         }
+        self.batch.learn(took, staged);
         let count = u32::try_from(staged).unwrap_or(u32::MAX);
         let in_flight = u32::try_from(self.in_flight()).unwrap_or(u32::MAX);
         let cell = &mut self.recorder.cell;
@@ -400,14 +431,22 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         Ok(accepted)
     }
 
-    /// Reaps at least `min` completions or until `until`; counts them; returns how many and the time after.
-    fn collect(&mut self, now: Nanos, min: u32, until: Nanos) -> Result<(u64, Nanos), EngineError> {
+    /// Reaps at least `min` and at most `most` completions or until `until`; counts them; returns how many and the time
+    /// after.
+    fn collect(
+        &mut self,
+        now: Nanos,
+        min: u32,
+        most: usize,
+        until: Nanos,
+    ) -> Result<(u64, Nanos), EngineError> {
         let in_flight = self.in_flight();
         let wait = Wait {
             min_complete: min.min(u32::try_from(in_flight).unwrap_or(1)),
             timeout_ns: until.since(now).0,
         };
-        let found = self.engine.reap(wait, &mut self.completions)?;
+        let most = most.min(self.completions.len());
+        let found = self.engine.reap(wait, &mut self.completions[..most])?;
         let completed = self.clock.now();
         let cell = &mut self.recorder.cell;
         cell.in_flight_ns += in_flight as u64 * completed.since(self.integrated_until).0;
@@ -438,6 +477,38 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
         self.integrated_until = now;
         now
+    }
+}
+
+/// How many operations go down in one system call.
+///
+/// More in one call cost less each, but none of them reaches the device before all were taken. Where taking one is real
+/// work (a virtual disk's doorbell: 4 µs), a batch of 16 adds 70 µs to every latency and the queue at the device is never
+/// as deep as asked: measured on virtio, depth 32, 4 KiB random reads: 68 k/s in whole batches, 80 k/s one by one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Batch {
+    most: usize,
+    /// Mean time that one operation adds to a submission, nanoseconds, weighted to the recent ones.
+    each_ns: u64,
+}
+
+/// A submission should not hold its operations up for longer than this: 32 cached 512-byte reads still go in one call.
+const SUBMISSION_NS_MAX: u64 = 16_000;
+
+impl Batch {
+    pub(crate) fn new(most: u32) -> Self {
+        Self { most: most.max(1) as usize, each_ns: 0 }
+    }
+
+    #[inline]
+    fn operations(self) -> usize {
+        let fitting = SUBMISSION_NS_MAX / self.each_ns.max(1);
+        usize::try_from(fitting).unwrap_or(usize::MAX).clamp(1, self.most)
+    }
+
+    #[inline]
+    fn learn(&mut self, took_ns: u64, operations: usize) {
+        self.each_ns = (self.each_ns * 7 + took_ns / operations.max(1) as u64) / 8;
     }
 }
 

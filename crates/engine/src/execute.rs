@@ -251,7 +251,7 @@ fn gather(
     let elapsed = ends.iter().flatten().flatten().map(|ended| ended.end).max().unwrap_or_default();
     let failures: Vec<String> =
         ends.iter().flatten().flatten().filter_map(|ended| ended.failure.clone()).collect();
-    let io_errors = describe_errors(step, &ends);
+    let io_errors = describe_errors(step, share, &ends);
     let stop = if !failures.is_empty() {
         Stop::Failed
     } else if shared.errors_beyond_policy.load(Ordering::Relaxed) {
@@ -304,10 +304,11 @@ fn totals(cell: &Cell, ended: &Ended) -> WorkerTotals {
     }
 }
 
-fn describe_errors(step: &Step, ends: &[Vec<Option<Ended>>]) -> Vec<String> {
+fn describe_errors(step: &Step, share: Share, ends: &[Vec<Option<Ended>>]) -> Vec<String> {
     let mut found = Vec::new();
     for (stream, workers) in step.streams.iter().zip(ends) {
-        for (plan, ended) in stream.workers.iter().zip(workers) {
+        let plans = stream.workers.iter().enumerate().filter(|(k, _)| mine(*k, share)).map(|(_, plan)| plan);
+        for (plan, ended) in plans.zip(workers) {
             let Some(FirstError { errno, operation }) = ended.as_ref().and_then(|ended| ended.first_error)
             else {
                 continue;
@@ -354,6 +355,7 @@ impl Seat<'_> {
     ) {
         let (stream, worker) = (self.stream_index, self.seat_index);
         let collector = self.recorder.collector();
+        let _farewell = Farewell { shared, tell, stream, worker };
         let context = Context { ready, shared, go, tell };
         let ended = match self.stream.engine.kind {
             EngineKind::Null => self.run_on(&context, Null::default(), clock),
@@ -430,6 +432,33 @@ impl Seat<'_> {
             error.to_string()
         });
         Ok(Some(worker.finish(failure)))
+    }
+}
+
+/// Says that a worker has ended when it panics: whoever waits for it would wait for ever.
+struct Farewell<'a> {
+    shared: &'a Shared,
+    tell: &'a mpsc::Sender<Message>,
+    stream: usize,
+    worker: usize,
+}
+
+impl Drop for Farewell<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.shared.stop.store(true, Ordering::Relaxed);
+            let failure = Some("a worker thread panicked, which is a fault of fathom".to_owned());
+            let ended = Ended {
+                start: Nanos::ZERO,
+                end: Nanos::ZERO,
+                usage: thread::Usage::default(),
+                first_error: None,
+                failure,
+            };
+            let (stream, worker) = (self.stream, self.worker);
+            // When nobody listens any more, nobody waits either.
+            drop(self.tell.send(Message::Ended { stream, worker, ended: Box::new(ended) }));
+        }
     }
 }
 

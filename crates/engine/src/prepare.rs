@@ -162,9 +162,11 @@ fn same_device(path: &Path, file: &File, facts: &Facts) -> Result<(), PrepareErr
 
 /// True when a stream of the step writes or trims this target, whatever its index there.
 fn is_changed(step: &Step, kind: &TargetKind) -> bool {
-    step.targets.iter().enumerate().filter(|(_, target)| target.kind == *kind).any(|(index, _)| {
-        step.streams.iter().any(|stream| touches(stream, index) && changes(stream))
-    })
+    step.targets
+        .iter()
+        .enumerate()
+        .filter(|(_, target)| target.kind == *kind)
+        .any(|(index, _)| step.streams.iter().any(|stream| touches(stream, index) && changes(stream)))
 }
 
 fn touches(stream: &Stream, target: usize) -> bool {

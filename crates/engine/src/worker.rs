@@ -3,6 +3,7 @@
 //!
 //! The loops themselves are in `drive`; nothing here or there allocates, locks or logs after the start.
 
+use crate::drive::Batch;
 use crate::recorder::Recorder;
 use fathom_io::clock::Clock;
 use fathom_io::thread::{self, Usage};
@@ -132,6 +133,7 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) sync_pending: Option<PendingSync>,
     pub(crate) last_completion: Nanos,
     pub(crate) first_error: Option<FirstError>,
+    pub(crate) batch: Batch,
     /// Slots planned and filled, not yet pushed.
     pub(crate) staged: Vec<u32>,
     /// Until when operations in flight are integrated over time.
@@ -275,6 +277,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             sync_pending: None,
             last_completion: Nanos::ZERO,
             first_error: None,
+            batch: Batch::new(stream.engine.batch_submit),
             staged: Vec::with_capacity(depth as usize),
             integrated_until: Nanos::ZERO,
             arrival_rate: match stream.pacing {

@@ -46,7 +46,8 @@ fn ready(step: Step) -> Result<Ready, PrepareError> {
 
 /// Offset of the first hole; the size when there is none.
 fn first_hole(path: &Path) -> u64 {
-    seek(File::open(path).unwrap(), SeekFrom::Hole(0)).unwrap()
+    let file = File::open(path).expect("the file is there");
+    seek(file, SeekFrom::Hole(0)).expect("a file that is not empty has an end")
 }
 
 /// Bits of information per byte, as far as single bytes tell.
@@ -70,12 +71,11 @@ fn a_new_file_is_laid_out_with_real_data() {
     let path = stage.path("new");
     let size = 3 * MIB + 12_345;
     let mut seen = Vec::new();
-    let mut progress =
-        |now: &Progress<'_>| seen.push((now.path.to_owned(), now.done.0, now.total.0));
+    let mut progress = |now: &Progress<'_>| seen.push((now.path.to_owned(), now.done.0, now.total.0));
     let step = reading(&[(&path, LayoutRule::Written, size)]);
     let claims = Arc::new(Claims::default());
     let ready = prepare(step, 0, &claims, &mut progress, &AtomicBool::new(false)).unwrap();
-    assert_eq!(ready.created(), [path.clone()]);
+    assert_eq!(ready.created(), std::slice::from_ref(&path));
     assert_eq!(std::fs::metadata(&path).unwrap().len(), size);
     assert_eq!(first_hole(&path), size);
     check_incompressible(&std::fs::read(&path).unwrap());

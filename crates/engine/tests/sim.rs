@@ -186,21 +186,23 @@ fn short_transfers_are_counted_with_the_bytes_that_moved() {
 
 #[test]
 fn syncs_come_after_every_nth_write_and_are_no_iops() {
-    // 2,048 writes, one sync after each 64: the one that falls due at the very last write is not issued (as with fio).
-    [1, 2, 32].into_iter().for_each(syncs_at_depth);
+    // 2,048 writes: the sync that falls due at the very last one is not issued (as with fio).
+    for (depth, every, expect) in [(1, 64, 31), (2, 64, 31), (32, 64, 31), (32, 5, 409), (32, 1, 2047)] {
+        check_syncs(depth, every, expect);
+    }
 }
 
-fn syncs_at_depth(depth: u32) {
+fn check_syncs(depth: u32, every: u64, expect: u64) {
     let sim = device(SimService::Constant { ns: MS }, 1);
     let mut writes = stream(EngineKind::Sim, depth);
     writes.workload.cases[0].kind = OperationKind::Write;
-    writes.workload.sync.fsync_every = Quota::AtMost(64);
+    writes.workload.sync.fsync_every = Quota::AtMost(every);
     writes.limits =
         StreamLimits { time: TimeLimit::Unbounded, bytes: Quota::Unlimited, operations: Quota::AtMost(2048) };
     let outcome = run(step(TargetKind::Sim(sim), writes));
     assert_eq!(outcome.kind(OperationKind::Write).expect("writes").operations, 2048);
     let syncs = outcome.kind(OperationKind::Sync).expect("syncs");
-    assert_eq!((syncs.operations, syncs.bytes), (31, 0), "at depth {depth}");
+    assert_eq!((syncs.operations, syncs.bytes), (expect, 0), "every {every} writes at depth {depth}");
 }
 
 #[test]

@@ -48,6 +48,15 @@ impl Live {
         ProgressStyle::with_template(template).expect("the template is a constant").progress_chars("━╸─")
     }
 
+    /// Begins the bar again in another shape. Every change is drawn at once, so figures come while no shape shows them.
+    fn restart(&self, template: &str, prefix: &str, length: u64) {
+        self.bar.set_style(Self::style("{prefix}"));
+        self.bar.set_prefix(prefix.to_owned());
+        self.bar.set_length(length);
+        self.bar.reset();
+        self.bar.set_style(Self::style(template));
+    }
+
     fn begin(&mut self, step: &Step, index: u32) {
         let seconds = length(step);
         let which = if self.steps > 1 { format!("[{}/{}] ", index + 1, self.steps) } else { String::new() };
@@ -56,15 +65,12 @@ impl Live {
             for line in self.lines.drain(..) {
                 line.finish_and_clear();
             }
-            self.bar.reset();
-            self.bar.set_length(seconds.unwrap_or(0));
-            self.bar.set_style(Self::style(if seconds.is_some() {
+            let template = if seconds.is_some() {
                 "{prefix} {wide_bar} {pos}/{len} s, {eta} left"
             } else {
                 "{prefix} {spinner} {elapsed}"
-            }));
-            self.bar.set_prefix(format!("{which}{name}"));
-            self.bar.set_position(0);
+            };
+            self.restart(template, &format!("{which}{name}"), seconds.unwrap_or(0));
             let rows = if step.streams.len() <= LINES_MAX { step.streams.len() } else { 1 };
             for _ in 0..rows {
                 let line = self.screen.add(ProgressBar::new_spinner());
@@ -164,11 +170,8 @@ impl Sink for Live {
         let Progress { path, done, total } = progress;
         if self.on_terminal {
             if self.bar.length() != Some(total.0) {
-                self.bar.reset();
-                self.bar.set_length(total.0);
-                self.bar.set_style(Self::style(
-                    "laying out {msg} {wide_bar} {binary_bytes}/{binary_total_bytes}, {eta} left",
-                ));
+                let template = "{prefix} {msg} {wide_bar} {binary_bytes}/{binary_total_bytes}, {eta} left";
+                self.restart(template, "laying out", total.0);
             }
             self.bar.set_message(terminal_text(&path.display().to_string()));
             self.bar.set_position(done.0);

@@ -1,5 +1,6 @@
 //! The documents of the project: generated ones are fresh, examples in them are sound, links lead somewhere, and lists of
 //! codes and names are those of the program. Knows where documents lie; what they teach is theirs.
+#![expect(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use fathom_frontend::fio::{self, OptionRow, Priority, Status};
 use fathom_frontend::native;

@@ -183,11 +183,15 @@ fn a_job_that_expands_beyond_all_bounds_is_refused_at_once() {
             "the limit is",
             native.to_owned() + &(0..100_000).map(|n| format!("[stream.s{n}]\n")).collect::<String>(),
         ),
-        ("points.toml", "at most", format!("{native}[stream.s]\n[stage.a]\nsweep = {sweep}\n")),
-        ("depth.toml", "at most", format!("{native}[stream.s]\nworkers = 4096\nqueue_depth = 65536\n")),
+        ("points.toml", "the limit is", format!("{native}[stream.s]\n[stage.a]\nsweep = {sweep}\n")),
+        (
+            "depth.toml",
+            "more than the host's memory",
+            format!("{native}[stream.s]\nworkers = 4096\nqueue_depth = 65536\n"),
+        ),
         (
             "files.toml",
-            "at most",
+            "is above 10000000",
             "[target.t]\ndirectory = \".\"\nfiles = 100000000\nsize = \"4KiB\"\n[workload.w]\n[stream.s]\n"
                 .to_owned(),
         ),

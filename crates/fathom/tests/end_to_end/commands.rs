@@ -147,7 +147,7 @@ fn a_plan_tells_what_would_happen_and_does_nothing() {
     let plan = bench.fathom("plan --target foreign --read 0% --time 1s");
     assert!(plan.expect(3, &[]).out.contains("WRITTEN"), "{plan:#?}");
     let plan = bench.fathom("plan --target new --size 1GiB --time 1m --ramp 5s");
-    for part in ["1 step;", "new: created when absent, read", "laid out", "at most 1m", "ramp 5s"] {
+    for part in ["1 step;", "new: created when absent, read", "laid out", "at most 1 min", "ramp 5 s"] {
         assert!(plan.expect(0, &[]).out.contains(part), "{part} is missing in {plan:#?}");
     }
     assert!(bench.snapshot() == before, "a plan changed something");

@@ -28,6 +28,7 @@ pub struct IoUring {
     open: Option<Open>,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a feature the kernel granted or a fact of the ring")]
 struct Open {
     // Declared before `setup`: the ring goes before the buffers that the kernel may know of.
     ring: io_uring::IoUring,
@@ -37,6 +38,8 @@ struct Open {
     immediate: Vec<Completion>,
     in_kernel: u32,
     deferred: bool,
+    /// The kernel was entered since the last reap, and has run its deferred work then.
+    entered: bool,
     fixed_buffers: bool,
     registered_files: bool,
 }
@@ -106,6 +109,7 @@ impl Open {
             immediate: Vec::with_capacity(depth),
             in_kernel: 0,
             deferred,
+            entered: false,
             fixed_buffers,
             registered_files,
             setup,
@@ -247,6 +251,7 @@ impl Engine for IoUring {
         if waiting == 0 {
             return Ok(0);
         }
+        open.entered = true;
         open.enter(waiting, 0, 0)
     }
 
@@ -254,7 +259,9 @@ impl Engine for IoUring {
         let open = self.open_mut();
         let mut count = open.drain(into);
         let wanted = (wait.min_complete as usize).min(into.len()).min(count + open.in_kernel as usize);
-        if count >= wanted && !(count == 0 && open.deferred && open.in_kernel > 0) {
+        let entered = std::mem::take(&mut open.entered);
+        // Deferred work runs when the kernel is entered; polling without ever entering would see nothing.
+        if count >= wanted && (count > 0 || entered || !open.deferred || open.in_kernel == 0) {
             return Ok(count);
         }
         let unsubmitted = u32::try_from(open.ring.submission().len()).expect("at most the ring's size");

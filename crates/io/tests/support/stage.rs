@@ -2,14 +2,18 @@
 //! when dropped. What a machine lacks or refuses is an `Err` that says so; whether a test can go on without is its own
 //! business.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
-/// Says that a part of a test is left out, past the test runner's capture.
+/// Says that a part of a test is left out, past the test runner's capture; once, however many engines meet it.
 pub(crate) fn skip(test: &str, why: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let Ok(true) = SAID.lock().map(|mut said| said.insert(test.to_owned())) else { return };
     writeln!(std::io::stderr(), "SKIPPED {test}: {why}").expect("stderr can be written");
 }
 

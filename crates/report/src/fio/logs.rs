@@ -41,12 +41,13 @@ pub struct LogRequest {
 }
 
 /// The rows of a log of the stream's measure phase: `time_ms, value, direction, 0, 0`, or with a histogram
-/// `time_ms, direction, block size, counts…`; the time is the end of the window since the step's start. A window without
-/// an operation of a direction has no row of it. Empty when the record has no such stream.
+/// `time_ms, direction, block size, counts…`; the time is the end of the window since the ramp's end, as fio counts it (seen
+/// with 3.33). A window without an operation of a direction has no row of it. Empty when the record has no such stream.
 pub fn fio_logs(record: &Record, request: &LogRequest) -> String {
     let LogRequest { step, stream, log, window } = *request;
     let Some(step) = record.steps.get(step) else { return String::new() };
     let Some(plan) = step.started.step.streams.get(stream) else { return String::new() };
+    let measuring_from = plan.start_delay.after(plan.ramp);
     let intervals_each = window.0.div_ceil(step.started.step.interval.0.max(1)).max(1);
     let mut windows: BTreeMap<u64, Vec<&Interval>> = BTreeMap::new();
     for interval in measured(step, stream) {
@@ -56,7 +57,7 @@ pub fn fio_logs(record: &Record, request: &LogRequest) -> String {
     for intervals in windows.values() {
         let start = intervals.iter().map(|interval| interval.start).min().unwrap_or_default();
         let end = intervals.iter().map(|interval| interval.end).max().unwrap_or_default();
-        let end_ms = end.0 / 1_000_000;
+        let end_ms = end.since(measuring_from).0 / 1_000_000;
         for kind in [OperationKind::Read, OperationKind::Write, OperationKind::Trim] {
             let Some(tally) = merged(intervals, kind).filter(|tally| tally.operations > 0) else { continue };
             let direction = kind.index();
