@@ -1,0 +1,213 @@
+//! How much, how long, how often: rates, seeds, errors, the simulated device, sweeps.
+
+use super::{OnError, Rate, Seed, ServiceTime, Sweep, text};
+use crate::literal::Literal;
+use crate::row::{Kind, OptionValue};
+use fathom_units::{BytesPerSec, Iops, Nanos, Ratio};
+
+impl OptionValue for Rate {
+    fn read(literal: &Literal, kind: Kind) -> Result<Self, String> {
+        let rate = match literal {
+            Literal::Integer(n) if *n > 0 => Self::Operations(Iops(*n as f64)),
+            Literal::Float(x) if *x > 0.0 => Self::Operations(Iops(*x)),
+            Literal::Integer(_) | Literal::Float(_) => {
+                return Err(format!(
+                    "a rate of {} never comes; write \"max\" for no limit",
+                    literal.describe()
+                ));
+            }
+            Literal::Text(text) if text == "max" => Self::Max,
+            Literal::Text(text) if text.ends_with('%') => Self::OfMaximum(Ratio::read(literal, kind)?),
+            Literal::Text(text) => match text.parse::<BytesPerSec>() {
+                Ok(rate) if text.trim_end_matches("/s").ends_with('B') => Self::Bandwidth(rate),
+                _ => Self::Operations(text.parse().map_err(|error| format!("{error}"))?),
+            },
+            other => return Err(format!("{} is not a rate", other.describe())),
+        };
+        match rate {
+            Self::Operations(Iops(rate)) | Self::Bandwidth(BytesPerSec(rate))
+                if rate <= 0.0 || !rate.is_finite() =>
+            {
+                Err(format!("a rate of {} never comes; write \"max\" for no limit", literal.describe()))
+            }
+            Self::OfMaximum(Ratio::ZERO) => Err("0% of the maximum never comes".to_owned()),
+            rate => Ok(rate),
+        }
+    }
+    fn print(&self) -> String {
+        match self {
+            Self::Max => "\"max\"".to_owned(),
+            Self::Operations(Iops(rate)) => format!("\"{rate}/s\""),
+            Self::Bandwidth(BytesPerSec(rate)) => format!("\"{rate}B/s\""),
+            Self::OfMaximum(share) => share.print(),
+        }
+    }
+}
+
+impl OptionValue for Vec<Ratio> {
+    fn read(literal: &Literal, kind: Kind) -> Result<Self, String> {
+        match literal {
+            Literal::List(items) => items.iter().map(|item| Ratio::read(&item.value, kind)).collect(),
+            one => Ok(vec![Ratio::read(one, kind)?]),
+        }
+    }
+    fn print(&self) -> String {
+        format!("[{}]", self.iter().map(OptionValue::print).collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl OptionValue for Seed {
+    fn read(literal: &Literal, kind: Kind) -> Result<Self, String> {
+        match literal {
+            Literal::Text(text) if text == "fresh" => Ok(Self::Fresh),
+            other => u64::read(other, kind).map(Self::Fixed),
+        }
+    }
+    fn print(&self) -> String {
+        match self {
+            Self::Fixed(seed) => seed.to_string(),
+            Self::Fresh => "\"fresh\"".to_owned(),
+        }
+    }
+}
+
+impl OptionValue for OnError {
+    fn read(literal: &Literal, kind: Kind) -> Result<Self, String> {
+        match literal {
+            Literal::Text(text) if text == "stop" => Ok(Self::Stop),
+            Literal::Integer(_) => u64::read(literal, kind).map(Self::Count),
+            other => {
+                Err(format!("{} is not \"stop\" or a number of errors to count up to", other.describe()))
+            }
+        }
+    }
+    fn print(&self) -> String {
+        match self {
+            Self::Stop => "\"stop\"".to_owned(),
+            Self::Count(n) => n.to_string(),
+        }
+    }
+}
+
+impl OptionValue for ServiceTime {
+    fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
+        let text = text(literal)?;
+        let time = |text: &str| text.parse::<Nanos>().map_err(|error| error.to_string());
+        match text.split_once(' ') {
+            Some(("constant", rest)) => time(rest).map(Self::Constant),
+            Some(("exponential", rest)) => time(rest).map(Self::Exponential),
+            Some(("uniform", rest)) => {
+                let (min, max) = rest.split_once("..").ok_or(format!("\"{rest}\" is no range of times"))?;
+                let (min, max) = (time(min)?, time(max)?);
+                if min <= max {
+                    Ok(Self::Uniform(min, max))
+                } else {
+                    Err(format!("\"{rest}\" is no range of times"))
+                }
+            }
+            _ => Err(format!("\"{text}\" is not \"constant T\", \"exponential T\" or \"uniform T..T\"")),
+        }
+    }
+    fn print(&self) -> String {
+        match self {
+            Self::Constant(time) => format!("\"constant {}\"", time.to_string().replace(' ', "")),
+            Self::Exponential(mean) => format!("\"exponential {}\"", mean.to_string().replace(' ', "")),
+            Self::Uniform(min, max) => format!("\"uniform {min}..{max}\"")
+                .replace("s ", "s")
+                .replace(' ', "")
+                .replace("uniform", "uniform "),
+        }
+    }
+}
+
+/// Freezes of a simulated device: `"10s for 500ms"`.
+impl OptionValue for Vec<(Nanos, Nanos)> {
+    fn read(literal: &Literal, kind: Kind) -> Result<Self, String> {
+        match literal {
+            Literal::List(items) => {
+                let all: Result<Vec<Self>, String> =
+                    items.iter().map(|item| Self::read(&item.value, kind)).collect();
+                Ok(all?.concat())
+            }
+            one => {
+                let text = text(one)?;
+                let (at, length) =
+                    text.split_once(" for ").ok_or(format!("\"{text}\" is not \"T for T\""))?;
+                let time = |text: &str| text.parse::<Nanos>().map_err(|error| error.to_string());
+                Ok(vec![(time(at)?, time(length)?)])
+            }
+        }
+    }
+    fn print(&self) -> String {
+        let all: Vec<String> = self.iter().map(|(at, length)| format!("\"{at} for {length}\"")).collect();
+        format!("[{}]", all.join(", "))
+    }
+}
+
+impl OptionValue for Sweep {
+    /// A table of option path → list of values, or `{ from = 1, to = 256, factor = 2 }`.
+    fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
+        let Literal::Table(entries) = literal else {
+            return Err(format!("{} is not a table of option → list", literal.describe()));
+        };
+        let dimensions = entries
+            .iter()
+            .map(|(path, values)| Ok((path.value.clone(), sweep_values(&path.value, &values.value)?)))
+            .collect::<Result<_, String>>()?;
+        Ok(Self { dimensions })
+    }
+    fn print(&self) -> String {
+        let dimensions: Vec<String> = self
+            .dimensions
+            .iter()
+            .map(|(path, values)| {
+                let values: Vec<String> = values.iter().map(Literal::print).collect();
+                format!("{path:?} = [{}]", values.join(", "))
+            })
+            .collect();
+        format!("{{ {} }}", dimensions.join(", "))
+    }
+}
+
+fn sweep_values(path: &str, literal: &Literal) -> Result<Vec<Literal>, String> {
+    match literal {
+        Literal::List(items) if items.is_empty() => Err(format!("the list of {path} is empty")),
+        Literal::List(items) => Ok(items.iter().map(|item| item.value.clone()).collect()),
+        Literal::Table(entries) => {
+            let (mut from, mut to, mut factor, mut step) = (None, None, None, None);
+            for (key, value) in entries {
+                let Literal::Integer(n) = value.value else {
+                    return Err(format!("{path}: {} needs a whole number", key.value));
+                };
+                match key.value.as_str() {
+                    "from" => from = Some(n),
+                    "to" => to = Some(n),
+                    "factor" => factor = Some(n),
+                    "step" => step = Some(n),
+                    other => {
+                        return Err(format!(
+                            "{path}: a range has from, to, and factor or step, not \"{other}\""
+                        ));
+                    }
+                }
+            }
+            let (Some(from), Some(to)) = (from, to) else {
+                return Err(format!("{path}: a range needs from and to"));
+            };
+            let next: Box<dyn Fn(i64) -> Option<i64>> = match (factor, step) {
+                (Some(factor), None) if factor > 1 && from > 0 => Box::new(move |n| n.checked_mul(factor)),
+                (None, Some(step)) if step > 0 => Box::new(move |n| n.checked_add(step)),
+                _ => {
+                    return Err(format!(
+                        "{path}: a range needs a factor above 1 (from above 0) or a step above 0"
+                    ));
+                }
+            };
+            let values = std::iter::successors(Some(from), |&n| next(n)).take_while(|&n| n <= to);
+            // One more than the limit is enough for the check of the whole job to refuse it.
+            let values: Vec<Literal> = values.take(crate::POINTS_MAX + 1).map(Literal::Integer).collect();
+            if values.is_empty() { Err(format!("{path}: the range is empty")) } else { Ok(values) }
+        }
+        other => Err(format!("{path}: {} is not a list of values", other.describe())),
+    }
+}

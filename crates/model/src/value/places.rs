@@ -1,0 +1,123 @@
+//! Where operations go and what they carry: distributions, order of files, content.
+
+use super::{ContentSource, FileOrder, RandomDistribution, text};
+use crate::literal::Literal;
+use crate::row::{Kind, OptionValue};
+use fathom_units::Ratio;
+
+impl OptionValue for RandomDistribution {
+    fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
+        let text = text(literal)?;
+        let (name, value) = text.split_once(':').unwrap_or((text, ""));
+        let number = || value.trim().parse::<f64>().map_err(|_| format!("\"{value}\" is no number"));
+        match name {
+            "uniform" => Ok(Self::Uniform),
+            "zipf" => match number()? {
+                theta if theta > 0.0 && theta != 1.0 && theta.is_finite() => Ok(Self::Zipf(theta)),
+                theta => Err(format!("zipf needs a theta above 0 and not 1; {theta} is not")),
+            },
+            "pareto" => match number()? {
+                h if h > 0.0 && h < 1.0 => Ok(Self::Pareto(h)),
+                h => Err(format!("pareto needs h between 0 and 1; {h} is not")),
+            },
+            "normal" => match value.trim().parse::<Ratio>().map_err(|error| error.to_string())? {
+                Ratio::ZERO => Err("a normal distribution needs a deviation above 0%".to_owned()),
+                deviation => Ok(Self::Normal(deviation)),
+            },
+            "zoned" => zones(value).map(Self::Zoned),
+            other => {
+                Err(format!("unknown distribution \"{other}\"; use uniform, zipf, pareto, normal or zoned"))
+            }
+        }
+    }
+    fn print(&self) -> String {
+        match self {
+            Self::Uniform => "\"uniform\"".to_owned(),
+            Self::Zipf(theta) => format!("\"zipf:{theta}\""),
+            Self::Pareto(h) => format!("\"pareto:{h}\""),
+            Self::Normal(deviation) => format!("\"normal:{deviation}\""),
+            Self::Zoned(zones) => {
+                let zones: Vec<String> =
+                    zones.iter().map(|(access, span)| format!("{access}/{span}")).collect();
+                format!("\"zoned:{}\"", zones.join(","))
+            }
+        }
+    }
+}
+
+fn zones(text: &str) -> Result<Vec<(Ratio, Ratio)>, String> {
+    let zones: Vec<(Ratio, Ratio)> = text
+        .split(',')
+        .map(|zone| {
+            let (access, span) =
+                zone.split_once('/').ok_or(format!("zone \"{zone}\" is not ACCESS%/SPAN%"))?;
+            let share = |text: &str| text.trim().parse::<Ratio>().map_err(|error| error.to_string());
+            Ok((share(access)?, share(span)?))
+        })
+        .collect::<Result<_, String>>()?;
+    let sums = zones.iter().fold((0.0, 0.0), |(a, s), (access, span)| (a + access.value(), s + span.value()));
+    if (sums.0 - 1.0_f64).abs() > 1e-6 || (sums.1 - 1.0_f64).abs() > 1e-6 {
+        return Err(format!(
+            "the zones sum to {:.1}% of accesses and {:.1}% of the span, not 100%",
+            sums.0 * 100.0,
+            sums.1 * 100.0
+        ));
+    }
+    Ok(zones)
+}
+
+impl OptionValue for ContentSource {
+    fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
+        match text(literal)? {
+            "random" => Ok(Self::Random),
+            "zero" => Ok(Self::Zero),
+            other => match other.strip_prefix("0x") {
+                Some(hex) if !hex.is_empty() && hex.len() % 2 == 0 => (0..hex.len())
+                    .step_by(2)
+                    .map(|at| hex.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+                    .collect::<Option<Vec<u8>>>()
+                    .map(Self::Pattern)
+                    .ok_or_else(|| format!("\"{other}\" is not hexadecimal")),
+                _ => Err(format!("\"{other}\" is not random, zero or a pattern such as 0xdeadbeef")),
+            },
+        }
+    }
+    fn print(&self) -> String {
+        match self {
+            Self::Random => "\"random\"".to_owned(),
+            Self::Zero => "\"zero\"".to_owned(),
+            Self::Pattern(bytes) => {
+                let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                format!("\"0x{hex}\"")
+            }
+        }
+    }
+}
+
+impl OptionValue for FileOrder {
+    fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
+        let text = text(literal)?;
+        let (name, count) = match text.split_once(':') {
+            Some((name, count)) => {
+                let count = count.parse::<u32>().ok().filter(|&n| n > 0);
+                (name, count.ok_or_else(|| format!("\"{text}\" does not end in a whole number from 1"))?)
+            }
+            None => (text, 1),
+        };
+        match name {
+            "round-robin" => Ok(Self::RoundRobin(count)),
+            "sequential" => Ok(Self::Sequential),
+            "random" => Ok(Self::Random(count)),
+            other => Err(format!("\"{other}\" is not one of round-robin, sequential, random")),
+        }
+    }
+    fn print(&self) -> String {
+        match self {
+            Self::RoundRobin(1) => "\"round-robin\"".to_owned(),
+            Self::RoundRobin(n) => format!("\"round-robin:{n}\""),
+            Self::Sequential => "\"sequential\"".to_owned(),
+            Self::Random(1) => "\"random\"".to_owned(),
+            Self::Random(n) => format!("\"random:{n}\""),
+        }
+    }
+}
