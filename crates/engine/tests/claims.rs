@@ -15,6 +15,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const MIB: u64 = 1 << 20;
 
@@ -73,8 +74,16 @@ fn reading(device: &Path) -> Step {
     step(device, EngineKind::Psync, OperationKind::Read)
 }
 
+/// One test at a time: a child that another test starts holds copies of this process's descriptors from its fork to its
+/// exec, and a claim that was given back here would still be held there.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn a_device_that_is_written_is_held_alone() {
+    let _alone = alone();
     let Some((_stage, device)) = device("exclusive claim") else { return };
     let facts = facts(&[&device]);
     for kind in [OperationKind::Write, OperationKind::Trim] {
@@ -93,6 +102,7 @@ fn a_device_that_is_written_is_held_alone() {
 
 #[test]
 fn readers_share_a_device() {
+    let _alone = alone();
     let Some((_stage, device)) = device("shared claim") else { return };
     let facts = facts(&[&device]);
     let first = Claims::take(&[reading(&device)], &facts).unwrap();
@@ -103,6 +113,7 @@ fn readers_share_a_device() {
 
 #[test]
 fn a_device_that_a_later_step_writes_is_held_from_the_start() {
+    let _alone = alone();
     let Some((mut stage, first)) = device("later step") else { return };
     let (second, _) = stage.device("other", 2 * MIB).expect("there was one before");
     let facts = facts(&[&first, &second]);
@@ -128,6 +139,7 @@ fn check_changed(path: &Path, facts: &Facts, parts: &[&str]) {
 
 #[test]
 fn only_the_device_that_was_judged_is_claimed() {
+    let _alone = alone();
     let Some((mut stage, device)) = device("device number") else { return };
     let (other, _) = stage.device("other", 2 * MIB).expect("there was one before");
     // The path leads to another device than when it was looked at.
@@ -149,6 +161,7 @@ fn only_the_device_that_was_judged_is_claimed() {
 
 #[test]
 fn steps_run_on_what_was_claimed() {
+    let _alone = alone();
     let Some((stage, device)) = device("steps on a device") else { return };
     let link = stage.path("link");
     symlink(&device, &link).unwrap();
@@ -182,6 +195,7 @@ fn steps_run_on_what_was_claimed() {
 
 #[test]
 fn a_device_that_was_not_claimed_is_not_opened() {
+    let _alone = alone();
     let Some((_stage, device)) = device("unclaimed device") else { return };
     let nothing = Arc::new(Claims::default());
     let ready = prepare(writing(&device), 0, &nothing, &mut |_| {}, &AtomicBool::new(false)).unwrap();

@@ -45,10 +45,17 @@ pub(crate) fn report_faults(loaded: &Loaded) -> Result<(), Exit> {
 }
 
 /// Codes of faults that lie in what is at a target's path, not in the words of the job.
-const TARGET_FAULTS: [&str; 4] = ["target.unusable", "target.absent", "target.no-folder", "target.kind"];
+const TARGET_FAULTS: [&str; 6] = [
+    "target.unusable",
+    "target.absent",
+    "target.no-folder",
+    "target.kind",
+    "plan.device-too-small",
+    "plan.file-too-small",
+];
 
 fn is_unsupported(code: &str) -> bool {
-    [NOT_BUILT, ENGINE_UNAVAILABLE, "fio.not-built"].contains(&code)
+    [NOT_BUILT, ENGINE_UNAVAILABLE, "fio.not-built", "job.dialect-not-built"].contains(&code)
 }
 
 /// Looks at the host and plans. Faults are printed; `Err` when it cannot run.

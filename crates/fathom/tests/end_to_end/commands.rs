@@ -39,12 +39,21 @@ fn json_goes_to_standard_output_alone_or_into_a_file() {
     assert!(ended.expect(0, &[]).out.contains("IOPS"), "{ended:#?}");
     let text = std::fs::read_to_string(bench.path("report.json")).expect("it was written");
     check_schema(&serde_json::from_str(&text).expect("one document"));
+    // A reader of the old document keeps it whole: a new file takes its place.
+    let inode = |name: &str| {
+        let meta = std::fs::metadata(bench.path(name)).expect("it was written");
+        std::os::unix::fs::MetadataExt::ino(&meta)
+    };
+    let old = inode("report.json");
+    let _kept = std::fs::File::open(bench.path("report.json")).expect("it was written");
+    bench.fathom("run --target sim: --time 1s --json report.json").expect(0, &[]);
+    assert_ne!(inode("report.json"), old);
     let files = bench.snapshot();
     assert_eq!(files.len(), 1, "only the document is left: {:?}", files.keys());
     bench
         .fathom("run --target sim: --time 1s --json nowhere/report.json")
         .expect(4, &["nowhere/report.json"]);
-    assert_eq!(bench.stored(), 3, "the record is kept though the document could not be written");
+    assert_eq!(bench.stored(), 4, "the record is kept though the document could not be written");
 }
 
 #[test]

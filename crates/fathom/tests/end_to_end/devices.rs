@@ -145,12 +145,6 @@ fn the_store_is_never_written_over() {
 #[test]
 fn content_without_a_signature_needs_a_yes() {
     with_root("content_without_a_signature_needs_a_yes", |bench, stage| {
-        let device = stage.device(bench, "image", &[(4 << 20, b"leftovers of a test")])?;
-        for options in ["", "--overwrite"] {
-            // Four mebibytes in, only some places are looked at: what was found is said, whichever it is.
-            let ended = bench.fathom(&format!("plan --target {device} --read 0% --time 1s {options}"));
-            assert!([0, 3].contains(&ended.code), "{ended:#?}");
-        }
         let device = stage.device(bench, "dirty", &[(0, b"leftovers of a test")])?;
         check_kept(bench, &device, "", 3, &["unsafe.content", "--yes"]);
         check_kept(bench, &device, "--overwrite", 3, &["unsafe.content", "--yes"]);
@@ -190,7 +184,7 @@ fn a_blank_device_is_measured_without_questions() {
 fn a_device_smaller_than_asked() {
     with_root("a_device_smaller_than_asked", |bench, stage| {
         let device = stage.device(bench, "image", &[])?;
-        check_kept(bench, &device, "--size 1GiB", 2, &["1 GiB", "8 MiB"]);
+        check_kept(bench, &device, "--size 1GiB", 4, &["1 GiB", "8 MiB"]);
         bench.write("job.fio", format!("[a]\nfilename={device}\nrw=write\nbs=4k\nsize=16m\n"));
         let before = content(&device);
         bench.fathom("run job.fio").expect(2, &["16 MiB", "8 MiB"]);

@@ -38,7 +38,7 @@ fn size_bound_runs_are_exact() {
         // A sync comes before the next write, so the last write has none, as with the peer.
         for (rest, expect) in [
             ("[workload.w]\n[stream.s]\npasses = 1\n", &[("read", 16384, 64 << 20), ("write", 0, 0)][..]),
-            ("[workload.w]\n[stream.s]\npasses = 3\n", &[("read", 3 * 16384, 3 * 64 << 20)]),
+            ("[workload.w]\n[stream.s]\npasses = 3\n", &[("read", 3 * 16384, 192 << 20)]),
             (
                 "[workload.w]\nread = \"0%\"\nblock_size = \"1MiB\"\n[stream.s]\npasses = 2\n",
                 &[("write", 128, 128 << 20)],

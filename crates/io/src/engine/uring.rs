@@ -28,7 +28,10 @@ pub struct IoUring {
     open: Option<Open>,
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "each is a feature the kernel granted or a fact of the ring")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a feature the kernel granted or a fact of the ring"
+)]
 struct Open {
     // Declared before `setup`: the ring goes before the buffers that the kernel may know of.
     ring: io_uring::IoUring,

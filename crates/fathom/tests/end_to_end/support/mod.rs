@@ -172,7 +172,7 @@ fn words(line: &str) -> Vec<&str> {
 /// A command that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// The command, for messages.
+    /// The command.
     pub(crate) line: String,
     /// Exit code, or 128 + signal.
     pub(crate) code: i32,
@@ -192,7 +192,7 @@ impl Ended {
 
     /// It ended with this code and said these fragments on standard error, without a panic.
     pub(crate) fn expect(&self, code: i32, says: &[&str]) -> &Self {
-        assert!(!self.err.contains("panicked"), "{self:#?}");
+        assert!(!self.err.contains("panicked"), "{} panicked: {self:#?}", self.line);
         assert_eq!(self.code, code, "{self:#?}");
         for fragment in says {
             assert!(self.err.contains(fragment), "{fragment:?} is not said in {self:#?}");
