@@ -142,7 +142,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 continue;
             }
             if due > now {
-                self.clock.wait_until(due.min(self.next_event));
+                self.wait_until(due.min(self.next_event));
                 now = self.clock.now();
                 continue;
             }
@@ -264,7 +264,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 if !issuing {
                     return Ok(());
                 }
-                self.clock.wait_until(due.min(self.next_event));
+                self.wait_until(due.min(self.next_event));
                 now = self.clock.now();
                 continue;
             }
@@ -441,6 +441,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         until: Nanos,
     ) -> Result<(u64, Nanos), EngineError> {
         let in_flight = self.in_flight();
+        let until = if min == 0 { now } else { self.for_a_while(now, until) };
         let wait = Wait {
             min_complete: min.min(u32::try_from(in_flight).unwrap_or(1)),
             timeout_ns: until.since(now).0,
@@ -469,7 +470,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let resume = now.after(Nanos(pause_ns));
         let mut now = now;
         while now < resume && self.state != State::Drain {
-            self.clock.wait_until(resume.min(self.next_event));
+            self.wait_until(resume.min(self.next_event));
             now = self.clock.now();
             if self.needs_control(now) {
                 self.control(now);

@@ -25,6 +25,9 @@ pub(crate) const PLAN_AHEAD: usize = 64;
 /// How long the sync at a stream's end may take: a device that flushes longer is as good as stuck.
 const SYNC_PATIENCE: Nanos = Nanos::secs(60);
 
+/// How long a worker waits at most before it looks at the stop flag: a signal is to end a run within a second.
+const LOOK_EVERY: Nanos = Nanos::millis(200);
+
 /// What all workers of a step share.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -301,7 +304,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
 
     /// Waits for the start, then begins counting.
     pub(crate) fn begin(&mut self) -> Nanos {
-        self.clock.wait_until(self.times.start);
+        while self.clock.now() < self.times.start && !self.shared.stop.load(Ordering::Relaxed) {
+            self.wait_until(self.times.start);
+        }
         let now = self.clock.now();
         let ramps = self.times.measure_start > self.times.start;
         self.state = if ramps { State::Ramp } else { State::Measure };
@@ -322,6 +327,18 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             State::Drain => Nanos::NEVER,
         };
         self.times.next_edge(now).min(phase_change)
+    }
+
+    /// Waits until `deadline`, or a while: callers look at the stop flag and come again.
+    pub(crate) fn wait_until(&mut self, deadline: Nanos) {
+        let now = self.clock.now();
+        let deadline = self.for_a_while(now, deadline);
+        self.clock.wait_until(deadline);
+    }
+
+    /// `deadline`, or sooner where the stop flag would otherwise go unseen for long. Virtual time passes at once.
+    pub(crate) fn for_a_while(&self, now: Nanos, deadline: Nanos) -> Nanos {
+        if self.clock.is_virtual() { deadline } else { deadline.min(now.after(LOOK_EVERY)) }
     }
 
     /// True when `control` has to be called. One relaxed load and one comparison, made for every turn.

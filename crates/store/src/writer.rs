@@ -64,7 +64,11 @@ impl Writer {
         }
         let db = open(&path).map_err(|error| {
             // Nothing of the run is in it yet: an empty file would only show as damaged in every listing.
-            drop(fs::remove_file(&path));
+            for suffix in ["", "-wal", "-shm"] {
+                let mut name = path.clone().into_os_string();
+                name.push(suffix);
+                drop(fs::remove_file(name));
+            }
             StoreError::of(&path, error)
         })?;
         let run = RunRow { id: run_id.to_owned(), ..RunRow::default() };

@@ -131,7 +131,6 @@ fn the_same_job_files_give_the_same_counts_and_keys() {
 }
 
 #[test]
-#[ignore = "a size in percent beside filesize is taken for the whole file; needs a change in the front end"]
 fn a_size_in_percent_of_filesize() {
     if let Err(why) = tool("fio", &["--version"]) {
         return skip("a_size_in_percent_of_filesize", &why);

@@ -57,7 +57,6 @@ fn sigterm_has_its_own_exit_code() {
 
 /// Long intervals, gaps between arrivals, pauses and delays do not put the end off.
 #[test]
-#[ignore = "workers look at the stop flag only when an interval ends; needs a bound on their waits in the engine"]
 fn ctrl_c_does_not_wait_for_an_interval_to_end() {
     for waiting in ["rate = \"0.1/s\"", "think_time = \"30s\"", "start_delay = \"30s\""] {
         for engine in ["psync", "io_uring"] {

@@ -195,14 +195,14 @@ pub(super) fn region_of(
 ) -> Option<Amount> {
     let files = place.files().max(1);
     match (settings.operations.size, settings.files.filesize) {
+        // All of it is what is used anyway, and with an offset it means what is left.
+        (Some(Size::Percent(percent)), _) if percent < 100 => {
+            Some(Amount::Share(fathom_units::Ratio::percent(f64::from(percent))))
+        }
         (_, Some((_, high))) if is_special => Some(Amount::Bytes(Bytes(high.saturating_mul(files)))),
         (Some(Size::Bytes(bytes)), None) if bytes > 0 => {
             let part = Bytes(bytes / files).round_down(Bytes(smallest)).0;
             Some(Amount::Bytes(Bytes(if files == 1 || part == 0 { bytes } else { part * files })))
-        }
-        // All of it is what is used anyway, and with an offset it means what is left.
-        (Some(Size::Percent(percent)), None) if percent < 100 => {
-            Some(Amount::Share(fathom_units::Ratio::percent(f64::from(percent))))
         }
         _ => None,
     }
