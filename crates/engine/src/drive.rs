@@ -494,7 +494,7 @@ pub(crate) struct Batch {
 }
 
 /// A submission should not hold its operations up for longer than this: 32 cached 512-byte reads still go in one call.
-const SUBMISSION_NS_MAX: u64 = 16_000;
+const SUBMISSION_NS_MAX: u64 = 24_000;
 
 impl Batch {
     pub(crate) fn new(most: u32) -> Self {
