@@ -449,11 +449,17 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let most = most.min(self.completions.len());
         let found = self.engine.reap(wait, &mut self.completions[..most])?;
         let completed = self.clock.now();
+        // What is still in flight after the measured time belongs to no window.
+        let until = completed.min(self.times.measure_end);
         let cell = &mut self.recorder.cell;
-        cell.in_flight_ns += in_flight as u64 * completed.since(self.integrated_until).0;
+        cell.in_flight_ns += in_flight as u64 * until.since(self.integrated_until).0;
         self.integrated_until = completed;
         if found > 0 {
             cell.complete_sizes[fathom_metrics::size_class(u32::try_from(found).unwrap_or(u32::MAX))] += 1;
+        }
+        // Edges first: a completion belongs to the interval and the phase it fell into.
+        if self.needs_control(completed) {
+            self.control(completed);
         }
         for index in 0..found {
             let completion = self.completions[index];

@@ -210,7 +210,16 @@ fn await_ready(
             Ok(Message::Refused { stream, reason }) => {
                 return Err(ExecuteError::Worker { stream: step.streams[stream].name.clone(), reason });
             }
-            Ok(Message::Ended { .. }) | Err(_) => unreachable!("a worker is ready or refused before it ends"),
+            // It panicked before it was ready; the others still wait and have to be sent away.
+            Ok(Message::Ended { stream, ended, .. }) => {
+                let reason =
+                    ended.failure.clone().unwrap_or_else(|| "a worker ended before it began".to_owned());
+                return Err(ExecuteError::Worker { stream: step.streams[stream].name.clone(), reason });
+            }
+            Err(_) => {
+                let reason = "a worker ended before it began".to_owned();
+                return Err(ExecuteError::Worker { stream: step.name.clone(), reason });
+            }
         }
     }
     Ok(())

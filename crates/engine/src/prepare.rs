@@ -3,24 +3,25 @@
 //! Whether any of it may be done has been judged before; here it is made sure that what is opened is what was judged, and
 //! that a preparation that fails or is stopped leaves no half-made file of ours behind.
 
-use crate::probe::MARK;
+use crate::mark;
 use fathom_io::{OpenTarget, TargetHandle};
 use fathom_pattern::Filler;
 use fathom_schema::{
-    Content, DeviceNumber, Durability, Facts, Fill, Freshness, IoMode, LayoutRule, OpenRule, OperationKind,
-    Step, Stream, Target, TargetKind, WorkerPlan,
+    Content, DeviceNumber, Durability, Facts, FileKind, Fill, Freshness, IoMode, LayoutRule, OpenRule,
+    OperationKind, Step, Stream, Target, TargetKind, WorkerPlan,
 };
 use fathom_units::{Bytes, Ratio};
-use rustix::fs::{self, Advice, FallocateFlags, Mode, OFlags, SeekFrom, XattrFlags};
+use rustix::fs::{self, Advice, FallocateFlags, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes written at once while laying out: large enough for full bandwidth, small enough to stop within milliseconds.
 const CHUNK: usize = 1 << 20;
@@ -112,61 +113,130 @@ impl std::error::Error for PrepareError {}
 /// Why a worker could not open a target.
 pub type OpenError = PrepareError;
 
-/// Block devices held exclusively for the whole run.
+/// What a run may open: block devices held for the whole run, and the files that were judged.
 #[derive(Debug, Default)]
 pub struct Claims {
-    held: Vec<(PathBuf, Arc<File>)>,
+    held: Vec<(DeviceNumber, Arc<File>)>,
+    /// Which device each path led to.
+    devices: BTreeMap<PathBuf, DeviceNumber>,
+    /// What was at the paths of files when the run began. A path that is not here was judged by nobody and is not
+    /// compared: tests prepare steps without a look at the host.
+    files: BTreeMap<PathBuf, Judged>,
+    /// Files that this run made itself.
+    made: Mutex<BTreeSet<PathBuf>>,
+}
+
+/// What was at a file's path when it was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    Absent,
+    File(FileIdentity),
 }
 
 impl Claims {
     /// Claims every block device of the steps: exclusively (`O_EXCL`) where it is written or trimmed, which keeps the kernel
-    /// from mounting it or giving it to md or dm meanwhile. What is opened must have the device number that `facts` have.
+    /// from mounting it or giving it to md or dm meanwhile. What is opened must have the device number that `facts` have,
+    /// and what is at the paths of files must still be what `facts` saw there.
     pub fn take(steps: &[Step], facts: &Facts) -> Result<Self, PrepareError> {
         let mut claims = Self::default();
         for target in steps.iter().flat_map(|step| &step.targets) {
-            let TargetKind::BlockDevice { path } = &target.kind else { continue };
-            if claims.of(path).is_some() {
-                continue;
+            match &target.kind {
+                TargetKind::BlockDevice { path } => claims.hold(path, steps, facts)?,
+                TargetKind::File { path, .. } => claims.note(path, facts)?,
+                TargetKind::Null | TargetKind::Sim(_) => {}
             }
-            let changes = steps.iter().any(|step| is_changed(step, &target.kind));
-            let flags = if changes { OFlags::RDWR | OFlags::EXCL } else { OFlags::RDONLY };
-            let file = fs::open(path, flags | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
-                .map_err(|error| PrepareError::system("cannot claim", path, error))?;
-            let file = File::from(file);
-            same_device(path, &file, facts)?;
-            claims.held.push((path.clone(), Arc::new(file)));
         }
         Ok(claims)
     }
 
+    fn hold(&mut self, path: &Path, steps: &[Step], facts: &Facts) -> Result<(), PrepareError> {
+        if self.devices.contains_key(path) {
+            return Ok(());
+        }
+        let number = judged_number(path, facts)?;
+        self.devices.insert(path.to_owned(), number);
+        // One device under two names is one claim.
+        if self.of(path).is_some() {
+            return Ok(());
+        }
+        let same = |target: &TargetKind| match target {
+            TargetKind::BlockDevice { path } => judged_number(path, facts).is_ok_and(|other| other == number),
+            TargetKind::File { .. } | TargetKind::Null | TargetKind::Sim(_) => false,
+        };
+        let changes = steps.iter().any(|step| is_changed(step, &same));
+        let flags = if changes { OFlags::RDWR | OFlags::EXCL } else { OFlags::RDONLY };
+        let file = fs::open(path, flags | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
+            .map_err(|error| PrepareError::system("cannot claim", path, error))?;
+        let file = File::from(file);
+        same_device(path, &file, number)?;
+        self.held.push((number, Arc::new(file)));
+        Ok(())
+    }
+
+    fn note(&mut self, path: &Path, facts: &Facts) -> Result<(), PrepareError> {
+        let Some(fact) = facts.targets.iter().find(|fact| fact.path == path) else { return Ok(()) };
+        let changed = |what: String| Err(PrepareError::Changed { path: path.to_owned(), what });
+        let judged = match (fact.kind, std::fs::metadata(path)) {
+            (FileKind::Absent, Err(error)) if error.kind() == io::ErrorKind::NotFound => Judged::Absent,
+            (FileKind::Absent, _) => return changed("nothing was there, and now something is".to_owned()),
+            (_, Ok(meta)) => {
+                let size = fact.file.as_ref().map_or(Bytes(meta.len()), |file| file.size);
+                if !meta.is_file() || meta.len() != size.0 {
+                    return changed(format!("a file of {size} was judged, {} are there", Bytes(meta.len())));
+                }
+                Judged::File((meta.dev(), meta.ino()))
+            }
+            (_, Err(error)) => return Err(PrepareError::system("cannot look at", path, error)),
+        };
+        self.files.insert(path.to_owned(), judged);
+        Ok(())
+    }
+
+    /// Whether what was opened at a path is what was judged, or what this run made itself.
+    fn admits(&self, path: &Path, opened: FileIdentity) -> bool {
+        match self.files.get(path) {
+            None => true,
+            Some(Judged::File(judged)) => *judged == opened,
+            Some(Judged::Absent) => self.made().contains(path),
+        }
+    }
+
+    fn made(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn of(&self, path: &Path) -> Option<&Arc<File>> {
-        self.held.iter().find(|(held, _)| held == path).map(|(_, file)| file)
+        let number = self.devices.get(path)?;
+        self.held.iter().find(|(held, _)| held == number).map(|(_, file)| file)
     }
 }
 
-fn same_device(path: &Path, file: &File, facts: &Facts) -> Result<(), PrepareError> {
-    let changed = |what: String| PrepareError::Changed { path: path.to_owned(), what };
+fn judged_number(path: &Path, facts: &Facts) -> Result<DeviceNumber, PrepareError> {
     let judged = facts.targets.iter().find(|fact| fact.path == path).and_then(|fact| fact.device.as_ref());
-    let judged = judged.ok_or_else(|| changed("no facts about it".to_owned()))?.number;
+    judged
+        .map(|device| device.number)
+        .ok_or_else(|| PrepareError::Changed { path: path.to_owned(), what: "no facts about it".to_owned() })
+}
+
+fn same_device(path: &Path, file: &File, judged: DeviceNumber) -> Result<(), PrepareError> {
     let stat = fs::fstat(file).map_err(|error| PrepareError::system("cannot look at", path, error))?;
     let is_block = fs::FileType::from_raw_mode(stat.st_mode) == fs::FileType::BlockDevice;
     let found = DeviceNumber { major: fs::major(stat.st_rdev), minor: fs::minor(stat.st_rdev) };
     if is_block && found == judged {
         return Ok(());
     }
-    Err(changed(format!(
+    let what = format!(
         "device {}:{} was judged, {}:{} is there",
         judged.major, judged.minor, found.major, found.minor
-    )))
+    );
+    Err(PrepareError::Changed { path: path.to_owned(), what })
 }
 
-/// True when a stream of the step writes or trims this target, whatever its index there.
-fn is_changed(step: &Step, kind: &TargetKind) -> bool {
-    step.targets
-        .iter()
-        .enumerate()
-        .filter(|(_, target)| target.kind == *kind)
-        .any(|(index, _)| step.streams.iter().any(|stream| touches(stream, index) && changes(stream)))
+/// True when a stream of the step writes or trims a target that `is_it`, whatever its index there.
+fn is_changed(step: &Step, is_it: &dyn Fn(&TargetKind) -> bool) -> bool {
+    let mut indices =
+        step.targets.iter().enumerate().filter(|(_, target)| is_it(&target.kind)).map(|(index, _)| index);
+    indices.any(|index| step.streams.iter().any(|stream| touches(stream, index) && changes(stream)))
 }
 
 fn touches(stream: &Stream, target: usize) -> bool {
@@ -205,7 +275,7 @@ pub fn prepare(
     stop: &AtomicBool,
 ) -> Result<Ready, PrepareError> {
     let mut created = Vec::new();
-    match lay_out(&step, &mut created, progress, stop) {
+    match lay_out(&step, claims, &mut created, progress, stop) {
         Ok(files) => Ok(Ready { step, index, claims: Arc::clone(claims), created, files }),
         Err(error) => {
             for path in &created {
@@ -297,6 +367,7 @@ fn open_for(stream: &Stream, path: &Path) -> Result<File, PrepareError> {
 
 fn lay_out(
     step: &Step,
+    claims: &Claims,
     created: &mut Vec<PathBuf>,
     progress: &mut dyn FnMut(&Progress<'_>),
     stop: &AtomicBool,
@@ -310,8 +381,16 @@ fn lay_out(
         if users.iter().all(|stream| stream.engine.kind == fathom_schema::EngineKind::Null) {
             continue;
         }
-        let file = open_or_create(path, *layout, created)?;
-        identities.insert(path.clone(), identity(&file, path)?);
+        let file = open_or_create(path, *layout, claims, created)?;
+        let opened = identity(&file, path)?;
+        if !claims.admits(path, opened) {
+            let what = "another file is there than was judged".to_owned();
+            return Err(PrepareError::Changed { path: path.clone(), what });
+        }
+        if mark::is_ours(path) && users.iter().any(|stream| changes(stream)) {
+            mark::begin(&file);
+        }
+        identities.insert(path.clone(), opened);
         let missing = missing(&file, path, target.size, *layout)?;
         files.push((path, target.size, *layout, users, file, missing));
     }
@@ -319,7 +398,7 @@ fn lay_out(
     let mut done = 0;
     for (path, size, layout, users, file, missing) in files {
         match layout {
-            LayoutRule::Written => {
+            LayoutRule::Written | LayoutRule::Appended => {
                 let writer = users.iter().find(|stream| changes(stream));
                 let content = writer.map_or_else(random_content, |stream| stream.workload.content.clone());
                 let mut report = |written: u64| {
@@ -333,13 +412,38 @@ fn lay_out(
         }
         if users.iter().any(|stream| stream.engine.open == OpenRule::DropCache) {
             // Advice only: a filesystem without a cache to drop has nothing to answer for.
-            let _ = fs::fadvise(&file, 0, None, Advice::DontNeed);
+            drop_cache(&file);
         }
     }
+    drop_device_caches(step, claims);
     Ok(identities)
 }
 
-fn open_or_create(path: &Path, layout: LayoutRule, created: &mut Vec<PathBuf>) -> Result<File, PrepareError> {
+/// Drops cached pages of block devices whose streams ask for it. Advice only, as for files.
+fn drop_device_caches(step: &Step, claims: &Claims) {
+    for (index, target) in step.targets.iter().enumerate() {
+        let TargetKind::BlockDevice { path } = &target.kind else { continue };
+        let mut users = step.streams.iter().filter(|stream| touches(stream, index));
+        if let Some(file) =
+            claims.of(path).filter(|_| users.any(|stream| stream.engine.open == OpenRule::DropCache))
+        {
+            drop_cache(file);
+        }
+    }
+}
+
+/// Dirty pages stay in the cache whatever is advised, so they go to the device first.
+fn drop_cache(file: &File) {
+    let _ = fs::fdatasync(file);
+    let _ = fs::fadvise(file, 0, None, Advice::DontNeed);
+}
+
+fn open_or_create(
+    path: &Path,
+    layout: LayoutRule,
+    claims: &Claims,
+    created: &mut Vec<PathBuf>,
+) -> Result<File, PrepareError> {
     let fail = |error| PrepareError::system("cannot create", path, error);
     let flags = OFlags::CLOEXEC | OFlags::NONBLOCK;
     let existing = match layout {
@@ -348,7 +452,7 @@ fn open_or_create(path: &Path, layout: LayoutRule, created: &mut Vec<PathBuf>) -
             let file = fs::open(path, flags | OFlags::RDONLY, Mode::empty());
             file.map_err(|error| PrepareError::system("cannot open", path, error))?
         }
-        LayoutRule::Written | LayoutRule::Allocated | LayoutRule::Created => {
+        LayoutRule::Written | LayoutRule::Appended | LayoutRule::Allocated | LayoutRule::Created => {
             match fs::open(path, flags | OFlags::RDWR, Mode::empty()) {
                 Ok(file) => file,
                 Err(Errno::NOENT) => {
@@ -356,9 +460,10 @@ fn open_or_create(path: &Path, layout: LayoutRule, created: &mut Vec<PathBuf>) -
                     let file = fs::open(path, flags | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode)
                         .map_err(fail)?;
                     created.push(path.to_owned());
-                    // Filesystems without user attributes (some tmpfs): a later run then has to be told --overwrite.
-                    let _ = fs::fsetxattr(&file, MARK, b"1", XattrFlags::empty());
-                    file
+                    claims.made().insert(path.to_owned());
+                    let file = File::from(file);
+                    mark::begin(&file);
+                    return Ok(file);
                 }
                 // Complete and read-only: good enough to be read; what is missing shows below.
                 Err(Errno::ACCESS | Errno::ROFS | Errno::PERM) => {
@@ -401,6 +506,7 @@ fn missing(
             }
             Ok(ranges)
         }
+        LayoutRule::Appended => Ok((length < size.0).then_some(length..size.0).into_iter().collect()),
     }
 }
 
@@ -488,23 +594,23 @@ fn random_content() -> Content {
     }
 }
 
-/// Removes the files of these steps that are to be removed and that carry fathom's mark or were created in this run.
-/// Returns those that could not be, with the reason.
+/// Ends a run's hold on its files: those that are to be removed are, where fathom made them; the marks of the others are
+/// brought up to date. Returns files that could not be removed, with the reason.
 pub fn clean_up(steps: &[Step], created: &[PathBuf]) -> Vec<(PathBuf, io::Error)> {
     let mut failed = Vec::new();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for target in steps.iter().flat_map(|step| &step.targets) {
-        let TargetKind::File { path, layout: _, remove_after: true } = &target.kind else { continue };
-        if !seen.insert(path) {
+        let TargetKind::File { path, layout: _, remove_after } = &target.kind else { continue };
+        if !seen.insert(path) || !(created.contains(path) || mark::is_ours(path)) {
             continue;
         }
-        let ours = created.contains(path) || fs::getxattr(path, MARK, &mut [0_u8; 8][..]).is_ok();
         match std::fs::symlink_metadata(path) {
-            Ok(meta) if meta.is_file() && ours => {
+            Ok(meta) if meta.is_file() && *remove_after => {
                 if let Err(error) = std::fs::remove_file(path) {
                     failed.push((path.clone(), error));
                 }
             }
+            Ok(meta) if meta.is_file() => mark::finish(path),
             _ => {}
         }
     }

@@ -14,8 +14,8 @@ mod roots;
 mod signature;
 mod usage;
 
+pub use crate::mark::MARK;
 pub use counters::{device_counters, device_counters_at};
-pub use file::MARK;
 pub use roots::Roots;
 
 use block::{Blocks, number_of};

@@ -137,6 +137,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) last_completion: Nanos,
     pub(crate) first_error: Option<FirstError>,
     pub(crate) batch: Batch,
+    /// Slots whose buffer holds what the filler put there.
+    holds_content: Vec<bool>,
     /// Slots planned and filled, not yet pushed.
     pub(crate) staged: Vec<u32>,
     /// Until when operations in flight are integrated over time.
@@ -281,6 +283,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             last_completion: Nanos::ZERO,
             first_error: None,
             batch: Batch::new(stream.engine.batch_submit),
+            holds_content: vec![false; depth as usize],
             staged: Vec::with_capacity(depth as usize),
             integrated_until: Nanos::ZERO,
             arrival_rate: match stream.pacing {
@@ -397,7 +400,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             State::Measure | State::Drain => slot.submitted >= self.times.measure_start,
         };
         if result < 0 {
-            self.count_error(slot, -result, counts);
+            self.count_error(slot, -result, counts, completed);
             return;
         }
         if !counts {
@@ -420,11 +423,18 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     }
 
     #[cold]
-    fn count_error(&mut self, slot: &Slot, errno: i32, counts: bool) {
+    fn count_error(&mut self, slot: &Slot, errno: i32, counts: bool, completed: Nanos) {
         if counts {
+            // A window that work bounds includes the time that failing operations took.
+            self.last_completion = completed;
             self.recorder.cell.kind(slot.operation.kind).record_error(errno);
         }
-        self.first_error.get_or_insert(FirstError { errno, operation: slot.operation });
+        self.account_error(errno, slot.operation);
+    }
+
+    /// Holds an error against the policy; beyond it, the step ends.
+    fn account_error(&mut self, errno: i32, operation: Operation) {
+        self.first_error.get_or_insert(FirstError { errno, operation });
         let errors = self.shared.errors[self.stream_index].fetch_add(1, Ordering::Relaxed) + 1;
         let allowed = match self.policy {
             ErrorPolicy::Stop => 0,
@@ -469,15 +479,18 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     /// Puts what a write carries into its buffer.
     #[inline(always)]
     pub(crate) fn fill(&mut self, slot: u32, planned: &Planned) {
-        if planned.kind == OperationKind::Write && self.filler.is_some() {
-            self.fill_write(slot, planned);
+        match planned.kind {
+            OperationKind::Write if self.filler.is_some() => self.fill_write(slot, planned),
+            OperationKind::Read if self.filler.is_some() => self.holds_content[slot as usize] = false,
+            _ => {}
         }
     }
 
     fn fill_write(&mut self, slot: u32, planned: &Planned) {
         let Some(filler) = &mut self.filler else { return };
         // A slot that took a read, or nothing yet, holds no content of ours.
-        let anew = !filler.overwrites() && self.slots[slot as usize].operation.kind != OperationKind::Write;
+        let holds = &mut self.holds_content[slot as usize];
+        let anew = !filler.overwrites() && !std::mem::replace(holds, true);
         let length = if anew { self.buffers.slot_bytes() } else { planned.length as usize };
         self.buffers.fill(slot, length, |bytes| {
             if anew {
@@ -578,7 +591,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                 Ok(None) => Errno::TIMEDOUT.raw_os_error(),
                 Err(_) => Errno::IO.raw_os_error(),
             };
-            self.first_error.get_or_insert(FirstError { errno, operation });
+            self.account_error(errno, operation);
             if !matches!(outcome, Ok(Some(_))) {
                 // Its slot may still be the kernel's.
                 return;

@@ -76,6 +76,9 @@ pub enum LayoutRule {
     MustExist,
     /// What is missing up to the size is written with real data, holes and unwritten extents included.
     Written,
+    /// What is missing at the end is written; holes and unwritten extents of what is there are left alone. For files that
+    /// are someone else's and only read.
+    Appended,
     /// Extended to the size by `fallocate` where the filesystem can, else by truncation; content is not written.
     Allocated,
     /// Only created when absent; grows as it is written.

@@ -6,16 +6,12 @@ use super::content::open_with;
 use super::mounts::Mount;
 use fathom_schema::{FileFact, Filesystem};
 use fathom_units::Bytes;
-use rustix::fs::{
-    Access, AtFlags, CWD, OFlags, SeekFrom, StatxFlags, accessat, getxattr, seek, statvfs, statx,
-};
+use rustix::fs::{Access, AtFlags, CWD, OFlags, SeekFrom, StatxFlags, accessat, seek, statvfs, statx};
 use rustix::io::Errno;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The mark on files that fathom wrote.
-pub const MARK: &str = "user.fathom";
 /// Extents looked at in one file; more than any sane layout has. What lies behind the last counts as not written.
 const EXTENTS_MAX: u32 = 1 << 20;
 /// Files of a folder that are asked for the alignment of direct I/O before giving up.
@@ -38,8 +34,7 @@ pub(super) fn file(path: &Path, meta: &Metadata, filesystem: Option<&Filesystem>
         Some(data) => data,
         None => allocated,
     };
-    // A size of the value of 0 asks only whether the attribute is there.
-    let made_by_fathom = getxattr(path, MARK, &mut [0_u8; 0]).is_ok();
+    let made_by_fathom = crate::mark::is_ours(path);
     FileFact {
         size,
         written,

@@ -6,6 +6,7 @@ use super::{Capabilities, Completion, Engine, EngineError, Operation, Setup, Wai
 use crate::clock::monotonic;
 use fathom_schema::OperationKind;
 use fathom_units::Nanos;
+use std::cell::UnsafeCell;
 use std::io;
 
 /// Commands of `struct iocb` (`linux/aio_abi.h`).
@@ -57,7 +58,7 @@ struct Open {
     context: libc::c_ulong,
     setup: Setup,
     /// One control block per slot; stays where it is while its operation is in flight.
-    blocks: Box<[Iocb]>,
+    blocks: Box<[UnsafeCell<Iocb>]>,
     /// Pushed, not yet taken by the kernel, from `taken` on.
     staged: Vec<*mut Iocb>,
     taken: usize,
@@ -145,7 +146,7 @@ impl Engine for Libaio {
         let depth = setup.queue_depth as usize;
         self.open = Some(Open {
             context: create(setup.queue_depth)?,
-            blocks: vec![Iocb::default(); depth].into(),
+            blocks: (0..depth).map(|_| UnsafeCell::new(Iocb::default())).collect(),
             staged: Vec::with_capacity(depth),
             taken: 0,
             events: vec![IoEvent::default(); depth].into(),
@@ -172,20 +173,20 @@ impl Engine for Libaio {
             OperationKind::Sync => FSYNC,
             OperationKind::Trim => unreachable!("returned above"),
         };
-        let block = &mut open.blocks[operation.slot as usize];
-        *block = Iocb {
+        let buffer = open.setup.buffers.lend(operation.slot);
+        let block = open.blocks[operation.slot as usize].get();
+        let filled = Iocb {
             data: u64::from(operation.slot),
             opcode,
             descriptor: u32::try_from(target.descriptor()).expect("an open descriptor"),
-            buffer: open.setup.buffers.lend(operation.slot) as u64,
+            buffer: if operation.kind == OperationKind::Sync { 0 } else { buffer as u64 },
             bytes: u64::from(operation.length),
             offset: i64::try_from(operation.offset).unwrap_or(i64::MAX),
             ..Iocb::default()
         };
-        if matches!(operation.kind, OperationKind::Sync) {
-            block.buffer = 0;
-        }
-        open.staged.push(std::ptr::from_mut(block));
+        // SAFETY: the slot was not lent, so neither the kernel nor a staged pointer refers to this block.
+        unsafe { *block = filled };
+        open.staged.push(block);
     }
 
     fn submit(&mut self) -> Result<u32, EngineError> {
@@ -271,6 +272,11 @@ impl Engine for Libaio {
                 if left == Nanos::ZERO || open.collect(1, left.0, &mut into).is_err() {
                     break;
                 }
+            }
+            if open.in_kernel > 0 {
+                // Destroying the context would wait for them without end: what the kernel may still use is left to it.
+                std::mem::forget(open);
+                return;
             }
             destroy(open.context);
         }
