@@ -98,6 +98,47 @@ pub(crate) struct QuickArgs {
     pub(crate) remove: bool,
 }
 
+impl QuickArgs {
+    /// The options given, by name: they make a job, and mean nothing beside one from a file.
+    pub(crate) fn given(&self) -> Vec<&'static str> {
+        let Self {
+            size,
+            preset,
+            read,
+            block_size,
+            access,
+            workers,
+            queue_depth,
+            rate,
+            arrival,
+            time,
+            ramp,
+            engine,
+            direct,
+            remove,
+        } = self;
+        [
+            ("--size", size.is_some()),
+            ("--preset", preset.is_some()),
+            ("--read", read.is_some()),
+            ("--block-size", block_size.is_some()),
+            ("--access", access.is_some()),
+            ("--workers", workers.is_some()),
+            ("--queue-depth", queue_depth.is_some()),
+            ("--rate", rate.is_some()),
+            ("--arrival", arrival.is_some()),
+            ("--time", time.is_some()),
+            ("--ramp", ramp.is_some()),
+            ("--engine", engine.is_some()),
+            ("--direct", direct.is_some()),
+            ("--remove", *remove),
+        ]
+        .into_iter()
+        .filter_map(|(name, is_given)| is_given.then_some(name))
+        .collect()
+    }
+}
+
 /// What the user agrees to.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Consent")]

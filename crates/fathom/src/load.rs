@@ -42,6 +42,12 @@ pub(crate) fn load(args: &JobArgs) -> Loaded {
     }
     let mut texts = Vec::new();
     let mut faults = Loaded::default();
+    let given = args.quick.given();
+    if !given.is_empty() {
+        let message = format!("{} and a job file are given", given.join(", "));
+        let help = "change the job file, or leave it out and name a --target";
+        faults.diagnostics.error("run.job-and-figures", None, message, help);
+    }
     for path in &args.jobs {
         match read_text(path) {
             Ok(text) => texts.push((path.display().to_string(), text)),
@@ -233,6 +239,13 @@ fn of_target(target: &str, quick: &QuickArgs) -> Loaded {
     for stage in stages {
         words.set(&mut stage.options, "--time", "time", quick.time.as_deref(), diagnostics);
         words.set(&mut stage.options, "--ramp", "ramp", quick.ramp.as_deref(), diagnostics);
+        // A preset's ramp is made for its own time: ten minutes of it before one second are not what was asked for.
+        if let (Some(time), None) = (stage.options.time.get().copied(), &quick.ramp)
+            && quick.time.is_some()
+            && *stage.options.ramp.get() > time
+        {
+            stage.options.ramp.set(time, words.place("--time", quick.time.as_deref().unwrap_or_default()));
+        }
     }
     loaded.job.sources = words.into_sources();
     loaded

@@ -8,6 +8,7 @@ mod exit;
 mod keep;
 mod live;
 mod load;
+mod output;
 mod preset;
 mod session;
 mod terminal;

@@ -16,7 +16,7 @@ use fathom_planner::{ENGINE_UNAVAILABLE, NOT_BUILT, Plan};
 use fathom_run::{Bus, RunRequest, Sink, Stop};
 use fathom_schema::{EnvironmentFact, Facts, Note, NoteKind, RunStarted, Severity};
 use fathom_units::Nanos;
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 /// A job with what was found on the host and what it comes to there.
@@ -168,6 +168,7 @@ pub(crate) struct Done {
 /// Runs a judged plan, keeping its record.
 pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: &Manner<'_>) -> Result<Done, Exit> {
     let Planned { loaded, mut facts, plan } = planned;
+    let kept = kept_files(&plan, &facts);
     let stop = Stop::on_signals().map_err(|error| {
         terminal::message(&format!("cannot listen to signals: {error}"));
         Exit::Internal
@@ -202,12 +203,26 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: &Manner<
     for (path, error) in &outcome.left_behind {
         terminal::message(&format!("warning: {} could not be removed: {error}", path.display()));
     }
+    for path in kept {
+        let path = diagnose::printable(&path.display().to_string());
+        terminal::message(&format!("warning: {path} was to be removed and is left: fathom did not make it"));
+    }
     let mut exit = Exit::of_run(&outcome);
     if let Err(error) = keep.finish() {
         terminal::message(&format!("error: the record is incomplete: {error}"));
         exit = if exit == Exit::Ok { Exit::Target } else { exit };
     }
     Ok(Done { exit, path: path.exists().then_some(path) })
+}
+
+/// Files that the job wants removed after the run and that stay, since they were there before and are not fathom's.
+fn kept_files(plan: &Plan, facts: &Facts) -> Vec<PathBuf> {
+    let wanted = plan.intents.iter().filter(|intent| intent.removes);
+    let is_foreign = |path: &Path| {
+        let fact = facts.targets.iter().find(|fact| fact.path == path);
+        fact.and_then(|fact| fact.file.as_ref()).is_some_and(|file| !file.made_by_fathom)
+    };
+    wanted.map(|intent| intent.path.clone()).filter(|path| is_foreign(path)).collect()
 }
 
 fn started(id: &str, loaded: &Loaded, facts: Facts, plan: &Plan) -> RunStarted {
@@ -252,26 +267,4 @@ fn describe_clock(clock: &mut RealClock, facts: &mut Facts) {
     let cost = clock.cost_ns();
     facts.environment.push(fact("source used", clock.source().name().to_owned()));
     facts.environment.push(fact("cost of a reading", format!("{cost:.1} ns")));
-}
-
-/// Writes a document to a file, whole or not at all: into a new file beside it, then renamed.
-pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), String> {
-    let fail = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
-    // A pipe or a device cannot be replaced by a new file; it is written to.
-    if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
-        return std::fs::write(path, text).map_err(fail);
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut name = path.file_name().ok_or_else(|| format!("{} names no file", path.display()))?.to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = folder.join(name);
-    let written = std::fs::File::create(&part).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    written.and_then(|()| std::fs::rename(&part, path)).map_err(|error| {
-        // What is left of it is of no use to anyone.
-        let _ = std::fs::remove_file(&part);
-        fail(error)
-    })
 }

@@ -149,6 +149,19 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("dedupe_percentage=30\nsize=1g", &["dedupable = \"30%\""], &[]),
     ("randrepeat=0\nsize=1g", &["seed = \"fresh\""], &[]),
     ("cpus_allowed=0,2-3\nsize=1g", &["cpus = [0, 2, 3]"], &[]),
+    // Shared is fio's default: every clone may run on the whole set.
+    ("cpus_allowed=3,0,2\nnumjobs=2\nsize=1g", &["[stream.\"a.1\"]", "cpus = [0, 2, 3]"], &[]),
+    (
+        "cpus_allowed=3,0,2\ncpus_allowed_policy=split\nnumjobs=2\nsize=1g",
+        &["[stream.\"a.1\"]", "cpus = [0]", "cpus = [2]"],
+        &[],
+    ),
+    (
+        "cpus_allowed=0-3\ncpus_allowed_policy=split\nnumjobs=2\ngroup_reporting\nfilename=x\nsize=1g\n[b]\nsize=1g\n\
+         filename=x\ncpus_allowed=0-3\ncpus_allowed_policy=split",
+        &["workers = 2", "cpus = [0, 1, 2, 3]", "cpus_policy = \"split\"", "cpus = [2]"],
+        &[],
+    ),
     (
         "numjobs=$ncpus\ngroup_reporting\nfilename=x\nrate_iops=10\nsize=1g",
         &["workers = 4", "rate = \"40/s\"", "[stream.a]"],
@@ -199,6 +212,16 @@ fn barriers_make_stages_and_groups() {
             (6, 2, 0, "a#2")
         ]
     );
+}
+
+#[test]
+fn clones_that_go_on_after_errors_say_so() {
+    for (word, expect) in [("none", false), ("0", false), ("read", true), ("io", true), ("1", true)] {
+        let text = format!("[a]\nsize=1m\ncontinue_on_error={word}\n[b]\nsize=1m\n");
+        let Reading { extras, .. } = read("x", &text, &surroundings());
+        let found: Vec<bool> = extras.clones.iter().map(|clone| clone.continues_on_error).collect();
+        assert_eq!(found, [expect, false], "{word}");
+    }
 }
 
 #[test]

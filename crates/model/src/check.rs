@@ -6,7 +6,7 @@ use crate::literal::Literal;
 use crate::options::{StageOptions, StreamOptions, TargetOptions, WorkloadOptions};
 use crate::row::Options;
 use crate::value::{Amount, Rate, TargetKind};
-use fathom_units::{Nanos, Ratio};
+use fathom_units::{Bytes, Nanos, Ratio};
 
 /// Points of all sweeps of a job together, at most. Chosen so that a plan stays readable and 10,000 one-minute points
 /// (a week) still go.
@@ -15,6 +15,10 @@ pub const POINTS_MAX: usize = 10_000;
 /// Workers of a job together, at most: the peers' limit is 4,096 (fio), a host's threads rarely pass 32 Ki; 65,536 leaves
 /// room for many hosts.
 pub const WORKERS_MAX: u64 = 65_536;
+
+/// Largest block size. Results are 32-bit, and Linux moves at most 2 GiB − 4 KiB in one call (`MAX_RW_COUNT`); a power of
+/// two below both.
+pub const BLOCK_SIZE_MAX: Bytes = Bytes::gib(1);
 
 /// All that is wrong with a job and can be told without looking at a host.
 pub fn check(job: &Job) -> Diagnostics {
@@ -143,6 +147,16 @@ fn check_workload(workload: &Named<WorkloadOptions>, found: &mut Diagnostics) {
                 );
             }
         }
+    }
+    let of_mix = options.mix.get().into_iter().flatten().flat_map(|line| &line.block_size.sizes);
+    let single = &options.block_size.get().sizes;
+    if let Some((_, _, max, _)) = single.iter().chain(of_mix).find(|(_, _, max, _)| *max > BLOCK_SIZE_MAX) {
+        let place = options.block_size.span().or(options.mix.span()).or(Some(workload.span));
+        let message = format!(
+            "block size {max} of the workload \"{}\" is above {BLOCK_SIZE_MAX}, the most that one operation moves",
+            workload.name
+        );
+        found.error("workload.block-size", place, message, format!("use {BLOCK_SIZE_MAX} or less"));
     }
     if let Some(align) = options.align.get()
         && align.0 == 0
@@ -320,7 +334,7 @@ impl Job {
 mod tests {
     use super::*;
     use crate::literal::{Literal, Spanned};
-    use crate::value::Sweep;
+    use crate::value::{BlockSizes, Sweep};
 
     fn job() -> Job {
         let mut job = Job::default();
@@ -362,6 +376,16 @@ mod tests {
                 "job.too-many-workers"
             ]
         );
+    }
+
+    /// Text is held to the limit where it is read; a dialect sets values that nobody read.
+    #[test]
+    fn one_operation_moves_at_most_a_gibibyte() {
+        for (size, expect) in [(BLOCK_SIZE_MAX, &[][..]), (Bytes::gib(2), &["workload.block-size"][..])] {
+            let mut job = job();
+            job.workloads[0].options.block_size.set(BlockSizes::fixed(size), Span::default());
+            assert_eq!(codes(&job), expect, "{size}");
+        }
     }
 
     #[test]

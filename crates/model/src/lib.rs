@@ -12,14 +12,14 @@ mod options;
 mod row;
 mod value;
 
-pub use check::{POINTS_MAX, WORKERS_MAX, check};
+pub use check::{BLOCK_SIZE_MAX, POINTS_MAX, WORKERS_MAX, check};
 pub use diagnostic::{Diagnostic, Diagnostics, Level, Source, Sources, Span, nearest};
 pub use job::{Dialect, Job, Named, Reading};
 pub use literal::{Literal, Spanned};
 pub use options::{RunOptions, StageOptions, StreamOptions, TargetOptions, WorkloadOptions};
 pub use row::{Given, Group, Kind, OptionValue, Options, Row, Setting, rows};
 pub use value::{
-    Access, Amount, Arrival, BlockSizes, ContentSource, Coverage, Cursor, Durability, Engine, FileOrder,
-    Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, Seed, ServiceTime, Sweep, TargetKind,
-    TreeDistribution, WorkerRegions,
+    Access, Amount, Arrival, BlockSizes, ContentSource, Coverage, CpusPolicy, Cursor, Durability, Engine,
+    FileOrder, Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, Seed, ServiceTime, Sweep,
+    TargetKind, TreeDistribution, WorkerRegions,
 };

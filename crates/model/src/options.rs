@@ -2,9 +2,9 @@
 
 use crate::row::{Group, Kind, options};
 use crate::value::{
-    Access, Amount, Arrival, BlockSizes, ContentSource, Coverage, Cursor, Durability, Engine, FileOrder,
-    Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, Seed, ServiceTime, Sweep, TargetKind,
-    TreeDistribution, WorkerRegions,
+    Access, Amount, Arrival, BlockSizes, ContentSource, Coverage, CpusPolicy, Cursor, Durability, Engine,
+    FileOrder, Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, Seed, ServiceTime, Sweep,
+    TargetKind, TreeDistribution, WorkerRegions,
 };
 use fathom_units::{Bytes, Nanos, Ratio};
 
@@ -45,7 +45,7 @@ options! {
     own_per_worker: bool = false, Kind::Flag, example "true";
     /// Size of each file, or the part of a device that is used. A share is of the size that is there.
     size: Amount, Kind::SizeOrShare, fio "filesize", vdbench "size", iometer "Disk maximum size", example "\"10GiB\"";
-    /// What is done to a file before the run. `"written"` writes real data where there is none, never holes.
+    /// What is done to a file before the run. `"written"` writes real data where there is none; someone else's file that is only read keeps its holes.
     layout: Layout = Layout::Written, Kind::Choice(Layout::WORDS), fio "fallocate", example "\"written\"";
     /// Whether the files are removed after the run.
     remove: bool = false, Kind::Flag, fio "unlink", example "true";
@@ -175,8 +175,10 @@ options! {
     first_worker: u32 = 0, Kind::Count { min: 0, max: 65_536 }, example "1";
     /// Seed of everything random in the stream; overrides the run's.
     seed: Seed, Kind::Structured("a whole number or \"fresh\""), fio "randrepeat", example "42";
-    /// CPUs its workers may run on, dealt out in turn. Defaults to all.
+    /// CPUs its workers may run on. Defaults to all.
     cpus: Vec<u32>, Kind::Counts, fio "cpus_allowed", example "\"0-3\"";
+    /// Whether each worker may run on all of `cpus`, or they are dealt out in turn by the worker's number.
+    cpus_policy: CpusPolicy = CpusPolicy::Shared, Kind::Choice(CpusPolicy::WORDS), fio "cpus_allowed_policy", example "\"split\"";
     /// Streams with one number are reported as one group by the peers' outputs.
     report_group: u32 = 0, Kind::Count { min: 0, max: 65_536 }, fio "group_reporting", example "1";
     /// Whether the time from accepted to completed gets a histogram of its own (fio's clat).

@@ -151,6 +151,15 @@ choice! {
     }
 }
 choice! {
+    /// How the CPUs of a stream go to its workers.
+    CpusPolicy {
+        /// Each worker may run on all of them.
+        Shared = "shared",
+        /// Each worker runs on one, in turn.
+        Split = "split",
+    }
+}
+choice! {
     /// Where in a directory tree the files lie.
     TreeDistribution {
         /// Only in the deepest directories.

@@ -9,6 +9,8 @@ use crate::scene::{Maxima, Scene};
 use crate::steps::{self, Built};
 use fathom_model::{Job, Named, StageOptions};
 use fathom_schema::{Facts, OperationKind, Step, StepFinished, StreamTotals};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// What a preview takes as the maximum of every stream, in operations per second, where only a run can tell. A round
 /// figure that shows the shares at a glance.
@@ -20,6 +22,8 @@ pub struct Experiment {
     pub(crate) job: Job,
     pub(crate) facts: Facts,
     pub(crate) entropy: u64,
+    /// Places that the job writes at any of its points.
+    pub(crate) changed: BTreeSet<PathBuf>,
     pub(crate) stages: Vec<Named<StageOptions>>,
     pub(crate) points: Vec<Point>,
     pub(crate) maxima: Maxima,
@@ -72,7 +76,7 @@ impl Experiment {
     }
 
     fn build(&self, point: &Point, maxima: &Maxima, remarks: &mut Remarks) -> Option<Built> {
-        let scene = Scene::new(&self.facts, self.entropy);
+        let scene = Scene::new(&self.facts, self.entropy, &self.changed);
         steps::build(&scene, &self.job, &self.stages, point, maxima, remarks)
     }
 }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod changed;
 mod engines;
 mod experiment;
 mod files;
@@ -113,7 +114,9 @@ pub fn plan(job: &Job, facts: &Facts, entropy: u64) -> (Option<Plan>, Diagnostic
     let stages = points::stages(&job);
     let points = points::points(&stages);
     advice::of_job(&job, &mut remarks);
-    let survey = survey(&job, facts, entropy, &stages, &points, &mut remarks);
+    let nothing = BTreeSet::new();
+    let changed = changed::places(&Scene::new(facts, entropy, &nothing), &job, &stages, &points);
+    let survey = survey(&Scene::new(facts, entropy, &changed), &job, &stages, &points, &mut remarks);
     if remarks.has_faults() {
         return (None, remarks.diagnostics);
     }
@@ -126,6 +129,7 @@ pub fn plan(job: &Job, facts: &Facts, entropy: u64) -> (Option<Plan>, Diagnostic
             job,
             facts: facts.clone(),
             entropy,
+            changed,
             stages,
             points,
             maxima: Maxima::new(),
@@ -143,20 +147,18 @@ struct Survey {
 
 /// Builds every point once and keeps what they come to together.
 fn survey(
+    scene: &Scene<'_>,
     job: &Job,
-    facts: &Facts,
-    entropy: u64,
     stages: &[Named<StageOptions>],
     points: &[points::Point],
     remarks: &mut Remarks,
 ) -> Survey {
-    let scene = Scene::new(facts, entropy);
     let mut maxima = Maxima::new();
     let mut intents: BTreeMap<PathBuf, Intent> = BTreeMap::new();
     let mut expected = Some(Nanos::ZERO);
     let mut extents = 0_u64;
     for point in points {
-        let Some(built) = steps::build(&scene, job, stages, point, &maxima, remarks) else { continue };
+        let Some(built) = steps::build(scene, job, stages, point, &maxima, remarks) else { continue };
         experiment::assume_maxima(&built, &mut maxima);
         expected = expected.zip(built.duration).map(|(sum, duration)| sum.after(duration));
         for intent in built.intents {

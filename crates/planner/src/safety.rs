@@ -366,7 +366,20 @@ fn judge_device(
             let reason = "its content was not looked at".to_owned();
             place.refuse(verdict, "unsafe.unknown", reason, "probe it with the right to read it");
         }
-        ContentFact::Unrecognised => judge_unrecognised(place, device, destroyed, consent, verdict),
+        ContentFact::Unrecognised => {
+            judge_unrecognised(
+                place,
+                device,
+                "holds data without a known signature",
+                destroyed,
+                consent,
+                verdict,
+            );
+        }
+        ContentFact::SeemsBlank => {
+            let what = "is too large to be read as a whole; where it was read it is blank, elsewhere it may hold data";
+            judge_unrecognised(place, device, what, destroyed, consent, verdict);
+        }
         ContentFact::Signed(signatures) => {
             let found = signatures.iter().map(signature_text).collect::<Vec<_>>().join(", ");
             if destroyed {
@@ -388,6 +401,7 @@ fn refuse_used(place: &Place<'_>, device: &BlockDevice, verdict: &mut Verdict) {
 fn judge_unrecognised(
     place: &Place<'_>,
     device: &BlockDevice,
+    what: &str,
     destroyed: bool,
     consent: &Consent,
     verdict: &mut Verdict,
@@ -400,7 +414,7 @@ fn judge_unrecognised(
             .notes
             .push(format!("{path}: content without a known signature is overwritten, as the job names it"));
     } else {
-        let reason = format!("{} holds data without a known signature", describe(place.fact, device));
+        let reason = format!("{} {what}", describe(place.fact, device));
         verdict.questions.push(ask(place, device, "unsafe.content", reason));
     }
 }

@@ -4,20 +4,22 @@ use crate::operations::{self, Operations};
 use crate::remarks::Remarks;
 use fathom_model::{Job, Named, StreamOptions, WorkloadOptions};
 use fathom_schema::{Facts, TargetFact};
-use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 
 /// The host, and what `"fresh"` seeds stand for in this run.
 pub(crate) struct Scene<'a> {
     pub facts: &'a Facts,
     pub entropy: u64,
+    /// Places, links followed, that the job writes at any of its points.
+    pub changed: &'a BTreeSet<PathBuf>,
     by_path: HashMap<&'a Path, &'a TargetFact>,
 }
 
 impl<'a> Scene<'a> {
-    pub(crate) fn new(facts: &'a Facts, entropy: u64) -> Self {
+    pub(crate) fn new(facts: &'a Facts, entropy: u64, changed: &'a BTreeSet<PathBuf>) -> Self {
         let by_path = facts.targets.iter().map(|fact| (fact.path.as_path(), fact)).collect();
-        Self { facts, entropy, by_path }
+        Self { facts, entropy, changed, by_path }
     }
 
     pub(crate) fn fact(&self, path: &Path) -> Option<&'a TargetFact> {

@@ -75,6 +75,7 @@ impl Setting<'_> {
             first_worker: _,
             seed: _,
             cpus: _,
+            cpus_policy: _,
             report_group,
             completion_latency,
         } = &section.options;
@@ -102,6 +103,7 @@ impl Setting<'_> {
         {
             return None;
         }
+        say_trims_are_alone(load, kind, depth, remarks);
         self.say_seed(load, remarks);
         Some(Resolved {
             at_maximum,
@@ -138,8 +140,16 @@ impl Setting<'_> {
     fn depth(&self, load: &Load<'_>, kind: EngineKind, remarks: &mut Remarks) -> Option<(u32, u32)> {
         let (name, options) = (&load.section.name, &load.section.options);
         let (asked, workers) = (*options.queue_depth.get(), *options.workers.get());
-        if kind != EngineKind::Psync || asked <= 1 {
+        if !matches!(kind, EngineKind::Psync | EngineKind::Null) || asked <= 1 {
             return Some((asked.max(1), 1));
+        }
+        if kind == EngineKind::Null {
+            let message = format!(
+                "the stream \"{name}\" has queue depth 1, not {asked}: the null engine completes at once, so depth means \
+                 nothing"
+            );
+            remarks.note(NoteKind::Engine, Severity::Info, message);
+            return Some((1, 1));
         }
         if self.job.dialect == Dialect::Fio {
             let message =
@@ -241,6 +251,18 @@ impl Setting<'_> {
             let message = format!("seed \"fresh\" stands for {} in this run", self.scene.entropy);
             remarks.note(NoteKind::Job, Severity::Info, message);
         }
+    }
+}
+
+/// Both asynchronous engines carry out a trim while they submit it, one after another.
+fn say_trims_are_alone(load: &Load<'_>, kind: EngineKind, depth: u32, remarks: &mut Remarks) {
+    let is_asynchronous = matches!(kind, EngineKind::IoUring { .. } | EngineKind::Libaio);
+    if load.operations.trims && is_asynchronous && depth > 1 {
+        let message = format!(
+            "trims of the stream \"{}\" are issued one at a time: their depth is 1, whatever the queue depth of {depth}",
+            load.section.name
+        );
+        remarks.note(NoteKind::Engine, Severity::Warn, message);
     }
 }
 

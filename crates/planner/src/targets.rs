@@ -174,6 +174,7 @@ impl Resolver<'_> {
         let size = self.size(item, Some(fact), remarks)?;
         let options = &self.section.options;
         let layout = match options.layout.get() {
+            Layout::Written if self.is_only_read_and_not_ours(fact) => LayoutRule::Appended,
             Layout::Written => LayoutRule::Written,
             Layout::Allocated => LayoutRule::Allocated,
             Layout::Created => LayoutRule::Created,
@@ -203,6 +204,12 @@ impl Resolver<'_> {
         let addressed = add(found, item, kind, size, direct, class);
         by_place.insert(fact.resolved.clone(), addressed.index);
         Some(addressed)
+    }
+
+    /// Someone else's file that no point of the job writes: its holes may be what its owner wants there.
+    fn is_only_read_and_not_ours(&self, fact: &TargetFact) -> bool {
+        let is_foreign = fact.file.as_ref().is_some_and(|file| !file.made_by_fathom);
+        is_foreign && !self.scene.changed.contains(&fact.resolved)
     }
 
     /// What is known about a path; for a file of a tree whose directory is not there yet, what is known about the root.
@@ -370,6 +377,19 @@ impl Resolver<'_> {
                 remarks.warn("plan.reads-unwritten", span, message, help);
                 true
             }
+            (LayoutRule::Appended, Some(_)) if self.usage.reads && holes(fact, size) > Bytes::ZERO => {
+                let message = format!(
+                    "{} of the {size} of {} are holes or unwritten, and fathom did not make the file; reads of those \
+                     measure the filesystem, not the device",
+                    holes(fact, size),
+                    item.name
+                );
+                let options = &self.section.options;
+                let place = options.path.span().or(options.directory.span());
+                let help = "read a file that is written in full, or one that fathom makes";
+                remarks.warn("plan.reads-unwritten", place, message, help);
+                true
+            }
             _ => true,
         }
     }
@@ -386,10 +406,9 @@ impl Resolver<'_> {
         let file = fact.file.as_ref();
         let there = file.map_or(0, |file| file.size.0);
         let growth = size.0.saturating_sub(there);
-        let holes = file.map_or(0, |file| there.min(size.0).min(there.saturating_sub(file.written.0)));
         let lays_out = match (class, layout) {
-            (Class::File, LayoutRule::Written) => growth + holes,
-            (Class::File, LayoutRule::Allocated) => growth,
+            (Class::File, LayoutRule::Written) => growth + holes(fact, size).0,
+            (Class::File, LayoutRule::Appended | LayoutRule::Allocated) => growth,
             // Nothing is laid out, but the writes will need the space all the same.
             (Class::File, LayoutRule::Created) if writes => growth,
             _ => 0,
@@ -454,7 +473,8 @@ fn unite(target: &mut Target, kind: schema::TargetKind, size: Bytes) {
             LayoutRule::MustExist => 0,
             LayoutRule::Created => 1,
             LayoutRule::Allocated => 2,
-            LayoutRule::Written => 3,
+            LayoutRule::Appended => 3,
+            LayoutRule::Written => 4,
         }
     }
     target.size = target.size.max(size);
@@ -468,6 +488,12 @@ fn unite(target: &mut Target, kind: schema::TargetKind, size: Bytes) {
             *layout = also;
         }
     }
+}
+
+/// Holes and unwritten extents of what is there of a file, at most `size`: where they are is not known.
+fn holes(fact: &TargetFact, size: Bytes) -> Bytes {
+    let missing = fact.file.as_ref().map_or(0, |file| file.size.0.saturating_sub(file.written.0));
+    Bytes(missing.min(size.0))
 }
 
 fn direct(class: Class, fact: &TargetFact) -> Direct {

@@ -8,8 +8,8 @@ use crate::regions;
 use crate::remarks::Remarks;
 use crate::seeds;
 use crate::targets::Addressed;
-use fathom_model::{Amount, Dialect, Named, StreamOptions, WorkerRegions};
-use fathom_schema::{Coverage, Pacing};
+use fathom_model::{Amount, CpusPolicy, Dialect, Named, StreamOptions, WorkerRegions};
+use fathom_schema::{Arrival, Coverage, Pacing};
 use fathom_schema::{Extent, NoteKind, Quota, Severity, SharePart, WorkerPlan};
 use fathom_units::Bytes;
 
@@ -71,7 +71,7 @@ impl Crew<'_> {
 
     /// Every worker has a region of its own, or the same one for itself; only its lanes divide it.
     fn each_for_itself(&self, numbers: std::ops::Range<u32>, remarks: &mut Remarks) -> Option<Manned> {
-        let lanes = u64::from(self.lanes);
+        let (lanes, first) = (u64::from(self.lanes), numbers.start);
         let threads = numbers.len() as u64 * lanes;
         let open = matches!(self.pacing, Pacing::Open { .. });
         let mut coverage = self.operations.workload.coverage;
@@ -96,16 +96,18 @@ impl Crew<'_> {
             } else {
                 vec![region; self.lanes as usize]
             };
-            let shared_seed = seeds::of_worker(self.seed, u64::from(number));
+            let shared = if self.shares_gaps() { first } else { number };
+            let shared_seed = seeds::of_worker(self.seed, u64::from(shared));
             for (lane, extents) in parts.into_iter().enumerate() {
                 let thread = plans.len() as u64;
                 let part = if open { part(thread, threads) } else { part(lane as u64, lanes) };
-                let seed = if self.operations.sequential || coverage == Coverage::Independent {
-                    seeds::of_worker(self.seed, u64::from(number) * lanes + lane as u64)
-                } else {
+                let is_shared = !self.operations.sequential && coverage == Coverage::OncePerPass;
+                let seed = if is_shared || self.shares_gaps() {
                     shared_seed
+                } else {
+                    seeds::of_worker(self.seed, u64::from(number) * lanes + lane as u64)
                 };
-                plans.push(WorkerPlan { extents, part, seed, cpus: self.cpus(index) });
+                plans.push(WorkerPlan { extents, part, seed, cpus: self.cpus(index as u64) });
             }
         }
         let divisor = if self.operations.sequential { 1 } else { lanes };
@@ -125,12 +127,12 @@ impl Crew<'_> {
             extents,
             part: part(thread as u64, threads),
             // Random workers draw from one sequence and each takes its part of it, so the seed is one.
-            seed: if self.operations.sequential {
+            seed: if self.operations.sequential && !self.shares_gaps() {
                 seeds::of_worker(self.seed, first * u64::from(self.lanes) + thread as u64)
             } else {
                 seeds::of_worker(self.seed, first)
             },
-            cpus: self.cpus(thread / self.lanes as usize),
+            cpus: self.cpus(thread as u64 / u64::from(self.lanes)),
         };
         let plans = parts.into_iter().enumerate().map(plan).collect();
         let divisor = if self.operations.sequential { 1 } else { threads };
@@ -156,9 +158,21 @@ impl Crew<'_> {
         cut
     }
 
-    fn cpus(&self, worker: usize) -> Vec<u32> {
-        let cpus = self.stream.options.cpus.get().map_or(&[][..], Vec::as_slice);
-        if cpus.is_empty() { Vec::new() } else { vec![cpus[worker % cpus.len()]] }
+    /// Whether the workers take their arrivals from one sequence of random gaps, which they only have with one seed.
+    /// What else is random in them differs by their part.
+    fn shares_gaps(&self) -> bool {
+        matches!(self.pacing, Pacing::Open { arrival: Arrival::Uniform, .. })
+    }
+
+    /// CPUs of the worker `index` of the stream, from 0.
+    fn cpus(&self, index: u64) -> Vec<u32> {
+        let options = &self.stream.options;
+        let cpus = options.cpus.get().map_or(&[][..], Vec::as_slice);
+        if cpus.is_empty() || *options.cpus_policy.get() == CpusPolicy::Shared {
+            return cpus.to_vec();
+        }
+        let turn = (u64::from(*options.first_worker.get()) + index) % cpus.len() as u64;
+        vec![cpus[usize::try_from(turn).expect("below the number of CPUs")]]
     }
 
     fn manned(
@@ -183,6 +197,19 @@ impl Crew<'_> {
                 Bytes(largest * unit)
             );
             let help = "give the stream a size that suits every worker, or use one stream per worker";
+            remarks.warn("plan.uneven-workers", Some(self.stream.span), message, help);
+        }
+        let in_region = |plan: &WorkerPlan| plan.extents.iter().map(|e| e.length.0 / unit).sum::<u64>();
+        if let Some(uneven) = plans.iter().map(in_region).find(|blocks| blocks % divisor != 0)
+            && self.stream.options.passes.get().is_some()
+        {
+            let message = format!(
+                "the {uneven} blocks of the stream \"{}\" cannot be divided evenly among {divisor} workers; a pass is {} \
+                 operations, each worker does as many as the busiest",
+                self.stream.name,
+                uneven.div_ceil(divisor) * divisor
+            );
+            let help = "give the stream a size that the number of workers divides";
             remarks.warn("plan.uneven-workers", Some(self.stream.span), message, help);
         }
         Some(Manned { plans, pass_bytes: smallest * unit, coverage })

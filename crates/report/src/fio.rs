@@ -17,12 +17,6 @@ pub struct FioShape {
     pub entries: Vec<FioEntry>,
     /// Options of the `[global]` section; absent from the document when empty.
     pub globals: Vec<(String, String)>,
-    /// Percentiles to print, 0 to 100, in this order.
-    pub percentiles: Vec<f64>,
-    /// Print them under `clat_ns`.
-    pub clat_percentiles: bool,
-    /// Print them under `lat_ns`.
-    pub lat_percentiles: bool,
     /// Value of `fio version`.
     pub version: String,
     /// `--output-format=json+`: histograms beside percentiles.
@@ -44,6 +38,12 @@ pub struct FioEntry {
     pub workers: Vec<FioWorkers>,
     /// Print `total_err` and `first_error`, as fio does when it was told to go on after errors.
     pub continues_on_error: bool,
+    /// Percentiles to print, 0 to 100, in this order.
+    pub percentiles: Vec<f64>,
+    /// Print them under `clat_ns`.
+    pub clat_percentiles: bool,
+    /// Print them under `lat_ns`.
+    pub lat_percentiles: bool,
 }
 
 /// One worker of a stream, or all of them.

@@ -202,18 +202,7 @@ fn csv_rows_are_intervals_and_kinds() {
 }
 
 fn shape(entries: Vec<FioEntry>, json_plus: bool) -> FioShape {
-    FioShape {
-        entries,
-        globals: Vec::new(),
-        percentiles: vec![
-            1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
-            99.99,
-        ],
-        clat_percentiles: true,
-        lat_percentiles: false,
-        version: "fio-3.33".to_owned(),
-        json_plus,
-    }
+    FioShape { entries, globals: Vec::new(), version: "fio-3.33".to_owned(), json_plus }
 }
 
 fn entry(worker: Option<usize>) -> FioEntry {
@@ -221,6 +210,11 @@ fn entry(worker: Option<usize>) -> FioEntry {
         jobname: "a".to_owned(),
         options: vec![("rw".to_owned(), "randrw".to_owned())],
         workers: vec![FioWorkers { step: 0, stream: 0, worker }],
+        percentiles: vec![
+            1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
+            99.99,
+        ],
+        clat_percentiles: true,
         ..FioEntry::default()
     }
 }
@@ -299,6 +293,22 @@ fn fio_entries_of_workers_add_up_to_their_stream() {
     record.finished = None;
     record.steps[0].finished = None;
     check(&record);
+}
+
+#[test]
+fn fio_entries_have_percentiles_of_their_own() {
+    let check = |changed: FioEntry, latency: &str, expect: Option<usize>| {
+        let document = fio_json(&mixed(), &shape(vec![entry(None), changed], false));
+        let document: Value = serde_json::from_str(&document).unwrap();
+        let count = |job: usize, latency: &str| {
+            document["jobs"][job]["read"][latency]["percentile"].as_object().map(serde_json::Map::len)
+        };
+        assert_eq!((count(0, "clat_ns"), count(0, "lat_ns")), (Some(17), None));
+        assert_eq!(count(1, latency), expect, "{latency}");
+    };
+    check(FioEntry { percentiles: vec![50.0, 99.0], ..entry(None) }, "clat_ns", Some(2));
+    check(FioEntry { clat_percentiles: false, ..entry(None) }, "clat_ns", None);
+    check(FioEntry { lat_percentiles: true, ..entry(None) }, "lat_ns", Some(17));
 }
 
 #[test]

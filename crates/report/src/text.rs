@@ -381,6 +381,10 @@ impl Page {
         if !rows.is_empty() {
             self.line("");
             self.table(&columns, &rows);
+            self.paragraph(
+                "counted by the kernel over the whole step, its ramp and other users of the device included",
+                2,
+            );
         }
     }
 

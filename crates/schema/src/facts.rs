@@ -228,8 +228,10 @@ pub enum ContentFact {
     /// Not looked at (reads only, or no permission needed).
     #[default]
     Unknown,
-    /// All probed places are zero.
+    /// All of it was read, and all is zero.
     Blank,
+    /// The places that were read are all zero; the rest was not looked at.
+    SeemsBlank,
     /// Something without a known signature.
     Unrecognised,
     /// Known signatures, at least one.

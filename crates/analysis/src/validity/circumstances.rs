@@ -4,6 +4,9 @@ use super::{Found, StepView};
 use crate::errno_name;
 use fathom_schema::{EnvironmentFact, OperationKind, Outcome, Record, Severity, TargetKind};
 
+/// Share of failed operations from which on the figures are those of the failures: a failed operation is often far
+/// faster, or far slower, than one that works.
+const FAILED_SHARE_MAX: f64 = 0.01;
 /// Share by which the wall clock may run slower than the measured time before it is held to have been set: time
 /// synchronisation slews by at most 500 ppm (adjtimex(2)), a hundredth is far above.
 const WALL_SLOWER_MAX: f64 = 0.01;
@@ -62,7 +65,11 @@ fn errors(view: &StepView<'_>, found: &mut Found) {
                     .collect();
                 found.add(
                     "errors.io",
-                    if kind.operations == 0 { Severity::Invalid } else { Severity::Warn },
+                    if failed as f64 > FAILED_SHARE_MAX * (failed + kind.operations) as f64 {
+                        Severity::Invalid
+                    } else {
+                        Severity::Warn
+                    },
                     format!(
                         "{}{failed} of {} {} operations failed: {}",
                         view.stream_place(stream),

@@ -188,6 +188,9 @@ fn errors() {
     assert!(findings(&some)[0].evidence.contains("4 of 10004 read operations failed: EIO × 3, ENODATA × 1"));
     some.finished.as_mut().unwrap().outcome = Outcome::IoErrors;
     check(&some, &[("errors.io", Severity::Warn)]);
+    let tally = &mut some.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally;
+    tally.kinds[0].errors = vec![(5, 3 * tally.kinds[0].operations)];
+    check(&some, &[("errors.io", Severity::Invalid)]);
 
     let mut short = record(&[base()]);
     short.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally.kinds[0].short = 1;

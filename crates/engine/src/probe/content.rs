@@ -15,8 +15,12 @@ use std::path::Path;
 const END_BYTES: u64 = 1 << 20;
 /// The second copy of a btrfs superblock, which outlives the wiping of the first mebibytes.
 const BTRFS_MIRROR_OFFSET: u64 = 64 << 20;
-/// Places between the ends that must be zero for a device to be blank: a disk that is 10 % full is taken for blank
-/// once in 0.9^64 ≈ 1 / 850, and a rotating disk reads them in half a second.
+/// Devices up to this size are read as a whole before they are called blank: a tenth of a second on most.
+const WHOLE_BYTES: u64 = 128 << 20;
+/// Read at once of a device that is read as a whole.
+const WHOLE_STEP_BYTES: u64 = 1 << 20;
+/// Places between the ends of larger ones that are looked at. Zeros there say that a device seems blank, no more: 100 MiB
+/// of data on a disk of 90 GiB are missed nine times in ten. A rotating disk reads them in half a second.
 const SPREAD_BLOCKS: u64 = 64;
 /// Bytes read at each of them.
 const SPREAD_BYTES: u64 = 4096;
@@ -49,12 +53,18 @@ fn look(path: &Path, size: u64, align: u64) -> io::Result<ContentFact> {
     if !samples.windows.iter().all(|(_, bytes)| is_zero(bytes)) {
         return Ok(ContentFact::Unrecognised);
     }
-    for offset in spread(size, align) {
-        if !is_zero(&reader.read(offset, SPREAD_BYTES.min(size - offset))?) {
+    let whole = size <= WHOLE_BYTES;
+    let (places, bytes): (Vec<u64>, u64) = if whole {
+        ((0..size.div_ceil(WHOLE_STEP_BYTES)).map(|step| step * WHOLE_STEP_BYTES).collect(), WHOLE_STEP_BYTES)
+    } else {
+        (spread(size, align).collect(), SPREAD_BYTES)
+    };
+    for offset in places {
+        if !is_zero(&reader.read(offset, bytes.min(size - offset))?) {
             return Ok(ContentFact::Unrecognised);
         }
     }
-    Ok(ContentFact::Blank)
+    Ok(if whole { ContentFact::Blank } else { ContentFact::SeemsBlank })
 }
 
 /// One place in each of equal parts of the device, shifted within its part so that a regular layout is not missed.
@@ -162,6 +172,17 @@ mod tests {
         check(&[(SIZE - 512, b"EFI PART")], "gpt");
         check(&[(BTRFS_MIRROR_OFFSET + 64, b"_BHRfS_M")], "btrfs");
         check(&[(20 << 20, &vec![1; 4 << 20])], "Unrecognised");
+        check(&[(47 << 20, b"x")], "Unrecognised");
+    }
+
+    #[test]
+    fn a_large_device_is_never_called_blank() {
+        let size = 1 << 30;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(size).unwrap();
+        assert_eq!(content(file.path(), size, 512), ContentFact::SeemsBlank);
+        file.as_file().write_all_at(&vec![7; 32 << 20], 500 << 20).unwrap();
+        assert_eq!(content(file.path(), size, 512), ContentFact::Unrecognised);
     }
 
     #[test]

@@ -5,13 +5,13 @@ use crate::cli::ConsentArgs;
 use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::load::{self, Loaded};
-use crate::session::{self, Done, Manner};
-use crate::{diagnose, terminal};
+use crate::session::{self, Done, Manner, Planned};
+use crate::{diagnose, output, terminal};
 use fathom_frontend::fio::{self, Extras, JobClone as FioClone, Logs, OutputFormat, Switches};
 use fathom_report::{FioEntry, FioLog, FioShape, FioWorkers, LogRequest};
-use fathom_schema::Record;
+use fathom_schema::{FileKind, Record};
 use fathom_units::Nanos;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// fio's exit code for whatever went wrong before or in a job.
 const FIO_FAILED: u8 = 1;
@@ -45,6 +45,13 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
     if switches.parse_only || switches.showcmd {
         return u8::from(session::report_faults(&loaded).is_err()) * FIO_FAILED;
     }
+    if switches.output_format.contains(&OutputFormat::Terse) {
+        let remedy = "use --output-format=json, or leave it out for fathom's own text";
+        terminal::message(&format!(
+            "error[fio.not-built]: terse output is known but not built yet; {remedy}"
+        ));
+        return FIO_FAILED;
+    }
     match run_job(loaded, &consent, &switches) {
         Ok(number) => number,
         Err(Exit::Signal(_)) => 128,
@@ -71,10 +78,11 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     let extras = loaded.extras.clone();
     let echo = loaded.job.echo.clone();
     let planned = session::plan(loaded, consent, &store)?;
-    if switches.readonly && planned.plan.intents.iter().any(|intent| intent.writes || intent.trims) {
-        terminal::message("refused: the job writes or trims, and --readonly is given");
-        return Ok(FIO_FAILED);
+    if switches.readonly {
+        forbid_changes(&planned)?;
     }
+    check_outputs(&planned, switches)?;
+    warn_of_dropped(&extras);
     let notes = session::judge(&planned, consent, true)?;
     let wants_json = switches
         .output_format
@@ -85,7 +93,7 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     let Some(path) = path else { return Ok(FIO_FAILED) };
     let written = fathom_store::read(&path).map_err(|error| error.to_string()).and_then(|record| {
         // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
-        if let Err(reason) = write_logs(&record, &extras) {
+        for reason in write_logs(&record, &extras) {
             terminal::message(&format!("warning: {}", diagnose::printable(&reason)));
         }
         let text = if wants_json {
@@ -95,7 +103,7 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
             fathom_report::text(&fathom_report::summary(&record), terminal::width(), terminal::colours_data())
         };
         match &switches.output {
-            Some(file) => session::write_file(Path::new(file), &text),
+            Some(file) => output::write(Path::new(file), &text),
             None => terminal::data(&text).map_err(|error| error.to_string()),
         }
     });
@@ -108,6 +116,56 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
         Exit::Signal(_) => 128,
         _ => FIO_FAILED,
     })
+}
+
+/// `--readonly`: nothing that is there may change, and nothing be made. fio ends with 1 too where a file it is to read is
+/// absent or short (seen with 3.33), though only after it has tried.
+fn forbid_changes(planned: &Planned) -> Result<(), Exit> {
+    let Planned { loaded: _, facts, plan } = planned;
+    for intent in &plan.intents {
+        let is_absent =
+            facts.targets.iter().any(|fact| fact.path == intent.path && fact.kind == FileKind::Absent);
+        let would = match intent {
+            _ if is_absent => "created",
+            intent if intent.writes => "written",
+            intent if intent.trims => "trimmed",
+            intent if intent.lays_out.0 > 0 => "laid out",
+            intent if intent.changes() => "removed",
+            _ => continue,
+        };
+        let path = diagnose::printable(&intent.path.display().to_string());
+        terminal::message(&format!(
+            "refused [fio.readonly]: {path}: would be {would}, which --readonly forbids; leave --readonly out, or \
+             read what is there"
+        ));
+        return Err(Exit::Unsafe);
+    }
+    Ok(())
+}
+
+/// Looks at the report's file and the logs before the run. A log that merely cannot be written does not keep fio from
+/// running.
+fn check_outputs(planned: &Planned, switches: &Switches) -> Result<(), Exit> {
+    if let Some(file) = &switches.output {
+        output::check(Path::new(file), &planned.facts).map_err(|fault| fault.refuse())?;
+    }
+    for log in log_names(&planned.loaded.extras) {
+        match output::check(&log, &planned.facts) {
+            Err(fault) if fault.destroys => return Err(fault.refuse()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Says which of fio's figures are asked for and have no place in the document.
+fn warn_of_dropped(extras: &Extras) {
+    if extras.clones.iter().any(|clone| clone.is_reported && clone.slat_percentiles) {
+        terminal::message(
+            "warning [fio.not-honoured]: slat_percentiles: of submission latencies only minimum, maximum, mean and \
+             deviation are kept; the document has no percentiles of them",
+        );
+    }
 }
 
 /// What fio's document says beside the record: one entry per clone, or per group where the group reports together.
@@ -136,17 +194,16 @@ fn shape(
                 desc: clone.description.clone().unwrap_or_default(),
                 options: echo.get(clone.echo_index).map_or_else(Vec::new, |(_, options)| options.clone()),
                 workers,
-                continues_on_error: false,
+                continues_on_error: clone.continues_on_error,
+                percentiles: clone.percentiles.clone(),
+                clat_percentiles: clone.clat_percentiles,
+                lat_percentiles: clone.lat_percentiles,
             }),
         }
     }
-    let first = extras.clones.first();
     FioShape {
         entries,
         globals: extras.globals.clone(),
-        percentiles: first.map_or_else(Vec::new, |clone| clone.percentiles.clone()),
-        clat_percentiles: first.is_none_or(|clone| clone.clat_percentiles),
-        lat_percentiles: first.is_some_and(|clone| clone.lat_percentiles),
         version: format!("fathom-{}", env!("CARGO_PKG_VERSION")),
         json_plus,
     }
@@ -166,29 +223,55 @@ fn workers_of(record: &Record, clone: &FioClone) -> Vec<FioWorkers> {
     found
 }
 
-/// Writes the log files that a fio job asks for, under fio's names.
-pub(crate) fn write_logs(record: &Record, extras: &Extras) -> Result<(), String> {
-    for clone in &extras.clones {
-        let Logs { bandwidth, latency, iops, histogram, average_ms, histogram_ms, coarseness, per_job } =
-            &clone.logs;
-        let Some(at) = workers_of(record, clone).into_iter().next() else { continue };
-        let number = if *per_job { format!(".{}", clone.thread_number) } else { String::new() };
-        let average = Nanos::millis(*average_ms);
-        let histogram_window = Nanos::millis(*histogram_ms);
-        let coarseness = u32::from(*coarseness);
-        for (prefix, kind, log, window) in [
-            (bandwidth, "bw", FioLog::Bandwidth, average),
-            (iops, "iops", FioLog::Iops, average),
-            (latency, "lat", FioLog::Latency, average),
-            (latency, "slat", FioLog::Submission, average),
-            (latency, "clat", FioLog::Completion, average),
-            (histogram, "clat_hist", FioLog::Histogram { coarseness }, histogram_window),
-        ] {
-            let Some(prefix) = prefix else { continue };
-            let request = LogRequest { step: at.step, stream: at.stream, log, window };
-            let name = format!("{prefix}_{kind}{number}.log");
-            session::write_file(Path::new(&name), &fathom_report::fio_logs(record, &request))?;
+/// Names of the log files that a fio job asks for, each once.
+pub(crate) fn log_names(extras: &Extras) -> Vec<PathBuf> {
+    let mut names = Vec::new();
+    for (name, _, _) in extras.clones.iter().flat_map(logs_of) {
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
-    Ok(())
+    names
+}
+
+/// Writes the log files that a fio job asks for, under fio's names; why which could not be written. Clones that share a
+/// name (`per_job_logs=0`) follow one another in one file, as with fio.
+pub(crate) fn write_logs(record: &Record, extras: &Extras) -> Vec<String> {
+    let mut files: Vec<(PathBuf, String)> = Vec::new();
+    for clone in &extras.clones {
+        let Some(FioWorkers { step, stream, worker: _ }) = workers_of(record, clone).into_iter().next()
+        else {
+            continue;
+        };
+        for (name, log, window) in logs_of(clone) {
+            let rows = fathom_report::fio_logs(record, &LogRequest { step, stream, log, window });
+            match files.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, text)) => text.push_str(&rows),
+                None => files.push((name, rows)),
+            }
+        }
+    }
+    files.iter().filter_map(|(name, text)| output::write(name, text).err()).collect()
+}
+
+/// The log files of one clone: name, which, and the length of a window.
+fn logs_of(clone: &FioClone) -> Vec<(PathBuf, FioLog, Nanos)> {
+    let Logs { bandwidth, latency, iops, histogram, average_ms, histogram_ms, coarseness, per_job } =
+        &clone.logs;
+    let number = if *per_job { format!(".{}", clone.thread_number) } else { String::new() };
+    let average = Nanos::millis(*average_ms);
+    let coarseness = u32::from(*coarseness);
+    [
+        (bandwidth, "bw", FioLog::Bandwidth, average),
+        (iops, "iops", FioLog::Iops, average),
+        (latency, "lat", FioLog::Latency, average),
+        (latency, "slat", FioLog::Submission, average),
+        (latency, "clat", FioLog::Completion, average),
+        (histogram, "clat_hist", FioLog::Histogram { coarseness }, Nanos::millis(*histogram_ms)),
+    ]
+    .into_iter()
+    .filter_map(|(prefix, kind, log, window)| {
+        prefix.as_ref().map(|prefix| (PathBuf::from(format!("{prefix}_{kind}{number}.log")), log, window))
+    })
+    .collect()
 }

@@ -4,7 +4,8 @@ use crate::cli::RunArgs;
 use crate::command::{fio, store_folder};
 use crate::exit::Exit;
 use crate::session::{self, Done, Manner};
-use crate::{load, preset, terminal};
+use crate::{diagnose, load, output, preset, terminal};
+use fathom_frontend::fio::Extras;
 use std::path::Path;
 
 pub(crate) fn run(args: &RunArgs) -> Exit {
@@ -17,31 +18,40 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
 fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
     let store = store_folder(args.store.as_ref());
     let planned = session::plan(load::load(&args.job), &args.consent, &store)?;
-    let notes = session::judge(&planned, &args.consent, false)?;
     let extras = planned.loaded.extras.clone();
+    let document = args.json.iter().filter(|file| file.as_path() != Path::new("-")).cloned();
+    for path in document.chain(fio::log_names(&extras)) {
+        output::check(&path, &planned.facts).map_err(|fault| fault.refuse())?;
+    }
+    let notes = session::judge(&planned, &args.consent, false)?;
     let manner = Manner { store: &store, live: !args.quiet };
     let Done { mut exit, path } = session::run(planned, notes, &manner)?;
     let Some(path) = path else { return Ok(exit) };
-    if let Err(reason) = show(&path, args, &extras) {
-        terminal::message(&format!("error: {reason}"));
+    for reason in show(&path, args, &extras) {
+        terminal::message(&format!("error: {}", diagnose::printable(&reason)));
         exit = if exit == Exit::Ok { Exit::Target } else { exit };
     }
     terminal::message(&format!("record: {}", path.display()));
     Ok(exit)
 }
 
-/// Prints the report, and writes what else was asked for.
-fn show(path: &Path, args: &RunArgs, extras: &fathom_frontend::fio::Extras) -> Result<(), String> {
-    let record = fathom_store::read(path).map_err(|error| error.to_string())?;
+/// Prints the report, and writes what else was asked for. What could not be done keeps nothing else from being done; the
+/// reasons.
+fn show(path: &Path, args: &RunArgs, extras: &Extras) -> Vec<String> {
+    let record = match fathom_store::read(path) {
+        Ok(record) => record,
+        Err(error) => return vec![error.to_string()],
+    };
     let summary = fathom_report::summary(&record);
-    fio::write_logs(&record, extras)?;
-    match args.json.as_deref() {
-        Some(file) if file == Path::new("-") => {
-            return terminal::data(&fathom_report::json(&summary)).map_err(|error| error.to_string());
+    let mut failed = fio::write_logs(&record, extras);
+    let printed = match args.json.as_deref() {
+        Some(file) if file == Path::new("-") => terminal::data(&fathom_report::json(&summary)),
+        file => {
+            let written = file.map(|file| output::write(file, &fathom_report::json(&summary)));
+            failed.extend(written.and_then(Result::err));
+            terminal::data(&fathom_report::text(&summary, terminal::width(), terminal::colours_data()))
         }
-        Some(file) => session::write_file(file, &fathom_report::json(&summary))?,
-        None => {}
-    }
-    let text = fathom_report::text(&summary, terminal::width(), terminal::colours_data());
-    terminal::data(&text).map_err(|error| error.to_string())
+    };
+    failed.extend(printed.err().map(|error| format!("cannot write to standard output: {error}")));
+    failed
 }

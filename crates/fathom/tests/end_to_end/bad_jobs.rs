@@ -198,7 +198,9 @@ fn a_job_that_expands_beyond_all_bounds_is_refused_at_once() {
         (
             "depth.toml",
             "more than the host's memory",
-            format!("{native}[stream.s]\nworkers = 4096\nqueue_depth = 65536\n"),
+            // The null engine completes at once and has no depth to speak of.
+            "[target.t]\npath = \"x\"\nsize = \"1GiB\"\n[workload.w]\n[stream.s]\nengine = \"libaio\"\nworkers = 4096\nqueue_depth = 65536\n"
+                .to_owned(),
         ),
         (
             "files.toml",

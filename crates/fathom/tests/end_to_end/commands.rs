@@ -50,10 +50,117 @@ fn json_goes_to_standard_output_alone_or_into_a_file() {
     assert_ne!(inode("report.json"), old);
     let files = bench.snapshot();
     assert_eq!(files.len(), 1, "only the document is left: {:?}", files.keys());
+    // Found only when it is written: the record is kept, and the text was printed.
+    let ended = bench.fathom("run --target sim: --time 1s --json /dev/full");
+    assert!(ended.expect(4, &["/dev/full", "record: "]).out.contains("IOPS"), "{ended:#?}");
+    assert_eq!(bench.stored(), 4);
+}
+
+#[test]
+fn where_documents_go_is_looked_at_before_the_run() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("folder")).expect("the folder is ours");
+    bench.write("old", [0x5a; 8192]);
+    std::os::unix::fs::symlink("old", bench.path("link")).expect("the folder is ours");
+    bench.write("log.fio", "[a]\nfilename=old\nrw=read\nwrite_bw_log=folder/x\nlog_avg_msec=1000\n");
+    std::fs::create_dir(bench.path("folder/x_bw.1.log")).expect("the folder is ours");
+    bench.write(
+        "lost.fio",
+        "[a]\nioengine=null\nsize=1m\nrw=read\nwrite_bw_log=nowhere/x\nlog_avg_msec=1000\n",
+    );
+    for (line, code, says) in [
+        ("run --target sim: --time 1s --json nowhere/report.json", 4, "nowhere"),
+        ("run --target sim: --time 1s --json folder", 2, "is a folder"),
+        ("run --target new --size 8KiB --json new", 2, "is the target"),
+        ("run --target new --size 8KiB --json folder/../new", 2, "is the target"),
+        ("run --target old --json link", 2, "is the target"),
+        ("run --target link --json old", 2, "is the target"),
+        ("run log.fio", 2, "folder/x_bw.1.log"),
+        ("run lost.fio", 4, "nowhere"),
+        ("fio log.fio", 1, "folder/x_bw.1.log"),
+        ("fio --name=a --filename=old --rw=read --output=link", 1, "is the target"),
+        ("fio --name=a --filename=old --rw=read --output=nowhere/out", 1, "nowhere"),
+    ] {
+        bench.check_refused(line, code, &[says]);
+    }
+    // As with fio, a log without a folder costs neither the report nor the exit code.
+    let ended = bench.fathom("fio lost.fio --output-format=json");
+    assert_eq!(ended.expect(0, &["nowhere/x_bw.1.log"]).json()["jobs"][0]["read"]["io_kbytes"], 1024);
+}
+
+#[test]
+fn documents_go_through_links_and_to_what_is_no_file() {
+    let bench = Bench::new();
+    bench.write("old", "");
+    std::os::unix::fs::symlink("old", bench.path("link")).expect("the folder is ours");
+    bench.fathom("run --target sim: --time 1s --json link").expect(0, &[]);
+    assert!(bench.path("link").is_symlink());
+    let text = std::fs::read_to_string(bench.path("old")).expect("it was written");
+    check_schema(&serde_json::from_str(&text).expect("one document"));
+    bench.fathom("run --target sim: --time 1s --json /dev/null").expect(0, &[]);
+    let ended = bench
+        .fathom("fio --name=a --ioengine=null --size=1m --rw=read --output-format=json --output=/dev/stdout");
+    assert_eq!(ended.expect(0, &[]).json()["jobs"][0]["jobname"], "a");
+}
+
+/// What `--readonly` allows changes nothing and makes nothing.
+#[test]
+fn readonly_forbids_every_change() {
+    let bench = Bench::new();
+    bench.write("old", [0x5a; 8192]);
+    for (rest, says) in [
+        ("--filename=old --rw=write", "--readonly"),
+        ("--filename=old --rw=read --size=1m", "old: would be laid out"),
+        ("--filename=new --rw=read --size=1m", "new: would be created"),
+        ("--filename=old --rw=read --unlink=1", "old: would be removed"),
+    ] {
+        bench.check_refused(&format!("fio --readonly --name=a --bs=4k {rest}"), 1, &[says]);
+    }
+    let before = bench.snapshot();
+    bench.fathom("fio --readonly --name=a --bs=4k --filename=old --rw=read").expect(0, &[]);
+    assert!(bench.snapshot() == before);
+}
+
+#[test]
+fn a_foreign_file_that_was_to_be_removed_is_left_and_said() {
+    let bench = Bench::new();
+    bench.write("old", [0x5a; 8192]);
     bench
-        .fathom("run --target sim: --time 1s --json nowhere/report.json")
-        .expect(4, &["nowhere/report.json"]);
-    assert_eq!(bench.stored(), 4, "the record is kept though the document could not be written");
+        .fathom("fio --name=a --filename=old --rw=read --unlink=1")
+        .expect(0, &["old was to be removed and is left"]);
+    assert!(bench.path("old").is_file());
+    let ended = bench.fathom("run --target new --size 8KiB --time 1s --remove");
+    assert!(!ended.expect(0, &[]).err.contains("is left"), "{ended:#?}");
+}
+
+/// Clones with `per_job_logs=0` share one log, one after another, as with fio.
+#[test]
+fn logs_of_one_name_follow_one_another() {
+    let bench = Bench::new();
+    let job = |per_job: u8| {
+        format!(
+            "[a]\nioengine=null\nsize=1m\nrw=read\nnumjobs=3\nwrite_iops_log=x\nlog_avg_msec=1000\nper_job_logs={per_job}\n"
+        )
+    };
+    bench.write("shared.fio", job(0));
+    bench.write("each.fio", job(1));
+    let rows = |name: &str| {
+        let text = std::fs::read_to_string(bench.path(name)).expect("it was written");
+        text.lines().count()
+    };
+    for line in ["run --quiet shared.fio", "fio shared.fio"] {
+        bench.fathom(line).expect(0, &[]);
+        assert_eq!(rows("x_iops.log"), 3, "{line}");
+        std::fs::remove_file(bench.path("x_iops.log")).expect("it is ours");
+    }
+    bench.fathom("fio each.fio").expect(0, &[]);
+    assert_eq!([1, 2, 3].map(|number| rows(&format!("x_iops.{number}.log"))), [1, 1, 1]);
+    // A log that cannot be written costs neither the report nor the document, and fathom's own code says so.
+    std::os::unix::fs::symlink("/dev/full", bench.path("x_iops.log")).expect("the folder is ours");
+    let ended = bench.fathom("run --quiet --json report.json shared.fio");
+    assert!(ended.expect(4, &["x_iops.log", "record: "]).out.contains("IOPS"), "{ended:#?}");
+    assert!(bench.path("report.json").is_file());
+    bench.fathom("fio shared.fio").expect(0, &["x_iops.log"]);
 }
 
 #[test]

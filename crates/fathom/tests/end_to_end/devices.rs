@@ -306,3 +306,25 @@ fn a_device_is_held_for_the_whole_run() {
         Ok(())
     });
 }
+
+#[test]
+fn a_report_is_never_written_to_a_device() {
+    with_root("a_report_is_never_written_to_a_device", |bench, stage| {
+        let device = stage.device(bench, "image", &[])?;
+        std::os::unix::fs::symlink(&device, bench.path("link")).expect("the folder is ours");
+        for (line, code) in [
+            (format!("run --target sim: --time 1s --json {device}"), 2),
+            ("run --target sim: --time 1s --json link".to_owned(), 2),
+            (format!("fio --name=a --ioengine=null --size=1m --rw=read --output={device}"), 1),
+        ] {
+            check_kept_by(bench, &device, &line, code);
+        }
+        Ok(())
+    });
+}
+
+fn check_kept_by(bench: &Bench, device: &str, line: &str, code: i32) {
+    let before = content(device);
+    bench.check_refused(line, code, &["is a block device"]);
+    assert!(content(device) == before, "{device} was changed by {line}");
+}

@@ -33,6 +33,8 @@ pub struct JobClone {
     pub is_reported: bool,
     /// Whether it is reported together with its group.
     pub group_reporting: bool,
+    /// Whether it goes on after errors (`continue_on_error`), which are then counted in outputs.
+    pub continues_on_error: bool,
     /// Percentages of the percentiles to report.
     pub percentiles: Vec<f64>,
     /// Whether the completion latency gets percentiles.

@@ -28,6 +28,7 @@ pub(crate) struct Settings {
 
 /// Job control.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
 pub(crate) struct Control {
     /// Overrides the section's name.
     pub(crate) name: Option<String>,
@@ -55,6 +56,8 @@ pub(crate) struct Control {
     pub(crate) continue_on_error: String,
     /// CPUs; empty: all.
     pub(crate) cpus: Vec<u32>,
+    /// Each clone gets one of `cpus`.
+    pub(crate) splits_cpus: bool,
 }
 
 /// Files and devices.
@@ -245,6 +248,7 @@ impl Default for Settings {
                 number_ios: 0,
                 continue_on_error: "none".to_owned(),
                 cpus: Vec::new(),
+                splits_cpus: false,
             },
             files: Files {
                 names: Arc::default(),

@@ -1,6 +1,7 @@
 //! What operations are: access, sizes, the lines of a mix.
 
 use super::{Access, BlockSizes, MixLine, text};
+use crate::check::BLOCK_SIZE_MAX;
 use crate::literal::Literal;
 use crate::row::{Kind, OptionValue};
 use fathom_units::{Bytes, Ratio};
@@ -70,10 +71,9 @@ impl OptionValue for BlockSizes {
         if sizes.is_empty() {
             return Err("the list of sizes is empty".to_owned());
         }
-        if let Some((_, min, ..)) =
-            sizes.iter().find(|(_, min, max, _)| min.0 == 0 || max.0 > u64::from(u32::MAX))
-        {
-            return Err(format!("size {min} is outside 1 B to 4 GiB − 1 B"));
+        let ends = sizes.iter().flat_map(|&(_, min, max, _)| [min, max]);
+        if let Some(size) = ends.into_iter().find(|&size| size.0 == 0 || size > BLOCK_SIZE_MAX) {
+            return Err(format!("size {size} is outside 1 B to {BLOCK_SIZE_MAX}"));
         }
         if sizes.iter().all(|&(weight, ..)| weight == 0.0) {
             return Err("all shares are 0%".to_owned());

@@ -287,6 +287,16 @@ fn reserve_is_small_on_small_filesystems() {
 }
 
 #[test]
+fn a_device_that_only_seems_blank_is_asked_about() {
+    let fact = disk("/dev/sdc", 32, ContentFact::SeemsBlank);
+    let wanted = [intent(&fact.path, "w")];
+    let facts = Facts { targets: vec![fact], ..Facts::default() };
+    let verdict = judge(&wanted, &facts, &Consent::default());
+    assert!(verdict.questions[0].reason.contains("too large to be read as a whole"), "{verdict:?}");
+    assert!(judge(&wanted, &facts, &Consent { yes: true, ..Consent::default() }).allows());
+}
+
+#[test]
 fn a_confirmed_question_is_not_asked_again() {
     let unserial = with_device(disk("/dev/sdb", 16, signed("ext4")), |d| d.serial.clear());
     let data = disk("/dev/sdc", 32, ContentFact::Unrecognised);
@@ -326,6 +336,7 @@ fn contents() -> impl Strategy<Value = ContentFact> {
     prop_oneof![
         Just(ContentFact::Unknown),
         Just(ContentFact::Blank),
+        Just(ContentFact::SeemsBlank),
         Just(ContentFact::Unrecognised),
         Just(ContentFact::Unreadable("no".to_owned())),
         Just(signed("luks")),

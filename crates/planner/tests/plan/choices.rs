@@ -198,3 +198,75 @@ fn one_place_is_one_target() {
     assert_eq!(extents, [(0, 1), (0, 2), (1, 2)]);
     assert_eq!(plan.intents.len(), 2);
 }
+
+/// All workers may run on all CPUs; split, each has one by its number.
+#[test]
+fn cpus_are_shared_unless_they_are_split() {
+    let check = |options: &str, expect: &[&[u32]]| {
+        let text = format!("{HEAD}[stream.s]\ntime = \"60s\"\ncpus = \"2-4\"\n{options}");
+        let (_, step) = planned(&read(&text), DISK, |_| {});
+        let found: Vec<&[u32]> = step.streams[0].workers.iter().map(|worker| &worker.cpus[..]).collect();
+        assert_eq!(found, expect, "{options}");
+    };
+    check("workers = 2", &[&[2, 3, 4], &[2, 3, 4]]);
+    check("first_worker = 1", &[&[2, 3, 4]]);
+    check("cpus_policy = \"split\"\nworkers = 4", &[&[2], &[3], &[4], &[2]]);
+    check("cpus_policy = \"split\"\nfirst_worker = 1", &[&[3]]);
+    let lanes = "cpus_policy = \"split\"\nworkers = 2\nengine = \"psync\"\nqueue_depth = 2";
+    check(lanes, &[&[2], &[2], &[3], &[3]]);
+}
+
+#[test]
+fn the_null_engine_has_depth_1() {
+    for dialect in [Dialect::Native, Dialect::Fio] {
+        let text =
+            format!("{HEAD}[stream.s]\ntime = \"60s\"\nengine = \"null\"\nworkers = 2\nqueue_depth = 8");
+        let (plan, step) = planned(&Job { dialect, ..read(&text) }, DISK, |_| {});
+        assert_eq!((step.streams[0].queue_depth, step.streams[0].workers.len()), (1, 2), "{dialect:?}");
+        assert_eq!(
+            notes(&plan),
+            [
+                "the stream \"s\" has queue depth 1, not 8: the null engine completes at once, so depth means nothing"
+            ]
+        );
+    }
+}
+
+#[test]
+fn trims_have_depth_1_whatever_the_queue_depth() {
+    let note =
+        "trims of the stream \"s\" are issued one at a time: their depth is 1, whatever the queue depth of 8";
+    for (workload, stream, expect) in [
+        ("read = \"0%\"\ntrim = \"20%\"", "queue_depth = 8\nengine = \"io_uring\"", Some(note)),
+        ("read = \"0%\"\ntrim = \"20%\"", "queue_depth = 8\nengine = \"libaio\"", Some(note)),
+        ("read = \"0%\"\ntrim = \"20%\"", "queue_depth = 1", None),
+        ("read = \"0%\"", "queue_depth = 8", None),
+    ] {
+        let text = format!("{HEAD}[workload.w]\n{workload}\n[stream.s]\ntime = \"60s\"\n{stream}");
+        let (plan, _) = planned(&read(&text), DISK, |facts| {
+            facts.targets[0].device.as_mut().unwrap().discards = true;
+        });
+        assert_eq!(notes(&plan), expect.into_iter().collect::<Vec<_>>(), "{text}");
+    }
+}
+
+/// Workers with uniform gaps take them in turn from one sequence, so they have one seed; parts keep the rest apart.
+#[test]
+fn uniform_arrivals_come_from_one_sequence() {
+    for (arrival, access, regions, one_seed) in [
+        ("uniform", "sequential", "split", true),
+        ("uniform", "random", "split", true),
+        ("uniform", "random", "same", true),
+        ("uniform", "sequential", "same", true),
+        ("poisson", "sequential", "split", false),
+    ] {
+        let text = format!(
+            "{HEAD}[workload.w]\naccess = \"{access}\"\n[stream.s]\ntime = \"60s\"\nworkers = 3\nrate = \"100/s\"\n\
+             first_worker = 2\noffset = \"1GiB\"\nworker_regions = \"{regions}\"\narrival = \"{arrival}\""
+        );
+        let (_, step) = planned(&read(&text), DISK, |_| {});
+        let workers = &step.streams[0].workers;
+        assert_eq!(workers.iter().all(|worker| worker.seed == workers[0].seed), one_seed, "{text}");
+        assert!((0..3).all(|index| workers[index as usize].part == SharePart { index, count: 3 }), "{text}");
+    }
+}

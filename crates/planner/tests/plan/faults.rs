@@ -2,6 +2,7 @@
 
 use crate::examples::DISK;
 use crate::host::{Is, facts, read};
+use fathom_model::{BlockSizes, Span};
 use fathom_planner::{NOT_BUILT, plan};
 use fathom_schema::Facts;
 use fathom_units::Bytes;
@@ -115,6 +116,41 @@ fn sizes_that_contradict_each_other() {
            \"10GiB\"",
         ],
     );
+}
+
+/// Of a sweep too, whose values are read late.
+#[test]
+fn one_operation_moves_at_most_a_gibibyte() {
+    let sweep = |size: &str| {
+        job("", "", "")
+            + &format!("[stage.a]\nsweep = {{ \"workload.block_size\" = [\"4KiB\", \"{size}\"] }}")
+    };
+    let (mut large, fits) = (read(&job("", "", "")), read(&sweep("1GiB")));
+    large.workloads[0].options.block_size.set(BlockSizes::fixed(Bytes::gib(2)), Span::default());
+    let swept = read(&sweep("2GiB"));
+    for (job, expect) in [(&large, &["workload.block-size"][..]), (&swept, &["stage.sweep"]), (&fits, &[])] {
+        let (plan, found) = plan(job, &facts(job, |_| DISK), 0);
+        assert_eq!(found.all().iter().map(|d| d.code).collect::<Vec<_>>(), expect);
+        assert_eq!(plan.is_some(), expect.is_empty());
+    }
+}
+
+#[test]
+fn passes_that_workers_cannot_share_evenly_are_told() {
+    for (size, expect) in [
+        (
+            "40KiB",
+            &[
+                "plan.uneven-workers: the 10 blocks of the stream \"s\" cannot be divided evenly among 3 workers; a pass is \
+                 12 operations, each worker does as many as the busiest; give the stream a size that the number of \
+                 workers divides",
+            ][..],
+        ),
+        ("48KiB", &[][..]),
+    ] {
+        let stream = format!("passes = 1\nworkers = 3\nsize = \"{size}\"");
+        check(&job("", "access = \"random\"", &stream), DISK, |_| {}, expect);
+    }
 }
 
 #[test]

@@ -4,5 +4,6 @@ mod choices;
 mod examples;
 mod experiment;
 mod faults;
+mod foreign;
 mod host;
 mod properties;

@@ -81,9 +81,9 @@ fn job(
         job.push(("job options", Node::texts(&entry.options)));
     }
     for kind in [OperationKind::Read, OperationKind::Write, OperationKind::Trim] {
-        job.push((kind.name(), direction(shape, sums, kind, group(kind))));
+        job.push((kind.name(), direction(shape, entry, sums, kind, group(kind))));
     }
-    job.push(("sync", sync(shape, sums)));
+    job.push(("sync", sync(shape, entry, sums)));
     let runtime_ms = sums.runtime_sum.0 / 1_000_000;
     let cpu =
         |ns: u64| Float(if runtime_ms == 0 { 0.0 } else { ns as f64 / sums.runtime_sum.0 as f64 * 100.0 });
@@ -119,7 +119,13 @@ fn job(
 }
 
 /// `read`, `write` or `trim` of a job.
-fn direction(shape: &FioShape, sums: &Sums, kind: OperationKind, group_kib_per_s: f64) -> Node {
+fn direction(
+    shape: &FioShape,
+    entry: &FioEntry,
+    sums: &Sums,
+    kind: OperationKind,
+    group_kib_per_s: f64,
+) -> Node {
     let nothing = LatencyTally::default();
     let tally = sums.kind(kind);
     let figure = |of: fn(&KindTally) -> u64| tally.map_or(0, of);
@@ -147,8 +153,8 @@ fn direction(shape: &FioShape, sums: &Sums, kind: OperationKind, group_kib_per_s
         ("short_ios", Integer(figure(|tally| tally.short))),
         ("drop_ios", Integer(0)),
         ("slat_ns", Object(moments(&submission))),
-        ("clat_ns", latency(shape, completion, shape.clat_percentiles)),
-        ("lat_ns", latency(shape, service, shape.lat_percentiles)),
+        ("clat_ns", latency(shape, entry, completion, entry.clat_percentiles)),
+        ("lat_ns", latency(shape, entry, service, entry.lat_percentiles)),
         ("bw_min", Integer(whole(bw.min))),
         ("bw_max", Integer(whole(bw.max))),
         ("bw_agg", Float(agg)),
@@ -163,14 +169,14 @@ fn direction(shape: &FioShape, sums: &Sums, kind: OperationKind, group_kib_per_s
     ])
 }
 
-fn sync(shape: &FioShape, sums: &Sums) -> Node {
+fn sync(shape: &FioShape, entry: &FioEntry, sums: &Sums) -> Node {
     let nothing = LatencyTally::default();
     let tally = sums.kind(OperationKind::Sync);
     let service = tally.map_or(&nothing, |tally| &tally.service);
-    let has_percentiles = shape.clat_percentiles || shape.lat_percentiles;
+    let has_percentiles = entry.clat_percentiles || entry.lat_percentiles;
     Node::object([
         ("total_ios", Integer(tally.map_or(0, |tally| tally.operations))),
-        ("lat_ns", latency(shape, service, has_percentiles)),
+        ("lat_ns", latency(shape, entry, service, has_percentiles)),
     ])
 }
 
@@ -202,11 +208,11 @@ fn moments(moments: &Moments) -> Vec<(String, Node)> {
 }
 
 /// A latency with its percentiles, when they are asked for and there is a value.
-fn latency(shape: &FioShape, tally: &LatencyTally, has_percentiles: bool) -> Node {
+fn latency(shape: &FioShape, entry: &FioEntry, tally: &LatencyTally, has_percentiles: bool) -> Node {
     let mut object = moments(&tally.moments);
     if has_percentiles && tally.moments.count > 0 {
         let counts = fio_counts(&dense(tally));
-        let percentiles = shape.percentiles.iter();
+        let percentiles = entry.percentiles.iter();
         let values = percentiles.map(|&p| (format!("{p:.6}"), Integer(fio_quantile(&counts, p))));
         object.push(("percentile".to_owned(), Object(values.collect())));
         if shape.json_plus {

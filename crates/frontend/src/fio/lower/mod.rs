@@ -10,8 +10,8 @@ use super::settings::Settings;
 use super::values::Size;
 use super::{JOBS_MAX, ParsedJob, Surroundings};
 use fathom_model::{
-    Amount, Arrival, Durability, Engine, Job, Named, OnError, Rate, Seed, Span, StageOptions, StreamOptions,
-    WorkerRegions, nearest,
+    Amount, Arrival, CpusPolicy, Durability, Engine, Job, Named, OnError, Rate, Seed, Span, StageOptions,
+    StreamOptions, WorkerRegions, nearest,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, Ratio};
 use std::collections::BTreeMap;
@@ -159,6 +159,7 @@ impl Lowering<'_> {
         let mut base = self.stream(parsed, &lowered, engine);
         base.workload.set(workload_name, *span);
         if is_merged {
+            self.set_cpus(&mut base, parsed, clones);
             let target = self.target(parsed, place, clones - 1, &lowered, engine, &mut base);
             base.targets.set(vec![target], settings.span("filename", *span));
             base.workers.set(clones, settings.span("numjobs", *span));
@@ -174,6 +175,7 @@ impl Lowering<'_> {
         for order in 0..clones {
             let subjob = subjob_of(order, clones);
             let mut options = base.clone();
+            self.set_cpus(&mut options, parsed, 1);
             let (place, is_shared) = place_of(parsed, subjob, self.surroundings);
             let last = if is_shared { clones - 1 } else { subjob };
             let target = self.target(parsed, place, last, &lowered, engine, &mut options);
@@ -240,6 +242,7 @@ impl Lowering<'_> {
             echo_index: self.job.echo.len() - 1,
             is_reported: report.stats,
             group_reporting: report.group_reporting,
+            continues_on_error: !matches!(parsed.settings.control.continue_on_error.as_str(), "none" | "0"),
             percentiles: report.percentiles.clone(),
             clat_percentiles: report.clat_percentiles,
             lat_percentiles: report.lat_percentiles,
@@ -285,7 +288,7 @@ impl Lowering<'_> {
     /// What all clones of a section have in common.
     fn stream(&mut self, parsed: &ParsedJob, lowered: &Lowered, engine: Engine) -> StreamOptions {
         let (settings, span) = (&parsed.settings, parsed.span);
-        let Settings { control, operations, engine: set, .. } = settings;
+        let Settings { operations, engine: set, .. } = settings;
         let mut options = StreamOptions::default();
         options.engine.set(engine, settings.span("ioengine", span));
         options.direct.set(set.direct, settings.span("direct", span));
@@ -318,11 +321,6 @@ impl Lowering<'_> {
             options.think_time.set(Nanos::micros(set.thinktime), settings.span("thinktime", span));
             options.think_every.set(set.think_blocks, settings.span("thinktime_blocks", span));
         }
-        if !control.cpus.is_empty() {
-            options
-                .cpus
-                .set(control.cpus.clone(), settings.span("cpus_allowed", settings.span("cpumask", span)));
-        }
         let seed = match (operations.seed, operations.rand_repeat) {
             (Some(seed), _) => Seed::Fixed(seed),
             (None, true) => Seed::Fixed(SEED),
@@ -344,6 +342,28 @@ impl Lowering<'_> {
             self.faults.error("fio.not-built", settings.span("filesize", span), message, "give one size");
         }
         options
+    }
+
+    /// CPUs of a stream that stands for `clones`, from the next clone of the run on. fio keeps a set and, when it splits,
+    /// deals it out by the number of the clone over the whole run.
+    fn set_cpus(&self, options: &mut StreamOptions, parsed: &ParsedJob, clones: u32) {
+        let (settings, span) = (&parsed.settings, parsed.span);
+        let mut cpus = settings.control.cpus.clone();
+        if cpus.is_empty() {
+            return;
+        }
+        cpus.sort_unstable();
+        cpus.dedup();
+        if settings.control.splits_cpus {
+            let before = self.extras.clones.len() % cpus.len();
+            cpus.rotate_left(before);
+            if clones == 1 {
+                cpus.truncate(1);
+            } else {
+                options.cpus_policy.set(CpusPolicy::Split, settings.span("cpus_allowed_policy", span));
+            }
+        }
+        options.cpus.set(cpus, settings.span("cpus_allowed", settings.span("cpumask", span)));
     }
 
     fn set_depth(&mut self, options: &mut StreamOptions, parsed: &ParsedJob, engine: Engine) {

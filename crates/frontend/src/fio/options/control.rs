@@ -84,7 +84,12 @@ pub(super) const ROWS: &[OptionRow] = &[
             if s.control.cpus.is_empty() { Err("the mask names no CPU".to_owned()) } else { Ok(()) }
         }),
     ),
-    accepted("cpus_allowed_policy", &[], P1, Value::Word(&["shared", "split"], |_, _, _| {}), ""),
+    built(
+        "cpus_allowed_policy",
+        &[],
+        P1,
+        Value::Word(&["shared", "split"], |s, word, _| s.control.splits_cpus = word == "split"),
+    ),
     not_yet("numa_cpu_nodes", &[], P1, &[]),
     not_yet("numa_mem_policy", &[], P1, &["default"]),
     not_yet("nice", &[], P1, &["0"]),
