@@ -3,7 +3,7 @@
 //! Whether any of it may be done has been judged before; here it is made sure that what is opened is what was judged, and
 //! that a preparation that fails or is stopped leaves no half-made file of ours behind.
 
-use crate::mark;
+use crate::{mark, probe};
 use fathom_io::{OpenTarget, TargetHandle};
 use fathom_pattern::Filler;
 use fathom_schema::{
@@ -117,6 +117,8 @@ pub type OpenError = PrepareError;
 #[derive(Debug, Default)]
 pub struct Claims {
     held: Vec<(DeviceNumber, Arc<File>)>,
+    /// Those that are held exclusively, since they are written or trimmed.
+    exclusive: BTreeSet<DeviceNumber>,
     /// Which device each path led to.
     devices: BTreeMap<PathBuf, DeviceNumber>,
     /// What was at the paths of files when the run began. A path that is not here was judged by nobody and is not
@@ -149,6 +151,23 @@ impl Claims {
         Ok(claims)
     }
 
+    /// Looks once more at the content of the devices that are held exclusively: between the first look and the claim
+    /// someone may have made a filesystem on one, while a person was being asked.
+    pub fn unchanged(&self, facts: &Facts) -> Result<(), PrepareError> {
+        for (path, number) in &self.devices {
+            let Some(device) =
+                facts.targets.iter().find(|fact| &fact.path == path).and_then(|fact| fact.device.as_ref())
+            else {
+                continue;
+            };
+            if self.exclusive.contains(number) && probe::content_of(path, device) != device.content {
+                let what = "its content is another one than was judged".to_owned();
+                return Err(PrepareError::Changed { path: path.clone(), what });
+            }
+        }
+        Ok(())
+    }
+
     fn hold(&mut self, path: &Path, steps: &[Step], facts: &Facts) -> Result<(), PrepareError> {
         if self.devices.contains_key(path) {
             return Ok(());
@@ -169,6 +188,9 @@ impl Claims {
             .map_err(|error| PrepareError::system("cannot claim", path, error))?;
         let file = File::from(file);
         same_device(path, &file, number)?;
+        if changes {
+            self.exclusive.insert(number);
+        }
         self.held.push((number, Arc::new(file)));
         Ok(())
     }

@@ -59,6 +59,11 @@ pub fn probe(paths: &[PathBuf], store_folder: &Path, engines: EngineRefusals) ->
     probe_at(&Roots::default(), paths, store_folder, engines)
 }
 
+/// What the device at a path holds now, found as [`probe`] finds it.
+pub(crate) fn content_of(path: &Path, device: &BlockDevice) -> ContentFact {
+    content::content(path, device.size.0, device.logical_sector_bytes)
+}
+
 /// As [`probe`], on a host whose kernel shows itself at `roots`.
 pub fn probe_at(roots: &Roots, paths: &[PathBuf], store_folder: &Path, engines: EngineRefusals) -> Facts {
     let EngineRefusals { io_uring, libaio } = engines;

@@ -7,11 +7,12 @@ mod stage;
 mod support;
 
 use fathom_engine::prepare::{Claims, PrepareError, prepare};
+use fathom_engine::probe::{EngineRefusals, probe};
 use fathom_schema::*;
 use fathom_units::Bytes;
 use rustix::io::Errno;
 use stage::{Stage, content, skip, text, tool};
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{FileExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -98,6 +99,21 @@ fn a_device_that_is_written_is_held_alone() {
         drop(held);
         Claims::take(&steps, &facts).expect("it was given back");
     }
+}
+
+#[test]
+fn content_that_appears_after_the_look_is_not_written_over() {
+    let _alone = alone();
+    let Some((_stage, device)) = device("late content") else { return };
+    let facts = probe(&[device.clone()], Path::new("/nonexistent"), EngineRefusals::default());
+    let steps = [writing(&device)];
+    let held = Claims::take(&steps, &facts).expect("nobody else has it");
+    held.unchanged(&facts).expect("nothing happened");
+    drop(held);
+    std::fs::OpenOptions::new().write(true).open(&device).unwrap().write_all_at(b"XFSB", 0).unwrap();
+    let held = Claims::take(&steps, &facts).expect("nobody else has it");
+    let error = held.unchanged(&facts).expect_err("someone made a filesystem on it");
+    assert!(error.to_string().contains("its content is another one than was judged"), "{error}");
 }
 
 #[test]

@@ -296,7 +296,17 @@ fn judge_absent(place: &Place<'_>, verdict: &mut Verdict) {
     }
 }
 
+/// Filesystems whose files are the kernel's settings: writing to one is giving an order, whatever its size says.
+const SETTINGS: [&str; 10] =
+    ["proc", "sysfs", "cgroup", "cgroup2", "debugfs", "tracefs", "configfs", "securityfs", "efivarfs", "bpf"];
+
 fn judge_file(place: &Place<'_>, file: &FileFact, consent: &Consent, verdict: &mut Verdict) {
+    let kind = place.fact.filesystem.as_ref().map_or("", |filesystem| filesystem.kind.as_str());
+    if place.intent.changes() && SETTINGS.contains(&kind) {
+        let reason = format!("is a setting of the kernel ({kind})");
+        place.refuse(verdict, "unsafe.kind", reason, "name a file on a disk or a block device");
+        return;
+    }
     if place.intent.reads && !file.readable {
         let reason = "this user may not read it".to_owned();
         place.refuse(verdict, "target.permission", reason, "change its permissions or the user");

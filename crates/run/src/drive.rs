@@ -119,6 +119,7 @@ struct Runner<'a, 'b> {
 impl Runner<'_, '_> {
     fn steps(&mut self, mut experiment: Experiment, preview: &[Step]) -> Result<StepStop, RunError> {
         let claims = Arc::new(Claims::take(preview, &self.facts).map_err(RunError::Claim)?);
+        claims.unchanged(&self.facts).map_err(RunError::Claim)?;
         let mut finished: Option<StepFinished> = None;
         let mut index = 0;
         while let Some(step) = experiment.next(finished.as_ref()) {

@@ -287,6 +287,16 @@ fn reserve_is_small_on_small_filesystems() {
 }
 
 #[test]
+fn settings_of_the_kernel_are_no_files_to_write() {
+    let mut fact = file("/sys/block/sda/queue/scheduler", FileKind::File, Bytes::ZERO);
+    fact.filesystem.as_mut().unwrap().kind = "sysfs".to_owned();
+    let wanted = [intent(&fact.path, "w")];
+    let facts = Facts { targets: vec![fact], ..Facts::default() };
+    let all = Consent { yes: true, overwrite: true, destroy: Vec::new(), dialect_writes_named_files: true };
+    assert_eq!(judge(&wanted, &facts, &all).refusals[0].code, "unsafe.kind");
+}
+
+#[test]
 fn a_device_that_only_seems_blank_is_asked_about() {
     let fact = disk("/dev/sdc", 32, ContentFact::SeemsBlank);
     let wanted = [intent(&fact.path, "w")];
