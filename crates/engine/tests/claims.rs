@@ -105,7 +105,7 @@ fn a_device_that_is_written_is_held_alone() {
 fn content_that_appears_after_the_look_is_not_written_over() {
     let _alone = alone();
     let Some((_stage, device)) = device("late content") else { return };
-    let facts = probe(&[device.clone()], Path::new("/nonexistent"), EngineRefusals::default());
+    let facts = probe(std::slice::from_ref(&device), Path::new("/nonexistent"), EngineRefusals::default());
     let steps = [writing(&device)];
     let held = Claims::take(&steps, &facts).expect("nobody else has it");
     held.unchanged(&facts).expect("nothing happened");
