@@ -16,9 +16,16 @@ mod terminal;
 use clap::Parser;
 use cli::{Cli, Command};
 use exit::Exit;
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    if words.next().is_some_and(|name| Path::new(&name).file_name() == Some("fio".as_ref())) {
+        // A link called fio is fio to whoever calls it.
+        let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+        return ExitCode::from(command::fio::run(&words));
+    }
     match Cli::parse().command {
         Command::Run(args) => command::run::run(&args),
         Command::Plan(args) => command::plan::run(&args),

@@ -1,61 +1,118 @@
 //! `fathom fio`: fio's command line and job files, fio's JSON out. Files that a job names are written as fio writes them;
 //! for devices the rules are fathom's.
 
+mod help;
+mod logs;
+mod shape;
+
+pub(crate) use logs::{log_names, write_logs};
+
 use crate::cli::ConsentArgs;
 use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::load::{self, Loaded};
 use crate::session::{self, Done, Manner, Planned};
 use crate::{diagnose, output, terminal};
-use fathom_frontend::fio::{self, Extras, JobClone as FioClone, Logs, OutputFormat, Switches};
-use fathom_report::{FioEntry, FioLog, FioShape, FioWorkers, LogRequest};
+use fathom_frontend::fio::{self, Eta, Extras, OutputFormat, Switches};
+use fathom_model::{Diagnostic, Level};
+use fathom_report::FioWorkers;
 use fathom_schema::{FileKind, Record};
-use fathom_units::Nanos;
-use std::path::{Path, PathBuf};
+use shape::{shape, workers_of};
+use std::path::Path;
 
 /// fio's exit code for whatever went wrong before or in a job.
 const FIO_FAILED: u8 = 1;
-
-const HELP: &str = "\
-fathom fio [options] [job files]: runs fio's job files and command lines.
-
-  --name=NAME --rw=read --bs=4k …   a job on the command line, as with fio
-  --output=FILE --output-format=json
-  --section=NAME --parse-only --showcmd
-  --destroy=DEV, --yes              consent to overwrite a device's content (fathom's own rule)
-
-Without --output-format=json the report is fathom's own text.
-`fathom check JOB` shows every fault of a job file.
-";
+/// Most failed jobs that an exit code counts; from 128 on it would stand for a signal.
+const FAILED_MAX: u8 = 127;
+/// fio's exit code after a signal.
+const FIO_SIGNALLED: u8 = 128;
+/// Codes of faults that fio warns of too.
+const FIO_WARNS: [&str; 1] = ["fio.no-runtime"];
 
 /// Returns the number the shell sees: fio's, not fathom's.
 pub(crate) fn run(arguments: &[String]) -> u8 {
     let (consent, arguments) = split_consent(arguments);
     let (reading, switches) = load::with_surroundings(|world| fio::read_arguments(&arguments, world));
-    if switches.help || arguments.is_empty() {
-        return crate::printed(HELP).number();
+    if switches.help {
+        return crate::printed(&help::usage()).number();
     }
     if switches.version {
         return crate::printed(&format!("fathom-{}\n", env!("CARGO_PKG_VERSION"))).number();
+    }
+    if let Some(option) = &switches.cmdhelp {
+        return crate::printed(&help::options(option)).number();
+    }
+    if let Some(engine) = &switches.enghelp {
+        return crate::printed(&help::engines(engine)).number();
+    }
+    if arguments.is_empty() {
+        terminal::message("error: no job is defined; name a job file, or --name=NAME and its options");
+        // Where to write it is said already; that it cannot be written changes nothing.
+        let _ = crate::printed(&help::usage());
+        return FIO_FAILED;
     }
     let fio::Reading { job, diagnostics, extras } = reading;
     let title = extras.clones.first().map_or_else(String::new, |clone| clone.job_name.clone());
     let is_unread = diagnostics.has_errors() && job.streams.is_empty();
     let loaded = Loaded { job, diagnostics, extras, title, is_unread };
     if switches.parse_only || switches.showcmd {
-        return u8::from(session::report_faults(&loaded).is_err()) * FIO_FAILED;
+        return parsed(&loaded, &switches);
     }
-    if switches.output_format.contains(&OutputFormat::Terse) {
-        let remedy = "use --output-format=json, or leave it out for fathom's own text";
-        terminal::message(&format!(
-            "error[fio.not-built]: terse output is known but not built yet; {remedy}"
-        ));
+    if switches.warnings_fatal && warns(&loaded) {
+        // The faults that make it an error are printed with the others.
+        let _ = session::report_faults(&loaded);
+        terminal::message("error: the job is warned about, and --warnings-fatal makes that an error");
+        return FIO_FAILED;
+    }
+    let not_built = [
+        ("terse output", switches.wants(OutputFormat::Terse)),
+        ("--status-interval", switches.status_interval_us > 0),
+        ("--bandwidth-log", switches.bandwidth_log),
+    ];
+    if let Some((what, _)) = not_built.iter().find(|(_, is_wanted)| *is_wanted) {
+        terminal::message(&format!("error[fio.not-built]: {what} is known but not built yet; leave it out"));
         return FIO_FAILED;
     }
     match run_job(loaded, &consent, &switches) {
         Ok(number) => number,
-        Err(Exit::Signal(_)) => 128,
+        Err(Exit::Signal(_)) => FIO_SIGNALLED,
         Err(_) => FIO_FAILED,
+    }
+}
+
+/// `--parse-only` and `--showcmd`: nothing runs. That no job is there is no fault then, and a command line can be shown
+/// whether or not fathom could run it.
+fn parsed(loaded: &Loaded, switches: &Switches) -> u8 {
+    let is_fault = |diagnostic: &Diagnostic| match diagnostic.code {
+        "fio.no-job" => false,
+        "fio.not-built" | "fio.refused" => !switches.showcmd,
+        _ => diagnostic.level == Level::Error,
+    };
+    let fails = loaded.diagnostics.all().iter().any(is_fault) || (switches.warnings_fatal && warns(loaded));
+    if fails || !switches.showcmd {
+        // Whether they keep the job from running is decided above.
+        let _ = session::report_faults(loaded);
+    }
+    if fails {
+        return FIO_FAILED;
+    }
+    if switches.showcmd {
+        let lines: String = loaded.extras.command_lines.iter().map(|line| format!("{line}\n")).collect();
+        return u8::from(give_out(&lines, switches).is_err()) * FIO_FAILED;
+    }
+    0
+}
+
+/// Whether fio itself would warn of something: fathom warns of more than `--warnings-fatal` is meant for.
+fn warns(loaded: &Loaded) -> bool {
+    loaded.diagnostics.all().iter().any(|diagnostic| FIO_WARNS.contains(&diagnostic.code))
+}
+
+/// Data to where `--output` says.
+fn give_out(text: &str, switches: &Switches) -> Result<(), String> {
+    match &switches.output {
+        Some(file) => output::write(Path::new(file), text),
+        None => terminal::data(text).map_err(|error| error.to_string()),
     }
 }
 
@@ -88,10 +145,12 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
         .output_format
         .iter()
         .any(|format| matches!(format, OutputFormat::Json | OutputFormat::JsonPlus));
-    let live = switches.eta.as_deref() != Some("never") && !(wants_json && switches.output.is_none());
+    let live = switches.eta != Eta::Never && !(wants_json && switches.output.is_none());
     let Done { exit, path } = session::run(planned, notes, &Manner { store: &store, live })?;
     let Some(path) = path else { return Ok(FIO_FAILED) };
+    let mut failed_jobs = 0;
     let written = fathom_store::read(&path).map_err(|error| error.to_string()).and_then(|record| {
+        failed_jobs = failed(&record, &extras);
         // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
         for reason in write_logs(&record, &extras) {
             terminal::message(&format!("warning: {}", diagnose::printable(&reason)));
@@ -113,9 +172,24 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     }
     Ok(match exit {
         Exit::Ok => 0,
-        Exit::Signal(_) => 128,
-        _ => FIO_FAILED,
+        Exit::Signal(_) => FIO_SIGNALLED,
+        _ => failed_jobs,
     })
+}
+
+/// How many of fio's jobs failed, which is its exit code; at least one, and no more than a shell can tell from a signal.
+fn failed(record: &Record, extras: &Extras) -> u8 {
+    let has_failed = |worker: &FioWorkers| {
+        let finished = record.steps[worker.step].finished.as_ref();
+        let workers = finished.and_then(|finished| finished.streams.get(worker.stream));
+        let is_wanted = |at: usize| worker.worker.is_none_or(|wanted| wanted == at);
+        workers.is_some_and(|totals| {
+            totals.workers.iter().enumerate().any(|(at, totals)| is_wanted(at) && totals.error != 0)
+        })
+    };
+    let failed =
+        extras.clones.iter().filter(|clone| workers_of(record, clone).iter().any(has_failed)).count();
+    u8::try_from(failed).unwrap_or(FAILED_MAX).clamp(FIO_FAILED, FAILED_MAX)
 }
 
 /// `--readonly`: nothing that is there may change, and nothing be made. fio ends with 1 too where a file it is to read is
@@ -166,112 +240,4 @@ fn warn_of_dropped(extras: &Extras) {
              deviation are kept; the document has no percentiles of them",
         );
     }
-}
-
-/// What fio's document says beside the record: one entry per clone, or per group where the group reports together.
-fn shape(
-    record: &Record,
-    extras: &Extras,
-    echo: &[(String, Vec<(String, String)>)],
-    json_plus: bool,
-) -> FioShape {
-    let mut entries: Vec<FioEntry> = Vec::new();
-    let mut last: Option<&FioClone> = None;
-    for clone in extras.clones.iter().filter(|clone| clone.is_reported) {
-        let workers = workers_of(record, clone);
-        let joins = clone.group_reporting
-            && last.is_some_and(|last| last.group_reporting && last.group_id == clone.group_id);
-        last = Some(clone);
-        match entries.last_mut().filter(|_| joins) {
-            Some(entry) => {
-                let new =
-                    workers.into_iter().filter(|worker| !entry.workers.contains(worker)).collect::<Vec<_>>();
-                entry.workers.extend(new);
-            }
-            None => entries.push(FioEntry {
-                jobname: clone.job_name.clone(),
-                groupid: clone.group_id,
-                desc: clone.description.clone().unwrap_or_default(),
-                options: echo.get(clone.echo_index).map_or_else(Vec::new, |(_, options)| options.clone()),
-                workers,
-                continues_on_error: clone.continues_on_error,
-                percentiles: clone.percentiles.clone(),
-                clat_percentiles: clone.clat_percentiles,
-                lat_percentiles: clone.lat_percentiles,
-            }),
-        }
-    }
-    FioShape {
-        entries,
-        globals: extras.globals.clone(),
-        version: format!("fathom-{}", env!("CARGO_PKG_VERSION")),
-        json_plus,
-    }
-}
-
-/// Where in the record a clone's work is.
-fn workers_of(record: &Record, clone: &FioClone) -> Vec<FioWorkers> {
-    let mut found = Vec::new();
-    for (step, of_step) in record.steps.iter().enumerate() {
-        for (stream, of_stream) in of_step.started.step.streams.iter().enumerate() {
-            if of_stream.name == clone.stream {
-                let worker = (of_stream.workers.len() > 1).then_some(clone.worker as usize);
-                found.push(FioWorkers { step, stream, worker });
-            }
-        }
-    }
-    found
-}
-
-/// Names of the log files that a fio job asks for, each once.
-pub(crate) fn log_names(extras: &Extras) -> Vec<PathBuf> {
-    let mut names = Vec::new();
-    for (name, _, _) in extras.clones.iter().flat_map(logs_of) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
-}
-
-/// Writes the log files that a fio job asks for, under fio's names; why which could not be written. Clones that share a
-/// name (`per_job_logs=0`) follow one another in one file, as with fio.
-pub(crate) fn write_logs(record: &Record, extras: &Extras) -> Vec<String> {
-    let mut files: Vec<(PathBuf, String)> = Vec::new();
-    for clone in &extras.clones {
-        let Some(FioWorkers { step, stream, worker: _ }) = workers_of(record, clone).into_iter().next()
-        else {
-            continue;
-        };
-        for (name, log, window) in logs_of(clone) {
-            let rows = fathom_report::fio_logs(record, &LogRequest { step, stream, log, window });
-            match files.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, text)) => text.push_str(&rows),
-                None => files.push((name, rows)),
-            }
-        }
-    }
-    files.iter().filter_map(|(name, text)| output::write(name, text).err()).collect()
-}
-
-/// The log files of one clone: name, which, and the length of a window.
-fn logs_of(clone: &FioClone) -> Vec<(PathBuf, FioLog, Nanos)> {
-    let Logs { bandwidth, latency, iops, histogram, average_ms, histogram_ms, coarseness, per_job } =
-        &clone.logs;
-    let number = if *per_job { format!(".{}", clone.thread_number) } else { String::new() };
-    let average = Nanos::millis(*average_ms);
-    let coarseness = u32::from(*coarseness);
-    [
-        (bandwidth, "bw", FioLog::Bandwidth, average),
-        (iops, "iops", FioLog::Iops, average),
-        (latency, "lat", FioLog::Latency, average),
-        (latency, "slat", FioLog::Submission, average),
-        (latency, "clat", FioLog::Completion, average),
-        (histogram, "clat_hist", FioLog::Histogram { coarseness }, Nanos::millis(*histogram_ms)),
-    ]
-    .into_iter()
-    .filter_map(|(prefix, kind, log, window)| {
-        prefix.as_ref().map(|prefix| (PathBuf::from(format!("{prefix}_{kind}{number}.log")), log, window))
-    })
-    .collect()
 }

@@ -9,6 +9,7 @@ mod commands;
 mod devices;
 mod examples;
 mod peer;
+mod peer_command_line;
 mod results;
 mod seeds;
 mod signals;

@@ -5,233 +5,9 @@ use super::faults::Faults;
 use super::grammar::shortened;
 use super::options::{self, OptionRow, Value};
 use super::settings::Settings;
-use super::{Reader, Reading, Surroundings, line};
+use super::switches::{Act, SWITCHES, Switch, Switches, Takes};
+use super::{Given, Reader, Reading, Surroundings, line};
 use fathom_model::{Span, nearest};
-
-/// What a command line asks for beside its jobs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
-pub struct Switches {
-    /// `--output`: file for the report; standard output without.
-    pub output: Option<String>,
-    /// `--output-format`, in the order given; empty: the normal one.
-    pub output_format: Vec<OutputFormat>,
-    /// `--append-terse`.
-    pub append_terse: bool,
-    /// `--terse-version`.
-    pub terse_version: Option<u32>,
-    /// `--section`, repeatable: only these jobs are read.
-    pub section: Vec<String>,
-    /// `--showcmd`: prints the jobs as command lines, runs nothing.
-    pub showcmd: bool,
-    /// `--parse-only`: runs nothing.
-    pub parse_only: bool,
-    /// `--eta`: always, never or auto.
-    pub eta: Option<String>,
-    /// `--eta-newline`, as written.
-    pub eta_newline: Option<String>,
-    /// `--eta-interval`, as written.
-    pub eta_interval: Option<String>,
-    /// `--readonly`: refuses jobs that write.
-    pub readonly: bool,
-    /// `--warnings-fatal`.
-    pub warnings_fatal: bool,
-    /// `--version`.
-    pub version: bool,
-    /// `--help`.
-    pub help: bool,
-    /// Job files named, in order; `-` is standard input.
-    pub files: Vec<String>,
-}
-
-/// One format of `--output-format`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OutputFormat {
-    /// For people.
-    Normal,
-    /// Semicolon-separated.
-    Terse,
-    /// JSON.
-    Json,
-    /// JSON with full histograms.
-    JsonPlus,
-}
-
-/// Whether a switch takes a value.
-#[derive(Clone, Copy, PartialEq)]
-enum Takes {
-    Nothing,
-    Value,
-    Maybe,
-}
-
-/// A switch: its name, whether it takes a value, what it does; `None`: known but not built yet.
-type Switch = (&'static str, Takes, Option<fn(&mut Switches, &str) -> Result<(), String>>);
-
-const SWITCHES: &[Switch] = &[
-    (
-        "output",
-        Takes::Value,
-        Some(|s, text| {
-            s.output = Some(text.to_owned());
-            Ok(())
-        }),
-    ),
-    ("output-format", Takes::Value, Some(formats)),
-    (
-        "minimal",
-        Takes::Nothing,
-        Some(|s, _| {
-            s.output_format = vec![OutputFormat::Terse];
-            Ok(())
-        }),
-    ),
-    (
-        "append-terse",
-        Takes::Nothing,
-        Some(|s, _| {
-            s.append_terse = true;
-            Ok(())
-        }),
-    ),
-    (
-        "terse-version",
-        Takes::Value,
-        Some(|s, text| {
-            s.terse_version = Some(
-                text.parse()
-                    .ok()
-                    .filter(|n| (2..=5).contains(n))
-                    .ok_or(format!("\"{text}\" is not 2 to 5"))?,
-            );
-            Ok(())
-        }),
-    ),
-    (
-        "section",
-        Takes::Value,
-        Some(|s, text| {
-            if text.starts_with("global") {
-                return Err("the global section is no job".to_owned());
-            }
-            s.section.push(text.to_owned());
-            Ok(())
-        }),
-    ),
-    (
-        "showcmd",
-        Takes::Nothing,
-        Some(|s, _| {
-            s.showcmd = true;
-            Ok(())
-        }),
-    ),
-    (
-        "parse-only",
-        Takes::Nothing,
-        Some(|s, _| {
-            s.parse_only = true;
-            Ok(())
-        }),
-    ),
-    (
-        "eta",
-        Takes::Value,
-        Some(|s, text| match text {
-            "always" | "never" | "auto" => {
-                s.eta = Some(text.to_owned());
-                Ok(())
-            }
-            _ => Err(format!("\"{text}\" is not always, never or auto")),
-        }),
-    ),
-    (
-        "eta-newline",
-        Takes::Value,
-        Some(|s, text| {
-            s.eta_newline = Some(text.to_owned());
-            Ok(())
-        }),
-    ),
-    (
-        "eta-interval",
-        Takes::Value,
-        Some(|s, text| {
-            s.eta_interval = Some(text.to_owned());
-            Ok(())
-        }),
-    ),
-    (
-        "readonly",
-        Takes::Nothing,
-        Some(|s, _| {
-            s.readonly = true;
-            Ok(())
-        }),
-    ),
-    (
-        "warnings-fatal",
-        Takes::Nothing,
-        Some(|s, _| {
-            s.warnings_fatal = true;
-            Ok(())
-        }),
-    ),
-    (
-        "version",
-        Takes::Nothing,
-        Some(|s, _| {
-            s.version = true;
-            Ok(())
-        }),
-    ),
-    (
-        "help",
-        Takes::Nothing,
-        Some(|s, _| {
-            s.help = true;
-            Ok(())
-        }),
-    ),
-    // These change nothing that fathom measures.
-    ("max-jobs", Takes::Value, Some(|_, _| Ok(()))),
-    ("alloc-size", Takes::Value, Some(|_, _| Ok(()))),
-    ("status-interval", Takes::Value, None),
-    ("bandwidth-log", Takes::Maybe, None),
-    ("aux-path", Takes::Value, None),
-    ("profile", Takes::Value, None),
-    ("idle-prof", Takes::Value, None),
-    ("trigger-file", Takes::Value, None),
-    ("trigger-timeout", Takes::Value, None),
-    ("trigger", Takes::Value, None),
-    ("trigger-remote", Takes::Value, None),
-    ("cmdhelp", Takes::Maybe, None),
-    ("enghelp", Takes::Maybe, None),
-    ("crctest", Takes::Maybe, None),
-    ("memcpytest", Takes::Maybe, None),
-    ("cpuclock-test", Takes::Nothing, None),
-    ("merge-blktrace-only", Takes::Nothing, None),
-    ("inflate-log", Takes::Value, None),
-    ("debug", Takes::Value, None),
-    ("server", Takes::Maybe, None),
-    ("client", Takes::Value, None),
-    ("remote-config", Takes::Value, None),
-    ("daemonize", Takes::Value, None),
-];
-
-fn formats(switches: &mut Switches, text: &str) -> Result<(), String> {
-    switches.output_format = text
-        .split(',')
-        .map(|word| match word {
-            "normal" => Ok(OutputFormat::Normal),
-            "terse" | "minimal" | "csv" => Ok(OutputFormat::Terse),
-            "json" => Ok(OutputFormat::Json),
-            "json+" => Ok(OutputFormat::JsonPlus),
-            other => Err(format!("\"{other}\" is not one of normal, terse, json, json+")),
-        })
-        .collect::<Result<_, _>>()?;
-    Ok(())
-}
 
 /// Reads a command line (without the program's name). Options before the first `--name` are defaults of all jobs; job files
 /// come after the command line's own jobs and may override those defaults.
@@ -252,7 +28,7 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
         let (key, value) = option.split_once('=').map_or((option, None), |(key, value)| (key, Some(value)));
         let Some(meaning) = meaning_of(key, span, &mut reader.faults) else { continue };
         let takes = match meaning {
-            Meaning::Switch((_, takes, _)) => *takes,
+            Meaning::Switch(switch) => switch.takes,
             Meaning::Option(OptionRow { value: Value::Flag(_) | Value::OptionalText(_), .. }) => Takes::Maybe,
             Meaning::Option(_) => Takes::Value,
         };
@@ -266,7 +42,7 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
                 jobs.extend(open.take());
                 let name = value.unwrap_or_default();
                 if !name.starts_with("global") {
-                    let options = vec![("name".to_owned(), name.to_owned())];
+                    let options = vec![("name".to_owned(), Some(name.to_owned()))];
                     open =
                         Some(OpenJob { name: name.to_owned(), span, settings: reader.base.clone(), options });
                 }
@@ -313,7 +89,7 @@ struct OpenJob {
     name: String,
     span: Span,
     settings: Settings,
-    options: Vec<(String, String)>,
+    options: Given,
 }
 
 enum Meaning {
@@ -323,21 +99,21 @@ enum Meaning {
 
 /// What a word after `--` names: exactly, else as the only beginning of one, as getopt has it.
 fn meaning_of(key: &str, span: Span, faults: &mut Faults) -> Option<Meaning> {
-    if let Some(switch) = SWITCHES.iter().find(|switch| switch.0 == key) {
+    if let Some(switch) = SWITCHES.iter().find(|switch| switch.name == key) {
         return Some(Meaning::Switch(switch));
     }
     if let Some(row) = options::find(key) {
         return Some(Meaning::Option(row));
     }
-    let mut switches = SWITCHES.iter().filter(|switch| switch.0.starts_with(key));
+    let mut switches = SWITCHES.iter().filter(|switch| switch.name.starts_with(key));
     let mut rows = options::rows().filter(|row| row.name.starts_with(key));
     let found = match (switches.next(), rows.next()) {
-        (Some(switch), None) if switches.next().is_none() => Some((Meaning::Switch(switch), switch.0)),
+        (Some(switch), None) if switches.next().is_none() => Some((Meaning::Switch(switch), switch.name)),
         (None, Some(row)) if rows.next().is_none() => Some((Meaning::Option(row), row.name)),
         _ => None,
     };
     let Some((meaning, name)) = found else {
-        let names = SWITCHES.iter().map(|switch| switch.0).chain(options::rows().map(|row| row.name));
+        let names = SWITCHES.iter().map(|switch| switch.name).chain(options::rows().map(|row| row.name));
         let help = nearest(key, names).map_or_else(String::new, |near| format!("did you mean --{near}?"));
         faults.error("fio.unknown-option", span, format!("fio has no option --{}", shortened(key)), help);
         return None;
@@ -353,12 +129,7 @@ fn apply_switch(
     switches: &mut Switches,
     faults: &mut Faults,
 ) {
-    let (name, takes, act) = switch;
-    let Some(act) = act else {
-        let message = format!("the fio switch --{name} is known but not built yet");
-        faults.error("fio.not-built", span, message, "leave it out");
-        return;
-    };
+    let Switch { name, takes, act } = switch;
     if *takes == Takes::Value && value.is_none() {
         faults.error(
             "fio.bad-value",
@@ -368,8 +139,15 @@ fn apply_switch(
         );
         return;
     }
-    if let Err(reason) = act(switches, value.unwrap_or_default()) {
-        faults.error("fio.bad-value", span, format!("--{name}: {reason}"), "");
+    match act {
+        Act::Set(set) => {
+            if let Err(reason) = set(switches, value.unwrap_or_default()) {
+                faults.error("fio.bad-value", span, format!("--{name}: {reason}"), "");
+            }
+        }
+        Act::Refuse(why, instead) => {
+            faults.error("fio.refused", span, format!("--{name} is not taken: {why}"), *instead);
+        }
     }
 }
 
@@ -409,6 +187,7 @@ impl<'a> Words<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::switches::{Eta, OutputFormat};
     use super::*;
 
     fn read(text: &str) -> (Reading, Switches) {
@@ -440,7 +219,7 @@ mod tests {
         check("", &[], &["fio.no-job"]);
         check("none.fio", &[], &["fio.job-file", "fio.no-job"]);
         check("--name=a --size=1m --rw=write --readonly", &["a"], &["fio.readonly"]);
-        check("--name=a --size=1m --client=b", &["a"], &["fio.not-built"]);
+        check("--name=a --size=1m --client=b", &["a"], &["fio.refused"]);
         check("--name=a --size=1m --iodeph=4", &["a"], &["fio.unknown-option"]);
         check("--name=a --size=1m --iodepth=x", &["a"], &["fio.bad-value"]);
         check("--name=a --size=1m --parse", &["a"], &["fio.misread"]);
@@ -459,7 +238,7 @@ mod tests {
         let (_, switches) =
             read("--name=a --size=1m --output-format=json,normal --output=x.json --eta=never --showcmd");
         assert_eq!(switches.output_format, [OutputFormat::Json, OutputFormat::Normal]);
-        assert_eq!((switches.output.as_deref(), switches.eta.as_deref()), (Some("x.json"), Some("never")));
+        assert_eq!((switches.output.as_deref(), switches.eta), (Some("x.json"), Eta::Never));
         assert!(switches.showcmd && !switches.parse_only);
     }
 }

@@ -7,6 +7,8 @@ pub struct Extras {
     pub clones: Vec<JobClone>,
     /// Options of all `[global]` sections, canonical names, in the order fio keeps them; a flag has an empty value.
     pub globals: Vec<(String, String)>,
+    /// The jobs of each job file as a command line, as fio's `--showcmd` prints it.
+    pub command_lines: Vec<String>,
 }
 
 /// One of fio's jobs: a section, or one of its `numjobs` clones.

@@ -9,11 +9,13 @@ mod lower;
 mod options;
 mod settings;
 mod substitution;
+mod switches;
 mod values;
 
-pub use arguments::{OutputFormat, Switches, read_arguments};
+pub use arguments::read_arguments;
 pub use extras::{Extras, JobClone, Logs};
-pub use options::{OptionRow, Priority, Status, rows};
+pub use options::{OptionRow, Priority, Status, find as row_of, rows};
+pub use switches::{Eta, OutputFormat, Switches};
 
 use fathom_model::{Diagnostics, Dialect, Job, Sources, Span};
 use faults::Faults;
@@ -87,7 +89,15 @@ struct ParsedJob {
     name: String,
     span: Span,
     settings: Settings,
-    options: Vec<(String, String)>,
+    options: Given,
+}
+
+/// Options in the order fio keeps them: canonical names, values as written; a flag may have none.
+type Given = Vec<(String, Option<String>)>;
+
+/// Those of them that fio's document lists: it leaves out flags without a value.
+fn listed(options: &Given) -> Vec<(String, String)> {
+    options.iter().filter_map(|(name, value)| Some((name.clone(), value.clone()?))).collect()
 }
 
 /// Collects jobs from files and command lines.
@@ -98,7 +108,10 @@ struct Reader<'a> {
     /// Settings before a file's own globals: fio's defaults, or the command line's.
     base: Settings,
     jobs: Vec<ParsedJob>,
-    globals: Vec<(String, String)>,
+    /// Options of the command line before its first job, and of the `[global]` sections of the file being read.
+    globals: Given,
+    /// The jobs of each file as a command line.
+    command_lines: Vec<String>,
     /// Only sections with these names become jobs; empty: all.
     wanted: Vec<String>,
     files_read: u32,
@@ -112,7 +125,8 @@ impl<'a> Reader<'a> {
             faults: Faults::default(),
             base: Settings::default(),
             jobs: Vec::new(),
-            globals: Vec::new(),
+            globals: Given::new(),
+            command_lines: Vec::new(),
             wanted: Vec::new(),
             files_read: 0,
         }
@@ -122,27 +136,46 @@ impl<'a> Reader<'a> {
         let source = self.sources.add(name, text);
         let sections =
             grammar::sections(source, text, self.surroundings, &mut self.sources, &mut self.faults);
-        let mut defaults = self.base.clone();
         let mut is_first = self.files_read > 0;
+        if is_first {
+            // Defaults end with their file, also those of the command line (seen with fio 3.33).
+            self.base = Settings::default();
+            self.globals.clear();
+        }
+        let mut defaults = self.base.clone();
+        let mut command_line = String::new();
         for mut section in sections {
             // Applied in fio's order: stable, so that of two equal options the later still wins.
             section.lines.sort_by_key(|line| options::find(&line.key).map_or(0, OptionRow::order));
             if section.is_global() {
                 let echoed = self.apply(&section, &mut defaults);
                 self.globals.extend(echoed);
+                show(&mut command_line, &self.globals);
                 continue;
             }
             let mut settings = defaults.clone();
             settings.control.name = None;
             let echoed = self.apply(&section, &mut settings);
             settings.control.stonewall |= std::mem::take(&mut is_first);
+            if self.is_wanted(settings.control.name.as_ref().unwrap_or(&section.name)) {
+                command_line += &format!("--name={} ", section.name);
+                show(&mut command_line, &echoed);
+            }
             self.job(&section.name, section.span, settings, echoed);
         }
+        if !command_line.is_empty() {
+            command_line.insert_str(0, "fio ");
+        }
+        self.command_lines.push(command_line);
         self.files_read += 1;
     }
 
+    fn is_wanted(&self, name: &str) -> bool {
+        self.wanted.is_empty() || self.wanted.iter().any(|wanted| wanted == name)
+    }
+
     /// Applies a section's options; returns them as fio echoes them.
-    fn apply(&mut self, section: &Section, settings: &mut Settings) -> Vec<(String, String)> {
+    fn apply(&mut self, section: &Section, settings: &mut Settings) -> Given {
         let mut seen = BTreeSet::new();
         let mut echoed = Vec::new();
         for line in &section.lines {
@@ -157,9 +190,9 @@ impl<'a> Reader<'a> {
         echoed
     }
 
-    fn job(&mut self, section: &str, span: Span, settings: Settings, options: Vec<(String, String)>) {
+    fn job(&mut self, section: &str, span: Span, settings: Settings, options: Given) {
         let name = settings.control.name.clone().unwrap_or_else(|| section.to_owned());
-        if !self.wanted.is_empty() && !self.wanted.iter().any(|wanted| wanted == &name) {
+        if !self.is_wanted(&name) {
             return;
         }
         if self.jobs.len() >= JOBS_MAX {
@@ -185,10 +218,22 @@ impl<'a> Reader<'a> {
             );
         }
         let mut job = Job { dialect: Dialect::Fio, sources: self.sources, ..Job::default() };
-        job.echo.push(("global".to_owned(), self.globals.clone()));
-        let extras = Extras { clones: Vec::new(), globals: self.globals };
+        let globals = listed(&self.globals);
+        job.echo.push(("global".to_owned(), globals.clone()));
+        let extras = Extras { clones: Vec::new(), globals, command_lines: self.command_lines };
         let (job, extras) = lower::lower(&self.jobs, job, extras, self.surroundings, &mut self.faults);
         Reading { job, diagnostics: self.faults.into_diagnostics(), extras }
+    }
+}
+
+/// Adds options to a command line as fio's `--showcmd` prints them: nothing is quoted but a description.
+fn show(command_line: &mut String, options: &Given) {
+    for (name, value) in options {
+        match value {
+            Some(value) if name == "description" => *command_line += &format!("--{name}=\"{value}\" "),
+            Some(value) => *command_line += &format!("--{name}={value} "),
+            None => *command_line += &format!("--{name} "),
+        }
     }
 }
 

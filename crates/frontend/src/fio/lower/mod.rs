@@ -8,7 +8,7 @@ use super::extras::{Extras, JobClone, Logs};
 use super::faults::Faults;
 use super::settings::Settings;
 use super::values::Size;
-use super::{JOBS_MAX, ParsedJob, Surroundings};
+use super::{JOBS_MAX, ParsedJob, Surroundings, listed};
 use fathom_model::{
     Amount, Arrival, CpusPolicy, Durability, Engine, Job, Named, OnError, Rate, Seed, Span, StageOptions,
     StreamOptions, WorkerRegions, nearest,
@@ -141,7 +141,7 @@ impl Lowering<'_> {
     /// One section with all its clones.
     fn section(&mut self, parsed: &ParsedJob) {
         let ParsedJob { name, span, settings, options } = parsed;
-        self.job.echo.push((name.clone(), options.clone()));
+        self.job.echo.push((name.clone(), listed(options)));
         let Some(clones) = self.clones_of(parsed) else { return };
         self.stage_and_group(parsed);
         let lowered = workload::lower(parsed, self.faults);

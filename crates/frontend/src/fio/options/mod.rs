@@ -99,7 +99,7 @@ pub fn rows() -> impl Iterator<Item = &'static OptionRow> {
 }
 
 /// The row of a name or an alias.
-pub(crate) fn find(name: &str) -> Option<&'static OptionRow> {
+pub fn find(name: &str) -> Option<&'static OptionRow> {
     static BY_NAME: LazyLock<HashMap<&str, &OptionRow>> = LazyLock::new(|| {
         let names = |row: &'static OptionRow| std::iter::once(row.name).chain(row.aliases.iter().copied());
         rows().flat_map(|row| names(row).map(move |name| (name, row))).collect()
@@ -108,6 +108,11 @@ pub(crate) fn find(name: &str) -> Option<&'static OptionRow> {
 }
 
 impl OptionRow {
+    /// What its value may be, as a help text; empty where there is nothing to say.
+    pub fn how_to_write(&self) -> String {
+        how_to_write(self)
+    }
+
     /// In which order fio applies the options of a section: `filename` last, `kb_base` first.
     pub(crate) fn order(&self) -> i8 {
         match self.name {
@@ -167,7 +172,7 @@ pub(crate) fn apply(
     line: &Line,
     settings: &mut Settings,
     faults: &mut Faults,
-) -> Option<(&'static OptionRow, String)> {
+) -> Option<(&'static OptionRow, Option<String>)> {
     let Some(row) = find(&line.key) else {
         unknown(line, faults);
         return None;
@@ -218,7 +223,7 @@ pub(crate) fn apply(
             }
         }
     }
-    Some((row, text.to_owned()))
+    Some((row, line.value.clone()))
 }
 
 /// Warns of a value that fio takes for something else than what it says.

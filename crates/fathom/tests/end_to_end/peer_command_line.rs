@@ -1,0 +1,151 @@
+//! The command line of `fathom fio` beside the peer's own: what `--showcmd` prints, which codes they end with, and the
+//! binary under the peer's name. Skipped aloud where the peer is not installed.
+
+use crate::support::{Bench, FATHOM, project, skip, tool};
+use std::os::unix::fs::symlink;
+
+/// Whether the peer is there; says that it is not.
+fn peer(test: &str) -> bool {
+    tool("fio", &["--version"]).map_err(|why| skip(test, &why)).is_ok()
+}
+
+/// Both end with this code and, where `same` is set, print the same.
+fn check(bench: &Bench, arguments: &[&str], code: i32, same: bool) {
+    let theirs = bench.run(&[&["fio"], arguments].concat());
+    let ours = bench.run(&[&[FATHOM, "fio"], arguments].concat());
+    assert_eq!(theirs.code, code, "the peer with {arguments:?}: {}", theirs.err);
+    assert_eq!(ours.code, code, "fathom with {arguments:?}: {}", ours.err);
+    if same {
+        assert_eq!(ours.out, theirs.out, "{arguments:?}");
+    }
+}
+
+#[test]
+fn job_files_are_shown_as_the_same_command_lines() {
+    if !peer("job_files_are_shown_as_the_same_command_lines") {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("g.fio", "[global]\nblocksize=8k\nrw=write\n[global]\nsize=1m\n[a]\nstonewall\n[globalx]\nbs=16k\n[b]\ntime_based\nruntime=1\nfilename=x\nfilename=y\n");
+    bench.write(
+        "h.fio",
+        "[global]\niodepth=2\n[c]\nname=zz\nrw=read\ndescription=foo bar\nexec_prerun=a b\n[d]\n",
+    );
+    bench.write("i.fio", "[e f]\nfilename=a:b c\nkb_base=1000\nsize=${HOME}\nstartdelay=0\nwrite_bw_log\n");
+    for arguments in [
+        &["g.fio"][..],
+        &["g.fio", "h.fio"],
+        &["--section=b", "g.fio"],
+        &["--section=d", "h.fio"],
+        &["--section=none", "h.fio"],
+        &["--bs=4k", "--iodepth=7", "g.fio", "h.fio"],
+        &["--bs=4k", "--name=x", "--rw=read", "h.fio"],
+        &["--name=x", "--rw=read"],
+        &[],
+    ] {
+        check(&bench, &[&["--showcmd"], arguments].concat(), 0, true);
+    }
+    // A value that is wrong is met by fathom in any case, by the peer only when it runs.
+    check(&bench, &["--showcmd", "--parse-only", "h.fio"], 0, true);
+    bench.fathom("fio --showcmd i.fio").expect(1, &["size"]);
+    let corpus = project().join("../shared/corpus/fio/jobs");
+    let Ok(files) = std::fs::read_dir(&corpus) else {
+        return skip("job_files_are_shown_as_the_same_command_lines", "the corpus of job files is not there");
+    };
+    let mut differing = Vec::new();
+    for file in files {
+        let path = file.expect("the corpus can be read").path();
+        let path = path.to_str().expect("its names are plain");
+        let theirs = bench.run(&["fio", "--showcmd", "--parse-only", path]);
+        let ours = bench.run(&[FATHOM, "fio", "--showcmd", "--parse-only", path]);
+        if theirs.code == 0 && theirs.out != ours.out {
+            differing.push(format!("{path}\n  {}\n  {}\n{}", theirs.out, ours.out, ours.err));
+        }
+    }
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
+
+#[test]
+fn both_end_with_the_same_code() {
+    if !peer("both_end_with_the_same_code") {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("bad.fio", "[a]\nbss=4k\n");
+    bench.write("worse.fio", "[a]\nbs=x\n");
+    bench.write("none.fio", "[global]\nbs=4k\n");
+    bench.write("early.fio", "bs=4k\n[a]\n");
+    let null = ["--name=a", "--ioengine=null", "--size=64k"];
+    for (arguments, code) in [
+        (&[][..], 1),
+        (&["--version"], 0),
+        (&["--help"], 0),
+        (&["--nonsense"], 1),
+        (&["absent.fio"], 1),
+        (&["none.fio"], 1),
+        (&["bad.fio"], 1),
+        (&["worse.fio"], 1),
+        (&["early.fio"], 1),
+        (&["--parse-only", "bad.fio"], 1),
+        (&["--parse-only", "--name=a", "--bs=4k"], 0),
+        (&["--section=b", "none.fio"], 1),
+        (&["--name=a", "--rw=raed", "--size=4k"], 1),
+        (&["--name=a", "--ioengine=nonsense", "--size=4k"], 1),
+        (&["--name=a", "--rw=read", "--filename=absent"], 1),
+        (&["--cmdhelp=bs"], 0),
+        (&["--cmdhelp=nonsense"], 0),
+        (&["--cmdhelp"], 0),
+        (&["--enghelp"], 0),
+        (&["--enghelp=libaio"], 0),
+        (&["--output-format=nonsense", "--name=a"], 1),
+        (&["--terse-version=6", "--name=a"], 1),
+        (&["--eta=nonsense", "--name=a"], 1),
+        (&["--eta-newline=x", "--name=a"], 1),
+        (&["--status-interval=x", "--name=a"], 1),
+        (&["--debug=nonsense", "--name=a"], 1),
+        (&["--client"], 1),
+        (&["--readonly", "--name=a", "--rw=write", "--size=4k"], 1),
+    ] {
+        check(&bench, arguments, code, false);
+    }
+    for (arguments, code) in [
+        (&[][..], 0),
+        (&["--max-jobs=1", "--numjobs=4"], 0),
+        (&["--alloc-size=1024", "--aux-path=/tmp"], 0),
+        (&["--eta=never", "--eta-newline=1", "--eta-interval=500"], 0),
+        (&["--time_based"], 0),
+        (&["--time_based", "--warnings-fatal"], 1),
+        (&["--readonly", "--rw=read"], 0),
+    ] {
+        check(&bench, &[&null, arguments].concat(), code, false);
+    }
+}
+
+#[test]
+fn under_the_name_of_the_peer_it_is_the_peer() {
+    let bench = Bench::new();
+    symlink(FATHOM, bench.path("fio")).expect("the folder is ours");
+    let link = bench.path("fio");
+    let link = link.to_str().expect("temporary folders have plain names");
+    bench.run(&[link, "--version"]).expect(0, &[]);
+    let job = b"[a]\nioengine=null\nsize=64k\n";
+    let ended = bench.run_with_input(&[link, "--output-format=json", "-"], job);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let document: serde_json::Value = serde_json::from_str(&ended.out).expect("it is a document");
+    assert_eq!(document["jobs"][0]["read"]["total_ios"], 16);
+}
+
+#[test]
+fn what_is_not_there_points_to_what_is() {
+    let bench = Bench::new();
+    for (line, says) in [
+        ("--client=host --name=a", "each host"),
+        ("--server", "each host"),
+        ("--profile=act", "write the job out"),
+        ("--trigger-file=x --name=a", "SIGINT"),
+        ("--idle-prof=system --name=a", "usr_cpu"),
+        ("--inflate-log=x", "plain text"),
+    ] {
+        bench.check_refused(&format!("fio {line}"), 1, &[says]);
+    }
+}

@@ -1,0 +1,312 @@
+//! The switches of fio's command line that are no job options: their names, whether they take a value, what they ask for.
+//! Knows neither jobs nor how a command line is split into words.
+
+use super::values::{Unit, number};
+
+/// What a command line asks for beside its jobs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
+pub struct Switches {
+    /// `--output`: file for the report; standard output without.
+    pub output: Option<String>,
+    /// `--output-format` and `--minimal`, each once; empty: the normal one.
+    pub output_format: Vec<OutputFormat>,
+    /// `--append-terse`: a terse report beside the others.
+    pub append_terse: bool,
+    /// `--terse-version`, 2 to 5; absent: 3.
+    pub terse_version: Option<u8>,
+    /// `--section`, repeatable: only these jobs are read.
+    pub section: Vec<String>,
+    /// `--showcmd`: prints the jobs as command lines, runs nothing.
+    pub showcmd: bool,
+    /// `--parse-only`: runs nothing.
+    pub parse_only: bool,
+    /// `--eta`.
+    pub eta: Eta,
+    /// `--eta-newline`: microseconds after which the status line begins a new line; 0: never.
+    pub eta_newline_us: u64,
+    /// `--status-interval`: microseconds after which the report is given out as it stands; 0: never.
+    pub status_interval_us: u64,
+    /// `--bandwidth-log`: the bandwidth of all jobs together goes to `agg-read_bw.log` and its kin.
+    pub bandwidth_log: bool,
+    /// `--readonly`: refuses jobs that write.
+    pub readonly: bool,
+    /// `--warnings-fatal`: what fio warns of keeps the jobs from running.
+    pub warnings_fatal: bool,
+    /// `--version`.
+    pub version: bool,
+    /// `--help`.
+    pub help: bool,
+    /// `--cmdhelp`: of which option; empty or `all`: of all.
+    pub cmdhelp: Option<String>,
+    /// `--enghelp`: of which engine, after a comma which of its options; empty: the list of engines.
+    pub enghelp: Option<String>,
+    /// Job files named, in order; `-` is standard input.
+    pub files: Vec<String>,
+}
+
+/// When the status of a running job is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Eta {
+    /// On a terminal.
+    #[default]
+    Auto,
+    /// In any case.
+    Always,
+    /// In no case.
+    Never,
+}
+
+/// One format of `--output-format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputFormat {
+    /// For people.
+    Normal,
+    /// Semicolon-separated.
+    Terse,
+    /// JSON.
+    Json,
+    /// JSON with full histograms.
+    JsonPlus,
+}
+
+impl Switches {
+    /// Whether a report in this format is to be printed; without any asked for, the normal one.
+    pub fn wants(&self, format: OutputFormat) -> bool {
+        match format {
+            OutputFormat::Normal if self.output_format.is_empty() => true,
+            OutputFormat::Terse if self.append_terse => true,
+            // json+ is json with more in it.
+            OutputFormat::Json if self.output_format.contains(&OutputFormat::JsonPlus) => true,
+            format => self.output_format.contains(&format),
+        }
+    }
+}
+
+/// Whether a switch takes a value.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Takes {
+    /// None.
+    Nothing,
+    /// One, after `=` or as the next word.
+    Value,
+    /// One after `=`, or none.
+    Maybe,
+}
+
+/// What a switch does.
+#[derive(Clone, Copy)]
+pub(super) enum Act {
+    /// Sets something; the error says what is wrong with the value.
+    Set(fn(&mut Switches, &str) -> Result<(), String>),
+    /// It is an error for good: why, and what there is instead.
+    Refuse(&'static str, &'static str),
+}
+
+/// A switch.
+pub(super) struct Switch {
+    /// Name without dashes.
+    pub(super) name: &'static str,
+    /// Whether it takes a value.
+    pub(super) takes: Takes,
+    /// What it does.
+    pub(super) act: Act,
+}
+
+type Set = fn(&mut Switches, &str) -> Result<(), String>;
+
+const fn flag(name: &'static str, set: Set) -> Switch {
+    Switch { name, takes: Takes::Nothing, act: Act::Set(set) }
+}
+
+const fn value(name: &'static str, set: Set) -> Switch {
+    Switch { name, takes: Takes::Value, act: Act::Set(set) }
+}
+
+const fn maybe(name: &'static str, set: Set) -> Switch {
+    Switch { name, takes: Takes::Maybe, act: Act::Set(set) }
+}
+
+const fn refused(name: &'static str, takes: Takes, why: &'static str, instead: &'static str) -> Switch {
+    Switch { name, takes, act: Act::Refuse(why, instead) }
+}
+
+const NO_NETWORK: &str = "fathom does not speak fio's network protocol";
+const INSTEAD_OF_NETWORK: &str =
+    "run fathom on each host; each run leaves a record that `fathom report` shows";
+const NO_TRIGGER: &str = "fathom runs no commands on an event";
+const INSTEAD_OF_TRIGGER: &str = "leave it out; a signal (SIGINT) ends a run and keeps what was measured";
+const NO_BENCHMARK: &str = "fathom measures storage, not its own routines";
+const INSTEAD_OF_BENCHMARK: &str = "leave it out; `fathom doctor` shows the clock and fathom's own ceiling";
+
+/// All switches.
+pub(super) const SWITCHES: &[Switch] = &[
+    value("output", |s, text| {
+        s.output = Some(text.to_owned());
+        Ok(())
+    }),
+    value("output-format", formats),
+    flag("minimal", |s, _| formats(s, "terse")),
+    flag("append-terse", |s, _| {
+        s.append_terse = true;
+        Ok(())
+    }),
+    value("terse-version", |s, text| {
+        let version = text.parse().ok().filter(|version| (2..=5).contains(version));
+        s.terse_version = Some(version.ok_or(format!("\"{text}\" is not 2 to 5"))?);
+        Ok(())
+    }),
+    value("section", |s, text| {
+        if text.starts_with("global") {
+            return Err("the global section is no job".to_owned());
+        }
+        s.section.push(text.to_owned());
+        Ok(())
+    }),
+    flag("showcmd", |s, _| {
+        s.showcmd = true;
+        Ok(())
+    }),
+    flag("parse-only", |s, _| {
+        s.parse_only = true;
+        Ok(())
+    }),
+    value("eta", |s, text| {
+        s.eta = match text {
+            "always" => Eta::Always,
+            "never" => Eta::Never,
+            "auto" => Eta::Auto,
+            _ => return Err(format!("\"{text}\" is not always, never or auto")),
+        };
+        Ok(())
+    }),
+    value("eta-newline", |s, text| {
+        s.eta_newline_us = period_us(text)?;
+        Ok(())
+    }),
+    // The status is as old as the interval that is counted, whatever is asked for.
+    value("eta-interval", |_, text| period_us(text).map(|_| ())),
+    value("status-interval", |s, text| {
+        s.status_interval_us = period_us(text)?;
+        Ok(())
+    }),
+    maybe("bandwidth-log", |s, _| {
+        s.bandwidth_log = true;
+        Ok(())
+    }),
+    flag("readonly", |s, _| {
+        s.readonly = true;
+        Ok(())
+    }),
+    flag("warnings-fatal", |s, _| {
+        s.warnings_fatal = true;
+        Ok(())
+    }),
+    flag("version", |s, _| {
+        s.version = true;
+        Ok(())
+    }),
+    flag("help", |s, _| {
+        s.help = true;
+        Ok(())
+    }),
+    maybe("cmdhelp", |s, text| {
+        s.cmdhelp = Some(text.to_owned());
+        Ok(())
+    }),
+    maybe("enghelp", |s, text| {
+        s.enghelp = Some(text.to_owned());
+        Ok(())
+    }),
+    value("debug", areas),
+    // These change nothing that fathom measures: it has no pool of shared memory, no table of jobs and no files of state.
+    value("max-jobs", |_, _| Ok(())),
+    value("alloc-size", |_, _| Ok(())),
+    value("aux-path", |_, _| Ok(())),
+    refused(
+        "idle-prof",
+        Takes::Value,
+        "fathom does not load idle CPUs to see how idle they are",
+        "leave it out; the document has usr_cpu and sys_cpu of each job, and `fathom report` says when the load was \
+         limited by the CPU",
+    ),
+    refused("profile", Takes::Value, "fio's profiles are not built", "write the job out"),
+    refused(
+        "merge-blktrace-only",
+        Takes::Nothing,
+        "fathom merges no traces",
+        "merge them with fio, and replay them with fathom",
+    ),
+    refused(
+        "inflate-log",
+        Takes::Value,
+        "fathom writes its logs as plain text",
+        "read them as they are; unpack fio's with fio",
+    ),
+    refused("trigger-file", Takes::Value, NO_TRIGGER, INSTEAD_OF_TRIGGER),
+    refused("trigger-timeout", Takes::Value, NO_TRIGGER, INSTEAD_OF_TRIGGER),
+    refused("trigger", Takes::Value, NO_TRIGGER, INSTEAD_OF_TRIGGER),
+    refused("trigger-remote", Takes::Value, NO_TRIGGER, INSTEAD_OF_TRIGGER),
+    refused("crctest", Takes::Maybe, NO_BENCHMARK, INSTEAD_OF_BENCHMARK),
+    refused("memcpytest", Takes::Maybe, NO_BENCHMARK, INSTEAD_OF_BENCHMARK),
+    refused("cpuclock-test", Takes::Nothing, NO_BENCHMARK, INSTEAD_OF_BENCHMARK),
+    refused("server", Takes::Maybe, NO_NETWORK, INSTEAD_OF_NETWORK),
+    refused("client", Takes::Value, NO_NETWORK, INSTEAD_OF_NETWORK),
+    refused("remote-config", Takes::Value, NO_NETWORK, INSTEAD_OF_NETWORK),
+    refused("daemonize", Takes::Value, NO_NETWORK, INSTEAD_OF_NETWORK),
+];
+
+/// What `--debug` knows. Nothing is printed for any of them: what fathom decided is in its record.
+const AREAS: &[&str] = &[
+    "all",
+    "process",
+    "file",
+    "io",
+    "mem",
+    "blktrace",
+    "verify",
+    "random",
+    "parse",
+    "diskutil",
+    "job",
+    "mutex",
+    "profile",
+    "time",
+    "net",
+    "rate",
+    "compress",
+    "steadystate",
+    "helperthread",
+    "zbd",
+];
+
+fn areas(_: &mut Switches, text: &str) -> Result<(), String> {
+    // `job:N` names one job.
+    match text.split(',').find(|area| !AREAS.contains(&area.split(':').next().unwrap_or_default())) {
+        Some(unknown) => Err(format!("\"{unknown}\" is not one of {}", AREAS.join(", "))),
+        None => Ok(()),
+    }
+}
+
+fn formats(switches: &mut Switches, text: &str) -> Result<(), String> {
+    switches.output_format.clear();
+    for word in text.split(',') {
+        let format = match word.trim() {
+            "normal" => OutputFormat::Normal,
+            "terse" | "minimal" | "csv" => OutputFormat::Terse,
+            "json" => OutputFormat::Json,
+            "json+" => OutputFormat::JsonPlus,
+            other => return Err(format!("\"{other}\" is not one of normal, terse, json, json+")),
+        };
+        if !switches.output_format.contains(&format) {
+            switches.output_format.push(format);
+        }
+    }
+    Ok(())
+}
+
+/// A bare number is seconds.
+fn period_us(text: &str) -> Result<u64, String> {
+    let value = number(text, Unit::Seconds, 1024)?.value;
+    u64::try_from(value).map_err(|_| format!("\"{text}\" is below 0"))
+}
