@@ -428,8 +428,8 @@ impl Seat<'_> {
         let mut worker = Worker::new(parts);
         let mut pace = match &stream.pacing {
             Pacing::Closed { think } => Pace::Closed(*think),
-            Pacing::Open { rate, arrival, backlog: _ } => {
-                Pace::Open(Box::new(Arrivals::new(*rate, *arrival, plan.part, plan.seed)))
+            Pacing::Open { rate, arrival, course, backlog: _ } => {
+                Pace::Open(Box::new(Arrivals::new(*rate, *arrival, course, plan.part, plan.seed)))
             }
         };
         drop(context.tell.send(Message::Ready(EngineInUse { stream: stream_index, description })));

@@ -44,10 +44,15 @@ fn a_hundred_times_the_operations_allocate_nothing_more() {
         })
         .to_vec();
     let mut paced = mixed.clone();
-    paced.pacing = Pacing::Open { rate: 1e6, arrival: Arrival::Poisson, backlog: Backlog::Keep };
+    paced.pacing =
+        Pacing::Open { rate: 1e6, arrival: Arrival::Poisson, course: Vec::new(), backlog: Backlog::Keep };
+    let mut bursts = paced.clone();
+    let pareto = Arrival::ParetoOnOff { shape: 1.4, on_ns: 1_000_000, off_ns: 9_000_000, sources: 16 };
+    bursts.pacing = Pacing::Open { rate: 1e6, arrival: pareto, course: Vec::new(), backlog: Backlog::Keep };
     for (name, target, stream) in [
         ("sim, closed", &sim, mixed.clone()),
         ("sim, open", &sim, paced),
+        ("sim, bursts", &sim, bursts),
         (
             "null, closed",
             &TargetKind::Null,

@@ -276,7 +276,12 @@ fn an_open_loop_issues_its_schedule() {
         let mut stream = work(engine, OperationKind::Read, 0, MIB);
         stream.limits.operations = Quota::Unlimited;
         stream.limits.time = TimeLimit::Nanoseconds(Nanos::millis(300).0);
-        stream.pacing = Pacing::Open { rate: 2000.0, arrival: Arrival::Constant, backlog: Backlog::Keep };
+        stream.pacing = Pacing::Open {
+            rate: 2000.0,
+            arrival: Arrival::Constant,
+            course: Vec::new(),
+            backlog: Backlog::Keep,
+        };
         workers(&mut stream, 2, |index, plan| plan.part = SharePart { index, count: 2 });
         let outcome = run(step(vec![file(&path, LayoutRule::Written, MIB)], stream));
         let reads = outcome.reads();

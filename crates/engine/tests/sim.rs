@@ -13,7 +13,7 @@ fn close(found: f64, expect: f64, relative: f64) {
 }
 
 fn open(rate: f64, arrival: Arrival) -> Pacing {
-    Pacing::Open { rate, arrival, backlog: Backlog::Keep }
+    Pacing::Open { rate, arrival, course: Vec::new(), backlog: Backlog::Keep }
 }
 
 fn seconds(stream: &mut Stream, seconds: u64) {
@@ -143,6 +143,52 @@ fn a_backlog_is_counted_when_the_device_is_too_slow() {
     close(tally.backlog_max as f64, 5000.0, 0.02);
     assert!(tally.arrivals_late * 10 > tally.arrivals * 9);
     close(outcome.reads().operations as f64, 10_000.0, 0.002);
+}
+
+#[test]
+fn a_rate_follows_its_course() {
+    // 5 s at 1,000/s, then along a line to 3,000/s within 10 s, where it stays.
+    let piece = |seconds: u64, from_per_s, to_per_s| RatePiece {
+        length_ns: seconds * 1000 * MS,
+        from_per_s,
+        to_per_s,
+    };
+    let course = vec![piece(5, 1000.0, 1000.0), piece(10, 1000.0, 3000.0)];
+    let mut stream = stream(EngineKind::Sim, 64);
+    stream.pacing = Pacing::Open { rate: 2250.0, arrival: Arrival::Constant, course, backlog: Backlog::Keep };
+    seconds(&mut stream, 20);
+    let outcome = run(step(TargetKind::Sim(device(SimService::Constant { ns: MS / 10 }, 8)), stream));
+    for (second, interval) in outcome.intervals.iter().enumerate() {
+        let middle = second as f64 + 0.5;
+        let expect = 1000.0 + 200.0 * (middle - 5.0).clamp(0.0, 10.0);
+        let found = interval.tally.kinds[0].operations as f64;
+        assert!((found - expect).abs() <= 2.0, "second {second}: {found}, not {expect}");
+    }
+    assert_eq!(outcome.intervals.len(), 20);
+    assert_eq!(outcome.executed.streams[0].workers[0].tally.arrivals_late, 0);
+}
+
+#[test]
+fn bursts_wait_where_a_steady_rate_does_not() {
+    // 500/s on average on a device that serves 1,000/s: fine when steady; in bursts of 2,500/s a backlog comes and goes.
+    let response = |arrival| {
+        let mut stream = stream(EngineKind::Sim, 8);
+        stream.pacing = open(500.0, arrival);
+        seconds(&mut stream, 60);
+        let outcome = run(step(TargetKind::Sim(device(SimService::Constant { ns: MS }, 1)), stream));
+        let tally = &outcome.executed.streams[0].workers[0].tally;
+        let response = outcome.reads().response.expect("an open loop has response times");
+        (response.moments.mean_ns(), tally.backlog_max)
+    };
+    assert_eq!(response(Arrival::Constant), (MS as f64, 0));
+    for arrival in [
+        Arrival::OnOff { on_ns: 100 * MS, off_ns: 400 * MS },
+        Arrival::ParetoOnOff { shape: 1.4, on_ns: 100 * MS, off_ns: 400 * MS, sources: 1 },
+        Arrival::BModel { bias: 0.8, window_ns: 10_000 * MS },
+    ] {
+        let (mean_ns, backlog) = response(arrival);
+        assert!(mean_ns > 20.0 * MS as f64 && backlog > 50, "{arrival:?}: {mean_ns} ns, {backlog}");
+    }
 }
 
 #[test]

@@ -78,7 +78,7 @@ pub(crate) struct QuickArgs {
     /// Operations or bytes per second, e.g. 5k/s or 200MB/s
     #[arg(long, requires = "target")]
     pub(crate) rate: Option<String>,
-    /// How arrivals at a rate are spaced: constant, poisson, uniform
+    /// How arrivals at a rate are spaced: constant, poisson, uniform, or in bursts (see `fathom options`)
     #[arg(long, requires = "target")]
     pub(crate) arrival: Option<String>,
     /// How long to measure, e.g. 30s

@@ -4,8 +4,8 @@ use crate::diagnostic::{Diagnostics, Span, nearest};
 use crate::job::{Job, Named};
 use crate::literal::Literal;
 use crate::options::{StageOptions, StreamOptions, TargetOptions, WorkloadOptions};
-use crate::row::Options;
-use crate::value::{Amount, Rate, TargetKind};
+use crate::row::{OptionValue, Options};
+use crate::value::{Amount, Arrival, Rate, TargetKind};
 use fathom_units::{Bytes, Nanos, Ratio};
 
 /// Points of all sweeps of a job together, at most. Chosen so that a plan stays readable and 10,000 one-minute points
@@ -198,13 +198,28 @@ fn check_stream(job: &Job, stream: &Named<StreamOptions>, found: &mut Diagnostic
             "add a [target.NAME] section with a path",
         );
     }
-    if *options.think_time.get() > Nanos::ZERO && !matches!(options.rate.get(), Rate::Max) {
+    let is_paced = !matches!(options.rate.get(), Rate::Max) || options.rate_course.get().is_some();
+    if *options.think_time.get() > Nanos::ZERO && is_paced {
         found.error(
             "stream.think-and-rate",
             options.think_time.span(),
             "think_time and rate contradict each other",
             "a rate already says when operations are due; leave one of them out",
         );
+    }
+    if let Some(span) = options.rate_course.span() {
+        if options.rate.span().is_some() {
+            let message = "rate and rate_course are both given";
+            found.error("stream.rate-and-course", span, message, "put the rate into the course");
+        }
+        if let Arrival::OnOff(..) | Arrival::ParetoOnOff(..) | Arrival::BModel(..) = options.arrival.get() {
+            let message = format!(
+                "arrivals that come in bursts ({}) have no rate_course",
+                options.arrival.get().print()
+            );
+            let help = "use constant, poisson or uniform arrivals, or write the bursts into the course";
+            found.error("stream.course-of-bursts", span, message, help);
+        }
     }
     if matches!(options.offset.get(), Amount::Share(share) if *share == Ratio::ONE) {
         found.error("stream.offset", options.offset.span(), "an offset of 100% leaves nothing", "use less");
@@ -334,7 +349,8 @@ impl Job {
 mod tests {
     use super::*;
     use crate::literal::{Literal, Spanned};
-    use crate::value::{BlockSizes, Sweep};
+    use crate::value::{BlockSizes, RatePiece, Sweep};
+    use fathom_units::Iops;
 
     fn job() -> Job {
         let mut job = Job::default();
@@ -355,6 +371,22 @@ mod tests {
     #[test]
     fn a_minimal_job_has_no_fault() {
         assert_eq!(codes(&job()), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_course_stands_alone() {
+        let span = Span::default();
+        let mut job = job();
+        let options = &mut job.streams[0].options;
+        let hold = RatePiece::Hold(Rate::Operations(Iops(5.0)), Nanos::secs(1));
+        options.rate_course.set(vec![hold], span);
+        assert_eq!(codes(&job), Vec::<&str>::new());
+        let options = &mut job.streams[0].options;
+        options.rate.set(Rate::Operations(Iops(5.0)), span);
+        options.think_time.set(Nanos::secs(1), span);
+        options.arrival.set(Arrival::OnOff(Nanos::secs(1), Nanos::secs(1)), span);
+        let expect = ["stream.think-and-rate", "stream.rate-and-course", "stream.course-of-bursts"];
+        assert_eq!(codes(&job), expect);
     }
 
     #[test]

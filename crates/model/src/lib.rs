@@ -20,6 +20,6 @@ pub use options::{RunOptions, StageOptions, StreamOptions, TargetOptions, Worklo
 pub use row::{Given, Group, Kind, OptionValue, Options, Row, Setting, rows};
 pub use value::{
     Access, Amount, Arrival, BlockSizes, ContentSource, Coverage, CpusPolicy, Cursor, Durability, Engine,
-    FileOrder, Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, Seed, ServiceTime, Sweep,
-    TargetKind, TreeDistribution, WorkerRegions,
+    FileOrder, Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, RatePiece, Seed, ServiceTime,
+    Sweep, TargetKind, TreeDistribution, WorkerRegions,
 };

@@ -3,8 +3,8 @@
 use crate::row::{Group, Kind, options};
 use crate::value::{
     Access, Amount, Arrival, BlockSizes, ContentSource, Coverage, CpusPolicy, Cursor, Durability, Engine,
-    FileOrder, Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, Seed, ServiceTime, Sweep,
-    TargetKind, TreeDistribution, WorkerRegions,
+    FileOrder, Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, RatePiece, Seed, ServiceTime,
+    Sweep, TargetKind, TreeDistribution, WorkerRegions,
 };
 use fathom_units::{Bytes, Nanos, Ratio};
 
@@ -145,8 +145,10 @@ options! {
     batch_complete: u32 = 1, Kind::Count { min: 1, max: 65_536 }, fio "iodepth_batch_complete_min", example "8";
     /// Rate of the whole stream, over all workers; `"max"` issues whenever a slot is free.
     rate: Rate = Rate::Max, Kind::Rate, fio "rate_iops", vdbench "iorate", example "\"5k/s\"";
-    /// How arrivals at a rate are spaced.
-    arrival: Arrival = Arrival::Constant, Kind::Choice(Arrival::WORDS), fio "rate_process", vdbench "distribution", example "\"poisson\"";
+    /// How arrivals at a rate are spaced; the last three come in bursts.
+    arrival: Arrival = Arrival::Constant, Kind::Structured("constant, poisson, uniform, on-off:ON/OFF, pareto-on-off:SHAPE[:ON/OFF[:SOURCES]] or b-model:BIAS[:WINDOW]"), fio "rate_process", vdbench "distribution", example "\"poisson\"";
+    /// A rate that changes: holds, ramps and idle times one after another from where measuring begins; the last rate stays.
+    rate_course: Vec<RatePiece>, Kind::Structured("a list of \"RATE for TIME\", \"to RATE over TIME\" and \"idle for TIME\""), example "[\"1k/s for 30s\", \"to 10k/s over 2min\", \"10k/s for 30s\"]";
     /// Pause of a worker after every `think_every` operations (closed loop only).
     think_time: Nanos = Nanos::ZERO, Kind::Time, fio "thinktime", iometer "Transfer delay", example "\"1ms\"";
     /// Operations between two pauses.

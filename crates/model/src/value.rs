@@ -131,17 +131,6 @@ choice! {
     }
 }
 choice! {
-    /// Spacing of arrivals at a rate.
-    Arrival {
-        /// Every 1/rate seconds.
-        Constant = "constant" | "deterministic",
-        /// Exponential gaps.
-        Poisson = "poisson" | "exponential",
-        /// Gaps uniform between 0 and 2/rate.
-        Uniform = "uniform",
-    }
-}
-choice! {
     /// How several workers of a stream divide its region.
     WorkerRegions {
         /// Sequential: each has its own equal slice; random: all cover the region together.
@@ -225,6 +214,43 @@ pub enum Rate {
     Bandwidth(BytesPerSec),
     /// A share of the maximum that an earlier point of the stage found.
     OfMaximum(Ratio),
+}
+
+/// Spacing of arrivals at a rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arrival {
+    /// `constant`: every 1/rate seconds.
+    Constant,
+    /// `poisson`: exponential gaps.
+    Poisson,
+    /// `uniform`: gaps uniform between 0 and 2/rate.
+    Uniform,
+    /// `on-off:ON/OFF`: Poisson for exponential times on, nothing for exponential times off.
+    OnOff(Nanos, Nanos),
+    /// `pareto-on-off:SHAPE:ON/OFF:SOURCES`: the sum of sources with Pareto times on and off, which is self-similar.
+    ParetoOnOff(f64, Nanos, Nanos, u32),
+    /// `b-model:BIAS:WINDOW`: a cascade of uneven halves.
+    BModel(f64, Nanos),
+}
+
+/// How a rate changes over a stream's time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RatePiece {
+    /// `5k/s for 10s`.
+    Hold(Rate, Nanos),
+    /// `idle for 10s`.
+    Idle(Nanos),
+    /// `to 5k/s over 10s`: along a straight line from what was before.
+    Ramp(Rate, Nanos),
+}
+
+impl RatePiece {
+    /// How long it lasts.
+    pub const fn length(self) -> Nanos {
+        match self {
+            Self::Hold(_, time) | Self::Idle(time) | Self::Ramp(_, time) => time,
+        }
+    }
 }
 
 /// Where random operations go.
@@ -347,6 +373,31 @@ mod tests {
         assert!(read::<Rate>("0").is_err());
         assert!(read::<Rate>("0%").is_err());
         assert!(read::<RandomDistribution>("zipf:1").is_err());
+        for wrong in [
+            "sometimes",
+            "on-off",
+            "on-off:1ms",
+            "on-off:0s/1s",
+            "on-off:1us/1s",
+            "pareto-on-off:2",
+            "pareto-on-off:1.4:1ms/1ms:0",
+            "b-model:1",
+            "b-model:0.7:1ms",
+            "poisson:3",
+        ] {
+            assert!(read::<Arrival>(wrong).is_err(), "{wrong}");
+        }
+        for wrong in [
+            "1k/s",
+            "for 10s",
+            "0 for 10s",
+            "max for 10s",
+            "to 1k/s for 10s",
+            "1k/s for 0s",
+            "to 1k/s over 10s",
+        ] {
+            assert!(read::<Vec<RatePiece>>(wrong).is_err(), "{wrong}");
+        }
         assert!(read::<RandomDistribution>("zoned:50%/5%,30%/15%").is_err());
         assert!(read::<BlockSizes>("0").is_err());
         let list = |texts: &[&str]| {
@@ -366,7 +417,7 @@ mod tests {
         fn check<T: OptionValue + PartialEq + std::fmt::Debug>(text: &str) {
             let value: T = read(text).unwrap();
             let printed = value.print();
-            assert_eq!(read::<T>(printed.trim_matches('"')).unwrap(), value, "{printed}");
+            assert_eq!(read::<T>(printed.trim_matches(['"', '[', ']'])).unwrap(), value, "{printed}");
         }
         check::<Access>("55% random");
         check::<Rate>("12.5/s");
@@ -377,6 +428,11 @@ mod tests {
         check::<ServiceTime>("exponential 100us");
         check::<BlockSizes>("4KiB..64KiB step 8KiB");
         check::<FileOrder>("random:4");
+        check::<Arrival>("on-off:10ms/1500us");
+        check::<Arrival>("pareto-on-off:1.4:10ms/90ms:32");
+        check::<Arrival>("b-model:0.7:1min");
+        check::<Vec<RatePiece>>("1.5k/s for 10s");
+        check::<Vec<RatePiece>>("200MB/s for 1500ms");
         check::<Nanos>("90s");
     }
 

@@ -2,7 +2,8 @@
 //! rate, process, part and seed; whether an operation goes out in time is not its business.
 
 use crate::rng::{Purpose, Rng, derive};
-use fathom_schema::{Arrival, SharePart};
+use crate::tempo::{Cascade, Course, Sources};
+use fathom_schema::{Arrival, RatePiece, SharePart};
 
 /// Slowest rate: one operation in 31 years. Below it, times would not fit their 64 bits soon.
 const RATE_MIN: f64 = 1e-9;
@@ -35,16 +36,43 @@ enum Process {
         count: u32,
         rng: Rng,
     },
+    /// A rate that changes: how far apart operations are, in operations of the stream, and when so many are due.
+    Varying {
+        spacing: Spacing,
+        tempo: Tempo,
+    },
+}
+
+/// Distance of a worker's operations, counted in operations of the stream.
+#[derive(Debug, Clone)]
+enum Spacing {
+    /// Every `count`-th, after the first `pending`.
+    Even { pending: u32, count: u32 },
+    /// Exponential with this mean.
+    Exponential { mean: f64, rng: Rng },
+    /// Uniform steps from 0 to 2, `pending` of them until this worker's next.
+    Uniform { pending: u32, count: u32, rng: Rng },
+}
+
+/// A rate over time.
+#[derive(Debug, Clone)]
+enum Tempo {
+    Course(Course),
+    Sources(Sources),
+    Cascade(Cascade),
 }
 
 impl Arrivals {
-    /// The part `part` of a schedule of `rate_per_s` operations per second (over all parts; 1e-9 to 1e18).
+    /// The part `part` of a schedule of `rate_per_s` operations per second (over all parts; 1e-9 to 1e18). A `course`
+    /// that is not empty replaces the rate; it goes with the first three processes only.
     ///
     /// `Constant`: operation k of the stream at k/rate, rounded down to the nanosecond; this worker owns k ≡ index
     /// (mod count). `Uniform`: one sequence of gaps, the same in all workers with one `seed`; ownership as above.
     /// `Poisson`: this worker has a Poisson process of its own at rate/count; independent Poisson processes superpose
     /// to one of the sum of their rates (Kingman, Poisson Processes, 1993, §2.2), so nothing needs to be shared.
-    pub fn new(rate_per_s: f64, arrival: Arrival, part: SharePart, seed: u64) -> Self {
+    /// The others vary a rate in a way that all workers with one `seed` share, and are Poisson in it (`OnOff`,
+    /// `ParetoOnOff`) or evenly spaced in it (`BModel`).
+    pub fn new(rate_per_s: f64, arrival: Arrival, course: &[RatePiece], part: SharePart, seed: u64) -> Self {
         assert!(
             (RATE_MIN..=RATE_MAX).contains(&rate_per_s),
             "rate {rate_per_s}/s; {RATE_MIN} to {RATE_MAX} is possible"
@@ -53,20 +81,42 @@ impl Arrivals {
         assert!(index < count, "part {index} of {count}");
         let gap_mean_ns = NANOS_PER_SECOND as f64 / rate_per_s;
         let seed = derive(seed, Purpose::Arrival, 0);
+        let own = || Rng::new(derive(seed, Purpose::Worker, u64::from(index)));
+        let exponential = || Spacing::Exponential { mean: f64::from(count), rng: own() };
+        let along = |spacing| Process::Varying { spacing, tempo: Tempo::Course(Course::new(course)) };
+        let steady = course.is_empty();
         let process = match arrival {
-            Arrival::Constant => Process::Constant(Ticker::new(rate_per_s, u64::from(index), count)),
-            Arrival::Poisson => Process::Poisson {
+            Arrival::Constant if steady => {
+                Process::Constant(Ticker::new(rate_per_s, u64::from(index), count))
+            }
+            Arrival::Constant => along(Spacing::Even { pending: index, count }),
+            Arrival::Poisson if steady => Process::Poisson {
                 at: Moment::default(),
                 gap_mean_ns: gap_mean_ns * f64::from(count),
-                rng: Rng::new(derive(seed, Purpose::Worker, u64::from(index))),
+                rng: own(),
             },
-            Arrival::Uniform => Process::Uniform {
+            Arrival::Poisson => along(exponential()),
+            Arrival::Uniform if steady => Process::Uniform {
                 at: Moment::default(),
                 gap_max_ns: 2.0 * gap_mean_ns,
                 pending: index + 1,
                 count,
                 rng: Rng::new(seed),
             },
+            Arrival::Uniform => along(Spacing::Uniform { pending: index + 1, count, rng: Rng::new(seed) }),
+            Arrival::OnOff { .. } | Arrival::ParetoOnOff { .. } | Arrival::BModel { .. } => {
+                assert!(steady, "{arrival:?} has no course");
+                match arrival {
+                    Arrival::BModel { bias, window_ns } => Process::Varying {
+                        spacing: Spacing::Even { pending: index, count },
+                        tempo: Tempo::Cascade(Cascade::new(rate_per_s, bias, window_ns, seed)),
+                    },
+                    _ => Process::Varying {
+                        spacing: exponential(),
+                        tempo: Tempo::Sources(Sources::new(rate_per_s, arrival, seed)),
+                    },
+                }
+            }
         };
         Self { process }
     }
@@ -88,15 +138,37 @@ impl Arrivals {
                 *pending = *count;
                 at.ns
             }
+            Process::Varying { spacing, tempo } => {
+                let operations = spacing.next();
+                match tempo {
+                    Tempo::Course(course) => course.after(operations),
+                    Tempo::Sources(sources) => sources.after(operations),
+                    Tempo::Cascade(cascade) => cascade.after(operations),
+                }
+            }
+        }
+    }
+}
+
+impl Spacing {
+    #[inline]
+    fn next(&mut self) -> f64 {
+        match self {
+            Self::Even { pending, count } => f64::from(std::mem::replace(pending, *count)),
+            Self::Exponential { mean, rng } => -rng.unit().ln() * *mean,
+            Self::Uniform { pending, count, rng } => {
+                let steps = std::mem::replace(pending, *count);
+                (0..steps).map(|_| 2.0 * rng.unit()).sum()
+            }
         }
     }
 }
 
 /// A time whose part below a nanosecond is carried on, so that no rate is lost to rounding.
 #[derive(Debug, Clone, Copy, Default)]
-struct Moment {
-    ns: u64,
-    fraction: f64,
+pub(crate) struct Moment {
+    pub(crate) ns: u64,
+    pub(crate) fraction: f64,
 }
 
 impl Moment {
@@ -106,7 +178,7 @@ impl Moment {
         clippy::cast_sign_loss,
         reason = "gaps are positive; saturates"
     )]
-    fn advance(&mut self, gap_ns: f64) {
+    pub(crate) fn advance(&mut self, gap_ns: f64) {
         let sum = self.fraction + gap_ns;
         let whole = sum.floor();
         self.ns = self.ns.saturating_add(whole as u64);
@@ -177,7 +249,7 @@ mod tests {
     fn merged(rate: f64, arrival: Arrival, count: u32, until_ns: u64) -> Vec<u64> {
         let mut all = Vec::new();
         for index in 0..count {
-            let mut arrivals = Arrivals::new(rate, arrival, SharePart { index, count }, SEED);
+            let mut arrivals = Arrivals::new(rate, arrival, &[], SharePart { index, count }, SEED);
             all.extend(std::iter::repeat_with(|| arrivals.next_ns()).take_while(|&ns| ns < until_ns));
         }
         all.sort_unstable();
@@ -198,13 +270,14 @@ mod tests {
 
     #[test]
     fn constant_takes_fractions_of_a_rate_as_they_are() {
-        let mut half = Arrivals::new(0.5, Arrival::Constant, WHOLE, SEED);
+        let mut half = Arrivals::new(0.5, Arrival::Constant, &[], WHOLE, SEED);
         assert_eq!([half.next_ns(), half.next_ns(), half.next_ns()], [0, 2_000_000_000, 4_000_000_000]);
         // One third is not a binary fraction; after 1e6 operations (35 days) its double is 0.2 ns off.
         let mut third = Ticker::new(1.0 / 3.0, 1_000_000, 1);
         assert_eq!(third.tick(), 3_000_000_000_000_000);
         for rate in [RATE_MIN, RATE_MAX] {
-            let mut arrivals = Arrivals::new(rate, Arrival::Constant, SharePart { index: 7, count: 9 }, SEED);
+            let mut arrivals =
+                Arrivals::new(rate, Arrival::Constant, &[], SharePart { index: 7, count: 9 }, SEED);
             let times: Vec<u64> = (0..100).map(|_| arrivals.next_ns()).collect();
             assert!(times.is_sorted(), "{rate}");
         }
@@ -226,47 +299,5 @@ mod tests {
                 prop_assert_eq!(ticker.tick(), Ticker::new(rate, start + 3 * step, 3).ns);
             }
         }
-    }
-
-    /// Asserts the number of arrivals in a second and the index of dispersion (variance ÷ mean) of counts in 10 000
-    /// windows of 100 arrivals each.
-    fn check(arrival: Arrival, workers: u32, dispersion: f64) {
-        let (rate, windows) = (1e6, 10_000_usize);
-        let window_ns = 100_000;
-        let mut counts = vec![0_f64; windows];
-        for ns in merged(rate, arrival, workers, windows as u64 * window_ns) {
-            counts[usize::try_from(ns / window_ns).unwrap()] += 1.0;
-        }
-        let mean = counts.iter().sum::<f64>() / windows as f64;
-        let variance = counts.iter().map(|c| (c - mean).powi(2)).sum::<f64>() / (windows - 1) as f64;
-        let case = format!("{arrival:?}, {workers} workers, seed {SEED}");
-        // Standard error of the mean: sqrt(100 × dispersion / 1e4); relative one of the variance: sqrt(2/1e4).
-        assert!((mean - 100.0).abs() <= 5.0 * (dispersion / 100.0).sqrt() + 0.01, "{case}: mean {mean}");
-        assert!(
-            (variance / mean - dispersion).abs() <= 0.07 * dispersion + 0.002,
-            "{case}: {}",
-            variance / mean
-        );
-    }
-
-    #[test]
-    fn counts_disperse_as_their_process_says() {
-        check(Arrival::Constant, 1, 0.0);
-        check(Arrival::Constant, 3, 0.0);
-        check(Arrival::Poisson, 1, 1.0);
-        check(Arrival::Poisson, 5, 1.0);
-        // Renewal theory: the dispersion tends to the squared coefficient of variation of a gap, (1/12)/(1/4) = 1/3.
-        check(Arrival::Uniform, 1, 1.0 / 3.0);
-        check(Arrival::Uniform, 4, 1.0 / 3.0);
-    }
-
-    #[test]
-    fn equal_seeds_give_equal_times() {
-        let times = |seed| {
-            let mut arrivals = Arrivals::new(1e5, Arrival::Poisson, WHOLE, seed);
-            std::array::from_fn::<u64, 50, _>(|_| arrivals.next_ns())
-        };
-        assert_eq!(times(1), times(1));
-        assert_ne!(times(1), times(2));
     }
 }

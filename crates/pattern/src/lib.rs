@@ -14,6 +14,7 @@ pub mod permutation;
 mod places;
 mod region;
 pub mod rng;
+mod tempo;
 mod track;
 
 pub use arrivals::Arrivals;

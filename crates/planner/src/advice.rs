@@ -291,7 +291,7 @@ fn idle_stream_options(job: &Job, stream: &Named<StreamOptions>, idle: &mut Idle
         idle(options.think_every.span(), "think_every", "think_time is 0");
     }
     let has_curve = job.stages.iter().any(|stage| !stage.options.curve.get().is_empty());
-    if *options.rate.get() == Rate::Max && !has_curve {
+    if *options.rate.get() == Rate::Max && options.rate_course.get().is_none() && !has_curve {
         idle(options.arrival.span(), "arrival", "the stream has no rate");
     }
     for (asked, span, option) in [

@@ -8,7 +8,7 @@ use crate::safety::Intent;
 use crate::scene::{self, Maxima, Scene};
 use crate::streams::{Resolved, Setting};
 use crate::targets;
-use fathom_model::{Job, Named, OnError, Rate, RunOptions, StageOptions};
+use fathom_model::{Job, Named, OnError, Rate, RunOptions, StageOptions, StreamOptions};
 use fathom_schema::{ErrorPolicy, Step, Stream, TimeLimit};
 use fathom_units::Nanos;
 
@@ -56,7 +56,7 @@ pub(crate) fn build(
         );
         return None;
     }
-    if !curve.get().is_empty() && running.iter().all(|&i| *job.streams[i].options.rate.get() != Rate::Max) {
+    if !curve.get().is_empty() && running.iter().all(|&i| has_rate(&job.streams[i].options)) {
         let message =
             format!("the stage \"{}\" has a curve, but all its streams have rates of their own", stage.name);
         remarks.error("plan.curve", curve.span(), message, "leave the rate of the streams out");
@@ -107,6 +107,11 @@ pub(crate) fn build(
     let extents =
         step.streams.iter().flat_map(|stream| &stream.workers).map(|w| w.extents.len() as u64).sum();
     Some(Built { duration: duration(&step), intents: targets.intents, at_maximum, extents, step })
+}
+
+/// Whether a stream says itself how fast it goes.
+fn has_rate(options: &StreamOptions) -> bool {
+    *options.rate.get() != Rate::Max || options.rate_course.get().is_some()
 }
 
 fn narrow(index: usize) -> u32 {

@@ -2,6 +2,7 @@
 //!
 //! It takes targets and operations as resolved and does not know stages beyond their times.
 
+use crate::course::{self, Leg};
 use crate::engines;
 use crate::points;
 use crate::remarks::Remarks;
@@ -9,7 +10,9 @@ use crate::scene::{Load, Maxima, Scene};
 use crate::seeds;
 use crate::targets::{Addressed, Class, Direct, Targets};
 use crate::workers::Crew;
-use fathom_model::{Arrival, Dialect, Durability, Job, Rate, Seed, StageOptions, StreamOptions, WORKERS_MAX};
+use fathom_model::{
+    Arrival, Dialect, Durability, Job, Rate, RatePiece, Seed, StageOptions, StreamOptions, WORKERS_MAX,
+};
 use fathom_schema::{
     self as schema, Backlog, EngineKind, EngineSettings, IoMode, NoteKind, OpenRule, Pacing, Quota, Severity,
     Size, Stream, StreamLimits, Think, TimeLimit, WorkerPlan, Workload,
@@ -60,6 +63,7 @@ impl Setting<'_> {
             batch_complete: _,
             rate, // here to `think_every`: pacing
             arrival: _,
+            rate_course: _,
             think_time: _,
             think_every: _,
             time: _, // limits
@@ -177,6 +181,9 @@ impl Setting<'_> {
     /// When operations are due, and whether that is as fast as they can.
     fn pacing(&self, load: &Load<'_>, lanes: u32, remarks: &mut Remarks) -> Option<(Pacing, bool)> {
         let options = &load.section.options;
+        if let Some(pieces) = options.rate_course.get() {
+            return self.course(load, pieces, remarks);
+        }
         let pause = *options.think_time.get();
         let share = match (options.rate.get(), self.curve) {
             (Rate::Max, points::Load::AsDeclared | points::Load::Maximum) => {
@@ -203,16 +210,75 @@ impl Setting<'_> {
             remarks.error("plan.think-and-rate", options.think_time.span(), message, "leave think_time out");
             return None;
         }
+        open(load, self.share_of_maximum(load, share, remarks)?, remarks)
+    }
+
+    /// A rate that changes; the mean over what is measured stands for it.
+    fn course(&self, load: &Load<'_>, given: &[RatePiece], remarks: &mut Remarks) -> Option<(Pacing, bool)> {
+        let options = &load.section.options;
+        let mut legs = Vec::new();
+        for piece in given {
+            let mut per_second = |rate: &Rate| match rate {
+                Rate::Operations(Iops(rate)) => Some(*rate),
+                Rate::Bandwidth(rate) => Some(rate.0 / load.operations.mean_bytes),
+                Rate::OfMaximum(share) => self.share_of_maximum(load, *share, remarks),
+                Rate::Max => None,
+            };
+            legs.push(match piece {
+                RatePiece::Hold(rate, time) => Leg::Hold(per_second(rate)?, *time),
+                RatePiece::Idle(time) => Leg::Hold(0.0, *time),
+                RatePiece::Ramp(rate, time) => Leg::Ramp(per_second(rate)?, *time),
+            });
+        }
+        let highest = legs.iter().map(|&(Leg::Hold(rate, _) | Leg::Ramp(rate, _))| rate).fold(0.0, f64::max);
+        let time = options.time.get().or(self.stage.time.get()).copied().unwrap_or_else(|| length_of(given));
+        let mean = course::mean(&course::pieces(&legs, Nanos::ZERO), time);
+        if mean <= 0.0 || highest > RATE_MAX {
+            let message = if mean <= 0.0 {
+                format!(
+                    "nothing of the stream \"{}\" comes in the {time} that it measures",
+                    load.section.name
+                )
+            } else {
+                format!(
+                    "the stream \"{}\" has a rate of {highest:.0} operations per second; the limit is {RATE_MAX:.0}",
+                    load.section.name
+                )
+            };
+            remarks.error("plan.rate", options.rate_course.span(), message, "change its rate_course");
+            return None;
+        }
+        let ends_idle = matches!(legs.last(), Some(Leg::Hold(rate, _)) if *rate <= 0.0);
+        let is_timed = options.time.get().or(self.stage.time.get()).is_some();
+        let counts = options.bytes.get().is_some()
+            || options.operations.get().is_some()
+            || options.passes.get().is_some();
+        if ends_idle && counts && !is_timed {
+            let message = format!(
+                "the rate_course of the stream \"{}\" ends idle, so that its work may never be done",
+                load.section.name
+            );
+            remarks.error("plan.rate", options.rate_course.span(), message, "give it a time as well");
+            return None;
+        }
+        let ramp = options.ramp.get().copied().unwrap_or(*self.stage.ramp.get());
+        let course = course::pieces(&legs, ramp);
+        Some((Pacing::Open { rate: mean, arrival: arrival(options), course, backlog: Backlog::Keep }, false))
+    }
+
+    fn share_of_maximum(&self, load: &Load<'_>, share: Ratio, remarks: &mut Remarks) -> Option<f64> {
         let Some(&maximum) = self.maxima.get(&load.index) else {
             let message = format!(
                 "the stream \"{}\" is to run at {share} of its maximum, but nothing before it measures that",
                 load.section.name
             );
             let help = "run it with rate = \"max\" in an earlier stage or point, or use curve in the stage";
-            remarks.error("plan.no-maximum", options.rate.span().or(Some(load.section.span)), message, help);
+            let options = &load.section.options;
+            let place = options.rate.span().or(options.rate_course.span()).or(Some(load.section.span));
+            remarks.error("plan.no-maximum", place, message, help);
             return None;
         };
-        open(load, share_of_maximum(self.job.dialect, maximum, share), remarks)
+        Some(share_of_maximum(self.job.dialect, maximum, share))
     }
 
     fn limits(
@@ -234,6 +300,10 @@ impl Setting<'_> {
             }
             Some(&time) => TimeLimit::Nanoseconds(time.0),
             None if bytes != Quota::Unlimited || operations != Quota::Unlimited => TimeLimit::Unbounded,
+            None if options.rate_course.get().is_some() => {
+                let length = options.rate_course.get().map_or(TIME_DEFAULT, |course| length_of(course));
+                TimeLimit::Nanoseconds(length.0)
+            }
             None => {
                 let name = &load.section.name;
                 let message =
@@ -292,12 +362,25 @@ fn open(load: &Load<'_>, rate: f64, remarks: &mut Remarks) -> Option<(Pacing, bo
         remarks.error("plan.rate", options.rate.span(), message, "use rate = \"max\"");
         return None;
     }
-    let arrival = match options.arrival.get() {
+    let (arrival, course) = (arrival(options), Vec::new());
+    Some((Pacing::Open { rate, arrival, course, backlog: Backlog::Keep }, false))
+}
+
+fn arrival(options: &StreamOptions) -> schema::Arrival {
+    match *options.arrival.get() {
         Arrival::Constant => schema::Arrival::Constant,
         Arrival::Poisson => schema::Arrival::Poisson,
         Arrival::Uniform => schema::Arrival::Uniform,
-    };
-    Some((Pacing::Open { rate, arrival, backlog: Backlog::Keep }, false))
+        Arrival::OnOff(on, off) => schema::Arrival::OnOff { on_ns: on.0, off_ns: off.0 },
+        Arrival::ParetoOnOff(shape, on, off, sources) => {
+            schema::Arrival::ParetoOnOff { shape, on_ns: on.0, off_ns: off.0, sources }
+        }
+        Arrival::BModel(bias, window) => schema::Arrival::BModel { bias, window_ns: window.0 },
+    }
+}
+
+fn length_of(course: &[RatePiece]) -> Nanos {
+    course.iter().fold(Nanos::ZERO, |sum, piece| sum.after(piece.length()))
 }
 
 /// The rate that is `share` of `maximum`. Vdbench's parameter files mean rates rounded up to the next 10, above 1,000 to

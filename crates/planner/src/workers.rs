@@ -158,10 +158,13 @@ impl Crew<'_> {
         cut
     }
 
-    /// Whether the workers take their arrivals from one sequence of random gaps, which they only have with one seed.
-    /// What else is random in them differs by their part.
+    /// Whether the workers take their arrivals from one sequence of random gaps or bursts, which they only have with one
+    /// seed. What else is random in them differs by their part.
     fn shares_gaps(&self) -> bool {
-        matches!(self.pacing, Pacing::Open { arrival: Arrival::Uniform, .. })
+        match self.pacing {
+            Pacing::Closed { .. } => false,
+            Pacing::Open { arrival, .. } => !matches!(arrival, Arrival::Constant | Arrival::Poisson),
+        }
     }
 
     /// CPUs of the worker `index` of the stream, from 0.

@@ -38,7 +38,8 @@ fn simple() -> Record {
 
 /// Two streams, one of them open, with errors, notes and a name that tries to steer the terminal.
 fn mixed() -> Record {
-    let open = Pacing::Open { rate: 1000.0, arrival: Arrival::Poisson, backlog: Backlog::Keep };
+    let open =
+        Pacing::Open { rate: 1000.0, arrival: Arrival::Poisson, course: Vec::new(), backlog: Backlog::Keep };
     let mut record = record(&[
         StreamShape {
             name: "mix\u{1b}[2J",

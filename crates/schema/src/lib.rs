@@ -23,9 +23,9 @@ pub use facts::{
 pub use record::{Finding, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use step::{
     Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, Durability, EngineKind, EngineSettings,
-    ErrorPolicy, Extent, FileOrder, Fill, Freshness, IoMode, LayoutRule, OpenRule, Pacing, Quota, SharePart,
-    SimDevice, SimService, Size, Step, Stream, StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit,
-    WorkerPlan, Workload, ZoneShare,
+    ErrorPolicy, Extent, FileOrder, Fill, Freshness, IoMode, LayoutRule, OpenRule, Pacing, Quota, RatePiece,
+    SharePart, SimDevice, SimService, Size, Step, Stream, StreamLimits, SyncRule, Target, TargetKind, Think,
+    TimeLimit, WorkerPlan, Workload, ZoneShare,
 };
 pub use tally::{
     Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,

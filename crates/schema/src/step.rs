@@ -507,10 +507,15 @@ pub enum Pacing {
     },
     /// An arrival process at a rate; operation k of the stream has its intended time from (start, rate, process, seed, k).
     Open {
-        /// Operations per second of the whole stream, over all workers; > 0.
+        /// Operations per second of the whole stream, over all workers; > 0. With a course, its mean over the measure
+        /// phase.
         rate: f64,
         /// How the arrivals are spaced.
         arrival: Arrival,
+        /// How the rate changes from the stream's start on; the last piece's end rate holds ever after. Empty: not at
+        /// all. Only with constant, Poisson and uniform arrivals.
+        #[serde(default)]
+        course: Vec<RatePiece>,
         /// What happens to arrivals that find no free slot.
         backlog: Backlog,
     },
@@ -531,8 +536,19 @@ pub enum Think {
     },
 }
 
+/// A stretch of a rate that changes along a straight line.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RatePiece {
+    /// How long it lasts.
+    pub length_ns: u64,
+    /// Operations per second of the whole stream at its start; 0 or more.
+    pub from_per_s: f64,
+    /// Operations per second of the whole stream at its end; 0 or more.
+    pub to_per_s: f64,
+}
+
 /// Spacing of arrivals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrival {
     /// Every 1/rate seconds.
@@ -541,6 +557,32 @@ pub enum Arrival {
     Poisson,
     /// Gaps uniform between 0 and 2/rate (Vdbench).
     Uniform,
+    /// Poisson while on, nothing while off, with exponential times in both; the rate while on makes the mean the rate.
+    OnOff {
+        /// Mean time on; at least 1.
+        on_ns: u64,
+        /// Mean time off.
+        off_ns: u64,
+    },
+    /// The sum of sources as above whose times in both have a Pareto distribution: self-similar with the Hurst exponent
+    /// (3 − shape) / 2.
+    ParetoOnOff {
+        /// Above 1, below 2.
+        shape: f64,
+        /// Mean time on of one source; at least 1.
+        on_ns: u64,
+        /// Mean time off of one source.
+        off_ns: u64,
+        /// How many; at least 1.
+        sources: u32,
+    },
+    /// The b-model: each half of a window gets the share `bias` of its operations or the rest, and so on down 16 levels.
+    BModel {
+        /// 0.5 (even) or more, below 1.
+        bias: f64,
+        /// The window; every one has rate × window operations. At least 65,536.
+        window_ns: u64,
+    },
 }
 
 /// What happens to arrivals that find no free slot.

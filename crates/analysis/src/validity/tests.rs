@@ -27,7 +27,7 @@ fn counters(record: &mut Record) -> &mut DeviceCounters {
 }
 
 fn open(rate: f64) -> Pacing {
-    Pacing::Open { rate, arrival: Arrival::Constant, backlog: Backlog::Keep }
+    Pacing::Open { rate, arrival: Arrival::Constant, course: Vec::new(), backlog: Backlog::Keep }
 }
 
 #[test]

@@ -162,8 +162,11 @@ fn describe_step(number: usize, step: &Step) -> String {
             fathom_schema::TimeLimit::Unbounded => "until its work is done".to_owned(),
         };
         let ramp = if stream.ramp > Nanos::ZERO { format!(", ramp {}", stream.ramp) } else { String::new() };
-        let rate = match stream.pacing {
-            fathom_schema::Pacing::Open { rate, .. } => format!(", {rate:.0} per second"),
+        let rate = match &stream.pacing {
+            fathom_schema::Pacing::Open { rate, course, .. } => {
+                let mean = if course.is_empty() { "" } else { " on average" };
+                format!(", {rate:.0} per second{mean}")
+            }
             fathom_schema::Pacing::Closed { .. } => String::new(),
         };
         text += &format!(

@@ -1,6 +1,6 @@
 //! How much, how long, how often: rates, seeds, errors, the simulated device, sweeps.
 
-use super::{OnError, Rate, Seed, ServiceTime, Sweep, text};
+use super::{Arrival, OnError, Rate, RatePiece, Seed, ServiceTime, Sweep, text};
 use crate::literal::Literal;
 use crate::row::{Kind, OptionValue};
 use fathom_units::{BytesPerSec, Iops, Nanos, Ratio};
@@ -41,6 +41,156 @@ impl OptionValue for Rate {
             Self::Bandwidth(BytesPerSec(rate)) => format!("\"{rate}B/s\""),
             Self::OfMaximum(share) => share.print(),
         }
+    }
+}
+
+/// Shortest time on or off, and shortest window of a b-model: what is shorter than a millisecond is not a burst but the
+/// device's own queueing, and a source that changes every few operations costs more than they do.
+const PHASE_MIN: Nanos = Nanos::millis(1);
+/// Most sources: their changes are a part of generating each operation.
+const SOURCES_MAX: u32 = 1024;
+const ARRIVALS: &str = "constant, poisson, uniform, on-off:ON/OFF, pareto-on-off:SHAPE[:ON/OFF[:SOURCES]] or b-model:BIAS[:WINDOW]";
+
+impl OptionValue for Arrival {
+    fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
+        let text = text(literal)?;
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
+        let arrival = match name {
+            "constant" | "deterministic" => Self::Constant,
+            "poisson" | "exponential" => Self::Poisson,
+            "uniform" => Self::Uniform,
+            "on-off" => {
+                let (on, off) =
+                    on_and_off(parts.next().ok_or("on-off needs its times, e.g. on-off:100ms/400ms")?)?;
+                Self::OnOff(on, off)
+            }
+            "pareto-on-off" => {
+                let shape = number(parts.next().unwrap_or("1.4"), "shape")?;
+                if !(1.01..=1.99).contains(&shape) {
+                    return Err(format!(
+                        "a Pareto shape of {shape} is not in 1.01 to 1.99, where bursts are self-similar"
+                    ));
+                }
+                let (on, off) = on_and_off(parts.next().unwrap_or("100ms/900ms"))?;
+                let sources = parts.next().unwrap_or("32");
+                let sources = sources.parse::<u32>().ok().filter(|n| (1..=SOURCES_MAX).contains(n));
+                Self::ParetoOnOff(
+                    shape,
+                    on,
+                    off,
+                    sources.ok_or(format!("the sources are not a number from 1 to {SOURCES_MAX}"))?,
+                )
+            }
+            "b-model" => {
+                let bias = number(parts.next().ok_or("b-model needs its bias, e.g. b-model:0.7")?, "bias")?;
+                if !(0.5..=0.99).contains(&bias) {
+                    return Err(format!("a bias of {bias} is not in 0.5 (even) to 0.99"));
+                }
+                let window = time(parts.next().unwrap_or("10s"))?;
+                if window < Nanos::secs(1) {
+                    return Err(format!(
+                        "a window of {window} is below 1 s, so its finest slots are below 16 us"
+                    ));
+                }
+                Self::BModel(bias, window)
+            }
+            other => return Err(format!("\"{other}\" is not one of {ARRIVALS}")),
+        };
+        match parts.next() {
+            Some(rest) => Err(format!("\"{rest}\" of \"{text}\" has no meaning; write {ARRIVALS}")),
+            None => Ok(arrival),
+        }
+    }
+    fn print(&self) -> String {
+        match self {
+            Self::Constant => "\"constant\"".to_owned(),
+            Self::Poisson => "\"poisson\"".to_owned(),
+            Self::Uniform => "\"uniform\"".to_owned(),
+            Self::OnOff(on, off) => format!("\"on-off:{}/{}\"", tight(*on), tight(*off)),
+            Self::ParetoOnOff(shape, on, off, sources) => {
+                format!("\"pareto-on-off:{shape}:{}/{}:{sources}\"", tight(*on), tight(*off))
+            }
+            Self::BModel(bias, window) => format!("\"b-model:{bias}:{}\"", tight(*window)),
+        }
+    }
+}
+
+/// A time without the blank before its unit.
+fn tight(time: Nanos) -> String {
+    time.to_string().replace(' ', "")
+}
+
+fn time(text: &str) -> Result<Nanos, String> {
+    text.trim().parse().map_err(|error| format!("{error}"))
+}
+
+fn number(text: &str, what: &str) -> Result<f64, String> {
+    text.trim().parse::<f64>().map_err(|_| format!("the {what} \"{text}\" is no number"))
+}
+
+fn on_and_off(text: &str) -> Result<(Nanos, Nanos), String> {
+    let (on, off) = text.split_once('/').ok_or(format!("\"{text}\" is not ON/OFF, e.g. 100ms/400ms"))?;
+    let (on, off) = (time(on)?, time(off)?);
+    if on.min(off) < PHASE_MIN {
+        return Err(format!("times on and off are {PHASE_MIN} or more; \"{text}\" has a shorter one"));
+    }
+    Ok((on, off))
+}
+
+/// A rate over time: `["1k/s for 10s", "to 5k/s over 20s"]`.
+impl OptionValue for Vec<RatePiece> {
+    fn read(literal: &Literal, kind: Kind) -> Result<Self, String> {
+        let pieces = match literal {
+            Literal::List(items) => {
+                items.iter().map(|item| piece(text(&item.value)?, kind)).collect::<Result<_, _>>()?
+            }
+            one => vec![piece(text(one)?, kind)?],
+        };
+        match pieces.first() {
+            None => Err("the list is empty".to_owned()),
+            Some(RatePiece::Ramp(..)) => {
+                Err("the first piece has nothing to start from: hold a rate or idle first".to_owned())
+            }
+            Some(_) if pieces.iter().all(|piece: &RatePiece| matches!(piece, RatePiece::Idle(_))) => {
+                Err("a course that only idles never comes".to_owned())
+            }
+            Some(_) => Ok(pieces),
+        }
+    }
+    fn print(&self) -> String {
+        let bare = |rate: &Rate| rate.print().trim_matches('"').to_owned();
+        let all: Vec<String> = self
+            .iter()
+            .map(|piece| match piece {
+                RatePiece::Hold(rate, time) => format!("\"{} for {}\"", bare(rate), tight(*time)),
+                RatePiece::Idle(time) => format!("\"idle for {}\"", tight(*time)),
+                RatePiece::Ramp(rate, time) => format!("\"to {} over {}\"", bare(rate), tight(*time)),
+            })
+            .collect();
+        format!("[{}]", all.join(", "))
+    }
+}
+
+fn piece(text: &str, kind: Kind) -> Result<RatePiece, String> {
+    let wrong = || format!("\"{text}\" is not \"RATE for TIME\", \"to RATE over TIME\" or \"idle for TIME\"");
+    let rate = |text: &str| match Rate::read(&Literal::from(text.trim()), kind)? {
+        Rate::Max => Err("a course needs rates; \"max\" is none".to_owned()),
+        rate => Ok(rate),
+    };
+    let length = |text: &str| match time(text)? {
+        Nanos::ZERO => Err(format!("\"{text}\" is no time")),
+        time => Ok(time),
+    };
+    if let Some(ramp) = text.strip_prefix("to ") {
+        let (to, over) = ramp.split_once(" over ").ok_or_else(wrong)?;
+        return Ok(RatePiece::Ramp(rate(to)?, length(over)?));
+    }
+    let (held, over) = text.split_once(" for ").ok_or_else(wrong)?;
+    if held.trim() == "idle" {
+        Ok(RatePiece::Idle(length(over)?))
+    } else {
+        Ok(RatePiece::Hold(rate(held)?, length(over)?))
     }
 }
 

@@ -6,7 +6,7 @@ use fathom_model::{Dialect, Job};
 use fathom_planner::plan;
 use fathom_schema::{
     KindTally, LatencyTally, Moments, OperationKind, Pacing, StepFinished, Stop, StreamTally, StreamTotals,
-    WorkerTotals,
+    TimeLimit, WorkerTotals,
 };
 use fathom_units::Nanos;
 
@@ -68,6 +68,28 @@ fn rates(job: &Job, operations: &[u64]) -> Vec<f64> {
 }
 
 const HEAD: &str = "[target.t]\npath = \"/dev/x\"\n[stream.s]\n";
+
+#[test]
+fn a_course_has_its_rates_and_its_mean() {
+    let pacing = |stream: &str| {
+        let job = read(&format!("{HEAD}{stream}"));
+        let (plan, found) = plan(&job, &facts(&job, |_| DISK), 0);
+        let plan = plan.unwrap_or_else(|| panic!("{found:?}"));
+        let step = plan.experiment.preview().remove(0);
+        let Pacing::Open { rate, course, .. } = step.streams[0].pacing.clone() else { panic!("not open") };
+        let pieces: Vec<(u64, f64, f64)> =
+            course.iter().map(|p| (p.length_ns / 1_000_000_000, p.from_per_s, p.to_per_s)).collect();
+        (rate, pieces, step.streams[0].limits.time)
+    };
+    let seconds = |n: u64| TimeLimit::Nanoseconds(n * 1_000_000_000);
+    // Without a time it lasts as long as its pieces; a bandwidth is one of blocks of 4 KiB.
+    let text = "ramp = \"5s\"\nrate_course = [\"1k/s for 10s\", \"to 8192kB/s over 10s\"]";
+    let pieces = vec![(5, 1000.0, 1000.0), (10, 1000.0, 1000.0), (10, 1000.0, 2000.0)];
+    assert_eq!(pacing(text), (1250.0, pieces, seconds(20)));
+    // The last rate stays.
+    let text = "time = \"40s\"\nrate_course = [\"idle for 10s\", \"2k/s for 1s\"]";
+    assert_eq!(pacing(text), (1500.0, vec![(10, 0.0, 0.0), (1, 2000.0, 2000.0)], seconds(40)));
+}
 
 #[test]
 fn curves_are_shares_of_what_the_first_point_reached() {
