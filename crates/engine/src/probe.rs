@@ -26,6 +26,7 @@ use mounts::{Mount, Mounts};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -70,7 +71,14 @@ pub fn probe_at(roots: &Roots, paths: &[PathBuf], store_folder: &Path, engines: 
     let blocks = Blocks::read(roots);
     let mounts = Mounts::read(roots);
     let usage = Usage::new(roots, &blocks, &mounts, store_folder);
-    let mut host = Host { roots, blocks: &blocks, mounts: &mounts, usage: &usage, known: BTreeMap::new() };
+    let mut host = Host {
+        roots,
+        blocks: &blocks,
+        mounts: &mounts,
+        usage: &usage,
+        known: BTreeMap::new(),
+        names: BTreeMap::new(),
+    };
     let targets: Vec<TargetFact> = paths.iter().map(|path| host.target(path)).collect();
     Facts {
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
@@ -137,6 +145,33 @@ struct Host<'a> {
     usage: &'a Usage<'a>,
     /// Devices already described: a thousand files on one filesystem ask for one device.
     known: BTreeMap<DeviceNumber, BlockDevice>,
+    /// The first name by which each thing was met.
+    names: BTreeMap<Identity, PathBuf>,
+}
+
+/// What a thing is, by whatever name it is met.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Identity {
+    /// A block device, of which there may be several nodes.
+    Device(DeviceNumber),
+    /// A file, which may have several links and mounts: filesystem and inode.
+    File(u64, u64),
+    /// What is not there yet: the folder's filesystem and inode, and the name in it.
+    Absent(u64, u64, OsString),
+}
+
+impl Identity {
+    fn of(fact: &TargetFact) -> Option<Self> {
+        match fact.kind {
+            FileKind::BlockDevice => fact.device.as_ref().map(|device| Self::Device(device.number)),
+            FileKind::File => fact.resolved.metadata().ok().map(|meta| Self::File(meta.dev(), meta.ino())),
+            FileKind::Absent => {
+                let folder = fact.resolved.parent()?.metadata().ok()?;
+                Some(Self::Absent(folder.dev(), folder.ino(), fact.resolved.file_name()?.to_owned()))
+            }
+            FileKind::NoFolder | FileKind::Folder | FileKind::Other => None,
+        }
+    }
 }
 
 impl Host<'_> {
@@ -157,6 +192,10 @@ impl Host<'_> {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.absent(&mut fact),
             Err(error) => fact.error = Some(error.to_string()),
+        }
+        // Two links of a file, or a folder mounted in two places: one thing has one resolved name.
+        if let Some(identity) = Identity::of(&fact) {
+            fact.resolved.clone_from(self.names.entry(identity).or_insert_with(|| fact.resolved.clone()));
         }
         fact
     }
@@ -305,6 +344,20 @@ mod tests {
             let is_on_filesystem = !has_error && kind != FileKind::Other;
             assert_eq!(fact.filesystem.is_some(), is_on_filesystem, "{}", path.display());
         }
+    }
+
+    #[test]
+    fn names_of_one_thing_have_one_resolved_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        std::fs::write(at("file"), "content").unwrap();
+        std::fs::write(at("copy"), "content").unwrap();
+        std::fs::hard_link(at("file"), at("hard")).unwrap();
+        symlink("hard", at("soft")).unwrap();
+        let paths = ["soft", "file", "copy", "hard", "new", "other"].map(at);
+        let facts = probe(&paths, Path::new("/nowhere"), EngineRefusals::default());
+        let resolved: Vec<PathBuf> = facts.targets.into_iter().map(|fact| fact.resolved).collect();
+        assert_eq!(resolved, ["hard", "hard", "copy", "hard", "new", "other"].map(at));
     }
 
     #[test]

@@ -45,11 +45,12 @@ pub(crate) fn report_faults(loaded: &Loaded) -> Result<(), Exit> {
 }
 
 /// Codes of faults that lie in what is at a target's path, not in the words of the job.
-const TARGET_FAULTS: [&str; 6] = [
+const TARGET_FAULTS: [&str; 7] = [
     "target.unusable",
     "target.absent",
     "target.no-folder",
     "target.kind",
+    "target.no-medium",
     "plan.device-too-small",
     "plan.file-too-small",
 ];

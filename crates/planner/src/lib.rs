@@ -164,7 +164,7 @@ fn survey(
         expected = expected.zip(built.duration).map(|(sum, duration)| sum.after(duration));
         for intent in built.intents {
             match intents.get_mut(&intent.path) {
-                Some(known) => unite(known, &intent),
+                Some(known) => known.unite(&intent),
                 None => {
                     intents.insert(intent.path.clone(), intent);
                 }
@@ -185,15 +185,4 @@ fn survey(
         }
     }
     Survey { intents: intents.into_values().collect(), expected }
-}
-
-fn unite(known: &mut Intent, also: &Intent) {
-    let Intent { path: _, reads, writes, trims, creates, lays_out, removes } = also;
-    known.reads |= reads;
-    known.writes |= writes;
-    known.trims |= trims;
-    known.creates |= creates;
-    known.removes |= removes;
-    // A file is laid out once, to the largest size that any step wants of it.
-    known.lays_out = known.lays_out.max(*lays_out);
 }

@@ -58,6 +58,18 @@ pub struct Intent {
 }
 
 impl Intent {
+    /// Takes in what else is meant to be done to the same thing, by another step or under another name.
+    pub(crate) fn unite(&mut self, also: &Self) {
+        let Self { path: _, reads, writes, trims, creates, lays_out, removes } = also;
+        self.reads |= reads;
+        self.writes |= writes;
+        self.trims |= trims;
+        self.creates |= creates;
+        self.removes |= removes;
+        // A file is laid out once, to the largest size that anyone wants of it.
+        self.lays_out = self.lays_out.max(*lays_out);
+    }
+
     /// Whether anything that is at the path now could be changed or lost.
     pub fn changes(&self) -> bool {
         let Self { path: _, reads: _, writes, trims, creates: _, lays_out, removes } = self;
@@ -212,24 +224,13 @@ fn places<'a>(intents: &[Intent], facts: &'a Facts, verdict: &mut Verdict) -> Ve
             _ => Identity::Path(&fact.resolved),
         };
         if let Some(&at) = index.get(&identity) {
-            merge(&mut places[at].intent, intent);
+            places[at].intent.unite(intent);
         } else {
             index.insert(identity, places.len());
             places.push(Place { intent: intent.clone(), fact });
         }
     }
     places
-}
-
-fn merge(into: &mut Intent, other: &Intent) {
-    let Intent { path: _, reads, writes, trims, creates, lays_out, removes } = other;
-    into.reads |= reads;
-    into.writes |= writes;
-    into.trims |= trims;
-    into.creates |= creates;
-    into.removes |= removes;
-    // One file is laid out once, to the largest size that anyone wants of it.
-    into.lays_out = into.lays_out.max(*lays_out);
 }
 
 fn judge_place(place: &Place<'_>, facts: &Facts, consent: &Consent, verdict: &mut Verdict) {

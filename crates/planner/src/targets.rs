@@ -8,7 +8,9 @@ use crate::remarks::Remarks;
 use crate::safety::Intent;
 use crate::scene::{Load, Scene};
 use fathom_model::{Amount, Dialect, Engine, Job, Layout, Named, ServiceTime, TargetKind, TargetOptions};
-use fathom_schema::{self as schema, FileKind, LayoutRule, SimDevice, SimService, Target, TargetFact};
+use fathom_schema::{
+    self as schema, FileKind, LayoutRule, NoteKind, Severity, SimDevice, SimService, Target, TargetFact,
+};
 use fathom_units::{Bytes, Nanos};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -58,6 +60,12 @@ pub(crate) struct Targets {
     /// By section name.
     pub sections: BTreeMap<String, Vec<Addressed>>,
     pub intents: Vec<Intent>,
+}
+
+/// Where a target of the step stands, and whether anything changes it.
+struct Placed {
+    index: u32,
+    changes: bool,
 }
 
 /// What the streams of a stage do to a section's targets.
@@ -161,7 +169,7 @@ impl Resolver<'_> {
         &self,
         item: &Item,
         found: &mut Targets,
-        by_place: &mut HashMap<PathBuf, u32>,
+        by_place: &mut HashMap<PathBuf, Placed>,
         remarks: &mut Remarks,
     ) -> Option<Addressed> {
         let Some(path) = &item.path else { return Some(self.substitute(item, found)) };
@@ -187,11 +195,18 @@ impl Resolver<'_> {
         if class == Class::File && !self.layout_is_possible(item, fact, layout, size, remarks) {
             return None;
         }
-        found.intents.push(self.intent(path.clone(), class, fact, layout, size));
+        let intent = self.intent(path.clone(), class, fact, layout, size);
+        let changes = intent.changes();
+        found.intents.push(intent);
         let direct = direct(class, fact);
         // The same place under two names is one target, opened and prepared once.
-        if let Some(&index) = by_place.get(&fact.resolved) {
-            unite(&mut found.of_step[index as usize], kind, size);
+        if let Some(Placed { index, changes: changed }) = by_place.get_mut(&fact.resolved) {
+            let (index, target) = (*index, &mut found.of_step[*index as usize]);
+            *changed |= changes;
+            if target.name != item.name {
+                self.has_two_names(target, &item.name, *changed, remarks);
+            }
+            unite(target, kind, size);
             return Some(Addressed {
                 index,
                 name: item.name.clone(),
@@ -202,8 +217,25 @@ impl Resolver<'_> {
             });
         }
         let addressed = add(found, item, kind, size, direct, class);
-        by_place.insert(fact.resolved.clone(), addressed.index);
+        by_place.insert(fact.resolved.clone(), Placed { index: addressed.index, changes });
         Some(addressed)
+    }
+
+    /// Who names two files means two: loads that meet in one are worth a word, and a warning where one of them writes.
+    fn has_two_names(&self, target: &Target, other: &str, changes: bool, remarks: &mut Remarks) {
+        let message = format!(
+            "{} and {other} are one and the same, a link of each other or mounted twice",
+            target.name
+        );
+        if changes {
+            let options = &self.section.options;
+            let place = options.path.span().or(options.directory.span());
+            let help =
+                "what is written under one name changes the other: name two targets, or one name twice";
+            remarks.warn("plan.two-names", place, message, help);
+        } else {
+            remarks.note(NoteKind::Target, Severity::Info, message);
+        }
     }
 
     /// Someone else's file that no point of the job writes: its holes may be what its owner wants there.
@@ -242,6 +274,18 @@ impl Resolver<'_> {
         let (code, message, help) = match (asked, fact.kind) {
             (TargetKind::Auto | TargetKind::File | TargetKind::Tree, FileKind::File | FileKind::Absent)
             | (TargetKind::Tree, FileKind::NoFolder) => return Some(Class::File),
+            (TargetKind::Auto | TargetKind::Block, FileKind::BlockDevice)
+                if fact.device.as_ref().is_some_and(|device| device.size == Bytes::ZERO) =>
+            {
+                (
+                    "target.no-medium",
+                    format!(
+                        "the block device {name} has a size of 0: there is no medium in it, or nothing behind it"
+                    ),
+                    "put a medium in, or attach a loop device to its file (losetup); lsblk shows sizes"
+                        .to_owned(),
+                )
+            }
             (TargetKind::Auto | TargetKind::Block, FileKind::BlockDevice) => return Some(Class::Block),
             (TargetKind::Block, FileKind::Absent | FileKind::NoFolder) => (
                 "target.absent",
@@ -468,15 +512,6 @@ fn add(
 
 /// Makes a target serve a second section too: the larger size, the more thorough layout.
 fn unite(target: &mut Target, kind: schema::TargetKind, size: Bytes) {
-    const fn thoroughness(layout: LayoutRule) -> u8 {
-        match layout {
-            LayoutRule::MustExist => 0,
-            LayoutRule::Created => 1,
-            LayoutRule::Allocated => 2,
-            LayoutRule::Appended => 3,
-            LayoutRule::Written => 4,
-        }
-    }
     target.size = target.size.max(size);
     if let (
         schema::TargetKind::File { layout, remove_after, .. },
@@ -484,9 +519,7 @@ fn unite(target: &mut Target, kind: schema::TargetKind, size: Bytes) {
     ) = (&mut target.kind, kind)
     {
         *remove_after |= also_removed;
-        if thoroughness(also) > thoroughness(*layout) {
-            *layout = also;
-        }
+        *layout = (*layout).max(also);
     }
 }
 

@@ -75,7 +75,8 @@ pub struct DeviceNumber {
 pub struct TargetFact {
     /// The path as asked.
     pub path: PathBuf,
-    /// The path with all links followed; equal to `path` when nothing is there.
+    /// The path with all links followed. Several names of one thing (hard links, a folder mounted twice, two nodes of a
+    /// device) have the one by which it was met first, so that equal means the same and different means different.
     pub resolved: PathBuf,
     /// What is there.
     pub kind: FileKind,

@@ -68,21 +68,22 @@ pub enum TargetKind {
     Sim(SimDevice),
 }
 
-/// What `prepare` does to a regular file before the step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What `prepare` does to a regular file before the step, the less thorough before the more thorough: where two streams
+/// want different ones of a file, it gets the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LayoutRule {
     /// Must exist with at least the target's size; is not changed.
     MustExist,
-    /// What is missing up to the size is written with real data, holes and unwritten extents included.
-    Written,
+    /// Only created when absent; grows as it is written.
+    Created,
+    /// Extended to the size by `fallocate` where the filesystem can, else by truncation; content is not written.
+    Allocated,
     /// What is missing at the end is written; holes and unwritten extents of what is there are left alone. For files that
     /// are someone else's and only read.
     Appended,
-    /// Extended to the size by `fallocate` where the filesystem can, else by truncation; content is not written.
-    Allocated,
-    /// Only created when absent; grows as it is written.
-    Created,
+    /// What is missing up to the size is written with real data, holes and unwritten extents included.
+    Written,
 }
 
 /// A simulated device: `parallelism` servers, each serving one operation at a time from one queue. Every worker has a

@@ -190,6 +190,24 @@ fn a_filesystem_mounted_and_not() {
 }
 
 #[test]
+fn a_folder_mounted_twice_holds_its_files_once() {
+    staged("a_folder_mounted_twice_holds_its_files_once", |stage| {
+        let folder = stage.path("folder");
+        std::fs::create_dir(&folder).expect("the folder is ours");
+        std::fs::write(folder.join("file"), "content").expect("the folder is ours");
+        let again = stage.path("again");
+        std::fs::create_dir(&again).expect("the folder is ours");
+        run("mount", &["--bind", text(&folder), text(&again)])?;
+        stage.later("umount", &[text(&again)]);
+        let paths = [folder.join("file"), again.join("file"), again.join("new"), folder.join("new")];
+        let facts = probe(&paths, Path::new("/nonexistent"), EngineRefusals::default());
+        let resolved: Vec<&PathBuf> = facts.targets.iter().map(|fact| &fact.resolved).collect();
+        assert_eq!(resolved, [&paths[0], &paths[0], &paths[2], &paths[2]]);
+        Ok(())
+    });
+}
+
+#[test]
 fn partitions_beside_a_mounted_one() {
     staged("partitions_beside_a_mounted_one", |stage| {
         // Two partitions of 6 MiB from 1 MiB and 8 MiB on.

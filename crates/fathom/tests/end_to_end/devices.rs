@@ -33,6 +33,24 @@ fn a_mounted_device_is_refused_whatever_is_agreed_to() {
     });
 }
 
+/// A loop device without a file behind it is as empty as a card reader without a card.
+#[test]
+fn a_device_without_a_medium_is_a_fault_of_the_target() {
+    with_root("a_device_without_a_medium_is_a_fault_of_the_target", |bench, _| {
+        let device = (0..64).map(|number| format!("/dev/loop{number}")).find(|device| {
+            let name = device.trim_start_matches("/dev/");
+            std::fs::read_to_string(format!("/sys/block/{name}/size")).is_ok_and(|size| size.trim() == "0")
+                && std::fs::File::open(device).is_ok()
+        });
+        let device = device.ok_or("every loop device is in use")?;
+        for options in ["", "--read 0%", "--size 1MiB"] {
+            let line = format!("run --time 1s --target {device} {options}");
+            bench.check_refused(&line, 4, &["target.no-medium", &device, "size of 0", "losetup"]);
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn a_device_with_a_filesystem_needs_consent_that_names_it() {
     with_root("a_device_with_a_filesystem_needs_consent_that_names_it", |bench, stage| {

@@ -32,6 +32,7 @@ const WARNINGS: &[&str] = &[
     "plan.reads-unwritten",
     "plan.buffered-libaio",
     "plan.uneven-workers",
+    "plan.two-names",
 ];
 
 const GIB: Is = Is::Device { size: Bytes::gib(1), sector: 512 };
@@ -41,6 +42,48 @@ fn job(target: &str, workload: &str, stream: &str) -> String {
     format!(
         "[target.t]\npath = \"/dev/x\"\n{target}\n[workload.w]\n{workload}\n[stream.s]\ntime = \"60s\"\n{stream}\n"
     )
+}
+
+#[test]
+fn one_file_under_two_names_is_one_target() {
+    let text = |read: &str| {
+        format!(
+            "[target.t]\npath = [\"/a\", \"/b\"]\n[workload.w]\nread = \"{read}\"\n[stream.s]\ntime = \"60s\"\n"
+        )
+    };
+    let link = |facts: &mut Facts| facts.targets[1].resolved = "/a".into();
+    let file = Is::File { size: Bytes::gib(1) };
+    check(
+        &text("50%"),
+        file,
+        link,
+        &[
+            "plan.two-names: /a and /b are one and the same, a link of each other or mounted twice; what is written under \
+           one name changes the other: name two targets, or one name twice",
+        ],
+    );
+    check(&text("50%"), file, |_| {}, &[]);
+    // Readers do each other no harm; the record says it.
+    check(&text("100%"), file, link, &[]);
+    let job = read(&text("100%"));
+    let mut facts = facts(&job, |_| file);
+    link(&mut facts);
+    let plan = plan(&job, &facts, 0).0.expect("it has no fault");
+    assert!(plan.notes.iter().any(|note| note.message.contains("one and the same")), "{:?}", plan.notes);
+    assert_eq!(plan.experiment.preview()[0].targets.len(), 1);
+}
+
+#[test]
+fn a_device_without_a_medium() {
+    check(
+        &job("", "", ""),
+        Is::Device { size: Bytes::ZERO, sector: 512 },
+        |_| {},
+        &[
+            "target.no-medium: the block device /dev/x has a size of 0: there is no medium in it, or nothing behind it; \
+           put a medium in, or attach a loop device to its file (losetup); lsblk shows sizes",
+        ],
+    );
 }
 
 #[test]
