@@ -10,6 +10,7 @@
 mod collect;
 mod drive;
 mod execute;
+mod lock;
 mod mark;
 pub mod prepare;
 pub mod probe;

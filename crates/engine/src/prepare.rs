@@ -3,7 +3,9 @@
 //! Whether any of it may be done has been judged before; here it is made sure that what is opened is what was judged, and
 //! that a preparation that fails or is stopped leaves no half-made file of ours behind.
 
-use crate::{mark, probe};
+use crate::lock::{self, Lock};
+use crate::mark::{self, Mark};
+use crate::probe;
 use fathom_io::{OpenTarget, TargetHandle};
 use fathom_pattern::Filler;
 use fathom_schema::{
@@ -59,6 +61,11 @@ pub enum PrepareError {
         /// What differs.
         what: String,
     },
+    /// Another process of fathom writes to it.
+    Taken {
+        /// Which path.
+        path: PathBuf,
+    },
     /// The stop flag was raised.
     Stopped,
 }
@@ -86,7 +93,7 @@ impl PrepareError {
     pub fn raw_os_error(&self) -> Option<i32> {
         match self {
             Self::System { error, .. } => error.raw_os_error(),
-            Self::Changed { .. } | Self::Stopped => None,
+            Self::Changed { .. } | Self::Taken { .. } | Self::Stopped => None,
         }
     }
 }
@@ -103,6 +110,12 @@ impl fmt::Display for PrepareError {
             Self::Changed { path, what } => {
                 write!(f, "{} is no longer what was looked at: {what}; start again", path.display())
             }
+            Self::Taken { path } => write!(
+                f,
+                "{} is being written by another process of fathom; wait for its end, or put both loads into one job as \
+                 two streams",
+                path.display()
+            ),
             Self::Stopped => write!(f, "stopped while preparing"),
         }
     }
@@ -126,6 +139,10 @@ pub struct Claims {
     files: BTreeMap<PathBuf, Judged>,
     /// Files that this run made itself.
     made: Mutex<BTreeSet<PathBuf>>,
+    /// Files that are written, locked against other runs until the end of this one.
+    locked: Mutex<BTreeMap<FileIdentity, File>>,
+    /// What the reader of the result should know.
+    remarks: Vec<String>,
 }
 
 /// What was at a file's path when it was judged.
@@ -148,7 +165,70 @@ impl Claims {
                 TargetKind::Null | TargetKind::Sim(_) => {}
             }
         }
+        claims.lock_out_others(steps)?;
         Ok(claims)
+    }
+
+    /// What the reader of the result should know about the targets: lower-case fragments.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// Locks what is there and will be written. What is only read is shared, with a word when another run writes to it.
+    fn lock_out_others(&mut self, steps: &[Step]) -> Result<(), PrepareError> {
+        let mut written = BTreeMap::new();
+        for step in steps {
+            let changed = changed_targets(step);
+            for (index, target) in step.targets.iter().enumerate() {
+                if let TargetKind::File { path, .. } | TargetKind::BlockDevice { path } = &target.kind {
+                    *written.entry(path).or_insert(false) |= changed.contains(&index);
+                }
+            }
+        }
+        for (path, is_written) in written {
+            if !is_written {
+                if lock::is_written_elsewhere(path) {
+                    let path = path.display();
+                    self.remarks
+                        .push(format!("{path} is being written by another process of fathom meanwhile"));
+                }
+            } else if let Some(device) = self.of(path) {
+                if lock::for_writing(device) == Lock::Taken {
+                    return Err(PrepareError::Taken { path: path.clone() });
+                }
+            } else if matches!(self.files.get(path), Some(Judged::File(_))) {
+                let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
+                let file = fs::open(path, flags, Mode::empty())
+                    .map_err(|error| PrepareError::system("cannot open", path, error))?;
+                if self.lock(&File::from(file), path)? == Lock::Impossible {
+                    self.remarks.push(format!(
+                        "{} cannot be locked; another process of fathom that writes to it would not be noticed",
+                        path.display()
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps other runs from writing to an open file until the end of this one.
+    fn lock(&self, file: &File, path: &Path) -> Result<Lock, PrepareError> {
+        let mut locked = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
+        let identity = identity(file, path)?;
+        if locked.contains_key(&identity) {
+            return Ok(Lock::Held);
+        }
+        let answer = lock::for_writing(file);
+        match answer {
+            Lock::Taken => return Err(PrepareError::Taken { path: path.to_owned() }),
+            Lock::Impossible => {}
+            Lock::Held => {
+                let kept =
+                    file.try_clone().map_err(|error| PrepareError::system("cannot hold", path, error))?;
+                locked.insert(identity, kept);
+            }
+        }
+        Ok(answer)
     }
 
     /// Looks once more at the content of the devices that are held exclusively: between the first look and the claim
@@ -259,6 +339,14 @@ fn is_changed(step: &Step, is_it: &dyn Fn(&TargetKind) -> bool) -> bool {
     let mut indices =
         step.targets.iter().enumerate().filter(|(_, target)| is_it(&target.kind)).map(|(index, _)| index);
     indices.any(|index| step.streams.iter().any(|stream| touches(stream, index) && changes(stream)))
+}
+
+/// Indices of the targets that streams of the step write or trim. The null engine opens nothing.
+fn changed_targets(step: &Step) -> BTreeSet<usize> {
+    let is_real = |stream: &&Stream| stream.engine.kind != fathom_schema::EngineKind::Null;
+    let streams = step.streams.iter().filter(is_real).filter(|stream| changes(stream));
+    let extents = streams.flat_map(|stream| &stream.workers).flat_map(|plan| &plan.extents);
+    extents.map(|extent| extent.target as usize).collect()
 }
 
 fn touches(stream: &Stream, target: usize) -> bool {
@@ -409,16 +497,26 @@ fn lay_out(
             let what = "another file is there than was judged".to_owned();
             return Err(PrepareError::Changed { path: path.clone(), what });
         }
-        if mark::is_ours(path) && users.iter().any(|stream| changes(stream)) {
-            mark::begin(&file);
+        let is_written = users.iter().any(|stream| changes(stream));
+        if is_written {
+            claims.lock(&file, path)?;
         }
         identities.insert(path.clone(), opened);
         let missing = missing(&file, path, target.size, *layout)?;
-        files.push((path, target.size, *layout, users, file, missing));
+        let is_new = created.contains(path) || mark::read(path) == Mark::Unfinished;
+        // What changes below must not make the mark void. That of a file being laid out says so until it is complete.
+        if !is_new && (is_written || !missing.is_empty()) && mark::is_ours(path) {
+            mark::begin(&file);
+        }
+        // What is only read is locked while it is made: until this descriptor is closed.
+        if !is_written && !missing.is_empty() && lock::for_writing(&file) == Lock::Taken {
+            return Err(PrepareError::Taken { path: path.clone() });
+        }
+        files.push((path, target.size, *layout, users, file, missing, is_new));
     }
-    let total = files.iter().flat_map(|(.., missing)| missing).map(|range| range.end - range.start).sum();
+    let total = files.iter().flat_map(|(.., missing, _)| missing).map(|range| range.end - range.start).sum();
     let mut done = 0;
-    for (path, size, layout, users, file, missing) in files {
+    for (path, size, layout, users, file, missing, is_new) in files {
         match layout {
             LayoutRule::Written | LayoutRule::Appended => {
                 let writer = users.iter().find(|stream| changes(stream));
@@ -427,10 +525,13 @@ fn lay_out(
                     done += written;
                     progress(&Progress { path, done: Bytes(done), total: Bytes(total) });
                 };
-                write_ranges(&file, path, &missing, &content, &mut report, stop)?;
+                write_ranges(&file, path, &missing, &content, is_new, &mut report, stop)?;
             }
             LayoutRule::Allocated => allocate(&file, path, size)?,
             LayoutRule::MustExist | LayoutRule::Created => {}
+        }
+        if is_new {
+            mark::begin(&file);
         }
         if users.iter().any(|stream| stream.engine.open == OpenRule::DropCache) {
             // Advice only: a filesystem without a cache to drop has nothing to answer for.
@@ -553,6 +654,7 @@ fn write_ranges(
     path: &Path,
     ranges: &[std::ops::Range<u64>],
     content: &Content,
+    is_new: bool,
     report: &mut dyn FnMut(u64),
     stop: &AtomicBool,
 ) -> Result<(), PrepareError> {
@@ -572,6 +674,9 @@ fn write_ranges(
             }
             let length = usize::try_from(range.end - at).unwrap_or(CHUNK).min(CHUNK);
             filler.fill(&mut buffer[..length], at);
+            if is_new && at == 0 {
+                mark::begin_layout(file, &buffer[..length]);
+            }
             (&*file).write_all(&buffer[..length]).map_err(fail)?;
             at += length as u64;
             report(length as u64);
@@ -617,13 +722,15 @@ fn random_content() -> Content {
 }
 
 /// Ends a run's hold on its files: those that are to be removed are, where fathom made them; the marks of the others are
-/// brought up to date. Returns files that could not be removed, with the reason.
+/// brought up to date. To be called when the claims have been given back. Returns files that could not be removed, with the reason.
 pub fn clean_up(steps: &[Step], created: &[PathBuf]) -> Vec<(PathBuf, io::Error)> {
     let mut failed = Vec::new();
     let mut seen = BTreeSet::new();
     for target in steps.iter().flat_map(|step| &step.targets) {
         let TargetKind::File { path, layout: _, remove_after } = &target.kind else { continue };
-        if !seen.insert(path) || !(created.contains(path) || mark::is_ours(path)) {
+        // A run that was refused a file, or only read it beside its writer, has no say in what becomes of it.
+        let is_let_go = (created.contains(path) || mark::is_ours(path)) && !lock::is_written_elsewhere(path);
+        if !seen.insert(path) || !is_let_go {
             continue;
         }
         match std::fs::symlink_metadata(path) {

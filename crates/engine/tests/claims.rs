@@ -123,7 +123,9 @@ fn readers_share_a_device() {
     let facts = facts(&[&device]);
     let first = Claims::take(&[reading(&device)], &facts).unwrap();
     let writer = Claims::take(&[writing(&device)], &facts).expect("readers do not lock writers out");
-    Claims::take(&[reading(&device)], &facts).expect("nor a writer readers");
+    let late = Claims::take(&[reading(&device)], &facts).expect("nor a writer readers");
+    assert!(first.remarks().is_empty(), "{:?}", first.remarks());
+    assert!(late.remarks()[0].contains("is being written by another process"), "{:?}", late.remarks());
     drop((first, writer));
 }
 

@@ -7,7 +7,7 @@ mod stage;
 mod support;
 
 use fathom_engine::prepare::{Claims, PrepareError, Progress, Ready, clean_up, prepare};
-use fathom_engine::probe::MARK;
+use fathom_engine::probe::{EngineRefusals, MARK, probe};
 use fathom_schema::*;
 use fathom_units::{Bytes, Ratio};
 use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags, fallocate, seek, setxattr};
@@ -206,6 +206,130 @@ fn a_stop_while_laying_out_removes_what_was_begun() {
     assert!(matches!(outcome, Err(PrepareError::Stopped)), "{outcome:?}");
     assert!(!first.exists() && !second.exists());
     assert_eq!(std::fs::read(&theirs).unwrap(), b"precious");
+}
+
+/// What `SIGKILL` leaves in the middle of a layout: the file under another name, since a stop removes its own.
+fn left_by_a_killed_layout(stage: &Stage, size: u64) -> PathBuf {
+    let (path, left) = (stage.path("laid out"), stage.path("left"));
+    let stop = AtomicBool::new(false);
+    let mut progress = |now: &Progress<'_>| {
+        if now.done.0 == 2 * MIB {
+            std::fs::hard_link(&path, &left).expect("both are ours");
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let step = reading(&[(&path, LayoutRule::Written, size)]);
+    let outcome = prepare(step, 0, &Arc::new(Claims::default()), &mut progress, &stop);
+    assert!(matches!(outcome, Err(PrepareError::Stopped)), "{outcome:?}");
+    left
+}
+
+fn look(path: &Path) -> FileFact {
+    let facts = probe(&[path.to_owned()], Path::new("/nonexistent"), EngineRefusals::default());
+    facts.targets[0].file.clone().expect("it is a file")
+}
+
+#[test]
+fn what_a_killed_layout_leaves_is_known_and_completed() {
+    let stage = Stage::new();
+    let left = left_by_a_killed_layout(&stage, 4 * MIB);
+    if let Err(error) = rustix::fs::getxattr(&left, MARK, &mut [0_u8; 64][..]) {
+        return skip("killed layout", &error.to_string());
+    }
+    let found = look(&left);
+    assert!(found.made_by_fathom && found.unfinished && found.size == Bytes(2 * MIB), "{found:?}");
+    let before = content(&left, 2 << 20);
+    ready(reading(&[(&left, LayoutRule::Written, 4 * MIB)])).unwrap();
+    let found = look(&left);
+    assert!(found.made_by_fathom && !found.unfinished && found.written == Bytes(4 * MIB), "{found:?}");
+    let after = content(&left, 4 << 20);
+    assert!(after[..2 << 20] == before[..], "what was there was not kept");
+    check_incompressible(&after[2 << 20..]);
+}
+
+#[test]
+fn what_someone_puts_in_place_of_a_killed_layout_is_theirs() {
+    let stage = Stage::new();
+    let left = left_by_a_killed_layout(&stage, 4 * MIB);
+    File::options().write(true).open(&left).unwrap().write_all_at(b"precious", 100).unwrap();
+    let found = look(&left);
+    assert!(!found.made_by_fathom && !found.unfinished, "{found:?}");
+}
+
+#[test]
+fn a_file_that_is_read_and_grows_stays_fathoms() {
+    let stage = Stage::new();
+    let path = stage.path("f");
+    let step = |size| {
+        let mut step = reading(&[(&path, LayoutRule::Written, size)]);
+        let TargetKind::File { remove_after, .. } = &mut step.targets[0].kind else { unreachable!() };
+        *remove_after = false;
+        step
+    };
+    for size in [MIB, 2 * MIB] {
+        let ready = ready(step(size)).unwrap();
+        clean_up(&[step(size)], ready.created());
+        if let Err(error) = rustix::fs::getxattr(&path, MARK, &mut [0_u8; 64][..]) {
+            return skip("mark", &error.to_string());
+        }
+        assert!(look(&path).made_by_fathom, "at {size}");
+    }
+}
+
+fn writing(path: &Path) -> Step {
+    let mut step = reading(&[(path, LayoutRule::Written, MIB)]);
+    step.streams[0].workload.cases[0].kind = OperationKind::Write;
+    step
+}
+
+fn claim(step: Step) -> Result<Claims, PrepareError> {
+    let paths: Vec<PathBuf> = step
+        .targets
+        .iter()
+        .filter_map(|target| match &target.kind {
+            TargetKind::File { path, .. } => Some(path.clone()),
+            _ => None,
+        })
+        .collect();
+    let facts = probe(&paths, Path::new("/nonexistent"), EngineRefusals::default());
+    Claims::take(&[step], &facts)
+}
+
+#[test]
+fn a_file_has_one_writer_under_all_its_names() {
+    let stage = Stage::new();
+    let (path, other) = (stage.filled("f", 1 << 20, 1), stage.path("other"));
+    std::fs::hard_link(&path, &other).unwrap();
+    let taken = |outcome: Result<Claims, PrepareError>, path: &Path| {
+        let error = outcome.expect_err("someone writes to it").to_string();
+        for part in [path.to_str().unwrap(), "being written by another process", "into one job"] {
+            assert!(error.contains(part), "{error}");
+        }
+    };
+    let first = claim(writing(&path)).unwrap();
+    taken(claim(writing(&path)), &path);
+    taken(claim(writing(&other)), &other);
+    // A reader goes on, and its record says what it met.
+    let reader = claim(reading(&[(&other, LayoutRule::MustExist, MIB)])).unwrap();
+    assert!(reader.remarks()[0].contains("other is being written"), "{:?}", reader.remarks());
+    drop(first);
+    let alone = claim(reading(&[(&path, LayoutRule::MustExist, MIB)])).unwrap();
+    assert!(alone.remarks().is_empty(), "{:?}", alone.remarks());
+    claim(writing(&other)).expect("readers share, and the writer has ended");
+}
+
+#[test]
+fn a_file_that_a_run_makes_is_its_own() {
+    let stage = Stage::new();
+    let path = stage.path("new");
+    let first = Arc::new(claim(writing(&path)).unwrap());
+    let ready = prepare(writing(&path), 0, &first, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    assert!(matches!(claim(writing(&path)), Err(PrepareError::Taken { .. })));
+    // Who was refused it leaves it alone when it ends, too.
+    assert!(clean_up(&[writing(&path)], &[]).is_empty());
+    assert!(path.exists());
+    drop((ready, first));
+    claim(writing(&path)).unwrap();
 }
 
 #[test]

@@ -59,8 +59,15 @@ fn check_open_files(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], rem
         .iter()
         .filter(|(_, stream)| !matches!(stream.engine.kind, EngineKind::Null | EngineKind::Sim));
     let files: u64 =
-        real.flat_map(|(_, stream)| &stream.workers).map(|worker| of_worker(&worker.extents)).sum();
-    let needed = files.saturating_add(FILES_OF_FATHOM);
+        real.clone().flat_map(|(_, stream)| &stream.workers).map(|worker| of_worker(&worker.extents)).sum();
+    // What is written is held once more, locked against other runs.
+    let written = real.filter(|(load, _)| load.operations.writes || load.operations.trims);
+    let locked: BTreeSet<u32> = written
+        .flat_map(|(_, stream)| &stream.workers)
+        .flat_map(|worker| &worker.extents)
+        .map(|extent| extent.target)
+        .collect();
+    let needed = files.saturating_add(locked.len() as u64).saturating_add(FILES_OF_FATHOM);
     if limit > 0 && needed > limit {
         let message = format!("the step needs {needed} open files; the limit of this process is {limit}");
         let help = format!("raise it with: ulimit -n {needed}; or use fewer workers or files");

@@ -195,6 +195,13 @@ impl Resolver<'_> {
         if class == Class::File && !self.layout_is_possible(item, fact, layout, size, remarks) {
             return None;
         }
+        if fact.file.as_ref().is_some_and(|file| file.unfinished) {
+            let message = format!(
+                "{} was left half laid out by a run that was killed; what is there is kept and the rest is laid out",
+                item.name
+            );
+            remarks.note(NoteKind::Target, Severity::Info, message);
+        }
         let intent = self.intent(path.clone(), class, fact, layout, size);
         let changes = intent.changes();
         found.intents.push(intent);

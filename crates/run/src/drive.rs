@@ -120,6 +120,9 @@ impl Runner<'_, '_> {
     fn steps(&mut self, mut experiment: Experiment, preview: &[Step]) -> Result<StepStop, RunError> {
         let claims = Arc::new(Claims::take(preview, &self.facts).map_err(RunError::Claim)?);
         claims.unchanged(&self.facts).map_err(RunError::Claim)?;
+        for message in claims.remarks() {
+            self.note(NoteKind::Target, Severity::Warn, message.clone());
+        }
         let mut finished: Option<StepFinished> = None;
         let mut index = 0;
         while let Some(step) = experiment.next(finished.as_ref()) {

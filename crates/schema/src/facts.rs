@@ -109,6 +109,7 @@ pub enum FileKind {
 }
 
 /// A regular file.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about one file")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileFact {
     /// Its size.
@@ -119,6 +120,9 @@ pub struct FileFact {
     pub written: Bytes,
     /// Whether fathom wrote it: it carries fathom's mark (extended attribute `user.fathom`).
     pub made_by_fathom: bool,
+    /// It is fathom's and was left before it was laid out in full, by a run that was killed.
+    #[serde(default)]
+    pub unfinished: bool,
     /// Whether this process may write to it.
     pub writable: bool,
     /// Whether this process may read it.

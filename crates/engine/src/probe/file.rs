@@ -4,6 +4,7 @@
 
 use super::content::open_with;
 use super::mounts::Mount;
+use crate::mark::{self, Mark};
 use fathom_schema::{FileFact, Filesystem};
 use fathom_units::Bytes;
 use rustix::fs::{Access, AtFlags, CWD, OFlags, SeekFrom, StatxFlags, accessat, seek, statvfs, statx};
@@ -34,11 +35,12 @@ pub(super) fn file(path: &Path, meta: &Metadata, filesystem: Option<&Filesystem>
         Some(data) => data,
         None => allocated,
     };
-    let made_by_fathom = crate::mark::is_ours(path);
+    let mark = mark::read(path);
     FileFact {
         size,
         written,
-        made_by_fathom,
+        made_by_fathom: mark != Mark::Foreign,
+        unfinished: mark == Mark::Unfinished,
         writable: may(path, Access::WRITE_OK),
         readable: may(path, Access::READ_OK),
         in_use: Vec::new(),

@@ -31,6 +31,7 @@ fn file(path: &str, kind: FileKind, size: Bytes) -> TargetFact {
         size,
         written: size,
         made_by_fathom: false,
+        unfinished: false,
         writable: true,
         readable: true,
         in_use: Vec::new(),

@@ -42,6 +42,7 @@ pub(crate) fn fact(path: &Path, is: Is) -> TargetFact {
             size,
             written: size,
             made_by_fathom: true,
+            unfinished: false,
             writable: true,
             readable: true,
             in_use: Vec::new(),
