@@ -258,10 +258,14 @@ impl Host<'_> {
 
     fn filesystem(&mut self, fact: &mut TargetFact, folder: &Path, existing: Option<&Path>) {
         let place = existing.unwrap_or(folder);
-        let Some(mount) = self.mounts.carrying(place, usage::mount_id(place)) else { return };
-        fact.device = self.device_under(mount);
+        let listed = self.mounts.carrying(place, usage::mount_id(place)).cloned();
+        let unlisted = || Some(Mount::unlisted(number_of(place.metadata().ok()?.dev()), folder));
+        let Some(mount) = listed.or_else(unlisted) else {
+            return;
+        };
+        fact.device = self.device_under(&mount);
         let sector_bytes = fact.device.as_ref().map(|device| device.logical_sector_bytes);
-        fact.filesystem = file::filesystem(mount, folder, existing, sector_bytes);
+        fact.filesystem = file::filesystem(&mount, folder, existing, sector_bytes);
     }
 
     /// The device that a mount names by its number, or by its source where it has none of its own.

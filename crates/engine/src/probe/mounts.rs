@@ -59,6 +59,21 @@ impl Mount {
             .chain(options.filter(|value| value.starts_with("/dev/")))
     }
 
+    /// Stands for a mount that no list shows; of its filesystem only what the kernel tells by path is known.
+    pub(super) fn unlisted(number: DeviceNumber, place: &Path) -> Self {
+        let unknown = "unknown".to_owned();
+        let root = "/".to_owned();
+        Self {
+            id: 0,
+            number,
+            root,
+            place: place.into(),
+            kind: unknown.clone(),
+            source: unknown,
+            options: String::new(),
+        }
+    }
+
     fn parse(line: &str) -> Option<Self> {
         let (left, right) = line.split_once(" - ")?;
         let mut left = left.split(' ');
@@ -118,9 +133,10 @@ impl Mounts {
     }
 
     /// The mount that carries an absolute path without links: by its identity where the kernel tells it, else by the
-    /// longest mount point above, of which the last one mounted is on top.
+    /// longest mount point above, of which the last one mounted is on top. `None` where the root of this process is
+    /// no mount (chroot) and the first process's list may not be read either.
     pub(super) fn carrying(&self, path: &Path, mount_id: Option<u64>) -> Option<&Mount> {
-        if let Some(mount) = mount_id.and_then(|id| self.own.iter().find(|mount| mount.id == id)) {
+        if let Some(mount) = mount_id.and_then(|id| self.all().find(|mount| mount.id == id)) {
             return Some(mount);
         }
         let above = self.own.iter().filter(|mount| path.starts_with(&mount.place));
@@ -175,6 +191,7 @@ mod tests {
                 parse("2 1 8:2 / /mnt rw - ext4 /dev/sda2 rw"),
                 parse("3 2 8:3 / /mnt rw - ext4 /dev/sda3 rw"),
             ],
+            others: vec![parse("9 0 8:9 / / rw - xfs /dev/sdb rw")],
             ..Mounts::default()
         };
         for (path, id, expect) in [
@@ -182,6 +199,8 @@ mod tests {
             ("/mnt/a", None, 3),
             ("/mnt/a", Some(2), 2),
             ("/mnt/a", Some(77), 3),
+            // In a chroot the mount below the root shows only in the first process's list.
+            ("/mnt/a", Some(9), 9),
             ("/mntx", None, 1),
         ] {
             assert_eq!(mounts.carrying(Path::new(path), id).map(|m| m.id), Some(expect), "{path}");
