@@ -23,3 +23,4 @@ pub use value::{
     FileOrder, Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, RatePiece, Seed, ServiceTime,
     Sweep, TargetKind, TreeDistribution, WorkerRegions,
 };
+pub use value::{PatternPiece, Verify, VerifyPattern, VerifyWhen};

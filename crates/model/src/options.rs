@@ -6,6 +6,7 @@ use crate::value::{
     FileOrder, Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, RatePiece, Seed, ServiceTime,
     Sweep, TargetKind, TreeDistribution, WorkerRegions,
 };
+use crate::value::{Verify, VerifyPattern, VerifyWhen};
 use fathom_units::{Bytes, Nanos, Ratio};
 
 /// Any whole number from 1 up.
@@ -113,6 +114,30 @@ options! {
     fsync_at_end: bool = false, Kind::Flag, fio "end_fsync", example "true";
     /// Whether each trim is followed by a write of the same place.
     trim_then_write: bool = false, Kind::Flag, fio "rw=trimwrite", example "true";
+    /// What written data is protected with and checked by: a digest in a header with address and number of the write, or a pattern.
+    verify: Verify = Verify::None, Kind::Choice(Verify::WORDS), fio "verify", vdbench "validate", example "\"crc32c\"";
+    /// Bytes that fill what is verified, instead of random ones: `0x…`, `"text"`, whole numbers and `%o` (the operation's offset), in a row.
+    verify_pattern: VerifyPattern, Kind::Structured("0x…, \"text\", whole numbers and %o, in a row"), fio "verify_pattern", example "\"0xdeadbeef%o\"";
+    /// When writes are read back and checked: after each pass, or never (they only carry what makes them checkable).
+    verify_when: VerifyWhen = VerifyWhen::AfterPass, Kind::Choice(VerifyWhen::WORDS), fio "do_verify", example "\"never\"";
+    /// Distance of the headers inside an operation. Defaults to the operation, or to what divides all block sizes.
+    verify_interval: Bytes, Kind::Size, fio "verify_interval", example "\"4KiB\"";
+    /// Where in its interval a header lies.
+    verify_header_at: Bytes = Bytes::ZERO, Kind::Size, fio "verify_offset", example "\"64B\"";
+    /// Writes after which the oldest unchecked ones are read back, while the load goes on.
+    verify_backlog: u64, FROM_ONE, fio "verify_backlog", example "1024";
+    /// Writes that are read back at once. Defaults to `verify_backlog`.
+    verify_backlog_batch: u64, FROM_ONE, fio "verify_backlog_batch", example "64";
+    /// Whether the first mismatch ends the run.
+    verify_fatal: bool = false, Kind::Flag, fio "verify_fatal", vdbench "data_errors", example "true";
+    /// Whether what was expected and what was found is written to files beside the target, named TARGET.OFFSET.
+    verify_dump: bool = false, Kind::Flag, fio "verify_dump", example "true";
+    /// Whether the number of the write in the header is checked, which finds writes that were lost.
+    verify_sequence: bool = true, Kind::Flag, fio "verify_write_sequence", example "false";
+    /// Whether the seed in the header is checked, which finds data of an earlier run.
+    verify_seed: bool = true, Kind::Flag, fio "verify_header_seed", example "false";
+    /// Whether nothing is written and what an equal earlier run wrote is checked.
+    verify_only: bool = false, Kind::Flag, fio "verify_only", example "true";
 }
 
 options! {

@@ -5,6 +5,7 @@ mod basic;
 mod load;
 mod operations;
 mod places;
+mod verification;
 
 use crate::literal::Literal;
 use crate::row::{Kind, OptionValue};
@@ -156,6 +157,75 @@ choice! {
         /// In all directories.
         All = "all",
     }
+}
+
+choice! {
+    /// What written data is protected with.
+    Verify {
+        /// Nothing.
+        None = "none",
+        /// MD5 of the data.
+        Md5 = "md5",
+        /// CRC-64 (Jones).
+        Crc64 = "crc64",
+        /// CRC-32C, in hardware where there is some.
+        Crc32c = "crc32c" | "crc32c-intel",
+        /// CRC-32 as POSIX `cksum` has it.
+        Crc32 = "crc32",
+        /// CRC-16 (ARC).
+        Crc16 = "crc16",
+        /// CRC-7 (MMC).
+        Crc7 = "crc7",
+        /// XXH32.
+        Xxhash = "xxhash",
+        /// SHA-1.
+        Sha1 = "sha1",
+        /// What fio calls SHA-256: it covers the last 63 bytes only.
+        Sha256 = "sha256",
+        /// What fio calls SHA-512: it covers the first and last 127 bytes only.
+        Sha512 = "sha512",
+        /// SHA3-224.
+        Sha3_224 = "sha3-224",
+        /// SHA3-256.
+        Sha3_256 = "sha3-256",
+        /// SHA3-384.
+        Sha3_384 = "sha3-384",
+        /// SHA3-512.
+        Sha3_512 = "sha3-512",
+        /// The header alone: address, number of the write, seed.
+        Header = "header" | "meta",
+        /// A pattern, without a header.
+        Pattern = "pattern",
+        /// A header and a pattern.
+        PatternHeader = "pattern-header" | "pattern_hdr",
+        /// Reads everything back and checks nothing.
+        Null = "null",
+    }
+}
+choice! {
+    /// When writes are read back.
+    VerifyWhen {
+        /// After each pass.
+        AfterPass = "after-pass",
+        /// Not by this run.
+        Never = "never",
+    }
+}
+
+/// Bytes that fill what is verified, repeated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifyPattern {
+    /// The pieces, in order; at least one byte together.
+    pub pieces: Vec<PatternPiece>,
+}
+
+/// A piece of a [`VerifyPattern`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PatternPiece {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// The offset of the operation, 8 bytes, least first.
+    Offset,
 }
 
 /// A size, or a share of what is there.

@@ -5,7 +5,7 @@
 use crate::remarks::Remarks;
 use fathom_model::{
     Access, BlockSizes, ContentSource, Coverage, Cursor, Dialect, FileOrder, Freshness, MixLine, Named,
-    RandomDistribution, WorkloadOptions,
+    RandomDistribution, Verify, WorkloadOptions,
 };
 use fathom_schema::{
     self as schema, Case, Content, Distribution, Fill, NoteKind, OperationKind, Quota, Severity, Size,
@@ -44,6 +44,7 @@ impl Operations {
 }
 
 /// Resolves one workload section; `None` when it has faults, which are then among the remarks.
+#[expect(clippy::too_many_lines, reason = "one thing: every option of a section has its line")]
 pub(crate) fn resolve(
     section: &Named<WorkloadOptions>,
     dialect: Dialect,
@@ -71,7 +72,24 @@ pub(crate) fn resolve(
         fdatasync_every,
         fsync_at_end,
         trim_then_write,
+        verify,
+        verify_pattern: _,
+        verify_when: _,
+        verify_interval: _,
+        verify_header_at: _,
+        verify_backlog: _,
+        verify_backlog_batch: _,
+        verify_fatal: _,
+        verify_dump: _,
+        verify_sequence: _,
+        verify_seed: _,
+        verify_only: _,
     } = &section.options;
+    if *verify.get() != Verify::None {
+        let message =
+            format!("the workload \"{}\" asks for verification, which is not built yet", section.name);
+        remarks.error(crate::NOT_BUILT, verify.span(), message, "use verify = \"none\"");
+    }
     let lines = mix.get().cloned().unwrap_or_else(|| {
         let (block_size, read) = (block_size.get().clone(), *read.get());
         vec![MixLine { share: 1.0, block_size, read, trim: *trim.get(), access: *access.get() }]

@@ -1,7 +1,7 @@
 //! What a fio job is set to, with fio's defaults: the typed state that option rows write and lowering reads.
 
 use super::values::{Size, SplitEntry, Triple};
-use fathom_model::Span;
+use fathom_model::{Span, VerifyPattern};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub(crate) struct Settings {
     pub(crate) engine: Engine,
     /// What is written, and when it is made stable.
     pub(crate) content: Content,
+    /// What is read back and checked.
+    pub(crate) verify: Verification,
     /// What is reported.
     pub(crate) report: Report,
     /// What `k` is: 1024 or 1000.
@@ -186,6 +188,36 @@ pub(crate) struct Content {
     pub(crate) fsync_on_close: bool,
 }
 
+/// What is read back and checked.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
+pub(crate) struct Verification {
+    /// By what, as fio calls it; `0`: nothing.
+    pub(crate) kind: String,
+    /// Bytes instead of random ones.
+    pub(crate) pattern: Option<VerifyPattern>,
+    /// Read back after each pass.
+    pub(crate) after_pass: bool,
+    /// Distance of headers; 0: the block.
+    pub(crate) interval: u64,
+    /// Place of the header in its interval.
+    pub(crate) header_at: u64,
+    /// Read back after this many writes; 0: not before the pass ends.
+    pub(crate) backlog: u64,
+    /// Read back at once; 0: the backlog.
+    pub(crate) backlog_batch: u64,
+    /// The first mismatch ends the job.
+    pub(crate) fatal: bool,
+    /// Mismatches are written to files.
+    pub(crate) dump: bool,
+    /// Numbers of writes are checked.
+    pub(crate) sequence: bool,
+    /// Seeds are checked.
+    pub(crate) seed: bool,
+    /// Nothing is written.
+    pub(crate) only: bool,
+}
+
 /// What is reported.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
@@ -310,6 +342,7 @@ impl Default for Settings {
                 end_fsync: false,
                 fsync_on_close: false,
             },
+            verify: Verification::default(),
             report: Report {
                 stats: true,
                 group_reporting: false,
@@ -324,6 +357,25 @@ impl Default for Settings {
                 hist_coarseness: 0,
             },
             kb_base: 1024,
+        }
+    }
+}
+
+impl Default for Verification {
+    fn default() -> Self {
+        Self {
+            kind: "0".to_owned(),
+            pattern: None,
+            after_pass: true,
+            interval: 0,
+            header_at: 0,
+            backlog: 0,
+            backlog_batch: 0,
+            fatal: false,
+            dump: false,
+            sequence: true,
+            seed: true,
+            only: false,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! meaning and the model; how it was written is behind it.
 
 mod targets;
+mod verify;
 mod workload;
 
 use super::extras::{Extras, JobClone, Logs};

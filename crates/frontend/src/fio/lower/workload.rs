@@ -76,6 +76,8 @@ pub(super) fn lower(job: &ParsedJob, faults: &mut Faults) -> Lowered {
     set_file_order(&mut options, settings, *span, faults);
     set_content(&mut options, settings, *span, faults);
     set_syncs(&mut options, settings, *span);
+    let writes = (shares[WRITE] > 0.0 || is_trimwrite).then(|| ends(&sizes[WRITE]));
+    super::verify::set(&mut options, settings, *span, writes, faults);
     Lowered { options, rate, reads: shares[READ] > 0.0, smallest, pass_is_bounded: covers || !is_random }
 }
 
@@ -96,6 +98,12 @@ fn sizes(settings: &Settings, kind: usize) -> BlockSizes {
     let (low, high) = operations.block_sizes[kind];
     let step = if operations.unaligned { 1 } else { low };
     BlockSizes { sizes: vec![(1.0, Bytes(low), Bytes(high), Bytes(if low == high { low } else { step }))] }
+}
+
+/// Smallest and largest, in bytes.
+fn ends(BlockSizes { sizes }: &BlockSizes) -> (u64, u64) {
+    let low = sizes.iter().map(|size| size.1.0).min().unwrap_or(4096);
+    (low, sizes.iter().map(|size| size.2.0).max().unwrap_or(low))
 }
 
 fn mean(sizes: &BlockSizes) -> f64 {

@@ -1,8 +1,8 @@
-//! Rows of what writes carry, of synchronising operations, and of verification.
+//! Rows of what writes carry and of synchronising operations.
 
 use super::super::values::pattern;
 use super::Priority::{P0, P1, P2};
-use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, not_yet};
+use super::{OptionRow, Value, accepted, built, not_yet};
 
 pub(super) const ROWS: &[OptionRow] = &[
     built("zero_buffers", &[], P1, Value::Flag(|s, flag| s.content.zero = flag)),
@@ -41,30 +41,4 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("end_fsync", &[], P0, Value::Boolean(|s, flag| s.content.end_fsync = flag)),
     built("fsync_on_close", &[], P0, Value::Boolean(|s, flag| s.content.fsync_on_close = flag)),
     not_yet("end_syncfs", &[], P1, &["0"]),
-    // Verification: what only shapes it has no effect as long as verify itself is an error.
-    not_yet("verify", &[], P0, &["0", "none"]),
-    accepted("do_verify", &[], P0, NO_BOOLEAN, ""),
-    not_yet("verify_only", &[], P1, &["0"]),
-    not_yet("verify_pattern", &[], P0, &[]),
-    accepted("verify_fatal", &[], P0, NO_BOOLEAN, ""),
-    accepted("verify_dump", &[], P0, NO_BOOLEAN, ""),
-    accepted("verify_policy", &[], P2, Value::Any, ""),
-    accepted("verify_interval", &[], P1, Value::Any, ""),
-    accepted("verify_offset", &[], P1, Value::Any, ""),
-    accepted("verify_pattern_interval", &[], P2, Value::Any, ""),
-    accepted("verify_async", &[], P1, Value::Any, ""),
-    accepted("verify_async_cpus", &[], P2, Value::Any, ""),
-    accepted("verify_backlog", &[], P0, Value::Any, ""),
-    accepted("verify_backlog_batch", &[], P1, Value::Any, ""),
-    accepted("experimental_verify", &[], P1, NO_BOOLEAN, ""),
-    not_yet("verify_state_load", &[], P1, &["0"]),
-    accepted("verify_state_save", &[], P1, NO_BOOLEAN, ""),
-    accepted("verify_write_sequence", &[], P1, NO_BOOLEAN, ""),
-    accepted("verify_header_seed", &[], P1, NO_BOOLEAN, ""),
-    accepted("verifysort", &[], P2, Value::Any, "fio itself took it out"),
-    accepted("verifysort_nr", &[], P2, Value::Any, "fio itself took it out"),
-    not_yet("trim_percentage", &[], P1, &["0"]),
-    accepted("trim_verify_zero", &[], P2, NO_BOOLEAN, ""),
-    not_yet("trim_backlog", &[], P2, &["0"]),
-    accepted("trim_backlog_batch", &[], P2, Value::Any, ""),
 ];

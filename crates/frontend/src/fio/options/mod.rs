@@ -8,6 +8,7 @@ mod files;
 mod operations;
 mod report;
 mod unbuilt;
+mod verify;
 
 use super::faults::Faults;
 use super::grammar::{Line, shortened};
@@ -92,6 +93,7 @@ pub fn rows() -> impl Iterator<Item = &'static OptionRow> {
         operations::ROWS,
         engine::ROWS,
         content::ROWS,
+        verify::ROWS,
         report::ROWS,
         unbuilt::ROWS,
     ];
@@ -474,6 +476,6 @@ mod tests {
             })
             .map(|row| row.name)
             .collect();
-        assert_eq!(missing, ["wait_for", "verify", "verify_pattern"]);
+        assert_eq!(missing, ["wait_for"]);
     }
 }

@@ -1,0 +1,129 @@
+//! fio's verification as options of a workload: which of its switches hold together, and what fio makes of block sizes that
+//! headers do not divide.
+
+use super::super::faults::Faults;
+use super::super::settings::Settings;
+use fathom_model::{Freshness, Span, Verify, VerifyWhen, WorkloadOptions};
+use fathom_units::Bytes;
+
+/// Sets what is read back and checked. `writes`: smallest and largest write, in bytes; `None` where nothing is written.
+pub(super) fn set(
+    options: &mut WorkloadOptions,
+    settings: &Settings,
+    span: Span,
+    writes: Option<(u64, u64)>,
+    faults: &mut Faults,
+) {
+    let verify = &settings.verify;
+    let place = settings.span("verify", settings.span("verify_pattern", span));
+    let Some(kind) = kind(settings) else {
+        if verify.only {
+            let message = "verify_only checks nothing without verify";
+            faults.warn("fio.no-effect", settings.span("verify_only", span), message, "add verify=crc32c");
+        }
+        return;
+    };
+    let needs_pattern = matches!(kind, Verify::Pattern | Verify::PatternHeader);
+    if needs_pattern && verify.pattern.is_none() {
+        let message = format!("verify={} has no verify_pattern", verify.kind);
+        faults.error("fio.contradiction", place, message, "add verify_pattern=0xdeadbeef, say");
+        return;
+    }
+    options.verify.set(kind, place);
+    if let Some(pattern) = &verify.pattern {
+        options.verify_pattern.set(pattern.clone(), settings.span("verify_pattern", span));
+    }
+    if !verify.after_pass {
+        options.verify_when.set(VerifyWhen::Never, settings.span("do_verify", span));
+    }
+    if let Some(interval) = interval(verify.interval, writes) {
+        options.verify_interval.set(Bytes(interval), settings.span("verify_interval", place));
+    }
+    if verify.header_at > 0 {
+        options.verify_header_at.set(Bytes(verify.header_at), settings.span("verify_offset", span));
+    }
+    if verify.backlog > 0 {
+        options.verify_backlog.set(verify.backlog, settings.span("verify_backlog", span));
+        if verify.backlog_batch > 0 {
+            let span = settings.span("verify_backlog_batch", span);
+            options.verify_backlog_batch.set(verify.backlog_batch, span);
+        }
+    }
+    for (flag, option, setting) in [
+        (verify.fatal, "verify_fatal", &mut options.verify_fatal),
+        (verify.dump, "verify_dump", &mut options.verify_dump),
+        (verify.only, "verify_only", &mut options.verify_only),
+    ] {
+        if flag {
+            setting.set(true, settings.span(option, span));
+        }
+    }
+    for (flag, option, setting) in [
+        (verify.sequence, "verify_write_sequence", &mut options.verify_sequence),
+        (verify.seed, "verify_header_seed", &mut options.verify_seed),
+    ] {
+        if !flag {
+            setting.set(false, settings.span(option, span));
+        }
+    }
+    // As fio: every write has content of its own.
+    if settings.content.refill.is_none() {
+        options.freshness.set(Freshness::Every, place);
+    }
+}
+
+/// By what data is checked; `None`: not at all. A pattern alone asks for verify=pattern.
+fn kind(settings: &Settings) -> Option<Verify> {
+    Some(match settings.verify.kind.as_str() {
+        "0" | "none" if settings.verify.pattern.is_some() && !settings.has("verify") => Verify::Pattern,
+        "md5" => Verify::Md5,
+        "crc64" => Verify::Crc64,
+        "crc32c" | "crc32c-intel" => Verify::Crc32c,
+        "crc32" => Verify::Crc32,
+        "crc16" => Verify::Crc16,
+        "crc7" => Verify::Crc7,
+        "xxhash" => Verify::Xxhash,
+        "sha1" => Verify::Sha1,
+        "sha256" => Verify::Sha256,
+        "sha512" => Verify::Sha512,
+        "sha3-224" => Verify::Sha3_224,
+        "sha3-256" => Verify::Sha3_256,
+        "sha3-384" => Verify::Sha3_384,
+        "sha3-512" => Verify::Sha3_512,
+        "meta" => Verify::Header,
+        "pattern" => Verify::Pattern,
+        "pattern_hdr" => Verify::PatternHeader,
+        "null" => Verify::Null,
+        _ => return None,
+    })
+}
+
+/// The distance of headers, which fio makes divide the smallest and the largest write; `None`: the operation.
+fn interval(asked: u64, writes: Option<(u64, u64)>) -> Option<u64> {
+    let Some((smallest, largest)) = writes else { return (asked > 0).then_some(asked) };
+    let wanted = if asked == 0 { smallest } else { asked.min(smallest) };
+    let divides = smallest % wanted == 0 && largest % wanted == 0;
+    let interval = if divides { wanted } else { super::greatest_common_divisor(smallest, largest) };
+    (interval != smallest || smallest != largest).then_some(interval)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::interval;
+
+    #[test]
+    fn headers_divide_every_write() {
+        for (asked, writes, expect) in [
+            (0, Some((4096, 4096)), None),
+            (512, Some((4096, 4096)), Some(512)),
+            (1000, Some((4096, 4096)), None),
+            (8192, Some((4096, 4096)), None),
+            (0, Some((1024, 16_384)), Some(1024)),
+            (0, Some((3072, 4096)), Some(1024)),
+            (512, None, Some(512)),
+            (0, None, None),
+        ] {
+            assert_eq!(interval(asked, writes), expect, "{asked} {writes:?}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Rows of verification: what protects written data, when it is read back, what a mismatch does.
+
+use super::Priority::{P0, P1, P2};
+use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, not_yet};
+use fathom_model::VerifyPattern;
+
+/// What `verify` takes; `pattern_hdr` came after 3.33.
+const KINDS: &[&str] = &[
+    "0",
+    "none",
+    "md5",
+    "crc64",
+    "crc32c-intel",
+    "crc32c",
+    "crc32",
+    "crc16",
+    "crc7",
+    "xxhash",
+    "sha1",
+    "sha256",
+    "sha512",
+    "sha3-224",
+    "sha3-256",
+    "sha3-384",
+    "sha3-512",
+    "meta",
+    "pattern",
+    "pattern_hdr",
+    "null",
+];
+const ANY_COUNT: u64 = u32::MAX as u64;
+
+pub(super) const ROWS: &[OptionRow] = &[
+    built("verify", &[], P0, Value::Word(KINDS, |s, word, _| word.clone_into(&mut s.verify.kind))),
+    built("do_verify", &[], P0, Value::Boolean(|s, flag| s.verify.after_pass = flag)),
+    built("verify_only", &[], P1, Value::Flag(|s, flag| s.verify.only = flag)),
+    built(
+        "verify_pattern",
+        &[],
+        P0,
+        Value::Text(|s, text, _| {
+            s.verify.pattern = Some(VerifyPattern::parse(text)?);
+            Ok(())
+        }),
+    ),
+    built("verify_fatal", &[], P0, Value::Boolean(|s, flag| s.verify.fatal = flag)),
+    built("verify_dump", &[], P0, Value::Boolean(|s, flag| s.verify.dump = flag)),
+    not_yet("verify_policy", &[], P2, &["completed"]),
+    built("verify_interval", &[], P1, Value::Bytes(0, ANY_COUNT, |s, bytes| s.verify.interval = bytes)),
+    built("verify_offset", &[], P1, Value::Bytes(0, ANY_COUNT, |s, bytes| s.verify.header_at = bytes)),
+    not_yet("verify_pattern_interval", &[], P2, &["0"]),
+    accepted("verify_async", &[], P1, Value::Count(0, ANY_COUNT, |_, _| {}), "each job checks its own reads"),
+    accepted("verify_async_cpus", &[], P2, Value::Any, "each job checks its own reads"),
+    built("verify_backlog", &[], P0, Value::Count(0, ANY_COUNT, |s, n| s.verify.backlog = n)),
+    built("verify_backlog_batch", &[], P1, Value::Count(0, ANY_COUNT, |s, n| s.verify.backlog_batch = n)),
+    // Writes are always found again by generating their sequence once more.
+    accepted("experimental_verify", &[], P1, NO_BOOLEAN, ""),
+    not_yet("verify_state_load", &[], P1, &["0"]),
+    // fio saves a state whenever a job ends; without verify_state_load nobody reads it.
+    accepted("verify_state_save", &[], P1, NO_BOOLEAN, ""),
+    built("verify_write_sequence", &[], P1, Value::Boolean(|s, flag| s.verify.sequence = flag)),
+    built("verify_header_seed", &[], P1, Value::Boolean(|s, flag| s.verify.seed = flag)),
+    accepted("verifysort", &[], P2, Value::Any, "fio itself took it out"),
+    accepted("verifysort_nr", &[], P2, Value::Any, "fio itself took it out"),
+    not_yet("trim_percentage", &[], P1, &["0"]),
+    accepted("trim_verify_zero", &[], P2, NO_BOOLEAN, ""),
+    not_yet("trim_backlog", &[], P2, &["0"]),
+    accepted("trim_backlog_batch", &[], P2, Value::Any, ""),
+];

@@ -1,0 +1,115 @@
+//! Patterns of verified data: how they are read and printed.
+
+use super::{PatternPiece, VerifyPattern, text};
+use crate::literal::Literal;
+use crate::row::{Kind, OptionValue};
+
+/// Longest pattern, in bytes: fio's limit.
+const PATTERN_BYTES_MAX: usize = 512;
+
+impl VerifyPattern {
+    /// Reads fio's syntax: hexadecimal as written, decimal least byte first, `"text"`, `%o`; several in a row.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut pieces: Vec<PatternPiece> = Vec::new();
+        let mut rest = text.trim();
+        while !rest.is_empty() {
+            let (bytes, left) = if let Some(left) = rest.strip_prefix("%o") {
+                pieces.push(PatternPiece::Offset);
+                (Vec::new(), left)
+            } else {
+                literal_bytes(rest)?
+            };
+            match pieces.last_mut() {
+                Some(PatternPiece::Bytes(known)) => known.extend(bytes),
+                _ if bytes.is_empty() => {}
+                _ => pieces.push(PatternPiece::Bytes(bytes)),
+            }
+            rest = left.trim_start();
+        }
+        let pattern = Self { pieces };
+        match pattern.length() {
+            0 => Err("the pattern is empty".to_owned()),
+            length if length > PATTERN_BYTES_MAX => {
+                Err(format!("the pattern has {length} bytes, more than {PATTERN_BYTES_MAX}"))
+            }
+            _ => Ok(pattern),
+        }
+    }
+
+    /// Bytes until it repeats.
+    pub fn length(&self) -> usize {
+        let piece = |piece: &PatternPiece| match piece {
+            PatternPiece::Bytes(bytes) => bytes.len(),
+            PatternPiece::Offset => 8,
+        };
+        self.pieces.iter().map(piece).sum()
+    }
+}
+
+/// The bytes of the literal that `text` begins with, and what follows it.
+fn literal_bytes(text: &str) -> Result<(Vec<u8>, &str), String> {
+    if let Some(quoted) = text.strip_prefix('"') {
+        let end = quoted.find('"').ok_or_else(|| format!("the text {text} has no closing quote"))?;
+        return Ok((quoted.as_bytes()[..end].to_vec(), &quoted[end + 1..]));
+    }
+    if text.starts_with('\'') {
+        return Err("a pattern from a file is known but not built yet".to_owned());
+    }
+    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
+        if end == 0 {
+            return Err(format!("\"{text}\" has no digits"));
+        }
+        let even = if end % 2 == 0 { hex[..end].to_owned() } else { format!("0{}", &hex[..end]) };
+        let bytes =
+            (0..even.len()).step_by(2).filter_map(|at| u8::from_str_radix(&even[at..at + 2], 16).ok());
+        return Ok((bytes.collect(), &hex[end..]));
+    }
+    let end = text.char_indices().find(|&(at, c)| !(c.is_ascii_digit() || at == 0 && c == '-'));
+    let end = end.map_or(text.len(), |(at, _)| at);
+    let value: i64 = text[..end].parse().map_err(|_| format!("\"{text}\" is no pattern"))?;
+    let least_first = value.to_le_bytes();
+    let used = least_first.iter().rposition(|&byte| byte != 0).map_or(1, |at| at + 1);
+    Ok((least_first[..used].to_vec(), &text[end..]))
+}
+
+impl OptionValue for VerifyPattern {
+    fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
+        Self::parse(text(literal)?)
+    }
+    fn print(&self) -> String {
+        let pieces = self.pieces.iter().map(|piece| match piece {
+            PatternPiece::Bytes(bytes) => {
+                let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                format!("0x{digits}")
+            }
+            PatternPiece::Offset => "%o".to_owned(),
+        });
+        format!("\"{}\"", pieces.collect::<String>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use PatternPiece::{Bytes, Offset};
+
+    #[test]
+    fn patterns_are_pieces_in_a_row() {
+        let check = |text: &str, expect: &[PatternPiece]| {
+            let pattern = VerifyPattern::parse(text).unwrap();
+            assert_eq!(pattern.pieces, expect, "{text}");
+            assert_eq!(VerifyPattern::parse(pattern.print().trim_matches('"')), Ok(pattern), "{text}");
+        };
+        check("0xdeadbeef", &[Bytes(vec![0xde, 0xad, 0xbe, 0xef])]);
+        check("%o", &[Offset]);
+        check("0xab%o0xcd", &[Bytes(vec![0xab]), Offset, Bytes(vec![0xcd])]);
+        check("0xf\"ab\"258", &[Bytes(vec![0x0f, b'a', b'b', 2, 1])]);
+        check("%o%o0", &[Offset, Offset, Bytes(vec![0])]);
+        for wrong in ["", "%x", "abc", "0x", "\"ab", "'file'", "%"] {
+            assert!(VerifyPattern::parse(wrong).is_err(), "{wrong}");
+        }
+        let long = "%o".repeat(65);
+        assert!(VerifyPattern::parse(&long).is_err());
+    }
+}
