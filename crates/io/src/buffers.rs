@@ -87,6 +87,11 @@ impl Buffers {
         debug_assert!(was, "slot {slot} was not lent");
     }
 
+    /// Marks all slots as ours again: for an engine whose kernel side is gone with nothing in flight.
+    pub(crate) fn reclaim(&self) {
+        self.lent.iter().for_each(|slot| slot.set(false));
+    }
+
     /// True while the kernel may touch any slot.
     pub(crate) fn any_lent(&self) -> bool {
         self.lent.iter().any(Cell::get)

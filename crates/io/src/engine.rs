@@ -4,9 +4,10 @@
 //! many are the worker's).
 
 pub(crate) mod libaio;
+pub(crate) mod mmap;
 pub(crate) mod null;
-pub(crate) mod psync;
 pub(crate) mod sim;
+pub(crate) mod synchronous;
 pub(crate) mod uring;
 
 use crate::buffers::Buffers;
@@ -57,8 +58,6 @@ pub struct Wait {
 pub struct Capabilities {
     /// Name for the record.
     pub name: &'static str,
-    /// `push` performs the operation; only one can be in flight.
-    pub synchronous: bool,
     /// Time is virtual.
     pub virtual_time: bool,
     /// Features that are in use, for the record.
@@ -163,7 +162,8 @@ impl std::error::Error for EngineError {}
 /// operations are in flight, each on a slot of its own; the worker keeps that promise. Every pushed operation completes
 /// exactly once.
 pub trait Engine {
-    /// `push` performs the operation before it returns, so the worker times it there.
+    /// `push` performs the operation before it returns, so the worker times it there. Taken from the schema, which knows it
+    /// of every engine.
     const SYNCHRONOUS: bool;
     /// Operations take no time of their own (null): the worker may use one clock reading as the end of one operation and
     /// the start of the next.

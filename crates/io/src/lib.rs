@@ -4,15 +4,17 @@
 //! patterns, no statistics, no options.
 
 mod buffers;
+mod chance;
 pub mod clock;
 mod engine;
 pub mod thread;
 
 pub use buffers::Buffers;
 pub use engine::libaio::Libaio;
+pub use engine::mmap::{Mmap, MmapRules};
 pub use engine::null::Null;
-pub use engine::psync::Psync;
 pub use engine::sim::Sim;
+pub use engine::synchronous::{Call, Synchronous};
 pub use engine::uring::IoUring;
 pub use engine::{
     Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, TargetHandle, Wait,

@@ -11,7 +11,7 @@ use fathom_io::clock::monotonic;
 use fathom_io::{OpenTarget, Operation, TargetHandle, Wait};
 use fathom_schema::OperationKind;
 use proptest::prelude::*;
-use rig::{AGES_NS, Rig, Subject, asynchronous, file, movers, of, read, read_only, sync, trim, write};
+use rig::{AGES_NS, Rig, Subject, asynchronous, file, movers, movers_and_mappers, of, read, read_only, sync, trim, write};
 use stage::{Stage, content, skip};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -45,9 +45,9 @@ fn what_is_written_is_what_is_there_and_what_is_read() {
     // Small and large, aligned and not, at the start, in the middle, past the end, beyond 4 GiB.
     let cases: [(u64, usize); 6] =
         [(0, 4096), (512, 512), (12_345, 7777), (1 << 20, 1 << 18), (3, 1), ((5 << 30) + 1, 65_536)];
-    for subject in movers("bytes") {
+    for subject in movers_and_mappers("bytes") {
         let stage = Stage::new();
-        let path = stage.file("f", &[]);
+        let path = stage.sparse("f", if subject.maps() { 6 << 30 } else { 0 });
         let mut rig = Rig::open(subject, vec![file(&path, 0)], 4, 1 << 18);
         for (at, &(offset, length)) in cases.iter().enumerate() {
             let bytes = &stamped(1 << 18, at as u64)[..length];
@@ -70,8 +70,8 @@ fn each_operation_completes_once_whatever_the_depth() {
     const BLOCKS: u64 = 512;
     let all = stamped(512 * 512, 0);
     let depths: fn(Subject) -> &'static [u32] =
-        |subject| if subject == Subject::Psync { &[1] } else { &[1, 3, 64, 100] };
-    for subject in movers("depth") {
+        |subject| if subject.is_synchronous() { &[1] } else { &[1, 3, 64, 100] };
+    for subject in movers_and_mappers("depth") {
         for &depth in depths(subject) {
             let stage = Stage::new();
             let path = stage.file("f", &all);
@@ -107,7 +107,7 @@ fn each_operation_completes_once_whatever_the_depth() {
 fn the_end_of_a_file_cuts_reads_short() {
     let stage = Stage::new();
     let path = stage.filled("f", 10_000, 7);
-    for subject in movers("end of file") {
+    for subject in movers_and_mappers("end of file") {
         let mut rig = Rig::open(subject, vec![read_only(&path)], 4, 4096);
         let asked = [read(0, 0, 4096), read(1, 8192, 4096), read(2, 10_000, 4096), read(3, 1 << 40, 512)];
         assert_eq!(rig.run(&asked), [4096, 1808, 0, 0], "{subject:?}");
@@ -177,9 +177,9 @@ fn a_failing_device_gives_eio_for_what_fails_and_only_for_that() {
 
 #[test]
 fn syncs_succeed_among_writes() {
-    for subject in movers("sync") {
+    for subject in movers_and_mappers("sync") {
         let stage = Stage::new();
-        let path = stage.file("f", &[]);
+        let path = stage.sparse("f", if subject.maps() { 8192 } else { 0 });
         let mut rig = Rig::open(subject, vec![file(&path, 0)], 4, 4096);
         rig.load(0, &[5; 4096]);
         rig.load(1, &[6; 4096]);
@@ -192,7 +192,7 @@ fn syncs_succeed_among_writes() {
 
 #[test]
 fn trims_leave_zeros_and_the_size() {
-    for subject in movers("trim") {
+    for subject in movers_and_mappers("trim") {
         let mut stage = Stage::new();
         let path = stage.filled("f", 32 << 10, 3);
         let mut targets = vec![("file", path)];
@@ -255,7 +255,7 @@ fn direct_io_moves_aligned_blocks_and_refuses_others() {
 fn targets_are_told_apart() {
     let stage = Stage::new();
     let paths: Vec<_> = (1..=5_u8).map(|n| stage.filled(&n.to_string(), 4096, n)).collect();
-    for subject in movers("several targets") {
+    for subject in movers_and_mappers("several targets") {
         let mut rig = Rig::open(subject, paths.iter().map(|path| file(path, 0)).collect(), 5, 4096);
         let of_each: Vec<_> = (0..5).map(|n| Operation { target: (n + 2) % 5, ..read(n, 0, 4096) }).collect();
         assert_eq!(rig.run(&of_each), [4096; 5]);
@@ -300,7 +300,7 @@ fn submissions_pile_up_and_reaps_take_what_they_have_room_for() {
 fn polling_finds_completions_without_waiting() {
     let stage = Stage::new();
     let path = stage.filled("f", 4096, 1);
-    for subject in movers("polling") {
+    for subject in movers_and_mappers("polling") {
         let mut rig = Rig::open(subject, vec![file(&path, 0)], 1, 4096);
         rig.push(&read(0, 0, 4096));
         rig.submit();
@@ -409,7 +409,7 @@ fn close_gives_back_what_is_in_flight() {
 fn close_does_not_wait_for_what_was_never_submitted() {
     let stage = Stage::new();
     let path = stage.filled("f", 4096, 1);
-    for subject in movers("close before submit") {
+    for subject in movers_and_mappers("close before submit") {
         let mut rig = Rig::open(subject, vec![file(&path, 0)], 2, 4096);
         rig.push(&read(0, 0, 4096));
         let start = monotonic();
@@ -417,6 +417,25 @@ fn close_does_not_wait_for_what_was_never_submitted() {
         assert!(monotonic().since(start).0 < 1_000_000_000, "{subject:?}");
         (0..2).for_each(|slot| rig.load(slot, &[0; 4096]));
     }
+}
+
+#[test]
+fn a_mapping_never_makes_a_file_longer_nor_opens_one_that_is_too_short() {
+    use fathom_io::{Buffers, Engine, Mmap, MmapRules, Setup};
+    let stage = Stage::new();
+    let path = stage.filled("f", 6000, 1);
+    let subject = Subject::Mmap { write_through: false };
+    let mut rig = Rig::open(subject, vec![file(&path, 0)], 1, 4096);
+    assert_eq!(rig.one(write(0, 4096, 4096)), -libc::ENOSPC);
+    assert_eq!(rig.one(write(0, 4096, 1904)), 1904);
+    rig.close();
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 6000);
+    check_result(subject, read_only(&path), write(1, 0, 4096), -libc::EBADF, "write to read-only");
+    let mut engine = Mmap::new(MmapRules { write_through: false, random_access: false });
+    let targets = vec![OpenTarget { size: 6001, ..file(&path, 0) }];
+    let buffers = std::rc::Rc::new(Buffers::new(1, 4096));
+    let error = engine.open(Setup { targets, queue_depth: 1, buffers, seed: 0 }).unwrap_err().to_string();
+    assert!(error.contains("shorter than what is addressed"), "{error}");
 }
 
 #[test]
@@ -472,9 +491,10 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 /// Performs a history on a file and in memory; both must tell the same at every step.
 fn check_history(subject: Subject, history: &[Act]) -> Result<(), TestCaseError> {
     let stage = Stage::new();
-    let path = stage.file("f", &[]);
+    // The longest that an act can make it.
+    let mut model = vec![0; if subject.maps() { 68_192 } else { 0 }];
+    let path = stage.file("f", &model);
     let mut rig = Rig::open(subject, vec![file(&path, 0)], 8, 8192);
-    let mut model: Vec<u8> = Vec::new();
     for (at, &(kind, offset, length)) in history.iter().enumerate() {
         let slot = as_u32(at % 8);
         let begin = usize::try_from(offset).expect("an address of memory");
@@ -513,7 +533,7 @@ proptest! {
 
     #[test]
     fn any_history_leaves_the_same_file_as_in_memory(history in acts()) {
-        for subject in movers("histories") {
+        for subject in movers_and_mappers("histories") {
             check_history(subject, &history)?;
         }
     }

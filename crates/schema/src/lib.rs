@@ -5,6 +5,7 @@
 //! misunderstand raises it, and a fixture of each version is kept under `fixtures/` and read for ever.
 #![forbid(unsafe_code)]
 
+mod engine;
 mod event;
 mod facts;
 mod record;
@@ -12,6 +13,7 @@ mod step;
 mod tally;
 mod wire;
 
+pub use engine::{CallFlags, Durability, EngineKind, EngineSettings, IoMode, OpenRule};
 pub use event::{
     DeviceCounters, Event, Note, NoteKind, Outcome, RunFinished, RunStarted, Severity, StepFinished,
     StepStarted, Stop,
@@ -22,10 +24,9 @@ pub use facts::{
 };
 pub use record::{Finding, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use step::{
-    Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, Durability, EngineKind, EngineSettings,
-    ErrorPolicy, Extent, FileOrder, Fill, Freshness, IoMode, LayoutRule, OpenRule, Pacing, Quota, RatePiece,
-    SharePart, SimDevice, SimService, Size, Step, Stream, StreamLimits, SyncRule, Target, TargetKind, Think,
-    TimeLimit, WorkerPlan, Workload, ZoneShare,
+    Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, ErrorPolicy, Extent, FileOrder, Fill,
+    Freshness, LayoutRule, Pacing, Quota, RatePiece, SharePart, SimDevice, SimService, Size, Step, Stream, StreamLimits,
+    SyncRule, Target, TargetKind, Think, TimeLimit, WorkerPlan, Workload, ZoneShare,
 };
 pub use tally::{
     Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,

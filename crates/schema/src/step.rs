@@ -1,6 +1,7 @@
 //! A step: one point of one stage, fully resolved, ready to run on any host. No field means "default", no zero means
 //! "unlimited"; whatever was a percentage, a dialect's quirk or the user's silence ended in the planner.
 
+use crate::engine::EngineSettings;
 use crate::tally::OperationKind;
 use crate::wire;
 use fathom_units::{Bytes, Nanos, Ratio};
@@ -221,76 +222,6 @@ pub struct SharePart {
     pub index: u32,
     /// At least 1.
     pub count: u32,
-}
-
-/// The engine of a stream and how it is set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EngineSettings {
-    /// Which engine.
-    pub kind: EngineKind,
-    /// Whether the page cache is passed by.
-    pub mode: IoMode,
-    /// What a completed write promises.
-    pub durability: Durability,
-    /// What happens to cached pages of a file when it is opened.
-    pub open: OpenRule,
-    /// Operations handed over in one system call at most; at least 1.
-    pub batch_submit: u32,
-    /// Completions waited for when the queue is full; at least 1.
-    pub batch_complete: u32,
-}
-
-/// Which engine moves the bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EngineKind {
-    /// Nothing is moved; completes at once.
-    Null,
-    /// Simulated device in virtual time.
-    Sim,
-    /// `pread(2)`/`pwrite(2)`: synchronous, depth 1.
-    Psync,
-    /// `io_uring(7)`.
-    IoUring {
-        /// Buffers are registered with the ring.
-        fixed_buffers: bool,
-        /// Files are registered with the ring.
-        registered_files: bool,
-    },
-    /// `io_submit(2)`: Linux native AIO.
-    Libaio,
-}
-
-/// Whether the page cache is passed by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum IoMode {
-    /// Through the page cache.
-    Buffered,
-    /// `O_DIRECT`.
-    Direct,
-}
-
-/// What a completed write promises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Durability {
-    /// Nothing.
-    None,
-    /// Data is stable (`O_DSYNC`).
-    Data,
-    /// Data and metadata are stable (`O_SYNC`).
-    All,
-}
-
-/// What happens to cached pages of a target when it is opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OpenRule {
-    /// Cached pages are dropped first.
-    DropCache,
-    /// Nothing.
-    KeepCache,
 }
 
 /// The operations of a stream.

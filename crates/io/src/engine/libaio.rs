@@ -4,7 +4,7 @@
 
 use super::{Capabilities, Completion, Engine, EngineError, Operation, Setup, Wait, perform_now};
 use crate::clock::monotonic;
-use fathom_schema::OperationKind;
+use fathom_schema::{EngineKind, OperationKind};
 use fathom_units::Nanos;
 use std::cell::UnsafeCell;
 use std::io;
@@ -135,11 +135,11 @@ impl Open {
 }
 
 impl Engine for Libaio {
-    const SYNCHRONOUS: bool = false;
+    const SYNCHRONOUS: bool = EngineKind::Libaio.is_synchronous();
     const INSTANT: bool = false;
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { name: "libaio", synchronous: false, virtual_time: false, features: "" }
+        Capabilities { name: "libaio", virtual_time: false, features: "" }
     }
 
     fn open(&mut self, setup: Setup) -> Result<(), EngineError> {

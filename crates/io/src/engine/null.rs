@@ -1,6 +1,7 @@
 //! The null engine: operations complete at once, nothing is moved. Shows the generator's own ceiling.
 
 use super::{Capabilities, Completion, Engine, EngineError, Operation, Setup, Wait};
+use fathom_schema::EngineKind;
 
 /// Completes at once without touching anything.
 #[derive(Debug, Default)]
@@ -10,11 +11,11 @@ pub struct Null {
 }
 
 impl Engine for Null {
-    const SYNCHRONOUS: bool = true;
+    const SYNCHRONOUS: bool = EngineKind::Null.is_synchronous();
     const INSTANT: bool = true;
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { name: "null", synchronous: true, virtual_time: false, features: "" }
+        Capabilities { name: "null", virtual_time: false, features: "" }
     }
 
     fn open(&mut self, _: Setup) -> Result<(), EngineError> {

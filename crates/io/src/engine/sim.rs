@@ -3,8 +3,9 @@
 //! Operations are served in the order they were submitted by the first server that is free. Time passes only here.
 
 use super::{Capabilities, Completion, Engine, EngineError, Operation, Setup, TargetHandle, Wait};
+use crate::chance::Chance;
 use crate::clock::VirtualClock;
-use fathom_schema::{SimDevice, SimService};
+use fathom_schema::{EngineKind, SimDevice, SimService};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -17,7 +18,7 @@ pub struct Sim {
     /// Operations being served or queued, by completion time, then by order of submission.
     in_service: BinaryHeap<Reverse<(u64, u64, u32, i32)>>,
     submitted: u64,
-    random: u64,
+    chance: Chance,
 }
 
 #[derive(Debug)]
@@ -36,27 +37,17 @@ impl Sim {
             pushed: Vec::new(),
             in_service: BinaryHeap::new(),
             submitted: 0,
-            random: 0,
+            chance: Chance::new(0),
         }
-    }
-
-    /// Uniform in (0, 1]: splitmix64, 53 bits.
-    fn uniform(&mut self) -> f64 {
-        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^= z >> 31;
-        ((z >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
     fn service_ns(&mut self, service: SimService) -> u64 {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times below 2^53 ns")]
         match service {
             SimService::Constant { ns } => ns,
-            SimService::Exponential { mean_ns } => (-self.uniform().ln() * mean_ns as f64).round() as u64,
+            SimService::Exponential { mean_ns } => (-self.chance.uniform().ln() * mean_ns as f64).round() as u64,
             SimService::Uniform { min_ns, max_ns } => {
-                min_ns + ((max_ns - min_ns) as f64 * self.uniform()).round() as u64
+                min_ns + ((max_ns - min_ns) as f64 * self.chance.uniform()).round() as u64
             }
         }
     }
@@ -66,7 +57,7 @@ impl Sim {
         let SimDevice { service, parallelism: _, error_share, short_share, stalls: _ } =
             self.devices[operation.target as usize].description;
         let service_ns = self.service_ns(service);
-        let fate = self.uniform();
+        let fate = self.chance.uniform();
         let device = &mut self.devices[operation.target as usize];
         let server = device.free_at.iter_mut().min_by_key(|at| **at).expect("parallelism is at least 1");
         let done = after_stalls(&device.description.stalls, now.max(*server), service_ns);
@@ -98,15 +89,15 @@ fn after_stalls(stalls: &[(u64, u64)], start: u64, service_ns: u64) -> u64 {
 }
 
 impl Engine for Sim {
-    const SYNCHRONOUS: bool = false;
+    const SYNCHRONOUS: bool = EngineKind::Sim.is_synchronous();
     const INSTANT: bool = false;
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { name: "sim", synchronous: false, virtual_time: true, features: "virtual time" }
+        Capabilities { name: "sim", virtual_time: true, features: "virtual time" }
     }
 
     fn open(&mut self, setup: Setup) -> Result<(), EngineError> {
-        self.random = setup.seed;
+        self.chance = Chance::new(setup.seed);
         self.pushed.reserve(setup.queue_depth as usize);
         self.in_service.reserve(setup.queue_depth as usize);
         self.devices = setup

@@ -3,10 +3,10 @@
 
 use fathom_io::clock::{VirtualClock, monotonic};
 use fathom_io::{
-    Buffers, Capabilities, Completion, Engine, EngineError, IoUring, Libaio, Null, OpenTarget, Operation,
-    Psync, Setup, Sim, TargetHandle, Wait, probe_io_uring, probe_libaio,
+    Buffers, Call, Capabilities, Completion, Engine, EngineError, IoUring, Libaio, Mmap, MmapRules, Null,
+    OpenTarget, Operation, Setup, Sim, Synchronous, TargetHandle, Wait, probe_io_uring, probe_libaio,
 };
-use fathom_schema::{OperationKind, SimDevice, SimService};
+use fathom_schema::{CallFlags, OperationKind, SimDevice, SimService};
 use fathom_units::Ratio;
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -20,16 +20,29 @@ pub(crate) const AGES_NS: u64 = 20_000_000_000;
 /// An engine to test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
-    Psync,
+    Calls(Call),
+    Mmap { write_through: bool },
     Libaio,
     IoUring { fixed_buffers: bool, registered_files: bool },
     Null,
     Sim,
 }
 
+impl Subject {
+    pub(crate) fn maps(self) -> bool {
+        matches!(self, Self::Mmap { .. })
+    }
+
+    pub(crate) fn is_synchronous(self) -> bool {
+        matches!(self, Self::Calls(_) | Self::Mmap { .. } | Self::Null)
+    }
+}
+
 /// Engines that move bytes and that this machine has; what it lacks is said, naming the test.
 pub(crate) fn movers(test: &str) -> Vec<Subject> {
-    let mut found = vec![Subject::Psync];
+    let flags = CallFlags { polled_percent: 50, nowait: false, uncached: false };
+    let calls = [Call::Positioned, Call::Seeking, Call::SeekingVector, Call::Vector, Call::FlaggedVector(flags)];
+    let mut found: Vec<Subject> = calls.into_iter().map(Subject::Calls).collect();
     match probe_libaio() {
         None => found.push(Subject::Libaio),
         Some(why) => super::stage::skip(test, &format!("libaio: {why}")),
@@ -47,16 +60,23 @@ pub(crate) fn movers(test: &str) -> Vec<Subject> {
     found
 }
 
+/// As [`movers`], with the engine that maps files: it opens only what can be mapped and never makes a file longer.
+pub(crate) fn movers_and_mappers(test: &str) -> Vec<Subject> {
+    let mappers = [false, true].map(|write_through| Subject::Mmap { write_through });
+    movers(test).into_iter().chain(mappers).collect()
+}
+
 /// Those of [`movers`] that keep more than one operation in flight.
 pub(crate) fn asynchronous(test: &str) -> Vec<Subject> {
-    movers(test).into_iter().filter(|subject| *subject != Subject::Psync).collect()
+    movers(test).into_iter().filter(|subject| !subject.is_synchronous()).collect()
 }
 
 /// Calls the same method on whichever engine it is.
 macro_rules! each {
     ($engine:expr, $name:ident => $call:expr) => {
         match $engine {
-            AnyEngine::Psync($name) => $call,
+            AnyEngine::Calls($name) => $call,
+            AnyEngine::Mmap($name) => $call,
             AnyEngine::Libaio($name) => $call,
             AnyEngine::IoUring($name) => $call,
             AnyEngine::Null($name) => $call,
@@ -66,7 +86,8 @@ macro_rules! each {
 }
 
 enum AnyEngine {
-    Psync(Psync),
+    Calls(Synchronous),
+    Mmap(Mmap),
     Libaio(Libaio),
     IoUring(Box<IoUring>),
     Null(Null),
@@ -86,7 +107,10 @@ impl Rig {
     /// Opens `subject` on these targets with `depth` slots of `slot_bytes`.
     pub(crate) fn open(subject: Subject, targets: Vec<OpenTarget>, depth: u32, slot_bytes: u32) -> Self {
         let mut engine = match subject {
-            Subject::Psync => AnyEngine::Psync(Psync::default()),
+            Subject::Calls(call) => AnyEngine::Calls(Synchronous::new(call)),
+            Subject::Mmap { write_through } => {
+                AnyEngine::Mmap(Mmap::new(MmapRules { write_through, random_access: true }))
+            }
             Subject::Libaio => AnyEngine::Libaio(Libaio::default()),
             Subject::IoUring { fixed_buffers, registered_files } => {
                 AnyEngine::IoUring(Box::new(IoUring::new(fixed_buffers, registered_files)))
@@ -97,7 +121,7 @@ impl Rig {
         let buffers = Rc::new(Buffers::new(depth, slot_bytes));
         let setup = Setup { targets, queue_depth: depth, buffers: Rc::clone(&buffers), seed: 1 };
         each!(&mut engine, it => it.open(setup)).expect("the engine can be opened");
-        let synchronous = each!(&engine, it => it.capabilities()).synchronous;
+        let synchronous = subject.is_synchronous();
         Self { engine, buffers, depth: depth as usize, synchronous, in_flight: BTreeSet::new() }
     }
 
