@@ -8,7 +8,7 @@ mod device;
 mod load;
 
 use crate::measured::{Measured, measured};
-use fathom_schema::{EngineKind, Finding, Record, Severity, StepRecord, Stream, TargetKind};
+use fathom_schema::{Finding, Record, Severity, StepRecord, Stream, TargetKind};
 
 /// Places told in one finding; the rest is counted.
 const PLACES_SHOWN: usize = 3;
@@ -68,7 +68,7 @@ impl StepView<'_> {
             .flat_map(|worker| &worker.extents)
             .filter_map(|extent| targets.get(extent.target as usize))
             .all(|target| matches!(target.kind, TargetKind::File { .. } | TargetKind::BlockDevice { .. }));
-        on_storage && !matches!(stream.engine.kind, EngineKind::Null | EngineKind::Sim)
+        on_storage && stream.engine.kind.moves_bytes()
     }
 }
 

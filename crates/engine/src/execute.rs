@@ -4,9 +4,11 @@ use crate::collect::Collector;
 use crate::drive::Pace;
 use crate::prepare::{OpenError, Ready};
 use crate::recorder::{Outlet, Recorder};
-use crate::worker::{Ended, FirstError, Parts, Shared, Timeline, Worker, moves_bytes, shape_of};
+use crate::worker::{Ended, FirstError, Parts, Shared, Timeline, Worker, shape_of};
 use fathom_io::clock::{Clock, RealClock, VirtualClock, monotonic};
-use fathom_io::{Buffers, Engine, IoUring, Libaio, Null, Psync, Setup, Sim, thread};
+use fathom_io::{
+    Buffers, Call, Engine, IoUring, Libaio, Mmap, MmapRules, Null, Setup, Sim, Synchronous, thread,
+};
 use fathom_metrics::{Cell, CellShape};
 use fathom_pattern::Arrivals;
 use fathom_schema::{
@@ -325,7 +327,10 @@ fn describe_errors(step: &Step, share: Share, ends: &[Vec<Option<Ended>>]) -> Ve
             let target = plan.extents.get(operation.target as usize).map(|extent| extent.target as usize);
             let name =
                 target.and_then(|target| step.targets.get(target)).map_or("?", |target| target.name.as_str());
-            let error = std::io::Error::from_raw_os_error(errno);
+            let mut error = std::io::Error::from_raw_os_error(errno).to_string();
+            if let Some(setting) = stream.engine.kind.behind(errno) {
+                error += &format!("; {setting}");
+            }
             found.push(match operation.kind {
                 OperationKind::Sync => format!("sync of {name}: {error}"),
                 kind => format!(
@@ -372,7 +377,16 @@ impl Seat<'_> {
                 let virtual_clock = VirtualClock::default();
                 self.run_on(&context, Sim::new(virtual_clock.clone()), virtual_clock)
             }
-            EngineKind::Psync => self.run_on(&context, Psync::default(), clock),
+            EngineKind::Psync => self.run_on(&context, Synchronous::new(Call::Positioned), clock),
+            EngineKind::Sync => self.run_on(&context, Synchronous::new(Call::Seeking), clock),
+            EngineKind::Vsync => self.run_on(&context, Synchronous::new(Call::SeekingVector), clock),
+            EngineKind::Pvsync => self.run_on(&context, Synchronous::new(Call::Vector), clock),
+            EngineKind::Pvsync2(flags) => {
+                self.run_on(&context, Synchronous::new(Call::FlaggedVector(flags)), clock)
+            }
+            EngineKind::Mmap { write_through, random_access } => {
+                self.run_on(&context, Mmap::new(MmapRules { write_through, random_access }), clock)
+            }
             EngineKind::Libaio => self.run_on(&context, Libaio::default(), clock),
             EngineKind::IoUring { fixed_buffers, registered_files } => {
                 self.run_on(&context, IoUring::new(fixed_buffers, registered_files), clock)
@@ -400,7 +414,7 @@ impl Seat<'_> {
         thread::wake_exactly();
         let largest = stream.workload.cases.iter().map(|case| case.size.largest()).max().unwrap_or(1);
         // Engines that move nothing need no memory to move it from or to.
-        let slot_bytes = if moves_bytes(stream.engine.kind) { largest } else { 1 };
+        let slot_bytes = if stream.engine.kind.moves_bytes() { largest } else { 1 };
         let buffers = Rc::new(Buffers::new(stream.queue_depth, slot_bytes));
         let targets = context.ready.open(stream, plan).map_err(|error: OpenError| error.to_string())?;
         let setup =

@@ -12,7 +12,7 @@ use fathom_metrics::CellShape;
 use fathom_pattern::rng::{Purpose, derive};
 use fathom_pattern::{Filler, Generator, Planned};
 use fathom_schema::{
-    EngineKind, ErrorPolicy, OperationKind, Pacing, Phase, Quota, Stream, SyncRule, TimeLimit, WorkerPlan,
+    ErrorPolicy, OperationKind, Pacing, Phase, Quota, Stream, SyncRule, TimeLimit, WorkerPlan,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -185,15 +185,6 @@ pub(crate) struct Ended {
     pub(crate) failure: Option<String>,
 }
 
-/// False for engines that move nothing: they need neither buffers nor content.
-pub(crate) fn moves_bytes(engine: EngineKind) -> bool {
-    !matches!(engine, EngineKind::Null | EngineKind::Sim)
-}
-
-fn is_synchronous(engine: EngineKind) -> bool {
-    matches!(engine, EngineKind::Null | EngineKind::Psync)
-}
-
 pub(crate) fn shape_of(stream: &Stream) -> CellShape {
     let mut kinds = [false; OperationKind::COUNT];
     for case in &stream.workload.cases {
@@ -207,7 +198,7 @@ pub(crate) fn shape_of(stream: &Stream) -> CellShape {
         kinds,
         response: matches!(stream.pacing, Pacing::Open { .. }),
         // A synchronous engine accepts an operation by starting it: its completion time is the service time.
-        completion: stream.record_completion && !is_synchronous(stream.engine.kind),
+        completion: stream.record_completion && !stream.engine.kind.is_synchronous(),
     }
 }
 
@@ -261,7 +252,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let writes = shape_of(stream).kinds[OperationKind::Write.index()];
         // Workers that share a pass share its seed; what they write must differ all the same.
         let content_seed = derive(plan.seed, Purpose::Content, u64::from(worker_index));
-        let filler = (writes && moves_bytes(stream.engine.kind))
+        let filler = (writes && stream.engine.kind.moves_bytes())
             .then(|| Filler::new(&stream.workload.content, content_seed, buffers.slot_bytes()));
         Self {
             generator: Generator::new(&stream.workload, plan),

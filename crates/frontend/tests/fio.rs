@@ -132,7 +132,16 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ),
     ("ioengine=sync\niodepth=32\nsize=1g", &["queue_depth = 1"], &["fio.sync-depth"]),
     ("ioengine=null\nsize=1g", &["engine = \"null\"", "kind = \"null\""], &[]),
-    ("ioengine=posixaio\nsize=1g", &[], &["fio.not-built"]),
+    ("ioengine=vsync\nsize=1g", &["engine = \"vsync\"", "queue_depth = 1"], &[]),
+    ("ioengine=mmap\ndirect=1\nsize=1g", &["engine = \"mmap\"", "direct = true"], &[]),
+    (
+        "hipri\nhipri_percentage=30\nnowait=1\nuncached=1\nioengine=pvsync2\nsize=1g",
+        &["engine = \"pvsync2\"", "polled = \"30%\"", "nowait = true", "uncached = true"],
+        &[],
+    ),
+    ("ioengine=libaio\nhipri\nsize=1g", &[], &["fio.engine-option"]),
+    ("ioengine=posixaio\niodepth=4\nsize=1g", &["engine = \"posixaio\"", "queue_depth = 4"], &[]),
+    ("ioengine=splice\nsize=1g", &[], &["fio.not-built"]),
     ("ioengine=libiao\nsize=1g", &[], &["fio.bad-value"]),
     (
         "sync=dsync\nfsync=32\nend_fsync=1\nsize=1g",
@@ -328,7 +337,7 @@ zonemode=zbd
 steadystate=iops:5%
 read_iolog=trace
 wait_for=faults
-ioengine=mmap
+ioengine=splice
 file_service_type=zipf:1.1
 random_distribution=zoned_abs:50/1g
 rw=randwrite

@@ -164,6 +164,12 @@ options! {
     fixed_buffers: bool = true, Kind::Flag, fio "fixedbufs", example "false";
     /// Whether `io_uring` registers its files. Defaults to true.
     registered_files: bool = true, Kind::Flag, fio "registerfiles", example "false";
+    /// Share of the I/Os, drawn one by one, that poll for their end instead of sleeping (pvsync2: `RWF_HIPRI`).
+    polled: Ratio = Ratio::ZERO, Kind::Share, fio "hipri", example "\"100%\"";
+    /// Whether an I/O that would wait fails with EAGAIN instead (pvsync2: `RWF_NOWAIT`).
+    nowait: bool = false, Kind::Flag, fio "nowait", example "true";
+    /// Whether pages leave the cache after each I/O through it (pvsync2: `RWF_DONTCACHE`, Linux 6.14).
+    uncached: bool = false, Kind::Flag, fio "uncached", example "true";
     /// I/Os handed over in one system call at most. Defaults to the queue depth.
     batch_submit: u32, Kind::Count { min: 1, max: 65_536 }, fio "iodepth_batch", example "16";
     /// Completions waited for when the queue is full.

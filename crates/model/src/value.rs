@@ -53,8 +53,20 @@ choice! {
         Null = "null",
         /// A simulated device in virtual time.
         Sim = "sim",
-        /// `pread`/`pwrite`.
-        Psync = "psync" | "sync",
+        /// `pread`, `pwrite`.
+        Psync = "psync",
+        /// `lseek`, then `read` or `write`.
+        Sync = "sync",
+        /// `lseek`, then `readv` or `writev`.
+        Vsync = "vsync",
+        /// `preadv`, `pwritev`.
+        Pvsync = "pvsync",
+        /// `preadv2`, `pwritev2` with flags.
+        Pvsync2 = "pvsync2",
+        /// Copies from and to a mapping of the file.
+        Mmap = "mmap",
+        /// What carries it best here, in place of glibc's threads.
+        PosixAio = "posixaio",
         /// `io_uring`.
         IoUring = "io_uring",
         /// Linux native AIO.

@@ -4,10 +4,11 @@
 //! was fathom's own wish.
 
 use crate::remarks::Remarks;
-use crate::scene::Scene;
+use crate::scene::{Load, Scene};
 use crate::targets::{Addressed, Class, Direct};
-use fathom_model::{Engine, Named, StreamOptions};
-use fathom_schema::{EngineKind, IoMode, NoteKind, Severity};
+use fathom_model::{Durability, Engine, Named, StreamOptions};
+use fathom_schema::{CallFlags, EngineKind, IoMode, NoteKind, Severity};
+use fathom_units::Ratio;
 
 /// Error code: the host does not have the engine that was asked for.
 pub const ENGINE_UNAVAILABLE: &str = "plan.engine-unavailable";
@@ -23,6 +24,17 @@ pub(crate) fn mode(
         targets.iter().filter(|target| target.direct != Direct::Substitute).collect();
     if opened.is_empty() || *stream.options.engine.get() == Engine::Null {
         return Some(if direct.get() == Some(&true) { IoMode::Direct } else { IoMode::Buffered });
+    }
+    if *stream.options.engine.get() == Engine::Mmap {
+        if direct.get() == Some(&true) {
+            let message = format!(
+                "the stream \"{}\" goes through the page cache, as every mapping does: each operation is followed by msync \
+                 in place of direct I/O",
+                stream.name
+            );
+            remarks.note(NoteKind::Engine, Severity::Warn, message);
+        }
+        return Some(IoMode::Buffered);
     }
     let refused = opened.iter().find_map(|target| match &target.direct {
         Direct::Refused(by) => Some((&target.name, by)),
@@ -52,11 +64,54 @@ pub(crate) fn mode(
 /// The engine of a stream; `None` when the one asked for cannot be had.
 pub(crate) fn engine(
     scene: &Scene<'_>,
-    stream: &Named<StreamOptions>,
+    load: &Load<'_>,
     targets: &[&Addressed],
     mode: IoMode,
     remarks: &mut Remarks,
 ) -> Option<EngineKind> {
+    let kind = choose(scene, load, targets, mode, remarks)?;
+    takes_its_options(load.section, kind, remarks).then_some(kind)
+}
+
+/// Whether the engine has what the stream asks of it; faults are among the remarks.
+fn takes_its_options(stream: &Named<StreamOptions>, kind: EngineKind, remarks: &mut Remarks) -> bool {
+    let StreamOptions { polled, nowait, uncached, durability, .. } = &stream.options;
+    let of_pvsync2 = matches!(kind, EngineKind::Pvsync2(_));
+    let mut is_right = true;
+    for (option, span, is_asked, has_it, engines) in [
+        ("polled", polled.span(), *polled.get() != Ratio::ZERO, of_pvsync2, "pvsync2"),
+        ("nowait", nowait.span(), *nowait.get(), of_pvsync2, "pvsync2"),
+        ("uncached", uncached.span(), *uncached.get(), of_pvsync2, "pvsync2"),
+        (
+            "durability",
+            durability.span(),
+            *durability.get() != Durability::None,
+            !matches!(kind, EngineKind::Mmap { .. }),
+            "all but mmap (fsync_every = 1 makes each of its writes stable)",
+        ),
+    ] {
+        if is_asked && !has_it {
+            let message = format!(
+                "the stream \"{}\" has the engine {}, which does not have {option}",
+                stream.name,
+                kind.name()
+            );
+            let help = format!("leave it out, or use one of the engines that have it: {engines}");
+            remarks.error("plan.engine-option", span, message, help);
+            is_right = false;
+        }
+    }
+    is_right
+}
+
+fn choose(
+    scene: &Scene<'_>,
+    load: &Load<'_>,
+    targets: &[&Addressed],
+    mode: IoMode,
+    remarks: &mut Remarks,
+) -> Option<EngineKind> {
+    let stream = load.section;
     let asked = *stream.options.engine.get();
     let span = stream.options.engine.span();
     let is = |class| targets.iter().filter(|target| target.class == class).count();
@@ -96,6 +151,29 @@ pub(crate) fn engine(
     match asked {
         Engine::Null => Some(EngineKind::Null),
         Engine::Psync => Some(EngineKind::Psync),
+        Engine::Sync => Some(EngineKind::Sync),
+        Engine::Vsync => Some(EngineKind::Vsync),
+        Engine::Pvsync => Some(EngineKind::Pvsync),
+        Engine::Pvsync2 => Some(EngineKind::Pvsync2(CallFlags {
+            polled_percent: percent(*stream.options.polled.get()),
+            nowait: *stream.options.nowait.get(),
+            uncached: *stream.options.uncached.get(),
+        })),
+        Engine::Mmap => Some(EngineKind::Mmap {
+            write_through: stream.options.direct.get() == Some(&true),
+            random_access: load.operations.random,
+        }),
+        Engine::PosixAio => {
+            let kind = automatic(scene, io_uring, mode, remarks);
+            let message = format!(
+                "the stream \"{}\" asks for posixaio and has {}: the C library's own would be threads that wait for \
+                 one another",
+                stream.name,
+                kind.name()
+            );
+            remarks.note(NoteKind::Engine, Severity::Warn, message);
+            Some(kind)
+        }
         Engine::Sim => {
             let message =
                 format!("the stream \"{}\" has the sim engine, but its target is real", stream.name);
@@ -139,4 +217,15 @@ fn automatic(scene: &Scene<'_>, io_uring: EngineKind, mode: IoMode, remarks: &mu
     let message = format!("{name} is used because io_uring cannot be: {reason}{also}");
     remarks.note(NoteKind::Engine, Severity::Warn, message);
     kind
+}
+
+/// A share in whole percent.
+fn percent(share: Ratio) -> u8 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share is between 0 and 1"
+    )]
+    let percent = (share.value() * 100.0).round() as u8;
+    percent
 }

@@ -57,7 +57,7 @@ fn check_open_files(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], rem
     };
     let real = streams
         .iter()
-        .filter(|(_, stream)| !matches!(stream.engine.kind, EngineKind::Null | EngineKind::Sim));
+        .filter(|(_, stream)| stream.engine.kind.moves_bytes());
     let files: u64 =
         real.clone().flat_map(|(_, stream)| &stream.workers).map(|worker| of_worker(&worker.extents)).sum();
     // What is written is held once more, locked against other runs.

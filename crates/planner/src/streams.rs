@@ -59,6 +59,9 @@ impl Setting<'_> {
             keep_cache: _,
             fixed_buffers: _,
             registered_files: _,
+            polled: _, // here to `uncached`: engines::engine
+            nowait: _,
+            uncached: _,
             batch_submit: _,
             batch_complete: _,
             rate, // here to `think_every`: pacing
@@ -86,7 +89,7 @@ impl Setting<'_> {
         let sections = self.sections(load)?;
         let addressed: Vec<&Addressed> = sections.iter().flat_map(|section| section.iter()).collect();
         let mode = engines::mode(section, &addressed, remarks)?;
-        let kind = engines::engine(self.scene, section, &addressed, mode, remarks)?;
+        let kind = engines::engine(self.scene, load, &addressed, mode, remarks)?;
         let (depth, lanes) = self.depth(load, kind, remarks)?;
         let (pacing, at_maximum) = self.pacing(load, lanes, remarks)?;
         let crew = Crew {
@@ -144,7 +147,7 @@ impl Setting<'_> {
     fn depth(&self, load: &Load<'_>, kind: EngineKind, remarks: &mut Remarks) -> Option<(u32, u32)> {
         let (name, options) = (&load.section.name, &load.section.options);
         let (asked, workers) = (*options.queue_depth.get(), *options.workers.get());
-        if !matches!(kind, EngineKind::Psync | EngineKind::Null) || asked <= 1 {
+        if !kind.is_synchronous() || asked <= 1 {
             return Some((asked.max(1), 1));
         }
         if kind == EngineKind::Null {
@@ -326,8 +329,8 @@ impl Setting<'_> {
 
 /// Both asynchronous engines carry out a trim while they submit it, one after another.
 fn say_trims_are_alone(load: &Load<'_>, kind: EngineKind, depth: u32, remarks: &mut Remarks) {
-    let is_asynchronous = matches!(kind, EngineKind::IoUring { .. } | EngineKind::Libaio);
-    if load.operations.trims && is_asynchronous && depth > 1 {
+    let is_of_storage = !kind.is_synchronous() && kind.moves_bytes();
+    if load.operations.trims && is_of_storage && depth > 1 {
         let message = format!(
             "trims of the stream \"{}\" are issued one at a time: their depth is 1, whatever the queue depth of {depth}",
             load.section.name

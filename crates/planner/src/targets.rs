@@ -70,13 +70,15 @@ struct Placed {
 
 /// What the streams of a stage do to a section's targets.
 #[derive(Clone, Copy, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "four independent facts, not states")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 struct Usage {
     reads: bool,
     writes: bool,
     trims: bool,
     /// False when every stream on it has the null engine, which opens nothing.
     opened: bool,
+    /// A stream on it has the mmap engine.
+    mapped: bool,
 }
 
 /// Resolves the sections that the streams at `running` use. Sections with faults are left out and remarked.
@@ -97,6 +99,7 @@ pub(crate) fn resolve(
                 usage.reads |= load.operations.reads;
                 usage.writes |= load.operations.writes;
                 usage.trims |= load.operations.trims;
+                usage.mapped |= *load.section.options.engine.get() == Engine::Mmap;
                 usage.opened |= *load.section.options.engine.get() != Engine::Null;
             }
         }
@@ -185,6 +188,8 @@ impl Resolver<'_> {
             Layout::Written if self.is_only_read_and_not_ours(fact) => LayoutRule::Appended,
             Layout::Written => LayoutRule::Written,
             Layout::Allocated => LayoutRule::Allocated,
+            // A mapping never makes a file longer.
+            Layout::Created if self.usage.mapped => LayoutRule::Allocated,
             Layout::Created => LayoutRule::Created,
             Layout::MustExist => LayoutRule::MustExist,
         };
@@ -453,7 +458,7 @@ impl Resolver<'_> {
         layout: LayoutRule,
         size: Bytes,
     ) -> Intent {
-        let Usage { reads, writes, trims, opened: _ } = self.usage;
+        let Usage { reads, writes, trims, opened: _, mapped: _ } = self.usage;
         let file = fact.file.as_ref();
         let there = file.map_or(0, |file| file.size.0);
         let growth = size.0.saturating_sub(there);

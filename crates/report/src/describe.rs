@@ -1,22 +1,11 @@
 //! What a stream does, in the few words a storage engineer uses. Knows nothing of what it measured.
 
-use fathom_schema::{EngineKind, Stream, Workload};
+use fathom_schema::{Stream, Workload};
 use fathom_units::{Bytes, Ratio};
 
 /// `random 70 % read 30 % write 8 KiB`, `sequential write 1 MiB`, `45 % sequential read 4 KiB`.
 pub(crate) fn workload(workload: &Workload) -> String {
     format!("{} {} {}", access(workload), mix(workload), sizes(workload))
-}
-
-/// Name of an engine as jobs write it.
-pub(crate) const fn engine(kind: EngineKind) -> &'static str {
-    match kind {
-        EngineKind::Null => "null",
-        EngineKind::Sim => "sim",
-        EngineKind::Psync => "psync",
-        EngineKind::IoUring { .. } => "io_uring",
-        EngineKind::Libaio => "libaio",
-    }
 }
 
 /// Operations asked to be in flight over all workers.

@@ -181,7 +181,7 @@ fn stream_summary(stream: &Stream, measured: &Measured, series: Vec<Point>) -> S
     StreamSummary {
         name: stream.name.clone(),
         workload: describe::workload(&stream.workload),
-        engine: describe::engine(stream.engine.kind).to_owned(),
+        engine: stream.engine.kind.name().to_owned(),
         direct: stream.engine.mode == IoMode::Direct,
         workers: stream.workers.len() as u64,
         queue_depth: describe::queue_depth(stream),

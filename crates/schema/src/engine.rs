@@ -105,15 +105,22 @@ impl EngineKind {
         !matches!(self, Self::Null | Self::Sim)
     }
 
-    /// What may be behind an operation that fails with `ENOTSUP`/`EINVAL`/`EAGAIN` because of how the engine is set: the
-    /// setting, and what to do. `None` when the settings ask for nothing that can be refused.
-    pub const fn refusable(self) -> Option<&'static str> {
-        match self {
-            Self::Pvsync2(CallFlags { uncached: true, .. }) => {
-                Some("uncached needs Linux 6.14 and a filesystem that has it (ext4, xfs, btrfs)")
+    /// What in the engine's settings may be behind operations that fail with this error number, and the way out; `None`
+    /// when nothing is.
+    pub const fn behind(self, errno: i32) -> Option<&'static str> {
+        /// Linux's number of "try again" on x86 and ARM.
+        const EAGAIN: i32 = 11;
+        /// Linux's number of "operation not supported" on x86 and ARM.
+        const EOPNOTSUPP: i32 = 95;
+        match (self, errno) {
+            (Self::Pvsync2(CallFlags { nowait: true, .. }), EAGAIN) => {
+                Some("nowait fails what would wait; count errors (on_error) or leave nowait out")
             }
-            Self::Pvsync2(CallFlags { nowait: true, .. }) => {
-                Some("with nowait, what would wait fails; count such errors, or leave nowait out")
+            (Self::Pvsync2(CallFlags { uncached: true, .. }), EOPNOTSUPP) => {
+                Some("uncached needs Linux 6.14 and a filesystem that has it; leave it out")
+            }
+            (Self::Pvsync2(CallFlags { nowait: true, .. }), EOPNOTSUPP) => {
+                Some("nowait is refused here; leave it out")
             }
             _ => None,
         }

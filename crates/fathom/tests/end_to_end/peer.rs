@@ -124,6 +124,14 @@ fn the_same_job_files_give_the_same_counts_and_keys() {
         ("[a]\nrw=read\noffset_increment=1m\nsize=1m\nnumjobs=4\nfilename=shared\n", Same::Each),
         ("[a]\nrw=write\nfilename=one:two\n", Same::Each),
         ("[a]\nrw=randwrite\nbssplit=4k/50:16k/50\nnorandommap\nnumber_ios=64\n", Same::Operations),
+        ("[a]\nioengine=sync\nrw=randrw\n", Same::Together),
+        ("[a]\nioengine=vsync\nrw=write\nbs=8k\nfsync=4\n", Same::Each),
+        ("[a]\nioengine=pvsync\nrw=randread\n", Same::Each),
+        ("[a]\nioengine=pvsync2\nhipri\nhipri_percentage=50\nrw=randwrite\ndirect=1\n", Same::Each),
+        ("[a]\nioengine=pvsync2\nnowait=1\nrw=write\n", Same::Each),
+        ("[a]\nioengine=mmap\nrw=write\nfsync=16\n", Same::Each),
+        ("[a]\nioengine=mmap\nrw=randrw\ndirect=1\n", Same::Together),
+        ("[a]\nioengine=posixaio\niodepth=4\nrw=randread\n", Same::Each),
         ("[a]\nioengine=null\nrw=randrw\nsize=16m\n", Same::Together),
     ] {
         check(&format!("[global]\nsize=2m\n{rest}"), same);

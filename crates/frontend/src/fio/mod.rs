@@ -187,6 +187,7 @@ impl<'a> Reader<'a> {
             }
             echoed.push((row.name.to_owned(), value));
         }
+        lower::check_private(&section.lines, settings, &mut self.faults);
         echoed
     }
 

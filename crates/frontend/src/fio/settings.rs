@@ -131,6 +131,7 @@ pub(crate) struct Operations {
 
 /// Engine, depth, pace.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
 pub(crate) struct Engine {
     /// Name.
     pub(crate) name: String,
@@ -144,10 +145,18 @@ pub(crate) struct Engine {
     pub(crate) batch: Option<u64>,
     /// Reaped at least.
     pub(crate) complete_min: u64,
-    /// Registered buffers, when given.
-    pub(crate) fixed_buffers: Option<bool>,
-    /// Registered files, when given.
-    pub(crate) registered_files: Option<bool>,
+    /// Registered buffers.
+    pub(crate) fixed_buffers: bool,
+    /// Registered files.
+    pub(crate) registered_files: bool,
+    /// Completions are polled for.
+    pub(crate) polled: bool,
+    /// Percent of the operations for which they are.
+    pub(crate) polled_percent: u64,
+    /// What would wait fails.
+    pub(crate) nowait: bool,
+    /// Pages leave the cache after each operation.
+    pub(crate) uncached: bool,
     /// Bytes per second per direction; 0: no bound.
     pub(crate) rate: Triple<u64>,
     /// Operations per second per direction; 0: no bound.
@@ -321,8 +330,12 @@ impl Default for Settings {
                 depth: 1,
                 batch: None,
                 complete_min: 1,
-                fixed_buffers: None,
-                registered_files: None,
+                fixed_buffers: false,
+                registered_files: false,
+                polled: false,
+                polled_percent: 100,
+                nowait: false,
+                uncached: false,
                 rate: [None; 3],
                 rate_iops: [None; 3],
                 poisson: false,

@@ -4,7 +4,7 @@ use crate::examples::DISK;
 use crate::host::{Is, facts, read};
 use fathom_model::{Amount, Dialect, Job, Span};
 use fathom_planner::{Plan, plan};
-use fathom_schema::{Coverage, EngineKind, Facts, IoMode, Quota, SharePart, Step, TargetKind, TimeLimit};
+use fathom_schema::{CallFlags, Coverage, EngineKind, Facts, IoMode, Quota, SharePart, Step, TargetKind, TimeLimit};
 use fathom_units::{Bytes, Nanos};
 
 const HEAD: &str = "[target.t]\npath = \"/dev/x\"\n";
@@ -53,6 +53,49 @@ fn the_engine_is_the_best_that_works() {
         });
         assert_eq!(step.streams[0].engine.kind, expect);
         assert_eq!(notes(&plan), note.into_iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn engines_that_are_asked_for_are_had_with_their_settings() {
+    let flags = |polled_percent, nowait, uncached| {
+        EngineKind::Pvsync2(CallFlags { polled_percent, nowait, uncached })
+    };
+    for (options, expect, mode) in [
+        ("engine = \"sync\"", EngineKind::Sync, IoMode::Direct),
+        ("engine = \"vsync\"\ndirect = false", EngineKind::Vsync, IoMode::Buffered),
+        ("engine = \"pvsync\"", EngineKind::Pvsync, IoMode::Direct),
+        ("engine = \"pvsync2\"", flags(0, false, false), IoMode::Direct),
+        ("engine = \"pvsync2\"\npolled = \"30%\"\nnowait = true", flags(30, true, false), IoMode::Direct),
+        ("engine = \"pvsync2\"\nuncached = true", flags(0, false, true), IoMode::Direct),
+        (
+            "engine = \"mmap\"",
+            EngineKind::Mmap { write_through: false, random_access: false },
+            IoMode::Buffered,
+        ),
+    ] {
+        let job = read(&format!("{HEAD}[stream.s]\ntime = \"60s\"\n{options}"));
+        let (plan, step) = planned(&job, DISK, |_| {});
+        let engine = &step.streams[0].engine;
+        assert_eq!((engine.kind, engine.mode), (expect, mode), "{options}");
+        assert_eq!(notes(&plan), [""; 0], "{options}");
+    }
+    for (options, expect, note) in [
+        (
+            "engine = \"posixaio\"",
+            EngineKind::IoUring { fixed_buffers: true, registered_files: true },
+            "the stream \"s\" asks for posixaio and has io_uring: the C library's own would be threads that wait for one another",
+        ),
+        (
+            "engine = \"mmap\"\ndirect = true",
+            EngineKind::Mmap { write_through: true, random_access: false },
+            "the stream \"s\" goes through the page cache, as every mapping does: each operation is followed by msync in place of direct I/O",
+        ),
+    ] {
+        let job = read(&format!("{HEAD}[stream.s]\ntime = \"60s\"\n{options}"));
+        let (plan, step) = planned(&job, DISK, |_| {});
+        assert_eq!(step.streams[0].engine.kind, expect, "{options}");
+        assert_eq!(notes(&plan), [note]);
     }
 }
 

@@ -326,6 +326,24 @@ fn hosts_that_have_no_room() {
            leave engine out, or use engine = \"psync\"",
         ],
     );
+    check(
+        &job("", "", "engine = \"psync\"\nnowait = true"),
+        DISK,
+        |_| {},
+        &[
+            "plan.engine-option: the stream \"s\" has the engine psync, which does not have nowait; leave it out, or use \
+           one of the engines that have it: pvsync2",
+        ],
+    );
+    check(
+        &job("", "", "engine = \"mmap\"\ndurability = \"all\""),
+        DISK,
+        |_| {},
+        &[
+            "plan.engine-option: the stream \"s\" has the engine mmap, which does not have durability; leave it out, or \
+           use one of the engines that have it: all but mmap (fsync_every = 1 makes each of its writes stable)",
+        ],
+    );
 }
 
 #[test]

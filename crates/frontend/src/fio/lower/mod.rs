@@ -1,6 +1,7 @@
 //! fio jobs as fathom's model: clones become streams, barriers become stages, everything quirky becomes plain. Knows fio's
 //! meaning and the model; how it was written is behind it.
 
+mod engines;
 mod targets;
 mod verify;
 mod workload;
@@ -12,67 +13,21 @@ use super::values::Size;
 use super::{JOBS_MAX, ParsedJob, Surroundings, listed};
 use fathom_model::{
     Amount, Arrival, CpusPolicy, Durability, Engine, Job, Named, OnError, Rate, Seed, Span, StageOptions,
-    StreamOptions, WorkerRegions, nearest,
+    StreamOptions, WorkerRegions,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, Ratio};
 use std::collections::BTreeMap;
+use engines::FioEngine;
 use targets::{Targets, need_of, place_of, region_of, region_span};
 use workload::Lowered;
 
+pub(super) use engines::check_private;
 pub(crate) use targets::joined;
 
 /// fio's seed when none is given.
 const SEED: u64 = 0x89;
 /// What a run counts up to when errors do not end it: practically for ever, and still a number that prints and reads back.
 const ERRORS_MAX: u64 = i64::MAX as u64;
-
-/// Engines of fio that move no bytes at storage or need what is not there yet.
-const ENGINES_NOT_BUILT: &[&str] = &[
-    "cpuio",
-    "mmap",
-    "net",
-    "netsplice",
-    "ftruncate",
-    "filecreate",
-    "filestat",
-    "filedelete",
-    "dircreate",
-    "dirstat",
-    "dirdelete",
-    "exec",
-    "page_fault",
-    "posixaio",
-    "falloc",
-    "e4defrag",
-    "splice",
-    "mtd",
-    "sg",
-    "io_uring_cmd",
-    "solarisaio",
-    "windowsaio",
-    "rbd",
-    "rados",
-    "rdma",
-    "gfapi",
-    "gfapi_async",
-    "libhdfs",
-    "http",
-    "nbd",
-    "nfs",
-    "libiscsi",
-    "libzbc",
-    "libpmem",
-    "pmemblk",
-    "dev-dax",
-    "dfs",
-    "xnvme",
-    "libblkio",
-    "libcufile",
-    "libhipfile",
-    "ime",
-    "spdk",
-    "external",
-];
 
 /// Lowers all jobs into `job` and `extras`.
 pub(super) fn lower(
@@ -153,7 +108,7 @@ impl Lowering<'_> {
             options: lowered.options.clone(),
         });
 
-        let engine = engine(parsed, self.faults);
+        let engine = engines::of(parsed, self.faults);
         let (place, is_shared) = place_of(parsed, 0, self.surroundings);
         let has_logs = settings.report.logs.iter().any(Option::is_some);
         let is_merged = clones > 1 && settings.report.group_reporting && !has_logs && is_shared;
@@ -268,7 +223,7 @@ impl Lowering<'_> {
         place: targets::Place,
         last: u32,
         lowered: &Lowered,
-        engine: Engine,
+        engine: &FioEngine,
         options: &mut StreamOptions,
     ) -> String {
         let settings = &parsed.settings;
@@ -283,15 +238,15 @@ impl Lowering<'_> {
             (_, None) => None,
         };
         set_amount(options, parsed, lowered, all_files);
-        self.targets.name_of(&mut self.job, place, &need, parsed, engine == Engine::Null)
+        self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine == Engine::Null)
     }
 
     /// What all clones of a section have in common.
-    fn stream(&mut self, parsed: &ParsedJob, lowered: &Lowered, engine: Engine) -> StreamOptions {
+    fn stream(&mut self, parsed: &ParsedJob, lowered: &Lowered, engine: &FioEngine) -> StreamOptions {
         let (settings, span) = (&parsed.settings, parsed.span);
         let Settings { operations, engine: set, .. } = settings;
         let mut options = StreamOptions::default();
-        options.engine.set(engine, settings.span("ioengine", span));
+        options.engine.set(engine.engine, settings.span("ioengine", span));
         options.direct.set(set.direct, settings.span("direct", span));
         options.worker_regions.set(WorkerRegions::Same, span);
         options.completion_latency.set(true, span);
@@ -305,12 +260,7 @@ impl Lowering<'_> {
         if !settings.files.invalidate {
             options.keep_cache.set(true, settings.span("invalidate", span));
         }
-        if let Some(fixed) = set.fixed_buffers {
-            options.fixed_buffers.set(fixed, settings.span("fixedbufs", span));
-        }
-        if let Some(registered) = set.registered_files {
-            options.registered_files.set(registered, settings.span("registerfiles", span));
-        }
+        engines::set_private(&mut options, engine, settings, span);
         if lowered.rate != Rate::Max {
             let place = settings.span("rate_iops", settings.span("rate", span));
             options.rate.set(lowered.rate, place);
@@ -367,12 +317,12 @@ impl Lowering<'_> {
         options.cpus.set(cpus, settings.span("cpus_allowed", settings.span("cpumask", span)));
     }
 
-    fn set_depth(&mut self, options: &mut StreamOptions, parsed: &ParsedJob, engine: Engine) {
+    fn set_depth(&mut self, options: &mut StreamOptions, parsed: &ParsedJob, engine: &FioEngine) {
         let (settings, span) = (&parsed.settings, parsed.span);
         let set = &settings.engine;
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let place = settings.span("iodepth", span);
-        if engine == Engine::Psync && set.depth > 1 {
+        if engine.is_synchronous && set.depth > 1 {
             let message = format!(
                 "iodepth={} is 1 with ioengine={}, which waits for each operation",
                 set.depth, set.name
@@ -487,38 +437,6 @@ fn of_all(rate: Rate, clones: u32) -> Option<Rate> {
         Rate::Operations(Iops(rate)) => Some(Rate::Operations(Iops(rate * f64::from(clones)))),
         Rate::Bandwidth(BytesPerSec(rate)) => Some(Rate::Bandwidth(BytesPerSec(rate * f64::from(clones)))),
         Rate::Max | Rate::OfMaximum(_) => None,
-    }
-}
-
-fn engine(parsed: &ParsedJob, faults: &mut Faults) -> Engine {
-    let name = parsed.settings.engine.name.as_str();
-    let place = parsed.settings.span("ioengine", parsed.span);
-    match name {
-        "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => Engine::Psync,
-        "libaio" | "linuxaio" => Engine::Libaio,
-        "io_uring" => Engine::IoUring,
-        "null" => Engine::Null,
-        other => {
-            let base = other.split(':').next().unwrap_or(other);
-            if ENGINES_NOT_BUILT.contains(&base) {
-                let message = format!("ioengine={other} is known but not built yet");
-                faults.error("fio.not-built", place, message, "use psync, libaio, io_uring or null");
-            } else {
-                let known = ["psync", "sync", "libaio", "io_uring", "null"];
-                let help = nearest(other, known.into_iter().chain(ENGINES_NOT_BUILT.iter().copied()));
-                let help = help.map_or_else(
-                    || "use psync, libaio, io_uring or null".to_owned(),
-                    |near| format!("did you mean {near}?"),
-                );
-                faults.error(
-                    "fio.bad-value",
-                    place,
-                    format!("fio has no ioengine \"{}\"", super::grammar::shortened(other)),
-                    help,
-                );
-            }
-            Engine::Psync
-        }
     }
 }
 

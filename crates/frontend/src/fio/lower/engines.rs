@@ -1,0 +1,201 @@
+//! fio's engines: what each is called in the model, whether fio holds it to one operation at a time, and which of fio's
+//! options belong to it alone.
+
+use super::super::ParsedJob;
+use super::super::faults::Faults;
+use super::super::grammar::{Line, shortened};
+use super::super::settings::Settings;
+use fathom_model::{Engine, Span, StreamOptions, nearest};
+use fathom_units::Ratio;
+
+/// One of fio's engines.
+pub(super) struct FioEngine {
+    names: &'static [&'static str],
+    pub(super) engine: Engine,
+    /// fio's flag `FIO_SYNCIO`: whatever `iodepth` says, one operation at a time.
+    pub(super) is_synchronous: bool,
+    /// Options that fio knows with this engine only.
+    options: &'static [&'static str],
+}
+
+const fn waiting(names: &'static [&'static str], engine: Engine) -> FioEngine {
+    FioEngine { names, engine, is_synchronous: true, options: &[] }
+}
+
+static ENGINES: &[FioEngine] = &[
+    waiting(&["psync"], Engine::Psync),
+    waiting(&["sync"], Engine::Sync),
+    waiting(&["vsync"], Engine::Vsync),
+    waiting(&["pvsync"], Engine::Pvsync),
+    FioEngine {
+        options: &["hipri", "hipri_percentage", "nowait", "uncached"],
+        ..waiting(&["pvsync2"], Engine::Pvsync2)
+    },
+    waiting(&["mmap"], Engine::Mmap),
+    FioEngine {
+        names: &["libaio", "linuxaio"],
+        engine: Engine::Libaio,
+        is_synchronous: false,
+        options: &[
+            "userspace_reap",
+            "nowait",
+            "cmdprio_percentage",
+            "cmdprio_class",
+            "cmdprio",
+            "cmdprio_bssplit",
+        ],
+    },
+    FioEngine {
+        names: &["io_uring"],
+        engine: Engine::IoUring,
+        is_synchronous: false,
+        options: &[
+            "hipri",
+            "fixedbufs",
+            "registerfiles",
+            "sqthread_poll",
+            "sqthread_poll_cpu",
+            "nonvectored",
+            "uncached",
+            "nowait",
+            "force_async",
+            "cmd_type",
+            "cmdprio_percentage",
+            "cmdprio_class",
+            "cmdprio",
+            "cmdprio_bssplit",
+        ],
+    },
+    FioEngine { names: &["posixaio"], engine: Engine::PosixAio, is_synchronous: false, options: &[] },
+    FioEngine { names: &["null"], engine: Engine::Null, is_synchronous: false, options: &[] },
+];
+
+/// Engines of fio that move no bytes at storage or need what is not there yet.
+const NOT_BUILT: &[&str] = &[
+    "cpuio",
+    "net",
+    "netsplice",
+    "ftruncate",
+    "filecreate",
+    "filestat",
+    "filedelete",
+    "dircreate",
+    "dirstat",
+    "dirdelete",
+    "exec",
+    "page_fault",
+    "falloc",
+    "e4defrag",
+    "splice",
+    "mtd",
+    "sg",
+    "io_uring_cmd",
+    "solarisaio",
+    "windowsaio",
+    "rbd",
+    "rados",
+    "rdma",
+    "gfapi",
+    "gfapi_async",
+    "libhdfs",
+    "http",
+    "nbd",
+    "nfs",
+    "libiscsi",
+    "libzbc",
+    "libpmem",
+    "pmemblk",
+    "dev-dax",
+    "dfs",
+    "xnvme",
+    "libblkio",
+    "libcufile",
+    "libhipfile",
+    "ime",
+    "spdk",
+    "external",
+];
+
+fn find(name: &str) -> Option<&'static FioEngine> {
+    ENGINES.iter().find(|engine| engine.names.contains(&name))
+}
+
+/// The engine of a job; one that fathom does not have is a fault, and psync stands in for it while others are looked for.
+pub(super) fn of(parsed: &ParsedJob, faults: &mut Faults) -> &'static FioEngine {
+    let name = parsed.settings.engine.name.as_str();
+    let place = parsed.settings.span("ioengine", parsed.span);
+    if let Some(engine) = find(name) {
+        return engine;
+    }
+    let built = || ENGINES.iter().map(|engine| engine.names[0]);
+    let base = name.split(':').next().unwrap_or(name);
+    if NOT_BUILT.contains(&base) {
+        let message = format!("ioengine={name} is known but not built yet");
+        faults.error("fio.not-built", place, message, "use psync, libaio, io_uring or null");
+    } else {
+        let help = nearest(name, built().chain(NOT_BUILT.iter().copied())).map_or_else(
+            || format!("use one of {}", built().collect::<Vec<_>>().join(", ")),
+            |near| format!("did you mean {near}?"),
+        );
+        faults.error(
+            "fio.bad-value",
+            place,
+            format!("fio has no ioengine \"{}\"", shortened(name)),
+            help,
+        );
+    }
+    &ENGINES[0]
+}
+
+/// fio takes an engine's own options only where that engine is the section's. Observed with fio 3.33: a `[global]` section
+/// without `ioengine` has psync, so that it takes none, and on a command line `--ioengine` has to come first.
+pub(in super::super) fn check_private(lines: &[Line], settings: &Settings, faults: &mut Faults) {
+    let engine = settings.engine.name.as_str();
+    // An engine that is unknown, or not built, is a fault of its own.
+    let Some(FioEngine { options, .. }) = find(engine) else { return };
+    for line in lines {
+        let key = line.key.as_str();
+        let takers: Vec<&str> = ENGINES
+            .iter()
+            .filter(|engine| engine.options.contains(&key))
+            .map(|engine| engine.names[0])
+            .collect();
+        if takers.is_empty() || options.contains(&key) {
+            continue;
+        }
+        let message = format!("fio has no option {key} with ioengine={engine}");
+        let help = format!(
+            "leave it out, or set ioengine to {} first",
+            takers.join(" or ")
+        );
+        faults.error("fio.engine-option", line.key_span, message, help);
+    }
+}
+
+/// Sets what the options of the engine itself say. One that came with another engine, from `[global]`, says nothing.
+pub(super) fn set_private(
+    options: &mut StreamOptions,
+    engine: &FioEngine,
+    settings: &Settings,
+    span: Span,
+) {
+    let set = &settings.engine;
+    let has = |name: &str| engine.options.contains(&name) && settings.has(name);
+    let place = |name: &str| settings.span(name, span);
+    if has("fixedbufs") {
+        options.fixed_buffers.set(set.fixed_buffers, place("fixedbufs"));
+    }
+    if has("registerfiles") {
+        options.registered_files.set(set.registered_files, place("registerfiles"));
+    }
+    if has("hipri") && set.polled {
+        // fio's hipri_percentage is a whole number up to 100.
+        options.polled.set(Ratio::percent(set.polled_percent as f64), place("hipri"));
+    }
+    if has("nowait") {
+        options.nowait.set(set.nowait, place("nowait"));
+    }
+    if has("uncached") {
+        options.uncached.set(set.uncached, place("uncached"));
+    }
+}
