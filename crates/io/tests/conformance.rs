@@ -11,11 +11,14 @@ use fathom_io::clock::monotonic;
 use fathom_io::{OpenTarget, Operation, TargetHandle, Wait};
 use fathom_schema::OperationKind;
 use proptest::prelude::*;
-use rig::{AGES_NS, Rig, Subject, asynchronous, file, movers, movers_and_mappers, of, read, read_only, sync, trim, write};
+use rig::{
+    AGES_NS, Rig, Subject, asynchronous, file, movers, movers_and_mappers, of, read, read_only, sync, trim,
+    write,
+};
 use stage::{Stage, content, skip};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -436,6 +439,62 @@ fn a_mapping_never_makes_a_file_longer_nor_opens_one_that_is_too_short() {
     let buffers = std::rc::Rc::new(Buffers::new(1, 4096));
     let error = engine.open(Setup { targets, queue_depth: 1, buffers, seed: 0 }).unwrap_err().to_string();
     assert!(error.contains("shorter than what is addressed"), "{error}");
+}
+
+/// A file of two pages on a filesystem of its own, in no cache.
+fn cold(mounted: &Path) -> OpenTarget {
+    let path = mounted.join("f");
+    std::fs::write(&path, [7; 8192]).expect("a file can be written");
+    let target = file(&path, 0);
+    let TargetHandle::File(file) = &target.handle else { unreachable!("it is a file") };
+    file.sync_all().expect("it can be made stable");
+    // SAFETY: advice about an open file; no memory is passed.
+    let outcome = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    assert_eq!(outcome, 0, "the cache can be dropped");
+    target
+}
+
+#[test]
+fn what_would_wait_fails_when_nothing_may_wait() {
+    let mut stage = Stage::new();
+    let mounted = match stage.ext4("fs", 8 << 20) {
+        Ok(mounted) => mounted,
+        Err(why) => return skip("nowait", &why),
+    };
+    for (nowait, plain, _) in rig::flagged("nowait") {
+        let mut rig = Rig::open(nowait, vec![cold(&mounted)], 1, 4096);
+        assert_eq!(rig.one(read(0, 4096, 4096)), -libc::EAGAIN, "{nowait:?} of what is not in the cache");
+        let mut other = Rig::open(plain, vec![read_only(&mounted.join("f"))], 1, 4096);
+        assert_eq!(other.one(read(0, 4096, 4096)), 4096);
+        assert_eq!(rig.one(read(0, 4096, 4096)), 4096, "{nowait:?} of what is");
+        rig.close();
+        other.close();
+    }
+}
+
+#[test]
+fn uncached_operations_leave_nothing_in_the_cache() {
+    let mut stage = Stage::new();
+    let mounted = match stage.ext4("fs", 8 << 20) {
+        Ok(mounted) => mounted,
+        Err(why) => return skip("uncached", &why),
+    };
+    for (nowait, _, uncached) in rig::flagged("uncached") {
+        let Some(uncached) = uncached else { continue };
+        let mut rig = Rig::open(uncached, vec![cold(&mounted)], 1, 4096);
+        match rig.one(read(0, 0, 4096)) {
+            4096 => {}
+            errno => {
+                assert_eq!(errno, -libc::EOPNOTSUPP);
+                return skip("uncached", "this kernel or its ext4 does not have it");
+            }
+        }
+        assert_eq!(rig.bytes(0, 4096), [7; 4096]);
+        let mut look = Rig::open(nowait, vec![read_only(&mounted.join("f"))], 1, 4096);
+        assert_eq!(look.one(read(0, 0, 4096)), -libc::EAGAIN, "{uncached:?} leaves it in the cache");
+        rig.close();
+        look.close();
+    }
 }
 
 #[test]

@@ -221,11 +221,7 @@ fn automatic(scene: &Scene<'_>, io_uring: EngineKind, mode: IoMode, remarks: &mu
 
 /// A share in whole percent.
 fn percent(share: Ratio) -> u8 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share is between 0 and 1"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is between 0 and 1")]
     let percent = (share.value() * 100.0).round() as u8;
     percent
 }

@@ -55,9 +55,7 @@ fn check_open_files(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], rem
         // One for its ring or context, one for each target.
         1 + extents.iter().map(|extent| extent.target).collect::<BTreeSet<_>>().len() as u64
     };
-    let real = streams
-        .iter()
-        .filter(|(_, stream)| stream.engine.kind.moves_bytes());
+    let real = streams.iter().filter(|(_, stream)| stream.engine.kind.moves_bytes());
     let files: u64 =
         real.clone().flat_map(|(_, stream)| &stream.workers).map(|worker| of_worker(&worker.extents)).sum();
     // What is written is held once more, locked against other runs.

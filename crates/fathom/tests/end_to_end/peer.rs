@@ -128,7 +128,6 @@ fn the_same_job_files_give_the_same_counts_and_keys() {
         ("[a]\nioengine=vsync\nrw=write\nbs=8k\nfsync=4\n", Same::Each),
         ("[a]\nioengine=pvsync\nrw=randread\n", Same::Each),
         ("[a]\nioengine=pvsync2\nhipri\nhipri_percentage=50\nrw=randwrite\ndirect=1\n", Same::Each),
-        ("[a]\nioengine=pvsync2\nnowait=1\nrw=write\n", Same::Each),
         ("[a]\nioengine=mmap\nrw=write\nfsync=16\n", Same::Each),
         ("[a]\nioengine=mmap\nrw=randrw\ndirect=1\n", Same::Together),
         ("[a]\nioengine=posixaio\niodepth=4\nrw=randread\n", Same::Each),

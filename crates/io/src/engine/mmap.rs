@@ -172,7 +172,8 @@ impl Mmap {
 }
 
 impl Engine for Mmap {
-    const SYNCHRONOUS: bool = EngineKind::Mmap { write_through: false, random_access: false }.is_synchronous();
+    const SYNCHRONOUS: bool =
+        EngineKind::Mmap { write_through: false, random_access: false }.is_synchronous();
     const INSTANT: bool = false;
 
     fn capabilities(&self) -> Capabilities {

@@ -45,7 +45,9 @@ impl Sim {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times below 2^53 ns")]
         match service {
             SimService::Constant { ns } => ns,
-            SimService::Exponential { mean_ns } => (-self.chance.uniform().ln() * mean_ns as f64).round() as u64,
+            SimService::Exponential { mean_ns } => {
+                (-self.chance.uniform().ln() * mean_ns as f64).round() as u64
+            }
             SimService::Uniform { min_ns, max_ns } => {
                 min_ns + ((max_ns - min_ns) as f64 * self.chance.uniform()).round() as u64
             }

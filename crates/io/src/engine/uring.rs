@@ -316,7 +316,8 @@ mod tests {
     fn what_the_kernel_never_took_does_not_happen_at_close() {
         if let Some(why) = probe_io_uring() {
             use std::io::Write;
-            writeln!(io::stderr(), "SKIPPED untaken at close: io_uring: {why}").expect("stderr can be written");
+            writeln!(io::stderr(), "SKIPPED untaken at close: io_uring: {why}")
+                .expect("stderr can be written");
             return;
         }
         let folder = tempfile::tempdir().expect("a temporary folder can be made");

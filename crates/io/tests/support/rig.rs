@@ -41,7 +41,8 @@ impl Subject {
 /// Engines that move bytes and that this machine has; what it lacks is said, naming the test.
 pub(crate) fn movers(test: &str) -> Vec<Subject> {
     let flags = CallFlags { polled_percent: 50, nowait: false, uncached: false };
-    let calls = [Call::Positioned, Call::Seeking, Call::SeekingVector, Call::Vector, Call::FlaggedVector(flags)];
+    let calls =
+        [Call::Positioned, Call::Seeking, Call::SeekingVector, Call::Vector, Call::FlaggedVector(flags)];
     let mut found: Vec<Subject> = calls.into_iter().map(Subject::Calls).collect();
     match probe_libaio() {
         None => found.push(Subject::Libaio),
@@ -64,6 +65,15 @@ pub(crate) fn movers(test: &str) -> Vec<Subject> {
 pub(crate) fn movers_and_mappers(test: &str) -> Vec<Subject> {
     let mappers = [false, true].map(|write_through| Subject::Mmap { write_through });
     movers(test).into_iter().chain(mappers).collect()
+}
+
+/// Engines that set flags on each operation: one that fails what would wait, the same without flags, and one whose
+/// operations leave nothing in the cache, where the engine has that.
+pub(crate) fn flagged(_: &str) -> Vec<(Subject, Subject, Option<Subject>)> {
+    let call = |nowait, uncached| {
+        Subject::Calls(Call::FlaggedVector(CallFlags { polled_percent: 0, nowait, uncached }))
+    };
+    vec![(call(true, false), call(false, false), Some(call(false, true)))]
 }
 
 /// Those of [`movers`] that keep more than one operation in flight.

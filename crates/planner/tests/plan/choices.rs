@@ -4,7 +4,9 @@ use crate::examples::DISK;
 use crate::host::{Is, facts, read};
 use fathom_model::{Amount, Dialect, Job, Span};
 use fathom_planner::{Plan, plan};
-use fathom_schema::{CallFlags, Coverage, EngineKind, Facts, IoMode, Quota, SharePart, Step, TargetKind, TimeLimit};
+use fathom_schema::{
+    CallFlags, Coverage, EngineKind, Facts, IoMode, Quota, SharePart, Step, TargetKind, TimeLimit,
+};
 use fathom_units::{Bytes, Nanos};
 
 const HEAD: &str = "[target.t]\npath = \"/dev/x\"\n";

@@ -137,12 +137,7 @@ pub(super) fn of(parsed: &ParsedJob, faults: &mut Faults) -> &'static FioEngine 
             || format!("use one of {}", built().collect::<Vec<_>>().join(", ")),
             |near| format!("did you mean {near}?"),
         );
-        faults.error(
-            "fio.bad-value",
-            place,
-            format!("fio has no ioengine \"{}\"", shortened(name)),
-            help,
-        );
+        faults.error("fio.bad-value", place, format!("fio has no ioengine \"{}\"", shortened(name)), help);
     }
     &ENGINES[0]
 }
@@ -164,21 +159,13 @@ pub(in super::super) fn check_private(lines: &[Line], settings: &Settings, fault
             continue;
         }
         let message = format!("fio has no option {key} with ioengine={engine}");
-        let help = format!(
-            "leave it out, or set ioengine to {} first",
-            takers.join(" or ")
-        );
+        let help = format!("leave it out, or set ioengine to {} first", takers.join(" or "));
         faults.error("fio.engine-option", line.key_span, message, help);
     }
 }
 
 /// Sets what the options of the engine itself say. One that came with another engine, from `[global]`, says nothing.
-pub(super) fn set_private(
-    options: &mut StreamOptions,
-    engine: &FioEngine,
-    settings: &Settings,
-    span: Span,
-) {
+pub(super) fn set_private(options: &mut StreamOptions, engine: &FioEngine, settings: &Settings, span: Span) {
     let set = &settings.engine;
     let has = |name: &str| engine.options.contains(&name) && settings.has(name);
     let place = |name: &str| settings.span(name, span);

@@ -11,13 +11,13 @@ use super::faults::Faults;
 use super::settings::Settings;
 use super::values::Size;
 use super::{JOBS_MAX, ParsedJob, Surroundings, listed};
+use engines::FioEngine;
 use fathom_model::{
     Amount, Arrival, CpusPolicy, Durability, Engine, Job, Named, OnError, Rate, Seed, Span, StageOptions,
     StreamOptions, WorkerRegions,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, Ratio};
 use std::collections::BTreeMap;
-use engines::FioEngine;
 use targets::{Targets, need_of, place_of, region_of, region_span};
 use workload::Lowered;
 
