@@ -294,6 +294,7 @@ fn stream(shape: &StreamShape) -> Stream {
         ramp: Nanos::ZERO,
         workers,
         record_completion: false,
+        control: fathom_schema::Control::default(),
     }
 }
 
@@ -350,6 +351,7 @@ fn run_started() -> RunStarted {
         tool_version: "0.1.0".to_owned(),
         command: vec!["fathom".to_owned(), "run".to_owned(), "job.toml".to_owned()],
         title: "a job".to_owned(),
+        description: Some("before the firmware update".to_owned()),
         sources: vec![("job.toml".to_owned(), "title = \"a job\"\n".to_owned())],
         echo: vec![("stream".to_owned(), vec![("access".to_owned(), "random".to_owned())])],
         wall_ms: WALL_MS,

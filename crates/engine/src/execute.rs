@@ -4,7 +4,8 @@ use crate::collect::Collector;
 use crate::drive::Pace;
 use crate::prepare::{OpenError, Ready};
 use crate::recorder::{Outlet, Recorder};
-use crate::worker::{Ended, FirstError, Parts, Shared, Timeline, Worker, shape_of};
+use crate::shared::Shared;
+use crate::worker::{Ended, FirstError, Parts, Timeline, Worker, shape_of};
 use fathom_io::clock::{Clock, RealClock, VirtualClock, monotonic};
 use fathom_io::{
     Buffers, Call, Engine, IoUring, Libaio, Mmap, MmapRules, Null, Setup, Sim, Synchronous, thread,
@@ -17,7 +18,7 @@ use fathom_schema::{
 use fathom_units::Nanos;
 use std::fmt;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, mpsc};
 use std::time::Duration;
 
@@ -134,11 +135,11 @@ pub fn execute(
     observer: &mut dyn Observer,
 ) -> Result<Executed, ExecuteError> {
     let step = &ready.step;
-    let shared = Shared {
-        stop: AtomicBool::new(stop.load(Ordering::Relaxed)),
-        errors: step.streams.iter().map(|_| AtomicU64::new(0)).collect(),
-        errors_beyond_policy: AtomicBool::new(false),
-    };
+    let here = |stream: &Stream| (0..stream.workers.len()).filter(|&k| mine(k, share)).count();
+    let shared = Shared::new(step.streams.iter().map(here));
+    if stop.load(Ordering::Relaxed) {
+        shared.stop_all();
+    }
     let go = (Mutex::new(Go::NotYet), Condvar::new());
     let (tell, told) = mpsc::channel();
     let mut outlets: Vec<(CellShape, Vec<Outlet>)> = Vec::new();
@@ -246,7 +247,7 @@ fn gather(
     while running > 0 {
         std::thread::park_timeout(COLLECT_EVERY);
         if stop.load(Ordering::Relaxed) {
-            shared.stop.store(true, Ordering::Relaxed);
+            shared.stop_all();
         }
         while let Ok(message) = told.try_recv() {
             if let Message::Ended { stream, worker, ended } = message {
@@ -265,7 +266,7 @@ fn gather(
     let io_errors = describe_errors(step, share, &ends);
     let stop = if !failures.is_empty() {
         Stop::Failed
-    } else if shared.errors_beyond_policy.load(Ordering::Relaxed) {
+    } else if shared.has_failed_for_errors() {
         Stop::IoErrors
     } else if stop.load(Ordering::Relaxed) {
         Stop::Interrupted
@@ -437,7 +438,7 @@ impl Seat<'_> {
             plan,
             worker_index: u32::try_from(worker_index).expect("workers are counted in 32 bits"),
             policy: context.ready.step.errors,
-            times: Timeline::of(stream, Nanos::ZERO, context.ready.step.interval),
+            times: Timeline::of(stream, Nanos::ZERO, Nanos::ZERO, context.ready.step.interval),
         };
         let mut worker = Worker::new(parts);
         let mut pace = match &stream.pacing {
@@ -448,10 +449,16 @@ impl Seat<'_> {
         };
         drop(context.tell.send(Message::Ready(EngineInUse { stream: stream_index, description })));
         let Some(step_start) = context.await_go() else { return Ok(None) };
-        worker.times =
-            Timeline::of(stream, if is_virtual { Nanos::ZERO } else { step_start }, worker.times.interval);
+        let step_start = if is_virtual { Nanos::ZERO } else { step_start };
+        let Some(awaited) = context.shared.await_ends(stream_index, &stream.control.after) else {
+            return Ok(Some(worker.never_started(step_start)));
+        };
+        // All workers of the stream start together, as those of the step did.
+        let is_released_now = is_virtual || stream.control.after.is_empty();
+        let awaited = if is_released_now { awaited } else { awaited.after(START_DELAY) };
+        worker.times = Timeline::of(stream, step_start, awaited, worker.times.interval);
         let failure = worker.drive(&mut pace).err().map(|error| {
-            context.shared.stop.store(true, Ordering::Relaxed);
+            context.shared.stop_all();
             error.to_string()
         });
         Ok(Some(worker.finish(failure)))
@@ -469,7 +476,7 @@ struct Farewell<'a> {
 impl Drop for Farewell<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.shared.stop.store(true, Ordering::Relaxed);
+            self.shared.stop_all();
             let failure = Some("a worker thread panicked, which is a fault of fathom".to_owned());
             let ended = Ended {
                 start: Nanos::ZERO,

@@ -15,6 +15,7 @@ mod mark;
 pub mod prepare;
 pub mod probe;
 mod recorder;
+mod shared;
 mod worker;
 
 pub use execute::{ExecuteError, Executed, Observer, Share, execute};

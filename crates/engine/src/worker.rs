@@ -5,6 +5,7 @@
 
 use crate::drive::Batch;
 use crate::recorder::Recorder;
+use crate::shared::Shared;
 use fathom_io::clock::Clock;
 use fathom_io::thread::{self, Usage};
 use fathom_io::{Buffers, Completion, Engine, EngineError, Operation, Wait};
@@ -17,7 +18,7 @@ use fathom_schema::{
 use fathom_units::Nanos;
 use rustix::io::Errno;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Operations planned at once by loops that issue one at a time.
 pub(crate) const PLAN_AHEAD: usize = 64;
@@ -27,17 +28,6 @@ const SYNC_PATIENCE: Nanos = Nanos::secs(60);
 
 /// How long a worker waits at most before it looks at the stop flag: a signal is to end a run within a second.
 const LOOK_EVERY: Nanos = Nanos::millis(200);
-
-/// What all workers of a step share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    /// Raised from outside (a signal) or by a worker whose error ends the run.
-    pub(crate) stop: AtomicBool,
-    /// I/O errors so far, per stream.
-    pub(crate) errors: Vec<AtomicU64>,
-    /// Raised when a stream had more errors than its policy allows.
-    pub(crate) errors_beyond_policy: AtomicBool,
-}
 
 /// An operation in flight.
 #[derive(Debug, Clone, Copy)]
@@ -73,8 +63,9 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    pub(crate) fn of(stream: &Stream, step_start: Nanos, interval: Nanos) -> Self {
-        let start = step_start.after(stream.start_delay);
+    /// `awaited`: when the streams it waits for had ended, since the step's start.
+    pub(crate) fn of(stream: &Stream, step_start: Nanos, awaited: Nanos, interval: Nanos) -> Self {
+        let start = step_start.after(stream.start_delay.max(awaited));
         let measure_start = start.after(stream.ramp);
         let measure_end = match stream.limits.time {
             TimeLimit::Unbounded => Nanos::NEVER,
@@ -117,6 +108,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) buffers: Rc<Buffers>,
     pub(crate) recorder: Recorder,
     pub(crate) shared: &'a Shared,
+    /// Raised to end its stream early.
+    stop: &'a AtomicBool,
     pub(crate) stream: &'a Stream,
     pub(crate) stream_index: usize,
     pub(crate) policy: ErrorPolicy,
@@ -288,6 +281,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             clock,
             buffers,
             recorder,
+            stop: shared.stop_flag(stream_index),
             shared,
             stream,
             stream_index,
@@ -298,12 +292,16 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
 
     /// Waits for the start, then begins counting.
     pub(crate) fn begin(&mut self) -> Nanos {
-        while self.clock.now() < self.times.start && !self.shared.stop.load(Ordering::Relaxed) {
+        while self.clock.now() < self.times.start && !self.stop.load(Ordering::Relaxed) {
             self.wait_until(self.times.start);
         }
         let now = self.clock.now();
         let ramps = self.times.measure_start > self.times.start;
-        self.state = if ramps { State::Ramp } else { State::Measure };
+        self.state = match ramps {
+            _ if self.stop.load(Ordering::Relaxed) => State::Drain,
+            true => State::Ramp,
+            false => State::Measure,
+        };
         let start = self.times.start.since(self.times.step_start);
         self.recorder.begin(start, if ramps { Phase::Ramp } else { Phase::Measure });
         self.usage_at_start = thread::usage();
@@ -338,7 +336,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     /// True when `control` has to be called. One relaxed load and one comparison, made for every turn.
     #[inline]
     pub(crate) fn needs_control(&self, now: Nanos) -> bool {
-        now >= self.next_event || self.shared.stop.load(Ordering::Relaxed)
+        now >= self.next_event || self.stop.load(Ordering::Relaxed)
     }
 
     /// Deals with everything that fell due by `now`: edges, the end of the ramp, the end, the stop flag.
@@ -369,7 +367,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             }
             self.next_event = self.event_after(at);
         }
-        if self.shared.stop.load(Ordering::Relaxed) {
+        if self.stop.load(Ordering::Relaxed) {
             self.state = State::Drain;
         }
     }
@@ -426,14 +424,13 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     /// Holds an error against the policy; beyond it, the step ends.
     fn account_error(&mut self, errno: i32, operation: Operation) {
         self.first_error.get_or_insert(FirstError { errno, operation });
-        let errors = self.shared.errors[self.stream_index].fetch_add(1, Ordering::Relaxed) + 1;
+        let errors = self.shared.count_error(self.stream_index);
         let allowed = match self.policy {
             ErrorPolicy::Stop => 0,
             ErrorPolicy::CountUpTo(n) => n,
         };
         if errors > allowed {
-            self.shared.errors_beyond_policy.store(true, Ordering::Relaxed);
-            self.shared.stop.store(true, Ordering::Relaxed);
+            self.shared.fail_for_errors();
         }
     }
 
@@ -524,7 +521,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     /// After the last completion: the last cell goes, and what the worker used is summed up.
     pub(crate) fn finish(&mut self, failure: Option<String>) -> Ended {
         let now = self.clock.now();
-        let stopped = self.shared.stop.load(Ordering::Relaxed);
+        let stopped = self.stop.load(Ordering::Relaxed);
         // Bound by time: the window is what was asked for. Otherwise it ends with the last completion.
         let end = if now >= self.times.measure_end && !stopped {
             self.times.measure_end
@@ -538,6 +535,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             self.sync_all_targets();
         }
         self.engine.close();
+        let gone = self.clock.now();
+        self.shared.ended(self.stream_index, gone.since(step_start));
         let start = self.times.measure_start.min(end);
         Ended {
             start: start.since(step_start),
@@ -546,6 +545,14 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             first_error: self.first_error,
             failure,
         }
+    }
+
+    /// It was stopped before the streams it waits for had ended.
+    pub(crate) fn never_started(mut self, step_start: Nanos) -> Ended {
+        self.engine.close();
+        let now = self.clock.now().since(step_start);
+        self.shared.ended(self.stream_index, now);
+        Ended { start: now, end: now, usage: Usage::default(), first_error: None, failure: None }
     }
 
     fn recorder_end(&mut self, end: Nanos) {

@@ -234,6 +234,7 @@ fn started(id: &str, loaded: &Loaded, facts: Facts, plan: &Plan) -> RunStarted {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         title: job.run.title.get().cloned().unwrap_or_else(|| loaded.title.clone()),
+        description: job.run.description.get().cloned(),
         sources: job.sources.all().iter().map(|source| (source.name.clone(), source.text.clone())).collect(),
         echo: job.echo.clone(),
         wall_ms: fathom_engine::wall_ms(),

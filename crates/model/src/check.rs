@@ -7,6 +7,7 @@ use crate::options::{StageOptions, StreamOptions, TargetOptions, WorkloadOptions
 use crate::row::{OptionValue, Options};
 use crate::value::{Amount, Arrival, Rate, TargetKind};
 use fathom_units::{Bytes, Nanos, Ratio};
+use std::collections::BTreeMap;
 
 /// Points of all sweeps of a job together, at most. Chosen so that a plan stays readable and 10,000 one-minute points
 /// (a week) still go.
@@ -39,6 +40,7 @@ pub fn check(job: &Job) -> Diagnostics {
     for stream in &job.streams {
         check_stream(job, stream, &mut found);
     }
+    check_waits(job, &mut found);
     for stage in &job.stages {
         check_stage(job, stage, &mut found);
     }
@@ -231,6 +233,48 @@ fn check_stream(job: &Job, stream: &Named<StreamOptions>, found: &mut Diagnostic
             options.time.span(),
             "the time is 0",
             "give the time to measure, e.g. \"30s\"",
+        );
+    }
+}
+
+/// Streams wait for others that exist, and not in a circle.
+fn check_waits(job: &Job, found: &mut Diagnostics) {
+    let by_name: BTreeMap<&str, usize> =
+        job.streams.iter().enumerate().map(|(index, stream)| (stream.name.as_str(), index)).collect();
+    let names = || job.streams.iter().map(|stream| stream.name.as_str());
+    let mut left: Vec<usize> = vec![0; job.streams.len()];
+    let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); job.streams.len()];
+    for (index, stream) in job.streams.iter().enumerate() {
+        for name in stream.options.wait_for.get() {
+            match by_name.get(name.as_str()) {
+                Some(&awaited) => {
+                    left[index] += 1;
+                    waiting[awaited].push(index);
+                }
+                None => refers(name, names(), "stream", stream.options.wait_for.span(), found),
+            }
+        }
+    }
+    // Those that wait for nobody go first, then whoever waited for them only; a circle never gets its turn.
+    let mut ready: Vec<usize> = (0..left.len()).filter(|&index| left[index] == 0).collect();
+    let mut gone = 0;
+    while let Some(index) = ready.pop() {
+        gone += 1;
+        for &next in &waiting[index] {
+            left[next] -= 1;
+            if left[next] == 0 {
+                ready.push(next);
+            }
+        }
+    }
+    if gone < job.streams.len()
+        && let Some(stream) = job.streams.iter().zip(&left).find(|(_, left)| **left > 0).map(|(s, _)| s)
+    {
+        found.error(
+            "stream.wait-for",
+            stream.options.wait_for.span(),
+            format!("the stream \"{}\" would wait for itself, directly or through others", stream.name),
+            "take one of the streams out of the circle",
         );
     }
 }

@@ -212,8 +212,10 @@ options! {
     cpus: Vec<u32>, Kind::Counts, fio "cpus_allowed", example "\"0-3\"";
     /// Whether each worker may run on all of `cpus`, or they are dealt out in turn by the worker's number.
     cpus_policy: CpusPolicy = CpusPolicy::Shared, Kind::Choice(CpusPolicy::WORDS), fio "cpus_allowed_policy", example "\"split\"";
-    /// Streams with one number are reported as one group by the peers' outputs.
+    /// Streams with one number from 1 up are reported together as well, as a group; 0 is no group.
     report_group: u32 = 0, Kind::Count { min: 0, max: 65_536 }, fio "group_reporting", example "1";
+    /// Names of streams that must have ended before this one starts. Those of an earlier stage have.
+    wait_for: Vec<String> = Vec::new(), Kind::Texts, fio "wait_for", example "[\"fill\"]";
     /// Whether the time from accepted to completed gets a histogram of its own (fio's clat).
     completion_latency: bool = false, Kind::Flag, fio "clat_percentiles", example "true";
 }

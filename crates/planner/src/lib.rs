@@ -7,6 +7,7 @@
 
 mod advice;
 mod changed;
+mod control;
 mod course;
 mod engines;
 mod experiment;

@@ -1,6 +1,7 @@
 //! One point of one stage to one step: what `Experiment` hands out.
 
 use crate::advice;
+use crate::control;
 use crate::host;
 use crate::points::Point;
 use crate::remarks::Remarks;
@@ -9,7 +10,7 @@ use crate::scene::{self, Maxima, Scene};
 use crate::streams::{Resolved, Setting};
 use crate::targets;
 use fathom_model::{Job, Named, OnError, Rate, RunOptions, StageOptions, StreamOptions};
-use fathom_schema::{ErrorPolicy, Step, Stream, TimeLimit};
+use fathom_schema::{ErrorPolicy, Step, Stream};
 use fathom_units::Nanos;
 
 /// A step with what the plan and the experiment keep about it.
@@ -63,8 +64,16 @@ pub(crate) fn build(
         return None;
     }
     let targets = targets::resolve(scene, &job, &loads, &running, remarks);
-    let setting =
-        Setting { scene, job: &job, stage: &stage.options, curve: point.load, targets: &targets, maxima };
+    let setting = Setting {
+        scene,
+        job: &job,
+        stage: &stage.options,
+        earlier: &control::earlier(&stages[..point.stage]),
+        running: &control::running(&job, &running),
+        curve: point.load,
+        targets: &targets,
+        maxima,
+    };
     let running_loads: Vec<&scene::Load<'_>> =
         loads.iter().filter(|load| running.contains(&load.index)).collect();
     let mut resolved: Vec<Resolved> =
@@ -119,10 +128,6 @@ fn narrow(index: usize) -> u32 {
 }
 
 fn duration(step: &Step) -> Option<Nanos> {
-    let mut longest = Nanos::ZERO;
-    for stream in &step.streams {
-        let TimeLimit::Nanoseconds(time) = stream.limits.time else { return None };
-        longest = longest.max(stream.start_delay.after(stream.ramp).after(Nanos(time)));
-    }
-    Some(step.pause_before.after(longest))
+    let ends = control::ends(&step.streams)?;
+    Some(step.pause_before.after(ends.into_iter().max().unwrap_or_default()))
 }

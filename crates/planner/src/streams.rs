@@ -2,6 +2,7 @@
 //!
 //! It takes targets and operations as resolved and does not know stages beyond their times.
 
+use crate::control;
 use crate::course::{self, Leg};
 use crate::engines;
 use crate::points;
@@ -14,8 +15,8 @@ use fathom_model::{
     Arrival, Dialect, Durability, Job, Rate, RatePiece, Seed, StageOptions, StreamOptions, WORKERS_MAX,
 };
 use fathom_schema::{
-    self as schema, Backlog, EngineKind, EngineSettings, IoMode, NoteKind, OpenRule, Pacing, Quota, Severity,
-    Size, Stream, StreamLimits, Think, TimeLimit, WorkerPlan, Workload,
+    self as schema, Backlog, Control, EngineKind, EngineSettings, IoMode, NoteKind, OpenRule, Pacing, Quota,
+    Severity, Size, Stream, StreamLimits, Think, TimeLimit, WorkerPlan, Workload,
 };
 use fathom_units::{Bytes, Iops, Nanos, Ratio};
 
@@ -30,6 +31,10 @@ pub(crate) struct Setting<'a> {
     pub scene: &'a Scene<'a>,
     pub job: &'a Job,
     pub stage: &'a StageOptions,
+    /// Streams of the stages before.
+    pub earlier: &'a control::Earlier<'a>,
+    /// The streams of the step, in order, by name.
+    pub running: &'a control::Running<'a>,
     pub curve: points::Load,
     pub targets: &'a Targets,
     pub maxima: &'a Maxima,
@@ -84,6 +89,7 @@ impl Setting<'_> {
             cpus: _,
             cpus_policy: _,
             report_group,
+            wait_for: _, // control::after
             completion_latency,
         } = &section.options;
         let sections = self.sections(load)?;
@@ -130,6 +136,9 @@ impl Setting<'_> {
                 ramp: ramp.get().copied().unwrap_or(*self.stage.ramp.get()),
                 workers: manned.plans,
                 record_completion: *completion_latency.get(),
+                control: Control {
+                    after: control::after(load.section, self.running, self.earlier, remarks)?,
+                },
             },
         })
     }

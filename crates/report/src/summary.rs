@@ -3,9 +3,9 @@
 
 use crate::describe;
 use crate::view::{
-    DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, HostSummary, KindSummary, LatencySummary,
-    NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary, StreamSummary, Summary,
-    TargetSummary, Totals,
+    DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, GroupSummary, HostSummary, KindSummary,
+    LatencySummary, NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary,
+    StreamSummary, Summary, TargetSummary, Totals,
 };
 use fathom_analysis::{Measured, errno_name, measured, validity};
 use fathom_metrics::{Latency, merge_kind};
@@ -15,6 +15,7 @@ use fathom_schema::{
     StreamTally, TargetFact,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
+use std::collections::BTreeSet;
 
 /// Percentiles a report shows, each with the number of operations from which on n · (1 − p) ≥ 1: below that no
 /// operation lies beyond it and nearest rank would only repeat the maximum.
@@ -31,6 +32,7 @@ pub fn summary(record: &Record) -> Summary {
         schema_version: SCHEMA_VERSION,
         run: started.run.clone(),
         title: started.title.clone(),
+        description: started.description.clone(),
         state: state.to_owned(),
         reason,
         partial: steps.iter().any(|step| step.finished.is_none()),
@@ -138,10 +140,7 @@ fn step(step: &StepRecord) -> StepSummary {
     let series = |index: usize| {
         intervals.iter().filter(|interval| interval.stream as usize == index).map(point).collect::<Vec<_>>()
     };
-    // A stream that never came to measure has no part in the window.
-    let windows = measured.iter().filter(|m| m.window().0 > 0);
-    let start = windows.clone().map(|m| m.start).min().unwrap_or_default();
-    let end = windows.map(|m| m.end).max().unwrap_or_default();
+    let (start, end) = window(measured.iter());
     let after = finished.as_ref();
     StepSummary {
         index: started.index,
@@ -165,12 +164,33 @@ fn step(step: &StepRecord) -> StepSummary {
             .enumerate()
             .map(|(index, (stream, measured))| stream_summary(stream, measured, series(index)))
             .collect(),
+        groups: groups(&started.step.streams, &measured),
         devices: after
             .map_or_else(Vec::new, |finished| devices(&started.devices, &finished.devices, finished.elapsed)),
         environment_changes: after
             .map_or_else(Vec::new, |finished| finished.environment_changes.iter().map(environment).collect()),
         resolved: serde_json::to_value(&started.step).expect("a step has only string keys"),
     }
+}
+
+/// From the first start to the last end of streams; one that never came to measure has no part in it.
+fn window<'a>(measured: impl Iterator<Item = &'a Measured>) -> (Nanos, Nanos) {
+    let windows = measured.filter(|m| m.window().0 > 0).map(|m| (m.start, m.end));
+    windows.reduce(|(start, end), (from, to)| (start.min(from), end.max(to))).unwrap_or_default()
+}
+
+fn groups(streams: &[Stream], measured: &[Measured]) -> Vec<GroupSummary> {
+    let numbers: BTreeSet<u32> = streams.iter().map(|s| s.report_group).filter(|&group| group > 0).collect();
+    let of = |number: u32| streams.iter().zip(measured).filter(move |(s, _)| s.report_group == number);
+    let group = |number| {
+        let (start, end) = window(of(number).map(|(_, measured)| measured));
+        GroupSummary {
+            number,
+            streams: of(number).map(|(stream, _)| stream.name.clone()).collect(),
+            total: totals(of(number).map(|(_, measured)| &measured.tally), start, end),
+        }
+    };
+    numbers.into_iter().map(group).collect()
 }
 
 fn stream_summary(stream: &Stream, measured: &Measured, series: Vec<Point>) -> StreamSummary {

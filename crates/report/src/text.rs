@@ -5,7 +5,8 @@
 use crate::calendar;
 use crate::table::{Column, left, lines, right, spare, visible, wrap};
 use crate::view::{
-    DeviceSummary, FindingSummary, KindSummary, LatencySummary, StepSummary, StreamSummary, Summary, Totals,
+    DeviceSummary, FindingSummary, GroupSummary, KindSummary, LatencySummary, StepSummary, StreamSummary,
+    Summary, Totals,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, significant};
 
@@ -106,6 +107,9 @@ impl Page {
             ),
             0,
         );
+        if let Some(description) = &summary.description {
+            self.paragraph(&visible(description), 0);
+        }
     }
 
     fn validity(&mut self, summary: &Summary) {
@@ -189,6 +193,15 @@ impl Page {
         if parts.len() == 1 {
             parts[0].0.clear();
         } else {
+            // A group of one stream, or of all, would only repeat a row.
+            let told =
+                |group: &&GroupSummary| group.streams.len() > 1 && group.streams.len() < step.streams.len();
+            parts.extend(
+                step.groups
+                    .iter()
+                    .filter(told)
+                    .map(|group| (format!("group {}", group.number), &group.total)),
+            );
             parts.push(("all streams".to_owned(), &step.total));
         }
         self.line("");

@@ -18,6 +18,8 @@ pub struct Summary {
     pub run: String,
     /// Title for people.
     pub title: String,
+    /// What the job says is to be found out; null when it says nothing.
+    pub description: Option<String>,
     /// How the run ended: `complete`, `interrupted`, `io_errors`, `failed`, or `unfinished` when it was killed or still
     /// goes on.
     pub state: String,
@@ -81,12 +83,25 @@ pub struct StepSummary {
     pub total: Totals,
     /// The streams, in plan order.
     pub streams: Vec<StreamSummary>,
+    /// Streams that are reported together, by number; empty when no stream is in a group.
+    pub groups: Vec<GroupSummary>,
     /// What the kernel counted on the block devices below, from the workers' start to their end, ramp included.
     pub devices: Vec<DeviceSummary>,
     /// What of the environment was different at the end.
     pub environment_changes: Vec<EnvironmentSummary>,
     /// The step as it ran: every option resolved.
     pub resolved: serde_json::Value,
+}
+
+/// Streams that are reported together.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct GroupSummary {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Names of its streams, in plan order.
+    pub streams: Vec<String>,
+    /// All of them together, over the window from the first start to the last end among them.
+    pub total: Totals,
 }
 
 /// A swept option and its value.

@@ -39,6 +39,9 @@ pub struct RunStarted {
     pub command: Vec<String>,
     /// Title for people: the job's, or its file name.
     pub title: String,
+    /// What the job says is to be found out; absent when it says nothing.
+    #[serde(default)]
+    pub description: Option<String>,
     /// The job's texts as given: file name and content.
     pub sources: Vec<(String, String)>,
     /// Options as the user wrote them, per section (name, options in order): what peers' outputs echo.

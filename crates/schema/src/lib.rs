@@ -5,6 +5,7 @@
 //! misunderstand raises it, and a fixture of each version is kept under `fixtures/` and read for ever.
 #![forbid(unsafe_code)]
 
+mod control;
 mod engine;
 mod event;
 mod facts;
@@ -13,6 +14,7 @@ mod step;
 mod tally;
 mod wire;
 
+pub use control::Control;
 pub use engine::{CallFlags, Durability, EngineKind, EngineSettings, IoMode, OpenRule};
 pub use event::{
     DeviceCounters, Event, Note, NoteKind, Outcome, RunFinished, RunStarted, Severity, StepFinished,

@@ -1,6 +1,7 @@
 //! A step: one point of one stage, fully resolved, ready to run on any host. No field means "default", no zero means
 //! "unlimited"; whatever was a percentage, a dialect's quirk or the user's silence ended in the planner.
 
+use crate::control::Control;
 use crate::engine::EngineSettings;
 use crate::tally::OperationKind;
 use crate::wire;
@@ -133,7 +134,7 @@ pub enum SimService {
 pub struct Stream {
     /// Name for people; not necessarily unique.
     pub name: String,
-    /// Streams with one number are reported together by the peers' outputs.
+    /// Streams with one number are reported together, beside each by itself; those of group 0 are in none.
     pub report_group: u32,
     /// The engine and how it is set.
     pub engine: EngineSettings,
@@ -155,6 +156,9 @@ pub struct Stream {
     pub workers: Vec<WorkerPlan>,
     /// Whether the time from accepted to completed gets a histogram of its own (fio's `clat`).
     pub record_completion: bool,
+    /// What it has to do with the other streams.
+    #[serde(default)]
+    pub control: Control,
 }
 
 /// When a stream ends: at the first of these.

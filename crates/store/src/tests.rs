@@ -26,6 +26,7 @@ pub(crate) fn run_started() -> Event {
         tool_version: "0.1.0".to_owned(),
         command: vec!["fathom".to_owned(), "run".to_owned(), "job.toml".to_owned()],
         title: "a job".to_owned(),
+        description: None,
         sources: vec![("job.toml".to_owned(), "title = \"a job\"\n".to_owned())],
         echo: Vec::new(),
         wall_ms: WALL_MS,

@@ -68,6 +68,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
             cpus: Vec::new(),
         }],
         record_completion: false,
+        control: Control::default(),
     }
 }
 

@@ -6,6 +6,7 @@
 mod bad_jobs;
 mod bad_targets;
 mod commands;
+mod control;
 mod devices;
 mod examples;
 mod peer;

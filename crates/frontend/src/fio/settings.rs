@@ -38,6 +38,8 @@ pub(crate) struct Control {
     pub(crate) description: Option<String>,
     /// Waits for all before it.
     pub(crate) stonewall: bool,
+    /// Waits for all clones of the job of this name.
+    pub(crate) wait_for: Option<String>,
     /// Starts a report group.
     pub(crate) new_group: bool,
     /// Clones.
@@ -279,6 +281,7 @@ impl Default for Settings {
                 name: None,
                 description: None,
                 stonewall: false,
+                wait_for: None,
                 new_group: false,
                 numjobs: 1,
                 runtime: None,

@@ -1,6 +1,7 @@
 //! fio jobs as fathom's model: clones become streams, barriers become stages, everything quirky becomes plain. Knows fio's
 //! meaning and the model; how it was written is behind it.
 
+mod control;
 mod engines;
 mod targets;
 mod verify;
@@ -47,6 +48,7 @@ pub(super) fn lower(
         stream_names: Names::default(),
         stages: vec![Stage::default()],
         group: Group::default(),
+        sections: control::Sections::default(),
     };
     for parsed in jobs {
         lowering.section(parsed);
@@ -91,6 +93,7 @@ struct Lowering<'a> {
     stream_names: Names,
     stages: Vec<Stage>,
     group: Group,
+    sections: control::Sections,
 }
 
 impl Lowering<'_> {
@@ -114,6 +117,8 @@ impl Lowering<'_> {
         let is_merged = clones > 1 && settings.report.group_reporting && !has_logs && is_shared;
         let mut base = self.stream(parsed, &lowered, engine);
         base.workload.set(workload_name, *span);
+        self.set_wait(&mut base, parsed, clones);
+        self.sections.begin(name, self.stages.len());
         if is_merged {
             self.set_cpus(&mut base, parsed, clones);
             let target = self.target(parsed, place, clones - 1, &lowered, engine, &mut base);
@@ -177,6 +182,7 @@ impl Lowering<'_> {
         let name = self.stream_names.unique(name);
         self.job.streams.push(Named { name: name.clone(), span, options });
         self.stages.last_mut().expect("starts with one and only grows").streams.push(name.clone());
+        self.sections.add(&name);
         name
     }
 
@@ -250,7 +256,7 @@ impl Lowering<'_> {
         options.direct.set(set.direct, settings.span("direct", span));
         options.worker_regions.set(WorkerRegions::Same, span);
         options.completion_latency.set(true, span);
-        options.report_group.set(self.group.id, span);
+        options.report_group.set(self.group.id + 1, span);
         self.set_depth(&mut options, parsed, engine);
         match set.sync.as_str() {
             "sync" | "1" => options.durability.set(Durability::All, settings.span("sync", span)),
@@ -457,11 +463,7 @@ fn set_run(job: &mut Job, jobs: &[ParsedJob], faults: &mut Faults) {
             faults.warn("fio.approximate", span, message, "write continue_on_error=io into [global]");
         }
     }
-    let mut described =
-        jobs.iter().filter_map(|parsed| Some((parsed, parsed.settings.control.description.clone()?)));
-    if let (Some((parsed, description)), None) = (described.next(), described.next()) {
-        job.run.description.set(description, parsed.settings.span("description", parsed.span));
-    }
+    control::describe(job, jobs);
     set_interval(job, jobs, faults);
 }
 

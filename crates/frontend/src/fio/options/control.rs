@@ -23,7 +23,15 @@ pub(super) const ROWS: &[OptionRow] = &[
             Ok(())
         }),
     ),
-    not_yet("wait_for", &[], P0, &[]),
+    built(
+        "wait_for",
+        &[],
+        P0,
+        Value::Text(|s, text, _| {
+            s.control.wait_for = Some(text.to_owned());
+            Ok(())
+        }),
+    ),
     built("stonewall", &["wait_for_previous"], P0, Value::Flag(|s, flag| s.control.stonewall = flag)),
     built("new_group", &[], P0, Value::Flag(|s, flag| s.control.new_group = flag)),
     built("numjobs", &[], P0, Value::Count(1, u32::MAX as u64, |s, n| s.control.numjobs = n)),

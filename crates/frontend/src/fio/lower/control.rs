@@ -1,0 +1,86 @@
+//! Job control: who waits for whom, and what is to be found out.
+
+use super::super::ParsedJob;
+use super::Lowering;
+use fathom_model::{Job, StreamOptions};
+
+/// Waiting pairs of one section at most: 1,000 clones that wait for 1,000.
+const WAITS_MAX: u64 = 1_000_000;
+
+/// The sections so far, in order, with the streams that each became.
+#[derive(Default)]
+pub(super) struct Sections {
+    all: Vec<Section>,
+}
+
+struct Section {
+    name: String,
+    /// Number of its stage, from 1.
+    stage: usize,
+    streams: Vec<String>,
+}
+
+impl Sections {
+    /// A section begins in this stage.
+    pub(super) fn begin(&mut self, name: &str, stage: usize) {
+        self.all.push(Section { name: name.to_owned(), stage, streams: Vec::new() });
+    }
+
+    /// A stream of the section that began last.
+    pub(super) fn add(&mut self, stream: &str) {
+        self.all.last_mut().expect("a section began").streams.push(stream.to_owned());
+    }
+}
+
+impl Lowering<'_> {
+    /// `wait_for`: the one job before of that name, with all its clones.
+    pub(super) fn set_wait(&mut self, options: &mut StreamOptions, parsed: &ParsedJob, clones: u32) {
+        let Some(awaited) = &parsed.settings.control.wait_for else { return };
+        let place = parsed.settings.span("wait_for", parsed.span);
+        let shown = super::super::grammar::shortened(awaited);
+        let mut named = self.sections.all.iter().filter(|section| section.name == *awaited);
+        let (message, help) = match (named.next(), named.next()) {
+            _ if *awaited == parsed.name => {
+                (format!("the job \"{shown}\" would wait for itself"), "name a job that stands before it")
+            }
+            (None, _) => {
+                (format!("there is no job \"{shown}\" before this one"), "name a job that stands before it")
+            }
+            (Some(_), Some(_)) => {
+                (format!("there are several jobs \"{shown}\""), "give them different names")
+            }
+            (Some(section), None) if section.stage < self.stages.len() => {
+                // All of its stage have ended.
+                return;
+            }
+            (Some(section), None) if section.streams.len() as u64 * u64::from(clones) > WAITS_MAX => (
+                format!("{clones} clones that wait for {} are too many", section.streams.len()),
+                "use stonewall, or fewer clones",
+            ),
+            (Some(section), None) => {
+                options.wait_for.set(section.streams.clone(), place);
+                return;
+            }
+        };
+        self.faults.error("fio.wait-for", place, message, help);
+    }
+}
+
+/// The descriptions of all jobs as the run's; where there are several, each with its job's name.
+pub(super) fn describe(job: &mut Job, jobs: &[ParsedJob]) {
+    let mut described: Vec<(&ParsedJob, &str)> = jobs
+        .iter()
+        .filter_map(|parsed| Some((parsed, parsed.settings.control.description.as_deref()?)))
+        .collect();
+    // One text in [global] is every job's.
+    described.dedup_by_key(|(_, text)| *text);
+    let Some(&(first, only)) = described.first() else { return };
+    let text = if described.len() == 1 {
+        only.to_owned()
+    } else {
+        let each: Vec<String> =
+            described.iter().map(|(parsed, text)| format!("{}: {text}", parsed.name)).collect();
+        each.join("; ")
+    };
+    job.run.description.set(text, first.settings.span("description", first.span));
+}

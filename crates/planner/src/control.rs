@@ -1,0 +1,88 @@
+//! Job control: which streams of a step wait for which.
+//!
+//! It knows names and places in the step, and nothing of what the streams do.
+
+use crate::remarks::Remarks;
+use fathom_model::{Job, Named, StageOptions, StreamOptions};
+use fathom_schema::{Stream, TimeLimit};
+use fathom_units::Nanos;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Place in the step of each of its streams, by name.
+pub(crate) type Running<'a> = BTreeMap<&'a str, u32>;
+
+/// Names of the streams that ran in stages before; all of them when one of those stages names none.
+pub(crate) enum Earlier<'a> {
+    All,
+    Named(BTreeSet<&'a str>),
+}
+
+/// Places of the streams of a step.
+pub(crate) fn running<'a>(job: &'a Job, running: &[usize]) -> Running<'a> {
+    (0..).zip(running).map(|(place, &index)| (job.streams[index].name.as_str(), place)).collect()
+}
+
+/// Streams of the stages before.
+pub(crate) fn earlier(stages: &[Named<StageOptions>]) -> Earlier<'_> {
+    let mut names = BTreeSet::new();
+    for stage in stages {
+        let Some(streams) = stage.options.streams.get() else { return Earlier::All };
+        names.extend(streams.iter().map(String::as_str));
+    }
+    Earlier::Named(names)
+}
+
+/// Streams of the step that a stream waits for; `None` when one of them never runs before it, which is then among the
+/// remarks.
+pub(crate) fn after(
+    stream: &Named<StreamOptions>,
+    running: &Running<'_>,
+    earlier: &Earlier<'_>,
+    remarks: &mut Remarks,
+) -> Option<Vec<u32>> {
+    let wait_for = &stream.options.wait_for;
+    let mut places = BTreeSet::new();
+    let mut is_right = true;
+    for name in wait_for.get() {
+        let has_run = match earlier {
+            Earlier::All => true,
+            Earlier::Named(names) => names.contains(name.as_str()),
+        };
+        match running.get(name.as_str()) {
+            Some(&place) => _ = places.insert(place),
+            None if has_run => {}
+            None => {
+                let message = format!(
+                    "the stream \"{}\" waits for \"{name}\", which runs neither in its stage nor in one before",
+                    stream.name
+                );
+                let help = "add it to the stage's streams, or do not wait for it";
+                remarks.error("plan.wait-for", wait_for.span(), message, help);
+                is_right = false;
+            }
+        }
+    }
+    is_right.then(|| places.into_iter().collect())
+}
+
+/// When each stream ends, since the step's start; `None` when something but time ends one. No stream waits for itself:
+/// the model's checks have seen to that.
+pub(crate) fn ends(streams: &[Stream]) -> Option<Vec<Nanos>> {
+    let mut ends: Vec<Option<Nanos>> = vec![None; streams.len()];
+    let mut open: Vec<usize> = (0..streams.len()).rev().collect();
+    while let Some(&index) = open.last() {
+        let stream = &streams[index];
+        let unknown: Vec<usize> =
+            stream.control.after.iter().map(|&i| i as usize).filter(|&i| ends[i].is_none()).collect();
+        if ends[index].is_none() && !unknown.is_empty() {
+            open.extend(unknown);
+            continue;
+        }
+        open.pop();
+        let TimeLimit::Nanoseconds(time) = stream.limits.time else { return None };
+        let awaited = stream.control.after.iter().filter_map(|&i| ends[i as usize]).max().unwrap_or_default();
+        let start = awaited.max(stream.start_delay);
+        ends[index] = Some(start.after(stream.ramp).after(Nanos(time)));
+    }
+    ends.into_iter().collect()
+}
