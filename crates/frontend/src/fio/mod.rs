@@ -227,9 +227,16 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Adds options to a command line as fio's `--showcmd` prints them: nothing is quoted but a description.
+/// The longest command line that is put together: more than the kernel takes in all (`ARG_MAX`, 2 MiB).
+const COMMAND_LINE_MAX: usize = 2 << 20;
+
+/// Adds options to a command line as fio's `--showcmd` prints them: nothing is quoted but a description. Each section of
+/// globals repeats those before it, so that a file of nothing else would grow with its square; nobody could run that.
 fn show(command_line: &mut String, options: &Given) {
     for (name, value) in options {
+        if command_line.len() > COMMAND_LINE_MAX {
+            return;
+        }
         match value {
             Some(value) if name == "description" => *command_line += &format!("--{name}=\"{value}\" "),
             Some(value) => *command_line += &format!("--{name}={value} "),
