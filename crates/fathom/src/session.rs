@@ -157,6 +157,8 @@ pub(crate) fn judge(
 pub(crate) struct Manner<'a> {
     pub(crate) store: &'a Path,
     pub(crate) live: bool,
+    /// Who else listens.
+    pub(crate) watcher: Option<&'a mut dyn Sink>,
 }
 
 /// What is left after a run.
@@ -167,7 +169,8 @@ pub(crate) struct Done {
 }
 
 /// Runs a judged plan, keeping its record.
-pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: &Manner<'_>) -> Result<Done, Exit> {
+pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'_>) -> Result<Done, Exit> {
+    let Manner { store, live, watcher } = manner;
     let Planned { loaded, mut facts, plan } = planned;
     let kept = kept_files(&plan, &facts);
     let stop = Stop::on_signals().map_err(|error| {
@@ -175,7 +178,7 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: &Manner<
         Exit::Internal
     })?;
     let id = ulid::Ulid::new().to_string();
-    let writer = fathom_store::Writer::create(manner.store, &id).map_err(|error| {
+    let writer = fathom_store::Writer::create(store, &id).map_err(|error| {
         terminal::message(&format!("the run cannot be kept: {error}"));
         Exit::Target
     })?;
@@ -191,10 +194,13 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: &Manner<
         clock,
     };
     let mut keep = Keep::new(writer);
-    let mut live = manner.live.then(|| Live::new(steps));
+    let mut live = live.then(|| Live::new(steps));
     let mut sinks: Vec<&mut dyn Sink> = vec![&mut keep];
     if let Some(live) = &mut live {
         sinks.push(live);
+    }
+    if let Some(watcher) = watcher {
+        sinks.push(&mut *watcher);
     }
     let outcome = fathom_run::run(request, &stop, &mut Bus::new(sinks));
     drop(live);

@@ -17,6 +17,18 @@ pub(crate) fn message(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Writes a message that brings its own end of line, or none.
+pub(crate) fn message_part(text: &str) {
+    let mut err = io::stderr().lock();
+    // There is nowhere left to say that standard error is gone.
+    let _ = write!(err, "{text}").and_then(|()| err.flush());
+}
+
+/// Whether somebody watches standard error.
+pub(crate) fn shows_messages() -> bool {
+    io::stderr().is_terminal()
+}
+
 /// Whether colours are wanted on standard error: a terminal, no `NO_COLOR`, not `TERM=dumb`.
 pub(crate) fn colours_messages() -> bool {
     io::stderr().is_terminal() && colours_allowed()

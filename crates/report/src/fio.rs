@@ -1,16 +1,24 @@
-//! fio's JSON document and log files out of a record, with the key order and number formats of fio 3.33, so that scripts
-//! made for it go on working. Owns which of our figures stands for which of fio's; does not know job files: what fio
-//! would echo of them is handed in.
+//! fio's reports and log files out of a record, as fio 3.33 writes them, so that scripts made for it go on working. Owns
+//! which of our figures stands for which of fio's; does not know job files: what fio would echo of them is handed in.
 
+mod beside;
+mod disks;
 mod document;
+mod figures;
 mod logs;
 mod node;
+mod normal;
+mod numbers;
 mod sums;
+mod terse;
 
 pub use document::fio_json;
-pub use logs::{FioLog, LogRequest, fio_logs};
+pub use logs::{FioLog, LogRequest, fio_aggregate_log, fio_logs};
+pub use normal::{FioBanner, fio_banner, fio_normal};
+pub use numbers::FioUnits;
+pub use terse::fio_terse;
 
-/// What the document says that no record holds.
+/// What the reports say that no record holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FioShape {
     /// One per element of `jobs`.
@@ -21,15 +29,22 @@ pub struct FioShape {
     pub version: String,
     /// `--output-format=json+`: histograms beside percentiles.
     pub json_plus: bool,
+    /// Whether the devices' counters are printed (`disk_util`).
+    pub disk_util: bool,
+    /// The process that ran the jobs.
+    pub pid: u32,
 }
 
 /// One element of `jobs`: a clone of a job section, or a reporting group.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
 pub struct FioEntry {
     /// Name of the section.
     pub jobname: String,
     /// Number of the reporting group.
     pub groupid: u32,
+    /// How many of fio's jobs it stands for.
+    pub members: u32,
     /// The option `description`; absent from the document when empty.
     pub desc: String,
     /// Options as the section has them, in order; absent from the document when empty.
@@ -38,12 +53,56 @@ pub struct FioEntry {
     pub workers: Vec<FioWorkers>,
     /// Print `total_err` and `first_error`, as fio does when it was told to go on after errors.
     pub continues_on_error: bool,
-    /// Percentiles to print, 0 to 100, in this order.
+    /// Percentiles to print, 0 to 100.
     pub percentiles: Vec<f64>,
+    /// Digits behind the point of a percentile's name in the normal report.
+    pub percentile_digits: usize,
+    /// Print them under `slat_ns`.
+    pub slat_percentiles: bool,
     /// Print them under `clat_ns`.
     pub clat_percentiles: bool,
     /// Print them under `lat_ns`.
     pub lat_percentiles: bool,
+    /// Which directions are put together.
+    pub unified: FioUnified,
+    /// What is printed of latencies and rates.
+    pub measures: FioMeasures,
+    /// How bandwidth is written in the normal report.
+    pub units: FioUnits,
+    /// All its syncs are `fdatasync`, which fio leaves out of the number of syncs.
+    pub only_data_syncs: bool,
+}
+
+/// `unified_rw_reporting`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FioUnified {
+    /// Each direction for itself.
+    #[default]
+    Separate,
+    /// All of them as one.
+    Mixed,
+    /// Each, and all of them as one.
+    Both,
+}
+
+/// What a job was not told to leave out (`disable_lat` and its kin).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
+pub struct FioMeasures {
+    /// `slat`.
+    pub submission: bool,
+    /// `clat`, and the classes of latency.
+    pub completion: bool,
+    /// `lat`.
+    pub service: bool,
+    /// `bw` and `iops` over time.
+    pub bandwidth: bool,
+}
+
+impl Default for FioMeasures {
+    fn default() -> Self {
+        Self { submission: true, completion: true, service: true, bandwidth: true }
+    }
 }
 
 /// One worker of a stream, or all of them.

@@ -13,7 +13,10 @@ mod table;
 mod text;
 mod view;
 
-pub use fio::{FioEntry, FioLog, FioShape, FioWorkers, LogRequest, fio_json, fio_logs};
+pub use fio::{
+    FioBanner, FioEntry, FioLog, FioMeasures, FioShape, FioUnified, FioUnits, FioWorkers, LogRequest,
+    fio_aggregate_log, fio_banner, fio_json, fio_logs, fio_normal, fio_terse,
+};
 pub use rows::csv;
 pub use summary::summary;
 pub use text::text;

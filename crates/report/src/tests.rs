@@ -1,8 +1,8 @@
 //! Renderings of constructed records, kept as snapshots that a person has read, and checks that hold for every record.
 
 use crate::{
-    FioEntry, FioLog, FioShape, FioWorkers, LogRequest, csv, fio_json, fio_logs, json, json_schema, summary,
-    text,
+    FioEntry, FioLog, FioMeasures, FioShape, FioUnified, FioUnits, FioWorkers, LogRequest, csv, fio_json,
+    fio_logs, fio_normal, fio_terse, json, json_schema, summary, text,
 };
 use fathom_analysis::sample::{StreamShape, push, record};
 use fathom_schema::{
@@ -203,7 +203,8 @@ fn csv_rows_are_intervals_and_kinds() {
 }
 
 fn shape(entries: Vec<FioEntry>, json_plus: bool) -> FioShape {
-    FioShape { entries, globals: Vec::new(), version: "fio-3.33".to_owned(), json_plus }
+    let version = "fio-3.33".to_owned();
+    FioShape { entries, globals: Vec::new(), version, json_plus, disk_util: true, pid: 4711 }
 }
 
 fn entry(worker: Option<usize>) -> FioEntry {
@@ -229,6 +230,37 @@ fn fio_document_of_two_streams() {
     insta::assert_snapshot!(fio_json(&mixed(), &first));
 }
 
+/// As its figures are not fio's, only what is printed of them is read here; `peer_reports` compares the lines.
+#[test]
+fn fio_normal_report_of_two_streams() {
+    let mut entry = FioEntry { members: 5, lat_percentiles: true, percentile_digits: 2, ..entry(None) };
+    entry.desc = "the \"mix\"".to_owned();
+    entry.continues_on_error = true;
+    let other = FioEntry {
+        jobname: "b".to_owned(),
+        groupid: 1,
+        members: 1,
+        percentiles: vec![99.999, 50.0],
+        percentile_digits: 3,
+        workers: vec![FioWorkers { step: 0, stream: 1, worker: None }],
+        units: FioUnits { is_binary: false, is_bits: true, digits: 6 },
+        unified: FioUnified::Both,
+        measures: FioMeasures { submission: false, ..FioMeasures::default() },
+        ..entry.clone()
+    };
+    insta::assert_snapshot!(fio_normal(&mixed(), &shape(vec![entry, other], false)));
+}
+
+#[test]
+fn fio_terse_report_of_two_streams() {
+    let described = FioEntry { desc: "mix".to_owned(), continues_on_error: true, ..entry(None) };
+    let bare =
+        FioEntry { measures: FioMeasures { bandwidth: false, ..FioMeasures::default() }, ..entry(Some(1)) };
+    let shape = shape(vec![described, bare], false);
+    let lines: String = (2..=5).map(|version| fio_terse(&mixed(), &shape, version)).collect();
+    insta::assert_snapshot!(lines.replace(';', "; "));
+}
+
 /// Paths of all keys in order; what varies by measurement (bins, options, devices) is left out.
 fn key_tree(document: &str) -> Vec<String> {
     fn walk(value: &Value, path: &str, out: &mut Vec<String>) {
@@ -248,7 +280,7 @@ fn key_tree(document: &str) -> Vec<String> {
     }
     let mut out = Vec::new();
     walk(&serde_json::from_str(document).unwrap(), "", &mut out);
-    out.retain(|path| !path.starts_with("/disk_util"));
+    out.retain(|path| !path.starts_with("/disk_util") && !path.starts_with("/fathom"));
     out
 }
 

@@ -3,7 +3,9 @@
 
 mod help;
 mod logs;
+mod reports;
 mod shape;
+mod watch;
 
 pub(crate) use logs::{log_names, write_logs};
 
@@ -13,13 +15,17 @@ use crate::exit::Exit;
 use crate::load::{self, Loaded};
 use crate::session::{self, Done, Manner, Planned};
 use crate::{diagnose, output, terminal};
-use fathom_frontend::fio::{self, Eta, Extras, OutputFormat, Switches};
+use fathom_frontend::fio::{self, Eta, Extras, Switches};
 use fathom_model::{Diagnostic, Level};
 use fathom_report::FioWorkers;
 use fathom_schema::{FileKind, Record};
-use shape::{shape, workers_of};
+use reports::Reports;
+use shape::workers_of;
 use std::path::Path;
+use watch::Watch;
 
+/// What fathom says where fio says its version: whose behaviour it is, as scripts want to know, and who did it.
+const VERSION: &str = concat!("fio-3.33-fathom-", env!("CARGO_PKG_VERSION"));
 /// fio's exit code for whatever went wrong before or in a job.
 const FIO_FAILED: u8 = 1;
 /// Most failed jobs that an exit code counts; from 128 on it would stand for a signal.
@@ -37,7 +43,7 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
         return crate::printed(&help::usage()).number();
     }
     if switches.version {
-        return crate::printed(&format!("fathom-{}\n", env!("CARGO_PKG_VERSION"))).number();
+        return crate::printed(&format!("{VERSION}\n")).number();
     }
     if let Some(option) = &switches.cmdhelp {
         return crate::printed(&help::options(option)).number();
@@ -62,15 +68,6 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
         // The faults that make it an error are printed with the others.
         let _ = session::report_faults(&loaded);
         terminal::message("error: the job is warned about, and --warnings-fatal makes that an error");
-        return FIO_FAILED;
-    }
-    let not_built = [
-        ("terse output", switches.wants(OutputFormat::Terse)),
-        ("--status-interval", switches.status_interval_us > 0),
-        ("--bandwidth-log", switches.bandwidth_log),
-    ];
-    if let Some((what, _)) = not_built.iter().find(|(_, is_wanted)| *is_wanted) {
-        terminal::message(&format!("error[fio.not-built]: {what} is known but not built yet; leave it out"));
         return FIO_FAILED;
     }
     match run_job(loaded, &consent, &switches) {
@@ -133,7 +130,7 @@ fn split_consent(arguments: &[String]) -> (ConsentArgs, Vec<String>) {
 fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result<u8, Exit> {
     let store = store_folder(None);
     let extras = loaded.extras.clone();
-    let echo = loaded.job.echo.clone();
+    let reports = Reports::of(&loaded, switches);
     let planned = session::plan(loaded, consent, &store)?;
     if switches.readonly {
         forbid_changes(&planned)?;
@@ -141,29 +138,31 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     check_outputs(&planned, switches)?;
     warn_of_dropped(&extras);
     let notes = session::judge(&planned, consent, true)?;
-    let wants_json = switches
-        .output_format
-        .iter()
-        .any(|format| matches!(format, OutputFormat::Json | OutputFormat::JsonPlus));
-    let live = switches.eta != Eta::Never && !(wants_json && switches.output.is_none());
-    let Done { exit, path } = session::run(planned, notes, &Manner { store: &store, live })?;
+    let mut watch = Watch::new(&reports, switches);
+    let live = switches.eta == Eta::Auto && terminal::shows_messages();
+    let opening = reports.opening();
+    if switches.output.is_none() {
+        // Whoever reads it may be gone already; that is found out when there is a report.
+        let _ = terminal::data(&opening);
+    }
+    let manner = Manner { store: &store, live, watcher: Some(&mut watch) };
+    let Done { exit, path } = session::run(planned, notes, manner)?;
     let Some(path) = path else { return Ok(FIO_FAILED) };
     let mut failed_jobs = 0;
     let written = fathom_store::read(&path).map_err(|error| error.to_string()).and_then(|record| {
         failed_jobs = failed(&record, &extras);
         // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
-        for reason in write_logs(&record, &extras) {
+        let mut lost = write_logs(&record, &extras);
+        if switches.bandwidth_log {
+            lost.extend(logs::write_aggregate(&record));
+        }
+        for reason in lost {
             terminal::message(&format!("warning: {}", diagnose::printable(&reason)));
         }
-        let text = if wants_json {
-            let plus = switches.output_format.contains(&OutputFormat::JsonPlus);
-            fathom_report::fio_json(&record, &shape(&record, &extras, &echo, plus))
-        } else {
-            fathom_report::text(&fathom_report::summary(&record), terminal::width(), terminal::colours_data())
-        };
+        let report = reports.text(&record);
         match &switches.output {
-            Some(file) => output::write(Path::new(file), &text),
-            None => terminal::data(&text).map_err(|error| error.to_string()),
+            Some(file) => output::write(Path::new(file), &(opening + watch.given_out() + &report)),
+            None => terminal::data(&report).map_err(|error| error.to_string()),
         }
     });
     if let Err(reason) = written {

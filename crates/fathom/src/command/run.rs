@@ -24,8 +24,8 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
         output::check(&path, &planned.facts).map_err(|fault| fault.refuse())?;
     }
     let notes = session::judge(&planned, &args.consent, false)?;
-    let manner = Manner { store: &store, live: !args.quiet };
-    let Done { mut exit, path } = session::run(planned, notes, &manner)?;
+    let manner = Manner { store: &store, live: !args.quiet, watcher: None };
+    let Done { mut exit, path } = session::run(planned, notes, manner)?;
     let Some(path) = path else { return Ok(exit) };
     for reason in show(&path, args, &extras) {
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));

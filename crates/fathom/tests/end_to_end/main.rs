@@ -11,6 +11,7 @@ mod devices;
 mod examples;
 mod peer;
 mod peer_command_line;
+mod peer_reports;
 mod results;
 mod seeds;
 mod signals;

@@ -26,10 +26,8 @@ fn check(job: &str, same: Same) {
     let bench = Bench::new();
     let (peer, ours) = (document(&bench, &["fio"], job), document(&bench, &[FATHOM, "fio"], job));
     assert_eq!(figures(&ours, same), figures(&peer, same), "{job}");
-    // The peer counts fsync only; here fdatasync is a sync too.
-    if !job.contains("fdatasync") {
-        assert_eq!(syncs(&ours), syncs(&peer), "{job}");
-    }
+    assert_eq!(syncs(&ours), syncs(&peer), "{job}");
+    assert_eq!(options(&ours), options(&peer), "{job}");
     let (peer, ours) = (keys(&peer), keys(&ours));
     let missing: Vec<&String> = peer.difference(&ours).collect();
     assert!(missing.is_empty(), "the peer has, and fathom lacks, {missing:#?}\n{job}");
@@ -56,10 +54,11 @@ fn jobs(document: &Value) -> &[Value] {
 fn figures(document: &Value, same: Same) -> Figures {
     let of_job = |job: &Value| {
         let count = |direction: &str, key: &str| job[direction][key].as_u64().expect("a count");
-        let each = ["read", "write", "trim"].map(|of| (count(of, "total_ios"), count(of, "io_bytes")));
+        let kinds = ["read", "write", "trim", "mixed"].into_iter().filter(|kind| job[*kind].is_object());
+        let each: Vec<_> = kinds.map(|of| (count(of, "total_ios"), count(of, "io_bytes"))).collect();
         let (operations, bytes) = each.iter().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
         let moved = match same {
-            Same::Each => each.to_vec(),
+            Same::Each => each,
             Same::Together => vec![(operations, bytes)],
             Same::Operations => vec![(operations, 0)],
         };
@@ -73,7 +72,13 @@ fn syncs(document: &Value) -> Vec<u64> {
     jobs(document).iter().map(|job| job["sync"]["total_ios"].as_u64().unwrap_or(0)).collect()
 }
 
-/// All keys of a document by their paths.
+/// What is echoed of the options.
+fn options(document: &Value) -> Vec<Value> {
+    let of_jobs = jobs(document).iter().map(|job| job["job options"].clone());
+    of_jobs.chain([document["global options"].clone()]).collect()
+}
+
+/// All keys of a document by their paths, but for what fathom says beside.
 fn keys(document: &Value) -> BTreeSet<String> {
     fn walk(value: &Value, path: &str, found: &mut BTreeSet<String>) {
         match value {
@@ -92,6 +97,7 @@ fn keys(document: &Value) -> BTreeSet<String> {
     }
     let mut found = BTreeSet::new();
     walk(document, "", &mut found);
+    found.retain(|path| !path.starts_with("/fathom"));
     found
 }
 
@@ -132,6 +138,16 @@ fn the_same_job_files_give_the_same_counts_and_keys() {
         ("[a]\nioengine=mmap\nrw=randrw\ndirect=1\n", Same::Together),
         ("[a]\nioengine=posixaio\niodepth=4\nrw=randread\n", Same::Each),
         ("[a]\nioengine=null\nrw=randrw\nsize=16m\n", Same::Together),
+        ("[a]\nioengine=null\nrw=trim\ndescription=of trims\ndisk_util=0\n", Same::Each),
+        ("[a]\nioengine=null\nrw=randrw\nunified_rw_reporting=mixed\n", Same::Together),
+        ("[a]\nioengine=null\nrw=randrw\nunified_rw_reporting=both\n", Same::Together),
+        ("[a]\nrw=read\ngtod_reduce=1\nstonewall\n", Same::Each),
+        ("[a]\nrw=write\ndisable_lat=1\ndisable_slat=1\nthread\n", Same::Each),
+        (
+            "[a]\nrw=write\nlat_percentiles=1\nclat_percentiles=0\npercentile_list=99.9:50\nfsync=8\n",
+            Same::Each,
+        ),
+        ("[a]\nrw=read\ncontinue_on_error=all\nrate=64m\n", Same::Each),
     ] {
         check(&format!("[global]\nsize=2m\n{rest}"), same);
     }

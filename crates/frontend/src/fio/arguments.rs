@@ -3,11 +3,16 @@
 
 use super::faults::Faults;
 use super::grammar::shortened;
+use super::lower::greatest_common_divisor;
 use super::options::{self, OptionRow, Value};
 use super::settings::Settings;
 use super::switches::{Act, SWITCHES, Switch, Switches, Takes};
 use super::{Given, Reader, Reading, Surroundings, line};
 use fathom_model::{Span, nearest};
+use fathom_units::Nanos;
+
+/// Shortest interval that is counted; reports of shorter ones would be about counting.
+const INTERVAL_MS_MIN: u64 = 10;
 
 /// Reads a command line (without the program's name). Options before the first `--name` are defaults of all jobs; job files
 /// come after the command line's own jobs and may override those defaults.
@@ -82,7 +87,21 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
     if switches.readonly {
         refuse_writers(&mut reader);
     }
-    (reader.finish(), switches)
+    let mut reading = reader.finish();
+    set_interval(&mut reading, &switches, source);
+    (reading, switches)
+}
+
+/// The interval that is counted divides what fio's reports are made of: the time between two samples of a rate, and the
+/// time between two reports.
+fn set_interval(reading: &mut Reading, switches: &Switches, source: u32) {
+    let Reading { job, extras, .. } = reading;
+    let status_ms = switches.status_interval_us / 1000;
+    let interval_ms = [job.run.interval.get().0 / 1_000_000, extras.sample_ms, status_ms]
+        .into_iter()
+        .fold(0, greatest_common_divisor);
+    let whole_line = Span { source, start: 0, end: 0 };
+    job.run.interval.set(Nanos::millis(interval_ms.max(INTERVAL_MS_MIN)), whole_line);
 }
 
 /// A job of the command line that may still get options.

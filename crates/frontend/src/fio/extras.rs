@@ -9,6 +9,9 @@ pub struct Extras {
     pub globals: Vec<(String, String)>,
     /// The jobs of each job file as a command line, as fio's `--showcmd` prints it.
     pub command_lines: Vec<String>,
+    /// Milliseconds between two samples of a rate in fio's reports (`bwavgtime`, `iopsavgtime`): what divides those of all
+    /// jobs.
+    pub sample_ms: u64,
 }
 
 /// One of fio's jobs: a section, or one of its `numjobs` clones.
@@ -39,14 +42,83 @@ pub struct JobClone {
     pub continues_on_error: bool,
     /// Percentages of the percentiles to report.
     pub percentiles: Vec<f64>,
+    /// Digits behind the point of their names.
+    pub percentile_digits: usize,
     /// Whether the completion latency gets percentiles.
     pub clat_percentiles: bool,
     /// Whether the latency gets percentiles.
     pub lat_percentiles: bool,
     /// Whether the submission latency gets percentiles.
     pub slat_percentiles: bool,
+    /// Which directions are put together (`unified_rw_reporting`).
+    pub unified: Unified,
+    /// What is shown of latencies and rates (`disable_lat` and its kin).
+    pub measures: Measures,
+    /// How bandwidth is written.
+    pub units: ReportUnits,
+    /// Whether the counters of its devices are shown (`disk_util`).
+    pub disk_util: bool,
+    /// Whether all its syncs are `fdatasync`, which fio does not count as syncs.
+    pub only_data_syncs: bool,
+    /// `rw`, as written.
+    pub rw: String,
+    /// Smallest and largest block of reads, writes and trims, bytes.
+    pub block_sizes: [(u64, u64); 3],
+    /// `ioengine`.
+    pub engine: String,
+    /// `iodepth`, as written.
+    pub queue_depth: u64,
     /// Log files to write.
     pub logs: Logs,
+}
+
+/// `unified_rw_reporting`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Unified {
+    /// Each direction for itself.
+    #[default]
+    Separate,
+    /// All of them as one.
+    Mixed,
+    /// Each, and all of them as one.
+    Both,
+}
+
+/// What a job was not told to leave out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
+pub struct Measures {
+    /// Submission latency.
+    pub submission: bool,
+    /// Completion latency.
+    pub completion: bool,
+    /// The sum of both.
+    pub service: bool,
+    /// Bandwidth and operations over time.
+    pub bandwidth: bool,
+}
+
+impl Default for Measures {
+    fn default() -> Self {
+        Self { submission: true, completion: true, service: true, bandwidth: true }
+    }
+}
+
+/// How bandwidth is written (`kb_base`, `unit_base`, `significant_figures`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReportUnits {
+    /// Binary prefixes first.
+    pub is_binary: bool,
+    /// Bits instead of bytes.
+    pub is_bits: bool,
+    /// Digits, 1 to 10.
+    pub digits: u64,
+}
+
+impl Default for ReportUnits {
+    fn default() -> Self {
+        Self { is_binary: true, is_bits: false, digits: 4 }
+    }
 }
 
 /// Log files of one clone. A prefix is the file name before `_bw.N.log` and its kin.

@@ -13,7 +13,7 @@ mod switches;
 mod values;
 
 pub use arguments::read_arguments;
-pub use extras::{Extras, JobClone, Logs};
+pub use extras::{Extras, JobClone, Logs, Measures, ReportUnits, Unified};
 pub use options::{OptionRow, Priority, Status, find as row_of, rows};
 pub use switches::{Eta, OutputFormat, Switches};
 
@@ -221,7 +221,7 @@ impl<'a> Reader<'a> {
         let mut job = Job { dialect: Dialect::Fio, sources: self.sources, ..Job::default() };
         let globals = listed(&self.globals);
         job.echo.push(("global".to_owned(), globals.clone()));
-        let extras = Extras { clones: Vec::new(), globals, command_lines: self.command_lines };
+        let extras = Extras { globals, command_lines: self.command_lines, ..Extras::default() };
         let (job, extras) = lower::lower(&self.jobs, job, extras, self.surroundings, &mut self.faults);
         Reading { job, diagnostics: self.faults.into_diagnostics(), extras }
     }

@@ -1,5 +1,6 @@
 //! What a fio job is set to, with fio's defaults: the typed state that option rows write and lowering reads.
 
+use super::extras::{Measures, ReportUnits, Unified};
 use super::values::{Size, SplitEntry, Triple};
 use fathom_model::{Span, VerifyPattern};
 use std::collections::BTreeMap;
@@ -245,6 +246,18 @@ pub(crate) struct Report {
     pub(crate) slat_percentiles: bool,
     /// Which.
     pub(crate) percentiles: Vec<f64>,
+    /// Digits behind the point of their names.
+    pub(crate) percentile_digits: usize,
+    /// Which directions are put together.
+    pub(crate) unified: Unified,
+    /// What is shown of latencies and rates.
+    pub(crate) measures: Measures,
+    /// How bandwidth is written.
+    pub(crate) units: ReportUnits,
+    /// Whether the devices' counters are shown.
+    pub(crate) disk_util: bool,
+    /// Milliseconds between two samples of bandwidth and of operations per second.
+    pub(crate) sample_ms: [u64; 2],
     /// File prefixes of bw, lat, iops and hist logs; empty text: the job's name.
     pub(crate) logs: [Option<String>; 4],
     /// Log files carry the job's number.
@@ -366,6 +379,12 @@ impl Default for Settings {
                 lat_percentiles: false,
                 slat_percentiles: false,
                 percentiles: PERCENTILES.to_vec(),
+                percentile_digits: 2,
+                unified: Unified::default(),
+                measures: Measures::default(),
+                units: ReportUnits::default(),
+                disk_util: true,
+                sample_ms: [500; 2],
                 logs: [const { None }; 4],
                 per_job_logs: true,
                 log_avg_ms: 0,

@@ -74,6 +74,29 @@ pub fn fio_logs(record: &Record, request: &LogRequest) -> String {
     out
 }
 
+/// The rows of `--bandwidth-log` for one kind: KiB/s of all streams together in each interval, by milliseconds since the
+/// run began. As with fio, intervals without an operation have a row too.
+pub fn fio_aggregate_log(record: &Record, kind: OperationKind) -> String {
+    let mut out = String::new();
+    for step in &record.steps {
+        let offset_ms = step.started.wall_ms.saturating_sub(record.started.wall_ms);
+        let mut windows: BTreeMap<u64, (Nanos, f64)> = BTreeMap::new();
+        for interval in &step.intervals {
+            let seconds = interval.end.since(interval.start).as_secs_f64();
+            let bytes: u64 =
+                interval.tally.kinds.iter().filter(|tally| tally.kind == kind).map(|tally| tally.bytes).sum();
+            let (end, rate) = windows.entry(interval.sequence).or_default();
+            *end = (*end).max(interval.end);
+            *rate += if seconds > 0.0 { bytes as f64 / 1024.0 / seconds } else { 0.0 };
+        }
+        for (end, rate) in windows.into_values() {
+            let direction = kind.index();
+            out.push_str(&format!("{}, {rate:.0}, {direction}, 0, 0\n", offset_ms + end.0 / 1_000_000));
+        }
+    }
+    out
+}
+
 fn value(log: FioLog, tally: &KindTally, length: Nanos) -> f64 {
     let per_second = |n: u64| if length.0 == 0 { 0.0 } else { n as f64 / length.as_secs_f64() };
     match log {

@@ -175,6 +175,16 @@ fn share_out(tally: &mut StreamTally, (index, count): (u64, u64)) {
     }
 }
 
+/// Wall clock at the end, or as far as the record goes.
+pub(super) fn end_ms(record: &Record) -> u64 {
+    let last_step = record.steps.last().map(|step| {
+        let end = step.intervals.iter().map(|interval| interval.end).max().unwrap_or_default();
+        step.started.wall_ms + end.0 / 1_000_000
+    });
+    let finished = record.finished.as_ref().map(|finished| finished.wall_ms);
+    finished.or(last_step).unwrap_or(record.started.wall_ms)
+}
+
 /// Intervals of the measure phase of one stream.
 pub(super) fn measured(step: &StepRecord, stream_at: usize) -> impl Iterator<Item = &Interval> {
     step.intervals

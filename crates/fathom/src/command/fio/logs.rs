@@ -4,9 +4,9 @@ use super::shape::workers_of;
 use crate::output;
 use fathom_frontend::fio::{Extras, JobClone as FioClone, Logs};
 use fathom_report::{FioLog, FioWorkers, LogRequest};
-use fathom_schema::Record;
+use fathom_schema::{OperationKind, Record};
 use fathom_units::Nanos;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Names of the log files that a fio job asks for, each once.
 pub(crate) fn log_names(extras: &Extras) -> Vec<PathBuf> {
@@ -37,6 +37,17 @@ pub(crate) fn write_logs(record: &Record, extras: &Extras) -> Vec<String> {
         }
     }
     files.iter().filter_map(|(name, text)| output::write(name, text).err()).collect()
+}
+
+/// Writes the logs of `--bandwidth-log`; why which could not be written.
+pub(super) fn write_aggregate(record: &Record) -> Vec<String> {
+    [OperationKind::Read, OperationKind::Write, OperationKind::Trim]
+        .into_iter()
+        .filter_map(|kind| {
+            let name = format!("agg-{}_bw.log", kind.name());
+            output::write(Path::new(&name), &fathom_report::fio_aggregate_log(record, kind)).err()
+        })
+        .collect()
 }
 
 /// The log files of one clone: name, which, and the length of a window.

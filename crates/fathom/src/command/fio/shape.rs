@@ -1,8 +1,8 @@
 //! From what fio's jobs say to what fio's reports print beside the record: which clones make one entry, and whose figures it
 //! sums up.
 
-use fathom_frontend::fio::{Extras, JobClone as FioClone};
-use fathom_report::{FioEntry, FioShape, FioWorkers};
+use fathom_frontend::fio::{Extras, JobClone as FioClone, Measures, ReportUnits, Unified};
+use fathom_report::{FioBanner, FioEntry, FioMeasures, FioShape, FioUnified, FioUnits, FioWorkers};
 use fathom_schema::Record;
 
 /// What fio's document says beside the record: one entry per clone, or per group where the group reports together.
@@ -24,26 +24,79 @@ pub(super) fn shape(
                 let new =
                     workers.into_iter().filter(|worker| !entry.workers.contains(worker)).collect::<Vec<_>>();
                 entry.workers.extend(new);
+                entry.members += 1;
+                entry.only_data_syncs &= clone.only_data_syncs;
+                // As with fio, the last job of the group has the say.
+                entry.percentiles.clone_from(&clone.percentiles);
+                entry.percentile_digits = clone.percentile_digits;
+                entry.slat_percentiles = clone.slat_percentiles;
+                entry.clat_percentiles = clone.clat_percentiles;
+                entry.lat_percentiles = clone.lat_percentiles;
+                entry.continues_on_error = clone.continues_on_error;
             }
             None => entries.push(FioEntry {
                 jobname: clone.job_name.clone(),
                 groupid: clone.group_id,
                 desc: clone.description.clone().unwrap_or_default(),
                 options: echo.get(clone.echo_index).map_or_else(Vec::new, |(_, options)| options.clone()),
+                members: 1,
                 workers,
                 continues_on_error: clone.continues_on_error,
                 percentiles: clone.percentiles.clone(),
+                percentile_digits: clone.percentile_digits,
+                slat_percentiles: clone.slat_percentiles,
                 clat_percentiles: clone.clat_percentiles,
                 lat_percentiles: clone.lat_percentiles,
+                unified: match clone.unified {
+                    Unified::Separate => FioUnified::Separate,
+                    Unified::Mixed => FioUnified::Mixed,
+                    Unified::Both => FioUnified::Both,
+                },
+                measures: measures(clone.measures),
+                units: units(clone.units),
+                only_data_syncs: clone.only_data_syncs,
             }),
         }
     }
     FioShape {
         entries,
         globals: extras.globals.clone(),
-        version: format!("fathom-{}", env!("CARGO_PKG_VERSION")),
+        version: super::VERSION.to_owned(),
         json_plus,
+        disk_util: extras.clones.iter().any(|clone| clone.disk_util),
+        pid: std::process::id(),
     }
+}
+
+/// What is said of each section before it starts.
+pub(super) fn banners(extras: &Extras) -> Vec<FioBanner> {
+    let mut banners: Vec<FioBanner> = Vec::new();
+    let mut last = None;
+    for clone in &extras.clones {
+        match banners.last_mut().filter(|_| last == Some(clone.echo_index)) {
+            Some(banner) => banner.jobs += 1,
+            None => banners.push(FioBanner {
+                jobname: clone.job_name.clone(),
+                groupid: clone.group_id,
+                rw: clone.rw.clone(),
+                block_sizes: clone.block_sizes,
+                engine: clone.engine.clone(),
+                queue_depth: clone.queue_depth,
+                units: units(clone.units),
+                jobs: 1,
+            }),
+        }
+        last = Some(clone.echo_index);
+    }
+    banners
+}
+
+fn units(ReportUnits { is_binary, is_bits, digits }: ReportUnits) -> FioUnits {
+    FioUnits { is_binary, is_bits, digits: usize::try_from(digits).unwrap_or(usize::MAX) }
+}
+
+fn measures(Measures { submission, completion, service, bandwidth }: Measures) -> FioMeasures {
+    FioMeasures { submission, completion, service, bandwidth }
 }
 
 /// Where in the record a clone's work is.

@@ -58,6 +58,8 @@ pub(super) fn lower(
         job.stages = stages.into_iter().zip(1..).map(|(stage, number)| stage.named(number)).collect();
     }
     set_run(&mut job, jobs, faults);
+    let samples = jobs.iter().flat_map(|parsed| parsed.settings.report.sample_ms);
+    let extras = Extras { sample_ms: samples.fold(0, greatest_common_divisor), ..extras };
     (job, extras)
 }
 
@@ -187,7 +189,7 @@ impl Lowering<'_> {
     }
 
     fn add_clone(&mut self, parsed: &ParsedJob, stream: &str, worker: u32, subjob: u32) {
-        let report = &parsed.settings.report;
+        let Settings { report, content, .. } = &parsed.settings;
         let [bandwidth, latency, iops, histogram] = report
             .logs
             .clone()
@@ -206,6 +208,16 @@ impl Lowering<'_> {
             group_reporting: report.group_reporting,
             continues_on_error: !matches!(parsed.settings.control.continue_on_error.as_str(), "none" | "0"),
             percentiles: report.percentiles.clone(),
+            percentile_digits: report.percentile_digits,
+            unified: report.unified,
+            measures: report.measures,
+            units: report.units,
+            disk_util: report.disk_util,
+            only_data_syncs: content.fdatasync > 0 && content.fsync == 0 && !content.end_fsync,
+            rw: parsed.settings.operations.rw.clone(),
+            block_sizes: block_sizes(&parsed.settings),
+            engine: parsed.settings.engine.name.clone(),
+            queue_depth: parsed.settings.engine.depth,
             clat_percentiles: report.clat_percentiles,
             lat_percentiles: report.lat_percentiles,
             slat_percentiles: report.slat_percentiles,
@@ -425,6 +437,18 @@ fn set_amount(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered
     }
 }
 
+/// Smallest and largest block of each direction, over its sizes or those of its split.
+fn block_sizes(settings: &Settings) -> [(u64, u64); 3] {
+    let Settings { operations, .. } = settings;
+    std::array::from_fn(|at| {
+        let sizes = operations.splits[at].iter().map(|&(size, _)| size);
+        match (sizes.clone().min(), sizes.max()) {
+            (Some(low), Some(high)) => (low, high),
+            _ => operations.block_sizes[at],
+        }
+    })
+}
+
 /// The order in which fio numbers clones: the section itself, then from the last to the first.
 fn subjob_of(order: u32, clones: u32) -> u32 {
     if order == 0 { 0 } else { clones - order }
@@ -496,7 +520,7 @@ fn set_interval(job: &mut Job, jobs: &[ParsedJob], faults: &mut Faults) {
     }
 }
 
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+pub(super) fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 

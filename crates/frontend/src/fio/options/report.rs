@@ -1,5 +1,6 @@
 //! Rows of what is reported and logged.
 
+use super::super::extras::{Measures, Unified};
 use super::Priority::{P0, P1, P2};
 use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, not_yet};
 
@@ -28,26 +29,60 @@ pub(super) const ROWS: &[OptionRow] = &[
                 return Err(format!("{} percentiles are more than 20", list.len()));
             }
             s.report.percentiles = list;
+            let decimals = |item: &str| item.trim().split_once('.').map_or(0, |(_, decimals)| decimals.len());
+            s.report.percentile_digits = text.split(':').map(decimals).max().unwrap_or(0);
             Ok(())
         }),
     ),
-    accepted("significant_figures", &[], P1, Value::Count(1, 10, |_, _| {}), ""),
-    accepted("disk_util", &[], P1, NO_BOOLEAN, ""),
-    accepted("gtod_reduce", &[], P0, NO_BOOLEAN, ""),
-    accepted("disable_lat", &[], P1, NO_BOOLEAN, ""),
-    accepted("disable_clat", &[], P1, NO_BOOLEAN, ""),
-    accepted("disable_slat", &[], P1, NO_BOOLEAN, ""),
-    accepted("disable_bw_measurement", &["disable_bw"], P1, NO_BOOLEAN, ""),
-    not_yet("unified_rw_reporting", &[], P1, &["none", "0"]),
+    built("significant_figures", &[], P1, Value::Count(1, 10, |s, n| s.report.units.digits = n)),
+    built("disk_util", &[], P1, Value::Boolean(|s, flag| s.report.disk_util = flag)),
+    built(
+        "gtod_reduce",
+        &[],
+        P0,
+        Value::Boolean(|s, flag| {
+            s.report.measures =
+                Measures { submission: !flag, completion: !flag, service: !flag, bandwidth: !flag };
+        }),
+    ),
+    built("disable_lat", &[], P1, Value::Boolean(|s, flag| s.report.measures.service = !flag)),
+    built("disable_clat", &[], P1, Value::Boolean(|s, flag| s.report.measures.completion = !flag)),
+    built("disable_slat", &[], P1, Value::Boolean(|s, flag| s.report.measures.submission = !flag)),
+    built(
+        "disable_bw_measurement",
+        &["disable_bw"],
+        P1,
+        Value::Boolean(|s, flag| s.report.measures.bandwidth = !flag),
+    ),
+    built(
+        "unified_rw_reporting",
+        &[],
+        P1,
+        Value::Word(&["none", "mixed", "both", "0", "1", "2"], |s, word, _| {
+            s.report.unified = match word {
+                "mixed" | "1" => Unified::Mixed,
+                "both" | "2" => Unified::Both,
+                _ => Unified::Separate,
+            };
+        }),
+    ),
     built(
         "kb_base",
         &[],
         P1,
-        Value::Word(&["1024", "1000"], |s, word, _| s.kb_base = if word == "1000" { 1000 } else { 1024 }),
+        Value::Word(&["1024", "1000"], |s, word, _| {
+            s.kb_base = if word == "1000" { 1000 } else { 1024 };
+            s.report.units.is_binary = s.kb_base == 1024;
+        }),
     ),
-    accepted("unit_base", &[], P1, Value::Word(&["0", "8", "1"], |_, _, _| {}), ""),
-    accepted("bwavgtime", &[], P1, Value::Any, ""),
-    accepted("iopsavgtime", &[], P1, Value::Any, ""),
+    built(
+        "unit_base",
+        &[],
+        P1,
+        Value::Word(&["0", "8", "1"], |s, word, _| s.report.units.is_bits = word == "1"),
+    ),
+    built("bwavgtime", &[], P1, Value::Count(1, u32::MAX as u64, |s, ms| s.report.sample_ms[0] = ms)),
+    built("iopsavgtime", &[], P1, Value::Count(1, u32::MAX as u64, |s, ms| s.report.sample_ms[1] = ms)),
     accepted("block_error_percentiles", &[], P2, NO_BOOLEAN, ALWAYS),
     accepted("job_start_clock_id", &[], P2, Value::Any, "start times count from the realtime clock"),
     not_yet("steadystate", &["ss"], P1, &[]),

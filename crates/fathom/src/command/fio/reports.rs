@@ -1,0 +1,62 @@
+//! The reports that a fio command line asks for, in fio's order. Owns which formats there are and which comes first; not
+//! where they go.
+
+use super::VERSION;
+use super::shape::{banners, shape};
+use crate::load::Loaded;
+use fathom_frontend::fio::{Extras, OutputFormat, Switches};
+use fathom_report::{fio_banner, fio_json, fio_normal, fio_terse};
+use fathom_schema::Record;
+
+/// Version of the terse format when none is asked for.
+const TERSE_VERSION: u8 = 3;
+
+/// What is to be printed of any record of these jobs.
+pub(super) struct Reports {
+    extras: Extras,
+    echo: Vec<(String, Vec<(String, String)>)>,
+    terse: Option<u8>,
+    json: bool,
+    json_plus: bool,
+    normal: bool,
+}
+
+impl Reports {
+    pub(super) fn of(loaded: &Loaded, switches: &Switches) -> Self {
+        let version = switches.terse_version.unwrap_or(TERSE_VERSION);
+        Self {
+            extras: loaded.extras.clone(),
+            echo: loaded.job.echo.clone(),
+            terse: switches.wants(OutputFormat::Terse).then_some(version),
+            json: switches.wants(OutputFormat::Json),
+            json_plus: switches.wants(OutputFormat::JsonPlus),
+            normal: switches.wants(OutputFormat::Normal),
+        }
+    }
+
+    /// What comes before the jobs start: something only in the normal report, so that others stay one document.
+    pub(super) fn opening(&self) -> String {
+        if self.normal { fio_banner(&banners(&self.extras), VERSION) } else { String::new() }
+    }
+
+    /// The reports of a record, of one that still grows too.
+    pub(super) fn text(&self, record: &Record) -> String {
+        let shape = shape(record, &self.extras, &self.echo, self.json_plus);
+        let mut text = String::new();
+        if let Some(version) = self.terse {
+            text += &fio_terse(record, &shape, version);
+        }
+        if self.json {
+            text += &fio_json(record, &shape);
+        }
+        if self.normal {
+            text += &fio_normal(record, &shape);
+        }
+        text
+    }
+
+    /// What the jobs are, clone by clone.
+    pub(super) fn extras(&self) -> &Extras {
+        &self.extras
+    }
+}

@@ -1,0 +1,242 @@
+//! What fio shows while its jobs run: the status line of `--eta=always` and the reports of `--status-interval`. Knows how
+//! far the jobs are; the reports are made elsewhere.
+
+use super::reports::Reports;
+use crate::{output, terminal};
+use fathom_frontend::fio::{Eta, JobClone, Switches};
+use fathom_metrics::merge_tally;
+use fathom_report::FioUnits;
+use fathom_run::{Sink, SinkError};
+use fathom_schema::{Event, Interval, OperationKind, Record, StreamTally};
+use fathom_units::Nanos;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Listens to a run and gives out what is asked for.
+pub(super) struct Watch<'a> {
+    reports: &'a Reports,
+    output: Option<&'a str>,
+    status_every: Nanos,
+    status_next: Nanos,
+    shows_line: bool,
+    newline_every: Nanos,
+    newline_next: Nanos,
+    record: Option<Record>,
+    /// The interval that is coming in: its number, and what the streams did in it.
+    current: Option<Current>,
+    given_out: String,
+}
+
+struct Current {
+    step: u32,
+    sequence: u64,
+    streams: BTreeMap<u32, (Nanos, Nanos, StreamTally)>,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(reports: &'a Reports, switches: &'a Switches) -> Self {
+        let status_every = Nanos::micros(switches.status_interval_us);
+        let newline_every = Nanos::micros(switches.eta_newline_us);
+        Self {
+            reports,
+            output: switches.output.as_deref(),
+            status_every,
+            status_next: status_every,
+            shows_line: switches.eta == Eta::Always,
+            newline_every,
+            newline_next: newline_every,
+            record: None,
+            current: None,
+            given_out: String::new(),
+        }
+    }
+
+    /// The reports given out so far.
+    pub(super) fn given_out(&self) -> &str {
+        &self.given_out
+    }
+
+    fn is_idle(&self) -> bool {
+        !self.shows_line && self.status_every == Nanos::ZERO
+    }
+
+    /// An interval of one stream is in; when it is the last of its number, or one of a later number comes, all streams are
+    /// as far as that.
+    fn interval(&mut self, interval: &Interval) {
+        let is_same = self
+            .current
+            .as_ref()
+            .is_some_and(|current| (current.step, current.sequence) == (interval.step, interval.sequence));
+        if !is_same {
+            self.tick();
+            self.current =
+                Some(Current { step: interval.step, sequence: interval.sequence, streams: BTreeMap::new() });
+        }
+        let Some(current) = &mut self.current else { return };
+        let (_, end, tally) = current
+            .streams
+            .entry(interval.stream)
+            .or_insert_with(|| (interval.start, interval.end, StreamTally::default()));
+        *end = (*end).max(interval.end);
+        merge_tally(tally, &interval.tally);
+        let streams = self.record.as_ref().and_then(|record| record.steps.last());
+        if streams.is_some_and(|step| step.started.step.streams.len() == current.streams.len()) {
+            self.tick();
+        }
+    }
+
+    /// Time has come as far as the current interval.
+    fn tick(&mut self) {
+        let (Some(current), Some(record)) = (self.current.take(), &self.record) else { return };
+        let Some(step) = record.steps.iter().find(|step| step.started.index == current.step) else { return };
+        let before = Nanos::millis(step.started.wall_ms.saturating_sub(record.started.wall_ms));
+        let end = current.streams.values().map(|(_, end, _)| *end).max().unwrap_or_default();
+        let now = before.after(end);
+        if self.shows_line {
+            let line = line(self.reports, record, &current, now);
+            let is_new = self.newline_every > Nanos::ZERO && now >= self.newline_next;
+            self.newline_next = self.newline_next.max(past(now, self.newline_every));
+            let text = format!("{line}{}", if is_new { '\n' } else { '\r' });
+            // Beside a report on standard output it would be in the midst of the document.
+            if self.output.is_some() {
+                let _ = terminal::data(&text);
+            } else {
+                terminal::message_part(&text);
+            }
+        }
+        if self.status_every > Nanos::ZERO && now >= self.status_next {
+            self.status_next = past(now, self.status_every);
+            let report = self.reports.text(record);
+            let failed = match self.output {
+                Some(file) => {
+                    self.given_out += &report;
+                    output::write(Path::new(file), &self.given_out).err()
+                }
+                None => terminal::data(&report).err().map(|error| error.to_string()),
+            };
+            if let Some(reason) = failed {
+                terminal::message(&format!("warning: {reason}"));
+                self.status_every = Nanos::ZERO;
+            }
+        }
+    }
+}
+
+/// The next multiple of `every` after `now`.
+fn past(now: Nanos, every: Nanos) -> Nanos {
+    if every == Nanos::ZERO { Nanos::NEVER } else { Nanos((now.0 / every.0 + 1) * every.0) }
+}
+
+impl Sink for Watch<'_> {
+    fn event(&mut self, event: &Event) -> Result<(), SinkError> {
+        if self.is_idle() {
+            return Ok(());
+        }
+        if let (Event::RunStarted(started), None) = (event, &self.record) {
+            self.record = Some(Record::begin((**started).clone()));
+            return Ok(());
+        }
+        if let Some(record) = &mut self.record {
+            // What cannot follow is no part of the record; the store says so.
+            let _ = record.push(event.clone());
+        }
+        match event {
+            Event::Interval(interval) => self.interval(interval),
+            Event::StepFinished(_) => self.tick(),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// `Jobs: 2 (f=2): [r(2)][50.0%][r=62.5MiB/s][r=16.0k IOPS][eta 00m:05s]`, as fio has it.
+fn line(reports: &Reports, record: &Record, current: &Current, now: Nanos) -> String {
+    let clones = &reports.extras().clones;
+    let step = record.steps.iter().find(|step| step.started.index == current.step);
+    let streams = step.map_or(&[][..], |step| &step.started.step.streams);
+    let is_running = |clone: &JobClone| {
+        let stream = streams.iter().position(|stream| stream.name == clone.stream);
+        stream.and_then(|at| u32::try_from(at).ok()).is_some_and(|at| current.streams.contains_key(&at))
+    };
+    let was_before = |clone: &JobClone| {
+        let mut steps = record.steps.iter().filter(|step| step.started.index <= current.step);
+        steps.any(|step| step.started.step.streams.iter().any(|stream| stream.name == clone.stream))
+    };
+    let states: Vec<char> = clones
+        .iter()
+        .map(|clone| match (is_running(clone), was_before(clone)) {
+            (true, _) => state(&clone.rw),
+            (false, true) => '_',
+            (false, false) => 'P',
+        })
+        .collect();
+    let running = clones.iter().filter(|clone| is_running(clone)).count();
+    let mut rates = Vec::new();
+    let mut iops = Vec::new();
+    let units = FioUnits::default();
+    for (kind, letter) in
+        [(OperationKind::Read, 'r'), (OperationKind::Write, 'w'), (OperationKind::Trim, 't')]
+    {
+        let sum = |of: fn(&fathom_schema::KindTally) -> u64| -> f64 {
+            let streams = current.streams.values().map(|(start, end, tally)| {
+                let seconds = end.since(*start).as_secs_f64();
+                let n: u64 = tally.kinds.iter().filter(|tally| tally.kind == kind).map(of).sum();
+                if seconds > 0.0 { n as f64 / seconds } else { 0.0 }
+            });
+            streams.sum()
+        };
+        let operations = sum(|tally| tally.operations);
+        if operations > 0.0 {
+            rates.push(format!("{letter}={}", units.rate_per_s(sum(|tally| tally.bytes))));
+            iops.push(format!("{letter}={}", units.count(operations)));
+        }
+    }
+    let (percent, eta) = match record.started.expected_seconds {
+        Some(expected) if expected > 0.0 => {
+            let left = (expected - now.as_secs_f64()).max(0.0);
+            let share = (now.as_secs_f64() / expected * 100.0).min(100.0);
+            (format!("{share:.1}%"), span(left))
+        }
+        _ => ("-.-%".to_owned(), "--".to_owned()),
+    };
+    format!(
+        "Jobs: {running} (f={running}): [{}][{percent}][{}][{} IOPS][eta {eta}]",
+        runs(&states),
+        rates.join(","),
+        iops.join(",")
+    )
+}
+
+/// The letter of a job that runs.
+fn state(rw: &str) -> char {
+    match rw {
+        "read" => 'R',
+        "randread" => 'r',
+        "write" => 'W',
+        "randwrite" => 'w',
+        "trim" | "trimwrite" => 'D',
+        "randtrim" | "randtrimwrite" => 'd',
+        rw if rw.starts_with("rand") => 'm',
+        _ => 'M',
+    }
+}
+
+/// `rr_` as `r(2),_(1)`.
+fn runs(states: &[char]) -> String {
+    let runs = states.chunk_by(|a, b| a == b).map(|run| format!("{}({})", run[0], run.len()));
+    runs.collect::<Vec<_>>().join(",")
+}
+
+/// Days and hours only where there are any.
+fn span(seconds: f64) -> String {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "positive and far below 2^63"
+    )]
+    let seconds = seconds.round() as u64;
+    let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
+    let days = if days > 0 { format!("{days:02}d:") } else { String::new() };
+    let hours = if hours > 0 || !days.is_empty() { format!("{hours:02}h:") } else { String::new() };
+    format!("{days}{hours}{:02}m:{:02}s", seconds / 60 % 60, seconds % 60)
+}

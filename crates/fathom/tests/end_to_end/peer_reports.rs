@@ -1,0 +1,162 @@
+//! The reports of `fathom fio` beside the peer's own: the same lines in the normal report, the same fields in the terse one,
+//! whatever is asked for. What numbers there are, and which unit fits them, is left out of the comparison.
+
+use crate::support::{Bench, FATHOM, skip, tool};
+
+/// Options of one job of a megabyte, and what is asked for on the command line.
+const JOBS: [&str; 9] = [
+    "--rw=randrw",
+    "--rw=write --fsync=16 --description=of-writes",
+    "--rw=trim --ioengine=null --numjobs=2",
+    "--rw=read --numjobs=3 --group_reporting --percentile_list=50:99.999 --significant_figures=6",
+    "--rw=randrw --unified_rw_reporting=mixed --lat_percentiles=1 --ioengine=libaio --iodepth=4",
+    "--rw=read --gtod_reduce=1 --disk_util=0 --continue_on_error=all",
+    "--rw=write --bsrange=4k-64k --unit_base=1 --kb_base=1000 --disable_clat=1",
+    "--rw=read --name=b --size=1m --stonewall --rw=write --new_group --iodepth=2 --ioengine=libaio",
+    "--rw=randread --bssplit=4k/50:1m/50 --norandommap --clat_percentiles=0",
+];
+
+/// What `program` prints for a job in an empty folder.
+fn printed(bench: &Bench, program: &[&str], job: &str, more: &[&str]) -> String {
+    let words = format!("--name=a --size=1m {job}");
+    let ended = bench.run(&[program, more, &words.split(' ').collect::<Vec<_>>()].concat());
+    assert_eq!(ended.code, 0, "{program:?} {words}: {}", ended.err);
+    ended.out
+}
+
+/// Lines with their numbers taken out: `read: IOPS=#, BW=# (#)(#/#msec)`. Lines of which there are as many as the numbers
+/// make are left out.
+fn lines(report: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in report.lines() {
+        // What takes how long decides how many of these there are.
+        let is_open =
+            line.starts_with("  lat (") || line.starts_with("     |") || line.contains("Laying out IO");
+        let is_note =
+            line.starts_with("note:") || line.starts_with("Starting") || line.starts_with("fio-3.33");
+        let is_sample = line.starts_with("   bw (") || line.starts_with("   iops ");
+        if is_open || is_note || is_sample {
+            continue;
+        }
+        // Where they differ in the devices they name, and whether a run was too short to count on them.
+        let line = match line.split_once(": ios=") {
+            Some((_, counts)) => format!("  DISK: ios={counts}"),
+            None => line.to_owned(),
+        };
+        // The date has a day and a month in it.
+        let line = line.split_once(": pid=").map_or(line.clone(), |(before, _)| format!("{before}: pid="));
+        let units =
+            ["(nsec)", "(usec)", "(msec)"].iter().fold(line, |line, unit| line.replace(unit, "(unit)"));
+        lines.push(without_numbers(&units));
+    }
+    lines
+}
+
+/// Numbers, with the prefix and unit that belong to their size, as `#`.
+fn without_numbers(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        out += rest[..at].trim_end_matches(' ');
+        let number = &rest[at..];
+        let end = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
+        let tail = &number[end..];
+        let unit = [
+            "KiB", "MiB", "GiB", "kB", "MB", "GB", "Kibit", "Mibit", "Gibit", "kbit", "Mbit", "Gbit", "k",
+            "M", "B",
+        ]
+        .iter()
+        .filter(|unit| tail.starts_with(**unit) && !tail.starts_with("msec"))
+        .map(|unit| unit.len())
+        .max()
+        .unwrap_or(0);
+        out.push('#');
+        rest = &tail[unit..];
+    }
+    out + rest
+}
+
+#[test]
+fn the_normal_report_has_the_same_lines() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("the_normal_report_has_the_same_lines", &why);
+    }
+    let bench = Bench::new();
+    for job in JOBS {
+        let theirs = printed(&bench, &["fio"], job, &[]);
+        let ours = printed(&bench, &[FATHOM, "fio"], job, &[]);
+        assert_eq!(lines(&ours), lines(&theirs), "{job}\n{theirs}\n{ours}");
+    }
+}
+
+#[test]
+fn the_terse_report_has_the_same_fields() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("the_terse_report_has_the_same_fields", &why);
+    }
+    let bench = Bench::new();
+    // The version's own words, and what stands for a number, may differ; a name or a missing field may not.
+    let fields = |report: &str| -> Vec<Vec<String>> {
+        let line = |line: &str| {
+            line.split(';')
+                .map(|field| without_numbers(field.split("-fathom").next().unwrap_or(field)))
+                .collect()
+        };
+        report.lines().map(line).collect()
+    };
+    for (at, job) in JOBS.into_iter().enumerate() {
+        // Each job with one of the versions.
+        let version = format!("--terse-version={}", 2 + at % 4);
+        let more = ["--minimal", &version];
+        let theirs = printed(&bench, &["fio"], job, &more);
+        let ours = printed(&bench, &[FATHOM, "fio"], job, &more);
+        assert_eq!(fields(&ours), fields(&theirs), "{job} {version}\n{theirs}\n{ours}");
+    }
+}
+
+#[test]
+fn a_list_of_formats_is_one_after_another() {
+    let bench = Bench::new();
+    let ended = bench.fathom("fio --output-format=normal,json+,terse --name=a --ioengine=null --size=1m");
+    ended.expect(0, &[]);
+    let (before, rest) = ended.out.split_once("\n{").expect("there is a document");
+    let (document, after) = rest.split_once("\n}\n").expect("it ends");
+    assert!(before.starts_with("a: (g=0)") && before.contains("\n3;fio-3.33"), "{before}");
+    assert!(after.contains("Run status group 0 (all jobs):"), "{after}");
+    let document: serde_json::Value =
+        serde_json::from_str(&format!("{{{document}}}")).expect("the document is whole");
+    assert!(document["jobs"][0]["read"]["clat_ns"]["bins"].is_object());
+    // Nothing but the document where nothing else is asked for.
+    bench.fathom("fio --output-format=json --name=a --ioengine=null --size=1m").json();
+    // In a file all of it is, and nothing beside.
+    let ended = bench.fathom("fio --append-terse --output=both --name=a --ioengine=null --size=1m");
+    assert_eq!(ended.expect(0, &[]).out, "");
+    let both = std::fs::read_to_string(bench.path("both")).expect("it was written");
+    assert!(both.contains("Starting 1 thread\n3;fio-3.33") && both.contains("READ: bw="), "{both}");
+}
+
+#[test]
+fn reports_come_while_the_jobs_run() {
+    let bench = Bench::new();
+    let line = "fio --status-interval=500ms --eta=always --eta-newline=500ms --bandwidth-log --output-format=json \
+                --output=out --name=a --ioengine=null --rw=read --size=1m --time_based --runtime=1200ms";
+    let ended = bench.fathom(line);
+    ended.expect(0, &[]);
+    assert!(ended.out.contains("Jobs: 1 (f=1): [R(1)]["), "{}", ended.out);
+    let reports = std::fs::read_to_string(bench.path("out")).expect("it was written");
+    let documents: Vec<serde_json::Value> = serde_json::Deserializer::from_str(&reports)
+        .into_iter()
+        .collect::<Result<_, _>>()
+        .expect("each is a document");
+    assert!(documents.len() >= 3, "{}", documents.len());
+    let moved: Vec<u64> = documents
+        .iter()
+        .map(|document| document["jobs"][0]["read"]["total_ios"].as_u64().unwrap_or(0))
+        .collect();
+    assert!(moved[0] > 0 && moved.is_sorted(), "{moved:?}");
+    let log = std::fs::read_to_string(bench.path("agg-read_bw.log")).expect("it was written");
+    assert!(log.lines().count() >= 2 && log.lines().all(|row| row.split(", ").count() == 5), "{log}");
+    // The same on standard output goes without the line.
+    let ended = bench.fathom("fio --eta=always --output-format=json --name=a --ioengine=null --size=1m");
+    ended.json();
+}
