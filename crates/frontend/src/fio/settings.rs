@@ -372,25 +372,7 @@ impl Default for Settings {
                 fsync_on_close: false,
             },
             verify: Verification::default(),
-            report: Report {
-                stats: true,
-                group_reporting: false,
-                clat_percentiles: true,
-                lat_percentiles: false,
-                slat_percentiles: false,
-                percentiles: PERCENTILES.to_vec(),
-                percentile_digits: 2,
-                unified: Unified::default(),
-                measures: Measures::default(),
-                units: ReportUnits::default(),
-                disk_util: true,
-                sample_ms: [500; 2],
-                logs: [const { None }; 4],
-                per_job_logs: true,
-                log_avg_ms: 0,
-                log_hist_ms: 0,
-                hist_coarseness: 0,
-            },
+            report: Report::default(),
             kb_base: 1024,
         }
     }
@@ -411,6 +393,30 @@ impl Default for Verification {
             sequence: true,
             seed: true,
             only: false,
+        }
+    }
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self {
+            stats: true,
+            group_reporting: false,
+            clat_percentiles: true,
+            lat_percentiles: false,
+            slat_percentiles: false,
+            percentiles: PERCENTILES.to_vec(),
+            percentile_digits: 2,
+            unified: Unified::default(),
+            measures: Measures::default(),
+            units: ReportUnits::default(),
+            disk_util: true,
+            sample_ms: [500; 2],
+            logs: [const { None }; 4],
+            per_job_logs: true,
+            log_avg_ms: 0,
+            log_hist_ms: 0,
+            hist_coarseness: 0,
         }
     }
 }
