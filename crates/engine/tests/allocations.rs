@@ -49,10 +49,13 @@ fn a_hundred_times_the_operations_allocate_nothing_more() {
     let mut bursts = paced.clone();
     let pareto = Arrival::ParetoOnOff { shape: 1.4, on_ns: 1_000_000, off_ns: 9_000_000, sources: 16 };
     bursts.pacing = Pacing::Open { rate: 1e6, arrival: pareto, course: Vec::new(), backlog: Backlog::Keep };
+    let mut recalled = stream(EngineKind::Sim, 32);
+    recalled.workload.distribution = Distribution::Reuse(vec![ReuseClass { blocks: 5000, share: 0.8 }]);
     for (name, target, stream) in [
         ("sim, closed", &sim, mixed.clone()),
         ("sim, open", &sim, paced),
         ("sim, bursts", &sim, bursts),
+        ("sim, reuse", &sim, recalled),
         (
             "null, closed",
             &TargetKind::Null,

@@ -344,10 +344,18 @@ pub enum RandomDistribution {
     Zipf(f64),
     /// `pareto:H`.
     Pareto(f64),
-    /// `normal:DEVIATION%`.
+    /// `normal:DEVIATION%`, around the middle.
     Normal(Ratio),
+    /// `normal:DEVIATION%:scattered`, around a middle whose blocks are scattered.
+    ScatteredNormal(Ratio),
     /// `zoned:ACCESS%/SPAN%,…`.
     Zoned(Vec<(Ratio, Ratio)>),
+    /// `hot:ACCESS%/SPAN%`, scattered.
+    Hot(Ratio, Ratio),
+    /// `reuse:SIZE=HITS%,…`: the share of accesses that a cache of each size serves.
+    Reuse(Vec<(Bytes, Ratio)>),
+    /// `reuse-walk`.
+    ReuseWalk,
 }
 
 /// What writes carry.
@@ -481,6 +489,20 @@ mod tests {
             assert!(read::<Vec<RatePiece>>(wrong).is_err(), "{wrong}");
         }
         assert!(read::<RandomDistribution>("zoned:50%/5%,30%/15%").is_err());
+        for wrong in [
+            "hot:80%",
+            "hot:80%/0%",
+            "hot:0%/20%",
+            "reuse:",
+            "reuse:1MiB=0%",
+            "reuse:1GiB=50%,1MiB=80%",
+            "reuse:1MiB=50%,1GiB=40%",
+            "reuse:0=50%",
+            "reuse-walk:3",
+            "normal:5%:spread",
+        ] {
+            assert!(read::<RandomDistribution>(wrong).is_err(), "{wrong}");
+        }
         assert!(read::<BlockSizes>("0").is_err());
         let list = |texts: &[&str]| {
             let item =
@@ -506,6 +528,10 @@ mod tests {
         check::<Rate>("200MB/s");
         check::<RandomDistribution>("zoned:50%/5%,30%/15%,20%/80%");
         check::<RandomDistribution>("normal:20%");
+        check::<RandomDistribution>("normal:20%:scattered");
+        check::<RandomDistribution>("hot:80%/12.5%");
+        check::<RandomDistribution>("reuse:64MiB=50%,1GiB=80%");
+        check::<RandomDistribution>("reuse-walk");
         check::<ServiceTime>("uniform 50us..1ms");
         check::<ServiceTime>("exponential 100us");
         check::<BlockSizes>("4KiB..64KiB step 8KiB");

@@ -37,6 +37,8 @@ pub struct Generator {
     stride: Stride,
     align: Align,
     places: Places,
+    /// Whether places depend on those before.
+    remembers: bool,
     run_length: u32,
     trim_then_write: bool,
     /// The write that follows a trim which was the last of a batch.
@@ -85,15 +87,17 @@ impl Generator {
         // Coverage and popular places count positions of the smallest random operation: every larger one has fewer.
         let random_min =
             mix.choices().iter().filter(|choice| choice.random).map(|choice| choice.size_min).min();
+        let private = derive(*seed, Purpose::Worker, u64::from(part.index));
         let ground = GroundRule {
             once: *distribution == Distribution::Uniform && *coverage == Coverage::OncePerPass,
+            distribution,
+            private,
             size: random_min.unwrap_or(size_min),
             align,
             run_length: *run_length,
             part: *part,
             seed: *seed,
         };
-        let private = derive(*seed, Purpose::Worker, u64::from(part.index));
         let mut generator = Self {
             regions: extents.iter().map(|extent| Region::new(extent, &ground)).collect(),
             visit: Visit::new(*file_order, extents.len()),
@@ -104,6 +108,7 @@ impl Generator {
             stride: Stride::new(*stride_bytes, size_min, align.bytes),
             align,
             places: Places::new(distribution),
+            remembers: matches!(distribution, Distribution::Reuse(_) | Distribution::ReuseWalk),
             run_length: *run_length,
             trim_then_write: *trim_then_write,
             pending: None,
@@ -173,13 +178,16 @@ impl Generator {
         let region = &mut self.regions[extent];
         debug_assert!(u64::from(size) <= region.length, "{size} B do not fit {} B", region.length);
         let place = if choice.random {
-            let place = region.ground.place(
-                region.length,
-                size,
-                self.run_length,
-                self.align,
-                |positions, scatter| self.places.draw(positions, scatter, &mut self.place),
-            );
+            let recalled = if self.remembers {
+                region.recall(choice.kind, size, self.align, &mut self.place)
+            } else {
+                None
+            };
+            let place = recalled.unwrap_or_else(|| {
+                region.ground.place(region.length, size, self.run_length, self.align, |positions, scatter| {
+                    self.places.draw(positions, scatter, &mut self.place)
+                })
+            });
             region.tracks[track].leave(place, size, self.stride);
             place
         } else {
@@ -483,7 +491,7 @@ mod tests {
             Distribution::Uniform,
             Distribution::Zipf { theta: 1.2 },
             Distribution::Pareto { h: 0.3 },
-            Distribution::Normal { deviation: 0.2 },
+            Distribution::Normal { deviation: 0.2, scattered: false },
         ]);
         let file_order = prop_oneof![
             (1_u32..5).prop_map(FileOrder::RoundRobin),

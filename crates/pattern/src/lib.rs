@@ -7,12 +7,14 @@
 
 mod arrivals;
 mod content;
+mod drift;
 mod generator;
 mod mix;
 mod pass;
 pub mod permutation;
 mod places;
 mod region;
+mod reuse;
 pub mod rng;
 mod tempo;
 mod track;

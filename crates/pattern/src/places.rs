@@ -17,8 +17,14 @@ pub(crate) enum Places {
     Pareto(f64),
     /// Around the middle.
     Normal(Normal),
+    /// Around the middle of the ranks, scattered.
+    ScatteredNormal(Normal),
     /// Uniform inside zones.
     Zoned(Zones),
+    /// Uniform inside zones of the ranks, scattered.
+    Hot(Zones),
+    /// Up to what was touched before, which is the extent's to remember.
+    ByHistory,
 }
 
 impl Places {
@@ -31,8 +37,16 @@ impl Places {
                 assert!(*h > 0.0 && *h < 1.0, "pareto {h}; above 0 and below 1 is possible");
                 Self::Pareto(h.ln() / (-h).ln_1p())
             }
-            Distribution::Normal { deviation } => Self::Normal(Normal::new(*deviation)),
+            Distribution::Normal { deviation, scattered: false } => Self::Normal(Normal::new(*deviation)),
+            Distribution::Normal { deviation, scattered: true } => {
+                Self::ScatteredNormal(Normal::new(*deviation))
+            }
             Distribution::Zoned(zones) => Self::Zoned(Zones::new(zones)),
+            Distribution::Hot(hot) => {
+                let cold = ZoneShare { access: 1.0 - hot.access, span: 1.0 - hot.span };
+                Self::Hot(Zones::new(&[*hot, cold]))
+            }
+            Distribution::Reuse(_) | Distribution::ReuseWalk => Self::ByHistory,
         }
     }
 
@@ -44,6 +58,9 @@ impl Places {
             Self::Uniform => return rng.below(count),
             Self::Normal(normal) => return normal.draw(count, rng),
             Self::Zoned(zones) => return zones.draw(count, rng),
+            Self::ByHistory => panic!("the extent knows what was touched"),
+            Self::ScatteredNormal(normal) => normal.draw(scatter.len(), rng),
+            Self::Hot(zones) => zones.draw(scatter.len(), rng),
             Self::Zipf(zipf) => zipf.draw(scatter.len(), rng),
             Self::Pareto(exponent) => fraction_of(scatter.len(), rng.unit().powf(*exponent)),
         };
@@ -259,14 +276,14 @@ mod tests {
     #[test]
     fn normal_has_its_mean_and_deviation() {
         let (n, total) = (1_000_000_u64, 200_000);
-        let places = draws(&Distribution::Normal { deviation: 0.1 }, n, total);
+        let places = draws(&Distribution::Normal { deviation: 0.1, scattered: false }, n, total);
         let mean = places.iter().map(|&p| p as f64).sum::<f64>() / total as f64;
         let variance = places.iter().map(|&p| (p as f64 - mean).powi(2)).sum::<f64>() / total as f64;
         // Standard errors: 1e5/sqrt(2e5) = 224 of the mean, 1e5/sqrt(4e5) = 158 of the deviation.
         assert!((mean - 500_000.0).abs() < 5.0 * 224.0, "{mean}");
         assert!((variance.sqrt() - 1e5).abs() < 5.0 * 158.0, "{}", variance.sqrt());
         // A wide one is cut at the edges without piling up there.
-        let wide = draws(&Distribution::Normal { deviation: 1.0 }, 100, total);
+        let wide = draws(&Distribution::Normal { deviation: 1.0, scattered: false }, 100, total);
         let first = wide.iter().filter(|&&p| p == 0).count();
         assert!(first < total / 100, "{first}");
     }
@@ -287,12 +304,36 @@ mod tests {
         }
     }
 
+    #[test]
+    fn scattered_ranks_lie_anywhere() {
+        let (n, total) = (10_000_u64, 200_000);
+        let scatter = Permutation::new(n, 77);
+        let mut rank_of = vec![0_u64; 10_000];
+        for rank in 0..n {
+            rank_of[usize::try_from(scatter.at(rank)).unwrap()] = rank;
+        }
+        let hot = Distribution::Hot(ZoneShare { access: 0.9, span: 0.1 });
+        let normal = Distribution::Normal { deviation: 0.05, scattered: true };
+        // 0.9 of the accesses to a tenth of the blocks; 0.6827 within one standard deviation of the middle.
+        for (distribution, from, to, share) in [(hot, 0, 1000, 0.9), (normal, 4500, 5500, 0.6827)] {
+            let places = draws(&distribution, n, total);
+            let inside = |p: &&u64| (from..to).contains(&rank_of[usize::try_from(**p).unwrap()]);
+            check_share("ranks", places.iter().filter(inside).count(), total, share);
+            // Where they lie is unrelated to their rank: a quarter of the extent has about a quarter of the accesses.
+            let quarter = places.iter().filter(|&&p| p < n / 4).count() as f64 / total as f64;
+            assert!((quarter - 0.25).abs() < 0.05, "{distribution:?}: {quarter}");
+        }
+    }
+
     fn any_distribution() -> impl Strategy<Value = Distribution> {
         prop_oneof![
             Just(Distribution::Uniform),
             (0.01_f64..5.0).prop_map(|theta| Distribution::Zipf { theta: theta + 1e-9 }),
             (0.01_f64..0.99).prop_map(|h| Distribution::Pareto { h }),
-            (0.001_f64..1.0).prop_map(|deviation| Distribution::Normal { deviation }),
+            (0.001_f64..1.0, any::<bool>())
+                .prop_map(|(deviation, scattered)| Distribution::Normal { deviation, scattered }),
+            (0.01_f64..0.99, 0.01_f64..0.99)
+                .prop_map(|(access, span)| Distribution::Hot(ZoneShare { access, span })),
             (0.01_f64..0.99, 0.001_f64..0.999).prop_map(|(a, s)| zoned(&[(a, s), (1.0 - a, 1.0 - s)])),
         ]
     }

@@ -1,11 +1,13 @@
 //! An extent with the state of the accesses to it: sequential positions, random ground, end of a pass. It does not know
 //! in which order extents are visited or which operation comes next.
 
+use crate::drift::Drift;
 use crate::pass::Pass;
 use crate::permutation::Permutation;
-use crate::rng::{Purpose, derive};
+use crate::reuse::Reuse;
+use crate::rng::{Purpose, Rng, derive};
 use crate::track::Track;
-use fathom_schema::{Extent, OperationKind, SharePart};
+use fathom_schema::{Distribution, Extent, OperationKind, SharePart};
 
 /// Longest extent, in bytes: positions stay exact when a size and a stride are added to them.
 const EXTENT_MAX: u64 = 1 << 62;
@@ -51,6 +53,10 @@ pub(crate) struct Region {
 pub(crate) enum Ground {
     /// Every position once per pass.
     Once(Pass),
+    /// Back to what was touched before, at given distances.
+    Reuse(Box<Reuse>),
+    /// A walk that comes back.
+    Drift(Box<Drift>),
     /// Each draw independent of the others.
     Free {
         /// Where the ranks of a skewed distribution lie; covers the positions of the smallest operation.
@@ -65,8 +71,11 @@ pub(crate) enum Ground {
 }
 
 /// What a [`Ground`] is made from.
-pub(crate) struct GroundRule {
+pub(crate) struct GroundRule<'a> {
     pub(crate) once: bool,
+    pub(crate) distribution: &'a Distribution,
+    /// Seed of what no other worker shares.
+    pub(crate) private: u64,
     pub(crate) size: u32,
     pub(crate) align: Align,
     pub(crate) run_length: u32,
@@ -75,27 +84,54 @@ pub(crate) struct GroundRule {
 }
 
 impl Region {
-    pub(crate) fn new(extent: &Extent, rule: &GroundRule) -> Self {
+    pub(crate) fn new(extent: &Extent, rule: &GroundRule<'_>) -> Self {
         let Extent { target, start, length } = *extent;
-        let GroundRule { once, size, align, run_length, part, seed } = *rule;
+        let GroundRule { once, distribution, private, size, align, run_length, part, seed } = *rule;
         assert!(length.0 <= EXTENT_MAX, "an extent of {length}; up to {EXTENT_MAX} B are possible");
         assert!(u64::from(size) <= length.0, "operations of {size} B in an extent of {length}");
         let positions = align.positions(length.0, size);
         // By what it is, not where it stands in the list: workers with different lists agree on the order of an extent.
-        let seed = derive(derive(seed, Purpose::Extent, u64::from(target)), Purpose::Extent, start.0);
-        let ground = if once {
-            Ground::Once(Pass::new(seed, positions, run_length, part))
-        } else {
-            let pass_length = positions.div_ceil(u64::from(part.count));
-            Ground::Free {
-                scatter: Permutation::new(positions, derive(seed, Purpose::Place, 0)),
-                run_left: 0,
-                run_next: 0,
-                pass_length,
-                pass_left: pass_length,
+        let of_extent =
+            |seed| derive(derive(seed, Purpose::Extent, u64::from(target)), Purpose::Extent, start.0);
+        let seed = of_extent(seed);
+        let scatter = || Permutation::new(positions, derive(seed, Purpose::Place, 0));
+        let ground = match distribution {
+            _ if once => Ground::Once(Pass::new(seed, positions, run_length, part)),
+            Distribution::Reuse(classes) => {
+                let (first, step) = (u64::from(part.index), u64::from(part.count));
+                Ground::Reuse(Box::new(Reuse::new(classes, scatter(), first, step)))
+            }
+            Distribution::ReuseWalk => {
+                let mut rng = Rng::new(of_extent(private));
+                Ground::Drift(Box::new(Drift::new(positions, &mut rng)))
+            }
+            _ => {
+                let pass_length = positions.div_ceil(u64::from(part.count));
+                let scatter = scatter();
+                Ground::Free { scatter, run_left: 0, run_next: 0, pass_length, pass_left: pass_length }
             }
         };
         Self { start: start.0, length: length.0, tracks: [Track::new(); PLACED_KINDS], ground }
+    }
+
+    /// Where a random operation of `size` bytes goes that depends on those before it, in bytes from the extent's start;
+    /// `None` where none does.
+    #[inline]
+    pub(crate) fn recall(
+        &mut self,
+        kind: OperationKind,
+        size: u32,
+        align: Align,
+        rng: &mut Rng,
+    ) -> Option<u64> {
+        let position = match &mut self.ground {
+            Ground::Once(_) | Ground::Free { .. } => return None,
+            Ground::Reuse(reuse) => reuse.draw(rng),
+            Ground::Drift(drift) => drift.draw(kind != OperationKind::Read, rng),
+        };
+        // Larger operations have fewer places than the smallest, which positions count.
+        let count = align.positions(self.length, size);
+        Some(if position < count { position } else { position % count } * align.bytes)
     }
 
     /// Whether the extent has been gone through once, so that this operation would begin another pass.
@@ -104,6 +140,8 @@ impl Region {
             _ if !random => self.tracks[track].is_at_end(self.length, size),
             Ground::Once(pass) => pass.is_at_end(),
             Ground::Free { pass_left, .. } => *pass_left == 0,
+            // The planner gives such a worker one extent, or visits all in turn.
+            Ground::Reuse(_) | Ground::Drift(_) => false,
         }
     }
 
@@ -112,6 +150,7 @@ impl Region {
             _ if !random => self.tracks[track] = Track::new(),
             Ground::Once(pass) => pass.renew(),
             Ground::Free { pass_length, pass_left, .. } => *pass_left = *pass_length,
+            Ground::Reuse(_) | Ground::Drift(_) => {}
         }
     }
 }
@@ -141,6 +180,7 @@ impl Ground {
                 *run_next = place + u64::from(size);
                 place
             }
+            Self::Reuse(_) | Self::Drift(_) => unreachable!("recalled instead"),
         }
     }
 }

@@ -13,6 +13,7 @@ mod engines;
 mod experiment;
 mod files;
 mod host;
+mod locality;
 mod operations;
 mod points;
 mod regions;

@@ -2,6 +2,7 @@
 //!
 //! It does not know which targets the operations go to.
 
+use crate::locality;
 use crate::remarks::Remarks;
 use fathom_model::{
     Access, BlockSizes, ContentSource, Coverage, Cursor, Dialect, FileOrder, Freshness, MixLine, Named,
@@ -124,7 +125,7 @@ pub(crate) fn resolve(
                 Cursor::Shared => schema::Cursor::Shared,
                 Cursor::PerKind => schema::Cursor::PerKind,
             },
-            distribution: self::distribution(distribution.get()),
+            distribution: self::distribution(distribution.get(), smallest),
             coverage: schema::Coverage::Independent,
             align: align.get().copied().unwrap_or(Bytes(smallest)),
             run_length: *run_length.get(),
@@ -213,12 +214,22 @@ fn size(min: Bytes, max: Bytes, step: Bytes) -> Result<Size, String> {
     }
 }
 
-fn distribution(of: &RandomDistribution) -> Distribution {
+fn distribution(of: &RandomDistribution, block: u64) -> Distribution {
     match of {
         RandomDistribution::Uniform => Distribution::Uniform,
         RandomDistribution::Zipf(theta) => Distribution::Zipf { theta: *theta },
         RandomDistribution::Pareto(h) => Distribution::Pareto { h: *h },
-        RandomDistribution::Normal(deviation) => Distribution::Normal { deviation: deviation.value() },
+        RandomDistribution::Normal(deviation) => {
+            Distribution::Normal { deviation: deviation.value(), scattered: false }
+        }
+        RandomDistribution::ScatteredNormal(deviation) => {
+            Distribution::Normal { deviation: deviation.value(), scattered: true }
+        }
+        RandomDistribution::Hot(access, span) => {
+            Distribution::Hot(ZoneShare { access: access.value(), span: span.value() })
+        }
+        RandomDistribution::Reuse(points) => Distribution::Reuse(locality::classes(points, block)),
+        RandomDistribution::ReuseWalk => Distribution::ReuseWalk,
         RandomDistribution::Zoned(zones) => {
             let share =
                 |(access, span): &(Ratio, Ratio)| ZoneShare { access: access.value(), span: span.value() };

@@ -5,6 +5,7 @@
 use crate::control;
 use crate::course::{self, Leg};
 use crate::engines;
+use crate::locality;
 use crate::points;
 use crate::remarks::Remarks;
 use crate::scene::{Load, Maxima, Scene};
@@ -108,6 +109,7 @@ impl Setting<'_> {
             dialect: self.job.dialect,
         };
         let manned = crew.plans(remarks)?;
+        let distribution = locality::of_workers(section, operations, &manned.plans, remarks)?;
         let bytes = crew.byte_quota(manned.pass_bytes, remarks)?;
         let limits = self.limits(load, bytes, lanes, remarks)?;
         if mode == IoMode::Direct
@@ -129,7 +131,7 @@ impl Setting<'_> {
                 report_group: *report_group.get(),
                 engine: engine_settings(&section.options, kind, mode, depth),
                 queue_depth: depth,
-                workload: Workload { coverage: manned.coverage, ..operations.workload.clone() },
+                workload: Workload { coverage: manned.coverage, distribution, ..operations.workload.clone() },
                 pacing,
                 limits,
                 start_delay: *start_delay.get(),

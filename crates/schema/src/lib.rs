@@ -27,8 +27,9 @@ pub use facts::{
 pub use record::{Finding, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use step::{
     Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, ErrorPolicy, Extent, FileOrder, Fill,
-    Freshness, LayoutRule, Pacing, Quota, RatePiece, SharePart, SimDevice, SimService, Size, Step, Stream,
-    StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, WorkerPlan, Workload, ZoneShare,
+    Freshness, LayoutRule, Pacing, Quota, RatePiece, ReuseClass, SharePart, SimDevice, SimService, Size,
+    Step, Stream, StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, WorkerPlan, Workload,
+    ZoneShare,
 };
 pub use tally::{
     Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,

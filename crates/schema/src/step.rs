@@ -340,13 +340,32 @@ pub enum Distribution {
         /// 0 < h < 1.
         h: f64,
     },
-    /// Normal around the middle, with this standard deviation as a share of the extent; not scattered.
+    /// Normal around the middle, with this standard deviation as a share of the extent.
     Normal {
         /// 0 < deviation ≤ 1.
         deviation: f64,
+        /// Whether the blocks are scattered over the extent, so that the middle is anywhere (fio).
+        #[serde(default)]
+        scattered: bool,
     },
     /// Shares of the accesses to consecutive shares of the extent.
     Zoned(Vec<ZoneShare>),
+    /// A share of the accesses to a share of the blocks, which are scattered over the extent; both 0 to 1.
+    Hot(ZoneShare),
+    /// Back to the block that so many different ones were touched after (LRU stack distance), by classes of distance; the
+    /// rest of the accesses goes to blocks not touched for longer than any class says. Blocks are of one size.
+    Reuse(Vec<ReuseClass>),
+    /// The hierarchical reuse random walk of business applications (`SPC-1`): reads and writes drift over the extent.
+    ReuseWalk,
+}
+
+/// One class of [`Distribution::Reuse`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ReuseClass {
+    /// Distances below this many blocks of one worker on one extent, not below those of the class before; all alike.
+    pub blocks: u64,
+    /// Share of the accesses, 0 to 1; all classes sum to 1 or less.
+    pub share: f64,
 }
 
 /// One zone of [`Distribution::Zoned`].

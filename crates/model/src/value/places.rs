@@ -3,7 +3,7 @@
 use super::{ContentSource, FileOrder, RandomDistribution, text};
 use crate::literal::Literal;
 use crate::row::{Kind, OptionValue};
-use fathom_units::Ratio;
+use fathom_units::{Bytes, Ratio};
 
 impl OptionValue for RandomDistribution {
     fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
@@ -20,14 +20,30 @@ impl OptionValue for RandomDistribution {
                 h if h > 0.0 && h < 1.0 => Ok(Self::Pareto(h)),
                 h => Err(format!("pareto needs h between 0 and 1; {h} is not")),
             },
-            "normal" => match value.trim().parse::<Ratio>().map_err(|error| error.to_string())? {
-                Ratio::ZERO => Err("a normal distribution needs a deviation above 0%".to_owned()),
-                deviation => Ok(Self::Normal(deviation)),
-            },
-            "zoned" => zones(value).map(Self::Zoned),
-            other => {
-                Err(format!("unknown distribution \"{other}\"; use uniform, zipf, pareto, normal or zoned"))
+            "normal" => {
+                let (deviation, scattered) = match value.split_once(':') {
+                    None => (value, false),
+                    Some((deviation, "scattered")) => (deviation, true),
+                    Some((_, other)) => return Err(format!("\"{other}\" is not \"scattered\"")),
+                };
+                match share(deviation)? {
+                    Ratio::ZERO => Err("a normal distribution needs a deviation above 0%".to_owned()),
+                    deviation if scattered => Ok(Self::ScatteredNormal(deviation)),
+                    deviation => Ok(Self::Normal(deviation)),
+                }
             }
+            "zoned" => zones(value).map(Self::Zoned),
+            "hot" => match pair(value)? {
+                (Ratio::ZERO, _) | (_, Ratio::ZERO) => {
+                    Err("hot needs shares above 0%, e.g. hot:80%/20%".to_owned())
+                }
+                (access, span) => Ok(Self::Hot(access, span)),
+            },
+            "reuse" => reuse(value).map(Self::Reuse),
+            "reuse-walk" if value.is_empty() => Ok(Self::ReuseWalk),
+            other => Err(format!(
+                "unknown distribution \"{other}\"; use uniform, zipf, pareto, normal, zoned, hot, reuse or reuse-walk"
+            )),
         }
     }
     fn print(&self) -> String {
@@ -36,6 +52,16 @@ impl OptionValue for RandomDistribution {
             Self::Zipf(theta) => format!("\"zipf:{theta}\""),
             Self::Pareto(h) => format!("\"pareto:{h}\""),
             Self::Normal(deviation) => format!("\"normal:{deviation}\""),
+            Self::ScatteredNormal(deviation) => format!("\"normal:{deviation}:scattered\""),
+            Self::Hot(access, span) => format!("\"hot:{access}/{span}\""),
+            Self::ReuseWalk => "\"reuse-walk\"".to_owned(),
+            Self::Reuse(points) => {
+                let points: Vec<String> = points
+                    .iter()
+                    .map(|(size, hits)| format!("{}={hits}", size.to_string().replace(' ', "")))
+                    .collect();
+                format!("\"reuse:{}\"", points.join(","))
+            }
             Self::Zoned(zones) => {
                 let zones: Vec<String> =
                     zones.iter().map(|(access, span)| format!("{access}/{span}")).collect();
@@ -45,16 +71,36 @@ impl OptionValue for RandomDistribution {
     }
 }
 
+fn share(text: &str) -> Result<Ratio, String> {
+    text.trim().parse().map_err(|error| format!("{error}"))
+}
+
+fn pair(zone: &str) -> Result<(Ratio, Ratio), String> {
+    let (access, span) = zone.split_once('/').ok_or(format!("\"{zone}\" is not ACCESS%/SPAN%"))?;
+    Ok((share(access)?, share(span)?))
+}
+
+/// Cache sizes and the shares of accesses they serve, both growing.
+fn reuse(text: &str) -> Result<Vec<(Bytes, Ratio)>, String> {
+    let mut points: Vec<(Bytes, Ratio)> = Vec::new();
+    for point in text.split(',') {
+        let (size, hits) =
+            point.split_once('=').ok_or(format!("\"{point}\" is not SIZE=HITS%, e.g. 64MiB=50%"))?;
+        let size = size.trim().parse::<Bytes>().map_err(|error| error.to_string())?;
+        let hits = share(hits)?;
+        let (smaller, fewer) = points.last().copied().unwrap_or((Bytes::ZERO, Ratio::ZERO));
+        if size <= smaller || hits < fewer || hits == Ratio::ZERO {
+            return Err(format!(
+                "a cache of {size} that serves {hits} does not follow one of {smaller} that serves {fewer}"
+            ));
+        }
+        points.push((size, hits));
+    }
+    Ok(points)
+}
+
 fn zones(text: &str) -> Result<Vec<(Ratio, Ratio)>, String> {
-    let zones: Vec<(Ratio, Ratio)> = text
-        .split(',')
-        .map(|zone| {
-            let (access, span) =
-                zone.split_once('/').ok_or(format!("zone \"{zone}\" is not ACCESS%/SPAN%"))?;
-            let share = |text: &str| text.trim().parse::<Ratio>().map_err(|error| error.to_string());
-            Ok((share(access)?, share(span)?))
-        })
-        .collect::<Result<_, String>>()?;
+    let zones: Vec<(Ratio, Ratio)> = text.split(',').map(pair).collect::<Result<_, String>>()?;
     let sums = zones.iter().fold((0.0, 0.0), |(a, s), (access, span)| (a + access.value(), s + span.value()));
     if (sums.0 - 1.0_f64).abs() > 1e-6 || (sums.1 - 1.0_f64).abs() > 1e-6 {
         return Err(format!(

@@ -356,7 +356,7 @@ fn distribution(text: &str, settings: &Settings) -> Result<RandomDistribution, R
         },
         "normal" | "gauss" => match parameter(0.0)? {
             deviation if deviation > 0.0 && deviation <= 100.0 => {
-                Ok(RandomDistribution::Normal(Ratio::percent(deviation)))
+                Ok(RandomDistribution::ScatteredNormal(Ratio::percent(deviation)))
             }
             deviation => Err(bad(
                 format!("normal needs a deviation in percent above 0; {deviation} is not"),
