@@ -218,6 +218,7 @@ fn second(shape: &StreamShape) -> StreamTally {
         complete_sizes: [0, all, 0, 0, 0, 0, 0],
         arrivals: if is_open { all } else { 0 },
         arrivals_late: 0,
+        arrivals_dropped: 0,
         backlog_max: 0,
     }
 }

@@ -4,10 +4,11 @@
 //! is read once before a batch goes down, once when the kernel has taken it and once after completions came up; a
 //! synchronous engine is read around each operation. Nothing here allocates, locks or logs.
 
+use crate::schedule::Schedule;
 use crate::worker::{PLAN_AHEAD, Slot, Stamp, State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, EngineError, Operation, Wait};
-use fathom_pattern::{Arrivals, Planned};
+use fathom_pattern::Planned;
 use fathom_schema::{Quota, SyncRule, Think};
 use fathom_units::Nanos;
 
@@ -16,14 +17,14 @@ const POLL_BELOW: Nanos = Nanos::micros(60);
 
 impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Runs until the limits are reached or the stop flag is raised, then drains. Returns why it could not go on.
-    pub(crate) fn drive(&mut self, pacing: &mut Pace) -> Result<(), EngineError> {
+    pub(crate) fn drive(&mut self, pacing: Pace) -> Result<(), EngineError> {
         let now = self.begin();
         match (pacing, E::SYNCHRONOUS) {
             (Pace::Closed(Think::None), true) if self.is_plain() => self.sync_plain(now),
-            (Pace::Closed(think), true) => self.sync_closed(now, *think),
-            (Pace::Closed(think), false) => self.async_closed(now, *think),
-            (Pace::Open(arrivals), true) => self.sync_open(now, arrivals),
-            (Pace::Open(arrivals), false) => self.async_open(now, arrivals),
+            (Pace::Closed(think), true) => self.sync_closed(now, think),
+            (Pace::Closed(think), false) => self.async_closed(now, think),
+            (Pace::Open(schedule), true) => self.sync_open(now, schedule),
+            (Pace::Open(schedule), false) => self.async_open(now, schedule),
         }
     }
 
@@ -131,16 +132,15 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         Ok(())
     }
 
-    fn sync_open(&mut self, mut now: Nanos, arrivals: &mut Arrivals) -> Result<(), EngineError> {
+    fn sync_open(&mut self, mut now: Nanos, schedule: Box<Schedule>) -> Result<(), EngineError> {
         let mut one = [Planned::BLANK];
-        let origin = self.times.start;
-        let mut due = origin.after(Nanos(arrivals.next_ns()));
-        let mut busy_until = Nanos::ZERO;
+        self.begin_schedule(schedule);
         while self.state != State::Drain {
             if self.needs_control(now) {
                 self.control(now);
                 continue;
             }
+            let Some(due) = self.next_due(now) else { break };
             if due > now {
                 self.wait_until(due.min(self.next_event));
                 now = self.clock.now();
@@ -149,11 +149,11 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             if self.allow(1) == 0 {
                 break;
             }
-            self.note_arrival(due, now, busy_until);
+            self.pass_due();
+            self.note_waiting();
             self.generator.fill(&mut one);
             now = self.perform(&one[0], now, Some(due))?;
-            busy_until = now;
-            due = origin.after(Nanos(arrivals.next_ns()));
+            self.was_full(now);
         }
         Ok(())
     }
@@ -235,26 +235,26 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
     }
 
-    fn async_open(&mut self, mut now: Nanos, arrivals: &mut Arrivals) -> Result<(), EngineError> {
-        let origin = self.times.start;
-        let mut due = origin.after(Nanos(arrivals.next_ns()));
-        let mut full_until = Nanos::ZERO;
+    fn async_open(&mut self, mut now: Nanos, schedule: Box<Schedule>) -> Result<(), EngineError> {
+        self.begin_schedule(schedule);
         loop {
             if self.needs_control(now) {
                 self.control(now);
             }
             let mut staged = 0;
-            while self.state != State::Drain && due <= now && !self.free.is_empty() {
-                if self.allow(1) == 0 {
+            let mut due = Nanos::NEVER;
+            while self.state != State::Drain {
+                due = self.next_due(now).unwrap_or(Nanos::NEVER);
+                if due > now || self.free.is_empty() || self.allow(1) == 0 {
                     break;
                 }
                 let (slots, issued) = self.stage(due);
                 staged += slots;
                 if issued {
-                    self.note_arrival(due, now, full_until);
-                    due = origin.after(Nanos(arrivals.next_ns()));
+                    self.pass_due();
                 }
             }
+            self.note_waiting();
             if staged > 0 {
                 now = self.hand_down(staged)?;
             }
@@ -281,25 +281,42 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 };
             (_, now) = self.collect(now, min, self.completions.len(), until)?;
             if starved {
-                full_until = now;
+                self.was_full(now);
             }
         }
     }
 
-    /// Counts an arrival that is issued at `now`: late when it came due while no slot was free.
+    fn begin_schedule(&mut self, mut schedule: Box<Schedule>) {
+        schedule.begin(self.times.start);
+        self.schedule = Some(schedule);
+    }
+
+    /// When the next arrival to be issued was, or will be, due; all that came due by `now` are counted.
     #[inline]
-    fn note_arrival(&mut self, due: Nanos, now: Nanos, full_until: Nanos) {
+    fn next_due(&mut self, now: Nanos) -> Option<Nanos> {
+        self.come_due(Nanos(now.0.saturating_add(1)));
+        self.schedule.as_ref().map(|schedule| schedule.due())
+    }
+
+    #[inline]
+    fn pass_due(&mut self) {
+        if let Some(schedule) = &mut self.schedule {
+            schedule.pass();
+        }
+    }
+
+    /// Notes how many arrivals wait, when all that could be issued have been.
+    #[inline]
+    fn note_waiting(&mut self) {
+        let waiting = self.schedule.as_mut().map_or(0, |schedule| schedule.left_waiting());
         let cell = &mut self.recorder.cell;
-        cell.arrivals += 1;
-        if due < full_until {
-            cell.arrivals_late += 1;
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a count of waiting arrivals"
-            )]
-            let waiting = (now.since(due).as_secs_f64() * self.arrival_rate) as u64;
-            cell.backlog_max = cell.backlog_max.max(waiting);
+        cell.backlog_max = cell.backlog_max.max(waiting);
+    }
+
+    #[inline]
+    fn was_full(&mut self, until: Nanos) {
+        if let Some(schedule) = &mut self.schedule {
+            schedule.was_full(until);
         }
     }
 
@@ -522,7 +539,7 @@ impl Batch {
 /// When operations of one worker are due.
 pub(crate) enum Pace {
     Closed(Think),
-    Open(Box<Arrivals>),
+    Open(Box<Schedule>),
 }
 
 fn operations_of(think: Think) -> u64 {

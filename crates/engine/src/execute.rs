@@ -4,6 +4,7 @@ use crate::collect::Collector;
 use crate::drive::Pace;
 use crate::prepare::{OpenError, Ready};
 use crate::recorder::{Outlet, Recorder};
+use crate::schedule::Schedule;
 use crate::shared::Shared;
 use crate::worker::{Ended, FirstError, Parts, Timeline, Worker, shape_of};
 use fathom_io::clock::{Clock, RealClock, VirtualClock, monotonic};
@@ -441,10 +442,11 @@ impl Seat<'_> {
             times: Timeline::of(stream, Nanos::ZERO, Nanos::ZERO, context.ready.step.interval),
         };
         let mut worker = Worker::new(parts);
-        let mut pace = match &stream.pacing {
+        let pace = match &stream.pacing {
             Pacing::Closed { think } => Pace::Closed(*think),
-            Pacing::Open { rate, arrival, course, backlog: _ } => {
-                Pace::Open(Box::new(Arrivals::new(*rate, *arrival, course, plan.part, plan.seed)))
+            Pacing::Open { rate, arrival, course, backlog } => {
+                let arrivals = Arrivals::new(*rate, *arrival, course, plan.part, plan.seed);
+                Pace::Open(Box::new(Schedule::new(&arrivals, *backlog)))
             }
         };
         drop(context.tell.send(Message::Ready(EngineInUse { stream: stream_index, description })));
@@ -457,7 +459,7 @@ impl Seat<'_> {
         let is_released_now = is_virtual || stream.control.after.is_empty();
         let awaited = if is_released_now { awaited } else { awaited.after(START_DELAY) };
         worker.times = Timeline::of(stream, step_start, awaited, worker.times.interval);
-        let failure = worker.drive(&mut pace).err().map(|error| {
+        let failure = worker.drive(pace).err().map(|error| {
             context.shared.stop_all();
             error.to_string()
         });

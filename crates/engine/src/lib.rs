@@ -15,6 +15,7 @@ mod mark;
 pub mod prepare;
 pub mod probe;
 mod recorder;
+mod schedule;
 mod shared;
 mod worker;
 

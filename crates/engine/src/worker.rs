@@ -5,6 +5,7 @@
 
 use crate::drive::Batch;
 use crate::recorder::Recorder;
+use crate::schedule::Schedule;
 use crate::shared::Shared;
 use fathom_io::clock::Clock;
 use fathom_io::thread::{self, Usage};
@@ -136,8 +137,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) staged: Vec<u32>,
     /// Until when operations in flight are integrated over time.
     pub(crate) integrated_until: Nanos,
-    /// Arrivals per second of this worker; 0 in a closed loop.
-    pub(crate) arrival_rate: f64,
+    /// Arrivals of an open loop.
+    pub(crate) schedule: Option<Box<Schedule>>,
     /// Number of targets the engine was opened with.
     targets: usize,
     usage_at_start: Usage,
@@ -270,10 +271,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             holds_content: vec![false; depth as usize],
             staged: Vec::with_capacity(depth as usize),
             integrated_until: Nanos::ZERO,
-            arrival_rate: match stream.pacing {
-                Pacing::Open { rate, .. } => rate / f64::from(plan.part.count.max(1)),
-                Pacing::Closed { .. } => 0.0,
-            },
+            schedule: None,
             targets: plan.extents.len(),
             usage_at_start: Usage::default(),
             cpu_at_cell: 0,
@@ -351,7 +349,10 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                     self.usage_at_start = thread::usage();
                     self.last_completion = at;
                 }
-                State::Measure if at >= self.times.measure_end => self.state = State::Drain,
+                State::Measure if at >= self.times.measure_end => {
+                    self.come_due(at);
+                    self.state = State::Drain;
+                }
                 // While draining, the last interval stays open: what was issued in it belongs to it.
                 State::Drain => {}
                 State::Ramp | State::Measure => {
@@ -376,7 +377,16 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if self.state == State::Ramp { Phase::Ramp } else { Phase::Measure }
     }
 
+    /// Counts arrivals that came due before an instant: each belongs to the interval it came due in.
+    #[inline]
+    pub(crate) fn come_due(&mut self, until: Nanos) {
+        if let Some(schedule) = &mut self.schedule {
+            schedule.come_due(until, &mut self.recorder.cell);
+        }
+    }
+
     fn hand_over(&mut self, at: Nanos, next: Phase, may_merge: bool) {
+        self.come_due(at);
         self.complete_cell();
         self.recorder.rotate(at.since(self.times.step_start), next, may_merge);
     }

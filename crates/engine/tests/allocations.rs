@@ -51,7 +51,11 @@ fn a_hundred_times_the_operations_allocate_nothing_more() {
     bursts.pacing = Pacing::Open { rate: 1e6, arrival: pareto, course: Vec::new(), backlog: Backlog::Keep };
     let mut recalled = stream(EngineKind::Sim, 32);
     recalled.workload.distribution = Distribution::Reuse(vec![ReuseClass { blocks: 5000, share: 0.8 }]);
+    let mut overloaded = paced.clone();
+    overloaded.pacing =
+        Pacing::Open { rate: 2e7, arrival: pareto, course: Vec::new(), backlog: Backlog::Keep };
     for (name, target, stream) in [
+        ("sim, overloaded", &sim, overloaded),
         ("sim, closed", &sim, mixed.clone()),
         ("sim, open", &sim, paced),
         ("sim, bursts", &sim, bursts),

@@ -146,6 +146,46 @@ fn a_backlog_is_counted_when_the_device_is_too_slow() {
 }
 
 #[test]
+fn arrivals_belong_to_the_interval_they_come_due_in() {
+    // 1,500 come due each second, whatever the device does with them: it freezes from 2 s to 5 s and is too slow besides.
+    let sim =
+        SimDevice { stalls: vec![(2000 * MS, 3000 * MS)], ..device(SimService::Constant { ns: MS }, 1) };
+    for (engine_depth, ramp) in [(4, 0), (1, 1), (4096, 2)] {
+        let mut stream = stream(EngineKind::Sim, engine_depth);
+        stream.pacing = open(1500.0, Arrival::Constant);
+        stream.ramp = Nanos::secs(ramp);
+        seconds(&mut stream, 10);
+        let outcome = run(step(TargetKind::Sim(sim.clone()), stream));
+        let arrivals: Vec<u64> = outcome.intervals.iter().map(|interval| interval.tally.arrivals).collect();
+        assert_eq!(arrivals, vec![1500; 10 + usize::try_from(ramp).unwrap()], "depth {engine_depth}");
+        assert_eq!(outcome.executed.streams[0].workers[0].tally.arrivals, 15_000);
+    }
+}
+
+#[test]
+fn a_bounded_backlog_drops_what_waited_longest_and_counts_it() {
+    // 1,500 arrivals per second, 1,000 served: with room for 100 some 500 are given up each second.
+    let mut stream = stream(EngineKind::Sim, 4);
+    stream.pacing = Pacing::Open {
+        rate: 1500.0,
+        arrival: Arrival::Constant,
+        course: Vec::new(),
+        backlog: Backlog::DropBeyond(100),
+    };
+    seconds(&mut stream, 10);
+    let outcome = run(step(TargetKind::Sim(device(SimService::Constant { ns: MS }, 1)), stream));
+    let tally = &outcome.executed.streams[0].workers[0].tally;
+    assert_eq!(tally.backlog_max, 100);
+    assert_eq!(tally.arrivals, 15_000);
+    let issued = outcome.reads().operations;
+    assert!(tally.arrivals - tally.arrivals_dropped - issued <= 100, "{tally:?}");
+    close(tally.arrivals_dropped as f64, 5000.0, 0.03);
+    // Nobody waits for longer than 100 others and the queue take: 104 ms.
+    let response = outcome.reads().response.expect("an open loop has response times");
+    assert!(response.moments.max_ns < 110 * MS, "{}", response.moments.max_ns);
+}
+
+#[test]
 fn a_rate_follows_its_course() {
     // 5 s at 1,000/s, then along a line to 3,000/s within 10 s, where it stays.
     let piece = |seconds: u64, from_per_s, to_per_s| RatePiece {

@@ -38,6 +38,8 @@ pub struct Cell {
     pub arrivals: u64,
     /// Arrivals issued late for want of a slot.
     pub arrivals_late: u64,
+    /// Arrivals given up since too many waited.
+    pub arrivals_dropped: u64,
     /// Most arrivals waiting at once.
     pub backlog_max: u64,
 }
@@ -144,6 +146,7 @@ impl Cell {
             complete_sizes: [0; 7],
             arrivals: 0,
             arrivals_late: 0,
+            arrivals_dropped: 0,
             backlog_max: 0,
         }
     }
@@ -183,6 +186,7 @@ impl Cell {
             complete_sizes,
             arrivals,
             arrivals_late,
+            arrivals_dropped,
             backlog_max,
         } = self;
         kinds.iter_mut().flatten().for_each(|kind| kind.clear());
@@ -190,7 +194,7 @@ impl Cell {
         for classes in [depth_levels, submit_sizes, complete_sizes] {
             *classes = [0; 7];
         }
-        (*arrivals, *arrivals_late, *backlog_max) = (0, 0, 0);
+        (*arrivals, *arrivals_late, *arrivals_dropped, *backlog_max) = (0, 0, 0, 0);
     }
 
     /// Adds another cell of the same shape.
@@ -204,6 +208,7 @@ impl Cell {
             complete_sizes,
             arrivals,
             arrivals_late,
+            arrivals_dropped,
             backlog_max,
         } = other;
         for (mine, theirs) in self.kinds.iter_mut().zip(kinds) {
@@ -222,6 +227,7 @@ impl Cell {
         }
         self.arrivals += arrivals;
         self.arrivals_late += arrivals_late;
+        self.arrivals_dropped += arrivals_dropped;
         self.backlog_max += backlog_max;
     }
 
@@ -243,6 +249,7 @@ impl Cell {
             complete_sizes: self.complete_sizes,
             arrivals: self.arrivals,
             arrivals_late: self.arrivals_late,
+            arrivals_dropped: self.arrivals_dropped,
             backlog_max: self.backlog_max,
         }
     }

@@ -76,6 +76,7 @@ pub fn merge_tally(into: &mut StreamTally, from: &StreamTally) {
         complete_sizes,
         arrivals,
         arrivals_late,
+        arrivals_dropped,
         backlog_max,
     } = from;
     for kind in kinds {
@@ -98,6 +99,7 @@ pub fn merge_tally(into: &mut StreamTally, from: &StreamTally) {
     }
     into.arrivals += arrivals;
     into.arrivals_late += arrivals_late;
+    into.arrivals_dropped += arrivals_dropped;
     // The largest of any stretch; workers of one stretch were added up when their cells were merged.
     into.backlog_max = into.backlog_max.max(*backlog_max);
 }

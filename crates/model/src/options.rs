@@ -180,6 +180,8 @@ options! {
     arrival: Arrival = Arrival::Constant, Kind::Structured("constant, poisson, uniform, on-off:ON/OFF, pareto-on-off:SHAPE[:ON/OFF[:SOURCES]] or b-model:BIAS[:WINDOW]"), fio "rate_process", vdbench "distribution", example "\"poisson\"";
     /// A rate that changes: holds, ramps and idle times one after another from where measuring begins; the last rate stays.
     rate_course: Vec<RatePiece>, Kind::Structured("a list of \"RATE for TIME\", \"to RATE over TIME\" and \"idle for TIME\""), example "[\"1k/s for 30s\", \"to 10k/s over 2min\", \"10k/s for 30s\"]";
+    /// Arrivals that may wait for a free slot, over all workers; beyond, those that waited longest are dropped and counted. Defaults to any number.
+    backlog: u64, FROM_ONE, example "10000";
     /// Pause of a worker after every `think_every` operations (closed loop only).
     think_time: Nanos = Nanos::ZERO, Kind::Time, fio "thinktime", iometer "Transfer delay", example "\"1ms\"";
     /// Operations between two pauses.

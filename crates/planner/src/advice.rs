@@ -293,6 +293,7 @@ fn idle_stream_options(job: &Job, stream: &Named<StreamOptions>, idle: &mut Idle
     let has_curve = job.stages.iter().any(|stage| !stage.options.curve.get().is_empty());
     if *options.rate.get() == Rate::Max && options.rate_course.get().is_none() && !has_curve {
         idle(options.arrival.span(), "arrival", "the stream has no rate");
+        idle(options.backlog.span(), "backlog", "the stream has no rate");
     }
     for (asked, span, option) in [
         (options.batch_submit.get().copied(), options.batch_submit.span(), "batch_submit"),

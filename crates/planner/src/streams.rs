@@ -24,8 +24,8 @@ use fathom_units::{Bytes, Iops, Nanos, Ratio};
 /// How long a stream measures that has no bound of its own.
 const TIME_DEFAULT: Nanos = Nanos::secs(30);
 
-/// Fastest rate of a stream, per second. An operation a nanosecond is beyond any clock that could pace it.
-const RATE_MAX: f64 = 1e9;
+/// Fastest rate of a stream, per second. Every arrival is counted, be it issued or not, which takes a worker 2 to 10 ns.
+const RATE_MAX: f64 = 1e8;
 
 /// What a stream is resolved in.
 pub(crate) struct Setting<'a> {
@@ -73,6 +73,7 @@ impl Setting<'_> {
             rate, // here to `think_every`: pacing
             arrival: _,
             rate_course: _,
+            backlog: _,
             think_time: _,
             think_every: _,
             time: _, // limits
@@ -196,7 +197,7 @@ impl Setting<'_> {
     fn pacing(&self, load: &Load<'_>, lanes: u32, remarks: &mut Remarks) -> Option<(Pacing, bool)> {
         let options = &load.section.options;
         if let Some(pieces) = options.rate_course.get() {
-            return self.course(load, pieces, remarks);
+            return self.course(load, pieces, lanes, remarks);
         }
         let pause = *options.think_time.get();
         let share = match (options.rate.get(), self.curve) {
@@ -211,9 +212,9 @@ impl Setting<'_> {
             }
             (Rate::Max, points::Load::Share(share)) => share,
             (Rate::OfMaximum(share), _) => *share,
-            (Rate::Operations(Iops(rate)), _) => return open(load, *rate, remarks),
+            (Rate::Operations(Iops(rate)), _) => return open(load, *rate, lanes, remarks),
             (Rate::Bandwidth(rate), _) => {
-                return open(load, rate.0 / load.operations.mean_bytes, remarks);
+                return open(load, rate.0 / load.operations.mean_bytes, lanes, remarks);
             }
         };
         if pause > Nanos::ZERO {
@@ -224,11 +225,17 @@ impl Setting<'_> {
             remarks.error("plan.think-and-rate", options.think_time.span(), message, "leave think_time out");
             return None;
         }
-        open(load, self.share_of_maximum(load, share, remarks)?, remarks)
+        open(load, self.share_of_maximum(load, share, remarks)?, lanes, remarks)
     }
 
     /// A rate that changes; the mean over what is measured stands for it.
-    fn course(&self, load: &Load<'_>, given: &[RatePiece], remarks: &mut Remarks) -> Option<(Pacing, bool)> {
+    fn course(
+        &self,
+        load: &Load<'_>,
+        given: &[RatePiece],
+        lanes: u32,
+        remarks: &mut Remarks,
+    ) -> Option<(Pacing, bool)> {
         let options = &load.section.options;
         let mut legs = Vec::new();
         for piece in given {
@@ -277,7 +284,8 @@ impl Setting<'_> {
         }
         let ramp = options.ramp.get().copied().unwrap_or(*self.stage.ramp.get());
         let course = course::pieces(&legs, ramp);
-        Some((Pacing::Open { rate: mean, arrival: arrival(options), course, backlog: Backlog::Keep }, false))
+        let backlog = backlog(options, lanes);
+        Some((Pacing::Open { rate: mean, arrival: arrival(options), course, backlog }, false))
     }
 
     fn share_of_maximum(&self, load: &Load<'_>, share: Ratio, remarks: &mut Remarks) -> Option<f64> {
@@ -366,7 +374,13 @@ fn engine_settings(options: &StreamOptions, kind: EngineKind, mode: IoMode, dept
     }
 }
 
-fn open(load: &Load<'_>, rate: f64, remarks: &mut Remarks) -> Option<(Pacing, bool)> {
+/// How many arrivals may wait: those of the stream, shared by its workers.
+fn backlog(options: &StreamOptions, lanes: u32) -> Backlog {
+    let workers = u64::from(*options.workers.get()) * u64::from(lanes);
+    options.backlog.get().map_or(Backlog::Keep, |&arrivals| Backlog::DropBeyond(arrivals.div_ceil(workers)))
+}
+
+fn open(load: &Load<'_>, rate: f64, lanes: u32, remarks: &mut Remarks) -> Option<(Pacing, bool)> {
     let options = &load.section.options;
     if !(rate > 0.0 && rate <= RATE_MAX) {
         let message = format!(
@@ -377,7 +391,7 @@ fn open(load: &Load<'_>, rate: f64, remarks: &mut Remarks) -> Option<(Pacing, bo
         return None;
     }
     let (arrival, course) = (arrival(options), Vec::new());
-    Some((Pacing::Open { rate, arrival, course, backlog: Backlog::Keep }, false))
+    Some((Pacing::Open { rate, arrival, course, backlog: backlog(options, lanes) }, false))
 }
 
 fn arrival(options: &StreamOptions) -> schema::Arrival {

@@ -216,6 +216,7 @@ fn stream_summary(stream: &Stream, measured: &Measured, series: Vec<Point>) -> S
         },
         arrivals: tally.arrivals,
         arrivals_late: tally.arrivals_late,
+        arrivals_dropped: tally.arrivals_dropped,
         backlog_max: tally.backlog_max,
         total: totals(std::iter::once(tally), measured.start, measured.end),
         series,

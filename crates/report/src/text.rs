@@ -312,6 +312,7 @@ impl Page {
             right("asked/s"),
             spare("late", 2),
             right("backlog"),
+            spare("dropped", 3),
         ];
         let is_single = streams.len() == 1;
         let rows: Vec<Vec<String>> = streams
@@ -332,6 +333,11 @@ impl Page {
                     stream.rate_per_s.map_or(String::new(), |rate| Iops(rate).to_string()),
                     if is_open { format!("{:.1} %", late * 100.0) } else { String::new() },
                     if is_open { stream.backlog_max.to_string() } else { String::new() },
+                    if stream.arrivals_dropped > 0 {
+                        stream.arrivals_dropped.to_string()
+                    } else {
+                        String::new()
+                    },
                 ]
             })
             .collect();

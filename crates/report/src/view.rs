@@ -143,8 +143,10 @@ pub struct StreamSummary {
     pub rate_per_s: Option<f64>,
     /// Arrivals that came due (open loop).
     pub arrivals: u64,
-    /// Arrivals that found no free slot and were issued late (open loop).
+    /// Those of them that came due while no slot was free (open loop).
     pub arrivals_late: u64,
+    /// Those of them that were given up since more waited than `backlog` lets (open loop).
+    pub arrivals_dropped: u64,
     /// Most arrivals waiting at once (open loop).
     pub backlog_max: u64,
     /// Totals of the measure phase, over the window from the first worker's start to the last one's end.

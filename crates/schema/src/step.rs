@@ -546,6 +546,8 @@ pub enum Arrival {
 pub enum Backlog {
     /// They wait and are issued as soon as a slot frees, with their intended time kept.
     Keep,
+    /// As many as this wait per worker, at least 1; beyond, the one that has waited longest is given up and counted.
+    DropBeyond(u64),
 }
 
 /// What an I/O error does.

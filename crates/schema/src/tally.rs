@@ -90,8 +90,11 @@ pub struct StreamTally {
     pub complete_sizes: [u64; 7],
     /// Arrivals that came due (open loop only).
     pub arrivals: u64,
-    /// Arrivals issued later than they were due because no slot was free (open loop only).
+    /// Those of them that came due while no slot was free (open loop only).
     pub arrivals_late: u64,
+    /// Those of them that were given up since more waited than may (open loop only).
+    #[serde(default)]
+    pub arrivals_dropped: u64,
     /// Most arrivals waiting at once (open loop only).
     pub backlog_max: u64,
 }

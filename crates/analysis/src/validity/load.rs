@@ -30,13 +30,14 @@ const SLOPE_ERRORS: f64 = 1.96;
 const LATE_SHARE_MAX: f64 = 0.01;
 
 pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
-    for (index, (stream, measured)) in view.streams().enumerate() {
-        let intervals: Vec<&Interval> = view
-            .step
-            .intervals
-            .iter()
-            .filter(|interval| interval.stream as usize == index && interval.phase == Phase::Measure)
-            .collect();
+    // Sorted out once: ten thousand streams must not each look through the intervals of all.
+    let mut by_stream: Vec<Vec<&Interval>> = vec![Vec::new(); view.step.started.step.streams.len()];
+    for interval in view.step.intervals.iter().filter(|interval| interval.phase == Phase::Measure) {
+        if let Some(of_stream) = by_stream.get_mut(interval.stream as usize) {
+            of_stream.push(interval);
+        }
+    }
+    for ((stream, measured), intervals) in view.streams().zip(by_stream) {
         let place = view.stream_place(stream);
         if operations(&measured.tally) == 0 {
             found.add(
@@ -52,6 +53,7 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
         length(measured, &intervals, &place, found);
         samples(measured, &place, found);
         rate(stream, measured, &intervals, &place, found);
+        dropped(measured, &place, found);
         late(&intervals, &place, found);
     }
 }
@@ -171,6 +173,21 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
             ),
             "response times grow with the length of such a run and describe no device: ask for a lower rate, or allow \
              a deeper queue",
+        );
+    }
+}
+
+fn dropped(measured: &Measured, place: &str, found: &mut Found) {
+    let tally = &measured.tally;
+    if tally.arrivals_dropped > 0 {
+        found.add(
+            "pacing.dropped",
+            Severity::Invalid,
+            format!(
+                "{place}{} of {} arrivals were dropped, since more waited than the backlog lets",
+                tally.arrivals_dropped, tally.arrivals
+            ),
+            "response times say nothing of what was dropped: ask for a lower rate, or allow a longer backlog",
         );
     }
 }

@@ -111,6 +111,10 @@ fn pacing() {
         interval.tally.backlog_max = 200 * (interval.sequence + 1);
     }
     check(&keeps_up, &[]);
+    for worker in &mut keeps_up.steps[0].finished.as_mut().unwrap().streams[0].workers {
+        (worker.tally.arrivals, worker.tally.arrivals_dropped) = (1000, 1);
+    }
+    check(&keeps_up, &[("pacing.dropped", Severity::Invalid)]);
 }
 
 #[test]

@@ -363,7 +363,7 @@ fn rates_and_mixes_without_meaning() {
         DISK,
         same,
         &[
-            "plan.rate: the stream \"s\" has a rate of 2000000000000 operations per second; the limit is 1000000000; use \
+            "plan.rate: the stream \"s\" has a rate of 2000000000000 operations per second; the limit is 100000000; use \
            rate = \"max\"",
         ],
     );

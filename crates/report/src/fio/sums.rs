@@ -156,10 +156,11 @@ fn share_out(tally: &mut StreamTally, (index, count): (u64, u64)) {
         complete_sizes,
         arrivals,
         arrivals_late,
+        arrivals_dropped,
         backlog_max: _,
     } = tally;
     *in_flight_ns /= count as f64;
-    [cpu_ns, arrivals, arrivals_late].into_iter().for_each(share);
+    [cpu_ns, arrivals, arrivals_late, arrivals_dropped].into_iter().for_each(share);
     [depth_levels, submit_sizes, complete_sizes].into_iter().flatten().for_each(share);
     for KindTally { kind: _, operations, bytes, short, errors, service, response, submission, completion } in
         kinds
