@@ -44,6 +44,8 @@ pub struct Executed {
     pub streams: Vec<StreamTotals>,
     /// Why it ended.
     pub stop: Stop,
+    /// Whether the run ends with it, whatever steps there are.
+    pub ends_run: bool,
     /// From the workers' start to the last one's end.
     pub elapsed: Nanos,
     /// The first I/O error of each worker that had one, in words.
@@ -137,7 +139,7 @@ pub fn execute(
 ) -> Result<Executed, ExecuteError> {
     let step = &ready.step;
     let here = |stream: &Stream| (0..stream.workers.len()).filter(|&k| mine(k, share)).count();
-    let shared = Shared::new(step.streams.iter().map(here));
+    let shared = Shared::new(&step.streams, here);
     if stop.load(Ordering::Relaxed) {
         shared.stop_all();
     }
@@ -267,7 +269,7 @@ fn gather(
     let io_errors = describe_errors(step, share, &ends);
     let stop = if !failures.is_empty() {
         Stop::Failed
-    } else if shared.has_failed_for_errors() {
+    } else if shared.has_failed() {
         Stop::IoErrors
     } else if stop.load(Ordering::Relaxed) {
         Stop::Interrupted
@@ -287,7 +289,7 @@ fn gather(
                 .collect(),
         })
         .collect();
-    Executed { streams, stop, elapsed, io_errors, failures }
+    Executed { streams, stop, ends_run: shared.ends_run(), elapsed, io_errors, failures }
 }
 
 fn turn(collector: &mut Collector, now: Option<Nanos>, observer: &mut dyn Observer) {

@@ -3,6 +3,7 @@
 //! A worker's loop reads its stream's stop flag, nothing else; all that is locked or waited for here happens before a
 //! worker's start and after its end.
 
+use fathom_schema::{Reach, Stream};
 use fathom_units::Nanos;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -11,8 +12,10 @@ use std::sync::{Condvar, Mutex};
 #[derive(Debug)]
 pub(crate) struct Shared {
     streams: Vec<SharedStream>,
-    /// Raised when a stream had more errors than its policy allows.
-    errors_beyond_policy: AtomicBool,
+    /// Raised when a worker ended for an error.
+    has_failed: AtomicBool,
+    /// Raised when an end reached the run: no further step is wanted.
+    ends_run: AtomicBool,
     ends: Mutex<Vec<End>>,
     changed: Condvar,
 }
@@ -24,6 +27,8 @@ struct SharedStream {
     stop: AtomicBool,
     /// I/O errors so far.
     errors: AtomicU64,
+    /// The group it ends with; 0: none.
+    group: u32,
 }
 
 /// How far a stream is from its end.
@@ -36,12 +41,14 @@ struct End {
 }
 
 impl Shared {
-    /// For streams with so many workers each.
-    pub(crate) fn new(workers: impl Iterator<Item = usize>) -> Self {
-        let ends: Vec<End> = workers.map(|left| End { left, latest: Nanos::ZERO }).collect();
+    /// For these streams, of which so many workers run here.
+    pub(crate) fn new(streams: &[Stream], workers: impl Fn(&Stream) -> usize) -> Self {
+        let ends = streams.iter().map(|stream| End { left: workers(stream), latest: Nanos::ZERO }).collect();
+        let shared = |stream: &Stream| SharedStream { group: stream.report_group, ..SharedStream::default() };
         Self {
-            streams: ends.iter().map(|_| SharedStream::default()).collect(),
-            errors_beyond_policy: AtomicBool::new(false),
+            streams: streams.iter().map(shared).collect(),
+            has_failed: AtomicBool::new(false),
+            ends_run: AtomicBool::new(false),
             ends: Mutex::new(ends),
             changed: Condvar::new(),
         }
@@ -52,14 +59,31 @@ impl Shared {
         &self.streams[stream].stop
     }
 
-    /// Ends all streams early.
+    /// Ends all streams early, and the run.
     pub(crate) fn stop_all(&self) {
+        self.end_with(0, Reach::Run);
+    }
+
+    /// Ends what ends with a worker of `stream`.
+    pub(crate) fn end_with(&self, stream: usize, reach: Reach) {
+        let group = self.streams[stream].group;
+        let is_reached = |other: usize| match reach {
+            Reach::Nothing => false,
+            Reach::Group => other == stream || group > 0 && self.streams[other].group == group,
+            Reach::Stage | Reach::Run => true,
+        };
         let ends = self.lock();
-        for stream in &self.streams {
-            stream.stop.store(true, Ordering::Relaxed);
+        for (_, other) in self.streams.iter().enumerate().filter(|(index, _)| is_reached(*index)) {
+            other.stop.store(true, Ordering::Relaxed);
         }
         drop(ends);
+        self.ends_run.fetch_or(reach == Reach::Run, Ordering::Relaxed);
         self.changed.notify_all();
+    }
+
+    /// True when no further step is wanted.
+    pub(crate) fn ends_run(&self) -> bool {
+        self.ends_run.load(Ordering::Relaxed)
     }
 
     /// Counts an error of a stream; how many it has had with this one.
@@ -67,15 +91,15 @@ impl Shared {
         self.streams[stream].errors.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Ends the step for its errors.
-    pub(crate) fn fail_for_errors(&self) {
-        self.errors_beyond_policy.store(true, Ordering::Relaxed);
-        self.stop_all();
+    /// A worker of `stream` ends for an error.
+    pub(crate) fn fail(&self, stream: usize, reach: Reach) {
+        self.has_failed.store(true, Ordering::Relaxed);
+        self.end_with(stream, reach);
     }
 
-    /// True when errors ended the step.
-    pub(crate) fn has_failed_for_errors(&self) -> bool {
-        self.errors_beyond_policy.load(Ordering::Relaxed)
+    /// True when a worker ended for an error.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Relaxed)
     }
 
     /// A worker has ended, `at` since the step's start.

@@ -14,7 +14,8 @@ use fathom_metrics::CellShape;
 use fathom_pattern::rng::{Purpose, derive};
 use fathom_pattern::{Filler, Generator, Planned};
 use fathom_schema::{
-    ErrorPolicy, OperationKind, Pacing, Phase, Quota, Stream, SyncRule, TimeLimit, WorkerPlan,
+    ErrorPolicy, OperationKind, Pacing, Phase, Quota, Reach, Stream, SyncRule, TimeLimit, Tolerance,
+    WorkerPlan,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -130,6 +131,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) sync_pending: Option<PendingSync>,
     pub(crate) last_completion: Nanos,
     pub(crate) first_error: Option<FirstError>,
+    /// An error ended it.
+    has_failed: bool,
     pub(crate) batch: Batch,
     /// Slots whose buffer holds what the filler put there.
     holds_content: Vec<bool>,
@@ -267,6 +270,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             sync_pending: None,
             last_completion: Nanos::ZERO,
             first_error: None,
+            has_failed: false,
             batch: Batch::new(stream.engine.batch_submit),
             holds_content: vec![false; depth as usize],
             staged: Vec::with_capacity(depth as usize),
@@ -431,17 +435,30 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         self.account_error(errno, slot.operation);
     }
 
-    /// Holds an error against the policy; beyond it, the step ends.
+    /// Holds an error against what is tolerated; beyond it, the worker ends, and what ends with it.
     fn account_error(&mut self, errno: i32, operation: Operation) {
         self.first_error.get_or_insert(FirstError { errno, operation });
         let errors = self.shared.count_error(self.stream_index);
-        let allowed = match self.policy {
-            ErrorPolicy::Stop => 0,
-            ErrorPolicy::CountUpTo(n) => n,
+        let control = &self.stream.control;
+        let is_tolerated = match (&control.tolerates, self.policy) {
+            (Tolerance::Listed { reads, .. }, _) if operation.kind == OperationKind::Read => {
+                reads.contains(&errno)
+            }
+            (Tolerance::Listed { writes, .. }, _) => writes.contains(&errno),
+            (Tolerance::ByPolicy, ErrorPolicy::Stop) => false,
+            (Tolerance::ByPolicy, ErrorPolicy::CountUpTo(n)) => errors <= n,
         };
-        if errors > allowed {
-            self.shared.fail_for_errors();
+        if !is_tolerated {
+            self.fail(control.at_error);
         }
+    }
+
+    /// Issues no more; the loop sees it at its next look.
+    fn fail(&mut self, reach: Reach) {
+        self.has_failed = true;
+        self.state = State::Drain;
+        self.next_event = self.clock.now();
+        self.shared.fail(self.stream_index, reach);
     }
 
     /// How many of `wanted` operations the quotas still allow, and takes them off. Ramp operations are free.
@@ -531,7 +548,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     /// After the last completion: the last cell goes, and what the worker used is summed up.
     pub(crate) fn finish(&mut self, failure: Option<String>) -> Ended {
         let now = self.clock.now();
-        let stopped = self.stop.load(Ordering::Relaxed);
+        let stopped = self.has_failed || self.stop.load(Ordering::Relaxed);
         // Bound by time: the window is what was asked for. Otherwise it ends with the last completion.
         let end = if now >= self.times.measure_end && !stopped {
             self.times.measure_end
@@ -546,6 +563,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
         self.engine.close();
         let gone = self.clock.now();
+        self.shared.end_with(self.stream_index, self.stream.control.at_end);
         self.shared.ended(self.stream_index, gone.since(step_start));
         let start = self.times.measure_start.min(end);
         Ended {

@@ -70,3 +70,81 @@ fn what_was_never_reached_has_no_window() {
     assert!(waited.tally.kinds.is_empty(), "{waited:?}");
     assert!(outcome.intervals.iter().all(|interval| interval.stream == 0));
 }
+
+/// Streams of 30, 50 and 70 operations in the groups 1, 2 and 1.
+fn three() -> Vec<Stream> {
+    let in_group = |operations, group| Stream { report_group: group, ..counting(operations) };
+    vec![in_group(30, 1), in_group(50, 2), in_group(70, 1)]
+}
+
+#[test]
+fn an_end_reaches_as_far_as_it_is_told() {
+    for (reach, expect, ends_run) in [
+        (Reach::Nothing, [30, 50, 70], false),
+        (Reach::Group, [30, 50, 0], false),
+        (Reach::Stage, [30, 0, 0], false),
+        (Reach::Run, [30, 0, 0], true),
+    ] {
+        // In virtual time a worker is as fast as its thread; those that wait are seen to be ended exactly.
+        let mut streams = three();
+        streams[0].control.at_end = reach;
+        for waits in &mut streams[1..] {
+            waits.control.after = vec![0];
+        }
+        let outcome = run_all(streams);
+        let operations =
+            |stream: &StreamTotals| stream.workers[0].tally.kinds.first().map_or(0, |kind| kind.operations);
+        let done: Vec<u64> = outcome.executed.streams.iter().map(operations).collect();
+        assert_eq!((done.as_slice(), outcome.executed.ends_run), (expect.as_slice(), ends_run), "{reach:?}");
+        assert_eq!(outcome.executed.stop, Stop::Complete);
+    }
+}
+
+#[test]
+fn an_error_ends_its_worker_and_what_it_reaches() {
+    let faulty = || {
+        let mut faulty = device(SimService::Constant { ns: MS }, 1);
+        faulty.error_share = fathom_units::Ratio::ONE;
+        faulty
+    };
+    for depth in [1, 4] {
+        for (reach, waits, ends_run) in
+            [(Reach::Nothing, 10, false), (Reach::Stage, 0, false), (Reach::Run, 0, true)]
+        {
+            let mut fails = stream(EngineKind::Sim, depth);
+            fails.control.at_error = reach;
+            let mut other = counting(10);
+            other.control.after = vec![0];
+            other.control.tolerates = Tolerance::Listed { reads: vec![5], writes: Vec::new() };
+            let mut step = step(TargetKind::Sim(faulty()), fails);
+            step.streams.push(other);
+            let outcome = run(step);
+            let errors = |stream: usize| -> u64 {
+                let kinds = &outcome.executed.streams[stream].workers[0].tally.kinds;
+                kinds.iter().flat_map(|kind| &kind.errors).map(|(_, count)| count).sum()
+            };
+            assert_eq!(
+                (errors(0) <= u64::from(depth), errors(1)),
+                (true, waits),
+                "{reach:?} at depth {depth}"
+            );
+            assert_eq!(
+                (outcome.executed.stop, outcome.executed.ends_run),
+                (Stop::IoErrors, ends_run),
+                "{reach:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn only_listed_errors_of_the_kind_are_tolerated() {
+    let mut faulty = device(SimService::Constant { ns: MS }, 1);
+    faulty.error_share = fathom_units::Ratio::ONE;
+    for (reads, writes, stop) in [(vec![28, 5], vec![], Stop::Complete), (vec![28], vec![5], Stop::IoErrors)]
+    {
+        let mut tolerant = counting(50);
+        tolerant.control.tolerates = Tolerance::Listed { reads, writes };
+        assert_eq!(run(step(TargetKind::Sim(faulty.clone()), tolerant)).executed.stop, stop);
+    }
+}

@@ -38,3 +38,34 @@ fn descriptions_are_the_runs() {
     check(two, &["description = \"one\""], &[]);
     check(&format!("{two}description=two\n"), &["description = \"a: one; b: two\""], &[]);
 }
+
+#[test]
+fn what_ends_with_a_job() {
+    let jobs = |of_a: &str| format!("[global]\nsize=1m\n[a]\n{of_a}[b]\nnew_group\n");
+    // fio's exitall is every job's, its exit_what the job's own.
+    check(&jobs("exitall\n"), &["at_end = \"group\"", "at_error = \"worker\""], &[]);
+    let Reading { job, .. } = read("x", &jobs("exitall\nexit_what=all\n"), &Surroundings::empty());
+    let ends: Vec<&str> = job.streams.iter().map(|stream| stream.options.at_end.get().word()).collect();
+    assert_eq!(ends, ["run", "group"]);
+    check(&jobs("exitall\nexit_what=stonewall\n"), &["at_end = \"stage\""], &[]);
+    check(&jobs("exitall_on_error\n"), &["at_error = \"group\"", "at_error = \"worker\""], &[]);
+    check(&jobs("exitall_on_error\nexit_what=all\n"), &["at_error = \"run\""], &[]);
+}
+
+#[test]
+fn errors_that_a_job_goes_on_after() {
+    let jobs = |options: &str| format!("[a]\nsize=1m\n{options}\n");
+    for (options, tolerate) in [
+        ("continue_on_error=read", "[\"read EIO EILSEQ\"]"),
+        ("continue_on_error=1", "[\"read EIO EILSEQ\", \"write EIO EILSEQ\"]"),
+        ("ignore_error=,ENOSPC:28:EIO", "[\"write ENOSPC ENOSPC EIO\"]"),
+        ("continue_on_error=read\nignore_error=,ENOSPC", "[\"read EIO EILSEQ\", \"write ENOSPC\"]"),
+    ] {
+        check(&jobs(options), &[&format!("tolerate = {tolerate}")], &[]);
+    }
+    // Seen with fio 3.33: the later of the two counts.
+    let Reading { job, .. } =
+        read("x", &jobs("ignore_error=EIO\ncontinue_on_error=none"), &Surroundings::empty());
+    assert!(job.streams[0].options.tolerate.get().is_none());
+    check(&jobs("ignore_error=EFOO"), &[], &["ignore_error: \"EFOO\" is no error"]);
+}

@@ -178,7 +178,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ),
     ("numjobs=2\ngroup_reporting\nsize=1g", &["[stream.\"a.1\"]", "path = \"a.1.0\""], &[]),
     ("verify=0\nthread\nmem=malloc\nzonemode=none\ndo_verify=0\ngtod_reduce=1\nsize=1g", &[], &[]),
-    ("exitall\nsize=1g", &[], &["fio.not-built"]),
+    ("cgroup=x\nsize=1g", &[], &["fio.not-built"]),
     (
         "verify=crc32c\nverify_fatal=1\nverify_backlog=16\nrw=randwrite\nbsrange=1k-4k\nnorandommap\nsize=1g",
         &[
@@ -210,7 +210,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("numjobs=0\nsize=1g", &[], &["fio.bad-value"]),
     ("write_bw_log=x\nlog_avg_msec=250\nsize=1g", &["interval = \"250ms\""], &[]),
     ("write_lat_log\nsize=1g", &[], &["fio.approximate"]),
-    ("continue_on_error=io\nsize=1g", &["on_error = 9223372036854775807"], &[]),
+    ("continue_on_error=io\nsize=1g", &["tolerate = [\"read EIO EILSEQ\", \"write EIO EILSEQ\"]"], &[]),
     ("startdelay=1-2\nsize=1g", &[], &["fio.not-built"]),
     ("filesize=1m-2m", &[], &["fio.not-built"]),
 ];

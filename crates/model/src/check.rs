@@ -5,7 +5,7 @@ use crate::job::{Job, Named};
 use crate::literal::Literal;
 use crate::options::{StageOptions, StreamOptions, TargetOptions, WorkloadOptions};
 use crate::row::{OptionValue, Options};
-use crate::value::{Amount, Arrival, Rate, TargetKind};
+use crate::value::{Amount, Arrival, AtEnd, AtError, Rate, TargetKind};
 use fathom_units::{Bytes, Nanos, Ratio};
 use std::collections::BTreeMap;
 
@@ -208,6 +208,15 @@ fn check_stream(job: &Job, stream: &Named<StreamOptions>, found: &mut Diagnostic
             "think_time and rate contradict each other",
             "a rate already says when operations are due; leave one of them out",
         );
+    }
+    let in_no_group = *options.report_group.get() == 0;
+    let group_ends = [
+        ("at_end", options.at_end.span(), *options.at_end.get() == AtEnd::Group),
+        ("at_error", options.at_error.span(), *options.at_error.get() == AtError::Group),
+    ];
+    for (name, span, _) in group_ends.into_iter().filter(|(_, _, is_group)| *is_group && in_no_group) {
+        let message = format!("{name} is \"group\", and the stream \"{}\" is in none", stream.name);
+        found.error("stream.no-group", span, message, "give it a report_group from 1 up");
     }
     if let Some(span) = options.rate_course.span() {
         if options.rate.span().is_some() {

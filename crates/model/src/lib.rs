@@ -19,8 +19,8 @@ pub use literal::{Literal, Spanned};
 pub use options::{RunOptions, StageOptions, StreamOptions, TargetOptions, WorkloadOptions};
 pub use row::{Given, Group, Kind, OptionValue, Options, Row, Setting, rows};
 pub use value::{
-    Access, Amount, Arrival, BlockSizes, ContentSource, Coverage, CpusPolicy, Cursor, Durability, Engine,
-    FileOrder, Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, RatePiece, Seed, ServiceTime,
-    Sweep, TargetKind, TreeDistribution, WorkerRegions,
+    Access, Amount, Arrival, AtEnd, AtError, BlockSizes, ContentSource, Coverage, CpusPolicy, Cursor,
+    Durability, Engine, FileOrder, Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, RatePiece,
+    Seed, ServiceTime, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions, errno_of,
 };
 pub use value::{PatternPiece, Verify, VerifyPattern, VerifyWhen};

@@ -2,9 +2,9 @@
 
 use crate::row::{Group, Kind, options};
 use crate::value::{
-    Access, Amount, Arrival, BlockSizes, ContentSource, Coverage, CpusPolicy, Cursor, Durability, Engine,
-    FileOrder, Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, RatePiece, Seed, ServiceTime,
-    Sweep, TargetKind, TreeDistribution, WorkerRegions,
+    Access, Amount, Arrival, AtEnd, AtError, BlockSizes, ContentSource, Coverage, CpusPolicy, Cursor,
+    Durability, Engine, FileOrder, Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, RatePiece,
+    Seed, ServiceTime, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions,
 };
 use crate::value::{Verify, VerifyPattern, VerifyWhen};
 use fathom_units::{Bytes, Nanos, Ratio};
@@ -218,6 +218,12 @@ options! {
     report_group: u32 = 0, Kind::Count { min: 0, max: 65_536 }, fio "group_reporting", example "1";
     /// Names of streams that must have ended before this one starts. Those of an earlier stage have.
     wait_for: Vec<String> = Vec::new(), Kind::Texts, fio "wait_for", example "[\"fill\"]";
+    /// What else ends as soon as one of its workers has ended.
+    at_end: AtEnd = AtEnd::Nothing, Kind::Choice(AtEnd::WORDS), fio "exitall", example "\"stage\"";
+    /// What ends at an error that is neither tolerated nor within the run's `on_error`.
+    at_error: AtError = AtError::Run, Kind::Choice(AtError::WORDS), fio "exitall_on_error", example "\"worker\"";
+    /// Errors that are counted and end nothing, however many, instead of the run's `on_error`: `read` or `write` (trims and syncs too) with names or numbers.
+    tolerate: Tolerated, Kind::Structured("a list such as [\"read EIO\", \"write EIO ENOSPC\"]"), fio "ignore_error", example "[\"read EIO\"]";
     /// Whether the time from accepted to completed gets a histogram of its own (fio's clat).
     completion_latency: bool = false, Kind::Flag, fio "clat_percentiles", example "true";
 }

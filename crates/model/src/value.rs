@@ -2,6 +2,7 @@
 //! back is in the modules below, by what they describe.
 
 mod basic;
+mod errors;
 mod load;
 mod operations;
 mod places;
@@ -9,6 +10,7 @@ mod verification;
 
 use crate::literal::Literal;
 use crate::row::{Kind, OptionValue};
+pub use errors::{Tolerated, errno_of};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, Ratio};
 use std::fmt::Display;
 use std::str::FromStr;
@@ -71,6 +73,32 @@ choice! {
         IoUring = "io_uring",
         /// Linux native AIO.
         Libaio = "libaio",
+    }
+}
+choice! {
+    /// What else ends with a worker.
+    AtEnd {
+        /// Nothing.
+        Nothing = "nothing",
+        /// All streams of the stage with its `report_group`.
+        Group = "group",
+        /// All streams of the stage.
+        Stage = "stage",
+        /// The run.
+        Run = "run",
+    }
+}
+choice! {
+    /// What ends at an error.
+    AtError {
+        /// The worker that met it.
+        Worker = "worker",
+        /// All streams of the stage with its `report_group`.
+        Group = "group",
+        /// All streams of the stage.
+        Stage = "stage",
+        /// The run.
+        Run = "run",
     }
 }
 choice! {

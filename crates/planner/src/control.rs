@@ -1,10 +1,10 @@
-//! Job control: which streams of a step wait for which.
+//! Job control: which streams of a step wait for which, and what ends with which.
 //!
 //! It knows names and places in the step, and nothing of what the streams do.
 
 use crate::remarks::Remarks;
-use fathom_model::{Job, Named, StageOptions, StreamOptions};
-use fathom_schema::{Stream, TimeLimit};
+use fathom_model::{AtEnd, AtError, Job, Named, StageOptions, StreamOptions, Tolerated};
+use fathom_schema::{Control, Reach, Stream, TimeLimit, Tolerance};
 use fathom_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,9 +32,37 @@ pub(crate) fn earlier(stages: &[Named<StageOptions>]) -> Earlier<'_> {
     Earlier::Named(names)
 }
 
+/// A stream's job control; `None` when it cannot be, which is then among the remarks.
+pub(crate) fn of(
+    stream: &Named<StreamOptions>,
+    running: &Running<'_>,
+    earlier: &Earlier<'_>,
+    remarks: &mut Remarks,
+) -> Option<Control> {
+    let options = &stream.options;
+    Some(Control {
+        after: after(stream, running, earlier, remarks)?,
+        at_end: match options.at_end.get() {
+            AtEnd::Nothing => Reach::Nothing,
+            AtEnd::Group => Reach::Group,
+            AtEnd::Stage => Reach::Stage,
+            AtEnd::Run => Reach::Run,
+        },
+        at_error: match options.at_error.get() {
+            AtError::Worker => Reach::Nothing,
+            AtError::Group => Reach::Group,
+            AtError::Stage => Reach::Stage,
+            AtError::Run => Reach::Run,
+        },
+        tolerates: options.tolerate.get().map_or(Tolerance::ByPolicy, |Tolerated { reads, writes }| {
+            Tolerance::Listed { reads: reads.clone(), writes: writes.clone() }
+        }),
+    })
+}
+
 /// Streams of the step that a stream waits for; `None` when one of them never runs before it, which is then among the
 /// remarks.
-pub(crate) fn after(
+fn after(
     stream: &Named<StreamOptions>,
     running: &Running<'_>,
     earlier: &Earlier<'_>,

@@ -16,8 +16,8 @@ use fathom_model::{
     Arrival, Dialect, Durability, Job, Rate, RatePiece, Seed, StageOptions, StreamOptions, WORKERS_MAX,
 };
 use fathom_schema::{
-    self as schema, Backlog, Control, EngineKind, EngineSettings, IoMode, NoteKind, OpenRule, Pacing, Quota,
-    Severity, Size, Stream, StreamLimits, Think, TimeLimit, WorkerPlan, Workload,
+    self as schema, Backlog, EngineKind, EngineSettings, IoMode, NoteKind, OpenRule, Pacing, Quota, Severity,
+    Size, Stream, StreamLimits, Think, TimeLimit, WorkerPlan, Workload,
 };
 use fathom_units::{Bytes, Iops, Nanos, Ratio};
 
@@ -91,7 +91,10 @@ impl Setting<'_> {
             cpus: _,
             cpus_policy: _,
             report_group,
-            wait_for: _, // control::after
+            wait_for: _, // here to `tolerate`: control
+            at_end: _,
+            at_error: _,
+            tolerate: _,
             completion_latency,
         } = &section.options;
         let sections = self.sections(load)?;
@@ -139,9 +142,7 @@ impl Setting<'_> {
                 ramp: ramp.get().copied().unwrap_or(*self.stage.ramp.get()),
                 workers: manned.plans,
                 record_completion: *completion_latency.get(),
-                control: Control {
-                    after: control::after(load.section, self.running, self.earlier, remarks)?,
-                },
+                control: control::of(load.section, self.running, self.earlier, remarks)?,
             },
         })
     }

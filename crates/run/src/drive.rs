@@ -125,19 +125,28 @@ impl Runner<'_, '_> {
         }
         let mut finished: Option<StepFinished> = None;
         let mut index = 0;
+        let mut so_far = StepStop::Complete;
         while let Some(step) = experiment.next(finished.as_ref()) {
             if !self.wait(step.pause_before) {
                 return Ok(StepStop::Interrupted);
             }
-            let done = self.step(step, index, &claims)?;
-            let stop = done.stop;
-            if stop != StepStop::Complete {
-                return Ok(stop);
+            let (done, ends_run) = self.step(step, index, &claims)?;
+            index += 1;
+            if done.stop != StepStop::Complete {
+                so_far = done.stop;
+            }
+            if ends_run {
+                let left = experiment.steps_hint().saturating_sub(index as usize);
+                if left > 0 && so_far == StepStop::Complete {
+                    let message =
+                        format!("a stream of the step ended the run: {left} further steps were not run");
+                    self.note(NoteKind::Job, Severity::Info, message);
+                }
+                break;
             }
             finished = Some(done);
-            index += 1;
         }
-        Ok(StepStop::Complete)
+        Ok(so_far)
     }
 
     /// False when the stop flag was raised meanwhile.
@@ -151,7 +160,12 @@ impl Runner<'_, '_> {
         !self.stop.is_raised()
     }
 
-    fn step(&mut self, step: Step, index: u32, claims: &Arc<Claims>) -> Result<StepFinished, RunError> {
+    fn step(
+        &mut self,
+        step: Step,
+        index: u32,
+        claims: &Arc<Claims>,
+    ) -> Result<(StepFinished, bool), RunError> {
         let devices = devices_under(&step, &self.facts);
         let bus = &mut *self.bus;
         let ready =
@@ -167,7 +181,8 @@ impl Runner<'_, '_> {
             bus: self.bus,
         };
         let executed = execute(&ready, &self.clock, Share::WHOLE, self.stop.flag(), &mut observer);
-        let Executed { streams, stop, elapsed, io_errors, failures } = executed.map_err(RunError::Execute)?;
+        let Executed { streams, stop, ends_run, elapsed, io_errors, failures } =
+            executed.map_err(RunError::Execute)?;
         for message in &io_errors {
             self.note(NoteKind::IoError, Severity::Warn, message.clone());
         }
@@ -188,7 +203,7 @@ impl Runner<'_, '_> {
         if let Some(failure) = self.bus.take_failure() {
             return Err(RunError::Sink(failure));
         }
-        Ok(finished)
+        Ok((finished, ends_run))
     }
 
     fn note(&mut self, kind: NoteKind, severity: Severity, message: String) {

@@ -1,13 +1,59 @@
-//! Job control: what a stream has to do with the other streams of its step.
+//! Job control: what a stream has to do with the other streams of its step, and what it does when something goes wrong.
 //!
 //! Everything here is additive to a step: a record written before an option existed reads as one that does not use it.
 
 use serde::{Deserialize, Serialize};
 
-/// What a stream has to do with the other streams of its step. The default has nothing to do with them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What a stream has to do with the other streams of its step, and with errors.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Control {
     /// Streams of the step, by index, that must have ended before this one starts.
     pub after: Vec<u32>,
+    /// What else ends as soon as one of its workers has ended.
+    pub at_end: Reach,
+    /// What else ends as soon as one of its workers ends for an error; the worker itself does always.
+    pub at_error: Reach,
+    /// Errors that are counted and do not end a worker.
+    pub tolerates: Tolerance,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Self {
+            after: Vec::new(),
+            at_end: Reach::Nothing,
+            at_error: Reach::Run,
+            tolerates: Tolerance::ByPolicy,
+        }
+    }
+}
+
+/// How far an end goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// Nothing else ends.
+    Nothing,
+    /// All streams of the step in its group; for a stream in no group, its own workers.
+    Group,
+    /// All streams of the step; the next step runs.
+    Stage,
+    /// The whole run.
+    Run,
+}
+
+/// Errors that do not end a worker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tolerance {
+    /// As the step's policy says.
+    ByPolicy,
+    /// These error numbers, however often.
+    Listed {
+        /// Of reads.
+        reads: Vec<i32>,
+        /// Of writes, trims and syncs.
+        writes: Vec<i32>,
+    },
 }

@@ -14,7 +14,7 @@ mod step;
 mod tally;
 mod wire;
 
-pub use control::Control;
+pub use control::{Control, Reach, Tolerance};
 pub use engine::{CallFlags, Durability, EngineKind, EngineSettings, IoMode, OpenRule};
 pub use event::{
     DeviceCounters, Event, Note, NoteKind, Outcome, RunFinished, RunStarted, Severity, StepFinished,

@@ -57,8 +57,16 @@ pub(crate) struct Control {
     pub(crate) loops: u64,
     /// Operations per pass; 0: no bound.
     pub(crate) number_ios: u64,
-    /// Whether errors end the job, by word.
-    pub(crate) continue_on_error: String,
+    /// Whether the job goes on after errors of reads, writes (trims and syncs too) and verification.
+    pub(crate) continues: [bool; 3],
+    /// Which errors those are; fio's own when none is given.
+    pub(crate) ignored: [Vec<i32>; 3],
+    /// The first job to end ends others.
+    pub(crate) exit_all: bool,
+    /// The same, when it ends for an error.
+    pub(crate) exit_all_on_error: bool,
+    /// Which others, by word.
+    pub(crate) exit_what: String,
     /// CPUs; empty: all.
     pub(crate) cpus: Vec<u32>,
     /// Each clone gets one of `cpus`.
@@ -303,7 +311,11 @@ impl Default for Settings {
                 startdelay: (0, 0),
                 loops: 1,
                 number_ios: 0,
-                continue_on_error: "none".to_owned(),
+                continues: [false; 3],
+                ignored: [const { Vec::new() }; 3],
+                exit_all: false,
+                exit_all_on_error: false,
+                exit_what: "group".to_owned(),
                 cpus: Vec::new(),
                 splits_cpus: false,
             },

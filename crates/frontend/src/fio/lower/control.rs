@@ -1,8 +1,12 @@
 //! Job control: who waits for whom, and what is to be found out.
 
 use super::super::ParsedJob;
+use super::super::settings::Control;
 use super::Lowering;
-use fathom_model::{Job, StreamOptions};
+use fathom_model::{AtEnd, AtError, Job, StreamOptions, Tolerated};
+
+/// EIO and EILSEQ: what fio goes on after when it is told to and no errors are listed.
+const NON_FATAL: [i32; 2] = [5, 84];
 
 /// Waiting pairs of one section at most: 1,000 clones that wait for 1,000.
 const WAITS_MAX: u64 = 1_000_000;
@@ -33,6 +37,36 @@ impl Sections {
 }
 
 impl Lowering<'_> {
+    /// What ends with a job, and what errors end.
+    pub(super) fn set_ends(&self, options: &mut StreamOptions, parsed: &ParsedJob) {
+        let Control { continues, ignored, exit_all_on_error, exit_what, .. } = &parsed.settings.control;
+        let place = |name| parsed.settings.span(name, parsed.span);
+        if self.exit_all {
+            let reach = match exit_what.as_str() {
+                "stonewall" => AtEnd::Stage,
+                "all" => AtEnd::Run,
+                _ => AtEnd::Group,
+            };
+            options.at_end.set(reach, place("exitall"));
+        }
+        let reach = match exit_what.as_str() {
+            _ if !exit_all_on_error => AtError::Worker,
+            "stonewall" => AtError::Stage,
+            "all" => AtError::Run,
+            _ => AtError::Group,
+        };
+        options.at_error.set(reach, place("exitall_on_error"));
+        let listed = |kind: usize| match (continues[kind], ignored[kind].as_slice()) {
+            (false, _) => Vec::new(),
+            (true, []) => NON_FATAL.to_vec(),
+            (true, given) => given.to_vec(),
+        };
+        let tolerated = Tolerated { reads: listed(0), writes: listed(1) };
+        if tolerated != Tolerated::default() {
+            options.tolerate.set(tolerated, place("continue_on_error"));
+        }
+    }
+
     /// `wait_for`: the one job before of that name, with all its clones.
     pub(super) fn set_wait(&mut self, options: &mut StreamOptions, parsed: &ParsedJob, clones: u32) {
         let Some(awaited) = &parsed.settings.control.wait_for else { return };

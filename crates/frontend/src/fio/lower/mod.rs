@@ -14,7 +14,7 @@ use super::values::Size;
 use super::{JOBS_MAX, ParsedJob, Surroundings, listed};
 use engines::FioEngine;
 use fathom_model::{
-    Amount, Arrival, CpusPolicy, Durability, Engine, Job, Named, OnError, Rate, Seed, Span, StageOptions,
+    Amount, Arrival, CpusPolicy, Durability, Engine, Job, Named, Rate, Seed, Span, StageOptions,
     StreamOptions, WorkerRegions,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, Ratio};
@@ -27,8 +27,6 @@ pub(crate) use targets::joined;
 
 /// fio's seed when none is given.
 const SEED: u64 = 0x89;
-/// What a run counts up to when errors do not end it: practically for ever, and still a number that prints and reads back.
-const ERRORS_MAX: u64 = i64::MAX as u64;
 
 /// Lowers all jobs into `job` and `extras`.
 pub(super) fn lower(
@@ -49,6 +47,7 @@ pub(super) fn lower(
         stages: vec![Stage::default()],
         group: Group::default(),
         sections: control::Sections::default(),
+        exit_all: jobs.iter().any(|parsed| parsed.settings.control.exit_all),
     };
     for parsed in jobs {
         lowering.section(parsed);
@@ -96,6 +95,8 @@ struct Lowering<'a> {
     stages: Vec<Stage>,
     group: Group,
     sections: control::Sections,
+    /// One `exitall` is every job's.
+    exit_all: bool,
 }
 
 impl Lowering<'_> {
@@ -120,6 +121,7 @@ impl Lowering<'_> {
         let mut base = self.stream(parsed, &lowered, engine);
         base.workload.set(workload_name, *span);
         self.set_wait(&mut base, parsed, clones);
+        self.set_ends(&mut base, parsed);
         self.sections.begin(name, self.stages.len());
         if is_merged {
             self.set_cpus(&mut base, parsed, clones);
@@ -206,7 +208,7 @@ impl Lowering<'_> {
             echo_index: self.job.echo.len() - 1,
             is_reported: report.stats,
             group_reporting: report.group_reporting,
-            continues_on_error: !matches!(parsed.settings.control.continue_on_error.as_str(), "none" | "0"),
+            continues_on_error: parsed.settings.control.continues.contains(&true),
             percentiles: report.percentiles.clone(),
             percentile_digits: report.percentile_digits,
             unified: report.unified,
@@ -472,21 +474,6 @@ fn of_all(rate: Rate, clones: u32) -> Option<Rate> {
 
 /// What fio has per job and the model for the whole run.
 fn set_run(job: &mut Job, jobs: &[ParsedJob], faults: &mut Faults) {
-    let goes_on = |parsed: &&ParsedJob| {
-        matches!(parsed.settings.control.continue_on_error.as_str(), "read" | "write" | "io" | "all" | "1")
-    };
-    if let Some(first) = jobs.iter().find(goes_on) {
-        let span = first.settings.span("continue_on_error", first.span);
-        job.run.on_error.set(OnError::Count(ERRORS_MAX), span);
-        let is_partial = !jobs
-            .iter()
-            .all(|parsed| matches!(parsed.settings.control.continue_on_error.as_str(), "io" | "all" | "1"));
-        if is_partial {
-            let message =
-                "continue_on_error holds for all operations of all jobs, also those that do not ask for it";
-            faults.warn("fio.approximate", span, message, "write continue_on_error=io into [global]");
-        }
-    }
     control::describe(job, jobs);
     set_interval(job, jobs, faults);
 }

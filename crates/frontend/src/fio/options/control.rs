@@ -1,8 +1,11 @@
 //! Rows of job identity, control, time and place of work.
 
-use super::super::values::{Unit, cpus, number};
+use super::super::grammar::shortened;
+use super::super::settings::Settings;
+use super::super::values::{Misread, Unit, cpus, number};
 use super::Priority::{P0, P1, P2};
 use super::{NO_BOOLEAN, NO_FLAG, OptionRow, Value, accepted, built, not_yet};
+use fathom_model::errno_of;
 
 pub(super) const ROWS: &[OptionRow] = &[
     built(
@@ -36,10 +39,14 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("new_group", &[], P0, Value::Flag(|s, flag| s.control.new_group = flag)),
     built("numjobs", &[], P0, Value::Count(1, u32::MAX as u64, |s, n| s.control.numjobs = n)),
     accepted("thread", &[], P0, NO_FLAG, ""),
-    not_yet("exitall", &[], P1, &["0"]),
-    not_yet("exit_what", &[], P1, &["group"]),
-    // The first error ends the whole run as it is.
-    accepted("exitall_on_error", &[], P1, NO_FLAG, ""),
+    built("exitall", &[], P1, Value::Flag(|s, flag| s.control.exit_all = flag)),
+    built(
+        "exit_what",
+        &[],
+        P1,
+        Value::Word(&["group", "stonewall", "all"], |s, word, _| word.clone_into(&mut s.control.exit_what)),
+    ),
+    built("exitall_on_error", &[], P1, Value::Flag(|s, flag| s.control.exit_all_on_error = flag)),
     built("startdelay", &[], P0, Value::Span(Unit::Seconds, |s, range| s.control.startdelay = range)),
     built(
         "runtime",
@@ -62,10 +69,17 @@ pub(super) const ROWS: &[OptionRow] = &[
         &[],
         P0,
         Value::Word(&["none", "read", "write", "io", "verify", "all", "0", "1"], |s, word, _| {
-            word.clone_into(&mut s.control.continue_on_error);
+            s.control.continues = match word {
+                "read" => [true, false, false],
+                "write" => [false, true, false],
+                "io" => [true, true, false],
+                "verify" => [false, false, true],
+                "all" | "1" => [true; 3],
+                _ => [false; 3],
+            };
         }),
     ),
-    not_yet("ignore_error", &[], P1, &[]),
+    built("ignore_error", &[], P1, Value::Text(ignored_errors)),
     accepted(
         "error_dump",
         &[],
@@ -118,3 +132,21 @@ pub(super) const ROWS: &[OptionRow] = &[
     ),
     not_yet("gtod_cpu", &[], P2, &[]),
 ];
+
+/// `EIO:ENOSPC,EIO`: errors of reads, writes and verification that do not end the job.
+fn ignored_errors(s: &mut Settings, text: &str, _: &mut Vec<Misread>) -> Result<(), String> {
+    for (kind, list) in text.split(',').take(3).enumerate() {
+        let of = |word: &str| errno_of(word).ok_or_else(|| format!("\"{}\" is no error", shortened(word)));
+        let errors: Vec<i32> = list
+            .split(':')
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+            .map(of)
+            .collect::<Result<_, _>>()?;
+        if !errors.is_empty() {
+            s.control.continues[kind] = true;
+            s.control.ignored[kind] = errors;
+        }
+    }
+    Ok(())
+}
