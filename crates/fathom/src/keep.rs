@@ -14,8 +14,8 @@ impl Keep {
         Self { writer }
     }
 
-    /// Leaves one complete file; its path, or why that failed.
-    pub(crate) fn finish(self) -> Result<std::path::PathBuf, fathom_store::StoreError> {
+    /// Leaves one complete file; its path, or why that failed and what is not in it.
+    pub(crate) fn finish(self) -> Result<std::path::PathBuf, fathom_store::Unstored> {
         self.writer.finish()
     }
 }

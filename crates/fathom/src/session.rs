@@ -13,8 +13,9 @@ use fathom_engine::probe::{self, EngineRefusals};
 use fathom_model::Level;
 use fathom_planner::safety::{self, Consent, Verdict};
 use fathom_planner::{ENGINE_UNAVAILABLE, NOT_BUILT, Plan};
-use fathom_run::{Bus, RunRequest, Sink, Stop};
-use fathom_schema::{EnvironmentFact, Facts, Note, NoteKind, RunStarted, Severity};
+use fathom_run::{Bus, RunError, RunRequest, Sink, Stop};
+use fathom_schema::{EnvironmentFact, Event, Facts, Note, NoteKind, Record, RunStarted, Severity};
+use fathom_store::Unstored;
 use fathom_units::Nanos;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -29,8 +30,9 @@ pub(crate) struct Planned {
 /// Prints what is wrong with a job; the exit code when that keeps it from running.
 pub(crate) fn report_faults(loaded: &Loaded) -> Result<(), Exit> {
     if !loaded.diagnostics.is_empty() {
-        let colour = terminal::colours_messages();
-        terminal::message(diagnose::render(&loaded.diagnostics, &loaded.job.sources, colour).trim_end());
+        let (colour, width) = (terminal::colours_messages(), terminal::width_of_messages());
+        let text = diagnose::render(&loaded.diagnostics, &loaded.job.sources, colour, width);
+        terminal::message(text.trim_end());
     }
     let errors: Vec<&str> =
         loaded.diagnostics.all().iter().filter(|d| d.level == Level::Error).map(|d| d.code).collect();
@@ -164,8 +166,23 @@ pub(crate) struct Manner<'a> {
 /// What is left after a run.
 pub(crate) struct Done {
     pub(crate) exit: Exit,
-    /// The record; absent when it could not be kept.
-    pub(crate) path: Option<PathBuf>,
+    /// The record's file.
+    path: PathBuf,
+    /// What did not get into it.
+    unstored: Vec<Event>,
+}
+
+impl Done {
+    /// The record's file; absent when nothing could be kept.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.exists().then_some(&self.path)
+    }
+
+    /// The whole record, what could not be stored included; or why there is none.
+    pub(crate) fn record(&mut self) -> Result<Record, String> {
+        let unstored = std::mem::take(&mut self.unstored);
+        fathom_store::read_with(&self.path, unstored).map_err(|error| error.to_string())
+    }
 }
 
 /// Runs a judged plan, keeping its record.
@@ -179,7 +196,8 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
     })?;
     let id = ulid::Ulid::new().to_string();
     let writer = fathom_store::Writer::create(store, &id).map_err(|error| {
-        terminal::message(&format!("the run cannot be kept: {error}"));
+        let text = format!("error: nothing was run, since it cannot be kept: {error}");
+        terminal::message(&diagnose::printable(&text));
         Exit::Target
     })?;
     let path = writer.path().to_owned();
@@ -215,11 +233,25 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
         terminal::message(&format!("warning: {path} was to be removed and is left: fathom did not make it"));
     }
     let mut exit = Exit::of_run(&outcome);
-    if let Err(error) = keep.finish() {
-        terminal::message(&format!("error: the record is incomplete: {error}"));
-        exit = if exit == Exit::Ok { Exit::Target } else { exit };
+    let mut unstored = Vec::new();
+    if let Err(Unstored { error, events }) = keep.finish() {
+        if events.is_empty() {
+            let text =
+                format!("warning: the record is whole, but still in two files, with -wal beside it: {error}");
+            terminal::message(&diagnose::printable(&text));
+        } else {
+            // A run that ended since its events could not be kept has said why.
+            let why = match &outcome.error {
+                Some(RunError::Sink(_)) => String::new(),
+                _ => format!(": {error}"),
+            };
+            let text = format!("error: the stored record lacks its end; what is reported now has it{why}");
+            terminal::message(&diagnose::printable(&text));
+            exit = if exit == Exit::Ok { Exit::Target } else { exit };
+        }
+        unstored = events;
     }
-    Ok(Done { exit, path: path.exists().then_some(path) })
+    Ok(Done { exit, path, unstored })
 }
 
 /// Files that the job wants removed after the run and that stay, since they were there before and are not fathom's.

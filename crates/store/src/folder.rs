@@ -14,14 +14,14 @@ pub const EXTENSION: &str = "fathom";
 /// What a listing shows of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
-    /// The run's identity; the file's name for a damaged file.
+    /// The run's identity; the file's name where it cannot be read.
     pub id: String,
     /// The file.
     pub path: PathBuf,
-    /// Title for people; empty for a damaged file.
+    /// Title for people; empty where it cannot be read.
     pub title: String,
-    /// Wall clock at the start, milliseconds since 1970-01-01 UTC; 0 for a damaged file.
-    pub wall_ms: u64,
+    /// Wall clock at the start, milliseconds since 1970-01-01 UTC; `None` where it cannot be read.
+    pub wall_ms: Option<u64>,
     /// How it ended, if it did.
     pub state: State,
     /// Steps that began.
@@ -37,12 +37,16 @@ pub enum State {
     Ended(Outcome),
     /// It was killed, or still goes on.
     Unfinished,
-    /// The file cannot be read, and why.
+    /// A run of fathom of which something is missing or wrong, or that cannot be opened; and why.
     Damaged(String),
+    /// A run of a newer fathom, which this one cannot read; with the versions.
+    Newer(String),
+    /// Named like a run, and none; and how that shows.
+    Foreign(String),
 }
 
 impl State {
-    /// One word for a table: `complete`, `interrupted`, `io errors`, `failed`, `unfinished`, `damaged`.
+    /// One word for a table: `complete`, `interrupted`, `io errors`, `failed`, `unfinished`, `damaged`, `newer`, `foreign`.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Ended(Outcome::Complete) => "complete",
@@ -51,6 +55,16 @@ impl State {
             Self::Ended(Outcome::Failed { .. }) => "failed",
             Self::Unfinished => "unfinished",
             Self::Damaged(_) => "damaged",
+            Self::Newer(_) => "newer",
+            Self::Foreign(_) => "foreign",
+        }
+    }
+
+    /// Why the file cannot be read, where it cannot.
+    pub fn unread_because(&self) -> Option<&str> {
+        match self {
+            Self::Ended(_) | Self::Unfinished => None,
+            Self::Damaged(reason) | Self::Newer(reason) | Self::Foreign(reason) => Some(reason),
         }
     }
 }
@@ -77,8 +91,8 @@ pub fn path_of(folder: &Path, run_id: &str) -> PathBuf {
     folder.join(format!("{run_id}.{EXTENSION}"))
 }
 
-/// All runs in `folder`, oldest first; none when the folder is not there. A file that cannot be read is listed as
-/// damaged, so that one bad file never hides the others.
+/// All runs in `folder`, oldest first; none when the folder is not there. Files that cannot be read come before them and
+/// say why, so that one bad file never hides the others.
 pub fn list(folder: &Path) -> Result<Vec<Summary>, StoreError> {
     let mut runs: Vec<Summary> = files(folder)?.into_iter().map(|(id, path)| summary(id, path)).collect();
     runs.sort_by(|a, b| (a.wall_ms, &a.id).cmp(&(b.wall_ms, &b.id)));
@@ -144,8 +158,12 @@ fn summary(name: String, path: PathBuf) -> Summary {
         id: name,
         path,
         title: String::new(),
-        wall_ms: 0,
-        state: State::Damaged(error.to_string()),
+        wall_ms: None,
+        state: match &error {
+            StoreError::Newer { .. } => State::Newer(error.to_string()),
+            StoreError::NotARun { .. } => State::Foreign(error.to_string()),
+            _ => State::Damaged(error.to_string()),
+        },
         steps: 0,
         duration: Nanos::ZERO,
     })
@@ -168,5 +186,5 @@ fn read_summary(path: &Path) -> Result<Summary, StoreError> {
     };
     let wall_ms = u64::try_from(started_ms).unwrap_or(0);
     let duration = Nanos::millis(u64::try_from(last_ms).unwrap_or(0).saturating_sub(wall_ms));
-    Ok(Summary { id, path: path.to_owned(), title, wall_ms, state, steps, duration })
+    Ok(Summary { id, path: path.to_owned(), title, wall_ms: Some(wall_ms), state, steps, duration })
 }

@@ -13,9 +13,14 @@ use tempfile::TempDir;
 
 /// The whole record in `path`, up to the last committed event when its writer was killed.
 pub fn read(path: &Path) -> Result<Record, StoreError> {
+    read_with(path, Vec::new())
+}
+
+/// The record in `path` with `unstored` after it: the events that a writer could not put there. They may be all of them.
+pub fn read_with(path: &Path, unstored: Vec<Event>) -> Result<Record, StoreError> {
     let mut record: Option<Record> = None;
     let mut misplaced: Option<&'static str> = None;
-    read_events(path, &mut |event| {
+    let mut take = |event| {
         let rejected = match (&mut record, event) {
             (Some(record), event) => record.push(event).err(),
             (none, Event::RunStarted(started)) => {
@@ -27,7 +32,11 @@ pub fn read(path: &Path) -> Result<Record, StoreError> {
         if let Some(event) = rejected {
             misplaced.get_or_insert(layout::kind_of(&event));
         }
-    })?;
+    };
+    if !matches!(unstored.first(), Some(Event::RunStarted(_))) {
+        read_events(path, &mut take)?;
+    }
+    unstored.into_iter().for_each(take);
     match (record, misplaced) {
         (Some(record), None) => Ok(record),
         (_, Some(kind)) => Err(damaged(path, format!("an event \"{kind}\" comes where none can be"))),

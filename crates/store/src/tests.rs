@@ -321,11 +321,33 @@ fn a_damaged_file_hides_no_other() {
     fs::write(folder.path().join("notes.txt"), b"not ours").unwrap();
     let runs = list(folder.path()).unwrap();
     let words: Vec<_> = runs.iter().map(|run| (run.id.as_str(), run.state.word())).collect();
-    assert_eq!(words, [("broken", "damaged"), (RUN, "complete")]);
+    assert_eq!(words, [("broken", "foreign"), (RUN, "complete")]);
+    assert!(
+        runs[0].wall_ms.is_none() && runs[0].state.unread_because().is_some_and(|why| why.contains("broken"))
+    );
     let good = &runs[1];
-    assert_eq!((good.title.as_str(), good.wall_ms, good.steps), ("a job", WALL_MS, 1));
+    assert_eq!((good.title.as_str(), good.wall_ms, good.steps), ("a job", Some(WALL_MS), 1));
     assert_eq!(good.duration, Nanos::millis(3200));
     assert_eq!(list(Path::new("/nowhere/at/all")).unwrap(), []);
+}
+
+/// A listing says of each file that cannot be read what it is, and calls damaged only what is.
+#[test]
+fn a_listing_tells_newer_foreign_and_damaged_apart() {
+    for (spoil, word) in [
+        ("PRAGMA user_version = 9", "newer"),
+        ("UPDATE run SET schema_version = 99", "newer"),
+        ("PRAGMA application_id = 17", "foreign"),
+        ("PRAGMA application_id = 0", "foreign"),
+        ("DELETE FROM run", "damaged"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = store(folder.path(), RUN, &whole_run());
+        rusqlite::Connection::open(path).unwrap().execute_batch(spoil).unwrap();
+        let runs = list(folder.path()).unwrap();
+        assert_eq!((runs[0].state.word(), runs[0].wall_ms), (word, None), "{spoil}");
+        assert!(runs[0].state.unread_because().is_some(), "{spoil}");
+    }
 }
 
 #[test]

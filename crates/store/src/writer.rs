@@ -26,6 +26,15 @@ pub struct Writer {
     step_wall_ms: u64,
 }
 
+/// Why a run's file could not be finished, and what is missing in it.
+#[derive(Debug)]
+pub struct Unstored {
+    /// What kept it from being stored.
+    pub error: StoreError,
+    /// The events that are not in the file, in order.
+    pub events: Vec<Event>,
+}
+
 /// One event as stored.
 #[derive(Debug)]
 struct Row {
@@ -112,7 +121,19 @@ impl Writer {
     }
 
     /// Commits the rest and makes the file stand alone: no `-wal` and no `-shm` beside it, readable from read-only media.
-    pub fn finish(mut self) -> Result<PathBuf, StoreError> {
+    /// What cannot be stored is handed back, so that it can at least be shown.
+    pub fn finish(mut self) -> Result<PathBuf, Unstored> {
+        self.stand_alone().map_err(|error| {
+            // What was written as JSON a moment ago reads back; nothing else is held here.
+            let read = |row: Row| serde_json::from_str(&row.body).ok();
+            Unstored {
+                error,
+                events: std::mem::take(&mut self.pending).into_iter().filter_map(read).collect(),
+            }
+        })
+    }
+
+    fn stand_alone(&mut self) -> Result<PathBuf, StoreError> {
         self.commit()?;
         let path = self.path.clone();
         // Leaving WAL mode checkpoints and removes the files beside; a reader that holds the file meanwhile prevents it.
@@ -256,9 +277,31 @@ mod tests {
         assert_eq!(stored(), committed);
 
         writer.append(&note("after the fault")).unwrap();
+        assert_eq!(writer.pending.len(), 2);
         limit(&writer, 1000);
         writer.finish().unwrap();
         assert_eq!(stored(), committed + 2);
+    }
+
+    /// What the file has no room for can still be shown: with it the record is whole.
+    #[test]
+    fn what_cannot_be_stored_is_handed_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(folder.path(), RUN).unwrap();
+        writer.append(&run_started()).unwrap();
+        writer.db.pragma_update_and_check(None, "max_page_count", 4, |_| Ok(())).unwrap();
+        let long = note(&"n".repeat(100_000));
+        writer.append(&long).unwrap();
+        let Unstored { error, events } = writer.finish().unwrap_err();
+        assert!(matches!(error, StoreError::Full { .. }), "{error}");
+        assert_eq!(events, [long]);
+        let path = path_of(folder.path(), RUN);
+        let record = crate::read_with(&path, events).unwrap();
+        assert_eq!(record.notes.len(), 1);
+        assert_eq!(crate::read(&path).unwrap().notes.len(), 0);
+        // Without room for even the first event there is a record all the same.
+        let record = crate::read_with(Path::new("/nowhere"), vec![run_started(), note("n")]).unwrap();
+        assert_eq!(record.notes.len(), 1);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::cli::ConsentArgs;
 use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::load::{self, Loaded};
-use crate::session::{self, Done, Manner, Planned};
+use crate::session::{self, Manner, Planned};
 use crate::{diagnose, output, terminal};
 use fathom_frontend::fio::{self, Eta, Extras, Switches};
 use fathom_model::{Diagnostic, Level};
@@ -146,10 +146,10 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
         let _ = terminal::data(&opening);
     }
     let manner = Manner { store: &store, live, watcher: Some(&mut watch) };
-    let Done { exit, path } = session::run(planned, notes, manner)?;
-    let Some(path) = path else { return Ok(FIO_FAILED) };
+    let mut done = session::run(planned, notes, manner)?;
+    let exit = done.exit;
     let mut failed_jobs = 0;
-    let written = fathom_store::read(&path).map_err(|error| error.to_string()).and_then(|record| {
+    let written = done.record().and_then(|record| {
         failed_jobs = failed(&record, &extras);
         // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
         let mut lost = write_logs(&record, &extras);

@@ -25,22 +25,24 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
     }
     let notes = session::judge(&planned, &args.consent, false)?;
     let manner = Manner { store: &store, live: !args.quiet, watcher: None };
-    let Done { mut exit, path } = session::run(planned, notes, manner)?;
-    let Some(path) = path else { return Ok(exit) };
-    for reason in show(&path, args, &extras) {
+    let mut done = session::run(planned, notes, manner)?;
+    let mut exit = done.exit;
+    for reason in show(&mut done, args, &extras) {
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));
         exit = if exit == Exit::Ok { Exit::Target } else { exit };
     }
-    terminal::message(&format!("record: {}", path.display()));
+    if let Some(path) = done.path() {
+        terminal::message(&format!("record: {}", path.display()));
+    }
     Ok(exit)
 }
 
 /// Prints the report, and writes what else was asked for. What could not be done keeps nothing else from being done; the
 /// reasons.
-fn show(path: &Path, args: &RunArgs, extras: &Extras) -> Vec<String> {
-    let record = match fathom_store::read(path) {
+fn show(done: &mut Done, args: &RunArgs, extras: &Extras) -> Vec<String> {
+    let record = match done.record() {
         Ok(record) => record,
-        Err(error) => return vec![error.to_string()],
+        Err(reason) => return vec![reason],
     };
     let summary = fathom_report::summary(&record);
     let mut failed = fio::write_logs(&record, extras);

@@ -4,7 +4,7 @@ use crate::cli::RunsArgs;
 use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::{diagnose, terminal};
-use fathom_store::{State, Summary};
+use fathom_store::Summary;
 use serde_json::json;
 
 pub(crate) fn run(args: &RunsArgs) -> Exit {
@@ -33,7 +33,7 @@ fn as_json(runs: &[Summary]) -> String {
                 "title": title,
                 "started_ms": wall_ms,
                 "state": state.word(),
-                "reason": match state { State::Damaged(reason) => Some(reason), State::Ended(_) | State::Unfinished => None },
+                "reason": state.unread_because(),
                 "steps": steps,
                 "duration_ns": duration.0,
             })
@@ -45,9 +45,14 @@ fn as_json(runs: &[Summary]) -> String {
 fn as_text(runs: &[Summary]) -> String {
     let mut text = String::new();
     for Summary { id, path: _, title, wall_ms, state, steps, duration } in runs {
+        if let Some(reason) = state.unread_because() {
+            let (id, reason) = (diagnose::printable(id), diagnose::printable(reason));
+            text += &format!("{id:<26}  {:<23}  {:<11}  {reason}\n", "–", state.word());
+            continue;
+        }
         text += &format!(
             "{id}  {}  {:<11}  {steps:>3} {}  {:>10}  {}\n",
-            fathom_report::calendar::date_time(*wall_ms),
+            wall_ms.map(fathom_report::calendar::date_time).unwrap_or_default(),
             state.word(),
             if *steps == 1 { "step " } else { "steps" },
             duration.approximate(),

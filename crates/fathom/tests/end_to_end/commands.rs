@@ -223,17 +223,22 @@ fn a_stored_run_is_shown_in_every_format() {
     assert_eq!(runs[0]["run"], bench.report()["run"]);
 }
 
-/// A file that is no record is listed as damaged and hides no other.
+/// Files that cannot be read are listed as what they are, without a date, and hide no other.
 #[test]
-fn a_damaged_record_hides_no_other() {
+fn what_is_no_record_hides_no_other() {
     let bench = Bench::new();
     short_run(&bench).expect(0, &[]);
     let good = bench.report()["run"].as_str().expect("an id").to_owned();
-    std::fs::write(bench.store().join("00000000000000000000000000.fathom"), "no database")
-        .expect("it is ours");
+    let odd = bench.store().join("00000000000000000000000000.fathom");
+    std::fs::write(&odd, "no database").expect("it is ours");
     let runs = bench.fathom("runs --json").expect(0, &[]).json();
-    assert_eq!(runs[0]["state"], "damaged");
+    assert_eq!((&runs[0]["state"], &runs[0]["started_ms"]), (&"foreign".into(), &Value::Null));
     assert_eq!(runs[1]["run"], good.as_str());
+    let listed = bench.fathom("runs");
+    assert!(
+        !listed.out.contains("1970") && listed.out.contains("is not a run stored by fathom"),
+        "{listed:#?}"
+    );
     bench.fathom("report 00000000000000000000000000").expect(4, &["00000000000000000000000000.fathom"]);
 }
 
