@@ -285,8 +285,7 @@ fn judge_absent(place: &Place<'_>, verdict: &mut Verdict) {
         return place.refuse(verdict, "target.absent", reason, "check the path, or give the target a size");
     }
     let filesystem = place.fact.filesystem.as_ref();
-    // A mistyped device name: a file made there lies in memory, and its speed would pass for the device's.
-    if filesystem.is_some_and(|fs| fs.kind == "devtmpfs" || fs.mount_point == Path::new("/dev")) {
+    if is_among_devices(place.fact) {
         let reason = "there is no such device, and files are not made among devices".to_owned();
         return place.refuse(verdict, "target.absent", reason, "check its name with lsblk");
     }
@@ -295,6 +294,19 @@ fn judge_absent(place: &Place<'_>, verdict: &mut Verdict) {
         let remedy = "check the folder's permissions and that its filesystem is not mounted read-only";
         place.refuse(verdict, "target.permission", reason, remedy);
     }
+}
+
+/// Whether a path is one where only devices are: below `/dev`, but for what is mounted there of its own, such as
+/// `/dev/shm`. A name with a slip in it would become a file there that lies in memory, and its speed pass for the device's.
+pub(crate) fn is_among_devices(fact: &TargetFact) -> bool {
+    let devices = Path::new("/dev");
+    fact.filesystem.as_ref().map_or(fact.resolved.starts_with(devices), |filesystem| {
+        let mount = filesystem.mount_point.as_path();
+        let is_of_its_own = mount != devices && mount.starts_with(devices);
+        filesystem.kind == "devtmpfs"
+            || mount == devices
+            || (fact.resolved.starts_with(devices) && !is_of_its_own)
+    })
 }
 
 /// Filesystems whose files are the kernel's settings: writing to one is giving an order, whatever its size says.

@@ -5,7 +5,7 @@
 use crate::files::{self, Item, TARGETS_MAX};
 use crate::regions;
 use crate::remarks::Remarks;
-use crate::safety::Intent;
+use crate::safety::{self, Intent};
 use crate::scene::{Load, Scene};
 use fathom_model::{Amount, Dialect, Engine, Job, Layout, Named, ServiceTime, TargetKind, TargetOptions};
 use fathom_schema::{
@@ -117,13 +117,10 @@ pub(crate) fn resolve(
             continue;
         }
         let resolver = Resolver { scene, job, section, loads, usage, set_size: set_size(&items) };
-        if resolver.says_nothing_wrong(remarks) {
-            let addressed: Vec<Addressed> = items
-                .iter()
-                .filter_map(|item| resolver.item(item, &mut found, &mut by_place, remarks))
-                .collect();
-            found.sections.insert(section.name.clone(), addressed);
-        }
+        resolver.say_not_built(remarks);
+        let addressed: Vec<Addressed> =
+            items.iter().filter_map(|item| resolver.item(item, &mut found, &mut by_place, remarks)).collect();
+        found.sections.insert(section.name.clone(), addressed);
     }
     found
 }
@@ -144,19 +141,9 @@ struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    /// Options that contradict each other, whatever is at the paths.
-    fn says_nothing_wrong(&self, remarks: &mut Remarks) -> bool {
+    /// What can be planned and not run.
+    fn say_not_built(&self, remarks: &mut Remarks) {
         let options = &self.section.options;
-        if options.files.given().is_some_and(|&files| files > 1)
-            && *options.kind.get() != TargetKind::Tree
-            && options.path.get().is_some()
-        {
-            let message = format!("the target \"{}\" has a number of files and paths", self.section.name);
-            let help =
-                "files counts those that fathom names in a directory; list the paths, or use directory";
-            remarks.error("plan.files-and-path", options.files.span(), message, help);
-            return false;
-        }
         if *options.kind.get() == TargetKind::Tree {
             let message = format!(
                 "the directory tree \"{}\" is planned, but making its directories is not built yet",
@@ -165,7 +152,6 @@ impl Resolver<'_> {
             let help = "use directory and files for a set of files in one directory";
             remarks.error(crate::NOT_BUILT, options.kind.span().or(Some(self.section.span)), message, help);
         }
-        true
     }
 
     fn item(
@@ -284,6 +270,11 @@ impl Resolver<'_> {
         let name = &item.name;
         let asked = *options.kind.get();
         let (code, message, help) = match (asked, fact.kind) {
+            (_, FileKind::Absent | FileKind::NoFolder) if safety::is_among_devices(fact) => (
+                "target.absent",
+                format!("there is no device {name}, and files are not made among devices"),
+                "check its name with lsblk".to_owned(),
+            ),
             (TargetKind::Auto | TargetKind::File | TargetKind::Tree, FileKind::File | FileKind::Absent)
             | (TargetKind::Tree, FileKind::NoFolder) => return Some(Class::File),
             (TargetKind::Auto | TargetKind::Block, FileKind::BlockDevice)

@@ -91,7 +91,19 @@ fn as_text(planned: &Planned, verdict: &Verdict) -> String {
         || "ends when its work is done".to_owned(),
         |time| format!("takes about {}", time.approximate()),
     );
-    let mut text = format!("{} {}; {time}\n\nTargets\n", steps.len(), plural(steps.len(), "step"));
+    // What is refused comes first: all below it would happen otherwise, and does not.
+    let mut text = String::new();
+    if !verdict.allows() {
+        text += "Refused as it stands\n";
+        for refusal in &verdict.refusals {
+            text += &format!("  {refusal}\n");
+        }
+        for question in &verdict.questions {
+            text += &format!("  {question}\n");
+        }
+        text += "\nWithout that it would be\n";
+    }
+    text += &format!("{} {}; {time}\n\nTargets\n", steps.len(), plural(steps.len(), "step"));
     for intent in &planned.plan.intents {
         text += &format!("  {}\n", describe_intent(intent));
     }
@@ -112,15 +124,6 @@ fn as_text(planned: &Planned, verdict: &Verdict) -> String {
         text += "\nNotes\n";
         for note in notes {
             text += &format!("  {note}\n");
-        }
-    }
-    if !verdict.allows() {
-        text += "\nRefused as it stands\n";
-        for refusal in &verdict.refusals {
-            text += &format!("  {refusal}\n");
-        }
-        for question in &verdict.questions {
-            text += &format!("  {question}\n");
         }
     }
     // Line by line: names may carry control characters, the layout may not lose its line ends.
