@@ -5,8 +5,7 @@ use crate::preset;
 use fathom_frontend::fio::{self, Extras};
 use fathom_frontend::{dialect_of, native};
 use fathom_model::{
-    Diagnostics, Dialect, Job, Literal, Named, Options, Source, Sources, Span, Spanned, TargetKind,
-    TargetOptions,
+    Diagnostics, Dialect, Job, Literal, Named, Options, Source, Sources, Span, TargetKind, TargetOptions,
 };
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
@@ -29,9 +28,15 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// The faults that show without looking at any host, beside those of reading.
+    /// The faults of its sections that show beside those of reading.
     pub(crate) fn check(&self) -> Diagnostics {
         if self.is_unread { Diagnostics::default() } else { fathom_model::check(&self.job) }
+    }
+
+    /// As [`Loaded::check`], with all that would show on any host.
+    pub(crate) fn check_in_full(&self) -> Diagnostics {
+        // What could not be read would be missed in a plan, and be complained about twice.
+        if self.diagnostics.has_errors() { self.check() } else { fathom_planner::check(&self.job) }
     }
 }
 
@@ -81,7 +86,9 @@ fn of_texts(texts: &[(String, String)]) -> Loaded {
     match guesses.first().map(|guess| guess.dialect) {
         Some(Dialect::Native) if texts.len() == 1 => {
             let (job, diagnostics) = native::read(&texts[0].0, &texts[0].1);
-            Loaded { job, diagnostics, ..Loaded::default() }
+            // A slip in a section's head loses the section; that it is missing follows from what is said already.
+            let is_unread = diagnostics.all().iter().any(|one| one.code == native::SYNTAX);
+            Loaded { job, diagnostics, is_unread, ..Loaded::default() }
         }
         Some(Dialect::Native) => {
             let message = format!("{} native job files are given", texts.len());
@@ -155,6 +162,9 @@ pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     }
     if bytes.len() as u64 > JOB_BYTES_MAX {
         return Err(too_large(path));
+    }
+    if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
+        return Err(format!("{} is not a text: byte {at} of it is 0", path.display()));
     }
     Ok(String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
@@ -251,6 +261,16 @@ fn of_target(target: &str, quick: &QuickArgs) -> Loaded {
     loaded
 }
 
+/// A value of a job file as one word of a command line.
+fn as_word(example: &str) -> String {
+    let bare = example.trim_matches('"');
+    if bare.contains(|c: char| !(c.is_ascii_alphanumeric() || "%./_:,-".contains(c))) {
+        format!("'{bare}'")
+    } else {
+        bare.to_owned()
+    }
+}
+
 /// The command line as a source, so that its faults have a place like any other.
 #[derive(Debug, Default)]
 struct Words {
@@ -285,8 +305,10 @@ impl Words {
             let span = self.place(flag, value);
             // A bare number is the same as in a job file: bytes for a size, operations per second for a rate.
             let literal = value.parse().map_or_else(|_| Literal::from(value), Literal::Integer);
-            let name = Spanned { value: name.to_owned(), span };
-            options.set_or_report(&name, &Spanned { value: literal, span }, diagnostics);
+            let Some(Err(reason)) = options.set(name, &literal, span) else { return };
+            let row = T::rows().iter().find(|row| row.name() == name).expect("it was set by this name");
+            let help = format!("write {}, for example {flag} {}", row.wants(), as_word(row.example));
+            diagnostics.error("job.bad-value", span, format!("{flag}: {reason}"), help);
         }
     }
 

@@ -4,7 +4,7 @@ use crate::diagnostic::{Diagnostics, Span, nearest};
 use crate::job::{Job, Named};
 use crate::literal::Literal;
 use crate::options::{StageOptions, StreamOptions, TargetOptions, WorkloadOptions};
-use crate::row::{OptionValue, Options};
+use crate::row::{Group, OptionValue, Options, Row, rows};
 use crate::value::{Amount, Arrival, AtEnd, AtError, Rate, TargetKind};
 use fathom_units::{Bytes, Nanos, Ratio};
 use std::collections::BTreeMap;
@@ -31,6 +31,21 @@ pub fn check(job: &Job) -> Diagnostics {
     if job.streams.is_empty() {
         found.error("job.no-stream", None, "the job has no stream", "add a [stream.NAME] section");
     }
+    found.extend(check_sections(job));
+    check_waits(job, &mut found);
+    for stage in &job.stages {
+        check_stage(job, stage, &mut found);
+    }
+    if *job.run.interval.get() < Nanos::millis(10) {
+        found.error("job.interval", job.run.interval.span(), "interval is below 10 ms", "use 10ms or more");
+    }
+    check_amount_of_work(job, &mut found);
+    found
+}
+
+/// What is wrong within the targets, workloads and streams of a job: what a point of a sweep can change.
+pub fn check_sections(job: &Job) -> Diagnostics {
+    let mut found = Diagnostics::default();
     for target in &job.targets {
         check_target(target, &mut found);
     }
@@ -40,14 +55,6 @@ pub fn check(job: &Job) -> Diagnostics {
     for stream in &job.streams {
         check_stream(job, stream, &mut found);
     }
-    check_waits(job, &mut found);
-    for stage in &job.stages {
-        check_stage(job, stage, &mut found);
-    }
-    if *job.run.interval.get() < Nanos::millis(10) {
-        found.error("job.interval", job.run.interval.span(), "interval is below 10 ms", "use 10ms or more");
-    }
-    check_amount_of_work(job, &mut found);
     found
 }
 
@@ -99,15 +106,17 @@ fn check_target(target: &Named<TargetOptions>, found: &mut Diagnostics) {
             "add size = \"1GiB\"",
         );
     }
-    if let Some(Amount::Bytes(size)) = options.size.get()
-        && size.0 == 0
+    if matches!(options.size.get(), Some(&Amount::Bytes(Bytes::ZERO) | &Amount::Share(Ratio::ZERO))) {
+        let help = "say how much is used, e.g. \"64MiB\", or leave it out for all that is there";
+        found.error("target.size", options.size.span(), "the size is 0", help);
+    }
+    if options.files.given().is_some_and(|&files| files > 1)
+        && kind != TargetKind::Tree
+        && options.path.get().is_some()
     {
-        found.error(
-            "target.size",
-            options.size.span(),
-            "the size is 0",
-            "give the size in bytes, e.g. \"64MiB\"",
-        );
+        let message = format!("the target \"{}\" has a number of files and paths", target.name);
+        let help = "files counts those that fathom names in a directory; list the paths, or use directory";
+        found.error("target.files-and-path", options.files.span(), message, help);
     }
 }
 
@@ -235,14 +244,12 @@ fn check_stream(job: &Job, stream: &Named<StreamOptions>, found: &mut Diagnostic
     if matches!(options.offset.get(), Amount::Share(share) if *share == Ratio::ONE) {
         found.error("stream.offset", options.offset.span(), "an offset of 100% leaves nothing", "use less");
     }
-    let time = options.time.get().or_else(|| job.stages.iter().find_map(|stage| stage.options.time.get()));
+    time_is_some(options.time.get(), options.time.span(), found);
+}
+
+fn time_is_some(time: Option<&Nanos>, span: Option<Span>, found: &mut Diagnostics) {
     if time == Some(&Nanos::ZERO) {
-        found.error(
-            "stream.time",
-            options.time.span(),
-            "the time is 0",
-            "give the time to measure, e.g. \"30s\"",
-        );
+        found.error("job.time", span, "the time is 0", "give the time to measure, e.g. \"30s\"");
     }
 }
 
@@ -315,6 +322,7 @@ fn check_stage(job: &Job, stage: &Named<StageOptions>, found: &mut Diagnostics) 
             found,
         );
     }
+    time_is_some(stage.options.time.get(), stage.options.time.span(), found);
     let span = stage.options.sweep.span();
     for (path, values) in &stage.options.sweep.get().dimensions {
         check_sweep(job, path, values, span, found);
@@ -333,44 +341,105 @@ fn check_sweep(job: &Job, path: &str, values: &[Literal], span: Option<Span>, fo
     let place = span.unwrap_or_default();
     let outcomes = values.iter().map(|value| apply(&mut job.clone(), path, value, place));
     for (value, outcome) in values.iter().zip(outcomes) {
-        if let Err(reason) = outcome {
-            let message = format!("sweep over {path} with {}: {reason}", value.describe());
-            found.error(
-                "stage.sweep",
-                span,
-                message,
-                "sweep paths are stream.OPTION, stream.NAME.OPTION, workload.OPTION …",
-            );
-            return;
+        let place = span.map(|span| within(job, span, path));
+        match outcome {
+            Ok(()) => continue,
+            Err(Unswept::NoSuchPath(reason)) => {
+                let message = format!("sweep over {path}: {reason}");
+                found.error("stage.sweep", place, message, nearest_path(job, path));
+            }
+            Err(Unswept::BadValue(reason)) => {
+                let message = format!("sweep over {path} with {}: {reason}", value.describe());
+                let help = "sweep values that the option can have";
+                found.error("stage.sweep", place, message, help);
+            }
         }
+        return;
+    }
+}
+
+/// The place of `words` within a place of the job's text; the whole of it where they are not.
+fn within(job: &Job, span: Span, words: &str) -> Span {
+    let text = job.sources.of(span).and_then(|source| source.text.get(span.start..span.end));
+    text.and_then(|text| text.find(words)).map_or(span, |at| {
+        let start = span.start + at;
+        Span { start, end: start + words.len(), ..span }
+    })
+}
+
+/// Why a sweep's value cannot be set.
+pub(crate) enum Unswept {
+    /// The path leads to no option of the job.
+    NoSuchPath(String),
+    /// The option cannot have the value.
+    BadValue(String),
+}
+
+/// A way out for a sweep path that leads nowhere: the path that was likely meant.
+fn nearest_path(job: &Job, path: &str) -> String {
+    let form = "sweep paths are stream.OPTION, stream.NAME.OPTION, workload.OPTION …";
+    let swept = [Group::Target, Group::Workload, Group::Stream];
+    let in_group = |group: Group| rows().filter(move |row| row.group == group).map(Row::name);
+    let (written, name, option) = Job::split_path(path).unwrap_or(("", None, path));
+    // The section as written, or as it was likely meant, or the one that has such an option.
+    let by_option = || swept.into_iter().find(|&group| in_group(group).any(|known| known == option));
+    let by_name = swept.into_iter().find(|group| nearest(written, [group.name()]).is_some());
+    let Some(group) = by_name.or_else(by_option) else { return form.to_owned() };
+    let (group, option) = match nearest(option, in_group(group)) {
+        Some(near) => (group, near),
+        None => match by_option() {
+            Some(other) => (other, option),
+            None => {
+                let help = format!("`fathom options` lists those of [{}]", group.name());
+                return help;
+            }
+        },
+    };
+    let names: Vec<&str> = match group {
+        Group::Target => job.targets.iter().map(|section| section.name.as_str()).collect(),
+        Group::Workload => job.workloads.iter().map(|section| section.name.as_str()).collect(),
+        _ => job.streams.iter().map(|section| section.name.as_str()).collect(),
+    };
+    match name.and_then(|name| nearest(name, names)) {
+        Some(name) => format!("did you mean {}.{name}.{option}?", group.name()),
+        None => format!("did you mean {}.{option}?", group.name()),
     }
 }
 
 /// Sets the option at a sweep path to `value` in every section it names.
-pub(crate) fn apply(job: &mut Job, path: &str, value: &Literal, span: Span) -> Result<(), String> {
+pub(crate) fn apply(job: &mut Job, path: &str, value: &Literal, span: Span) -> Result<(), Unswept> {
     fn to_all<T: Options>(
         sections: &mut [Named<T>],
         name: Option<&str>,
         option: &str,
         value: &Literal,
         span: Span,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unswept> {
+        let group = T::GROUP.name();
         let mut touched = false;
         for section in sections.iter_mut().filter(|section| name.is_none_or(|name| section.name == name)) {
-            section
-                .options
-                .set(option, value, span)
-                .ok_or_else(|| format!("there is no option \"{option}\""))??;
+            let set = section.options.set(option, value, span).ok_or_else(|| {
+                Unswept::NoSuchPath(format!("there is no option \"{option}\" in {group} sections"))
+            })?;
+            set.map_err(Unswept::BadValue)?;
             touched = true;
         }
-        if touched { Ok(()) } else { Err("no section of that name".to_owned()) }
+        let missing = || match name {
+            Some(name) => format!("there is no {group} \"{name}\""),
+            None => format!("the job has no {group} section"),
+        };
+        if touched { Ok(()) } else { Err(Unswept::NoSuchPath(missing())) }
     }
-    let (group, name, option) = Job::split_path(path).ok_or("a path has the form SECTION.OPTION")?;
+    let no_path = || Unswept::NoSuchPath("a path has the form SECTION.OPTION".to_owned());
+    let (group, name, option) = Job::split_path(path).ok_or_else(no_path)?;
     match group {
         "target" => to_all(&mut job.targets, name, option, value, span),
         "workload" => to_all(&mut job.workloads, name, option, value, span),
         "stream" => to_all(&mut job.streams, name, option, value, span),
-        _ => Err(format!("\"{group}\" cannot be swept; target, workload and stream can")),
+        _ => {
+            let reason = format!("\"{group}\" cannot be swept; target, workload and stream can");
+            Err(Unswept::NoSuchPath(reason))
+        }
     }
 }
 
@@ -393,8 +462,10 @@ fn check_amount_of_work(job: &Job, found: &mut Diagnostics) {
 
 impl Job {
     /// Sets the option at a sweep path (`stream.queue_depth`, `stream.NAME.queue_depth`) in every section it names.
-    pub fn apply(&mut self, path: &str, value: &Literal) -> Result<(), String> {
-        apply(self, path, value, Span::default())
+    /// `place` is where its faults are said to be.
+    pub fn apply(&mut self, path: &str, value: &Literal, place: Span) -> Result<(), String> {
+        apply(self, path, value, place)
+            .map_err(|(Unswept::NoSuchPath(reason) | Unswept::BadValue(reason))| reason)
     }
 }
 
@@ -486,6 +557,55 @@ mod tests {
             vec![("stream.queue_depth".to_owned(), values(1000)), ("stream.workers".to_owned(), values(100))];
         with.stages[0].options.sweep.set(Sweep { dimensions }, Span::default());
         assert_eq!(codes(&with), ["job.too-many-points"]);
+    }
+
+    #[test]
+    fn a_sweep_path_that_leads_nowhere_names_the_nearest() {
+        let mut job = job();
+        job.streams[0].name = "oltp".to_owned();
+        for (path, help) in [
+            ("stream.que_depth", "did you mean stream.queue_depth?"),
+            ("strem.workers", "did you mean stream.workers?"),
+            ("stream.olpt.workers", "did you mean stream.oltp.workers?"),
+            ("stream.block_size", "did you mean workload.block_size?"),
+            ("queue_depth", "did you mean stream.queue_depth?"),
+            ("streams.oltp.queue_deph", "did you mean stream.oltp.queue_depth?"),
+            ("workload.zzzzzzzzzz", "`fathom options` lists those of [workload]"),
+            ("x.y", "sweep paths are stream.OPTION, stream.NAME.OPTION, workload.OPTION …"),
+        ] {
+            let dimensions = vec![(path.to_owned(), vec![Literal::Integer(1)])];
+            job.stages[0].options.sweep.set(Sweep { dimensions }, Span::default());
+            let found = check(&job);
+            assert_eq!(found.all().len(), 1, "{path}: {found:?}");
+            assert_eq!((found.all()[0].code, found.all()[0].help.as_str()), ("stage.sweep", help), "{path}");
+        }
+    }
+
+    /// A sweep's fault is shown where its path stands, not over all lines of the table.
+    #[test]
+    fn a_fault_of_a_sweep_is_placed_at_its_path() {
+        let mut job = job();
+        let text = "sweep = { \"stream.workers\" = [1], \"stream.deph\" = [1] }";
+        let source = job.sources.add("job.toml", text);
+        let dimensions = vec![
+            ("stream.workers".to_owned(), vec![Literal::Integer(1)]),
+            ("stream.deph".to_owned(), vec![Literal::Integer(1)]),
+        ];
+        job.stages[0].options.sweep.set(Sweep { dimensions }, Span { source, start: 8, end: text.len() });
+        let found = check(&job);
+        let span = found.all()[0].span.expect("it has a place");
+        assert_eq!(&text[span.start..span.end], "stream.deph");
+    }
+
+    #[test]
+    fn nothing_lasts_no_time_and_has_no_bytes() {
+        let span = Span::default();
+        let mut job = job();
+        job.targets[0].options.size.set(Amount::Share(Ratio::ZERO), span);
+        job.stages[0].options.time.set(Nanos::ZERO, Span { start: 3, end: 4, ..span });
+        let found = check(&job);
+        assert_eq!(codes(&job), ["target.size", "job.time"]);
+        assert_eq!(found.all()[1].span, Some(Span { start: 3, end: 4, ..span }));
     }
 
     #[test]

@@ -114,6 +114,11 @@ impl Diagnostics {
         self.found.extend(other.found);
     }
 
+    /// Leaves those out that are not `wanted`.
+    pub fn retain(&mut self, wanted: impl FnMut(&Diagnostic) -> bool) {
+        self.found.retain(wanted);
+    }
+
     /// True when the job cannot run.
     pub fn has_errors(&self) -> bool {
         self.found.iter().any(|d| d.level == Level::Error)

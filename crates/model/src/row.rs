@@ -31,6 +31,12 @@ impl Row {
     pub fn name(&self) -> &'static str {
         self.path.rsplit('.').next().unwrap_or(self.path)
     }
+
+    /// What its values are, without the examples that [`Kind::describe`] gives: for beside an example of its own.
+    pub fn wants(&self) -> String {
+        let whole = self.kind.describe();
+        whole.split_once(", e.g.").map_or(whole.clone(), |(what, _)| what.to_owned())
+    }
 }
 
 /// Which part of a job an option belongs to.
@@ -208,7 +214,7 @@ pub trait Options: Default {
             Some(Err(reason)) => {
                 let row = Self::rows().iter().find(|row| row.name() == name.value);
                 let help = row.map_or_else(String::new, |row| {
-                    format!("write {}, for example {} = {}", row.kind.describe(), row.name(), row.example)
+                    format!("write {}, for example {} = {}", row.wants(), row.name(), row.example)
                 });
                 to.error("job.bad-value", literal.span, format!("{}: {reason}", name.value), help);
             }

@@ -8,6 +8,7 @@ mod operations;
 mod places;
 mod verification;
 
+use crate::diagnostic::nearest;
 use crate::literal::Literal;
 use crate::row::{Kind, OptionValue};
 pub use errors::{Tolerated, errno_of};
@@ -36,9 +37,16 @@ macro_rules! choice {
 
         impl OptionValue for $type {
             fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
-                match text(literal)? {
-                    $( $word $(| $alias)* => Ok(Self::$variant), )+
-                    other => Err(format!("\"{other}\" is not one of {}", Self::WORDS.join(", "))),
+                match literal {
+                    $( Literal::Text(word) if [$word $(, $alias)*].contains(&word.as_str()) => Ok(Self::$variant), )+
+                    other => {
+                        let near = match other {
+                            Literal::Text(word) => nearest(word, Self::WORDS.iter().copied()),
+                            _ => None,
+                        };
+                        let near = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
+                        Err(format!("{} is not one of {}{near}", other.describe(), Self::WORDS.join(", ")))
+                    }
                 }
             }
             fn print(&self) -> String { format!("{:?}", self.word()) }
@@ -447,15 +455,22 @@ pub struct Sweep {
 fn text(literal: &Literal) -> Result<&str, String> {
     match literal {
         Literal::Text(text) => Ok(text),
-        other => Err(format!("{} is not a text", other.describe())),
+        Literal::List(_) | Literal::Table(_) => Err(format!("{} is not a text", literal.describe())),
+        other => Err(format!("{0} is not a text; in quotes it is: \"{0}\"", other.describe())),
     }
 }
 
+/// A quantity with its unit; a bare number is told which units it could have.
 fn quantity<T: FromStr>(literal: &Literal) -> Result<T, String>
 where
     T::Err: Display,
 {
-    text(literal)?.parse().map_err(|error: T::Err| error.to_string())
+    let bare = match literal {
+        Literal::Integer(_) | Literal::Float(_) => Some(literal.describe()),
+        _ => None,
+    };
+    let text = bare.as_deref().map_or_else(|| text(literal), Ok)?;
+    text.parse().map_err(|error: T::Err| error.to_string())
 }
 
 #[cfg(test)]
@@ -542,6 +557,29 @@ mod tests {
         assert!(read::<BlockSizes>("8KiB..4KiB").is_err());
         assert!(read::<ContentSource>("0xabc").is_err());
         assert!(read::<Access>("sometimes").is_err());
+    }
+
+    /// Counts are bare; sizes in bytes and rates in operations are what a bare number means everywhere; times and shares
+    /// are nothing without a unit.
+    #[test]
+    fn bare_numbers_are_read_or_told_what_they_lack() {
+        fn check<T: OptionValue>(literal: &Literal, says: &str) {
+            let reason = T::read(literal, Kind::Text).err().unwrap_or_default();
+            assert!(reason.contains(says) && reason.is_empty() == says.is_empty(), "{literal:?}: {reason}");
+        }
+        check::<Nanos>(&Literal::Integer(5), "5 has no unit; did you mean \"5s\" or \"5min\"");
+        check::<Nanos>(&Literal::Float(0.5), "0.5 has no unit; did you mean \"0.5s\"");
+        check::<Nanos>(&Literal::Integer(0), "");
+        check::<Ratio>(&Literal::Integer(70), "70 has no unit; did you mean \"70%\"?");
+        check::<Ratio>(&Literal::Float(0.7), "did you mean \"70%\"?");
+        check::<Access>(&Literal::Integer(55), "did you mean \"55% random\"?");
+        check::<Bytes>(&Literal::Integer(4096), "");
+        check::<Amount>(&Literal::Integer(4096), "");
+        check::<Amount>(&Literal::Float(0.5), "did you mean \"50%\"?");
+        check::<BlockSizes>(&Literal::Integer(4096), "");
+        check::<Rate>(&Literal::Integer(100), "");
+        check::<Engine>(&Literal::from("uring"), "did you mean \"io_uring\"?");
+        check::<String>(&Literal::Integer(5), "in quotes it is: \"5\"");
     }
 
     #[test]

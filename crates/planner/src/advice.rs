@@ -36,7 +36,9 @@ pub(crate) fn of_step(scene: &Scene<'_>, job: &Job, step: &Step, loads: &[&Load<
             cached(scene, stream, load, &region, remarks);
             tail(job, load, &region, remarks);
         }
-        short_time(stream, load, remarks);
+        let stage = job.stages.get(step.stage_index as usize);
+        let of_stage = stage.and_then(|stage| stage.options.time.span());
+        short_time(stream, load, of_stage, remarks);
     }
 }
 
@@ -135,7 +137,7 @@ fn tail(job: &Job, load: &Load<'_>, region: &BTreeSet<(u32, u64, u64)>, remarks:
     }
 }
 
-fn short_time(stream: &Stream, load: &Load<'_>, remarks: &mut Remarks) {
+fn short_time(stream: &Stream, load: &Load<'_>, of_stage: Option<Span>, remarks: &mut Remarks) {
     let unbounded = stream.limits.bytes == Quota::Unlimited && stream.limits.operations == Quota::Unlimited;
     if let TimeLimit::Nanoseconds(time) = stream.limits.time
         && unbounded
@@ -143,7 +145,7 @@ fn short_time(stream: &Stream, load: &Load<'_>, remarks: &mut Remarks) {
     {
         let message = format!("the stream \"{}\" measures for {} only", stream.name, Nanos(time));
         let help = format!("caches and queues are still filling; measure {TIME_SHORT} or more");
-        remarks.warn("plan.short-time", load.section.options.time.span(), message, help);
+        remarks.warn("plan.short-time", load.section.options.time.span().or(of_stage), message, help);
     }
 }
 

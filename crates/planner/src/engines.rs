@@ -129,12 +129,14 @@ fn choose(
         };
         if asked != Engine::Auto && asked != fits {
             let message = format!(
-                "the stream \"{}\" runs with the {} engine, not {}, as its target needs",
+                "the stream \"{}\" asks for the engine {}, and only {} can run its target, which is no storage",
                 stream.name,
-                fits.word(),
-                asked.word()
+                asked.word(),
+                fits.word()
             );
-            remarks.note(NoteKind::Engine, Severity::Warn, message);
+            let help = "leave engine out, or name a file or a block device as target";
+            remarks.error("plan.engine-and-target", span.or(Some(stream.span)), message, help);
+            return None;
         }
         return Some(kind);
     }

@@ -4,7 +4,7 @@
 
 use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
-use fathom_model::Dialect;
+use fathom_model::{Dialect, Span};
 use fathom_schema::{EngineKind, NoteKind, Severity, Stream};
 use fathom_units::Bytes;
 use std::collections::BTreeSet;
@@ -56,8 +56,10 @@ fn check_open_files(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], rem
         1 + extents.iter().map(|extent| extent.target).collect::<BTreeSet<_>>().len() as u64
     };
     let real = streams.iter().filter(|(_, stream)| stream.engine.kind.moves_bytes());
-    let files: u64 =
-        real.clone().flat_map(|(_, stream)| &stream.workers).map(|worker| of_worker(&worker.extents)).sum();
+    let of_stream = |stream: &Stream| stream.workers.iter().map(|worker| of_worker(&worker.extents)).sum();
+    let of_streams: Vec<(Span, u64)> =
+        real.clone().map(|(load, stream)| (load.section.span, of_stream(stream))).collect();
+    let files: u64 = of_streams.iter().map(|(_, files)| files).sum();
     // What is written is held once more, locked against other runs.
     let written = real.filter(|(load, _)| load.operations.writes || load.operations.trims);
     let locked: BTreeSet<u32> = written
@@ -69,8 +71,13 @@ fn check_open_files(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], rem
     if limit > 0 && needed > limit {
         let message = format!("the step needs {needed} open files; the limit of this process is {limit}");
         let help = format!("raise it with: ulimit -n {needed}; or use fewer workers or files");
-        remarks.error("plan.open-files", None, message, help);
+        remarks.error("plan.open-files", largest(of_streams), message, help);
     }
+}
+
+/// The place of what needs most of all.
+fn largest(needs: impl IntoIterator<Item = (Span, u64)>) -> Option<Span> {
+    needs.into_iter().max_by_key(|&(_, needed)| needed).map(|(span, _)| span)
 }
 
 fn check_memory(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], remarks: &mut Remarks) {
@@ -83,7 +90,8 @@ fn check_memory(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], remarks
             memory.approximate()
         );
         let help = "use fewer workers, a smaller queue_depth or a smaller block_size";
-        remarks.error("plan.memory", None, message, help);
+        let place = largest(streams.iter().map(|(load, stream)| (load.section.span, buffers(load, stream))));
+        remarks.error("plan.memory", place, message, help);
     }
 }
 

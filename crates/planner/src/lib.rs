@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod anywhere;
 mod changed;
 mod control;
 mod course;
@@ -26,6 +27,7 @@ mod streams;
 mod targets;
 mod workers;
 
+pub use anywhere::check;
 pub use engines::ENGINE_UNAVAILABLE;
 pub use experiment::{Experiment, PREVIEW_MAXIMUM};
 pub use files::TARGETS_MAX;

@@ -31,11 +31,13 @@ pub(crate) enum Load {
 }
 
 impl Point {
-    /// The job with this point's values in place.
+    /// The job with this point's values in place; they stand where the sweep of their stage does.
     pub(crate) fn apply(&self, job: &Job) -> Result<Job, String> {
         let mut job = job.clone();
+        let stage = job.stages.get(self.stage);
+        let place = stage.and_then(|stage| stage.options.sweep.span()).unwrap_or_default();
         for (path, value) in &self.settings {
-            job.apply(path, value).map_err(|reason| format!("{path}: {reason}"))?;
+            job.apply(path, value, place).map_err(|reason| format!("{path}: {reason}"))?;
         }
         Ok(job)
     }

@@ -9,7 +9,7 @@ use crate::safety::Intent;
 use crate::scene::{self, Maxima, Scene};
 use crate::streams::{Resolved, Setting};
 use crate::targets;
-use fathom_model::{Job, Named, OnError, Rate, RunOptions, StageOptions, StreamOptions};
+use fathom_model::{Diagnostic, Job, Named, OnError, Rate, RunOptions, StageOptions, StreamOptions};
 use fathom_schema::{ErrorPolicy, Step, Stream};
 use fathom_units::Nanos;
 
@@ -43,6 +43,16 @@ pub(crate) fn build(
             return None;
         }
     };
+    if !point.settings.is_empty() {
+        // What is written was checked; what the sweep has put in its place is checked here.
+        let found = fathom_model::check_sections(&job);
+        for Diagnostic { code, level: _, span, message, help } in found.all() {
+            remarks.error(code, *span, message.clone(), help.clone());
+        }
+        if found.has_errors() {
+            return None;
+        }
+    }
     let loads = scene::loads(&job, remarks);
     let running: Vec<usize> = (0..job.streams.len())
         .filter(|&index| named.get().is_none_or(|names| names.contains(&job.streams[index].name)))

@@ -115,7 +115,7 @@ impl Setting<'_> {
         let manned = crew.plans(remarks)?;
         let distribution = locality::of_workers(section, operations, &manned.plans, remarks)?;
         let bytes = crew.byte_quota(manned.pass_bytes, remarks)?;
-        let limits = self.limits(load, bytes, lanes, remarks)?;
+        let limits = self.limits(load, bytes, lanes, remarks);
         if mode == IoMode::Direct
             && kind != EngineKind::Null
             && !aligned(load, &manned.plans, &addressed, remarks)
@@ -304,23 +304,12 @@ impl Setting<'_> {
         Some(share_of_maximum(self.job.dialect, maximum, share))
     }
 
-    fn limits(
-        &self,
-        load: &Load<'_>,
-        bytes: Quota,
-        lanes: u32,
-        remarks: &mut Remarks,
-    ) -> Option<StreamLimits> {
+    fn limits(&self, load: &Load<'_>, bytes: Quota, lanes: u32, remarks: &mut Remarks) -> StreamLimits {
         let options = &load.section.options;
         let operations =
             options.operations.get().map(|&n| Quota::AtMost(n.div_ceil(u64::from(lanes)).max(1)));
         let operations = operations.unwrap_or(Quota::Unlimited);
         let time = match options.time.get().or(self.stage.time.get()) {
-            Some(&Nanos::ZERO) => {
-                let span = options.time.span().or(self.stage.time.span());
-                remarks.error("plan.time", span, "the time is 0", "give the time to measure, e.g. \"30s\"");
-                return None;
-            }
             Some(&time) => TimeLimit::Nanoseconds(time.0),
             None if bytes != Quota::Unlimited || operations != Quota::Unlimited => TimeLimit::Unbounded,
             None if options.rate_course.get().is_some() => {
@@ -335,7 +324,7 @@ impl Setting<'_> {
                 TimeLimit::Nanoseconds(TIME_DEFAULT.0)
             }
         };
-        Some(StreamLimits { time, bytes, operations })
+        StreamLimits { time, bytes, operations }
     }
 
     fn say_seed(&self, load: &Load<'_>, remarks: &mut Remarks) {

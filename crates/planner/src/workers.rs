@@ -243,7 +243,8 @@ impl Crew<'_> {
                 Bytes(quota),
                 Bytes(block)
             );
-            remarks.error("plan.quota", options.bytes.span(), message, "make bytes at least one block");
+            let place = options.bytes.span().or(options.passes.span()).or(Some(self.stream.span));
+            remarks.error("plan.quota", place, message, "make bytes at least one block");
             return None;
         }
         Some(Quota::AtMost(whole))

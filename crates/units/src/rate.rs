@@ -90,7 +90,13 @@ impl FromStr for BytesPerSec {
     /// Reads `200MB/s`, `1GiB/s`; the `/s` is required, so that a size is never taken for a rate.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let Some(size) = text.trim().strip_suffix("/s") else {
-            return Err(QuantityError::NoUnit { found: text.to_owned(), units: "MB/s, MiB/s, GB/s, GiB/s" });
+            let found = text.trim();
+            let likely = if found.ends_with(['B', 'b']) {
+                vec![format!("{found}/s")]
+            } else {
+                vec![format!("{found}MB/s")]
+            };
+            return Err(QuantityError::NoUnit { found: found.to_owned(), likely });
         };
         Ok(Self(size.parse::<Bytes>()?.0 as f64))
     }

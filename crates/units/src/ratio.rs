@@ -55,8 +55,16 @@ impl FromStr for Ratio {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match number_and_unit(text)? {
             (value, "%") if value <= 100.0 => Ok(Self(value / 100.0)),
-            (_, "%") => Err(QuantityError::OutOfRange { found: text.to_owned(), range: "0% to 100%" }),
-            (_, "") => Err(QuantityError::NoUnit { found: text.to_owned(), units: "%" }),
+            (value, "") if value <= 100.0 => Err(QuantityError::NoUnit {
+                found: text.trim().to_owned(),
+                likely: match value {
+                    1.0 => vec!["100%".to_owned(), "1%".to_owned()],
+                    // A part of one is how programs write shares, and no storage test has less than 1 % of anything.
+                    _ if value < 1.0 => vec![Self(value).to_string()],
+                    _ => vec![format!("{}%", text.trim())],
+                },
+            }),
+            (_, "%" | "") => Err(QuantityError::OutOfRange { found: text.to_owned(), range: "0% to 100%" }),
             (_, other) => Err(QuantityError::UnknownUnit { found: other.to_owned(), units: "%" }),
         }
     }
@@ -70,8 +78,21 @@ mod tests {
     fn shares_read_and_print() {
         assert_eq!("70%".parse(), Ok(Ratio::percent(70.0)));
         assert_eq!("7 %".parse::<Ratio>().map(|r| r.to_string()), Ok("7%".to_owned()));
-        for text in ["70", "101%", "x%", "-1%"] {
+        for text in ["70", "101%", "x%", "-1%", "0"] {
             assert!(text.parse::<Ratio>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_share_without_its_sign_is_shown_with_it() {
+        for (text, expect) in [
+            ("70", "70 has no unit; did you mean \"70%\"?"),
+            ("0.7", "0.7 has no unit; did you mean \"70%\"?"),
+            ("1", "1 has no unit; did you mean \"100%\" or \"1%\"?"),
+            ("0", "0 has no unit; did you mean \"0%\"?"),
+            ("700", "\"700\" is outside 0% to 100%"),
+        ] {
+            assert_eq!(text.parse::<Ratio>().unwrap_err().to_string(), expect);
         }
     }
 }

@@ -13,10 +13,10 @@ pub enum QuantityError {
     },
     /// The number has no unit and this quantity needs one.
     NoUnit {
-        /// The text as given.
+        /// The number as given.
         found: String,
-        /// Units that would do, for the message.
-        units: &'static str,
+        /// What it is likely to mean, as it would be written; never empty.
+        likely: Vec<String>,
     },
     /// The unit is not one of this quantity.
     UnknownUnit {
@@ -38,7 +38,10 @@ impl fmt::Display for QuantityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoNumber { found } => write!(f, "\"{found}\" does not begin with a number"),
-            Self::NoUnit { found, units } => write!(f, "\"{found}\" has no unit; write one of {units}"),
+            Self::NoUnit { found, likely } => {
+                let likely: Vec<String> = likely.iter().map(|text| format!("\"{text}\"")).collect();
+                write!(f, "{found} has no unit; did you mean {}?", likely.join(" or "))
+            }
             Self::UnknownUnit { found, units } => write!(f, "unknown unit \"{found}\"; use one of {units}"),
             Self::OutOfRange { found, range } => write!(f, "\"{found}\" is outside {range}"),
         }

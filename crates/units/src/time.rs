@@ -123,7 +123,11 @@ impl FromStr for Nanos {
                 "h" => 3_600_000_000_000,
                 "d" => 86_400_000_000_000,
                 "" if value == 0.0 => 1,
-                "" => return Err(QuantityError::NoUnit { found: text.to_owned(), units: UNITS }),
+                "" => {
+                    // Seconds to fio and Vdbench, and what a person says without thinking of a unit.
+                    let likely = ["s", "min", "ms"].map(|unit| format!("{rest}{unit}")).to_vec();
+                    return Err(QuantityError::NoUnit { found: rest.to_owned(), likely });
+                }
                 other => return Err(QuantityError::UnknownUnit { found: other.to_owned(), units: UNITS }),
             };
             total = scaled(value, factor, text)?
@@ -162,6 +166,16 @@ mod tests {
     fn refuses_what_is_no_duration() {
         for text in ["", "5", "s", "-1s", "5 parsecs", "1h 5", "1000000000d"] {
             assert!(text.parse::<Nanos>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_without_unit_is_shown_with_likely_ones() {
+        for (text, expect) in [
+            ("5", "5 has no unit; did you mean \"5s\" or \"5min\" or \"5ms\"?"),
+            ("1h 30", "30 has no unit; did you mean \"30s\" or \"30min\" or \"30ms\"?"),
+        ] {
+            assert_eq!(text.parse::<Nanos>().unwrap_err().to_string(), expect);
         }
     }
 

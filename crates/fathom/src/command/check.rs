@@ -6,7 +6,7 @@ use crate::{diagnose, load, session, terminal};
 
 pub(crate) fn run(args: &CheckArgs) -> Exit {
     let mut loaded = load::load(&args.job);
-    let checked = loaded.check();
+    let checked = loaded.check_in_full();
     loaded.diagnostics.extend(checked);
     if args.json {
         let document = diagnose::as_json(&loaded.diagnostics, &loaded.job.sources);

@@ -19,11 +19,14 @@ fn options_that_cannot_be() {
     for (options, says) in [
         ("--target null: --queue-dept 4", &["--queue-dept", "--queue-depth"][..]),
         ("--target null: --block-size 4XiB", &["4XiB", "^"]),
-        ("--target null: --queue-depth 0", &["queue_depth", "0"]),
-        ("--target null: --workers 0", &["workers", "0"]),
+        ("--target null: --queue-depth 0", &["--queue-depth", "0"]),
+        ("--target null: --workers 0", &["--workers", "0"]),
         ("--target null: --read 120%", &["120%"]),
         ("--target null: --rate fast", &["fast"]),
         ("--target null: --time 5lightyears", &["--time"]),
+        ("--target null: --ramp 5", &["--ramp: 5 has no unit", "\"5s\"", "\"5min\"", "--ramp 15s"]),
+        ("--target null: --read 70", &["--read: 70 has no unit", "\"70%\""]),
+        ("--target null: --engine psync", &["psync", "only null", "^"]),
         ("--target null: --engine warp", &["warp", "psync"]),
         ("--target null: --preset nothing", &["nothing", "oltp"]),
         ("--target new --size 4KiB --block-size 1MiB", &["4 KiB", "1 MiB"]),
@@ -61,7 +64,12 @@ fn a_file_that_is_not_there_and_has_no_size() {
     for options in ["--target absent", "--target absent --read 0%", "--target dangling"] {
         check(options, 2, &["does not exist", "size"]);
     }
-    check("--target /dev/fathom-no-such-disk --size 1MiB", 4, &["no such device", "lsblk"]);
+    let bench = Bench::new();
+    for path in ["/dev/fathom-no-such-disk", "/dev/disk/by-fathom/x", "/dev/fathom-no-such-disk/x"] {
+        check(&format!("--target {path} --size 1MiB"), 4, &["there is no device", "lsblk", "^"]);
+        // Nothing is said of what would be done to it.
+        bench.check_refused(&format!("plan --target {path} --size 1MiB"), 4, &["there is no device"]);
+    }
     check("--target nowhere/file --size 1MiB", 4, &["nowhere", "mkdir"]);
 }
 
@@ -166,14 +174,19 @@ fn a_swap_file_is_in_use() {
     });
 }
 
-/// What cannot be kept is not measured on; what was kept can be read.
+/// What cannot be kept is not measured on; what was kept can be read, and the report at the end has all of it.
 #[test]
 fn a_store_that_fills_up_ends_the_run() {
     with_root("a_store_that_fills_up_ends_the_run", |bench, stage| {
         stage.mount(bench, "small", &["-t", "tmpfs", "-o", "size=112k", "tmpfs"])?;
-        let line = "run --target null: --rate 1k/s --time 30s --store small/runs";
+        let line = "run --target null: --rate 1k/s --time 30s --store small/runs --json -";
         let started = fathom_engine::monotonic();
-        bench.fathom(line).expect(4, &["no space left to store the run", "FATHOM_STORE"]);
+        let ended = bench.fathom(line);
+        let document =
+            ended.expect(4, &["no space left to store the run", "FATHOM_STORE", "lacks its end"]).json();
+        assert_eq!((&document["state"], &document["partial"]), (&"failed".into(), &false.into()));
+        assert!(document["reason"].as_str().is_some_and(|why| why.contains("no space left")), "{document:#}");
+        assert!(document["steps"][0]["total"]["all"]["operations"].as_u64() > Some(0));
         let took = fathom_engine::monotonic().since(started);
         assert!(took < fathom_units::Nanos::secs(20), "went on for {took} without a record");
         bench.fathom("runs --store small/runs").expect(0, &[]);

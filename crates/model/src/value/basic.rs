@@ -20,6 +20,8 @@ impl OptionValue for Bytes {
     fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
         match literal {
             Literal::Integer(n) => u64::try_from(*n).map(Bytes).map_err(|_| format!("{n} is negative")),
+            // There are no parts of a byte, so a share or a larger unit was meant.
+            Literal::Float(x) => Err(format!("{x} has no unit; did you mean \"{x}GiB\"?")),
             other => quantity(other),
         }
     }
@@ -148,6 +150,7 @@ impl OptionValue for Amount {
             Literal::Text(text) if text.trim_end().ends_with('%') => {
                 Ratio::read(literal, kind).map(Self::Share)
             }
+            Literal::Float(x) if *x <= 1.0 => Ratio::read(literal, kind).map(Self::Share),
             other => Bytes::read(other, kind).map(Self::Bytes),
         }
     }

@@ -9,6 +9,10 @@ use fathom_units::{Bytes, Ratio};
 impl OptionValue for Access {
     /// `sequential`, `random`, or `55% random`.
     fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
+        if let Literal::Integer(_) | Literal::Float(_) = literal {
+            let what = literal.describe();
+            return Err(format!("{what} is not sequential or random; did you mean \"{what}% random\"?"));
+        }
         let text = text(literal)?;
         let random = match text.trim() {
             "sequential" => Ratio::ZERO,

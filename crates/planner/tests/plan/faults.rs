@@ -143,19 +143,19 @@ fn sizes_that_contradict_each_other() {
         ],
     );
     check(
-        &job("", "", ""),
+        &job("", "", "").replace("/dev/x", "/mnt/x"),
         Is::Absent,
         same,
         &[
-            "plan.needs-size: /dev/x does not exist or is empty, and has no size; add size = \"10GiB\" to the target",
+            "plan.needs-size: /mnt/x does not exist or is empty, and has no size; add size = \"10GiB\" to the target",
         ],
     );
     check(
-        &job("size = \"50%\"", "", ""),
+        &job("size = \"50%\"", "", "").replace("/dev/x", "/mnt/x"),
         Is::Absent,
         same,
         &[
-            "plan.needs-size: size 50% of /dev/x, which is not there, is unknown; give the size in bytes, e.g. size = \
+            "plan.needs-size: size 50% of /mnt/x, which is not there, is unknown; give the size in bytes, e.g. size = \
            \"10GiB\"",
         ],
     );
@@ -240,16 +240,25 @@ fn paths_that_are_not_what_is_needed() {
     for (is, expect) in [
         (
             Is::NoFolder,
-            "target.no-folder: /dev/x cannot be made: its folder /dev does not exist; create it with: mkdir -p /dev",
+            "target.no-folder: /mnt/x cannot be made: its folder /mnt does not exist; create it with: mkdir -p /mnt",
         ),
         (
             Is::Folder,
-            "target.kind: /dev/x is a folder, and a file or a block device is needed; name a file in it, or use \
+            "target.kind: /mnt/x is a folder, and a file or a block device is needed; name a file in it, or use \
              directory instead of path",
         ),
     ] {
-        check(&job("", "", ""), is, |_| {}, &[expect]);
+        check(&job("", "", "").replace("/dev/x", "/mnt/x"), is, |_| {}, &[expect]);
     }
+    // A file made among devices lies in memory, and its speed would pass for that of the device that was meant.
+    for is in [Is::Absent, Is::NoFolder] {
+        let expect = "target.absent: there is no device /dev/x, and files are not made among devices; check its name with lsblk";
+        check(&job("size = \"1GiB\"", "", ""), is, |_| {}, &[expect]);
+    }
+    let in_memory = |facts: &mut Facts| {
+        facts.targets[0].filesystem.as_mut().unwrap().mount_point = "/dev/shm".into();
+    };
+    check(&job("size = \"1GiB\"", "", "").replace("/dev/x", "/dev/shm/x"), Is::Absent, in_memory, &[]);
     let denied = |facts: &mut Facts| facts.targets[0].error = Some("permission denied".to_owned());
     check(
         &job("", "", ""),
@@ -400,10 +409,20 @@ fn rates_and_mixes_without_meaning() {
         DISK,
         same,
         &[
-            "plan.files-and-path: the target \"t\" has a number of files and paths; files counts those that fathom names \
+            "target.files-and-path: the target \"t\" has a number of files and paths; files counts those that fathom names \
            in a directory; list the paths, or use directory",
         ],
     );
+    for (kind, asked) in [("sim", "psync"), ("null", "io_uring"), ("sim", "null"), ("null", "sim")] {
+        let text = format!(
+            "[target.t]\nkind = \"{kind}\"\nsize = \"1GiB\"\n[stream.s]\ntime = \"60s\"\nengine = \"{asked}\""
+        );
+        let says = format!(
+            "plan.engine-and-target: the stream \"s\" asks for the engine {asked}, and only {kind} can run its target, \
+             which is no storage; leave engine out, or name a file or a block device as target"
+        );
+        check(&text, Is::Absent, same, &[&says]);
+    }
     let files =
         "[target.t]\ndirectory = \"/d\"\nfiles = 10000000\nsize = \"4KiB\"\n[stream.s]\ntime = \"60s\"";
     check(

@@ -1,0 +1,76 @@
+//! What planning would say on any host: a job is planned on one where nothing is missing, so that whatever is wrong then
+//! is wrong with the job. It keeps no plan and knows no host.
+
+use crate::{NOT_BUILT, paths, plan};
+use fathom_model::{Diagnostics, Job, TargetKind};
+use fathom_schema::{BlockDevice, Facts, FileFact, FileKind, Filesystem, HostLimits, TargetFact};
+use fathom_units::Bytes;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Size of what the job does not say a size of: beyond any device, so that no region in bytes is past its end, and below
+/// the 2^63 bytes that an offset of the system calls can be.
+const SIZE_UNTOLD: Bytes = Bytes(1 << 60);
+
+/// All that is wrong with a job whatever the host: what [`fathom_model::check`] finds and, when that is no error, what
+/// planning says of every point of its sweeps: regions past the end of sizes that the job gives, blocks larger than
+/// their region, options without effect, sections that nothing uses.
+pub fn check(job: &Job) -> Diagnostics {
+    let (_, mut found) = plan(job, &ideal(job), 0);
+    // Whether something can be run is a question to this fathom, not to the job.
+    found.retain(|one| one.code != NOT_BUILT);
+    found
+}
+
+/// A host with every engine, where every target is there, as large as the job says, and takes any alignment.
+fn ideal(job: &Job) -> Facts {
+    let targets = job.targets.iter().filter(|target| *target.options.kind.get() == TargetKind::Block);
+    let devices: BTreeSet<PathBuf> = targets
+        .flat_map(|target| target.options.path.get().into_iter().flatten())
+        .map(PathBuf::from)
+        .collect();
+    let fact = |path: &Path| {
+        let is_device = devices.contains(path);
+        TargetFact {
+            path: path.to_owned(),
+            resolved: path.to_owned(),
+            kind: if is_device { FileKind::BlockDevice } else { FileKind::File },
+            error: None,
+            filesystem: (!is_device).then(filesystem),
+            file: (!is_device).then(file),
+            device: is_device.then(device),
+        }
+    };
+    Facts {
+        limits: HostLimits { locked_memory_bytes: u64::MAX, ..HostLimits::default() },
+        targets: paths(job).iter().map(|path| fact(path)).collect(),
+        ..Facts::default()
+    }
+}
+
+fn file() -> FileFact {
+    FileFact {
+        size: SIZE_UNTOLD,
+        written: SIZE_UNTOLD,
+        made_by_fathom: true,
+        writable: true,
+        readable: true,
+        in_use: Vec::new(),
+    }
+}
+
+fn filesystem() -> Filesystem {
+    Filesystem {
+        kind: String::new(),
+        mount_point: PathBuf::from("/"),
+        options: String::new(),
+        size: SIZE_UNTOLD,
+        available: SIZE_UNTOLD,
+        direct_align_bytes: Some(1),
+        can_create: true,
+    }
+}
+
+fn device() -> BlockDevice {
+    BlockDevice { size: SIZE_UNTOLD, logical_sector_bytes: 1, discards: true, ..BlockDevice::default() }
+}

@@ -1,0 +1,71 @@
+//! What is wrong with a job on any host, and that a host that lacks things has no say in it.
+
+use crate::host::read;
+
+/// `fathom_planner::check` says these codes of `text`.
+fn check(text: &str, expect: &[&str]) {
+    let job = read(text);
+    let found = fathom_planner::check(&job);
+    let codes: Vec<&str> = found.all().iter().map(|d| d.code).collect();
+    assert_eq!(codes, expect, "{text}\n{found:?}");
+    for one in found.all() {
+        let place = one.span.and_then(|span| job.sources.line_and_column(span));
+        assert!(place.is_some(), "without a place: {one:?}");
+    }
+}
+
+fn job(target: &str, workload: &str, rest: &str) -> String {
+    format!(
+        "[target.t]\npath = \"/nowhere/x\"\n{target}\n[workload.w]\n{workload}\n[stream.s]\n{rest}\n[stage.a]\ntime = \"60s\"\n"
+    )
+}
+
+#[test]
+fn contradictions_need_no_host() {
+    let mib = "block_size = \"1MiB\"";
+    check(&job("size = \"4KiB\"", mib, ""), &["plan.block-too-large"]);
+    check(&job("size = \"4KiB\"\nkind = \"block\"", mib, ""), &["plan.block-too-large"]);
+    check(&job("", mib, "size = \"4KiB\""), &["plan.block-too-large"]);
+    check(&job("", "", "size = \"0%\""), &["plan.block-too-large"]);
+    check(&job("size = 0", "", ""), &["target.size"]);
+    check(&job("size = \"1MiB\"", "", "offset = \"2MiB\""), &["plan.past-end"]);
+    check(&job("size = \"1MiB\"", "", "size = \"2MiB\""), &["plan.past-end"]);
+    check(&job("size = \"1MiB\"", "", "workers = 1000"), &["plan.region-too-small"]);
+    check(&job("", mib, "bytes = \"4KiB\""), &["plan.quota"]);
+    check(&job("", "", "engine = \"sim\""), &["plan.sim-target"]);
+    check(&job("kind = \"null\"", "", "engine = \"psync\""), &["plan.engine-and-target"]);
+    check(&job("files = 2", "", ""), &["target.files-and-path"]);
+    check(&job("", "", "rate = \"50%\""), &["plan.no-maximum"]);
+    check(&job("", "access = \"50% random\"\ncoverage = \"once-per-pass\"", ""), &["plan.coverage"]);
+    check(&job("", "align = \"8KiB\"", ""), &["plan.no-effect"]);
+    check(&(job("", "", "workload = \"w\"") + "[workload.v]\n"), &["plan.unused"]);
+}
+
+#[test]
+fn what_only_a_host_can_refuse_is_no_fault_of_the_job() {
+    for (target, workload, stream) in [
+        ("", "", ""),
+        ("kind = \"block\"\nsize = \"900TiB\"", "trim = \"5%\"\nread = \"0%\"", ""),
+        ("layout = \"must-exist\"", "block_size = 1000", "direct = true"),
+        ("size = \"50%\"", "", "offset = \"100TiB\"\nsize = \"100TiB\"\ncpus = \"0-99\""),
+        ("", "block_size = \"1GiB\"", "queue_depth = 4096\nengine = \"libaio\""),
+    ] {
+        check(&job(target, workload, stream), &[]);
+    }
+}
+
+/// Each point of a sweep is looked at, and its faults stand where the sweep does.
+#[test]
+fn points_of_sweeps_are_checked() {
+    let swept = |target: &str, sweep: &str| job(target, "", "") + "sweep = { " + sweep + " }\n";
+    check(
+        &swept("size = \"1MiB\"", "\"workload.block_size\" = [\"4KiB\", \"2MiB\"]"),
+        &["plan.block-too-large"],
+    );
+    check(&swept("size = \"1KiB\"", "\"workload.block_size\" = [512, 1024]"), &[]);
+    check(&swept("", "\"stream.time\" = [\"1m\", \"0s\"]"), &["job.time"]);
+    check(
+        &swept("", "\"workload.read\" = [\"50%\"], \"workload.trim\" = [\"50%\", \"60%\"]"),
+        &["workload.shares"],
+    );
+}
