@@ -53,6 +53,7 @@ fn file() -> FileFact {
         size: SIZE_UNTOLD,
         written: SIZE_UNTOLD,
         made_by_fathom: true,
+        unfinished: false,
         writable: true,
         readable: true,
         in_use: Vec::new(),
