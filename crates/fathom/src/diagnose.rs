@@ -3,15 +3,49 @@
 use annotate_snippets::{AnnotationKind, Group, Level as Severity, Renderer, Snippet};
 use fathom_model::{Diagnostic, Diagnostics, Level, Sources};
 use serde_json::json;
+use std::collections::BTreeMap;
 
-/// All of them, one after another, for a terminal.
-pub(crate) fn render(diagnostics: &Diagnostics, sources: &Sources, colour: bool) -> String {
-    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+/// Faults of one kind that are shown in full; of further ones only the lines are said. Enough to see what the slip is.
+const SHOWN_OF_A_KIND: usize = 5;
+
+/// Lines listed of faults that are not shown.
+const LINES_LISTED: usize = 10;
+
+/// For a terminal of `width` columns: one after another, of each kind the first few, then where the others are.
+pub(crate) fn render(diagnostics: &Diagnostics, sources: &Sources, colour: bool, width: usize) -> String {
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() }.term_width(width);
     let mut text = String::new();
+    let mut of_kind: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut left_out: Vec<(&str, Vec<&Diagnostic>)> = Vec::new();
     for diagnostic in diagnostics.all() {
+        let seen = of_kind.entry(diagnostic.code).or_default();
+        *seen += 1;
+        if *seen > SHOWN_OF_A_KIND {
+            match left_out.iter_mut().find(|(code, _)| *code == diagnostic.code) {
+                Some((_, more)) => more.push(diagnostic),
+                None => left_out.push((diagnostic.code, vec![diagnostic])),
+            }
+            continue;
+        }
         let cleaned = Cleaned::of(diagnostic, sources);
         text += &renderer.render(&[cleaned.group(diagnostic)]);
         text.push('\n');
+    }
+    for (code, more) in left_out {
+        let mut lines: Vec<usize> = more
+            .iter()
+            .filter_map(|one| one.span.and_then(|span| sources.line_and_column(span)))
+            .map(|(line, _)| line)
+            .collect();
+        lines.dedup();
+        let shown: Vec<String> = lines.iter().take(LINES_LISTED).map(usize::to_string).collect();
+        let lines = match (shown.len(), lines.len() - shown.len()) {
+            (0, _) => String::new(),
+            (1, 0) => format!(", on line {}", shown[0]),
+            (_, 0) => format!(", on lines {}", shown.join(", ")),
+            (_, _) => format!(", on lines {} …", shown.join(", ")),
+        };
+        text += &format!("… and {} more of {code}{lines}\n", more.len());
     }
     text
 }
@@ -119,7 +153,7 @@ mod tests {
         let source = sources.add("job.fio", text);
         let mut found = Diagnostics::default();
         found.error("x.y", Span { source, start, end }, "it is wrong", "make it right");
-        render(&found, &sources, false)
+        render(&found, &sources, false, 100)
     }
 
     #[test]
@@ -128,6 +162,29 @@ mod tests {
         for part in ["error[x.y]: it is wrong", "job.fio:3", "size=x", "^", "help: make it right"] {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
+    }
+
+    #[test]
+    fn of_many_faults_of_a_kind_the_first_are_shown_and_the_others_placed() {
+        let text = "x\n".repeat(40);
+        let shown = |faults: usize| {
+            let mut sources = Sources::default();
+            let source = sources.add("job.fio", &text);
+            let mut found = Diagnostics::default();
+            for at in 0..faults {
+                found.error("x.y", Span { source, start: at * 2, end: at * 2 + 1 }, "it is wrong", "");
+            }
+            found.error("a.b", None, "another", "");
+            let text = render(&found, &sources, false, 100);
+            let lines: Vec<&str> = text.lines().filter(|line| line.contains("more of")).collect();
+            assert_eq!(text.matches("another").count(), 1, "{text}");
+            (text.matches("it is wrong").count(), lines.join("\n"))
+        };
+        assert_eq!(shown(5), (5, String::new()));
+        assert_eq!(shown(6), (5, "… and 1 more of x.y, on line 6".to_owned()));
+        assert_eq!(shown(8), (5, "… and 3 more of x.y, on lines 6, 7, 8".to_owned()));
+        let many = "… and 35 more of x.y, on lines 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 …".to_owned();
+        assert_eq!(shown(40), (5, many));
     }
 
     #[test]

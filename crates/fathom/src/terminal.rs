@@ -1,6 +1,7 @@
 //! Where words go: data to standard output, messages to standard error. A closed pipe is no fault of ours.
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 /// Writes data. A reader that went away (a closed pipe) ends the output silently, as with any filter.
 pub(crate) fn data(text: &str) -> io::Result<()> {
@@ -11,10 +12,52 @@ pub(crate) fn data(text: &str) -> io::Result<()> {
     }
 }
 
-/// Writes a message for the user.
+/// Writes a message for the user. At a terminal, lines are broken between words where they would be within one.
 pub(crate) fn message(text: &str) {
+    let mut err = io::stderr().lock();
     // There is nowhere left to say that standard error is gone.
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = if err.is_terminal() {
+        let width = width_of_messages();
+        let lines: Vec<String> = text.lines().map(|line| folded(line, width)).collect();
+        writeln!(err, "{}", lines.join("\n"))
+    } else {
+        writeln!(err, "{text}")
+    };
+}
+
+/// What a remedy begins with.
+const REMEDY: &str = "help: ";
+
+/// A line broken at blanks so that no part is wider than `width`; a longer word stays whole. The parts that follow stand
+/// where the words of a remedy (`= help: `) begin, else indented by two. Escape sequences have no width.
+fn folded(line: &str, width: usize) -> String {
+    let visible = |text: &str| {
+        let mut in_escape = false;
+        let counts = |c: char| {
+            let was_in_escape = in_escape;
+            in_escape = if in_escape { !c.is_ascii_alphabetic() } else { c == '\u{1b}' };
+            !was_in_escape && !in_escape
+        };
+        text.chars().map(counts).filter(|&counts| counts).count()
+    };
+    if visible(line) <= width {
+        return line.to_owned();
+    }
+    let hang = line.find(REMEDY).map_or(2, |at| visible(&line[..at]) + REMEDY.len());
+    let mut text = String::new();
+    let mut column = 0;
+    for word in line.split_inclusive(' ') {
+        let wide = visible(word.trim_end_matches(' '));
+        if column > hang && column + wide > width {
+            text.truncate(text.trim_end_matches(' ').len());
+            text.push('\n');
+            text.push_str(&" ".repeat(hang));
+            column = hang;
+        }
+        text.push_str(word);
+        column += visible(word);
+    }
+    text
 }
 
 /// Writes a message that brings its own end of line, or none.
@@ -49,8 +92,42 @@ pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Columns of the terminal; 100 where there is none.
+/// Columns of a text that goes to no terminal.
+const WIDTH_ELSEWHERE: usize = 100;
+
+/// Columns of the terminal that data goes to, at most what is still read easily; 100 where there is none.
 pub(crate) fn width() -> usize {
-    let columns = rustix::termios::tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_col));
-    if columns == 0 { 100 } else { columns.clamp(60, 140) }
+    columns(io::stdout())
+}
+
+/// As [`width`], of messages.
+pub(crate) fn width_of_messages() -> usize {
+    columns(io::stderr())
+}
+
+fn columns(of: impl AsFd) -> usize {
+    match rustix::termios::tcgetwinsize(of).map_or(0, |size| usize::from(size.ws_col)) {
+        0 => WIDTH_ELSEWHERE,
+        columns => columns.min(140),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        for (line, width, expect) in [
+            ("one two", 7, "one two"),
+            ("one two three", 8, "one two\n  three"),
+            ("  = help: one two three", 18, "  = help: one two\n          three"),
+            ("/a/path/without/blanks x", 10, "/a/path/without/blanks\n  x"),
+            ("\u{1b}[1mone\u{1b}[0m two", 7, "\u{1b}[1mone\u{1b}[0m two"),
+            ("\u{1b}[1mone two three\u{1b}[0m", 8, "\u{1b}[1mone two\n  three\u{1b}[0m"),
+            ("", 4, ""),
+        ] {
+            assert_eq!(folded(line, width), expect);
+        }
+    }
 }

@@ -5,21 +5,16 @@ use crate::cap::capped;
 use fathom_model::{Diagnostics, Group, Job, Literal, Named, Options, Reading, Span, Spanned, nearest, rows};
 use toml::de::{DeTable, DeValue};
 
+/// Code of a fault of the syntax. Where there is one, parts of the job may be missing for no other reason.
+pub const SYNTAX: &str = "native.syntax";
+
 /// Reads a native job. `name` is the file's, for messages. Never fails: all faults are in the diagnostics.
 pub fn read(name: &str, text: &str) -> Reading {
     let mut job = Job::default();
     let source = job.sources.add(name, text);
     let mut reader = Reader { source, found: Diagnostics::default() };
     let (root, errors) = DeTable::parse_recoverable(text);
-    for error in &errors {
-        let span = error.span().map(|range| Span { source, start: range.start, end: range.end });
-        reader.found.error(
-            "native.syntax",
-            span,
-            lower_first(error.message()),
-            "see https://toml.io for the syntax",
-        );
-    }
+    reader.syntax(text, &errors);
     for (key, value) in in_written_order(root.get_ref()) {
         reader.top_level(&mut job, &reader.spanned_key(key), value);
     }
@@ -56,6 +51,30 @@ impl Reader {
 
     fn spanned_key(&self, key: &Key<'_>) -> Spanned<String> {
         Spanned { value: key.get_ref().to_string(), span: self.span(&key.span()) }
+    }
+
+    /// The parser's complaints: the first of each line, since what follows on it is mostly the same slip again.
+    fn syntax(&mut self, text: &str, errors: &[toml::de::Error]) {
+        let mut errors: Vec<_> = errors.iter().map(|error| (error.span().unwrap_or(0..0), error)).collect();
+        errors.sort_by_key(|(place, _)| place.start);
+        let mut told_up_to = 0;
+        for (place, error) in errors {
+            let start = place.start.min(text.len());
+            if start < told_up_to {
+                continue;
+            }
+            told_up_to = text.as_bytes()[start..]
+                .iter()
+                .position(|&byte| byte == b'\n')
+                .map_or(text.len(), |at| start + at)
+                + 1;
+            self.found.error(
+                SYNTAX,
+                self.span(&place),
+                lower_first(error.message()),
+                "see https://toml.io for the syntax",
+            );
+        }
     }
 
     fn top_level(&mut self, job: &mut Job, key: &Spanned<String>, value: &Value<'_>) {
@@ -346,6 +365,23 @@ mod tests {
         assert_eq!(found.all().len(), 4, "{found:?}");
         let second = job.sources.line_and_column(found.all()[1].span.unwrap());
         assert_eq!(second, Some((3, 15)));
+    }
+
+    #[test]
+    fn one_slip_of_the_syntax_is_one_fault() {
+        for (text, lines) in [
+            ("[stream.a\nworkers = 1\n", &[1][..]),
+            ("[stream.a]\nworkers = = 4\ntime = 5s\n", &[2, 3]),
+            ("[stream.a]\nworkers 4 = 5 = 6\n", &[2]),
+            ("[stream.a]\nengine = \"psync\nworkers = 4\n", &[2]),
+            ("\u{0}\u{1} \u{2} = \u{3}\n", &[1]),
+        ] {
+            let (job, found) = read("x", text);
+            let syntax = found.all().iter().filter(|d| d.code == SYNTAX);
+            let found: Vec<_> =
+                syntax.map(|d| job.sources.line_and_column(d.span.unwrap()).unwrap().0).collect();
+            assert_eq!(found, lines, "{text}");
+        }
     }
 
     #[test]
