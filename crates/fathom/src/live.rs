@@ -70,7 +70,9 @@ impl Live {
             } else {
                 "{prefix} {spinner} {elapsed}"
             };
-            self.restart(template, &format!("{which}{name}"), seconds.unwrap_or(0));
+            // The bar gets at least half of the line.
+            let prefix = cut(&format!("{which}{name}"), terminal::width_of_messages() / 3);
+            self.restart(template, &prefix, seconds.unwrap_or(0));
             let rows = if step.streams.len() <= LINES_MAX { step.streams.len() } else { 1 };
             for _ in 0..rows {
                 let line = self.screen.add(ProgressBar::new_spinner());
@@ -100,7 +102,7 @@ impl Live {
             let stream = interval.stream as usize;
             let name = terminal_text(&step.streams[stream].name);
             let Interval { start, end, phase, tally, .. } = interval;
-            let text = describe(&name, *start, *end, *phase, tally);
+            let text = describe(&name, *start, *end, *phase, tally, self.width());
             self.say(stream, &text);
             return;
         }
@@ -125,9 +127,15 @@ impl Live {
         }
     }
 
+    /// Columns that a stream's line may take; all of it goes to what is no terminal.
+    fn width(&self) -> usize {
+        // Two of indent, and the last column, where some terminals wrap already.
+        if self.on_terminal { terminal::width_of_messages().saturating_sub(3) } else { usize::MAX }
+    }
+
     fn say_together(&mut self) {
         if let Some((_, Merged { tally, start, end, phase, streams })) = self.together.take() {
-            let text = describe(&format!("{streams} streams"), start, end, phase, &tally);
+            let text = describe(&format!("{streams} streams"), start, end, phase, &tally, self.width());
             self.say(0, &text);
         }
     }
@@ -201,7 +209,8 @@ fn length(step: &Step) -> Option<u64> {
     step.streams.iter().map(of_stream).try_fold(0, |longest, seconds| seconds.map(|s| longest.max(s)))
 }
 
-fn describe(name: &str, start: Nanos, end: Nanos, phase: Phase, tally: &StreamTally) -> String {
+/// A stream's second in at most `width` columns: what is least missed goes first.
+fn describe(name: &str, start: Nanos, end: Nanos, phase: Phase, tally: &StreamTally, width: usize) -> String {
     let window = end.since(start);
     let (mut operations, mut bytes, mut errors) = (0, 0, 0);
     let mut latency = Latency::default();
@@ -212,18 +221,63 @@ fn describe(name: &str, start: Nanos, end: Nanos, phase: Phase, tally: &StreamTa
         latency.merge_tally(kind.response.as_ref().unwrap_or(&kind.service));
     }
     let quantile = |q| latency.quantile(q).map_or_else(|| "–".to_owned(), |ns| Nanos(ns).approximate());
-    let ramp = if phase == Phase::Ramp { " (ramp)" } else { "" };
-    let errors = if errors > 0 { format!("  {errors} errors") } else { String::new() };
-    format!(
-        "{:>6}  {name:<16} {:>8} IOPS  {:>10}  p50 {:>8}  p99 {:>8}{errors}{ramp}",
-        format!("{} s", end.0.div_ceil(1_000_000_000)),
-        Iops::of(operations, window),
-        BytesPerSec::of(Bytes(bytes), window),
-        quantile(0.5),
-        quantile(0.99),
-    )
+    // Text and when it goes: the higher, the earlier; 0 never.
+    let mut parts = vec![
+        (0, format!("{:>6}", format!("{} s", end.0.div_ceil(1_000_000_000)))),
+        (2, format!("{name:<16}")),
+        (0, format!("{:>8} IOPS", Iops::of(operations, window).to_string())),
+        (3, format!("{:>10}", BytesPerSec::of(Bytes(bytes), window).to_string())),
+        (4, format!("p50 {:>8}", quantile(0.5))),
+        (1, format!("p99 {:>8}", quantile(0.99))),
+    ];
+    if errors > 0 {
+        parts.push((0, format!("{errors} errors")));
+    }
+    if phase == Phase::Ramp {
+        parts.push((0, "(ramp)".to_owned()));
+    }
+    let line =
+        |parts: &[(u8, String)]| parts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("  ");
+    while line(&parts).chars().count() > width {
+        let Some(goes) = parts.iter().map(|&(rank, _)| rank).max().filter(|&rank| rank > 0) else { break };
+        parts.retain(|&(rank, _)| rank != goes);
+    }
+    line(&parts)
+}
+
+/// At most so many characters of a text.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    kept + "…"
 }
 
 fn terminal_text(text: &str) -> String {
     crate::diagnose::printable(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_fits_its_terminal() {
+        let at = |width| {
+            let (start, end) = (Nanos::secs(11), Nanos::secs(12));
+            describe("reads", start, end, Phase::Ramp, &StreamTally::default(), width)
+        };
+        for width in [usize::MAX, 120, 80, 60, 40, 37] {
+            assert!(at(width).chars().count() <= width, "{width}: {}", at(width));
+        }
+        for (width, parts) in [
+            (usize::MAX, &["12 s", "reads", "IOPS", "B/s", "p50", "p99", "(ramp)"][..]),
+            (77, &["12 s", "reads", "IOPS", "B/s", "p99", "(ramp)"]),
+            (62, &["12 s", "reads", "IOPS", "p99", "(ramp)"]),
+            (40, &["12 s", "IOPS", "(ramp)"]),
+        ] {
+            assert!(parts.iter().all(|part| at(width).contains(part)), "{width}: {}", at(width));
+        }
+    }
 }

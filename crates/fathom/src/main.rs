@@ -41,7 +41,16 @@ fn main() -> ExitCode {
 
 /// Prints data; the exit code says whether that worked.
 fn printed(text: &str) -> Exit {
-    match terminal::data(text) {
+    ended(terminal::data(text))
+}
+
+/// As [`printed`], of a text for people, which is made to fit a terminal.
+fn shown(text: &str) -> Exit {
+    ended(terminal::page(text))
+}
+
+fn ended(printed: std::io::Result<()>) -> Exit {
+    match printed {
         Ok(()) => Exit::Ok,
         Err(error) => {
             terminal::message(&format!("error: cannot write to standard output: {error}"));

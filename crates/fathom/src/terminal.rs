@@ -25,37 +25,51 @@ pub(crate) fn message(text: &str) {
     };
 }
 
+/// A text for people on standard output: at a terminal, lines are broken between words where they would be within one.
+pub(crate) fn page(text: &str) -> io::Result<()> {
+    if !io::stdout().is_terminal() {
+        return data(text);
+    }
+    let width = width();
+    data(&text.lines().map(|line| folded(line, width) + "\n").collect::<String>())
+}
+
 /// What a remedy begins with.
 const REMEDY: &str = "help: ";
 
-/// A line broken at blanks so that no part is wider than `width`; a longer word stays whole. The parts that follow stand
-/// where the words of a remedy (`= help: `) begin, else indented by two. Escape sequences have no width.
-fn folded(line: &str, width: usize) -> String {
-    let visible = |text: &str| {
-        let mut in_escape = false;
-        let counts = |c: char| {
-            let was_in_escape = in_escape;
-            in_escape = if in_escape { !c.is_ascii_alphabetic() } else { c == '\u{1b}' };
-            !was_in_escape && !in_escape
-        };
-        text.chars().map(counts).filter(|&counts| counts).count()
+/// The characters of a text that are seen, each once: without escape sequences.
+fn seen(text: &str) -> String {
+    let mut in_escape = false;
+    let is_seen = |c: &char| {
+        let was_in_escape = in_escape;
+        in_escape = if in_escape { !c.is_ascii_alphabetic() } else { *c == '\u{1b}' };
+        !was_in_escape && !in_escape
     };
-    if visible(line) <= width {
+    text.chars().filter(is_seen).collect()
+}
+
+/// A line broken at blanks so that no part is wider than `width`; a longer word stays whole. The parts that follow stand
+/// where the words of a remedy (`= help: `) begin, else two further in than the line.
+fn folded(line: &str, width: usize) -> String {
+    let columns = |text: &str| seen(text).chars().count();
+    if columns(line) <= width {
         return line.to_owned();
     }
-    let hang = line.find(REMEDY).map_or(2, |at| visible(&line[..at]) + REMEDY.len());
+    let shown = seen(line);
+    let indent = shown.chars().take_while(|&c| c == ' ').count();
+    let hang = shown.find(REMEDY).map_or(indent + 2, |at| shown[..at].chars().count() + REMEDY.len());
     let mut text = String::new();
     let mut column = 0;
     for word in line.split_inclusive(' ') {
-        let wide = visible(word.trim_end_matches(' '));
-        if column > hang && column + wide > width {
+        let wide = columns(word.trim_end_matches(' '));
+        if column > hang && wide > 0 && column + wide > width {
             text.truncate(text.trim_end_matches(' ').len());
             text.push('\n');
             text.push_str(&" ".repeat(hang));
             column = hang;
         }
         text.push_str(word);
-        column += visible(word);
+        column += columns(word);
     }
     text
 }
@@ -125,6 +139,12 @@ mod tests {
             ("/a/path/without/blanks x", 10, "/a/path/without/blanks\n  x"),
             ("\u{1b}[1mone\u{1b}[0m two", 7, "\u{1b}[1mone\u{1b}[0m two"),
             ("\u{1b}[1mone two three\u{1b}[0m", 8, "\u{1b}[1mone two\n  three\u{1b}[0m"),
+            (
+                "\u{1b}[1m= \u{1b}[0m\u{1b}[1mhelp\u{1b}[0m: one two",
+                11,
+                "\u{1b}[1m= \u{1b}[0m\u{1b}[1mhelp\u{1b}[0m: one\n        two",
+            ),
+            ("    one two", 8, "    one\n      two"),
             ("", 4, ""),
         ] {
             assert_eq!(folded(line, width), expect);

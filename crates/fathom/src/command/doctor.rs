@@ -36,7 +36,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Exit {
         }
         text += &format!("  {:<28} {}\n", fact.name, fact.value.as_deref().unwrap_or("absent"));
     }
-    crate::printed(&text.lines().map(|line| diagnose::printable(line) + "\n").collect::<String>())
+    crate::shown(&text.lines().map(|line| diagnose::printable(line) + "\n").collect::<String>())
 }
 
 /// Sees nothing and says nothing.

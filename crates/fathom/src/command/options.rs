@@ -18,5 +18,5 @@ pub(crate) fn run() -> Exit {
             text += &format!("      {line}\n");
         }
     }
-    crate::printed(text.trim_start())
+    crate::shown(text.trim_start())
 }

@@ -40,8 +40,12 @@ fn try_run(args: &PlanArgs) -> Result<Exit, Exit> {
     let crate::cli::ConsentArgs { yes, overwrite, destroy } = args.consent.clone();
     let consent = Consent { yes, overwrite, destroy, dialect_writes_named_files: false };
     let verdict = safety::judge(&planned.plan.intents, &planned.facts, &consent);
-    let text = if args.json { as_json(&planned, &verdict) } else { as_text(&planned, &verdict) };
-    terminal::data(&text).map_err(|_| Exit::Internal)?;
+    let printed = if args.json {
+        terminal::data(&as_json(&planned, &verdict))
+    } else {
+        terminal::page(&as_text(&planned, &verdict))
+    };
+    printed.map_err(|_| Exit::Internal)?;
     outcome?;
     Ok(if verdict.allows() {
         Exit::Ok

@@ -6,7 +6,12 @@ use crate::support::{Bench, Ended, FATHOM, skip};
 
 /// Runs `fathom` at a terminal of its own.
 fn at_terminal(bench: &Bench, line: &str, typed: &str) -> Option<Ended> {
-    let command = format!("stty cols 100 rows 30; {FATHOM} {line}");
+    at_terminal_of(100, bench, line, typed)
+}
+
+/// As [`at_terminal`], with so many columns.
+fn at_terminal_of(columns: usize, bench: &Bench, line: &str, typed: &str) -> Option<Ended> {
+    let command = format!("stty cols {columns} rows 30; {FATHOM} {line}");
     let ended = bench.run_with_input(&["script", "-qec", &command, "/dev/null"], typed.as_bytes());
     if ended.code == 127 || ended.err.contains("failed to run command") {
         skip("a terminal", "script is not installed");
@@ -29,6 +34,40 @@ fn the_live_view_shows_and_goes_away() {
     assert!(last_bar < answer, "the bar is gone before the report: {ended:#?}");
     // The last thing on the line of the bar is its erasure.
     assert!(ended.out[last_bar..answer].contains("\u{1b}[2K"), "{ended:#?}");
+}
+
+/// Nothing that is said is broken by the terminal itself, in the middle of a word.
+#[test]
+fn what_is_shown_fits_the_terminal() {
+    let bench = Bench::new();
+    bench.write("job.fio", "[a]\nrw=raed\nsize=1m\n");
+    for columns in [40, 60, 80, 120] {
+        for (line, code) in [
+            ("check job.fio", 2),
+            ("plan --target new --size 1MiB", 0),
+            ("run --target null: --rate 1k/s --time 1s", 0),
+        ] {
+            let Some(ended) = at_terminal_of(columns, &bench, line, "") else { return };
+            ended.expect(code, &[]);
+            for shown in ended.out.split(['\n', '\r']).map(without_escapes) {
+                // A path is not broken, nor is a table whose columns are all needed.
+                let is_words = shown.contains(' ') && !shown.contains("record: ") && !shown.contains("  ");
+                let wide = shown.trim_end().chars().count();
+                assert!(!is_words || wide <= columns, "{wide} of {columns} in {line}: {shown:?}");
+            }
+        }
+    }
+}
+
+/// A line without escape sequences.
+fn without_escapes(line: &str) -> String {
+    let mut in_escape = false;
+    let is_seen = |c: &char| {
+        let was_in_escape = in_escape;
+        in_escape = if in_escape { !c.is_ascii_alphabetic() } else { *c == '\u{1b}' };
+        !was_in_escape && !in_escape
+    };
+    line.chars().filter(is_seen).collect()
 }
 
 #[test]
