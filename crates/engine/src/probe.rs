@@ -87,6 +87,7 @@ pub fn probe_at(roots: &Roots, paths: &[PathBuf], store_folder: &Path, engines: 
         page_size: fathom_units::Bytes(rustix::param::page_size() as u64),
         memory: host::memory(roots),
         environment: environment_of(roots, &blocks, &targets),
+        ceiling: None,
         targets,
     }
 }

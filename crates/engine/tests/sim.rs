@@ -93,16 +93,44 @@ fn m_d_1_mean_response_is_pollaczek_khinchins() {
 
 #[test]
 fn m_m_1_mean_and_tail_are_the_closed_form() {
-    // R = S / (1 − ρ), p99 = R ln 100.
-    let sim = device(SimService::Exponential { mean_ns: MS }, 1);
-    let mut stream = stream(EngineKind::Sim, 4096);
-    stream.pacing = open(500.0, Arrival::Poisson);
-    seconds(&mut stream, 4000);
-    let outcome = run(step(TargetKind::Sim(sim), stream));
-    let response = outcome.reads().response.expect("an open loop has response times");
-    close(response.moments.mean_ns() / 1e6, 2.0, 0.02);
-    let p99 = fathom_metrics::Latency::from(&response).quantile(0.99).expect("there are values") as f64 / 1e6;
-    close(p99, 2.0 * 100_f64.ln(), 0.03);
+    // R = S / (1 − ρ), every quantile q is −R ln(1 − q). Waiting times are correlated: the closer to saturation, the
+    // longer it takes to see their mean within 2 %.
+    for (rate, hours, expect_ms) in [(500.0, 1, 2.0), (800.0, 2, 5.0)] {
+        let sim = device(SimService::Exponential { mean_ns: MS }, 1);
+        let mut stream = stream(EngineKind::Sim, 4096);
+        stream.pacing = open(rate, Arrival::Poisson);
+        seconds(&mut stream, hours * 3600);
+        let outcome = run(step(TargetKind::Sim(sim), stream));
+        let response = outcome.reads().response.expect("an open loop has response times");
+        close(response.moments.mean_ns() / 1e6, expect_ms, 0.02);
+        let latency = fathom_metrics::Latency::from(&response);
+        for q in [0.5, 0.9, 0.99, 0.999] {
+            let found = latency.quantile(q).expect("there are values") as f64 / 1e6;
+            close(found, -expect_ms * (1.0 - q).ln(), if q > 0.99 { 0.05 } else { 0.03 });
+        }
+    }
+}
+
+#[test]
+fn the_queue_is_as_deep_as_asked_on_any_device() {
+    for service in [
+        SimService::Constant { ns: 10_000 },
+        SimService::Exponential { mean_ns: MS },
+        SimService::Uniform { min_ns: 1000, max_ns: MS },
+    ] {
+        for (depth, parallelism) in [(1, 1), (2, 8), (32, 1), (32, 32), (256, 64)] {
+            let mut stream = stream(EngineKind::Sim, depth);
+            seconds(&mut stream, 5);
+            let outcome = run(step(TargetKind::Sim(device(service, parallelism)), stream));
+            let slots_ns = f64::from(depth) * outcome.seconds() * 1e9;
+            let held = outcome.executed.streams[0].workers[0].tally.in_flight_ns / slots_ns;
+            let little = outcome.reads().service.moments.sum_ns / slots_ns;
+            let case = format!("{service:?} × {parallelism}, depth {depth}: held {held}, Little {little}");
+            assert!((0.99..=1.000_001).contains(&held), "{case}");
+            // What is in flight at the end counts whole: at most a queue's worth of service beyond the window.
+            assert!((0.99..=1.005).contains(&little), "{case}");
+        }
+    }
 }
 
 #[test]
@@ -121,6 +149,8 @@ fn a_freeze_shows_in_response_times_and_not_in_the_closed_loops() {
     let at = |q| latency.quantile(q).expect("there are values") as f64 / 1e9;
     close(response.moments.mean_ns() / 1e9, 25.0, 0.02);
     assert!(at(0.49) < 0.002);
+    // Half of all came before the freeze: p50 is the last of them.
+    close(at(0.5), 0.001, 0.02);
     close(at(0.75), 50.0, 0.02);
     close(at(0.99), 98.0, 0.02);
     let mut closed_loop = stream(EngineKind::Sim, 1);

@@ -1,6 +1,7 @@
 //! The command line: reads it, calls the command, returns the exit code. Nothing else ends the process.
 #![forbid(unsafe_code)]
 
+mod ceiling;
 mod cli;
 mod command;
 mod diagnose;

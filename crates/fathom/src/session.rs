@@ -1,6 +1,7 @@
 //! From a loaded job to a finished run: the one path that every command and personality takes, so that none can skip
 //! the look at the targets, the judgement, or the record.
 
+use crate::ceiling;
 use crate::cli::ConsentArgs;
 use crate::diagnose;
 use crate::exit::Exit;
@@ -92,7 +93,8 @@ pub(crate) fn look(loaded: &Loaded, consent: &ConsentArgs, store: &Path) -> Fact
             .collect::<Vec<_>>(),
     );
     let engines = EngineRefusals { io_uring: fathom_io::probe_io_uring(), libaio: fathom_io::probe_libaio() };
-    probe::probe(&paths, store, engines)
+    let facts = probe::probe(&paths, store, engines);
+    Facts { ceiling: ceiling::known(&facts), ..facts }
 }
 
 /// Every worker opens its targets itself; the soft limit is often 1,024 where the hard one is half a million.

@@ -328,6 +328,7 @@ fn host(facts: &Facts) -> HostSummary {
         cpu_model: facts.cpu.model.clone(),
         cpus: facts.cpu.usable.len() as u64,
         memory_bytes: facts.memory.0,
+        ceiling_per_s: facts.ceiling.map(|ceiling| ceiling.operations_per_s),
         targets: facts.targets.iter().map(target).collect(),
     }
 }

@@ -427,6 +427,13 @@ impl Page {
         let model = if host.cpu_model.is_empty() { "unknown model" } else { &host.cpu_model };
         let memory = Bytes(host.memory_bytes).approximate();
         self.paragraph(&format!("{} CPUs ({}), {memory} of memory", host.cpus, visible(model)), 2);
+        if let Some(ceiling) = host.ceiling_per_s {
+            let line = format!(
+                "one worker of fathom reaches {} operations per second without a device",
+                Iops(ceiling)
+            );
+            self.paragraph(&line, 2);
+        }
         for target in &host.targets {
             let mut words = vec![target.kind.replace('_', " ")];
             words.extend(target.size_bytes.map(|size| Bytes(size).approximate()));

@@ -319,6 +319,9 @@ pub struct HostSummary {
     pub cpus: u64,
     /// Its memory.
     pub memory_bytes: u64,
+    /// Operations per second of one worker without a device, as `fathom doctor` measured on the host as it was; null when
+    /// it did not.
+    pub ceiling_per_s: Option<f64>,
     /// What the job's paths were before the run.
     pub targets: Vec<TargetSummary>,
 }

@@ -24,6 +24,16 @@ pub struct Facts {
     pub targets: Vec<TargetFact>,
     /// Everything else worth keeping beside a result, as text.
     pub environment: Vec<EnvironmentFact>,
+    /// How fast fathom is by itself here; `None` when that was not measured on the machine as it is.
+    #[serde(default)]
+    pub ceiling: Option<Ceiling>,
+}
+
+/// How fast the generator is where nothing holds it back.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// Operations per second of one worker on the null engine at depth 1, with full statistics; above 0.
+    pub operations_per_s: f64,
 }
 
 /// Processors of a host.

@@ -21,8 +21,8 @@ pub use event::{
     StepStarted, Stop,
 };
 pub use facts::{
-    BlockDevice, ContentFact, CpuFacts, DeviceNumber, EnvironmentFact, Facts, FileFact, FileKind, Filesystem,
-    InUse, Limits as HostLimits, Signature, TargetFact,
+    BlockDevice, Ceiling, ContentFact, CpuFacts, DeviceNumber, EnvironmentFact, Facts, FileFact, FileKind,
+    Filesystem, InUse, Limits as HostLimits, Signature, TargetFact,
 };
 pub use record::{Finding, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use step::{

@@ -2,7 +2,7 @@
 
 use super::{Found, StepView};
 use crate::measured::{Measured, operations};
-use fathom_schema::{Interval, OperationKind, Pacing, Phase, Severity, Stream, TargetKind, Think};
+use fathom_schema::{Ceiling, Interval, OperationKind, Pacing, Phase, Severity, Stream, TargetKind, Think};
 use fathom_units::{Iops, Nanos};
 
 /// Above this Little's ratio more time was spent in operations than there were queue slots: the accounting is wrong.
@@ -15,6 +15,9 @@ const LITTLE_MIN: f64 = 0.95;
 const LITTLE_LATENCIES_MIN: f64 = 50.0;
 /// Share of a worker's time on a CPU above which it has no reserve: in the rest it hands over intervals and is preempted.
 const CPU_SHARE_MAX: f64 = 0.90;
+/// Share of the generator's own ceiling above which a result is as much about the generator: beyond a half, its time per
+/// operation is at least as long as the device's.
+const CEILING_SHARE_MAX: f64 = 0.5;
 /// Shortest measure phase that says something about a device: below, one flush or one garbage collection decides.
 const MEASURE_MIN: Nanos = Nanos::secs(5);
 /// Fewest intervals that show whether the rate was stable.
@@ -50,6 +53,7 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
         }
         little(stream, measured, &place, found);
         cpu(view, stream, measured, &place, found);
+        near_ceiling(view, stream, measured, &place, found);
         length(measured, &intervals, &place, found);
         samples(measured, &place, found);
         rate(stream, measured, &intervals, &place, found);
@@ -118,6 +122,28 @@ fn cpu(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, f
                 CPU_SHARE_MAX * 100.0
             ),
             "the generator may be the limit: use more workers, or fewer and larger operations",
+        );
+    }
+}
+
+/// Near what the generator reaches without a device, figures are the generator's as much as the device's.
+fn near_ceiling(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, found: &mut Found) {
+    let Some(Ceiling { operations_per_s }) = view.record.started.facts.ceiling else { return };
+    let workers = stream.workers.len().max(1) as f64;
+    let each = Iops::of(operations(&measured.tally), measured.window()).0 / workers;
+    let share = each / operations_per_s;
+    if view.is_real(stream) && share > CEILING_SHARE_MAX {
+        found.add(
+            "generator.near-ceiling",
+            Severity::Warn,
+            format!(
+                "{place}{} operations per second of one worker are {:.0} % of the {} that fathom reaches here without a \
+                 device",
+                Iops(each),
+                share * 100.0,
+                Iops(operations_per_s)
+            ),
+            "the device may be faster than this: use more workers, and see whether the figure grows",
         );
     }
 }

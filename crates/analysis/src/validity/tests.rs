@@ -3,8 +3,8 @@
 use super::*;
 use crate::sample::{StreamShape, on_file, push, record};
 use fathom_schema::{
-    Arrival, Backlog, DeviceCounters, EnvironmentFact, IoMode, OperationKind, Outcome, Pacing, Severity,
-    SimDevice, SimService, TargetKind,
+    Arrival, Backlog, Ceiling, DeviceCounters, EnvironmentFact, IoMode, OperationKind, Outcome, Pacing,
+    Severity, SimDevice, SimService, TargetKind,
 };
 use fathom_units::{Bytes, Ratio};
 
@@ -79,6 +79,22 @@ fn generator() {
         stalls: Vec::new(),
     });
     check(&sim, &[]);
+}
+
+#[test]
+fn ceiling() {
+    // 1,000 operations per second of each worker.
+    let with = |operations_per_s, workers| {
+        let mut record = record(&[StreamShape { workers, ..base() }]);
+        record.started.facts.ceiling = Some(Ceiling { operations_per_s });
+        record
+    };
+    check(&with(2100.0, 1), &[]);
+    check(&with(1900.0, 1), &[("generator.near-ceiling", Severity::Warn)]);
+    check(&with(1900.0, 4), &[("generator.near-ceiling", Severity::Warn)]);
+    let mut null = with(500.0, 1);
+    null.steps[0].started.step.targets[0].kind = TargetKind::Null;
+    check(&null, &[]);
 }
 
 #[test]

@@ -3,13 +3,10 @@
 use crate::cli::DoctorArgs;
 use crate::command::store_folder;
 use crate::exit::Exit;
-use crate::{diagnose, load, session};
+use crate::{ceiling, diagnose, session};
+use fathom_engine::RealClock;
 use fathom_engine::probe::{self, EngineRefusals};
-use fathom_engine::{Observer, RealClock, Share, execute, prepare};
-use fathom_schema::{Facts, HostLimits, Interval};
-use fathom_units::Iops;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use fathom_schema::{Facts, HostLimits};
 
 pub(crate) fn run(args: &DoctorArgs) -> Exit {
     let engines = EngineRefusals { io_uring: fathom_io::probe_io_uring(), libaio: fathom_io::probe_libaio() };
@@ -23,8 +20,14 @@ pub(crate) fn run(args: &DoctorArgs) -> Exit {
     let cost = clock.cost_ns();
     let mut text = engines_text(&facts);
     text += &format!("clock       {}, {cost:.1} ns per reading\n", clock.source().name());
-    match ceiling(clock) {
-        Ok(rate) => text += &format!("ceiling     {rate} operations per second on one core, null engine\n"),
+    match ceiling::measure(clock) {
+        Ok(rate) => {
+            text += &format!("ceiling     {rate} operations per second on one core, null engine\n");
+            text += &match ceiling::keep(&facts, rate) {
+                Ok(path) => format!("            kept for the records of runs in {}\n", path.display()),
+                Err(reason) => format!("            not kept for the records of runs: {reason}\n"),
+            };
+        }
         Err(reason) => text += &format!("ceiling     not measured: {reason}\n"),
     }
     text += &format!("store       {}\n", store.display());
@@ -37,33 +40,6 @@ pub(crate) fn run(args: &DoctorArgs) -> Exit {
         text += &format!("  {:<28} {}\n", fact.name, fact.value.as_deref().unwrap_or("absent"));
     }
     crate::shown(&text.lines().map(|line| diagnose::printable(line) + "\n").collect::<String>())
-}
-
-/// Sees nothing and says nothing.
-struct Silent;
-
-impl Observer for Silent {
-    fn engine(&mut self, _: usize, _: &str) {}
-    fn started(&mut self) {}
-    fn interval(&mut self, _: Interval) {}
-    fn settled(&mut self) {}
-}
-
-/// The rate of the null engine at depth 1 with full statistics, over a third of a second: what this generator cannot pass
-/// on one core, whatever the device.
-fn ceiling(clock: RealClock) -> Result<Iops, String> {
-    let loaded = load::null_for("333ms");
-    let (plan, _) = fathom_planner::plan(&loaded.job, &Facts::default(), 0);
-    let step =
-        plan.and_then(|plan| plan.experiment.preview().into_iter().next()).ok_or("it cannot be planned")?;
-    let stop = AtomicBool::new(false);
-    let ready =
-        prepare::prepare(step, 0, &Arc::default(), &mut |_| {}, &stop).map_err(|error| error.to_string())?;
-    let done =
-        execute(&ready, &clock, Share::WHOLE, &stop, &mut Silent).map_err(|error| error.to_string())?;
-    let worker = done.streams.first().and_then(|stream| stream.workers.first()).ok_or("it ran no worker")?;
-    let operations = worker.tally.kinds.iter().map(|kind| kind.operations).sum();
-    Ok(Iops::of(operations, worker.end.since(worker.start)))
 }
 
 fn engines_text(facts: &Facts) -> String {

@@ -301,6 +301,28 @@ fn commands_that_only_tell() {
     assert!(bench.snapshot().is_empty() && bench.stored() == 0);
 }
 
+/// The ceiling that the doctor measured is in the records of later runs; results near it are marked.
+#[test]
+fn the_ceiling_is_kept_for_records() {
+    let bench = Bench::new();
+    let run =
+        "run --target data --size 1MiB --engine psync --direct false --time 200ms --quiet --json - --yes";
+    let without = bench.fathom(run).expect(0, &[]).json();
+    assert!(without["host"]["ceiling_per_s"].is_null());
+    bench.fathom("doctor").expect(0, &[]);
+    let with = bench.fathom(run).expect(0, &[]).json();
+    assert!(with["host"]["ceiling_per_s"].as_f64().is_some_and(|rate| rate > 1000.0), "{with:#}");
+    // As if this machine were slow: whatever is measured is then far beyond it.
+    let path = bench.cache().join("fathom/ceiling.json");
+    let text = std::fs::read_to_string(&path).expect("the doctor kept it");
+    let mut kept: Value = serde_json::from_str(&text).expect("it is JSON");
+    kept["operations_per_s"] = 10.0.into();
+    std::fs::write(&path, kept.to_string()).expect("it can be written");
+    let near = bench.fathom(run).expect(0, &[]).json();
+    let marks = |finding: &Value| finding["id"] == "generator.near-ceiling";
+    assert!(near["validity"].as_array().is_some_and(|all| all.iter().any(marks)), "{near:#}");
+}
+
 /// A reader that goes away ends the output, not the program.
 #[test]
 fn a_closed_pipe_is_no_fault() {

@@ -79,6 +79,11 @@ impl Bench {
         self.run(&[&[FATHOM], arguments].concat())
     }
 
+    /// Where the user's caches are.
+    pub(crate) fn cache(&self) -> PathBuf {
+        self.store().with_extension("cache")
+    }
+
     /// Runs any command in the working folder, in the surroundings that `fathom` gets.
     pub(crate) fn run(&self, command: &[&str]) -> Ended {
         let mut patient = Command::new("timeout");
@@ -105,6 +110,7 @@ impl Bench {
         command
             .current_dir(self.path(""))
             .env("FATHOM_STORE", self.store())
+            .env("XDG_CACHE_HOME", self.cache())
             .env("TERM", "xterm")
             .env_remove("NO_COLOR")
     }

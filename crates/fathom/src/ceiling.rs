@@ -1,0 +1,101 @@
+//! fathom's own ceiling on this machine: how it is measured, and where it is kept between `fathom doctor` and the runs
+//! whose records tell it. It does not judge figures by it.
+
+use crate::{load, session};
+use fathom_engine::{Observer, RealClock, Share, execute, prepare};
+use fathom_schema::{Ceiling, Facts, Interval};
+use fathom_units::Iops;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Sees nothing and says nothing.
+struct Silent;
+
+impl Observer for Silent {
+    fn engine(&mut self, _: usize, _: &str) {}
+    fn started(&mut self) {}
+    fn interval(&mut self, _: Interval) {}
+    fn settled(&mut self) {}
+}
+
+/// The rate of the null engine at depth 1 with full statistics, over a third of a second: what this generator cannot pass
+/// on one core, whatever the device.
+pub(crate) fn measure(clock: RealClock) -> Result<Iops, String> {
+    let loaded = load::null_for("333ms");
+    let (plan, _) = fathom_planner::plan(&loaded.job, &Facts::default(), 0);
+    let step =
+        plan.and_then(|plan| plan.experiment.preview().into_iter().next()).ok_or("it cannot be planned")?;
+    let stop = AtomicBool::new(false);
+    let ready =
+        prepare::prepare(step, 0, &Arc::default(), &mut |_| {}, &stop).map_err(|error| error.to_string())?;
+    let done =
+        execute(&ready, &clock, Share::WHOLE, &stop, &mut Silent).map_err(|error| error.to_string())?;
+    let worker = done.streams.first().and_then(|stream| stream.workers.first()).ok_or("it ran no worker")?;
+    let operations = worker.tally.kinds.iter().map(|kind| kind.operations).sum();
+    Ok(Iops::of(operations, worker.end.since(worker.start)))
+}
+
+/// Keeps a measured ceiling for runs to come; says where.
+pub(crate) fn keep(facts: &Facts, rate: Iops) -> Result<PathBuf, String> {
+    let path = path().ok_or("neither XDG_CACHE_HOME nor HOME is set")?;
+    let say = |error: std::io::Error| format!("{}: {error}", path.display());
+    let folder = path.parent().expect("a file in a folder");
+    std::fs::create_dir_all(folder).map_err(say)?;
+    let text = json!({ "machine": machine(facts), "operations_per_s": rate.0 }).to_string();
+    // Renamed into place: a run that looks at the same time sees the old one or the new one.
+    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
+    std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, &path)).map_err(say)?;
+    Ok(path)
+}
+
+/// The ceiling that was measured on this machine as it is now, if it was.
+pub(crate) fn known(facts: &Facts) -> Option<Ceiling> {
+    let text = std::fs::read_to_string(path()?).ok()?;
+    of_text(&text, &machine(facts))
+}
+
+fn of_text(text: &str, machine: &Value) -> Option<Ceiling> {
+    let kept: Value = serde_json::from_str(text).ok()?;
+    let operations_per_s = kept["operations_per_s"].as_f64().filter(|rate| *rate > 0.0)?;
+    (kept["machine"] == *machine).then_some(Ceiling { operations_per_s })
+}
+
+/// All that a ceiling depends on: another machine, kernel, clock, governor or fathom has another.
+fn machine(facts: &Facts) -> Value {
+    let governor = facts.environment.iter().find(|fact| fact.source.ends_with("/scaling_governor"));
+    json!({
+        "host": facts.host,
+        "cpu": facts.cpu.model,
+        "kernel": rustix::system::uname().release().to_string_lossy(),
+        "tsc": session::kernel_trusts_tsc(),
+        "governor": governor.and_then(|fact| fact.value.as_deref()),
+        "fathom": env!("CARGO_PKG_VERSION"),
+        "optimised": !cfg!(debug_assertions),
+    })
+}
+
+/// `fathom/ceiling.json` in the user's cache (XDG Base Directory Specification 0.8: a relative path is none).
+fn path() -> Option<PathBuf> {
+    let of = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = of("XDG_CACHE_HOME").or_else(|| of("HOME").map(|home| home.join(".cache")))?;
+    Some(cache.join("fathom").join("ceiling.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ceiling_holds_for_the_machine_it_was_measured_on() {
+        let here = json!({ "host": "a", "kernel": "6.1" });
+        let text = json!({ "machine": here, "operations_per_s": 2.5e7 }).to_string();
+        assert_eq!(of_text(&text, &here), Some(Ceiling { operations_per_s: 2.5e7 }));
+        assert_eq!(of_text(&text, &json!({ "host": "a", "kernel": "6.2" })), None);
+        let zero = json!({ "machine": here, "operations_per_s": 0.0 }).to_string();
+        for broken in ["", "{}", "[1]", &text[..20], &zero] {
+            assert_eq!(of_text(broken, &here), None, "{broken}");
+        }
+    }
+}
