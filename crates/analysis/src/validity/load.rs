@@ -25,7 +25,7 @@ const INTERVALS_MIN: usize = 3;
 /// Fewest operations for a two-sided 95 % bound on p99: ln 0.025 ÷ ln 0.99, the order statistics of a
 /// binomial.
 const P99_OPERATIONS_MIN: u64 = 368;
-/// Share of the asked rate below which an open loop was overloaded, if its backlog grew as well.
+/// Share of what came due below which an open loop was overloaded, if its backlog grew as well.
 const RATE_SHARE_MIN: f64 = 0.99;
 /// Standard errors by which the backlog's slope must lie above zero: two-sided 95 % of the normal distribution.
 const SLOPE_ERRORS: f64 = 1.96;
@@ -185,15 +185,19 @@ fn samples(measured: &Measured, place: &str, found: &mut Found) {
 }
 
 fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
-    let Pacing::Open { rate: asked, .. } = stream.pacing else { return };
+    if !matches!(stream.pacing, Pacing::Open { .. }) {
+        return;
+    }
     let achieved = Iops::of(operations(&measured.tally), measured.window());
+    // What came due, not the rate that was asked for: bursts and courses have more or less than their mean in a window.
+    let Iops(asked) = Iops::of(measured.tally.arrivals, measured.window());
     let backlog: Vec<f64> = intervals.iter().map(|interval| interval.tally.backlog_max as f64).collect();
     if achieved.0 < asked * RATE_SHARE_MIN && grows(&backlog) {
         found.add(
             "pacing.overloaded",
             Severity::Invalid,
             format!(
-                "{place}{achieved} of {} operations per second were achieved, and the backlog grew to {} arrivals",
+                "{place}{achieved} of the {} operations per second that came due were achieved, and the backlog grew to {} arrivals",
                 Iops(asked),
                 measured.tally.backlog_max
             ),

@@ -114,14 +114,23 @@ fn length() {
 
 #[test]
 fn pacing() {
+    // 1,200 come due per second, 1,000 are done.
     let shape = StreamShape { pacing: open(1200.0), ..base() };
-    let mut growing = record(std::slice::from_ref(&shape));
+    let mut slow = record(std::slice::from_ref(&shape));
+    slow.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally.arrivals = 12_000;
+    let mut growing = slow.clone();
     for interval in &mut growing.steps[0].intervals {
         interval.tally.backlog_max = 200 * (interval.sequence + 1);
     }
     check(&growing, &[("pacing.overloaded", Severity::Invalid)]);
     // Short of the rate without a growing backlog, and a backlog at the full rate, are no overload.
-    check(&record(&[shape]), &[]);
+    check(&slow, &[]);
+    // A course or bursts that bring less than their mean within the window are none either.
+    let mut sparse = record(&[shape]);
+    for interval in &mut sparse.steps[0].intervals {
+        interval.tally.backlog_max = 200 * (interval.sequence + 1);
+    }
+    check(&sparse, &[]);
     let mut keeps_up = record(&[StreamShape { pacing: open(1000.0), ..base() }]);
     for interval in &mut keeps_up.steps[0].intervals {
         interval.tally.backlog_max = 200 * (interval.sequence + 1);

@@ -70,6 +70,7 @@ pub(crate) fn facts(job: &Job, what: impl Fn(&Path) -> Is) -> Facts {
         memory: Bytes::gib(16),
         targets: paths(job).iter().map(|path| fact(path, what(path))).collect(),
         environment: Vec::new(),
+        ceiling: None,
     }
 }
 
