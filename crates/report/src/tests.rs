@@ -298,8 +298,10 @@ fn fio_document_has_the_keys_of_fio_in_its_order() {
             println!("skipped: this fio is not 3.33, whose keys are followed");
             return;
         }
-        let ours = fio_json(&mixed(), &shape(vec![entry(None)], json_plus));
-        assert_eq!(key_tree(&ours), key_tree(&theirs), "{format}");
+        let mut ours = key_tree(&fio_json(&mixed(), &shape(vec![entry(None)], json_plus)));
+        // The one key of later versions.
+        ours.retain(|key| key != "/jobs/job_start");
+        assert_eq!(ours, key_tree(&theirs), "{format}");
     }
 }
 

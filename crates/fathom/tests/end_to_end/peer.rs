@@ -31,7 +31,9 @@ fn check(job: &str, same: Same) {
     let (peer, ours) = (keys(&peer), keys(&ours));
     let missing: Vec<&String> = peer.difference(&ours).collect();
     assert!(missing.is_empty(), "the peer has, and fathom lacks, {missing:#?}\n{job}");
-    let more: Vec<&String> = ours.difference(&peer).collect();
+    // Documents of fio 3.33 do not have it yet, those of 3.36 do.
+    let newer = "/jobs/job_start";
+    let more: Vec<&String> = ours.difference(&peer).filter(|key| *key != newer).collect();
     assert!(more.is_empty(), "fathom has, and the peer lacks, {more:#?}\n{job}");
 }
 

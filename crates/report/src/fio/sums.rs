@@ -26,6 +26,8 @@ pub(super) struct Sums {
     pub(super) error: i32,
     /// Largest queue depth of one worker.
     pub(super) queue_depth: u32,
+    /// Wall clock at the start of its first step, milliseconds since 1970-01-01 UTC; `None` when no step was begun.
+    pub(super) start_ms: Option<u64>,
     /// Bytes and operations per second by kind index, one per aligned interval.
     pub(super) samples: Vec<[Sample; OperationKind::COUNT]>,
 }
@@ -99,6 +101,7 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
         let Some(step) = record.steps.get(step_at) else { continue };
         let Some(stream) = step.started.step.streams.get(stream_at) else { continue };
         sums.queue_depth = sums.queue_depth.max(stream.queue_depth);
+        sums.start_ms = sums.start_ms.or(Some(step.started.wall_ms)).min(Some(step.started.wall_ms));
         let count = stream.workers.len().max(1);
         let share = if worker.is_some() { 1.0 / count as f64 } else { 1.0 };
         match &step.finished {
