@@ -4,10 +4,18 @@
 //! is stuck in a long operation; what comes later goes out as a further, late interval. Nothing is lost, nobody waits.
 
 use crate::recorder::{Filled, Outlet};
-use fathom_metrics::{Cell, CellShape};
+use fathom_metrics::{Cell, CellShape, OperationRow};
 use fathom_schema::{Interval, Phase};
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
+
+/// What comes out of the collector.
+pub(crate) enum Collected {
+    /// An interval of a stream.
+    Interval(Box<Interval>),
+    /// Single operations of a worker, in the order in which they completed.
+    Rows { stream: usize, rows: Vec<OperationRow> },
+}
 
 /// Collects for all workers of a step.
 pub(crate) struct Collector {
@@ -23,6 +31,8 @@ struct StreamState {
     pending: BTreeMap<(u64, bool), Merged>,
     /// End of the latest interval that was emitted.
     emitted_until: Nanos,
+    /// Single operations not yet passed on.
+    rows: Vec<Vec<OperationRow>>,
 }
 
 struct WorkerState {
@@ -42,14 +52,16 @@ struct Merged {
 impl Collector {
     /// One that collects from these workers: per stream its shape and the workers' outlets.
     pub(crate) fn new(step: u32, interval: Nanos, streams: Vec<(CellShape, Vec<Outlet>)>) -> Self {
+        let without_rows = |shape| CellShape { rows: 0, ..shape };
         let worker = |shape, outlet| WorkerState { outlet, passed: Nanos::ZERO, totals: Cell::new(shape) };
         let streams = streams
             .into_iter()
             .map(|(shape, outlets)| StreamState {
-                shape,
-                workers: outlets.into_iter().map(|outlet| worker(shape, outlet)).collect(),
+                shape: without_rows(shape),
+                workers: outlets.into_iter().map(|outlet| worker(without_rows(shape), outlet)).collect(),
                 pending: BTreeMap::new(),
                 emitted_until: Nanos::ZERO,
+                rows: Vec::new(),
             })
             .collect();
         Self { step, interval, streams }
@@ -57,9 +69,10 @@ impl Collector {
 
     /// Takes all cells there are and emits the intervals that are complete. `now`: since the step's start; `NEVER` in
     /// virtual time is not needed, since there every worker passes every edge.
-    pub(crate) fn turn(&mut self, now: Option<Nanos>, emit: &mut dyn FnMut(Interval)) {
+    pub(crate) fn turn(&mut self, now: Option<Nanos>, emit: &mut dyn FnMut(Collected)) {
         for (index, stream) in self.streams.iter_mut().enumerate() {
             stream.take_cells(self.interval);
+            stream.rows.drain(..).for_each(|rows| emit(Collected::Rows { stream: index, rows }));
             let grace = Nanos(self.interval.0 / 2);
             let overdue = now.map_or(Nanos::ZERO, |now| now.since(grace));
             stream.emit_ready(self.step, index, overdue, self.interval, emit);
@@ -102,6 +115,9 @@ impl StreamState {
                 merged.end = merged.end.max(end);
                 merged.late |= late;
                 worker.passed = worker.passed.max(end);
+                if !cell.rows().is_empty() {
+                    self.rows.push(cell.rows().to_vec());
+                }
                 cell.clear();
                 // The queue has room for every cell of the worker; a worker that has ended took its end away.
                 drop(worker.outlet.empty.push(cell));
@@ -115,7 +131,7 @@ impl StreamState {
         stream: usize,
         overdue: Nanos,
         interval: Nanos,
-        emit: &mut dyn FnMut(Interval),
+        emit: &mut dyn FnMut(Collected),
     ) {
         let passed =
             self.workers.iter().map(|worker| worker.passed).min().unwrap_or(Nanos::NEVER).max(overdue);
@@ -129,7 +145,7 @@ impl StreamState {
             }
             let Merged { cell, start, end, late } = entry.remove();
             self.emitted_until = self.emitted_until.max(end);
-            emit(Interval {
+            emit(Collected::Interval(Box::new(Interval {
                 step,
                 stream: u32::try_from(stream).expect("streams are counted in 32 bits"),
                 sequence,
@@ -138,7 +154,7 @@ impl StreamState {
                 phase: if measures { Phase::Measure } else { Phase::Ramp },
                 late,
                 tally: cell.to_tally(),
-            });
+            })));
         }
     }
 }

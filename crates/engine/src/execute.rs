@@ -1,6 +1,6 @@
 //! One step on one host: starts the workers together, collects while they run, sums up when they have ended.
 
-use crate::collect::Collector;
+use crate::collect::{Collected, Collector};
 use crate::drive::Pace;
 use crate::prepare::{OpenError, Ready};
 use crate::recorder::{Outlet, Recorder};
@@ -11,7 +11,7 @@ use fathom_io::clock::{Clock, RealClock, VirtualClock, monotonic};
 use fathom_io::{
     Buffers, Call, Engine, IoUring, Libaio, Mmap, MmapRules, Null, Setup, Sim, Synchronous, thread,
 };
-use fathom_metrics::{Cell, CellShape};
+use fathom_metrics::{Cell, CellShape, OperationRow};
 use fathom_pattern::Arrivals;
 use fathom_schema::{
     EngineKind, Interval, OperationKind, Pacing, Step, Stop, Stream, StreamTotals, WorkerPlan, WorkerTotals,
@@ -112,6 +112,9 @@ pub(crate) struct EngineInUse {
 
 /// Stack of a worker thread: its loops need a few KiB; the rest is for the kernel interfaces' temporary arrays.
 const STACK_BYTES: usize = 256 << 10;
+/// Single operations that a cell holds before it is handed over: 160 KiB of them, a few hundred hand-overs a second at a
+/// million operations.
+const ROWS_PER_CELL: usize = 4096;
 /// How long the collector sleeps at most; workers wake it when they hand over.
 const COLLECT_EVERY: Duration = Duration::from_millis(100);
 /// Between "all are ready" and the common start: longer than waking every worker takes.
@@ -127,6 +130,15 @@ pub trait Observer {
     fn interval(&mut self, interval: Interval);
     /// No more intervals for now: about once per interval.
     fn settled(&mut self);
+    /// Whether single operations of a stream are wanted; asked before its workers are made.
+    fn wants_operations(&self, stream: usize) -> bool {
+        let _ = stream;
+        false
+    }
+    /// Single operations of one worker that counted, in the order in which they completed.
+    fn operations(&mut self, stream: usize, rows: &[OperationRow]) {
+        let _ = (stream, rows);
+    }
 }
 
 /// Runs a step that was made ready. `stop`: raised from outside to end it early.
@@ -148,7 +160,8 @@ pub fn execute(
     let mut outlets: Vec<(CellShape, Vec<Outlet>)> = Vec::new();
     let mut seats = Vec::new();
     for (stream_index, stream) in step.streams.iter().enumerate() {
-        let shape = shape_of(stream);
+        let rows = if observer.wants_operations(stream_index) { ROWS_PER_CELL } else { 0 };
+        let shape = CellShape { rows, ..shape_of(stream) };
         let template = Cell::new(shape);
         let mut of_stream = Vec::new();
         for (worker_index, plan) in stream.workers.iter().enumerate().filter(|(k, _)| mine(*k, share)) {
@@ -294,9 +307,12 @@ fn gather(
 
 fn turn(collector: &mut Collector, now: Option<Nanos>, observer: &mut dyn Observer) {
     let mut any = false;
-    collector.turn(now, &mut |interval| {
-        any = true;
-        observer.interval(interval);
+    collector.turn(now, &mut |collected| match collected {
+        Collected::Interval(interval) => {
+            any = true;
+            observer.interval(*interval);
+        }
+        Collected::Rows { stream, rows } => observer.operations(stream, &rows),
     });
     if any {
         observer.settled();

@@ -30,6 +30,8 @@ pub(crate) struct Filled {
 pub(crate) struct Recorder {
     /// The cell being filled.
     pub(crate) cell: Box<Cell>,
+    /// Whether single operations are kept.
+    pub(crate) keeps_rows: bool,
     full: rtrb::Producer<Filled>,
     empty: rtrb::Consumer<Box<Cell>>,
     collector: Thread,
@@ -54,9 +56,16 @@ impl Recorder {
             let returned = empty_in.push(Box::new(template.clone()));
             returned.expect("the queue holds all cells");
         }
-        let cell = Box::new(template.clone());
-        let recorder =
-            Self { cell, full, empty, collector, cell_start: Nanos::ZERO, phase: Phase::Ramp, late: false };
+        let recorder = Self {
+            cell: Box::new(template.clone()),
+            keeps_rows: template.keeps_rows(),
+            full,
+            empty,
+            collector,
+            cell_start: Nanos::ZERO,
+            phase: Phase::Ramp,
+            late: false,
+        };
         (recorder, Outlet { full: full_out, empty: empty_in })
     }
 

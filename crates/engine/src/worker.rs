@@ -10,7 +10,7 @@ use crate::shared::Shared;
 use fathom_io::clock::Clock;
 use fathom_io::thread::{self, Usage};
 use fathom_io::{Buffers, Completion, Engine, EngineError, Operation, Wait};
-use fathom_metrics::CellShape;
+use fathom_metrics::{CellShape, OperationRow};
 use fathom_pattern::rng::{Purpose, derive};
 use fathom_pattern::{Filler, Generator, Planned};
 use fathom_schema::{
@@ -196,6 +196,7 @@ pub(crate) fn shape_of(stream: &Stream) -> CellShape {
         response: matches!(stream.pacing, Pacing::Open { .. }),
         // A synchronous engine accepts an operation by starting it: its completion time is the service time.
         completion: stream.record_completion && !stream.engine.kind.is_synchronous(),
+        rows: 0,
     }
 }
 
@@ -423,6 +424,31 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             completion.record(completed.since(slot.accepted).0);
         }
         self.last_completion = completed;
+        if self.recorder.keeps_rows {
+            self.keep_row(slot, moved, completed);
+        }
+    }
+
+    /// Keeps an operation by itself; a cell that has no room for another goes at once.
+    #[inline(never)]
+    fn keep_row(&mut self, slot: &Slot, moved: u64, completed: Nanos) {
+        if self.state == State::Ramp || slot.operation.kind == OperationKind::Sync {
+            return;
+        }
+        let since_start = |at: Nanos| at.since(self.times.step_start);
+        self.recorder.cell.push_row(OperationRow {
+            kind: slot.operation.kind,
+            bytes: u32::try_from(moved).unwrap_or(u32::MAX),
+            offset: slot.operation.offset,
+            submitted: since_start(slot.submitted),
+            accepted: since_start(slot.accepted),
+            completed: since_start(completed),
+        });
+        if self.recorder.cell.rows_are_full() {
+            // Before the next edge and the end: the cell that follows is of the same interval still.
+            let last = Nanos(self.next_event.min(self.times.measure_end).0 - 1);
+            self.hand_over(completed.min(last), Phase::Measure, false);
+        }
     }
 
     #[cold]

@@ -20,6 +20,8 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     /// Check a job file and report every fault at once
     Check(CheckArgs),
+    /// Print a job file in another dialect, with the same plan
+    Convert(ConvertArgs),
     /// List stored runs
     Runs(RunsArgs),
     /// Show a stored run again: as text, JSON or CSV
@@ -189,6 +191,23 @@ pub(crate) struct CheckArgs {
     /// Print the faults as a JSON array
     #[arg(long, help_heading = "Options")]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// Job files: native (.toml) or fio
+    #[arg(value_name = "JOB", required = true)]
+    pub(crate) jobs: Vec<PathBuf>,
+    /// The dialect to print
+    #[arg(long, value_enum)]
+    pub(crate) to: ConvertTo,
+}
+
+/// Dialects that jobs can be printed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConvertTo {
+    /// fathom's own, TOML
+    Native,
 }
 
 #[derive(Debug, Args)]

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Run(args) => command::run::run(&args),
         Command::Plan(args) => command::plan::run(&args),
         Command::Check(args) => command::check::run(&args),
+        Command::Convert(args) => command::convert::run(&args),
         Command::Runs(args) => command::runs::run(&args),
         Command::Report(args) => command::report::run(&args),
         Command::Doctor(args) => command::doctor::run(&args),

@@ -162,7 +162,7 @@ pub(crate) struct Manner<'a> {
     pub(crate) store: &'a Path,
     pub(crate) live: bool,
     /// Who else listens.
-    pub(crate) watcher: Option<&'a mut dyn Sink>,
+    pub(crate) watchers: Vec<&'a mut dyn Sink>,
 }
 
 /// What is left after a run.
@@ -189,7 +189,7 @@ impl Done {
 
 /// Runs a judged plan, keeping its record.
 pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'_>) -> Result<Done, Exit> {
-    let Manner { store, live, watcher } = manner;
+    let Manner { store, live, watchers } = manner;
     let Planned { loaded, mut facts, plan } = planned;
     let kept = kept_files(&plan, &facts);
     let stop = Stop::on_signals().map_err(|error| {
@@ -219,7 +219,7 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
     if let Some(live) = &mut live {
         sinks.push(live);
     }
-    if let Some(watcher) = watcher {
+    for watcher in watchers {
         sinks.push(&mut *watcher);
     }
     let outcome = fathom_run::run(request, &stop, &mut Bus::new(sinks));

@@ -3,6 +3,7 @@
 //! A worker owns the cell it fills and hands it over whole; whoever reads it gives it back cleared.
 
 use crate::latency::{Latency, Tallied};
+use crate::operation::{OperationRow, Rows};
 use fathom_schema::{KindTally, OperationKind, StreamTally};
 
 /// Distinct error numbers kept apart per kind and cell; further ones are counted under the last slot's number.
@@ -18,6 +19,8 @@ pub struct CellShape {
     pub response: bool,
     /// Whether accepted → completed has a histogram of its own.
     pub completion: bool,
+    /// Operations to keep by themselves until the cell is handed over; 0: none.
+    pub rows: usize,
 }
 
 /// What one worker counts in one interval.
@@ -42,6 +45,8 @@ pub struct Cell {
     pub arrivals_dropped: u64,
     /// Most arrivals waiting at once.
     pub backlog_max: u64,
+    /// Single operations; they are taken out by whoever gets the cell, never merged.
+    rows: Rows,
 }
 
 /// What one worker counts of one kind in one interval.
@@ -148,7 +153,30 @@ impl Cell {
             arrivals_late: 0,
             arrivals_dropped: 0,
             backlog_max: 0,
+            rows: Rows::with_room_for(shape.rows),
         }
+    }
+
+    /// Whether single operations are kept.
+    pub fn keeps_rows(&self) -> bool {
+        self.rows.room() > 0
+    }
+
+    /// Keeps an operation by itself.
+    #[inline]
+    pub fn push_row(&mut self, row: OperationRow) {
+        self.rows.push(row);
+    }
+
+    /// The operations kept.
+    pub fn rows(&self) -> &[OperationRow] {
+        self.rows.all()
+    }
+
+    /// Whether there is no room for one more.
+    #[inline]
+    pub fn rows_are_full(&self) -> bool {
+        self.rows.all().len() == self.rows.room()
     }
 
     /// The part of one kind.
@@ -188,6 +216,7 @@ impl Cell {
             arrivals_late,
             arrivals_dropped,
             backlog_max,
+            rows,
         } = self;
         kinds.iter_mut().flatten().for_each(|kind| kind.clear());
         (*in_flight_ns, *cpu_ns) = (0, 0);
@@ -195,6 +224,7 @@ impl Cell {
             *classes = [0; 7];
         }
         (*arrivals, *arrivals_late, *arrivals_dropped, *backlog_max) = (0, 0, 0, 0);
+        rows.clear();
     }
 
     /// Adds another cell of the same shape.
@@ -210,6 +240,7 @@ impl Cell {
             arrivals_late,
             arrivals_dropped,
             backlog_max,
+            rows: _,
         } = other;
         for (mine, theirs) in self.kinds.iter_mut().zip(kinds) {
             if let (Some(mine), Some(theirs)) = (mine, theirs) {
@@ -281,7 +312,7 @@ mod tests {
     use super::*;
 
     fn shape() -> CellShape {
-        CellShape { kinds: [true, true, false, false], response: true, completion: false }
+        CellShape { kinds: [true, true, false, false], response: true, completion: false, rows: 0 }
     }
 
     fn filled(ops: u64) -> Cell {

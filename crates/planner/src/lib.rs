@@ -15,6 +15,7 @@ mod experiment;
 mod files;
 mod host;
 mod locality;
+mod native;
 mod operations;
 mod points;
 mod regions;
@@ -31,6 +32,7 @@ pub use anywhere::check;
 pub use engines::ENGINE_UNAVAILABLE;
 pub use experiment::{Experiment, PREVIEW_MAXIMUM};
 pub use files::TARGETS_MAX;
+pub use native::in_native_terms;
 pub use remarks::PlanNote;
 
 use fathom_model::{Diagnostics, Job, Named, Sources, StageOptions};

@@ -13,10 +13,12 @@ mod sums;
 mod terse;
 
 pub use document::fio_json;
-pub use logs::{FioLog, LogRequest, fio_aggregate_log, fio_logs};
+pub use logs::{FioLog, LogColumns, LogRequest, LogValue, fio_aggregate_log, fio_logs, fio_operation_log};
 pub use normal::{FioBanner, fio_banner, fio_normal};
 pub use numbers::FioUnits;
 pub use terse::fio_terse;
+
+use fathom_schema::{OperationKind, SparseHistogram};
 
 /// What the reports say that no record holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,6 +71,8 @@ pub struct FioEntry {
     pub measures: FioMeasures,
     /// How bandwidth is written in the normal report.
     pub units: FioUnits,
+    /// Distribution of its submission latencies by kind, where it was collected.
+    pub submissions: Vec<(OperationKind, SparseHistogram)>,
     /// All its syncs are `fdatasync`, which fio leaves out of the number of syncs.
     pub only_data_syncs: bool,
 }

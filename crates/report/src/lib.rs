@@ -14,8 +14,9 @@ mod text;
 mod view;
 
 pub use fio::{
-    FioBanner, FioEntry, FioLog, FioMeasures, FioShape, FioUnified, FioUnits, FioWorkers, LogRequest,
-    fio_aggregate_log, fio_banner, fio_json, fio_logs, fio_normal, fio_terse,
+    FioBanner, FioEntry, FioLog, FioMeasures, FioShape, FioUnified, FioUnits, FioWorkers, LogColumns,
+    LogRequest, LogValue, fio_aggregate_log, fio_banner, fio_json, fio_logs, fio_normal, fio_operation_log,
+    fio_terse,
 };
 pub use rows::csv;
 pub use summary::summary;

@@ -1,10 +1,12 @@
 //! Renderings of constructed records, kept as snapshots that a person has read, and checks that hold for every record.
 
 use crate::{
-    FioEntry, FioLog, FioMeasures, FioShape, FioUnified, FioUnits, FioWorkers, LogRequest, csv, fio_json,
-    fio_logs, fio_normal, fio_terse, json, json_schema, summary, text,
+    FioEntry, FioLog, FioMeasures, FioShape, FioUnified, FioUnits, FioWorkers, LogColumns, LogRequest,
+    LogValue, csv, fio_json, fio_logs, fio_normal, fio_operation_log, fio_terse, json, json_schema, summary,
+    text,
 };
 use fathom_analysis::sample::{StreamShape, push, record};
+use fathom_metrics::OperationRow;
 use fathom_schema::{
     Arrival, Backlog, EnvironmentFact, Event, Note, NoteKind, OperationKind, Outcome, Pacing, Record,
     Severity,
@@ -359,7 +361,10 @@ fn fio_entry_without_figures_is_all_zero() {
 fn fio_logs_have_a_row_per_window_and_direction() {
     let record = mixed();
     let check = |log: FioLog, window: Nanos, expect: &[&str]| {
-        let found = fio_logs(&record, &LogRequest { step: 0, stream: 0, log, window });
+        let found = fio_logs(
+            &record,
+            &LogRequest { step: 0, stream: 0, log, window, columns: LogColumns::default() },
+        );
         assert_eq!(found.lines().take(expect.len()).collect::<Vec<_>>(), expect, "{log:?}");
         found.lines().count()
     };
@@ -369,11 +374,54 @@ fn fio_logs_have_a_row_per_window_and_direction() {
     assert_eq!(check(FioLog::Submission, Nanos::secs(5), &["5000, 1000, 0, 0, 0"]), 4);
     assert_eq!(check(FioLog::Latency, Nanos::secs(4), &["4000, 2997003, 0, 0, 0"]), 6);
     assert_eq!(check(FioLog::Completion, Nanos::secs(100), &["10000, 2997003, 0, 0, 0"]), 2);
-    let request = LogRequest { step: 0, stream: 0, log: FioLog::Histogram { coarseness: 4 }, window: second };
+    let request = LogRequest {
+        step: 0,
+        stream: 0,
+        log: FioLog::Histogram { coarseness: 4 },
+        window: second,
+        columns: LogColumns::default(),
+    };
     let histogram = fio_logs(&record, &request);
     let row: Vec<u64> =
         histogram.lines().next().unwrap().split(", ").map(|field| field.parse().unwrap()).collect();
     assert_eq!((&row[..3], row.len()), (&[1000, 0, 8192][..], 3 + 1856 / 16));
     assert_eq!(row[3..].iter().sum::<u64>(), 35_000);
     assert_eq!(fio_logs(&record, &LogRequest { stream: 9, ..request }), "");
+    let columns = LogColumns {
+        value: LogValue::Both,
+        offset: true,
+        priority: true,
+        issue_time: true,
+        since_1970: true,
+    };
+    let request = LogRequest { log: FioLog::Latency, columns, ..request };
+    let row = fio_logs(&record, &request).lines().next().unwrap().to_owned();
+    let end_ms = record.steps[0].started.wall_ms + 1000;
+    assert_eq!(row, format!("{end_ms}, 2997003, 29970000, 0, 0, 0, 0x0000, 0"));
+}
+
+#[test]
+fn fio_logs_have_a_row_per_operation() {
+    let row = |kind, offset, at_us: u64| OperationRow {
+        kind,
+        bytes: 4096,
+        offset,
+        submitted: Nanos::micros(at_us),
+        accepted: Nanos::micros(at_us + 10),
+        completed: Nanos::micros(at_us + 110),
+    };
+    let rows = [row(OperationKind::Write, 8192, 2500), row(OperationKind::Read, 0, 1000)];
+    let columns = LogColumns { offset: true, ..LogColumns::default() };
+    let request = LogRequest { step: 0, stream: 0, log: FioLog::Iops, window: Nanos::ZERO, columns };
+    let check = |log: FioLog, expect: &str| {
+        assert_eq!(fio_operation_log(&mixed(), &LogRequest { log, ..request }, &rows), expect, "{log:?}");
+    };
+    check(FioLog::Iops, "2, 1, 1, 4096, 8192, 0\n1, 1, 0, 4096, 0, 0\n");
+    check(FioLog::Latency, "2, 110000, 1, 4096, 8192, 0\n1, 110000, 0, 4096, 0, 0\n");
+    check(FioLog::Completion, "2, 100000, 1, 4096, 8192, 0\n1, 100000, 0, 4096, 0, 0\n");
+    // 4096 bytes in 100 µs.
+    check(FioLog::Bandwidth, "2, 40960, 1, 4096, 8192, 0\n1, 40960, 0, 4096, 0, 0\n");
+    // In the order in which they went down.
+    check(FioLog::Submission, "1, 10000, 0, 4096, 0, 0\n2, 10000, 1, 4096, 8192, 0\n");
+    check(FioLog::Histogram { coarseness: 0 }, "");
 }

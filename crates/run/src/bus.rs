@@ -1,6 +1,7 @@
 //! The bus: every event goes to every sink, in order, on one thread.
 
 use fathom_engine::prepare::Progress;
+use fathom_metrics::OperationRow;
 use fathom_schema::Event;
 use std::fmt;
 
@@ -26,6 +27,16 @@ pub trait Sink {
     /// Files are being laid out.
     fn preparing(&mut self, progress: &Progress<'_>) {
         let _ = progress;
+    }
+    /// Whether it wants the single operations of a stream, by the stream's name.
+    fn wants_operations(&self, stream: &str) -> bool {
+        let _ = stream;
+        false
+    }
+    /// Single operations of a stream that counted, of one worker, in the order in which they completed. They are passed on
+    /// and kept nowhere else.
+    fn operations(&mut self, stream: &str, rows: &[OperationRow]) {
+        let _ = (stream, rows);
     }
     /// No more events for now: what must be kept should be kept. Comes about once a second while a step runs.
     fn settled(&mut self) -> Result<(), SinkError> {
@@ -57,6 +68,14 @@ impl<'a> Bus<'a> {
         for sink in &mut self.sinks {
             sink.preparing(progress);
         }
+    }
+
+    pub(crate) fn wants_operations(&self, stream: &str) -> bool {
+        self.sinks.iter().any(|sink| sink.wants_operations(stream))
+    }
+
+    pub(crate) fn operations(&mut self, stream: &str, rows: &[OperationRow]) {
+        self.sinks.iter_mut().for_each(|sink| sink.operations(stream, rows));
     }
 
     pub(crate) fn settled(&mut self) {

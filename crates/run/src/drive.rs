@@ -4,6 +4,7 @@ use crate::bus::{Bus, SinkError};
 use crate::signals::Stop;
 use fathom_engine::prepare::{self, Claims, PrepareError};
 use fathom_engine::{ExecuteError, Executed, Observer, Share, execute, probe};
+use fathom_metrics::OperationRow;
 use fathom_planner::Experiment;
 use fathom_schema::{
     DeviceNumber, EnvironmentFact, Event, Facts, Interval, Note, NoteKind, Outcome, RunFinished, RunStarted,
@@ -272,6 +273,14 @@ impl Observer for Relay<'_, '_> {
             }));
         }
         self.bus.send(&Event::Interval(Box::new(interval)));
+    }
+
+    fn wants_operations(&self, stream: usize) -> bool {
+        self.bus.wants_operations(&self.step.streams[stream].name)
+    }
+
+    fn operations(&mut self, stream: usize, rows: &[OperationRow]) {
+        self.bus.operations(&self.step.streams[stream].name, rows);
     }
 
     fn settled(&mut self) {

@@ -3,11 +3,13 @@
 
 mod help;
 mod logs;
+mod operations;
 mod reports;
 mod shape;
 mod watch;
 
 pub(crate) use logs::{log_names, write_logs};
+pub(crate) use operations::OperationLog;
 
 use crate::cli::ConsentArgs;
 use crate::command::store_folder;
@@ -136,30 +138,30 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
         forbid_changes(&planned)?;
     }
     check_outputs(&planned, switches)?;
-    warn_of_dropped(&extras);
     let notes = session::judge(&planned, consent, true)?;
     let mut watch = Watch::new(&reports, switches);
+    let mut operations = OperationLog::of(&extras);
     let live = switches.eta == Eta::Auto && terminal::shows_messages();
     let opening = reports.opening();
     if switches.output.is_none() {
         // Whoever reads it may be gone already; that is found out when there is a report.
         let _ = terminal::data(&opening);
     }
-    let manner = Manner { store: &store, live, watcher: Some(&mut watch) };
+    let manner = Manner { store: &store, live, watchers: vec![&mut watch, &mut operations] };
     let mut done = session::run(planned, notes, manner)?;
     let exit = done.exit;
     let mut failed_jobs = 0;
     let written = done.record().and_then(|record| {
         failed_jobs = failed(&record, &extras);
         // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
-        let mut lost = write_logs(&record, &extras);
+        let mut lost = write_logs(&record, &extras, &operations);
         if switches.bandwidth_log {
             lost.extend(logs::write_aggregate(&record));
         }
         for reason in lost {
             terminal::message(&format!("warning: {}", diagnose::printable(&reason)));
         }
-        let report = reports.text(&record);
+        let report = reports.text(&record, Some(&operations));
         match &switches.output {
             Some(file) => output::write(Path::new(file), &(opening + watch.given_out() + &report)),
             None => terminal::data(&report).map_err(|error| error.to_string()),
@@ -229,14 +231,4 @@ fn check_outputs(planned: &Planned, switches: &Switches) -> Result<(), Exit> {
         }
     }
     Ok(())
-}
-
-/// Says which of fio's figures are asked for and have no place in the document.
-fn warn_of_dropped(extras: &Extras) {
-    if extras.clones.iter().any(|clone| clone.is_reported && clone.slat_percentiles) {
-        terminal::message(
-            "warning [fio.not-honoured]: slat_percentiles: of submission latencies only minimum, maximum, mean and \
-             deviation are kept; the document has no percentiles of them",
-        );
-    }
 }

@@ -1,7 +1,8 @@
 //! `fathom run`: measures, keeps the record, prints the answer.
 
 use crate::cli::RunArgs;
-use crate::command::{fio, store_folder};
+use crate::command::fio::{self, OperationLog};
+use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::session::{self, Done, Manner};
 use crate::{diagnose, load, output, preset, terminal};
@@ -24,10 +25,11 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
         output::check(&path, &planned.facts).map_err(|fault| fault.refuse())?;
     }
     let notes = session::judge(&planned, &args.consent, false)?;
-    let manner = Manner { store: &store, live: !args.quiet, watcher: None };
+    let mut operations = OperationLog::of(&extras);
+    let manner = Manner { store: &store, live: !args.quiet, watchers: vec![&mut operations] };
     let mut done = session::run(planned, notes, manner)?;
     let mut exit = done.exit;
-    for reason in show(&mut done, args, &extras) {
+    for reason in show(&mut done, args, &extras, &operations) {
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));
         exit = if exit == Exit::Ok { Exit::Target } else { exit };
     }
@@ -39,13 +41,13 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
 
 /// Prints the report, and writes what else was asked for. What could not be done keeps nothing else from being done; the
 /// reasons.
-fn show(done: &mut Done, args: &RunArgs, extras: &Extras) -> Vec<String> {
+fn show(done: &mut Done, args: &RunArgs, extras: &Extras, operations: &OperationLog) -> Vec<String> {
     let record = match done.record() {
         Ok(record) => record,
         Err(reason) => return vec![reason],
     };
     let summary = fathom_report::summary(&record);
-    let mut failed = fio::write_logs(&record, extras);
+    let mut failed = fio::write_logs(&record, extras, operations);
     let printed = match args.json.as_deref() {
         Some(file) if file == Path::new("-") => terminal::data(&fathom_report::json(&summary)),
         file => {

@@ -150,6 +150,7 @@ fn the_same_job_files_give_the_same_counts_and_keys() {
             Same::Each,
         ),
         ("[a]\nrw=read\ncontinue_on_error=all\nrate=64m\n", Same::Each),
+        ("[a]\nrw=read\nioengine=libaio\nslat_percentiles=1\n", Same::Each),
     ] {
         check(&format!("[global]\nsize=2m\n{rest}"), same);
     }

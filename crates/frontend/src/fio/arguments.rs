@@ -34,7 +34,8 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
         let Some(meaning) = meaning_of(key, span, &mut reader.faults) else { continue };
         let takes = match meaning {
             Meaning::Switch(switch) => switch.takes,
-            Meaning::Option(OptionRow { value: Value::Flag(_) | Value::OptionalText(_), .. }) => Takes::Maybe,
+            // As with fio, a text that may be absent in a job file is not absent here: `--write_bw_log x`.
+            Meaning::Option(OptionRow { value: Value::Flag(_), .. }) => Takes::Maybe,
             Meaning::Option(_) => Takes::Value,
         };
         let value = match (value, takes) {

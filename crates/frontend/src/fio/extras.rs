@@ -134,7 +134,11 @@ pub struct Logs {
     pub histogram: Option<String>,
     /// Whether the clone's number is part of the name.
     pub per_job: bool,
-    /// Averaging window in milliseconds; 0 where fio logs every operation.
+    /// Which figure of a window a row says.
+    pub value: LogValue,
+    /// What else a row says.
+    pub columns: LogColumns,
+    /// Averaging window in milliseconds; 0: every operation has a row.
     pub average_ms: u64,
     /// Milliseconds between two histogram lines.
     pub histogram_ms: u64,
@@ -142,7 +146,39 @@ pub struct Logs {
     pub coarseness: u8,
 }
 
+/// Which figure of a window a row of a log says (`log_window_value`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LogValue {
+    /// The mean.
+    #[default]
+    Average,
+    /// The largest.
+    Maximum,
+    /// Both.
+    Both,
+}
+
+/// What else a row of a log says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
+pub struct LogColumns {
+    /// The offset.
+    pub offset: bool,
+    /// The priority in hexadecimal.
+    pub priority: bool,
+    /// When it was issued.
+    pub issue_time: bool,
+    /// Times count from 1970.
+    pub since_1970: bool,
+}
+
 impl Logs {
+    /// Whether every single operation is wanted.
+    pub fn are_of_operations(&self) -> bool {
+        let is_series = self.bandwidth.is_some() || self.latency.is_some() || self.iops.is_some();
+        is_series && self.average_ms == 0
+    }
+
     /// True when no log is asked for.
     pub fn are_none(&self) -> bool {
         self.bandwidth.is_none() && self.latency.is_none() && self.iops.is_none() && self.histogram.is_none()

@@ -13,7 +13,7 @@ mod switches;
 mod values;
 
 pub use arguments::read_arguments;
-pub use extras::{Extras, JobClone, Logs, Measures, ReportUnits, Unified};
+pub use extras::{Extras, JobClone, LogColumns, LogValue, Logs, Measures, ReportUnits, Unified};
 pub use options::{OptionRow, Priority, Status, find as row_of, rows};
 pub use switches::{Eta, OutputFormat, Switches};
 

@@ -1,6 +1,6 @@
 //! What a fio job is set to, with fio's defaults: the typed state that option rows write and lowering reads.
 
-use super::extras::{Measures, ReportUnits, Unified};
+use super::extras::{LogColumns, LogValue, Measures, ReportUnits, Unified};
 use super::values::{Size, SplitEntry, Triple};
 use fathom_model::{Span, VerifyPattern};
 use std::collections::BTreeMap;
@@ -270,6 +270,10 @@ pub(crate) struct Report {
     pub(crate) logs: [Option<String>; 4],
     /// Log files carry the job's number.
     pub(crate) per_job_logs: bool,
+    /// Which figure of a window the logs say.
+    pub(crate) log_value: LogValue,
+    /// What else their rows say.
+    pub(crate) log_columns: LogColumns,
     /// Averaging window in ms; 0: every operation.
     pub(crate) log_avg_ms: u64,
     /// Histogram interval in ms.
@@ -426,6 +430,8 @@ impl Default for Report {
             sample_ms: [500; 2],
             logs: [const { None }; 4],
             per_job_logs: true,
+            log_value: LogValue::default(),
+            log_columns: LogColumns::default(),
             log_avg_ms: 0,
             log_hist_ms: 0,
             hist_coarseness: 0,

@@ -4,7 +4,7 @@
 use super::numbers::FioUnits;
 use super::sums::{Sample, Sums, gather};
 use super::{FioEntry, FioShape, FioUnified};
-use fathom_metrics::{Histogram, bucket_bounds, fio_counts, fio_quantile, merge_kind};
+use fathom_metrics::{Histogram, bucket_bounds, fio_counts, fio_quantile, merge_kind, merge_sparse};
 use fathom_schema::{KindTally, LatencyTally, Moments, OperationKind, Record};
 use fathom_units::Nanos;
 
@@ -194,7 +194,10 @@ impl Direction {
         };
         let KindTally { bytes, short, service, submission, completion, .. } = tally;
         let completion = completion.unwrap_or_else(|| service.clone());
-        let submission = LatencyTally { moments: submission, ..LatencyTally::default() };
+        let mut submission = LatencyTally { moments: submission, ..LatencyTally::default() };
+        for (_, histogram) in entry.submissions.iter().filter(|(kind, _)| kinds.contains(kind)) {
+            merge_sparse(&mut submission.histogram, histogram);
+        }
         let kept = |is_kept: bool, tally: LatencyTally| if is_kept { tally } else { LatencyTally::default() };
         let mut bandwidth = Series::default();
         let mut rate = Series::default();
@@ -331,9 +334,9 @@ fn nothing(kind: OperationKind) -> KindTally {
     }
 }
 
-/// The percentiles of an entry with their values in nanoseconds, in rising order; none without an operation.
+/// The percentiles of an entry with their values in nanoseconds, in rising order; none without a distribution.
 pub(super) fn percentiles(entry: &FioEntry, tally: &LatencyTally) -> Vec<(f64, u64)> {
-    if tally.moments.count == 0 {
+    if tally.histogram.buckets.is_empty() {
         return Vec::new();
     }
     let counts = counts(tally);

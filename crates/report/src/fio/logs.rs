@@ -1,9 +1,10 @@
-//! fio's log files (`write_bw_log` and its kin) in averaged mode, out of intervals. Owns the rows; file names and the job
+//! fio's log files (`write_bw_log` and its kin): averages out of intervals, or every operation. Owns the rows; file names and the job
 //! numbers in them are the caller's.
 
+use super::figures::DIRECTIONS;
 use super::sums::{block_bytes, measured};
-use fathom_metrics::{Histogram, fio_counts, merge_kind};
-use fathom_schema::{Interval, KindTally, LatencyTally, Moments, OperationKind, Record};
+use fathom_metrics::{Histogram, OperationRow, fio_counts, merge_kind};
+use fathom_schema::{Interval, KindTally, LatencyTally, Moments, OperationKind, Record, StepRecord, Stream};
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ pub enum FioLog {
     },
 }
 
-/// Whose log, and how long its windows are.
+/// Whose log, and how its rows are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogRequest {
     /// Position of the step in the record.
@@ -36,42 +37,150 @@ pub struct LogRequest {
     pub stream: usize,
     /// Which log.
     pub log: FioLog,
-    /// `log_avg_msec` or `log_hist_msec`; a window is the smallest whole number of intervals not below it.
+    /// `log_avg_msec` or `log_hist_msec`; a window is the smallest whole number of intervals not below it. 0: a row for each
+    /// operation, and no histogram at all.
     pub window: Nanos,
+    /// What else a row says.
+    pub columns: LogColumns,
+}
+
+/// Columns of a log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
+pub struct LogColumns {
+    /// Which figure of a window.
+    pub value: LogValue,
+    /// `log_offset`: the operation's offset; 0 of a window.
+    pub offset: bool,
+    /// `log_prio`: the priority in hexadecimal.
+    pub priority: bool,
+    /// `log_issue_time`: when the operation was issued, nanoseconds since the start of measuring; 0 of a window.
+    pub issue_time: bool,
+    /// `log_alternate_epoch`: times count from 1970.
+    pub since_1970: bool,
+}
+
+/// Which figure of a window a row says (`log_window_value`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LogValue {
+    /// The mean.
+    #[default]
+    Average,
+    /// The largest.
+    Maximum,
+    /// Both.
+    Both,
+}
+
+/// One row but for its columns.
+struct Row {
+    /// Since measuring began.
+    time: Nanos,
+    value: f64,
+    maximum: f64,
+    kind: OperationKind,
+    bytes: u32,
+    offset: u64,
+    issued: Nanos,
+}
+
+impl Row {
+    fn write(&self, out: &mut String, columns: LogColumns, epoch_ms: u64) {
+        let Self { time, value, maximum, kind, bytes, offset, issued } = self;
+        let time_ms = time.0 / 1_000_000 + if columns.since_1970 { epoch_ms } else { 0 };
+        let value = match columns.value {
+            LogValue::Average => format!("{value:.0}"),
+            LogValue::Maximum => format!("{maximum:.0}"),
+            LogValue::Both => format!("{value:.0}, {maximum:.0}"),
+        };
+        let offset = if columns.offset { format!("{offset}, ") } else { String::new() };
+        let priority = if columns.priority { "0x0000" } else { "0" };
+        let issued = if columns.issue_time { format!(", {}", issued.0) } else { String::new() };
+        let direction = kind.index();
+        out.push_str(&format!("{time_ms}, {value}, {direction}, {bytes}, {offset}{priority}{issued}\n"));
+    }
 }
 
 /// The rows of a log of the stream's measure phase: `time_ms, value, direction, 0, 0`, or with a histogram
 /// `time_ms, direction, block size, counts…`; the time is the end of the window since the ramp's end, as fio counts it (seen
 /// with 3.33). A window without an operation of a direction has no row of it. Empty when the record has no such stream.
 pub fn fio_logs(record: &Record, request: &LogRequest) -> String {
-    let LogRequest { step, stream, log, window } = *request;
-    let Some(step) = record.steps.get(step) else { return String::new() };
-    let Some(plan) = step.started.step.streams.get(stream) else { return String::new() };
-    let measuring_from = plan.start_delay.after(plan.ramp);
+    let LogRequest { step: step_at, stream, log, window, columns } = *request;
+    let Some((step, plan, measuring_from)) = place(record, request) else { return String::new() };
+    let epoch_ms = epoch_ms(record, request);
     let intervals_each = window.0.div_ceil(step.started.step.interval.0.max(1)).max(1);
     let mut windows: BTreeMap<u64, Vec<&Interval>> = BTreeMap::new();
-    for interval in measured(step, stream) {
+    for interval in measured(&record.steps[step_at], stream) {
         windows.entry(interval.sequence / intervals_each).or_default().push(interval);
     }
     let mut out = String::new();
     for intervals in windows.values() {
         let start = intervals.iter().map(|interval| interval.start).min().unwrap_or_default();
         let end = intervals.iter().map(|interval| interval.end).max().unwrap_or_default();
-        let end_ms = end.since(measuring_from).0 / 1_000_000;
-        for kind in [OperationKind::Read, OperationKind::Write, OperationKind::Trim] {
+        let time = end.since(measuring_from);
+        for kind in DIRECTIONS {
             let Some(tally) = merged(intervals, kind).filter(|tally| tally.operations > 0) else { continue };
-            let direction = kind.index();
             if let FioLog::Histogram { coarseness } = log {
                 let counts = coarse(&completion(&tally).histogram, coarseness);
+                let (time_ms, direction) = (time.0 / 1_000_000, kind.index());
+                let time_ms = time_ms + if columns.since_1970 { epoch_ms } else { 0 };
                 let block = block_bytes(plan, kind);
-                out.push_str(&format!("{end_ms}, {direction}, {block}, {}\n", counts.join(", ")));
+                out.push_str(&format!("{time_ms}, {direction}, {block}, {}\n", counts.join(", ")));
             } else {
-                let value = value(log, &tally, end.since(start));
-                out.push_str(&format!("{end_ms}, {value:.0}, {direction}, 0, 0\n"));
+                let (value, maximum) = values(log, &tally, end.since(start));
+                let row = Row { time, value, maximum, kind, bytes: 0, offset: 0, issued: Nanos::ZERO };
+                row.write(&mut out, columns, epoch_ms);
             }
         }
     }
     out
+}
+
+/// The rows of a log with one for each operation, as fio writes without `log_avg_msec`; `operations` are those of the stream
+/// in the order in which they completed. As with fio, bandwidth is bytes over completion latency in units of 1000 bytes,
+/// each operation is one of `iops`, and nothing has a submission latency on a synchronous engine.
+pub fn fio_operation_log(record: &Record, request: &LogRequest, operations: &[OperationRow]) -> String {
+    let Some((_, plan, measuring_from)) = place(record, request) else { return String::new() };
+    let LogRequest { log, columns, .. } = *request;
+    let epoch_ms = epoch_ms(record, request);
+    let mut operations: Vec<&OperationRow> = operations.iter().collect();
+    if log == FioLog::Submission {
+        if plan.engine.kind.is_synchronous() {
+            return String::new();
+        }
+        operations.sort_by_key(|operation| operation.accepted);
+    }
+    let mut out = String::new();
+    for operation in operations {
+        let OperationRow { kind, bytes, offset, submitted, accepted, completed } = *operation;
+        let since_accepted_ns = completed.since(accepted).0;
+        let (at, value) = match log {
+            // Never zero: it stands below a fraction.
+            FioLog::Bandwidth => (completed, u64::from(bytes) * 1_000_000 / since_accepted_ns.max(1)),
+            FioLog::Iops => (completed, 1),
+            FioLog::Latency => (completed, completed.since(submitted).0),
+            FioLog::Completion => (completed, since_accepted_ns),
+            FioLog::Submission => (accepted, accepted.since(submitted).0),
+            FioLog::Histogram { .. } => return String::new(),
+        };
+        let (time, issued) = (at.since(measuring_from), submitted.since(measuring_from));
+        let value = value as f64;
+        Row { time, value, maximum: value, kind, bytes, offset, issued }.write(&mut out, columns, epoch_ms);
+    }
+    out
+}
+
+/// The step and stream of a log, and when measuring began since the step's start.
+fn place<'a>(record: &'a Record, request: &LogRequest) -> Option<(&'a StepRecord, &'a Stream, Nanos)> {
+    let step = record.steps.get(request.step)?;
+    let plan = step.started.step.streams.get(request.stream)?;
+    Some((step, plan, plan.start_delay.after(plan.ramp)))
+}
+
+/// When measuring began, milliseconds since 1970.
+fn epoch_ms(record: &Record, request: &LogRequest) -> u64 {
+    let began = |(step, _, from): (&StepRecord, &Stream, Nanos)| step.started.wall_ms + from.0 / 1_000_000;
+    place(record, request).map_or(0, began)
 }
 
 /// The rows of `--bandwidth-log` for one kind: KiB/s of all streams together in each interval, by milliseconds since the
@@ -97,14 +206,16 @@ pub fn fio_aggregate_log(record: &Record, kind: OperationKind) -> String {
     out
 }
 
-fn value(log: FioLog, tally: &KindTally, length: Nanos) -> f64 {
+/// The mean and the largest value of a window. fio takes one sample of a rate per window, which is both.
+fn values(log: FioLog, tally: &KindTally, length: Nanos) -> (f64, f64) {
     let per_second = |n: u64| if length.0 == 0 { 0.0 } else { n as f64 / length.as_secs_f64() };
+    let of = |moments: &Moments| (moments.mean_ns(), moments.max_ns as f64);
     match log {
-        FioLog::Bandwidth => per_second(tally.bytes) / 1024.0,
-        FioLog::Iops => per_second(tally.operations),
-        FioLog::Latency => tally.service.moments.mean_ns(),
-        FioLog::Submission => Moments::mean_ns(&tally.submission),
-        FioLog::Completion | FioLog::Histogram { .. } => completion(tally).moments.mean_ns(),
+        FioLog::Bandwidth => (per_second(tally.bytes) / 1024.0, per_second(tally.bytes) / 1024.0),
+        FioLog::Iops => (per_second(tally.operations), per_second(tally.operations)),
+        FioLog::Latency => of(&tally.service.moments),
+        FioLog::Submission => of(&tally.submission),
+        FioLog::Completion | FioLog::Histogram { .. } => of(&completion(tally).moments),
     }
 }
 

@@ -1,9 +1,12 @@
 //! The log files that fio's jobs ask for: their names, and when they are written. Does not know their rows.
 
+use super::operations::OperationLog;
 use super::shape::workers_of;
 use crate::output;
-use fathom_frontend::fio::{Extras, JobClone as FioClone, Logs};
-use fathom_report::{FioLog, FioWorkers, LogRequest};
+use fathom_frontend::fio::{
+    Extras, JobClone as FioClone, LogColumns as FioColumns, LogValue as FioValue, Logs, Measures,
+};
+use fathom_report::{FioLog, FioWorkers, LogColumns, LogRequest, LogValue};
 use fathom_schema::{OperationKind, Record};
 use fathom_units::Nanos;
 use std::path::{Path, PathBuf};
@@ -19,9 +22,9 @@ pub(crate) fn log_names(extras: &Extras) -> Vec<PathBuf> {
     names
 }
 
-/// Writes the log files that a fio job asks for, under fio's names; why which could not be written. Clones that share a
+/// Writes the log files that a fio job asks for, under fio's names; what could not be written, and why. Clones that share a
 /// name (`per_job_logs=0`) follow one another in one file, as with fio.
-pub(crate) fn write_logs(record: &Record, extras: &Extras) -> Vec<String> {
+pub(crate) fn write_logs(record: &Record, extras: &Extras, operations: &OperationLog) -> Vec<String> {
     let mut files: Vec<(PathBuf, String)> = Vec::new();
     for clone in &extras.clones {
         let Some(FioWorkers { step, stream, worker: _ }) = workers_of(record, clone).into_iter().next()
@@ -29,14 +32,30 @@ pub(crate) fn write_logs(record: &Record, extras: &Extras) -> Vec<String> {
             continue;
         };
         for (name, log, window) in logs_of(clone) {
-            let rows = fathom_report::fio_logs(record, &LogRequest { step, stream, log, window });
+            let request = LogRequest { step, stream, log, window, columns: columns(&clone.logs) };
+            let rows = if window > Nanos::ZERO {
+                fathom_report::fio_logs(record, &request)
+            } else {
+                fathom_report::fio_operation_log(record, &request, operations.rows(&clone.stream))
+            };
             match files.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, text)) => text.push_str(&rows),
                 None => files.push((name, rows)),
             }
         }
     }
-    files.iter().filter_map(|(name, text)| output::write(name, text).err()).collect()
+    let lost = operations.lost();
+    files.iter().filter_map(|(name, text)| output::write(name, text).err()).chain(lost).collect()
+}
+
+fn columns(logs: &Logs) -> LogColumns {
+    let FioColumns { offset, priority, issue_time, since_1970 } = logs.columns;
+    let value = match logs.value {
+        FioValue::Average => LogValue::Average,
+        FioValue::Maximum => LogValue::Maximum,
+        FioValue::Both => LogValue::Both,
+    };
+    LogColumns { value, offset, priority, issue_time, since_1970 }
 }
 
 /// Writes the logs of `--bandwidth-log`; why which could not be written.
@@ -50,24 +69,37 @@ pub(super) fn write_aggregate(record: &Record) -> Vec<String> {
         .collect()
 }
 
-/// The log files of one clone: name, which, and the length of a window.
+/// The log files of one clone: name, which, and the length of a window; 0 where each operation has a row. What the job was
+/// told not to measure has no log.
 fn logs_of(clone: &FioClone) -> Vec<(PathBuf, FioLog, Nanos)> {
-    let Logs { bandwidth, latency, iops, histogram, average_ms, histogram_ms, coarseness, per_job } =
-        &clone.logs;
+    let Logs {
+        bandwidth,
+        latency,
+        iops,
+        histogram,
+        value: _,
+        columns: _,
+        average_ms,
+        histogram_ms,
+        coarseness,
+        per_job,
+    } = &clone.logs;
+    let Measures { submission, completion, service, bandwidth: _ } = clone.measures;
     let number = if *per_job { format!(".{}", clone.thread_number) } else { String::new() };
     let average = Nanos::millis(*average_ms);
     let coarseness = u32::from(*coarseness);
     [
-        (bandwidth, "bw", FioLog::Bandwidth, average),
-        (iops, "iops", FioLog::Iops, average),
-        (latency, "lat", FioLog::Latency, average),
-        (latency, "slat", FioLog::Submission, average),
-        (latency, "clat", FioLog::Completion, average),
-        (histogram, "clat_hist", FioLog::Histogram { coarseness }, Nanos::millis(*histogram_ms)),
+        (bandwidth, true, "bw", FioLog::Bandwidth, average),
+        (iops, true, "iops", FioLog::Iops, average),
+        (latency, service, "lat", FioLog::Latency, average),
+        (latency, submission, "slat", FioLog::Submission, average),
+        (latency, completion, "clat", FioLog::Completion, average),
+        (histogram, true, "clat_hist", FioLog::Histogram { coarseness }, Nanos::millis(*histogram_ms)),
     ]
     .into_iter()
-    .filter_map(|(prefix, kind, log, window)| {
-        prefix.as_ref().map(|prefix| (PathBuf::from(format!("{prefix}_{kind}{number}.log")), log, window))
+    .filter_map(|(prefix, is_measured, kind, log, window)| {
+        let prefix = prefix.as_ref().filter(|_| is_measured)?;
+        Some((PathBuf::from(format!("{prefix}_{kind}{number}.log")), log, window))
     })
     .collect()
 }

@@ -2,6 +2,7 @@
 //! where they go.
 
 use super::VERSION;
+use super::operations::OperationLog;
 use super::shape::{banners, shape};
 use crate::load::Loaded;
 use fathom_frontend::fio::{Extras, OutputFormat, Switches};
@@ -39,9 +40,15 @@ impl Reports {
         if self.normal { fio_banner(&banners(&self.extras), VERSION) } else { String::new() }
     }
 
-    /// The reports of a record, of one that still grows too.
-    pub(super) fn text(&self, record: &Record) -> String {
-        let shape = shape(record, &self.extras, &self.echo, self.json_plus);
+    /// The reports of a record, of one that still grows too; submission latencies have percentiles where `operations` has
+    /// collected them.
+    pub(super) fn text(&self, record: &Record, operations: Option<&OperationLog>) -> String {
+        let mut shape = shape(record, &self.extras, &self.echo, self.json_plus);
+        if let Some(operations) = operations {
+            for entry in &mut shape.entries {
+                entry.submissions = operations.submissions(record, &entry.workers);
+            }
+        }
         let mut text = String::new();
         if let Some(version) = self.terse {
             text += &fio_terse(record, &shape, version);

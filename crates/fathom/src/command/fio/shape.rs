@@ -54,6 +54,7 @@ pub(super) fn shape(
                 },
                 measures: measures(clone.measures),
                 units: units(clone.units),
+                submissions: Vec::new(),
                 only_data_syncs: clone.only_data_syncs,
             }),
         }

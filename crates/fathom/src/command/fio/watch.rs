@@ -106,7 +106,7 @@ impl<'a> Watch<'a> {
         }
         if self.status_every > Nanos::ZERO && now >= self.status_next {
             self.status_next = past(now, self.status_every);
-            let report = self.reports.text(record);
+            let report = self.reports.text(record, None);
             let failed = match self.output {
                 Some(file) => {
                     self.given_out += &report;

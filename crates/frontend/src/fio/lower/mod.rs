@@ -229,6 +229,8 @@ impl Lowering<'_> {
                 iops,
                 histogram,
                 per_job: report.per_job_logs,
+                value: report.log_value,
+                columns: report.log_columns,
                 average_ms: report.log_avg_ms,
                 histogram_ms: report.log_hist_ms,
                 coarseness: u8::try_from(report.hist_coarseness).unwrap_or(6),
@@ -371,7 +373,14 @@ impl Lowering<'_> {
         let (settings, span) = (&parsed.settings, parsed.span);
         let control = &settings.control;
         if let Some(us) = control.runtime {
-            options.time.set(Nanos::micros(us), settings.span("runtime", span));
+            let place = settings.span("runtime", span);
+            options.time.set(Nanos::micros(us), place);
+            if !control.time_based {
+                let message =
+                    "runtime without time_based only caps the job, which ends sooner when its size is done";
+                let help = "add time_based to run for all of it, or leave runtime out";
+                self.faults.warn("fio.runtime-caps", place, message, help);
+            }
         } else if control.time_based {
             let message = "time_based needs a runtime and is switched off without one";
             self.faults.warn("fio.no-runtime", settings.span("time_based", span), message, "add runtime=30s");
@@ -485,14 +494,9 @@ fn set_interval(job: &mut Job, jobs: &[ParsedJob], faults: &mut Faults) {
     for parsed in jobs.iter().filter(|parsed| parsed.settings.report.logs.iter().any(Option::is_some)) {
         let report = &parsed.settings.report;
         for (option, ms) in [("log_avg_msec", report.log_avg_ms), ("log_hist_msec", report.log_hist_ms)] {
-            let is_series = option == "log_avg_msec" && report.logs[..3].iter().any(Option::is_some);
-            let span = parsed.settings.span(option, parsed.span);
-            if ms == 0 && is_series {
-                let message = "logs of every single operation are known but not built yet; the logs hold averages of 1 s";
-                faults.warn("fio.approximate", span, message, "write log_avg_msec=1000");
-            } else if ms > 0 {
+            if ms > 0 {
                 interval_ms = greatest_common_divisor(interval_ms, ms);
-                place = Some(span);
+                place = Some(parsed.settings.span(option, parsed.span));
             }
         }
     }

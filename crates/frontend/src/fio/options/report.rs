@@ -1,6 +1,6 @@
 //! Rows of what is reported and logged.
 
-use super::super::extras::{Measures, Unified};
+use super::super::extras::{LogValue, Measures, Unified};
 use super::Priority::{P0, P1, P2};
 use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, not_yet};
 
@@ -118,14 +118,30 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("log_avg_msec", &[], P0, Value::Count(0, u32::MAX as u64, |s, ms| s.report.log_avg_ms = ms)),
     built("log_hist_msec", &[], P1, Value::Count(0, u32::MAX as u64, |s, ms| s.report.log_hist_ms = ms)),
     built("log_hist_coarseness", &[], P1, Value::Count(0, 6, |s, n| s.report.hist_coarseness = n)),
-    not_yet("log_window_value", &["log_max_value"], P1, &["avg", "0"]),
-    not_yet("log_offset", &[], P1, &["0"]),
-    not_yet("log_prio", &[], P2, &["0"]),
-    not_yet("log_issue_time", &[], P2, &["0"]),
+    built(
+        "log_window_value",
+        &["log_max_value"],
+        P1,
+        Value::Word(&["avg", "max", "both", "0", "1"], |s, word, _| {
+            s.report.log_value = match word {
+                "max" | "1" => LogValue::Maximum,
+                "both" => LogValue::Both,
+                _ => LogValue::Average,
+            };
+        }),
+    ),
+    built("log_offset", &[], P1, Value::Boolean(|s, flag| s.report.log_columns.offset = flag)),
+    built("log_prio", &[], P2, Value::Boolean(|s, flag| s.report.log_columns.priority = flag)),
+    built("log_issue_time", &[], P2, Value::Boolean(|s, flag| s.report.log_columns.issue_time = flag)),
     accepted("log_entries", &[], P2, Value::Any, ""),
-    accepted("log_compression", &[], P2, Value::Any, ""),
+    accepted("log_compression", &[], P2, Value::Any, "logs are collected and written uncompressed"),
     accepted("log_compression_cpus", &[], P2, Value::Any, ""),
     not_yet("log_store_compressed", &[], P2, &["0"]),
-    not_yet("log_alternate_epoch", &["log_unix_epoch"], P1, &["0"]),
-    accepted("log_alternate_epoch_clock_id", &[], P2, Value::Any, ""),
+    built(
+        "log_alternate_epoch",
+        &["log_unix_epoch"],
+        P1,
+        Value::Boolean(|s, flag| s.report.log_columns.since_1970 = flag),
+    ),
+    not_yet("log_alternate_epoch_clock_id", &[], P2, &["0"]),
 ];

@@ -1,0 +1,97 @@
+//! Single operations as they come in, for what fio's outputs say of each: logs without averages, and percentiles of
+//! submission latencies, which no record holds. Knows which streams they are wanted of, and how many there is room for.
+
+use fathom_frontend::fio::Extras;
+use fathom_metrics::{Latency, OperationRow};
+use fathom_report::FioWorkers;
+use fathom_run::{Sink, SinkError};
+use fathom_schema::{Event, OperationKind, Record, SparseHistogram};
+use std::collections::BTreeMap;
+
+/// Operations that are kept at most, over all jobs: 2.5 GiB of them. fio keeps as many as there is memory for.
+const ROWS_MAX: usize = 64 << 20;
+
+/// Collects single operations by the name of their stream.
+#[derive(Default)]
+pub(crate) struct OperationLog {
+    rows: BTreeMap<String, Vec<OperationRow>>,
+    submissions: BTreeMap<String, [Latency; OperationKind::COUNT]>,
+    kept: usize,
+    lost: u64,
+}
+
+impl OperationLog {
+    /// One that collects what these jobs ask for.
+    pub(crate) fn of(extras: &Extras) -> Self {
+        let mut log = Self::default();
+        for clone in &extras.clones {
+            if clone.logs.are_of_operations() {
+                log.rows.insert(clone.stream.clone(), Vec::new());
+            }
+            if clone.slat_percentiles && clone.is_reported {
+                log.submissions.insert(clone.stream.clone(), Default::default());
+            }
+        }
+        log
+    }
+
+    /// Those of a stream, in the order in which they completed.
+    pub(super) fn rows(&self, stream: &str) -> &[OperationRow] {
+        self.rows.get(stream).map_or(&[], Vec::as_slice)
+    }
+
+    /// Distributions of the submission latencies of these workers' streams by kind.
+    pub(super) fn submissions(
+        &self,
+        record: &Record,
+        workers: &[FioWorkers],
+    ) -> Vec<(OperationKind, SparseHistogram)> {
+        let mut names: Vec<&str> = workers
+            .iter()
+            .map(|worker| record.steps[worker.step].started.step.streams[worker.stream].name.as_str())
+            .collect();
+        names.dedup();
+        let latencies =
+            names.into_iter().filter_map(|name| self.submissions.get(name)).flat_map(|latencies| {
+                OperationKind::ALL
+                    .into_iter()
+                    .map(|kind| (kind, latencies[kind.index()].to_tally().histogram))
+            });
+        latencies.filter(|(_, histogram)| !histogram.buckets.is_empty()).collect()
+    }
+
+    /// What is missing in the logs, in words.
+    pub(super) fn lost(&self) -> Option<String> {
+        (self.lost > 0).then(|| {
+            format!(
+                "logs of single operations are full after {ROWS_MAX}; the last {} are missing; use log_avg_msec",
+                self.lost
+            )
+        })
+    }
+}
+
+impl Sink for OperationLog {
+    fn event(&mut self, _: &Event) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn wants_operations(&self, stream: &str) -> bool {
+        self.rows.contains_key(stream) || self.submissions.contains_key(stream)
+    }
+
+    fn operations(&mut self, stream: &str, rows: &[OperationRow]) {
+        if let Some(kept) = self.rows.get_mut(stream) {
+            let room = (ROWS_MAX - self.kept).min(rows.len());
+            kept.extend_from_slice(&rows[..room]);
+            self.kept += room;
+            self.lost += (rows.len() - room) as u64;
+        }
+        if let Some(latencies) = self.submissions.get_mut(stream) {
+            // A synchronous engine takes an operation by doing it; fio has no submission latency of those.
+            for row in rows.iter().filter(|row| row.accepted > row.submitted) {
+                latencies[row.kind.index()].record(row.accepted.since(row.submitted).0);
+            }
+        }
+    }
+}

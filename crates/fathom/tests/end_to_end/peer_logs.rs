@@ -1,0 +1,92 @@
+//! The logs of `fathom fio` beside the peer's own: the same files, the same columns, a row for each operation.
+
+use crate::support::{Bench, FATHOM, skip, tool};
+use std::collections::BTreeMap;
+
+/// Logs by name, the time and the value of each row left out: they are measured.
+fn logs(bench: &Bench, program: &[&str], job: &str) -> BTreeMap<String, Vec<String>> {
+    for path in bench.snapshot().into_keys() {
+        std::fs::remove_file(path).expect("the folder is ours");
+    }
+    let words = format!("--name=a --size=64k --minimal {job}");
+    let ended = bench.run(&[program, &words.split(' ').collect::<Vec<_>>()].concat());
+    assert_eq!(ended.code, 0, "{program:?} {words}: {}", ended.err);
+    let mut logs = BTreeMap::new();
+    for (path, (_, _, _, content)) in bench.snapshot() {
+        let name = path.file_name().expect("it is a file").to_string_lossy().into_owned();
+        if path.extension().is_none_or(|extension| extension != "log") {
+            continue;
+        }
+        let text = String::from_utf8(content).expect("logs are text");
+        let is_counted = name.contains("iops");
+        let row =
+            |row: &str| row.split(", ").skip(if is_counted { 1 } else { 2 }).collect::<Vec<_>>().join(", ");
+        logs.insert(name, text.lines().map(row).collect());
+    }
+    logs
+}
+
+#[test]
+fn each_operation_has_the_same_row() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("each_operation_has_the_same_row", &why);
+    }
+    let bench = Bench::new();
+    for job in [
+        "--rw=write --write_bw_log=x --write_lat_log=x --write_iops_log=x",
+        "--rw=read --bs=8k --write_iops_log odd --log_offset=1",
+        "--rw=read --write_lat_log=y --ioengine=libaio --log_offset=1 --log_prio=1",
+        "--rw=write --write_bw_log=z --per_job_logs=0 --numjobs=2 --stonewall --log_unix_epoch=1",
+        "--rw=write --write_lat_log=w --disable_slat=1 --disable_lat=1 --log_max_value=1",
+        "--rw=read --numjobs=2 --group_reporting --write_iops_log=g",
+    ] {
+        let (theirs, ours) = (logs(&bench, &["fio"], job), logs(&bench, &[FATHOM, "fio"], job));
+        assert_eq!(ours, theirs, "{job}");
+    }
+}
+
+#[test]
+fn no_operation_is_missing() {
+    let bench = Bench::new();
+    let line = "fio --output-format=json --name=a --ioengine=null --rw=randrw --size=200m --write_iops_log=x --log_offset=1 \
+                --slat_percentiles=1";
+    let ended = bench.fathom(line);
+    let document = ended.expect(0, &[]).json();
+    let log = std::fs::read_to_string(bench.path("x_iops.1.log")).expect("it was written");
+    let mut offsets: Vec<u64> = Vec::new();
+    for row in log.lines() {
+        let fields: Vec<&str> = row.split(", ").collect();
+        assert_eq!((fields.len(), fields[1], fields[3], fields[5]), (6, "1", "4096", "0"), "{row}");
+        offsets.push(fields[4].parse().expect("it is a number"));
+    }
+    let reads = log.lines().filter(|row| row.split(", ").nth(2) == Some("0")).count() as u64;
+    assert_eq!(document["jobs"][0]["read"]["total_ios"], reads);
+    // Once per pass: each block is there, and once.
+    offsets.sort_unstable();
+    assert!(offsets.iter().copied().eq((0..51_200).map(|block| block * 4096)));
+    // Times go up from the job's beginning.
+    let times: Vec<u64> = log
+        .lines()
+        .map(|row| row.split(',').next().unwrap_or_default().parse().expect("milliseconds"))
+        .collect();
+    assert!(times.is_sorted() && times[0] < 1000, "{:?}", &times[..5]);
+}
+
+#[test]
+fn windows_have_the_figure_that_is_asked_for() {
+    let bench = Bench::new();
+    let job = "fio --minimal --name=a --ioengine=null --rw=read --size=1m --time_based --runtime=700ms --write_lat_log=x";
+    let line = format!("{job} --log_avg_msec=200 --log_window_value=both --log_offset=1");
+    bench.fathom(&line).expect(0, &[]);
+    let log = std::fs::read_to_string(bench.path("x_lat.1.log")).expect("it was written");
+    for row in log.lines() {
+        let fields: Vec<u64> = row.split(", ").map(|field| field.parse().expect("a number")).collect();
+        let [time, mean, largest, direction, size, offset, priority] = fields[..] else { panic!("{row}") };
+        assert!(time <= 720 && mean <= largest, "{row}");
+        assert_eq!((direction, size, offset, priority), (0, 0, 0, 0), "{row}");
+    }
+    assert_eq!(log.lines().count(), 4, "{log}");
+    // Without a period no histogram is ever written.
+    bench.fathom(&format!("{job} --write_hist_log=h")).expect(0, &[]);
+    assert_eq!(std::fs::read_to_string(bench.path("h_clat_hist.1.log")).expect("it was written"), "");
+}

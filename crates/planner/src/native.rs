@@ -1,0 +1,37 @@
+//! A peer's job in native terms. Owns what a peer's dialect settles without a word and a native job has to say; the way to
+//! text is the front end's.
+
+use crate::operations;
+use crate::remarks::Remarks;
+use fathom_model::{Amount, Coverage, Dialect, Given, Job};
+use fathom_schema as schema;
+use fathom_units::Bytes;
+
+/// The job as a native one with the same plan.
+pub fn in_native_terms(job: &Job) -> Job {
+    let mut native = Job { dialect: Dialect::Native, echo: Vec::new(), ..job.clone() };
+    for workload in &mut native.workloads {
+        let wanted = *workload.options.coverage.get();
+        // What is wrong with it keeps both from being planned.
+        let resolved = operations::resolve(workload, job.dialect, &mut Remarks::default());
+        let is_bent = resolved.is_some_and(|operations| {
+            operations.random && operations.workload.coverage == schema::Coverage::Independent
+        });
+        if wanted == Coverage::OncePerPass && is_bent {
+            let span = workload.options.coverage.span().unwrap_or(workload.span);
+            workload.options.coverage.set(Coverage::Independent, span);
+        }
+    }
+    for stream in &mut native.streams {
+        let options = &mut stream.options;
+        if job.dialect == Dialect::Fio
+            && let (Some(&passes), Some(&Amount::Bytes(bytes))) = (options.passes.get(), options.bytes.get())
+        {
+            // fio's loops repeat its io_size.
+            let all = Bytes(bytes.0.saturating_mul(u64::from(passes)));
+            options.bytes.set(Amount::Bytes(all), options.bytes.span().unwrap_or(stream.span));
+            options.passes = Given::default();
+        }
+    }
+    native
+}
