@@ -6,9 +6,9 @@ use fathom_schema::{
     BlockDevice, Case, Content, Coverage, CpuFacts, Cursor, DeviceCounters, DeviceNumber, Distribution,
     Durability, EngineKind, EngineSettings, ErrorPolicy, Event, Extent, Facts, FileKind, FileOrder, Fill,
     Freshness, Interval, IoMode, KindTally, LatencyTally, LayoutRule, Moments, OpenRule, OperationKind,
-    Outcome, Pacing, Phase, Quota, Record, RunFinished, RunStarted, SharePart, Size, SparseHistogram, Step,
-    StepFinished, StepStarted, Stop, Stream, StreamLimits, StreamTally, StreamTotals, SyncRule, Target,
-    TargetFact, TargetKind, Think, TimeLimit, WorkerPlan, WorkerTotals, Workload,
+    Outcome, Pacing, Phase, Quota, Record, RingSettings, RunFinished, RunStarted, SharePart, Size,
+    SparseHistogram, Step, StepFinished, StepStarted, Stop, Stream, StreamLimits, StreamTally, StreamTotals,
+    SyncRule, Target, TargetFact, TargetKind, Think, TimeLimit, WorkerPlan, WorkerTotals, Workload,
 };
 use fathom_units::{Bytes, Nanos, Ratio};
 
@@ -276,7 +276,7 @@ fn stream(shape: &StreamShape) -> Stream {
         name: shape.name.to_owned(),
         report_group: 0,
         engine: EngineSettings {
-            kind: EngineKind::IoUring { fixed_buffers: true, registered_files: true },
+            kind: EngineKind::IoUring(RingSettings::USUAL),
             mode: shape.mode,
             durability: Durability::None,
             open: OpenRule::DropCache,

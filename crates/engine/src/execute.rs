@@ -407,10 +407,8 @@ impl Seat<'_> {
             EngineKind::Mmap { write_through, random_access } => {
                 self.run_on(&context, Mmap::new(MmapRules { write_through, random_access }), clock)
             }
-            EngineKind::Libaio => self.run_on(&context, Libaio::default(), clock),
-            EngineKind::IoUring { fixed_buffers, registered_files } => {
-                self.run_on(&context, IoUring::new(fixed_buffers, registered_files), clock)
-            }
+            EngineKind::Libaio(settings) => self.run_on(&context, Libaio::new(settings), clock),
+            EngineKind::IoUring(settings) => self.run_on(&context, IoUring::new(settings), clock),
         };
         let message = match ended {
             Ok(Some(ended)) => Message::Ended { stream, worker, ended: Box::new(ended) },
@@ -443,7 +441,7 @@ impl Seat<'_> {
         let capabilities = engine.capabilities();
         let mut description = capabilities.name.to_owned();
         if !capabilities.features.is_empty() {
-            description += &format!(" ({})", capabilities.features);
+            description += &format!(" ({})", capabilities.features.join(", "));
         }
         let is_virtual = clock.is_virtual();
         let parts = Parts {

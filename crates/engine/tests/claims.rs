@@ -186,11 +186,11 @@ fn steps_run_on_what_was_claimed() {
     let facts = facts(&[&link]);
     let mut engines = vec![EngineKind::Psync];
     match fathom_io::probe_libaio() {
-        None => engines.push(EngineKind::Libaio),
+        None => engines.push(EngineKind::Libaio(AioSettings::USUAL)),
         Some(why) => skip("steps on a device", &why),
     }
     match fathom_io::probe_io_uring() {
-        None => engines.push(EngineKind::IoUring { fixed_buffers: true, registered_files: true }),
+        None => engines.push(EngineKind::IoUring(RingSettings::USUAL)),
         Some(why) => skip("steps on a device", &why),
     }
     for engine in engines {

@@ -20,12 +20,15 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const BLOCK: u64 = 4096;
 
-const URING: EngineKind = EngineKind::IoUring { fixed_buffers: true, registered_files: true };
+const URING: EngineKind = EngineKind::IoUring(RingSettings::USUAL);
 
 /// Engines with the depth they are tested at; what is missing is said.
 fn engines(test: &str) -> Vec<(EngineKind, u32)> {
     let mut found = vec![(EngineKind::Psync, 1)];
-    let others = [("libaio", probe_libaio(), EngineKind::Libaio), ("io_uring", probe_io_uring(), URING)];
+    let others = [
+        ("libaio", probe_libaio(), EngineKind::Libaio(AioSettings::USUAL)),
+        ("io_uring", probe_io_uring(), URING),
+    ];
     for (name, refused, kind) in others {
         match refused {
             None => found.push((kind, 16)),
@@ -385,7 +388,7 @@ fn the_engine_in_use_is_told() {
         let outcome = run(step(vec![file(&path, LayoutRule::Written, MIB)], stream));
         let expect: &[&str] = match engine.0 {
             EngineKind::Psync => &["psync"],
-            EngineKind::Libaio => &["libaio"],
+            EngineKind::Libaio(AioSettings::USUAL) => &["libaio"],
             // The limit on locked memory may not allow registered buffers.
             _ => &["io_uring (registered buffers and files)", "io_uring (registered files)"],
         };

@@ -87,7 +87,8 @@ fn memory_is_bounded_by_workers_and_depth() {
     let path = folder.path().join("f");
     let kind = TargetKind::File { path, layout: LayoutRule::Written, remove_after: true };
     let target = Target { name: "f".to_owned(), kind, size: Bytes(4 * MIB) };
-    let engine = EngineKind::IoUring { fixed_buffers: false, registered_files: true };
+    let engine =
+        EngineKind::IoUring(RingSettings { fixed_buffers: Registration::Never, ..RingSettings::USUAL });
     let whole = growth(engine, target, Coverage::Independent);
     let buffers = 16 * 256 * 4 * KIB;
     assert!(whole.saturating_sub(buffers) < 64 * MIB, "io_uring: {} MiB, buffers included", whole / MIB);

@@ -54,14 +54,14 @@ pub struct Wait {
 }
 
 /// What an engine can do and how it behaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
     /// Name for the record.
     pub name: &'static str,
     /// Time is virtual.
     pub virtual_time: bool,
     /// Features that are in use, for the record.
-    pub features: &'static str,
+    pub features: Vec<&'static str>,
 }
 
 /// One target as an engine sees it.

@@ -9,7 +9,7 @@ mod rig;
 
 use fathom_io::clock::monotonic;
 use fathom_io::{OpenTarget, Operation, TargetHandle, Wait};
-use fathom_schema::OperationKind;
+use fathom_schema::{OperationKind, Registration, Submitter};
 use proptest::prelude::*;
 use rig::{
     AGES_NS, Rig, Subject, asynchronous, file, movers, movers_and_mappers, of, read, read_only, sync, trim,
@@ -140,7 +140,7 @@ fn refusals_come_back_as_negative_error_numbers() {
         check_result(subject, read_only(&path), trim(1, 0, 4096), -libc::EBADF, "trim of read-only");
         check_result(subject, rig::write_only(&path), read(1, 0, 4096), -libc::EBADF, "read of write-only");
         // Linux AIO does not drive this character device at all.
-        let expect = if subject == Subject::Libaio { -libc::EINVAL } else { -libc::ENOSPC };
+        let expect = if matches!(subject, Subject::Libaio(_)) { -libc::EINVAL } else { -libc::ENOSPC };
         check_result(subject, full(), write(1, 0, 4096), expect, "write to a full device");
     }
     assert_eq!(content(&path, 8192), [1; 8192]);
@@ -332,7 +332,7 @@ fn check_timeout(rig: &mut Rig, subject: Subject) {
 fn a_reap_returns_when_its_time_is_up() {
     for subject in asynchronous("timeout") {
         // Linux AIO performs what is not direct I/O inside the submission, so an empty pipe would hold that up.
-        if subject == Subject::Libaio {
+        if matches!(subject, Subject::Libaio(_)) {
             continue;
         }
         let (reader, mut writer) = std::io::pipe().unwrap();
@@ -497,16 +497,65 @@ fn uncached_operations_leave_nothing_in_the_cache() {
     }
 }
 
+/// Operations with a priority are the same operations: the kernel takes the mark, and both kinds complete.
+#[test]
+fn operations_may_carry_a_priority() {
+    let stage = Stage::new();
+    let path = stage.filled("f", 64 << 10, 4);
+    for subject in rig::with_priority("priority") {
+        let target = direct(&path).unwrap_or_else(|_| file(&path, 0));
+        let mut rig = Rig::open(subject, vec![target], 16, 4096);
+        (0..16).filter(|slot| slot % 2 == 1).for_each(|slot| rig.load(slot, &[5; 4096]));
+        let asked: Vec<_> = (0..16)
+            .map(|slot| (if slot % 2 == 0 { read } else { write })(slot, u64::from(slot) * 4096, 4096))
+            .collect();
+        assert_eq!(rig.run(&asked), [4096; 16], "{subject:?}");
+        rig.close();
+        std::fs::write(&path, vec![4; 64 << 10]).expect("it can be written");
+    }
+}
+
+/// What polls needs a device that can be polled; where it is refused, each operation says so.
+#[test]
+fn a_polling_ring_moves_bytes_or_says_that_it_cannot() {
+    let mut stage = Stage::new();
+    let device = match stage.device("image", 1 << 20) {
+        Ok((device, _)) => device,
+        Err(why) => return skip("polling ring", &why),
+    };
+    let Some(subject) = rig::polling("polling ring") else { return };
+    let mut rig = Rig::open(subject, vec![direct(&device).unwrap()], 4, 4096);
+    rig.load(0, &stamped(4096, 1));
+    let asked = [write(0, 4096, 4096), sync(1, false), trim(2, 512 << 10, 4096), read(3, 0, 4096)];
+    let results = rig.run(&asked);
+    assert_eq!(results[1..3], [0, 4096], "what is no transfer is not polled for");
+    match (results[0], results[3]) {
+        (4096, 4096) => {
+            assert_eq!(rig.one(read(3, 4096, 4096)), 4096);
+            assert!(rig.bytes(3, 4096) == stamped(4096, 1));
+        }
+        refused => {
+            assert_eq!(refused, (-libc::EOPNOTSUPP, -libc::EOPNOTSUPP));
+            skip("polling ring", "loop devices have no queues that can be polled here");
+        }
+    }
+    rig.close();
+}
+
 #[test]
 fn io_uring_says_which_features_are_in_use() {
     let stage = Stage::new();
     let path = stage.filled("f", 4096, 1);
     for subject in asynchronous("features") {
-        let Subject::IoUring { fixed_buffers, registered_files } = subject else { continue };
+        let Subject::IoUring(settings) = subject else { continue };
+        let asked = |registration| registration != Registration::Never;
+        let (fixed_buffers, registered_files) =
+            (asked(settings.fixed_buffers), asked(settings.registered_files));
         let rig = Rig::open(subject, vec![file(&path, 0)], 2, 4096);
-        let features = rig.capabilities().features;
+        let features = rig.capabilities().features.join(", ");
         assert!(fixed_buffers || !features.contains("buffers"), "{features}");
         assert_eq!(features.contains("files"), registered_files, "{features}");
+        assert_eq!(features.contains("kernel thread"), settings.submitter != Submitter::Worker, "{features}");
         if fixed_buffers && !features.contains("buffers") {
             skip("registered buffers", "the locked-memory limit does not allow them");
         }

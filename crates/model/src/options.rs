@@ -3,7 +3,7 @@
 use crate::row::{Group, Kind, options};
 use crate::value::{
     Access, Amount, Arrival, AtEnd, AtError, BlockSizes, ContentSource, Coverage, CpusPolicy, Cursor,
-    Durability, Engine, FileOrder, Freshness, Layout, MixLine, OnError, RandomDistribution, Rate, RatePiece,
+    Durability, Engine, FileOrder, Freshness, Layout, MixLine, OnError, PriorityClass, RandomDistribution, Rate, RatePiece,
     Seed, ServiceTime, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions,
 };
 use crate::value::{Verify, VerifyPattern, VerifyWhen};
@@ -160,16 +160,34 @@ options! {
     durability: Durability = Durability::None, Kind::Choice(Durability::WORDS), fio "sync", vdbench "openflags=o_dsync", example "\"data\"";
     /// Whether cached pages of the target are left in place when it is opened.
     keep_cache: bool = false, Kind::Flag, fio "invalidate", example "true";
-    /// Whether `io_uring` registers its buffers. Defaults to true.
+    /// Whether `io_uring` registers its buffers. Unless it is asked for, it is left out where limits forbid it.
     fixed_buffers: bool = true, Kind::Flag, fio "fixedbufs", example "false";
-    /// Whether `io_uring` registers its files. Defaults to true.
+    /// Whether `io_uring` registers its files. Unless it is asked for, it is left out where limits forbid it.
     registered_files: bool = true, Kind::Flag, fio "registerfiles", example "false";
-    /// Share of the I/Os, drawn one by one, that poll for their end instead of sleeping (pvsync2: `RWF_HIPRI`).
+    /// Share of the I/Os, drawn one by one, that poll for their end instead of sleeping (pvsync2: `RWF_HIPRI`; `io_uring`: all or none, `IORING_SETUP_IOPOLL`).
     polled: Ratio = Ratio::ZERO, Kind::Share, fio "hipri", example "\"100%\"";
-    /// Whether an I/O that would wait fails with EAGAIN instead (pvsync2: `RWF_NOWAIT`).
+    /// Whether an I/O that would wait fails with EAGAIN instead (pvsync2, libaio, `io_uring`: `RWF_NOWAIT`).
     nowait: bool = false, Kind::Flag, fio "nowait", example "true";
-    /// Whether pages leave the cache after each I/O through it (pvsync2: `RWF_DONTCACHE`, Linux 6.14).
+    /// Whether pages leave the cache after each I/O through it (pvsync2, `io_uring`: `RWF_DONTCACHE`, Linux 6.14).
     uncached: bool = false, Kind::Flag, fio "uncached", example "true";
+    /// Whether a thread of the kernel takes the I/Os of `io_uring`, so that the worker makes no system call for them.
+    submit_thread: bool = false, Kind::Flag, fio "sqthread_poll", example "true";
+    /// CPU on which that thread runs. Defaults to any.
+    submit_thread_cpu: u32, Kind::Count { min: 0, max: 65_535 }, fio "sqthread_poll_cpu", example "3";
+    /// Whether `io_uring` uses `readv` and `writev` where its buffers are not registered.
+    vectored: bool = false, Kind::Flag, fio "nonvectored", example "true";
+    /// One I/O of this many goes to the threads of `io_uring` without an attempt to start it at once. Defaults to none.
+    force_async: u32, Kind::Count { min: 1, max: 1_000_000_000 }, fio "force_async", example "4";
+    /// Whether libaio takes completions from the memory that the kernel shares where it can.
+    userspace_reap: bool = false, Kind::Flag, fio "userspace_reap", example "true";
+    /// Share of the reads, drawn one by one, that carry a priority of their own (libaio, `io_uring`).
+    priority_reads: Ratio = Ratio::ZERO, Kind::Share, fio "cmdprio_percentage", example "\"10%\"";
+    /// Share of the writes, drawn one by one, that carry a priority of their own (libaio, `io_uring`).
+    priority_writes: Ratio = Ratio::ZERO, Kind::Share, fio "cmdprio_percentage", example "\"10%\"";
+    /// Class of that priority.
+    priority_class: PriorityClass = PriorityClass::RealTime, Kind::Choice(PriorityClass::WORDS), fio "cmdprio_class", example "\"best-effort\"";
+    /// Level of that priority within its class: 0 is the highest.
+    priority_level: u32 = 0, Kind::Count { min: 0, max: 7 }, fio "cmdprio", example "4";
     /// I/Os handed over in one system call at most. Defaults to the queue depth.
     batch_submit: u32, Kind::Count { min: 1, max: 65_536 }, fio "iodepth_batch", example "16";
     /// Completions waited for when the queue is full.

@@ -110,6 +110,17 @@ choice! {
     }
 }
 choice! {
+    /// Class of an I/O priority.
+    PriorityClass {
+        /// Before all others; needs privileges.
+        RealTime = "real-time",
+        /// The usual one.
+        BestEffort = "best-effort",
+        /// When nobody else asks.
+        Idle = "idle",
+    }
+}
+choice! {
     /// What a target is.
     TargetKind {
         /// Told by what is at the path; a file when nothing is.

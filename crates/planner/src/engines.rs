@@ -3,12 +3,13 @@
 //! The choice is made here once, from facts; what could not be had is an error when it was asked for and a note when it
 //! was fathom's own wish.
 
+mod settings;
+
 use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use crate::targets::{Addressed, Class, Direct};
-use fathom_model::{Durability, Engine, Named, StreamOptions};
-use fathom_schema::{CallFlags, EngineKind, IoMode, NoteKind, Severity};
-use fathom_units::Ratio;
+use fathom_model::{Engine, Named, StreamOptions};
+use fathom_schema::{EngineKind, IoMode, NoteKind, Severity};
 
 /// Error code: the host does not have the engine that was asked for.
 pub const ENGINE_UNAVAILABLE: &str = "plan.engine-unavailable";
@@ -70,38 +71,7 @@ pub(crate) fn engine(
     remarks: &mut Remarks,
 ) -> Option<EngineKind> {
     let kind = choose(scene, load, targets, mode, remarks)?;
-    takes_its_options(load.section, kind, remarks).then_some(kind)
-}
-
-/// Whether the engine has what the stream asks of it; faults are among the remarks.
-fn takes_its_options(stream: &Named<StreamOptions>, kind: EngineKind, remarks: &mut Remarks) -> bool {
-    let StreamOptions { polled, nowait, uncached, durability, .. } = &stream.options;
-    let of_pvsync2 = matches!(kind, EngineKind::Pvsync2(_));
-    let mut is_right = true;
-    for (option, span, is_asked, has_it, engines) in [
-        ("polled", polled.span(), *polled.get() != Ratio::ZERO, of_pvsync2, "pvsync2"),
-        ("nowait", nowait.span(), *nowait.get(), of_pvsync2, "pvsync2"),
-        ("uncached", uncached.span(), *uncached.get(), of_pvsync2, "pvsync2"),
-        (
-            "durability",
-            durability.span(),
-            *durability.get() != Durability::None,
-            !matches!(kind, EngineKind::Mmap { .. }),
-            "all but mmap (fsync_every = 1 makes each of its writes stable)",
-        ),
-    ] {
-        if is_asked && !has_it {
-            let message = format!(
-                "the stream \"{}\" has the engine {}, which does not have {option}",
-                stream.name,
-                kind.name()
-            );
-            let help = format!("leave it out, or use one of the engines that have it: {engines}");
-            remarks.error("plan.engine-option", span, message, help);
-            is_right = false;
-        }
-    }
-    is_right
+    settings::fits(scene, load.section, kind, mode, remarks).then_some(kind)
 }
 
 fn choose(
@@ -141,10 +111,7 @@ fn choose(
         return Some(kind);
     }
     let limits = &scene.facts.limits;
-    let io_uring = EngineKind::IoUring {
-        fixed_buffers: *stream.options.fixed_buffers.get(),
-        registered_files: *stream.options.registered_files.get(),
-    };
+    let io_uring = EngineKind::IoUring(settings::of_ring(&stream.options));
     let refused = |engine: &str, reason: &str, remarks: &mut Remarks| {
         let message = format!("the engine {engine} cannot be used on this host: {reason}");
         remarks.error(ENGINE_UNAVAILABLE, span, message, "leave engine out, or use engine = \"psync\"");
@@ -156,17 +123,13 @@ fn choose(
         Engine::Sync => Some(EngineKind::Sync),
         Engine::Vsync => Some(EngineKind::Vsync),
         Engine::Pvsync => Some(EngineKind::Pvsync),
-        Engine::Pvsync2 => Some(EngineKind::Pvsync2(CallFlags {
-            polled_percent: percent(*stream.options.polled.get()),
-            nowait: *stream.options.nowait.get(),
-            uncached: *stream.options.uncached.get(),
-        })),
+        Engine::Pvsync2 => Some(EngineKind::Pvsync2(settings::of_calls(&stream.options))),
         Engine::Mmap => Some(EngineKind::Mmap {
             write_through: stream.options.direct.get() == Some(&true),
             random_access: load.operations.random,
         }),
         Engine::PosixAio => {
-            let kind = automatic(scene, io_uring, mode, remarks);
+            let kind = automatic(scene, stream, io_uring, mode, remarks);
             let message = format!(
                 "the stream \"{}\" asks for posixaio and has {}: the C library's own would be threads that wait for \
                  one another",
@@ -198,19 +161,27 @@ fn choose(
                         "use direct=true, or engine = \"io_uring\"",
                     );
                 }
-                Some(EngineKind::Libaio)
+                Some(EngineKind::Libaio(settings::of_aio(&stream.options)))
             }
         },
-        Engine::Auto => Some(automatic(scene, io_uring, mode, remarks)),
+        Engine::Auto => Some(automatic(scene, stream, io_uring, mode, remarks)),
     }
 }
 
 /// `io_uring` where it works, else Linux AIO where that is asynchronous, else plain system calls; a note says why not.
-fn automatic(scene: &Scene<'_>, io_uring: EngineKind, mode: IoMode, remarks: &mut Remarks) -> EngineKind {
+fn automatic(
+    scene: &Scene<'_>,
+    stream: &Named<StreamOptions>,
+    io_uring: EngineKind,
+    mode: IoMode,
+    remarks: &mut Remarks,
+) -> EngineKind {
     let limits = &scene.facts.limits;
     let Some(reason) = &limits.io_uring_refused else { return io_uring };
     let (kind, name, also) = match (&limits.libaio_refused, mode) {
-        (None, IoMode::Direct) => (EngineKind::Libaio, "libaio", String::new()),
+        (None, IoMode::Direct) => {
+            (EngineKind::Libaio(settings::of_aio(&stream.options)), "libaio", String::new())
+        }
         (None, IoMode::Buffered) => {
             (EngineKind::Psync, "psync", "; libaio needs direct I/O to be asynchronous".to_owned())
         }
@@ -219,11 +190,4 @@ fn automatic(scene: &Scene<'_>, io_uring: EngineKind, mode: IoMode, remarks: &mu
     let message = format!("{name} is used because io_uring cannot be: {reason}{also}");
     remarks.note(NoteKind::Engine, Severity::Warn, message);
     kind
-}
-
-/// A share in whole percent.
-fn percent(share: Ratio) -> u8 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is between 0 and 1")]
-    let percent = (share.value() * 100.0).round() as u8;
-    percent
 }

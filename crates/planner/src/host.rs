@@ -5,7 +5,7 @@
 use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use fathom_model::{Dialect, Span};
-use fathom_schema::{EngineKind, NoteKind, Severity, Stream};
+use fathom_schema::{EngineKind, NoteKind, Registration, Severity, Stream};
 use fathom_units::Bytes;
 use std::collections::BTreeSet;
 
@@ -103,8 +103,7 @@ fn check_locked_memory(
     streams: &mut [(&Load<'_>, &mut Stream)],
     remarks: &mut Remarks,
 ) {
-    let registers =
-        |stream: &Stream| matches!(stream.engine.kind, EngineKind::IoUring { fixed_buffers: true, .. });
+    let registers = |stream: &Stream| matches!(stream.engine.kind, EngineKind::IoUring(ring) if ring.fixed_buffers != Registration::Never);
     let limit = scene.facts.limits.locked_memory_bytes;
     let needed = streams
         .iter()
@@ -128,10 +127,10 @@ fn check_locked_memory(
                 figures.clone(),
                 help,
             );
-        } else if let EngineKind::IoUring { fixed_buffers, .. } = &mut stream.engine.kind
-            && *fixed_buffers
+        } else if let EngineKind::IoUring(ring) = &mut stream.engine.kind
+            && ring.fixed_buffers != Registration::Never
         {
-            *fixed_buffers = false;
+            ring.fixed_buffers = Registration::Never;
             remarks.note(NoteKind::Engine, Severity::Info, format!("buffers are not registered: {figures}"));
         }
     }

@@ -65,9 +65,18 @@ impl Setting<'_> {
             keep_cache: _,
             fixed_buffers: _,
             registered_files: _,
-            polled: _, // here to `uncached`: engines::engine
+            polled: _, // here to `priority_level`: engines::engine
             nowait: _,
             uncached: _,
+            submit_thread: _,
+            submit_thread_cpu: _,
+            vectored: _,
+            force_async: _,
+            userspace_reap: _,
+            priority_reads: _,
+            priority_writes: _,
+            priority_class: _,
+            priority_level: _,
             batch_submit: _,
             batch_complete: _,
             rate, // here to `think_every`: pacing

@@ -48,14 +48,115 @@ pub enum EngineKind {
         random_access: bool,
     },
     /// `io_uring(7)`.
-    IoUring {
-        /// Buffers are registered with the ring.
-        fixed_buffers: bool,
-        /// Files are registered with the ring.
-        registered_files: bool,
-    },
+    IoUring(RingSettings),
     /// `io_submit(2)`: Linux native AIO.
-    Libaio,
+    Libaio(AioSettings),
+}
+
+/// How a ring of `io_uring(7)` is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RingSettings {
+    /// Whether buffers are registered with the ring.
+    pub fixed_buffers: Registration,
+    /// Whether files are registered with the ring.
+    pub registered_files: Registration,
+    /// Completions are polled for at the device, without interrupts (`IORING_SETUP_IOPOLL`).
+    pub polled: bool,
+    /// Who hands operations to the kernel.
+    pub submitter: Submitter,
+    /// Operations are `readv` and `writev`, unless their buffers are registered.
+    pub vectored: bool,
+    /// Which operations are handed to the kernel's own threads without an attempt to start them at once (`IOSQE_ASYNC`).
+    pub forced_async: ForcedAsync,
+    /// What cannot be done at once fails with `EAGAIN` (`RWF_NOWAIT`).
+    pub nowait: bool,
+    /// Pages leave the cache after the operation (`RWF_DONTCACHE`, Linux 6.14).
+    pub uncached: bool,
+    /// Operations with a priority of their own.
+    pub priority: OperationPriority,
+}
+
+impl RingSettings {
+    /// What fathom uses where nobody asks for anything: all that makes it fast and changes nothing else.
+    pub const USUAL: Self = Self {
+        fixed_buffers: Registration::WherePossible,
+        registered_files: Registration::WherePossible,
+        polled: false,
+        submitter: Submitter::Worker,
+        vectored: false,
+        forced_async: ForcedAsync::Never,
+        nowait: false,
+        uncached: false,
+        priority: OperationPriority::NONE,
+    };
+}
+
+/// Whether something is registered with the ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Registration {
+    /// No.
+    Never,
+    /// Where the kernel and its limits let it.
+    WherePossible,
+    /// Yes; the step fails where that cannot be.
+    Required,
+}
+
+/// Who hands operations to the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Submitter {
+    /// The worker, by a system call.
+    Worker,
+    /// A thread of the kernel, which polls for them (`IORING_SETUP_SQPOLL`).
+    Kernel,
+    /// The same, bound to this CPU.
+    KernelOn(u32),
+}
+
+/// Which operations go to the kernel's own threads at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ForcedAsync {
+    /// None.
+    Never,
+    /// One of this many; at least 1.
+    OneOf(u32),
+}
+
+/// How Linux native AIO is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct AioSettings {
+    /// Completions are taken from the memory that the kernel shares, without a system call where they are there already.
+    pub userspace_reap: bool,
+    /// What cannot be done at once fails with `EAGAIN` (`RWF_NOWAIT`).
+    pub nowait: bool,
+    /// Operations with a priority of their own.
+    pub priority: OperationPriority,
+}
+
+impl AioSettings {
+    /// What fathom uses where nobody asks for anything.
+    pub const USUAL: Self = Self { userspace_reap: false, nowait: false, priority: OperationPriority::NONE };
+}
+
+/// Which operations carry an I/O priority of their own, drawn one by one, and which one (`ioprio_set(2)`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct OperationPriority {
+    /// Percent of the reads; 0 to 100.
+    pub reads_percent: u8,
+    /// Percent of the writes; 0 to 100.
+    pub writes_percent: u8,
+    /// 1 real time, 2 best effort, 3 idle.
+    pub class: u8,
+    /// 0 highest to 7 lowest.
+    pub level: u8,
+}
+
+impl OperationPriority {
+    /// No operation has one.
+    pub const NONE: Self = Self { reads_percent: 0, writes_percent: 0, class: 1, level: 0 };
 }
 
 /// Flags of `preadv2(2)` and `pwritev2(2)`.
@@ -81,8 +182,8 @@ impl EngineKind {
             Self::Pvsync => "pvsync",
             Self::Pvsync2(_) => "pvsync2",
             Self::Mmap { .. } => "mmap",
-            Self::IoUring { .. } => "io_uring",
-            Self::Libaio => "libaio",
+            Self::IoUring(_) => "io_uring",
+            Self::Libaio(_) => "libaio",
         }
     }
 
@@ -96,7 +197,7 @@ impl EngineKind {
             | Self::Pvsync
             | Self::Pvsync2(_)
             | Self::Mmap { .. } => true,
-            Self::Sim | Self::IoUring { .. } | Self::Libaio => false,
+            Self::Sim | Self::IoUring(_) | Self::Libaio(_) => false,
         }
     }
 
@@ -112,16 +213,35 @@ impl EngineKind {
         const EAGAIN: i32 = 11;
         /// Linux's number of "operation not supported" on x86 and ARM.
         const EOPNOTSUPP: i32 = 95;
-        match (self, errno) {
-            (Self::Pvsync2(CallFlags { nowait: true, .. }), EAGAIN) => {
+        /// Linux's number of "operation not permitted".
+        const EPERM: i32 = 1;
+        let (polled, nowait, uncached, priority) = match self {
+            Self::Pvsync2(CallFlags { polled_percent: _, nowait, uncached }) => {
+                (false, nowait, uncached, OperationPriority::NONE)
+            }
+            Self::IoUring(RingSettings { polled, nowait, uncached, priority, .. }) => {
+                (polled, nowait, uncached, priority)
+            }
+            Self::Libaio(AioSettings { userspace_reap: _, nowait, priority }) => {
+                (false, nowait, false, priority)
+            }
+            _ => return None,
+        };
+        let has_priority = priority.reads_percent > 0 || priority.writes_percent > 0;
+        match errno {
+            EAGAIN if nowait => {
                 Some("nowait fails what would wait; count errors (on_error) or leave nowait out")
             }
-            (Self::Pvsync2(CallFlags { uncached: true, .. }), EOPNOTSUPP) => {
+            EOPNOTSUPP if polled => {
+                Some("polling (hipri) needs direct I/O and a device with queues for it; leave it out")
+            }
+            EOPNOTSUPP if uncached => {
                 Some("uncached needs Linux 6.14 and a filesystem that has it; leave it out")
             }
-            (Self::Pvsync2(CallFlags { nowait: true, .. }), EOPNOTSUPP) => {
-                Some("nowait is refused here; leave it out")
-            }
+            EOPNOTSUPP if nowait => Some("nowait is refused here; leave it out"),
+            EPERM if has_priority => Some(
+                "the real-time I/O class needs the capability to set it; run as root or use another class",
+            ),
             _ => None,
         }
     }

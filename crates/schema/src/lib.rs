@@ -15,7 +15,10 @@ mod tally;
 mod wire;
 
 pub use control::{Control, Reach, Tolerance};
-pub use engine::{CallFlags, Durability, EngineKind, EngineSettings, IoMode, OpenRule};
+pub use engine::{
+    AioSettings, CallFlags, Durability, EngineKind, EngineSettings, ForcedAsync, IoMode, OpenRule,
+    OperationPriority, Registration, RingSettings, Submitter,
+};
 pub use event::{
     DeviceCounters, Event, Note, NoteKind, Outcome, RunFinished, RunStarted, Severity, StepFinished,
     StepStarted, Stop,

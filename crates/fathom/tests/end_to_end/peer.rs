@@ -138,6 +138,12 @@ fn the_same_job_files_give_the_same_counts_and_keys() {
         ("[a]\nioengine=pvsync2\nhipri\nhipri_percentage=50\nrw=randwrite\ndirect=1\n", Same::Each),
         ("[a]\nioengine=mmap\nrw=write\nfsync=16\n", Same::Each),
         ("[a]\nioengine=mmap\nrw=randrw\ndirect=1\n", Same::Together),
+        (
+            "[a]\nioengine=io_uring\niodepth=8\nrw=randread\nsqthread_poll\nregisterfiles\nfixedbufs\n",
+            Same::Each,
+        ),
+        ("[a]\nioengine=io_uring\niodepth=8\nrw=write\nnonvectored=0\nforce_async=4\n", Same::Each),
+        ("[a]\nioengine=libaio\niodepth=8\nrw=randwrite\ndirect=1\nuserspace_reap\n", Same::Each),
         ("[a]\nioengine=posixaio\niodepth=4\nrw=randread\n", Same::Each),
         ("[a]\nioengine=null\nrw=randrw\nsize=16m\n", Same::Together),
         ("[a]\nioengine=null\nrw=trim\ndescription=of trims\ndisk_util=0\n", Same::Each),

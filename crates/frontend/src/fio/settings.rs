@@ -168,6 +168,22 @@ pub(crate) struct Engine {
     pub(crate) nowait: bool,
     /// Pages leave the cache after each operation.
     pub(crate) uncached: bool,
+    /// A kernel thread submits.
+    pub(crate) submit_thread: bool,
+    /// Where it runs, when that is said.
+    pub(crate) submit_thread_cpu: Option<u64>,
+    /// Plain reads and writes, not vectored ones.
+    pub(crate) nonvectored: bool,
+    /// One of this many goes to the kernel's threads; 0: none.
+    pub(crate) force_async: u64,
+    /// Completions are taken without a system call.
+    pub(crate) userspace_reap: bool,
+    /// Percent of the operations with a priority of their own, per direction.
+    pub(crate) priority_percent: Triple<u64>,
+    /// Its class, when given.
+    pub(crate) priority_class: u64,
+    /// Its level.
+    pub(crate) priority_level: u64,
     /// Bytes per second per direction; 0: no bound.
     pub(crate) rate: Triple<u64>,
     /// Operations per second per direction; 0: no bound.
@@ -368,6 +384,14 @@ impl Default for Settings {
                 polled_percent: 100,
                 nowait: false,
                 uncached: false,
+                submit_thread: false,
+                submit_thread_cpu: None,
+                nonvectored: true,
+                force_async: 0,
+                userspace_reap: false,
+                priority_percent: [None; 3],
+                priority_class: 1,
+                priority_level: 0,
                 rate: [None; 3],
                 rate_iops: [None; 3],
                 poisson: false,

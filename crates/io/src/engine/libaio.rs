@@ -2,18 +2,25 @@
 //!
 //! Asynchronous only with direct I/O: through the page cache the kernel performs the operation inside `io_submit`.
 
+use super::uring::priority;
 use super::{Capabilities, Completion, Engine, EngineError, Operation, Setup, Wait, perform_now};
+use crate::chance::Chance;
 use crate::clock::monotonic;
-use fathom_schema::{EngineKind, OperationKind};
+use fathom_schema::{AioSettings, EngineKind, OperationKind};
 use fathom_units::Nanos;
 use std::cell::UnsafeCell;
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Commands of `struct iocb` (`linux/aio_abi.h`).
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
 const FSYNC: u16 = 2;
 const FDSYNC: u16 = 3;
+/// `priority` of the control block counts.
+const FLAG_IOPRIO: u32 = 1 << 1;
+/// What the kernel writes into the memory that it shares for completions (`fs/aio.c`, since Linux 2.5).
+const RING_MAGIC: u32 = 0xa10a_10a1;
 /// How long `close` waits for operations still in flight.
 const CLOSE_PATIENCE: Nanos = Nanos::secs(30);
 
@@ -45,11 +52,30 @@ struct IoEvent {
     result2: i64,
 }
 
+/// The head of the memory that the kernel shares for completions (`struct aio_ring`, `fs/aio.c`), where its events follow.
+/// The context's number is its address.
+#[repr(C)]
+#[derive(Debug)]
+struct Ring {
+    id: u32,
+    count: u32,
+    /// The next event to be taken: whoever takes events moves it on.
+    head: AtomicU32,
+    /// Behind the last event there is: the kernel moves it on.
+    tail: AtomicU32,
+    magic: u32,
+    compatible_features: u32,
+    incompatible_features: u32,
+    header_bytes: u32,
+}
+
+const _: () = assert!(size_of::<Ring>() == 32);
 const _: () = assert!(size_of::<Iocb>() == 64 && size_of::<IoEvent>() == 32);
 
 /// Linux native AIO.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Libaio {
+    settings: AioSettings,
     open: Option<Open>,
 }
 
@@ -65,6 +91,8 @@ struct Open {
     events: Box<[IoEvent]>,
     immediate: Vec<Completion>,
     in_kernel: usize,
+    settings: AioSettings,
+    chance: Chance,
 }
 
 /// Makes a context as the engine would and destroys it.
@@ -85,26 +113,42 @@ fn destroy(context: libc::c_ulong) {
 }
 
 impl Libaio {
+    /// One that is set like this.
+    pub fn new(settings: AioSettings) -> Self {
+        Self { settings, open: None }
+    }
+
     fn open_mut(&mut self) -> &mut Open {
         self.open.as_mut().expect("open is called before operations")
     }
 }
 
 impl Open {
-    fn get_events(&mut self, min: usize, room: usize, timeout_ns: u64) -> Result<usize, EngineError> {
+    /// Copies events into `events`, from index `first` on: at least `min` of them, or what is there in time.
+    fn get_events(
+        &mut self,
+        first: usize,
+        min: usize,
+        room: usize,
+        timeout_ns: u64,
+    ) -> Result<usize, EngineError> {
         let timeout = libc::timespec {
             tv_sec: i64::try_from(timeout_ns / 1_000_000_000).unwrap_or(i64::MAX),
             tv_nsec: i64::try_from(timeout_ns % 1_000_000_000).unwrap_or(0),
         };
-        let room = room.min(self.events.len());
-        // SAFETY: `events` has room for `room` entries and `timeout` is a valid timespec for the whole call.
+        let free = &mut self.events[first..];
+        let room = (room - first).min(free.len());
+        if room == 0 {
+            return Ok(0);
+        }
+        // SAFETY: `free` has room for `room` entries and `timeout` is a valid timespec for the whole call.
         let outcome = unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,
                 self.context,
                 libc::c_long::try_from(min.min(room)).unwrap_or(0),
                 libc::c_long::try_from(room).unwrap_or(0),
-                self.events.as_mut_ptr(),
+                free.as_mut_ptr(),
                 &raw const timeout,
             )
         };
@@ -117,13 +161,47 @@ impl Open {
         }
     }
 
+    /// Takes events out of the shared memory without asking the kernel, into `events` from its start.
+    fn shared_events(&mut self, room: usize) -> usize {
+        let ring = self.context as *const Ring;
+        // SAFETY: the context's number is the address of its ring, which the kernel keeps mapped until `io_destroy`. Only
+        // this thread takes events; what the kernel changes meanwhile is read as an atomic.
+        let (count, head, tail) = unsafe {
+            if (*ring).magic != RING_MAGIC || (*ring).incompatible_features != 0 {
+                return 0;
+            }
+            ((*ring).count, (*ring).head.load(Ordering::Relaxed), (*ring).tail.load(Ordering::Acquire))
+        };
+        let there = (if tail >= head { tail - head } else { count - head + tail }) as usize;
+        let taken = there.min(room).min(self.events.len());
+        let mut at = head;
+        for event in &mut self.events[..taken] {
+            // SAFETY: the ring has `count` events behind its head, `at` is below that, and the kernel has written those
+            // before the tail (acquired above) and leaves them until the head has passed.
+            *event = unsafe { std::ptr::read(ring.add(1).cast::<IoEvent>().add(at as usize)) };
+            at = if at + 1 < count { at + 1 } else { 0 };
+        }
+        if taken > 0 {
+            // SAFETY: as above; the events were copied before this is seen.
+            unsafe { (*ring).head.store(at, Ordering::Release) };
+        }
+        taken
+    }
+
     fn collect(
         &mut self,
         min: usize,
         timeout_ns: u64,
         into: &mut [Completion],
     ) -> Result<usize, EngineError> {
-        let found = self.get_events(min, into.len(), timeout_ns)?;
+        let room = into.len();
+        let there = if self.settings.userspace_reap { self.shared_events(room) } else { 0 };
+        let found = if there > 0 && there >= min {
+            there
+        } else {
+            // Behind what was copied already.
+            there + self.get_events(there, min - min.min(there), room, timeout_ns)?
+        };
         for (event, completion) in self.events[..found].iter().zip(into) {
             let slot = u32::try_from(event.data).expect("data is a slot");
             self.setup.buffers.give_back(slot);
@@ -135,11 +213,12 @@ impl Open {
 }
 
 impl Engine for Libaio {
-    const SYNCHRONOUS: bool = EngineKind::Libaio.is_synchronous();
+    const SYNCHRONOUS: bool = EngineKind::Libaio(AioSettings::USUAL).is_synchronous();
     const INSTANT: bool = false;
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { name: "libaio", virtual_time: false, features: "" }
+        let features = if self.settings.userspace_reap { vec!["reaped in user space"] } else { Vec::new() };
+        Capabilities { name: "libaio", virtual_time: false, features }
     }
 
     fn open(&mut self, setup: Setup) -> Result<(), EngineError> {
@@ -152,6 +231,8 @@ impl Engine for Libaio {
             events: vec![IoEvent::default(); depth].into(),
             immediate: Vec::with_capacity(depth),
             in_kernel: 0,
+            settings: self.settings,
+            chance: Chance::new(setup.seed),
             setup,
         });
         Ok(())
@@ -173,15 +254,26 @@ impl Engine for Libaio {
             OperationKind::Sync => FSYNC,
             OperationKind::Trim => unreachable!("returned above"),
         };
+        let moves = operation.kind != OperationKind::Sync;
+        let own = open.settings.priority;
+        let percent = match operation.kind {
+            OperationKind::Read => own.reads_percent,
+            OperationKind::Write => own.writes_percent,
+            OperationKind::Sync | OperationKind::Trim => 0,
+        };
+        let priority = priority(own, percent, &mut open.chance);
         let buffer = open.setup.buffers.lend(operation.slot);
         let block = open.blocks[operation.slot as usize].get();
         let filled = Iocb {
             data: u64::from(operation.slot),
             opcode,
             descriptor: u32::try_from(target.descriptor()).expect("an open descriptor"),
-            buffer: if operation.kind == OperationKind::Sync { 0 } else { buffer as u64 },
+            buffer: if moves { buffer as u64 } else { 0 },
             bytes: u64::from(operation.length),
             offset: i64::try_from(operation.offset).unwrap_or(i64::MAX),
+            rw_flags: if open.settings.nowait && moves { libc::RWF_NOWAIT } else { 0 },
+            priority: priority.cast_signed(),
+            flags: if priority > 0 { FLAG_IOPRIO } else { 0 },
             ..Iocb::default()
         };
         // SAFETY: the slot was not lent, so neither the kernel nor a staged pointer refers to this block.

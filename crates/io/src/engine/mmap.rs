@@ -177,7 +177,7 @@ impl Engine for Mmap {
     const INSTANT: bool = false;
 
     fn capabilities(&self) -> Capabilities {
-        let features = if self.rules.write_through { "msync after each operation" } else { "" };
+        let features = if self.rules.write_through { vec!["msync after each operation"] } else { Vec::new() };
         Capabilities { name: "mmap", virtual_time: false, features }
     }
 

@@ -15,7 +15,7 @@ impl Engine for Null {
     const INSTANT: bool = true;
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { name: "null", virtual_time: false, features: "" }
+        Capabilities { name: "null", virtual_time: false, features: Vec::new() }
     }
 
     fn open(&mut self, _: Setup) -> Result<(), EngineError> {

@@ -95,7 +95,7 @@ impl Engine for Sim {
     const INSTANT: bool = false;
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { name: "sim", virtual_time: true, features: "virtual time" }
+        Capabilities { name: "sim", virtual_time: true, features: vec!["virtual time"] }
     }
 
     fn open(&mut self, setup: Setup) -> Result<(), EngineError> {

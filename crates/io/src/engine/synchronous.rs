@@ -155,8 +155,8 @@ impl Engine for Synchronous {
 
     fn capabilities(&self) -> Capabilities {
         let features = match self.call {
-            Call::FlaggedVector(CallFlags { polled_percent: 1.., .. }) => "polled",
-            _ => "",
+            Call::FlaggedVector(CallFlags { polled_percent: 1.., .. }) => vec!["polled"],
+            _ => Vec::new(),
         };
         Capabilities { name: self.call.name(), virtual_time: false, features }
     }

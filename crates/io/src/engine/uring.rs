@@ -5,10 +5,14 @@
 //! since the interface has no discard before Linux 6.12.
 
 use super::{Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, perform_now};
+use crate::chance::Chance;
 use crate::clock::monotonic;
-use fathom_schema::{EngineKind, OperationKind};
+use fathom_schema::{
+    EngineKind, ForcedAsync, OperationKind, OperationPriority, Registration, RingSettings, Submitter,
+};
 use fathom_units::Nanos;
 use io_uring::{EnterFlags, cqueue, opcode, squeue, types};
+use std::cell::UnsafeCell;
 use std::io;
 use std::mem::MaybeUninit;
 use std::rc::Rc;
@@ -18,15 +22,24 @@ use std::time::Duration;
 const FIXED_BYTES_MAX: usize = 1 << 30;
 /// Completions copied out of the ring at once; larger batches take another round.
 const REAP: usize = 64;
+/// How long the kernel's thread looks for work before it sleeps.
+const KERNEL_THREAD_IDLE_MS: u32 = 1000;
 /// How long `close` waits for operations still in flight.
 const CLOSE_PATIENCE: Nanos = Nanos::secs(30);
 
 /// `io_uring`.
 #[derive(Debug)]
 pub struct IoUring {
-    fixed_buffers: bool,
-    registered_files: bool,
+    settings: RingSettings,
     open: Option<Open>,
+}
+
+/// Where the bytes of an operation are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    Plain,
+    Registered,
+    Vector,
 }
 
 #[expect(
@@ -41,11 +54,23 @@ struct Open {
     /// Operations performed at submission, waiting to be reaped.
     immediate: Vec<Completion>,
     in_kernel: u32,
-    deferred: bool,
+    /// Completions come up only when the kernel is entered: it has deferred work to run, or polls.
+    comes_up_on_entry: bool,
     /// The kernel was entered since the last reap, and has run its deferred work then.
     entered: bool,
-    fixed_buffers: bool,
+    /// A thread of the kernel takes what is in the ring; nothing has to be handed over.
+    is_taken_by_kernel: bool,
+    polled: bool,
+    memory: Memory,
     registered_files: bool,
+    /// One per slot, which it describes; empty unless operations are vectored.
+    vectors: Box<[UnsafeCell<libc::iovec>]>,
+    flags: i32,
+    priority: OperationPriority,
+    /// Operations up to the next one that is forced to be asynchronous, and from that to the one after.
+    until_forced: u32,
+    forced_every: u32,
+    chance: Chance,
 }
 
 impl std::fmt::Debug for Open {
@@ -55,9 +80,9 @@ impl std::fmt::Debug for Open {
 }
 
 impl IoUring {
-    /// One that registers buffers and files as asked, when it is opened.
-    pub fn new(fixed_buffers: bool, registered_files: bool) -> Self {
-        Self { fixed_buffers, registered_files, open: None }
+    /// One that sets itself up like this when it is opened.
+    pub fn new(settings: RingSettings) -> Self {
+        Self { settings, open: None }
     }
 
     fn open_mut(&mut self) -> &mut Open {
@@ -67,19 +92,36 @@ impl IoUring {
 
 /// Makes a ring as the engine would and drops it.
 pub(super) fn probe() -> Result<(), EngineError> {
-    ring(2).map(|_| ())
+    ring(2, RingSettings::USUAL).map(|_| ())
 }
 
-/// A ring for `depth` operations, with deferred task work where the kernel has it.
-fn ring(depth: u32) -> Result<(io_uring::IoUring, bool), EngineError> {
+/// A ring for `depth` operations, with deferred task work where the kernel has it; a thread of the kernel's own has none.
+fn ring(depth: u32, settings: RingSettings) -> Result<(io_uring::IoUring, bool), EngineError> {
     let entries = depth.next_power_of_two();
-    let single = io_uring::IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
-    let (ring, deferred) = match single {
-        Ok(ring) => (ring, true),
+    let mut builder = io_uring::IoUring::builder();
+    if settings.polled {
+        builder.setup_iopoll();
+    }
+    match settings.submitter {
+        Submitter::Worker => {}
+        Submitter::Kernel => {
+            builder.setup_sqpoll(KERNEL_THREAD_IDLE_MS);
+        }
+        Submitter::KernelOn(cpu) => {
+            builder.setup_sqpoll(KERNEL_THREAD_IDLE_MS).setup_sqpoll_cpu(cpu);
+        }
+    }
+    let plain = builder.clone();
+    let may_defer = settings.submitter == Submitter::Worker;
+    builder.setup_single_issuer();
+    if may_defer {
+        builder.setup_defer_taskrun();
+    }
+    let (ring, deferred) = match builder.build(entries) {
+        Ok(ring) => (ring, may_defer),
         // Kernels before 6.1 refuse the flags with EINVAL; anything else (EPERM, ENOMEM) would fail again.
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-            let plain = io_uring::IoUring::new(entries);
-            (plain.map_err(|error| EngineError::system("io_uring_setup", error))?, false)
+            (plain.build(entries).map_err(|error| EngineError::system("io_uring_setup", error))?, false)
         }
         Err(error) => return Err(EngineError::system("io_uring_setup", error)),
     };
@@ -94,70 +136,157 @@ fn ring(depth: u32) -> Result<(io_uring::IoUring, bool), EngineError> {
     Ok((ring, deferred))
 }
 
+/// Registers something as asked; whether it is.
+fn registered(asked: Registration, register: impl FnOnce() -> io::Result<()>) -> Result<bool, EngineError> {
+    match asked {
+        Registration::Never => Ok(false),
+        Registration::WherePossible => Ok(register().is_ok()),
+        Registration::Required => {
+            register().map(|()| true).map_err(|error| EngineError::system("io_uring_register", error))
+        }
+    }
+}
+
+/// The priority of one operation, as `ioprio_set(2)` has it: class and level; 0 for the thread's own.
+pub(super) fn priority(of: OperationPriority, percent: u8, chance: &mut Chance) -> u16 {
+    if chance.hits(percent) { u16::from(of.class) << 13 | u16::from(of.level) } else { 0 }
+}
+
 impl Open {
-    fn new(setup: Setup, fixed_buffers: bool, registered_files: bool) -> Result<Self, EngineError> {
-        let (ring, deferred) = ring(setup.queue_depth)?;
+    fn new(setup: Setup, settings: RingSettings) -> Result<Self, EngineError> {
+        let RingSettings {
+            fixed_buffers,
+            registered_files,
+            polled,
+            submitter,
+            vectored,
+            forced_async,
+            nowait,
+            uncached,
+            priority,
+        } = settings;
+        let (ring, deferred) = ring(setup.queue_depth, settings)?;
         let buffers = &setup.buffers;
-        let total = buffers.slot_bytes() * buffers.slots() as usize;
-        let fixed_buffers = fixed_buffers && total <= FIXED_BYTES_MAX && {
+        let has_buffers = registered(fixed_buffers, || {
+            let total = buffers.slot_bytes() * buffers.slots() as usize;
+            if total > FIXED_BYTES_MAX {
+                return Err(io::Error::from_raw_os_error(libc::ENOMEM));
+            }
             let whole = libc::iovec { iov_base: buffers.pointer(0).cast(), iov_len: total };
             // SAFETY: the memory is `buffers`', which `setup` keeps alive longer than the ring (field order).
-            unsafe { ring.submitter().register_buffers(&[whole]) }.is_ok()
-        };
+            unsafe { ring.submitter().register_buffers(&[whole]) }
+        })?;
         let descriptors: Vec<i32> = setup.targets.iter().map(OpenTarget::descriptor).collect();
-        let registered_files = registered_files && ring.submitter().register_files(&descriptors).is_ok();
+        let registered_files =
+            registered(registered_files, || ring.submitter().register_files(&descriptors))?;
+        let memory = match (has_buffers, vectored) {
+            (true, _) => Memory::Registered,
+            (false, true) => Memory::Vector,
+            (false, false) => Memory::Plain,
+        };
+        let vector = |slot| libc::iovec { iov_base: buffers.pointer(slot).cast(), iov_len: 0 };
+        let vectors = match memory {
+            Memory::Vector => (0..buffers.slots()).map(|slot| UnsafeCell::new(vector(slot))).collect(),
+            Memory::Plain | Memory::Registered => Box::default(),
+        };
+        let forced_every = match forced_async {
+            ForcedAsync::Never => u32::MAX,
+            ForcedAsync::OneOf(every) => every.max(1),
+        };
         let depth = setup.queue_depth as usize;
         Ok(Self {
-            ring,
             staged: Vec::with_capacity(depth),
             immediate: Vec::with_capacity(depth),
             in_kernel: 0,
-            deferred,
+            comes_up_on_entry: deferred || polled,
             entered: false,
-            fixed_buffers,
+            is_taken_by_kernel: submitter != Submitter::Worker,
+            polled,
+            memory,
             registered_files,
+            vectors,
+            flags: if nowait { libc::RWF_NOWAIT } else { 0 } | if uncached { libc::RWF_DONTCACHE } else { 0 },
+            priority,
+            until_forced: forced_every,
+            forced_every,
+            chance: Chance::new(setup.seed),
+            ring,
             setup,
         })
     }
 
-    fn entry(&self, operation: &Operation) -> squeue::Entry {
-        let Operation { slot, kind, target, offset, length, data_only } = *operation;
-        let descriptor = types::Fd(self.setup.targets[target as usize].descriptor());
-        assert!(length as usize <= self.setup.buffers.slot_bytes(), "an operation fits its slot");
-        let buffer = self.setup.buffers.lend(slot);
-        // The builders are generic over the kind of file handle, so the choice has to be written out.
-        let entry = match (kind, self.registered_files, self.fixed_buffers) {
-            (OperationKind::Read, true, true) => {
-                opcode::ReadFixed::new(types::Fixed(target), buffer, length, 0).offset(offset).build()
+    fn entry(&mut self, operation: &Operation) -> squeue::Entry {
+        /// An entry that moves bytes, built for each kind of memory and file: the builders are generic over neither.
+        macro_rules! transfer {
+            ($plain:ident, $fixed:ident, $vectored:ident, $operation:expr, $priority:expr) => {{
+                let Operation { slot, target, offset, length, .. } = *$operation;
+                let buffer = self.setup.buffers.lend(slot);
+                let flags = self.flags;
+                let descriptor = types::Fd(self.setup.targets[target as usize].descriptor());
+                macro_rules! at {
+                    ($file:expr) => {
+                        match self.memory {
+                            Memory::Registered => opcode::$fixed::new($file, buffer, length, 0)
+                                .offset(offset)
+                                .ioprio($priority)
+                                .rw_flags(flags)
+                                .build(),
+                            Memory::Plain => opcode::$plain::new($file, buffer, length)
+                                .offset(offset)
+                                .ioprio($priority)
+                                .rw_flags(flags)
+                                .build(),
+                            Memory::Vector => opcode::$vectored::new($file, self.vector(slot, length), 1)
+                                .offset(offset)
+                                .ioprio($priority)
+                                .rw_flags(flags)
+                                .build(),
+                        }
+                    };
+                }
+                if self.registered_files { at!(types::Fixed(target)) } else { at!(descriptor) }
+            }};
+        }
+        assert!(operation.length as usize <= self.setup.buffers.slot_bytes(), "an operation fits its slot");
+        let entry = match operation.kind {
+            OperationKind::Read => {
+                let priority = priority(self.priority, self.priority.reads_percent, &mut self.chance);
+                transfer!(Read, ReadFixed, Readv, operation, priority)
             }
-            (OperationKind::Read, true, false) => {
-                opcode::Read::new(types::Fixed(target), buffer, length).offset(offset).build()
+            OperationKind::Write => {
+                let priority = priority(self.priority, self.priority.writes_percent, &mut self.chance);
+                transfer!(Write, WriteFixed, Writev, operation, priority)
             }
-            (OperationKind::Read, false, true) => {
-                opcode::ReadFixed::new(descriptor, buffer, length, 0).offset(offset).build()
-            }
-            (OperationKind::Read, false, false) => {
-                opcode::Read::new(descriptor, buffer, length).offset(offset).build()
-            }
-            (OperationKind::Write, true, true) => {
-                opcode::WriteFixed::new(types::Fixed(target), buffer, length, 0).offset(offset).build()
-            }
-            (OperationKind::Write, true, false) => {
-                opcode::Write::new(types::Fixed(target), buffer, length).offset(offset).build()
-            }
-            (OperationKind::Write, false, true) => {
-                opcode::WriteFixed::new(descriptor, buffer, length, 0).offset(offset).build()
-            }
-            (OperationKind::Write, false, false) => {
-                opcode::Write::new(descriptor, buffer, length).offset(offset).build()
-            }
-            (OperationKind::Sync, ..) => {
-                let flags = if data_only { types::FsyncFlags::DATASYNC } else { types::FsyncFlags::empty() };
+            OperationKind::Sync => {
+                self.setup.buffers.lend(operation.slot);
+                let descriptor = types::Fd(self.setup.targets[operation.target as usize].descriptor());
+                let flags = if operation.data_only {
+                    types::FsyncFlags::DATASYNC
+                } else {
+                    types::FsyncFlags::empty()
+                };
                 opcode::Fsync::new(descriptor).flags(flags).build()
             }
-            (OperationKind::Trim, ..) => unreachable!("trims are performed at submission"),
+            OperationKind::Trim => unreachable!("trims are performed at submission"),
         };
-        entry.user_data(u64::from(slot))
+        let entry = entry.user_data(u64::from(operation.slot));
+        if self.forced_every == u32::MAX {
+            return entry;
+        }
+        self.until_forced -= 1;
+        if self.until_forced > 0 {
+            return entry;
+        }
+        self.until_forced = self.forced_every;
+        entry.flags(squeue::Flags::ASYNC)
+    }
+
+    /// The vector of a slot, set to `length` bytes.
+    fn vector(&self, slot: u32, length: u32) -> *const libc::iovec {
+        let vector = self.vectors[slot as usize].get();
+        // SAFETY: the slot was ours until now, so that the kernel does not refer to its vector, and nothing else does.
+        unsafe { (*vector).iov_len = length as usize };
+        vector
     }
 
     /// `io_uring_enter`, with the outcomes that are no errors taken as "nothing happened".
@@ -177,6 +306,14 @@ impl Open {
                 _ => Err(EngineError::system("io_uring_enter", error)),
             },
         }
+    }
+
+    /// Operations that are in the ring and that the kernel takes only when it is entered.
+    fn untaken(&mut self) -> u32 {
+        if self.is_taken_by_kernel {
+            return 0;
+        }
+        u32::try_from(self.ring.submission().len()).expect("at most the ring's size")
     }
 
     /// Moves what the ring has into `into`.
@@ -210,29 +347,37 @@ impl Open {
 }
 
 impl Engine for IoUring {
-    const SYNCHRONOUS: bool =
-        EngineKind::IoUring { fixed_buffers: true, registered_files: true }.is_synchronous();
+    const SYNCHRONOUS: bool = EngineKind::IoUring(RingSettings::USUAL).is_synchronous();
     const INSTANT: bool = false;
 
     fn capabilities(&self) -> Capabilities {
-        let features = match self.open.as_ref().map(|open| (open.fixed_buffers, open.registered_files)) {
-            Some((true, true)) => "registered buffers and files",
-            Some((true, false)) => "registered buffers",
-            Some((false, true)) => "registered files",
-            _ => "",
+        let of_open = |open: &Open| (open.memory == Memory::Registered, open.registered_files);
+        let (buffers, files) = self.open.as_ref().map_or((false, false), of_open);
+        let mut features = match (buffers, files) {
+            (true, true) => vec!["registered buffers and files"],
+            (true, false) => vec!["registered buffers"],
+            (false, true) => vec!["registered files"],
+            (false, false) => Vec::new(),
         };
+        if self.settings.polled {
+            features.push("polled");
+        }
+        if self.settings.submitter != Submitter::Worker {
+            features.push("submitted by a kernel thread");
+        }
         Capabilities { name: "io_uring", virtual_time: false, features }
     }
 
     fn open(&mut self, setup: Setup) -> Result<(), EngineError> {
-        self.open = Some(Open::new(setup, self.fixed_buffers, self.registered_files)?);
+        self.open = Some(Open::new(setup, self.settings)?);
         Ok(())
     }
 
     #[inline]
     fn push(&mut self, operation: &Operation) {
         let open = self.open_mut();
-        if operation.kind == OperationKind::Trim {
+        // A ring that polls takes nothing but reads and writes.
+        if operation.kind == OperationKind::Trim || (open.polled && operation.kind == OperationKind::Sync) {
             let target = &open.setup.targets[operation.target as usize];
             let result = perform_now(target, operation);
             open.immediate.push(Completion { slot: operation.slot, result });
@@ -256,6 +401,13 @@ impl Engine for IoUring {
         if waiting == 0 {
             return Ok(0);
         }
+        if open.is_taken_by_kernel {
+            // Wakes the kernel's thread when it sleeps.
+            return match open.ring.submitter().submit() {
+                Ok(_) => Ok(staged),
+                Err(error) => Err(EngineError::system("io_uring_enter", error)),
+            };
+        }
         open.entered = true;
         open.enter(waiting, 0, 0)
     }
@@ -266,10 +418,10 @@ impl Engine for IoUring {
         let wanted = (wait.min_complete as usize).min(into.len()).min(count + open.in_kernel as usize);
         let entered = std::mem::take(&mut open.entered);
         // Deferred work runs when the kernel is entered; polling without ever entering would see nothing.
-        if count >= wanted && (count > 0 || entered || !open.deferred || open.in_kernel == 0) {
+        if count >= wanted && (count > 0 || entered || !open.comes_up_on_entry || open.in_kernel == 0) {
             return Ok(count);
         }
-        let unsubmitted = u32::try_from(open.ring.submission().len()).expect("at most the ring's size");
+        let unsubmitted = open.untaken();
         let missing = u32::try_from(wanted - count.min(wanted)).expect("at most the queue depth");
         open.enter(unsubmitted, missing, if missing == 0 { 0 } else { wait.timeout_ns })?;
         count += open.drain(&mut into[count..]);
@@ -285,7 +437,7 @@ impl Engine for IoUring {
             }
             let deadline = monotonic().after(CLOSE_PATIENCE);
             // What the kernel did not take at its submission stays where it is: nothing is issued after the end.
-            let untaken = u32::try_from(open.ring.submission().len()).expect("at most the ring's size");
+            let untaken = open.untaken();
             while open.in_kernel > untaken {
                 let left = deadline.since(monotonic());
                 if left == Nanos::ZERO || open.enter(0, 1, left.0).is_err() {
@@ -326,7 +478,7 @@ mod tests {
         let file = OpenOptions::new().read(true).write(true).open(&path).expect("it can be opened");
         let buffers = Rc::new(Buffers::new(2, 4096));
         let targets = vec![crate::OpenTarget { handle: TargetHandle::File(file), size: 8192 }];
-        let mut engine = IoUring::new(true, true);
+        let mut engine = IoUring::new(RingSettings::USUAL);
         engine
             .open(Setup { targets, queue_depth: 2, buffers: Rc::clone(&buffers), seed: 1 })
             .expect("the engine can be opened");

@@ -6,7 +6,10 @@ use fathom_io::{
     Buffers, Call, Capabilities, Completion, Engine, EngineError, IoUring, Libaio, Mmap, MmapRules, Null,
     OpenTarget, Operation, Setup, Sim, Synchronous, TargetHandle, Wait, probe_io_uring, probe_libaio,
 };
-use fathom_schema::{CallFlags, OperationKind, SimDevice, SimService};
+use fathom_schema::{
+    AioSettings, CallFlags, ForcedAsync, OperationKind, OperationPriority, Registration, RingSettings,
+    SimDevice, SimService, Submitter,
+};
 use fathom_units::Ratio;
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -22,8 +25,8 @@ pub(crate) const AGES_NS: u64 = 20_000_000_000;
 pub(crate) enum Subject {
     Calls(Call),
     Mmap { write_through: bool },
-    Libaio,
-    IoUring { fixed_buffers: bool, registered_files: bool },
+    Libaio(AioSettings),
+    IoUring(RingSettings),
     Null,
     Sim,
 }
@@ -45,17 +48,14 @@ pub(crate) fn movers(test: &str) -> Vec<Subject> {
         [Call::Positioned, Call::Seeking, Call::SeekingVector, Call::Vector, Call::FlaggedVector(flags)];
     let mut found: Vec<Subject> = calls.into_iter().map(Subject::Calls).collect();
     match probe_libaio() {
-        None => found.push(Subject::Libaio),
+        None => found.extend(
+            [false, true]
+                .map(|userspace_reap| Subject::Libaio(AioSettings { userspace_reap, ..AioSettings::USUAL })),
+        ),
         Some(why) => super::stage::skip(test, &format!("libaio: {why}")),
     }
     match probe_io_uring() {
-        None => {
-            for (fixed_buffers, registered_files) in
-                [(false, false), (false, true), (true, false), (true, true)]
-            {
-                found.push(Subject::IoUring { fixed_buffers, registered_files });
-            }
-        }
+        None => found.extend(rings().map(Subject::IoUring)),
         Some(why) => super::stage::skip(test, &format!("io_uring: {why}")),
     }
     found
@@ -69,11 +69,61 @@ pub(crate) fn movers_and_mappers(test: &str) -> Vec<Subject> {
 
 /// Engines that set flags on each operation: one that fails what would wait, the same without flags, and one whose
 /// operations leave nothing in the cache, where the engine has that.
-pub(crate) fn flagged(_: &str) -> Vec<(Subject, Subject, Option<Subject>)> {
+pub(crate) fn flagged(test: &str) -> Vec<(Subject, Subject, Option<Subject>)> {
     let call = |nowait, uncached| {
         Subject::Calls(Call::FlaggedVector(CallFlags { polled_percent: 0, nowait, uncached }))
     };
-    vec![(call(true, false), call(false, false), Some(call(false, true)))]
+    let ring = |nowait, uncached| Subject::IoUring(RingSettings { nowait, uncached, ..RingSettings::USUAL });
+    let aio = |nowait| Subject::Libaio(AioSettings { nowait, ..AioSettings::USUAL });
+    let mut found = vec![(call(true, false), call(false, false), Some(call(false, true)))];
+    let here = movers(test);
+    if here.contains(&aio(false)) {
+        found.push((aio(true), aio(false), None));
+    }
+    if here.contains(&ring(false, false)) {
+        found.push((ring(true, false), ring(false, false), Some(ring(false, true))));
+    }
+    found
+}
+
+/// Engines whose operations carry a priority, one in two.
+pub(crate) fn with_priority(test: &str) -> Vec<Subject> {
+    let priority = OperationPriority { reads_percent: 50, writes_percent: 50, class: 2, level: 3 };
+    let with = |subject| match subject {
+        Subject::IoUring(settings) => Some(Subject::IoUring(RingSettings { priority, ..settings })),
+        Subject::Libaio(settings) => Some(Subject::Libaio(AioSettings { priority, ..settings })),
+        _ => None,
+    };
+    movers(test).into_iter().filter_map(with).collect()
+}
+
+/// A ring that polls for completions, where there are rings.
+pub(crate) fn polling(test: &str) -> Option<Subject> {
+    let usual = Subject::IoUring(RingSettings::USUAL);
+    let polled = Subject::IoUring(RingSettings { polled: true, ..RingSettings::USUAL });
+    movers(test).contains(&usual).then_some(polled)
+}
+
+/// Rings in all settings that can be had without special hardware.
+fn rings() -> impl Iterator<Item = RingSettings> {
+    let of = |fixed_buffers, registered_files| RingSettings {
+        fixed_buffers,
+        registered_files,
+        ..RingSettings::USUAL
+    };
+    let (no, may) = (Registration::Never, Registration::WherePossible);
+    [
+        of(no, no),
+        of(no, may),
+        of(may, no),
+        RingSettings::USUAL,
+        RingSettings { vectored: true, ..of(no, no) },
+        RingSettings { vectored: true, forced_async: ForcedAsync::OneOf(3), ..of(no, may) },
+        RingSettings { forced_async: ForcedAsync::OneOf(1), ..RingSettings::USUAL },
+        RingSettings { submitter: Submitter::Kernel, ..RingSettings::USUAL },
+        RingSettings { submitter: Submitter::KernelOn(0), ..of(no, no) },
+    ]
+    .into_iter()
 }
 
 /// Those of [`movers`] that keep more than one operation in flight.
@@ -121,10 +171,8 @@ impl Rig {
             Subject::Mmap { write_through } => {
                 AnyEngine::Mmap(Mmap::new(MmapRules { write_through, random_access: true }))
             }
-            Subject::Libaio => AnyEngine::Libaio(Libaio::default()),
-            Subject::IoUring { fixed_buffers, registered_files } => {
-                AnyEngine::IoUring(Box::new(IoUring::new(fixed_buffers, registered_files)))
-            }
+            Subject::Libaio(settings) => AnyEngine::Libaio(Libaio::new(settings)),
+            Subject::IoUring(settings) => AnyEngine::IoUring(Box::new(IoUring::new(settings))),
             Subject::Null => AnyEngine::Null(Null::default()),
             Subject::Sim => AnyEngine::Sim(Sim::new(VirtualClock::default())),
         };

@@ -5,7 +5,8 @@ use crate::host::{Is, facts, read};
 use fathom_model::{Amount, Dialect, Job, Span};
 use fathom_planner::{Plan, plan};
 use fathom_schema::{
-    CallFlags, Coverage, EngineKind, Facts, IoMode, Quota, SharePart, Step, TargetKind, TimeLimit,
+    AioSettings, CallFlags, Coverage, EngineKind, Facts, ForcedAsync, IoMode, OperationPriority, Quota,
+    Registration, RingSettings, SharePart, Step, Submitter, TargetKind, TimeLimit,
 };
 use fathom_units::{Bytes, Nanos};
 
@@ -26,11 +27,17 @@ fn notes(plan: &Plan) -> Vec<&str> {
 
 #[test]
 fn the_engine_is_the_best_that_works() {
-    let ring = EngineKind::IoUring { fixed_buffers: true, registered_files: true };
+    let ring = EngineKind::IoUring(RingSettings::USUAL);
     let no = || Some("forbidden".to_owned());
     for (uring, aio, direct, expect, note) in [
         (None, None, true, ring, None),
-        (no(), None, true, EngineKind::Libaio, Some("libaio is used because io_uring cannot be: forbidden")),
+        (
+            no(),
+            None,
+            true,
+            EngineKind::Libaio(AioSettings::USUAL),
+            Some("libaio is used because io_uring cannot be: forbidden"),
+        ),
         (
             no(),
             None,
@@ -71,6 +78,31 @@ fn engines_that_are_asked_for_are_had_with_their_settings() {
         ("engine = \"pvsync2\"\npolled = \"30%\"\nnowait = true", flags(30, true, false), IoMode::Direct),
         ("engine = \"pvsync2\"\nuncached = true", flags(0, false, true), IoMode::Direct),
         (
+            "engine = \"io_uring\"\npolled = \"100%\"\nfixed_buffers = true\nregistered_files = false",
+            EngineKind::IoUring(RingSettings {
+                polled: true,
+                fixed_buffers: Registration::Required,
+                registered_files: Registration::Never,
+                ..RingSettings::USUAL
+            }),
+            IoMode::Direct,
+        ),
+        (
+            "engine = \"io_uring\"\nsubmit_thread = true\nsubmit_thread_cpu = 1\nvectored = true\nforce_async = 4",
+            EngineKind::IoUring(RingSettings {
+                submitter: Submitter::KernelOn(1),
+                vectored: true,
+                forced_async: ForcedAsync::OneOf(4),
+                ..RingSettings::USUAL
+            }),
+            IoMode::Direct,
+        ),
+        (
+            "engine = \"libaio\"\nuserspace_reap = true\nnowait = true",
+            EngineKind::Libaio(AioSettings { userspace_reap: true, nowait: true, ..AioSettings::USUAL }),
+            IoMode::Direct,
+        ),
+        (
             "engine = \"mmap\"",
             EngineKind::Mmap { write_through: false, random_access: false },
             IoMode::Buffered,
@@ -85,8 +117,16 @@ fn engines_that_are_asked_for_are_had_with_their_settings() {
     for (options, expect, note) in [
         (
             "engine = \"posixaio\"",
-            EngineKind::IoUring { fixed_buffers: true, registered_files: true },
+            EngineKind::IoUring(RingSettings::USUAL),
             "the stream \"s\" asks for posixaio and has io_uring: the C library's own would be threads that wait for one another",
+        ),
+        (
+            "engine = \"libaio\"\npriority_reads = \"30%\"\npriority_class = \"best-effort\"\npriority_level = 4",
+            EngineKind::Libaio(AioSettings {
+                priority: OperationPriority { reads_percent: 30, writes_percent: 0, class: 2, level: 4 },
+                ..AioSettings::USUAL
+            }),
+            "the stream \"s\" gives 30 % of its reads and 0 % of its writes priority 4 of class 2; their latencies are kept together with the others",
         ),
         (
             "engine = \"mmap\"\ndirect = true",
@@ -105,7 +145,8 @@ fn engines_that_are_asked_for_are_had_with_their_settings() {
 fn buffers_are_not_registered_beyond_the_limit() {
     let job = read(&format!("{HEAD}[stream.s]\ntime = \"60s\"\nqueue_depth = 256"));
     let (plan, step) = planned(&job, DISK, |facts| facts.limits.locked_memory_bytes = 64 << 10);
-    let expect = EngineKind::IoUring { fixed_buffers: false, registered_files: true };
+    let expect =
+        EngineKind::IoUring(RingSettings { fixed_buffers: Registration::Never, ..RingSettings::USUAL });
     assert_eq!(step.streams[0].engine.kind, expect);
     assert_eq!(
         notes(&plan),

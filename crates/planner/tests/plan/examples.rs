@@ -3,8 +3,8 @@
 use crate::host::{Is, facts, planned, read};
 use fathom_planner::{PREVIEW_MAXIMUM, Plan};
 use fathom_schema::{
-    Arrival, Durability, EngineKind, FileOrder, IoMode, LayoutRule, OperationKind, Pacing, Quota, SharePart,
-    Size, Step, TargetKind, Think, TimeLimit,
+    Arrival, Durability, EngineKind, FileOrder, IoMode, LayoutRule, OperationKind, Pacing, Quota,
+    RingSettings, SharePart, Size, Step, TargetKind, Think, TimeLimit,
 };
 use fathom_units::{Bytes, Nanos};
 use std::path::Path;
@@ -92,7 +92,7 @@ fn oltp() {
     };
     let steps = check("oltp.toml", DISK, &expect);
     let stream = &steps[0].streams[0];
-    assert_eq!(stream.engine.kind, EngineKind::IoUring { fixed_buffers: true, registered_files: true });
+    assert_eq!(stream.engine.kind, EngineKind::IoUring(RingSettings::USUAL));
     assert_eq!((stream.engine.mode, stream.engine.batch_submit), (IoMode::Direct, 30));
     assert_eq!(stream.limits.time, TimeLimit::Nanoseconds(86_400_000_000_000));
     assert_eq!(extents(&steps[0]), vec![vec![(0, 1000 << 30)]; 5]);

@@ -341,9 +341,34 @@ fn hosts_that_have_no_room() {
         |_| {},
         &[
             "plan.engine-option: the stream \"s\" has the engine psync, which does not have nowait; leave it out, or use \
-           one of the engines that have it: pvsync2",
+           one of the engines that have it: pvsync2, libaio, io_uring",
         ],
     );
+    let ring = |options: &str| job("", "", &format!("engine = \"io_uring\"\n{options}"));
+    for (options, fault) in [
+        (
+            "polled = \"100%\"\ndirect = false",
+            "the stream \"s\" polls for completions and goes through the page cache; use direct = true, or leave \
+             polling (hipri) out",
+        ),
+        (
+            "polled = \"50%\"",
+            "the stream \"s\" polls for 50% of its I/Os; a ring polls for all or none; use polled = \"100%\", or the \
+             engine pvsync2",
+        ),
+        (
+            "submit_thread_cpu = 1",
+            "the stream \"s\" has a CPU for a submitting thread that there is not; add submit_thread = true, or leave it \
+             out",
+        ),
+        (
+            "submit_thread = true\nsubmit_thread_cpu = 99",
+            "the stream \"s\" asks for its submitting thread on CPU 99, which is not there; name a CPU that this \
+             process may run on",
+        ),
+    ] {
+        check(&ring(options), DISK, |_| {}, &[&format!("plan.engine-option: {fault}")]);
+    }
     check(
         &job("", "", "engine = \"mmap\"\ndurability = \"all\""),
         DISK,

@@ -5,7 +5,7 @@ use super::super::ParsedJob;
 use super::super::faults::Faults;
 use super::super::grammar::{Line, shortened};
 use super::super::settings::Settings;
-use fathom_model::{Engine, Span, StreamOptions, nearest};
+use fathom_model::{Engine, PriorityClass, Span, StreamOptions, nearest};
 use fathom_units::Ratio;
 
 /// One of fio's engines.
@@ -89,7 +89,6 @@ const NOT_BUILT: &[&str] = &[
     "splice",
     "mtd",
     "sg",
-    "io_uring_cmd",
     "solarisaio",
     "windowsaio",
     "rbd",
@@ -129,7 +128,11 @@ pub(super) fn of(parsed: &ParsedJob, faults: &mut Faults) -> &'static FioEngine 
     }
     let built = || ENGINES.iter().map(|engine| engine.names[0]);
     let base = name.split(':').next().unwrap_or(name);
-    if NOT_BUILT.contains(&base) {
+    if name == "io_uring_cmd" {
+        let message = "ioengine=io_uring_cmd is not taken: it sends commands to a character device, past the block layer, \
+                       where nothing shows whether the device is in use";
+        faults.error("fio.refused", place, message, "use io_uring on the block device");
+    } else if NOT_BUILT.contains(&base) {
         let message = format!("ioengine={name} is known but not built yet");
         faults.error("fio.not-built", place, message, "use psync, libaio, io_uring or null");
     } else {
@@ -165,7 +168,13 @@ pub(in super::super) fn check_private(lines: &[Line], settings: &Settings, fault
 }
 
 /// Sets what the options of the engine itself say. One that came with another engine, from `[global]`, says nothing.
-pub(super) fn set_private(options: &mut StreamOptions, engine: &FioEngine, settings: &Settings, span: Span) {
+pub(super) fn set_private(
+    options: &mut StreamOptions,
+    engine: &FioEngine,
+    settings: &Settings,
+    span: Span,
+    faults: &mut Faults,
+) {
     let set = &settings.engine;
     let has = |name: &str| engine.options.contains(&name) && settings.has(name);
     let place = |name: &str| settings.span(name, span);
@@ -185,4 +194,45 @@ pub(super) fn set_private(options: &mut StreamOptions, engine: &FioEngine, setti
     if has("uncached") {
         options.uncached.set(set.uncached, place("uncached"));
     }
+    if has("sqthread_poll") {
+        options.submit_thread.set(set.submit_thread, place("sqthread_poll"));
+    }
+    if let Some(cpu) = set.submit_thread_cpu.filter(|_| has("sqthread_poll_cpu")) {
+        if set.submit_thread {
+            options.submit_thread_cpu.set(narrow(cpu), place("sqthread_poll_cpu"));
+        } else {
+            let message = "sqthread_poll_cpu has no effect without sqthread_poll";
+            faults.warn("fio.no-effect", place("sqthread_poll_cpu"), message, "add sqthread_poll");
+        }
+    }
+    if has("nonvectored") {
+        options.vectored.set(!set.nonvectored, place("nonvectored"));
+    }
+    if has("force_async") && set.force_async > 0 {
+        options.force_async.set(narrow(set.force_async), place("force_async"));
+    }
+    if has("userspace_reap") {
+        options.userspace_reap.set(set.userspace_reap, place("userspace_reap"));
+    }
+    if has("cmdprio_percentage") {
+        let [reads, writes, _] = set.priority_percent.map(|percent| percent.unwrap_or(0));
+        let place = place("cmdprio_percentage");
+        options.priority_reads.set(Ratio::percent(reads as f64), place);
+        options.priority_writes.set(Ratio::percent(writes as f64), place);
+    }
+    if has("cmdprio_class") {
+        let class = match set.priority_class {
+            1 => PriorityClass::RealTime,
+            2 => PriorityClass::BestEffort,
+            _ => PriorityClass::Idle,
+        };
+        options.priority_class.set(class, place("cmdprio_class"));
+    }
+    if has("cmdprio") {
+        options.priority_level.set(narrow(set.priority_level), place("cmdprio"));
+    }
+}
+
+fn narrow(n: u64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }

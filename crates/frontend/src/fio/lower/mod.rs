@@ -282,7 +282,7 @@ impl Lowering<'_> {
         if !settings.files.invalidate {
             options.keep_cache.set(true, settings.span("invalidate", span));
         }
-        engines::set_private(&mut options, engine, settings, span);
+        engines::set_private(&mut options, engine, settings, span, self.faults);
         if lowered.rate != Rate::Max {
             let place = settings.span("rate_iops", settings.span("rate", span));
             options.rate.set(lowered.rate, place);

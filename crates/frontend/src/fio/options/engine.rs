@@ -2,7 +2,7 @@
 
 use super::super::values::Unit;
 use super::Priority::{P0, P1, P2};
-use super::{NO_BOOLEAN, NO_FLAG, OptionRow, Value, accepted, built, not_yet};
+use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, not_yet};
 
 /// Above it a rate is no rate.
 const RATE_MAX: u64 = i64::MAX as u64;
@@ -51,19 +51,24 @@ pub(super) const ROWS: &[OptionRow] = &[
     // Private to engines, which fio tries after all others.
     built("fixedbufs", &[], P1, Value::Flag(|s, flag| s.engine.fixed_buffers = flag)),
     built("registerfiles", &[], P1, Value::Flag(|s, flag| s.engine.registered_files = flag)),
-    accepted("nonvectored", &[], P1, NO_FLAG, ""),
-    accepted("userspace_reap", &[], P2, NO_FLAG, ""),
+    built("nonvectored", &[], P1, Value::Flag(|s, flag| s.engine.nonvectored = flag)),
+    built("userspace_reap", &[], P2, Value::Flag(|s, flag| s.engine.userspace_reap = flag)),
     built("hipri", &[], P1, Value::Flag(|s, flag| s.engine.polled = flag)),
     built("hipri_percentage", &[], P1, Value::Count(0, 100, |s, n| s.engine.polled_percent = n)),
-    not_yet("sqthread_poll", &[], P1, &["0"]),
-    not_yet("sqthread_poll_cpu", &[], P1, &[]),
+    built("sqthread_poll", &[], P1, Value::Flag(|s, flag| s.engine.submit_thread = flag)),
+    built("sqthread_poll_cpu", &[], P1, Value::Count(0, 65_535, |s, n| s.engine.submit_thread_cpu = Some(n))),
     built("nowait", &[], P1, Value::Boolean(|s, flag| s.engine.nowait = flag)),
     built("uncached", &[], P1, Value::Boolean(|s, flag| s.engine.uncached = flag)),
-    not_yet("force_async", &[], P1, &["0"]),
+    built("force_async", &[], P1, Value::Count(0, 1_000_000_000, |s, n| s.engine.force_async = n)),
     not_yet("cmd_type", &[], P2, &[]),
-    not_yet("cmdprio_percentage", &[], P1, &["0"]),
-    not_yet("cmdprio_class", &[], P1, &[]),
-    not_yet("cmdprio", &[], P1, &["0"]),
+    built(
+        "cmdprio_percentage",
+        &[],
+        P1,
+        Value::Triple(Unit::Count, 0, 100, |s, percent| s.engine.priority_percent = percent),
+    ),
+    built("cmdprio_class", &[], P1, Value::Count(1, 3, |s, n| s.engine.priority_class = n)),
+    built("cmdprio", &[], P1, Value::Count(0, 7, |s, n| s.engine.priority_level = n)),
     not_yet("cmdprio_bssplit", &[], P1, &[]),
     not_yet("cpuload", &[], P1, &[]),
     not_yet("cpuchunks", &[], P1, &[]),

@@ -1,0 +1,210 @@
+//! What an engine itself is set to, and whether it has what a stream asks of it.
+
+use crate::remarks::Remarks;
+use crate::scene::Scene;
+use fathom_model::{Durability, Named, PriorityClass, Setting, Span, StreamOptions};
+use fathom_schema::{
+    AioSettings, CallFlags, EngineKind, ForcedAsync, IoMode, NoteKind, OperationPriority, Registration,
+    RingSettings, Severity, Submitter,
+};
+use fathom_units::Ratio;
+
+pub(super) fn of_calls(options: &StreamOptions) -> CallFlags {
+    CallFlags {
+        polled_percent: percent(*options.polled.get()),
+        nowait: *options.nowait.get(),
+        uncached: *options.uncached.get(),
+    }
+}
+
+pub(super) fn of_ring(options: &StreamOptions) -> RingSettings {
+    RingSettings {
+        fixed_buffers: registration(&options.fixed_buffers),
+        registered_files: registration(&options.registered_files),
+        polled: *options.polled.get() > Ratio::ZERO,
+        submitter: match (*options.submit_thread.get(), options.submit_thread_cpu.get()) {
+            (false, _) => Submitter::Worker,
+            (true, None) => Submitter::Kernel,
+            (true, Some(&cpu)) => Submitter::KernelOn(cpu),
+        },
+        vectored: *options.vectored.get(),
+        forced_async: options
+            .force_async
+            .get()
+            .map_or(ForcedAsync::Never, |&every| ForcedAsync::OneOf(every)),
+        nowait: *options.nowait.get(),
+        uncached: *options.uncached.get(),
+        priority: priority(options),
+    }
+}
+
+pub(super) fn of_aio(options: &StreamOptions) -> AioSettings {
+    AioSettings {
+        userspace_reap: *options.userspace_reap.get(),
+        nowait: *options.nowait.get(),
+        priority: priority(options),
+    }
+}
+
+/// What is asked for has to be; what fathom does of its own accord may be left out.
+fn registration(option: &Setting<bool>) -> Registration {
+    match option.given() {
+        Some(true) => Registration::Required,
+        Some(false) => Registration::Never,
+        None => Registration::WherePossible,
+    }
+}
+
+fn priority(options: &StreamOptions) -> OperationPriority {
+    OperationPriority {
+        reads_percent: percent(*options.priority_reads.get()),
+        writes_percent: percent(*options.priority_writes.get()),
+        class: match options.priority_class.get() {
+            PriorityClass::RealTime => 1,
+            PriorityClass::BestEffort => 2,
+            PriorityClass::Idle => 3,
+        },
+        level: u8::try_from(*options.priority_level.get()).expect("the option is at most 7"),
+    }
+}
+
+/// A share in whole percent.
+fn percent(share: Ratio) -> u8 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is between 0 and 1")]
+    let percent = (share.value() * 100.0).round() as u8;
+    percent
+}
+
+/// An option of engines: its name, where it was given if it asks for something, whether this engine has it, which have.
+type Asked = (&'static str, Option<Option<Span>>, bool, &'static str);
+
+/// Whether the engine has what the stream asks of it; faults are among the remarks.
+pub(super) fn fits(
+    scene: &Scene<'_>,
+    stream: &Named<StreamOptions>,
+    kind: EngineKind,
+    mode: IoMode,
+    remarks: &mut Remarks,
+) -> bool {
+    let missing =
+        asked(&stream.options, kind).into_iter().filter(|(_, span, has_it, _)| span.is_some() && !has_it);
+    let mut is_right = true;
+    for (option, span, _, engines) in missing {
+        let message = format!(
+            "the stream \"{}\" has the engine {}, which does not have {option}",
+            stream.name,
+            kind.name()
+        );
+        let help = format!("leave it out, or use one of the engines that have it: {engines}");
+        remarks.error("plan.engine-option", span.flatten(), message, help);
+        is_right = false;
+    }
+    match kind {
+        EngineKind::IoUring(ring) => {
+            say_priority(stream, ring.priority, remarks);
+            is_right && ring_fits(scene, stream, ring, mode, remarks)
+        }
+        EngineKind::Libaio(aio) => {
+            say_priority(stream, aio.priority, remarks);
+            is_right
+        }
+        _ => is_right,
+    }
+}
+
+fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 13] {
+    let (calls, ring, aio) = (
+        matches!(kind, EngineKind::Pvsync2(_)),
+        matches!(kind, EngineKind::IoUring(_)),
+        matches!(kind, EngineKind::Libaio(_)),
+    );
+    let maps = matches!(kind, EngineKind::Mmap { .. });
+    let flag = |option: &Setting<bool>| (option.given() == Some(&true)).then(|| option.span());
+    let share = |option: &Setting<Ratio>| (*option.get() > Ratio::ZERO).then(|| option.span());
+    let durable = &options.durability;
+    [
+        (
+            "durability",
+            (*durable.get() != Durability::None).then(|| durable.span()),
+            !maps,
+            "all but mmap (fsync_every = 1 makes each of its writes stable)",
+        ),
+        ("fixed_buffers", flag(&options.fixed_buffers), ring, "io_uring"),
+        ("registered_files", flag(&options.registered_files), ring, "io_uring"),
+        ("polled", share(&options.polled), calls || ring, "pvsync2, io_uring"),
+        ("nowait", flag(&options.nowait), calls || ring || aio, "pvsync2, libaio, io_uring"),
+        ("uncached", flag(&options.uncached), calls || ring, "pvsync2, io_uring"),
+        ("submit_thread", flag(&options.submit_thread), ring, "io_uring"),
+        (
+            "submit_thread_cpu",
+            options.submit_thread_cpu.get().map(|_| options.submit_thread_cpu.span()),
+            ring,
+            "io_uring",
+        ),
+        ("vectored", flag(&options.vectored), ring, "io_uring"),
+        ("force_async", options.force_async.get().map(|_| options.force_async.span()), ring, "io_uring"),
+        ("userspace_reap", flag(&options.userspace_reap), aio, "libaio"),
+        ("priority_reads", share(&options.priority_reads), ring || aio, "libaio, io_uring"),
+        ("priority_writes", share(&options.priority_writes), ring || aio, "libaio, io_uring"),
+    ]
+}
+
+fn ring_fits(
+    scene: &Scene<'_>,
+    stream: &Named<StreamOptions>,
+    ring: RingSettings,
+    mode: IoMode,
+    remarks: &mut Remarks,
+) -> bool {
+    let options = &stream.options;
+    let name = &stream.name;
+    let mut faults: Vec<(Option<Span>, String, &str)> = Vec::new();
+    if ring.polled && mode == IoMode::Buffered {
+        let message = format!("the stream \"{name}\" polls for completions and goes through the page cache");
+        faults.push((options.polled.span(), message, "use direct = true, or leave polling (hipri) out"));
+    }
+    if ring.polled && *options.polled.get() < Ratio::ONE {
+        let message = format!(
+            "the stream \"{name}\" polls for {} of its I/Os; a ring polls for all or none",
+            options.polled.get()
+        );
+        faults.push((options.polled.span(), message, "use polled = \"100%\", or the engine pvsync2"));
+    }
+    if let Some(&cpu) = options.submit_thread_cpu.get() {
+        if ring.submitter == Submitter::Worker {
+            let message =
+                format!("the stream \"{name}\" has a CPU for a submitting thread that there is not");
+            faults.push((
+                options.submit_thread_cpu.span(),
+                message,
+                "add submit_thread = true, or leave it out",
+            ));
+        } else if !scene.facts.cpu.usable.contains(&cpu) {
+            let message = format!(
+                "the stream \"{name}\" asks for its submitting thread on CPU {cpu}, which is not there"
+            );
+            faults.push((
+                options.submit_thread_cpu.span(),
+                message,
+                "name a CPU that this process may run on",
+            ));
+        }
+    }
+    let is_right = faults.is_empty();
+    for (span, message, help) in faults {
+        remarks.error("plan.engine-option", span, message, help);
+    }
+    is_right
+}
+
+fn say_priority(stream: &Named<StreamOptions>, priority: OperationPriority, remarks: &mut Remarks) {
+    let OperationPriority { reads_percent, writes_percent, class, level } = priority;
+    if reads_percent > 0 || writes_percent > 0 {
+        let message = format!(
+            "the stream \"{}\" gives {reads_percent} % of its reads and {writes_percent} % of its writes priority {level} of \
+             class {class}; their latencies are kept together with the others",
+            stream.name
+        );
+        remarks.note(NoteKind::Engine, Severity::Info, message);
+    }
+}
