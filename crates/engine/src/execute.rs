@@ -404,6 +404,8 @@ impl Seat<'_> {
             EngineKind::Pvsync2(flags) => {
                 self.run_on(&context, Synchronous::new(Call::FlaggedVector(flags)), clock)
             }
+            EngineKind::Falloc => self.run_on(&context, Synchronous::new(Call::Allocate), clock),
+            EngineKind::Ftruncate => self.run_on(&context, Synchronous::new(Call::Truncate), clock),
             EngineKind::Mmap { write_through, random_access } => {
                 self.run_on(&context, Mmap::new(MmapRules { write_through, random_access }), clock)
             }

@@ -166,6 +166,11 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("ioengine=io_uring_cmd\nsize=1g", &[], &["fio.refused"]),
     ("ioengine=libaio\nhipri\nsize=1g", &[], &["fio.engine-option"]),
     ("ioengine=posixaio\niodepth=4\nsize=1g", &["engine = \"posixaio\"", "queue_depth = 4"], &[]),
+    (
+        "ioengine=falloc\nrw=write\nfallocate=none\nsize=1g",
+        &["engine = \"falloc\"", "layout = \"created\""],
+        &[],
+    ),
     ("ioengine=splice\nsize=1g", &[], &["fio.not-built"]),
     ("ioengine=libiao\nsize=1g", &[], &["fio.bad-value"]),
     (

@@ -8,7 +8,7 @@ mod stage;
 mod rig;
 
 use fathom_io::clock::monotonic;
-use fathom_io::{OpenTarget, Operation, TargetHandle, Wait};
+use fathom_io::{Call, OpenTarget, Operation, TargetHandle, Wait};
 use fathom_schema::{OperationKind, Registration, Submitter};
 use proptest::prelude::*;
 use rig::{
@@ -494,6 +494,24 @@ fn uncached_operations_leave_nothing_in_the_cache() {
         assert_eq!(look.one(read(0, 0, 4096)), -libc::EAGAIN, "{uncached:?} leaves it in the cache");
         rig.close();
         look.close();
+    }
+}
+
+/// Engines that change a file's size have writes alone; what each leaves behind is what its call says.
+#[test]
+fn sizes_change_and_no_bytes_move() {
+    let stage = Stage::new();
+    for (call, expect) in [(Call::Allocate, 16_384), (Call::Truncate, 12_288)] {
+        let path = stage.file("f", &[9; 4096]);
+        let mut rig = Rig::open(Subject::Calls(call), vec![file(&path, 0)], 1, 1);
+        assert_eq!(rig.one(write(0, 4096, 4096)), 4096);
+        assert_eq!(rig.one(write(0, 12_288, 4096)), 4096);
+        assert_eq!(rig.one(sync(0, false)), 0);
+        assert_eq!(rig.one(read(0, 0, 4096)), -libc::EINVAL, "{call:?} has no reads");
+        rig.close();
+        let now = std::fs::read(&path).expect("it can be read");
+        assert_eq!(now.len(), expect, "{call:?}");
+        assert!(now[..4096] == [9; 4096] && now[4096..].iter().all(|&byte| byte == 0), "{call:?}");
     }
 }
 

@@ -20,7 +20,8 @@ pub use options::{RunOptions, StageOptions, StreamOptions, TargetOptions, Worklo
 pub use row::{Given, Group, Kind, OptionValue, Options, Row, Setting, rows};
 pub use value::{
     Access, Amount, Arrival, AtEnd, AtError, BlockSizes, ContentSource, Coverage, CpusPolicy, Cursor,
-    Durability, Engine, FileOrder, Freshness, Layout, MixLine, OnError, PriorityClass, RandomDistribution, Rate, RatePiece,
-    Seed, ServiceTime, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions, errno_of,
+    Durability, Engine, FileOrder, Freshness, Layout, MixLine, OnError, PriorityClass, RandomDistribution,
+    Rate, RatePiece, Seed, ServiceTime, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions,
+    errno_of,
 };
 pub use value::{PatternPiece, Verify, VerifyPattern, VerifyWhen};

@@ -3,8 +3,8 @@
 use crate::row::{Group, Kind, options};
 use crate::value::{
     Access, Amount, Arrival, AtEnd, AtError, BlockSizes, ContentSource, Coverage, CpusPolicy, Cursor,
-    Durability, Engine, FileOrder, Freshness, Layout, MixLine, OnError, PriorityClass, RandomDistribution, Rate, RatePiece,
-    Seed, ServiceTime, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions,
+    Durability, Engine, FileOrder, Freshness, Layout, MixLine, OnError, PriorityClass, RandomDistribution,
+    Rate, RatePiece, Seed, ServiceTime, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions,
 };
 use crate::value::{Verify, VerifyPattern, VerifyWhen};
 use fathom_units::{Bytes, Nanos, Ratio};

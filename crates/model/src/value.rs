@@ -75,6 +75,10 @@ choice! {
         Pvsync2 = "pvsync2",
         /// Copies from and to a mapping of the file.
         Mmap = "mmap",
+        /// `fallocate` in place of writes.
+        Falloc = "falloc",
+        /// `ftruncate` to the offset of each write.
+        Ftruncate = "ftruncate",
         /// What carries it best here, in place of glibc's threads.
         PosixAio = "posixaio",
         /// `io_uring`.

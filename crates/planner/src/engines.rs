@@ -71,7 +71,8 @@ pub(crate) fn engine(
     remarks: &mut Remarks,
 ) -> Option<EngineKind> {
     let kind = choose(scene, load, targets, mode, remarks)?;
-    settings::fits(scene, load.section, kind, mode, remarks).then_some(kind)
+    let fits = settings::fits(scene, load.section, kind, mode, remarks);
+    (fits & settings::has_operations(load, kind, targets, remarks)).then_some(kind)
 }
 
 fn choose(
@@ -124,6 +125,8 @@ fn choose(
         Engine::Vsync => Some(EngineKind::Vsync),
         Engine::Pvsync => Some(EngineKind::Pvsync),
         Engine::Pvsync2 => Some(EngineKind::Pvsync2(settings::of_calls(&stream.options))),
+        Engine::Falloc => Some(EngineKind::Falloc),
+        Engine::Ftruncate => Some(EngineKind::Ftruncate),
         Engine::Mmap => Some(EngineKind::Mmap {
             write_through: stream.options.direct.get() == Some(&true),
             random_access: load.operations.random,

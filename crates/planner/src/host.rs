@@ -55,7 +55,7 @@ fn check_open_files(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], rem
         // One for its ring or context, one for each target.
         1 + extents.iter().map(|extent| extent.target).collect::<BTreeSet<_>>().len() as u64
     };
-    let real = streams.iter().filter(|(_, stream)| stream.engine.kind.moves_bytes());
+    let real = streams.iter().filter(|(_, stream)| stream.engine.kind.opens_targets());
     let of_stream = |stream: &Stream| stream.workers.iter().map(|worker| of_worker(&worker.extents)).sum();
     let of_streams: Vec<(Span, u64)> =
         real.clone().map(|(load, stream)| (load.section.span, of_stream(stream))).collect();

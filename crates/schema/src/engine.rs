@@ -47,6 +47,10 @@ pub enum EngineKind {
         /// The kernel is told to read nothing ahead; else to read far ahead.
         random_access: bool,
     },
+    /// `fallocate(2)` in place of writes: allocates and moves nothing. Synchronous, depth 1.
+    Falloc,
+    /// `ftruncate(2)` to the offset of each write: moves nothing. Synchronous, depth 1.
+    Ftruncate,
     /// `io_uring(7)`.
     IoUring(RingSettings),
     /// `io_submit(2)`: Linux native AIO.
@@ -182,6 +186,8 @@ impl EngineKind {
             Self::Pvsync => "pvsync",
             Self::Pvsync2(_) => "pvsync2",
             Self::Mmap { .. } => "mmap",
+            Self::Falloc => "falloc",
+            Self::Ftruncate => "ftruncate",
             Self::IoUring(_) => "io_uring",
             Self::Libaio(_) => "libaio",
         }
@@ -196,13 +202,20 @@ impl EngineKind {
             | Self::Vsync
             | Self::Pvsync
             | Self::Pvsync2(_)
-            | Self::Mmap { .. } => true,
+            | Self::Mmap { .. }
+            | Self::Falloc
+            | Self::Ftruncate => true,
             Self::Sim | Self::IoUring(_) | Self::Libaio(_) => false,
         }
     }
 
-    /// False for engines that move nothing: they need neither buffers nor content nor open files.
+    /// False for engines that move nothing: they need neither buffers nor content.
     pub const fn moves_bytes(self) -> bool {
+        !matches!(self, Self::Null | Self::Sim | Self::Falloc | Self::Ftruncate)
+    }
+
+    /// False for engines that have nothing behind them: they open no target.
+    pub const fn opens_targets(self) -> bool {
         !matches!(self, Self::Null | Self::Sim)
     }
 

@@ -144,6 +144,8 @@ fn the_same_job_files_give_the_same_counts_and_keys() {
         ),
         ("[a]\nioengine=io_uring\niodepth=8\nrw=write\nnonvectored=0\nforce_async=4\n", Same::Each),
         ("[a]\nioengine=libaio\niodepth=8\nrw=randwrite\ndirect=1\nuserspace_reap\n", Same::Each),
+        ("[a]\nioengine=falloc\nfallocate=none\nrw=write\nbs=64k\n", Same::Each),
+        ("[a]\nioengine=ftruncate\nrw=write\nbs=64k\n", Same::Each),
         ("[a]\nioengine=posixaio\niodepth=4\nrw=randread\n", Same::Each),
         ("[a]\nioengine=null\nrw=randrw\nsize=16m\n", Same::Together),
         ("[a]\nioengine=null\nrw=trim\ndescription=of trims\ndisk_util=0\n", Same::Each),

@@ -4,7 +4,7 @@
 //! Which call it is, is asked for each operation: one predicted branch beside a system call is not measurable, and one
 //! engine is one loop to compile instead of five.
 
-use super::{Capabilities, Completion, Engine, EngineError, Operation, Setup, Wait, perform_now};
+use super::{Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, perform_now};
 use crate::chance::Chance;
 use fathom_schema::{CallFlags, EngineKind, OperationKind};
 use std::io;
@@ -23,6 +23,10 @@ pub enum Call {
     Vector,
     /// `preadv2(2)`, `pwritev2(2)`.
     FlaggedVector(CallFlags),
+    /// `fallocate(2)` of what a write would cover; reads and buffers it has none.
+    Allocate,
+    /// `ftruncate(2)` to where a write would begin; reads, trims and buffers it has none.
+    Truncate,
 }
 
 impl Call {
@@ -33,6 +37,8 @@ impl Call {
             Self::SeekingVector => EngineKind::Vsync.name(),
             Self::Vector => EngineKind::Pvsync.name(),
             Self::FlaggedVector(flags) => EngineKind::Pvsync2(flags).name(),
+            Self::Allocate => EngineKind::Falloc.name(),
+            Self::Truncate => EngineKind::Ftruncate.name(),
         }
     }
 }
@@ -66,6 +72,9 @@ impl Synchronous {
         let setup = self.setup.as_ref().expect("open is called before push");
         let target = &setup.targets[operation.target as usize];
         let length = operation.length as usize;
+        if matches!(self.call, Call::Allocate | Call::Truncate) {
+            return change_size(self.call, target, operation);
+        }
         assert!(length <= setup.buffers.slot_bytes(), "an operation fits its slot");
         let is_read = match operation.kind {
             OperationKind::Read => true,
@@ -99,6 +108,7 @@ impl Synchronous {
                     let flags = bits(flags, &mut self.chance);
                     flagged(descriptor, &vector, offset, flags, is_read)
                 }
+                (Call::Allocate | Call::Truncate, _) => unreachable!("they returned above"),
             }
         };
         setup.buffers.give_back(operation.slot);
@@ -109,6 +119,26 @@ impl Synchronous {
         *position = offset.saturating_add(i64::try_from(moved).unwrap_or(0));
         i32::try_from(moved).unwrap_or(i32::MAX)
     }
+}
+
+/// What takes the place of an operation for calls that move no bytes; what has none is refused.
+fn change_size(call: Call, target: &OpenTarget, operation: &Operation) -> i32 {
+    let offset = i64::try_from(operation.offset).unwrap_or(i64::MAX);
+    let length = i64::from(operation.length);
+    // SAFETY: the descriptor is open for as long as `target` is borrowed; no memory is passed.
+    let outcome = unsafe {
+        match (call, operation.kind) {
+            (Call::Allocate, OperationKind::Write) => {
+                libc::fallocate64(target.descriptor(), 0, offset, length)
+            }
+            (Call::Truncate, OperationKind::Write) => libc::ftruncate64(target.descriptor(), offset),
+            (_, OperationKind::Sync) | (Call::Allocate, OperationKind::Trim) => {
+                return perform_now(target, operation);
+            }
+            _ => return -libc::EINVAL,
+        }
+    };
+    if outcome < 0 { -last_errno() } else { i32::try_from(operation.length).unwrap_or(i32::MAX) }
 }
 
 fn last_errno() -> i32 {

@@ -1,7 +1,8 @@
 //! What an engine itself is set to, and whether it has what a stream asks of it.
 
 use crate::remarks::Remarks;
-use crate::scene::Scene;
+use crate::scene::{Load, Scene};
+use crate::targets::{Addressed, Class};
 use fathom_model::{Durability, Named, PriorityClass, Setting, Span, StreamOptions};
 use fathom_schema::{
     AioSettings, CallFlags, EngineKind, ForcedAsync, IoMode, NoteKind, OperationPriority, Registration,
@@ -193,6 +194,39 @@ fn ring_fits(
     let is_right = faults.is_empty();
     for (span, message, help) in faults {
         remarks.error("plan.engine-option", span, message, help);
+    }
+    is_right
+}
+
+/// Whether the engine has the stream's operations: those that change the size of a file have no reads and no devices.
+pub(super) fn has_operations(
+    load: &Load<'_>,
+    kind: EngineKind,
+    targets: &[&Addressed],
+    remarks: &mut Remarks,
+) -> bool {
+    let operations = &load.operations;
+    let lacks = match kind {
+        EngineKind::Falloc => [("reads", operations.reads), ("", false)],
+        EngineKind::Ftruncate => [("reads", operations.reads), ("trims", operations.trims)],
+        _ => return true,
+    };
+    let name = &load.section.name;
+    let mut is_right = true;
+    let devices = targets.iter().filter(|target| target.class == Class::Block);
+    let faults = lacks
+        .into_iter()
+        .filter(|(_, is_asked)| *is_asked)
+        .map(|(what, _)| {
+            format!("the stream \"{name}\" has {what}, which the engine {} does not", kind.name())
+        })
+        .chain(devices.map(|target| {
+            format!("the engine {} changes the size of files; {} is a device", kind.name(), target.name)
+        }));
+    for message in faults {
+        let help = "let it only write, to files; or use another engine";
+        remarks.error("plan.engine-operation", load.section.options.engine.span(), message, help);
+        is_right = false;
     }
     is_right
 }

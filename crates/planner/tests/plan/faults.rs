@@ -344,6 +344,17 @@ fn hosts_that_have_no_room() {
            one of the engines that have it: pvsync2, libaio, io_uring",
         ],
     );
+    check(
+        &job("", "", "engine = \"ftruncate\""),
+        DISK,
+        |_| {},
+        &[
+            "plan.engine-operation: the stream \"s\" has reads, which the engine ftruncate does not; let it only write, to \
+           files; or use another engine",
+            "plan.engine-operation: the engine ftruncate changes the size of files; /dev/x is a device; let it only write, \
+           to files; or use another engine",
+        ],
+    );
     let ring = |options: &str| job("", "", &format!("engine = \"io_uring\"\n{options}"));
     for (options, fault) in [
         (

@@ -32,6 +32,8 @@ static ENGINES: &[FioEngine] = &[
         ..waiting(&["pvsync2"], Engine::Pvsync2)
     },
     waiting(&["mmap"], Engine::Mmap),
+    waiting(&["falloc"], Engine::Falloc),
+    waiting(&["ftruncate"], Engine::Ftruncate),
     FioEngine {
         names: &["libaio", "linuxaio"],
         engine: Engine::Libaio,
@@ -75,7 +77,6 @@ const NOT_BUILT: &[&str] = &[
     "cpuio",
     "net",
     "netsplice",
-    "ftruncate",
     "filecreate",
     "filestat",
     "filedelete",
@@ -84,7 +85,6 @@ const NOT_BUILT: &[&str] = &[
     "dirdelete",
     "exec",
     "page_fault",
-    "falloc",
     "e4defrag",
     "splice",
     "mtd",
