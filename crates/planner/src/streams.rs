@@ -125,10 +125,8 @@ impl Setting<'_> {
         let distribution = locality::of_workers(section, operations, &manned.plans, remarks)?;
         let bytes = crew.byte_quota(manned.pass_bytes, remarks)?;
         let limits = self.limits(load, bytes, lanes, remarks);
-        if mode == IoMode::Direct
-            && kind != EngineKind::Null
-            && !aligned(load, &manned.plans, &addressed, remarks)
-        {
+        let needs_alignment = mode == IoMode::Direct && kind.moves_bytes();
+        if needs_alignment && !aligned(load, &manned.plans, &addressed, remarks) {
             return None;
         }
         say_trims_are_alone(load, kind, depth, remarks);

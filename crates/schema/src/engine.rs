@@ -59,6 +59,7 @@ pub enum EngineKind {
 
 /// How a ring of `io_uring(7)` is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of the kernel's own switches")]
 pub struct RingSettings {
     /// Whether buffers are registered with the ring.
     pub fixed_buffers: Registration,

@@ -54,7 +54,7 @@ struct IoEvent {
 
 /// The head of the memory that the kernel shares for completions (`struct aio_ring`, `fs/aio.c`), where its events follow.
 /// The context's number is its address.
-#[repr(C)]
+#[repr(C, align(8))]
 #[derive(Debug)]
 struct Ring {
     id: u32,

@@ -335,6 +335,10 @@ fn hosts_that_have_no_room() {
            leave engine out, or use engine = \"psync\"",
         ],
     );
+}
+
+#[test]
+fn engines_that_lack_what_is_asked_of_them() {
     check(
         &job("", "", "engine = \"psync\"\nnowait = true"),
         DISK,
