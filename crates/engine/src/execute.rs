@@ -139,6 +139,10 @@ pub trait Observer {
     fn operations(&mut self, stream: usize, rows: &[OperationRow]) {
         let _ = (stream, rows);
     }
+    /// Whether the step is to end because another is to take its place; asked several times a second.
+    fn is_changed(&mut self) -> bool {
+        false
+    }
 }
 
 /// Runs a step that was made ready. `stop`: raised from outside to end it early.
@@ -260,9 +264,11 @@ fn gather(
         step.streams.iter().map(|stream| (0..here(stream)).map(|_| None).collect()).collect();
     let mut running: usize = ends.iter().map(Vec::len).sum();
     let real = step.streams.iter().all(|stream| stream.engine.kind != EngineKind::Sim);
+    let mut is_changed = false;
     while running > 0 {
         std::thread::park_timeout(COLLECT_EVERY);
-        if stop.load(Ordering::Relaxed) {
+        is_changed = is_changed || observer.is_changed();
+        if is_changed || stop.load(Ordering::Relaxed) {
             shared.stop_all();
         }
         while let Ok(message) = told.try_recv() {
@@ -286,6 +292,8 @@ fn gather(
         Stop::IoErrors
     } else if stop.load(Ordering::Relaxed) {
         Stop::Interrupted
+    } else if is_changed {
+        Stop::Changed
     } else {
         Stop::Complete
     };

@@ -168,6 +168,9 @@ pub(crate) struct RunArgs {
     /// Keep the run in this folder instead of the usual one
     #[arg(long, value_name = "FOLDER", help_heading = "Options")]
     pub(crate) store: Option<PathBuf>,
+    /// Change the load while it runs: lines `rate STREAM RATE` written to this named pipe
+    #[arg(long, value_name = "PIPE", help_heading = "Options")]
+    pub(crate) control: Option<PathBuf>,
     /// Show no progress
     #[arg(long, short, help_heading = "Options")]
     pub(crate) quiet: bool,

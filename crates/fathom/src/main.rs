@@ -4,6 +4,7 @@
 mod ceiling;
 mod cli;
 mod command;
+mod control;
 mod diagnose;
 mod exit;
 mod keep;

@@ -14,7 +14,7 @@ use fathom_engine::probe::{self, EngineRefusals};
 use fathom_model::Level;
 use fathom_planner::safety::{self, Consent, Verdict};
 use fathom_planner::{ENGINE_UNAVAILABLE, NOT_BUILT, Plan};
-use fathom_run::{Bus, RunError, RunRequest, Sink, Stop};
+use fathom_run::{Bus, Changes, RunError, RunRequest, Sink, Stop};
 use fathom_schema::{EnvironmentFact, Event, Facts, Note, NoteKind, Record, RunStarted, Severity};
 use fathom_store::Unstored;
 use fathom_units::Nanos;
@@ -161,6 +161,8 @@ pub(crate) fn judge(
 pub(crate) struct Manner<'a> {
     pub(crate) store: &'a Path,
     pub(crate) live: bool,
+    /// Through which the load may be changed.
+    pub(crate) changes: Changes,
     /// Who else listens.
     pub(crate) watchers: Vec<&'a mut dyn Sink>,
 }
@@ -189,7 +191,7 @@ impl Done {
 
 /// Runs a judged plan, keeping its record.
 pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'_>) -> Result<Done, Exit> {
-    let Manner { store, live, watchers } = manner;
+    let Manner { store, live, changes, watchers } = manner;
     let Planned { loaded, mut facts, plan } = planned;
     let kept = kept_files(&plan, &facts);
     let stop = Stop::on_signals().map_err(|error| {
@@ -212,6 +214,7 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
         experiment: plan.experiment,
         notes,
         clock,
+        changes,
     };
     let mut keep = Keep::new(writer);
     let mut live = live.then(|| Live::new(steps));

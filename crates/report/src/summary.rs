@@ -392,6 +392,7 @@ const fn stop_name(stop: Stop) -> &'static str {
         Stop::Complete => "complete",
         Stop::Interrupted => "interrupted",
         Stop::IoErrors => "io_errors",
+        Stop::Changed => "changed",
         Stop::Failed => "failed",
     }
 }

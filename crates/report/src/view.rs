@@ -75,7 +75,8 @@ pub struct StepSummary {
     pub started_ms: u64,
     /// From the workers' start to the last one's end, seconds; null when the step has no end.
     pub elapsed_s: Option<f64>,
-    /// Why it ended: `complete`, `interrupted`, `io_errors`, `failed`; null when it has no end.
+    /// Why it ended: `complete`, `interrupted`, `io_errors`, `failed`, `changed` (the next step goes on with
+    /// another load); null when it has no end.
     pub stop: Option<String>,
     /// Until when figures go, seconds since the step's start; null unless the step has no end.
     pub partial_until_s: Option<f64>,

@@ -1,6 +1,7 @@
 //! One run: from the first event to the last, whatever happens in between.
 
 use crate::bus::{Bus, SinkError};
+use crate::changes::{Changes, RateChange, follow, refusal};
 use crate::signals::Stop;
 use fathom_engine::prepare::{self, Claims, PrepareError};
 use fathom_engine::{ExecuteError, Executed, Observer, Share, execute, probe};
@@ -25,6 +26,8 @@ pub struct RunRequest {
     pub notes: Vec<Note>,
     /// The clock that all workers use.
     pub clock: fathom_engine::RealClock,
+    /// Through which its load may be changed while it runs.
+    pub changes: Changes,
 }
 
 /// How a run ended, for the caller; the record says the same.
@@ -69,12 +72,14 @@ impl std::error::Error for RunError {}
 
 /// Runs all steps. Always ends with [`Event::RunFinished`], and removes what was to be removed.
 pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
-    let RunRequest { experiment, started, notes, clock } = request;
+    let RunRequest { experiment, started, notes, clock, changes } = request;
     let preview = experiment.preview();
     let mut runner = Runner {
         environment: probe::environment(&started.facts.targets),
         facts: started.facts.clone(),
         clock,
+        changes,
+        changed: 0,
         started_at: fathom_engine::monotonic(),
         stop,
         bus,
@@ -86,7 +91,7 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     }
     let ended = runner.steps(experiment, &preview);
     let (outcome, error) = match ended {
-        Ok(StepStop::Complete) => (Outcome::Complete, None),
+        Ok(StepStop::Complete | StepStop::Changed) => (Outcome::Complete, None),
         Ok(StepStop::Interrupted) => (Outcome::Interrupted { signal: stop.signal() }, None),
         Ok(StepStop::IoErrors) => (Outcome::IoErrors, None),
         Ok(StepStop::Failed) => (Outcome::Failed { reason: "a worker could not go on".to_owned() }, None),
@@ -111,6 +116,9 @@ struct Runner<'a, 'b> {
     /// What the probe saw of the environment at the start; the facts may hold more, which does not change.
     environment: Vec<EnvironmentFact>,
     clock: fathom_engine::RealClock,
+    changes: Changes,
+    /// Steps that took the place of another.
+    changed: u64,
     started_at: Nanos,
     stop: &'a Stop,
     bus: &'a mut Bus<'b>,
@@ -131,13 +139,20 @@ impl Runner<'_, '_> {
             if !self.wait(step.pause_before) {
                 return Ok(StepStop::Interrupted);
             }
-            let (done, ends_run) = self.step(step, index, &claims)?;
-            index += 1;
-            if done.stop != StepStop::Complete {
+            let mut step = step;
+            let (done, ends_run) = loop {
+                let Done { finished, ends_run, next } = self.step(step, index, &claims)?;
+                index += 1;
+                match next {
+                    Some(changed) => step = changed,
+                    None => break (finished, ends_run),
+                }
+            };
+            if !matches!(done.stop, StepStop::Complete | StepStop::Changed) {
                 so_far = done.stop;
             }
             if ends_run {
-                let left = experiment.steps_hint().saturating_sub(index as usize);
+                let left = (experiment.steps_hint() as u64 + self.changed).saturating_sub(u64::from(index));
                 if left > 0 && so_far == StepStop::Complete {
                     let message =
                         format!("a stream of the step ended the run: {left} further steps were not run");
@@ -161,12 +176,7 @@ impl Runner<'_, '_> {
         !self.stop.is_raised()
     }
 
-    fn step(
-        &mut self,
-        step: Step,
-        index: u32,
-        claims: &Arc<Claims>,
-    ) -> Result<(StepFinished, bool), RunError> {
+    fn step(&mut self, step: Step, index: u32, claims: &Arc<Claims>) -> Result<Done, RunError> {
         let devices = devices_under(&step, &self.facts);
         let bus = &mut *self.bus;
         let ready =
@@ -180,10 +190,19 @@ impl Runner<'_, '_> {
             started_at: self.started_at,
             stop: self.stop,
             bus: self.bus,
+            changes: &self.changes,
+            accepted: Vec::new(),
         };
         let executed = execute(&ready, &self.clock, Share::WHOLE, self.stop.flag(), &mut observer);
+        let accepted = observer.accepted;
         let Executed { streams, stop, ends_run, elapsed, io_errors, failures } =
             executed.map_err(RunError::Execute)?;
+        let next = if stop == StepStop::Changed {
+            self.changed += 1;
+            follow(ready.step(), &accepted, elapsed, self.changed)
+        } else {
+            None
+        };
         for message in &io_errors {
             self.note(NoteKind::IoError, Severity::Warn, message.clone());
         }
@@ -204,13 +223,22 @@ impl Runner<'_, '_> {
         if let Some(failure) = self.bus.take_failure() {
             return Err(RunError::Sink(failure));
         }
-        Ok((finished, ends_run))
+        Ok(Done { finished, ends_run, next })
     }
 
     fn note(&mut self, kind: NoteKind, severity: Severity, message: String) {
         let at = fathom_engine::monotonic().since(self.started_at);
         self.bus.send(&Event::Note(Note { at, kind, severity, message }));
     }
+}
+
+/// A step that has ended.
+struct Done {
+    finished: StepFinished,
+    /// Whether no further step is to follow.
+    ends_run: bool,
+    /// The step that takes its place, where its load was changed.
+    next: Option<Step>,
 }
 
 /// Numbers of the block devices that a step's targets are or lie on.
@@ -238,9 +266,32 @@ struct Relay<'a, 'b> {
     started_at: Nanos,
     stop: &'a Stop,
     bus: &'a mut Bus<'b>,
+    changes: &'a Changes,
+    /// What was asked of it and is possible.
+    accepted: Vec<RateChange>,
+}
+
+impl Relay<'_, '_> {
+    fn note(&mut self, severity: Severity, message: String) {
+        let at = fathom_engine::monotonic().since(self.started_at);
+        self.bus.send(&Event::Note(Note { at, kind: NoteKind::Job, severity, message }));
+    }
 }
 
 impl Observer for Relay<'_, '_> {
+    fn is_changed(&mut self) -> bool {
+        for change in self.changes.take() {
+            match refusal(self.step, &change) {
+                Some(reason) => self.note(Severity::Warn, format!("the load was not changed: {reason}")),
+                None => {
+                    self.note(Severity::Info, format!("the load is changed: {change}"));
+                    self.accepted.push(change);
+                }
+            }
+        }
+        !self.accepted.is_empty()
+    }
+
     fn engine(&mut self, stream: usize, description: &str) {
         let at = fathom_engine::monotonic().since(self.started_at);
         let message = format!("stream \"{}\" runs on {description}", self.step.streams[stream].name);

@@ -5,10 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod bus;
+mod changes;
 mod drive;
 mod signals;
 
 pub use bus::{Bus, Sink, SinkError};
+pub use changes::{Changes, NewLoad, RateChange};
 pub use drive::{RunError, RunOutcome, RunRequest, run};
 pub use fathom_engine::prepare::{PrepareError, Progress};
 pub use fathom_engine::{ExecuteError, probe};

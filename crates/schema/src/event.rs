@@ -126,6 +126,8 @@ pub enum Stop {
     IoErrors,
     /// A worker could not go on.
     Failed,
+    /// Its load was changed while it ran: the next step goes on where it ended.
+    Changed,
 }
 
 /// Something the reader of a result should know.

@@ -20,6 +20,7 @@ use crate::{diagnose, output, terminal};
 use fathom_frontend::fio::{self, Eta, Extras, Switches};
 use fathom_model::{Diagnostic, Level};
 use fathom_report::FioWorkers;
+use fathom_run::Changes;
 use fathom_schema::{FileKind, Record};
 use reports::Reports;
 use shape::workers_of;
@@ -147,7 +148,12 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
         // Whoever reads it may be gone already; that is found out when there is a report.
         let _ = terminal::data(&opening);
     }
-    let manner = Manner { store: &store, live, watchers: vec![&mut watch, &mut operations] };
+    let manner = Manner {
+        store: &store,
+        live,
+        changes: Changes::default(),
+        watchers: vec![&mut watch, &mut operations],
+    };
     let mut done = session::run(planned, notes, manner)?;
     let exit = done.exit;
     let mut failed_jobs = 0;

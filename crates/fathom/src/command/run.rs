@@ -5,8 +5,9 @@ use crate::command::fio::{self, OperationLog};
 use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::session::{self, Done, Manner};
-use crate::{diagnose, load, output, preset, terminal};
+use crate::{control, diagnose, load, output, preset, terminal};
 use fathom_frontend::fio::Extras;
+use fathom_run::Changes;
 use std::path::Path;
 
 pub(crate) fn run(args: &RunArgs) -> Exit {
@@ -25,8 +26,15 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
         output::check(&path, &planned.facts).map_err(|fault| fault.refuse())?;
     }
     let notes = session::judge(&planned, &args.consent, false)?;
+    let changes = Changes::default();
+    if let Some(pipe) = &args.control {
+        control::listen(pipe, changes.clone()).map_err(|reason| {
+            terminal::message(&format!("error: {}", diagnose::printable(&reason)));
+            Exit::Usage
+        })?;
+    }
     let mut operations = OperationLog::of(&extras);
-    let manner = Manner { store: &store, live: !args.quiet, watchers: vec![&mut operations] };
+    let manner = Manner { store: &store, live: !args.quiet, changes, watchers: vec![&mut operations] };
     let mut done = session::run(planned, notes, manner)?;
     let mut exit = done.exit;
     for reason in show(&mut done, args, &extras, &operations) {

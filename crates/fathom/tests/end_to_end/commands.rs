@@ -323,6 +323,39 @@ fn the_ceiling_is_kept_for_records() {
     assert!(near["validity"].as_array().is_some_and(|all| all.iter().any(marks)), "{near:#}");
 }
 
+/// A changed rate is a step of its own: the record has both, and the time is what was asked for.
+#[test]
+fn the_load_changes_while_it_runs() {
+    let bench = Bench::new();
+    let job = "[target.t]\nkind = \"null\"\nsize = \"1MiB\"\n[stream.users]\nrate = \"200/s\"\n[stream.others]\nrate = \"100/s\"\n[stage.main]\ntime = \"2s\"\n";
+    bench.write("job.toml", job);
+    let pipe = bench.path("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("coreutils have mkfifo");
+    assert!(made.success());
+    let writer = std::thread::spawn(move || {
+        // Opening waits until fathom listens.
+        std::fs::write(pipe, "rate nobody 5/s\nspeed users 7\nrate users 1k/s\n").expect("it is listened to");
+    });
+    let ended = bench.fathom("run job.toml --control pipe --quiet --json -");
+    let result = ended.expect(0, &["speed users 7"]).json();
+    writer.join().expect("it wrote");
+    let steps = result["steps"].as_array().expect("steps");
+    let rates = |step: &Value| -> Vec<f64> {
+        let streams = step["streams"].as_array().expect("streams");
+        streams.iter().map(|stream| stream["rate_per_s"].as_f64().expect("a rate")).collect()
+    };
+    assert_eq!(steps.iter().map(rates).collect::<Vec<_>>(), [[200.0, 100.0], [1000.0, 100.0]]);
+    assert_eq!(steps[0]["stop"], "changed");
+    assert_eq!(steps[1]["stop"], "complete");
+    assert_eq!(steps[1]["parameters"][0]["name"], "stream.users.rate");
+    let elapsed: f64 = steps.iter().map(|step| step["elapsed_s"].as_f64().expect("it has an end")).sum();
+    assert!((1.9..2.1).contains(&elapsed), "{elapsed}");
+    let notes = result["notes"].to_string();
+    assert!(notes.contains("the load is changed: stream.users.rate = 1000/s"), "{notes}");
+    assert!(notes.contains("no stream \\\"nobody\\\" runs"), "{notes}");
+    bench.check_refused("run job.toml --control job.toml", 2, &["mkfifo"]);
+}
+
 /// A reader that goes away ends the output, not the program.
 #[test]
 fn a_closed_pipe_is_no_fault() {

@@ -1,0 +1,191 @@
+//! Changing the load of a run while it goes on: what may ask for it, and the step that takes the running one's place. It
+//! does not know who asks.
+
+use fathom_schema::{
+    Arrival, Backlog, OpenRule, Pacing, Quota, RatePiece, Reach, Step, Stream, Think, TimeLimit,
+};
+use fathom_units::{Iops, Nanos};
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+/// Added to seeds with each change, so that no operation comes again: 2^64 / golden ratio.
+const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Another load for a stream of the step that runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RateChange {
+    /// The stream's name.
+    pub stream: String,
+    /// What it is to do from now on.
+    pub load: NewLoad,
+}
+
+/// What a stream is to do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum NewLoad {
+    /// So many operations per second over all its workers; above 0.
+    Rate(Iops),
+    /// As fast as slots free up.
+    Maximum,
+}
+
+impl fmt::Display for RateChange {
+    /// `stream.users.rate = 5000/s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stream.{}.rate = {}", self.stream, self.load)
+    }
+}
+
+impl fmt::Display for NewLoad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rate(Iops(rate)) => write!(f, "{rate}/s"),
+            Self::Maximum => f.write_str("max"),
+        }
+    }
+}
+
+/// The way into a run for whoever wants to change its load; clones lead into the same run.
+#[derive(Debug, Clone, Default)]
+pub struct Changes {
+    asked: Arc<Mutex<Vec<RateChange>>>,
+}
+
+impl Changes {
+    /// Asks for a change. It is made within a second, or refused with a note in the record.
+    pub fn ask(&self, change: RateChange) {
+        self.asked.lock().expect("no thread panics while it holds the lock").push(change);
+    }
+
+    pub(crate) fn take(&self) -> Vec<RateChange> {
+        std::mem::take(&mut *self.asked.lock().expect("no thread panics while it holds the lock"))
+    }
+}
+
+/// Why a change cannot be made on a step, in words. Only steps whose end is a time can go on where they were ended.
+pub(crate) fn refusal(step: &Step, change: &RateChange) -> Option<String> {
+    let RateChange { stream: name, load } = change;
+    if !step.streams.iter().any(|stream| stream.name == *name) {
+        return Some(format!("no stream \"{name}\" runs in the step \"{}\"", step.name));
+    }
+    if let NewLoad::Rate(Iops(rate)) = load
+        && !(*rate > 0.0 && *rate <= 1e9)
+    {
+        return Some(format!(
+            "a rate of {rate} operations per second is not above 0 and up to 1,000,000,000"
+        ));
+    }
+    let reason = |stream: &Stream| {
+        let limits = &stream.limits;
+        if limits.time == TimeLimit::Unbounded
+            || (limits.bytes, limits.operations) != (Quota::Unlimited, Quota::Unlimited)
+        {
+            Some("ends by its work, and what is left of that is not known")
+        } else if !stream.control.after.is_empty() {
+            Some("waits for others")
+        } else if stream.control.at_end != Reach::Nothing {
+            Some("ends others with itself")
+        } else {
+            None
+        }
+    };
+    step.streams
+        .iter()
+        .find_map(|stream| reason(stream).map(|why| format!("the stream \"{}\" {why}", stream.name)))
+}
+
+/// The step that goes on where `step` was ended after `elapsed`, with `changes`, the `number`-th of its run (from 1);
+/// `None` when nothing is left to do.
+pub(crate) fn follow(step: &Step, changes: &[RateChange], elapsed: Nanos, number: u64) -> Option<Step> {
+    let mut next = step.clone();
+    next.pause_before = Nanos::ZERO;
+    next.streams.retain_mut(|stream| go_on(stream, elapsed));
+    for stream in &mut next.streams {
+        // Where it goes on, the cache is as the load before left it.
+        stream.engine.open = OpenRule::KeepCache;
+        for worker in &mut stream.workers {
+            worker.seed = worker.seed.wrapping_add(SEED_STEP.wrapping_mul(number));
+        }
+    }
+    for RateChange { stream: name, load } in changes {
+        for stream in next.streams.iter_mut().filter(|stream| stream.name == *name) {
+            stream.pacing = match (load, &stream.pacing) {
+                (NewLoad::Maximum, _) => Pacing::Closed { think: Think::None },
+                (NewLoad::Rate(Iops(rate)), Pacing::Open { arrival, course: _, rate: _, backlog }) => {
+                    Pacing::Open { rate: *rate, arrival: *arrival, course: Vec::new(), backlog: *backlog }
+                }
+                (NewLoad::Rate(Iops(rate)), Pacing::Closed { .. }) => Pacing::Open {
+                    rate: *rate,
+                    arrival: Arrival::Constant,
+                    course: Vec::new(),
+                    backlog: Backlog::Keep,
+                },
+            };
+        }
+        let path = format!("stream.{name}.rate");
+        next.parameters.retain(|(known, _)| *known != path);
+        next.parameters.push((path, load.to_string()));
+    }
+    (!next.streams.is_empty()).then_some(next)
+}
+
+/// Takes `elapsed` off a stream's times; false when nothing is left of it.
+fn go_on(stream: &mut Stream, elapsed: Nanos) -> bool {
+    let begun = elapsed.since(stream.start_delay);
+    stream.start_delay = stream.start_delay.since(elapsed);
+    let measured = begun.since(stream.ramp);
+    stream.ramp = stream.ramp.since(begun);
+    if let Pacing::Open { course, .. } = &mut stream.pacing {
+        *course = rest_of(course, begun);
+    }
+    match &mut stream.limits.time {
+        TimeLimit::Unbounded => true,
+        TimeLimit::Nanoseconds(left) => {
+            *left = left.saturating_sub(measured.0);
+            *left > 0
+        }
+    }
+}
+
+/// What is left of a course after `elapsed`.
+fn rest_of(course: &[RatePiece], elapsed: Nanos) -> Vec<RatePiece> {
+    let mut gone = elapsed.0;
+    let mut rest = Vec::new();
+    for &RatePiece { length_ns, from_per_s, to_per_s } in course {
+        let share = gone.min(length_ns) as f64 / length_ns.max(1) as f64;
+        let left = length_ns.saturating_sub(gone);
+        gone = gone.saturating_sub(length_ns);
+        let from_per_s = from_per_s + (to_per_s - from_per_s) * share;
+        rest.push(RatePiece { length_ns: left, from_per_s, to_per_s });
+    }
+    // The last piece stays, however short: its rate holds ever after.
+    let last = rest.pop();
+    rest.retain(|piece| piece.length_ns > 0);
+    rest.extend(last);
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn piece(seconds: u64, from_per_s: f64, to_per_s: f64) -> RatePiece {
+        RatePiece { length_ns: seconds * SECOND, from_per_s, to_per_s }
+    }
+
+    #[test]
+    fn a_course_goes_on_where_it_was() {
+        let course = [piece(10, 100.0, 100.0), piece(10, 100.0, 200.0), piece(5, 50.0, 50.0)];
+        for (seconds, expect) in [
+            (0, course.to_vec()),
+            (4, vec![piece(6, 100.0, 100.0), course[1], course[2]]),
+            (15, vec![piece(5, 150.0, 200.0), course[2]]),
+            (100, vec![piece(0, 50.0, 50.0)]),
+        ] {
+            assert_eq!(rest_of(&course, Nanos::secs(seconds)), expect, "after {seconds} s");
+        }
+        assert_eq!(rest_of(&[], Nanos::secs(5)), []);
+    }
+}
