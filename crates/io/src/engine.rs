@@ -133,6 +133,9 @@ impl EngineError {
             ("io_uring_setup" | "io_uring_register", Some(libc::ENOMEM)) => {
                 "raise the locked-memory limit (ulimit -l), or use a smaller queue depth or fixed_buffers = false"
             }
+            ("io_uring_setup", Some(libc::EINVAL)) => {
+                "use a smaller queue depth, and another CPU for submit_thread_cpu where one is named"
+            }
             ("io_setup", Some(libc::EAGAIN)) => {
                 "raise the sysctl fs.aio-max-nr, or use a smaller queue depth"
             }

@@ -97,7 +97,10 @@ pub(super) fn probe() -> Result<(), EngineError> {
 
 /// A ring for `depth` operations, with deferred task work where the kernel has it; a thread of the kernel's own has none.
 fn ring(depth: u32, settings: RingSettings) -> Result<(io_uring::IoUring, bool), EngineError> {
-    let entries = depth.next_power_of_two();
+    // A thread of the kernel says what it took only after a whole batch of it, of which operations may have completed and
+    // been issued anew: for a moment the ring holds one queue depth of old entries and one of new ones.
+    let room = if settings.submitter == Submitter::Worker { 1 } else { 2 };
+    let entries = depth.next_power_of_two().saturating_mul(room);
     let mut builder = io_uring::IoUring::builder();
     if settings.polled {
         builder.setup_iopoll();
@@ -461,6 +464,16 @@ mod tests {
     use crate::engine::TargetHandle;
     use crate::{Buffers, probe_io_uring};
     use std::fs::OpenOptions;
+
+    #[test]
+    fn a_ring_that_the_kernel_empties_has_room_for_what_it_has_not_said_it_took() {
+        for (submitter, room) in [(Submitter::Worker, 1), (Submitter::Kernel, 2)] {
+            match ring(8, RingSettings { submitter, ..RingSettings::USUAL }) {
+                Ok((ring, _)) => assert_eq!(ring.params().sq_entries(), 8 * room, "{submitter:?}"),
+                Err(error) => assert!(probe_io_uring().is_some(), "{submitter:?}: {error}"),
+            }
+        }
+    }
 
     /// A full queue or a lack of memory makes the kernel take less than it is given; what is left must not be written when
     /// the engine closes, for then it is after the end.
