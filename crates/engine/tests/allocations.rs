@@ -2,13 +2,23 @@
 
 mod support;
 
+use fathom_engine::prepare::{Claims, prepare};
+use fathom_engine::{Observer, RealClock, Share, execute};
 use fathom_schema::*;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use support::{device, run, step, stream};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// One test at a time: the allocator counts for all.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Allocations of a whole run of `operations`, set-up included.
 fn allocations(target: &TargetKind, stream: &Stream, operations: u64) -> usize {
@@ -33,6 +43,7 @@ fn allocations(target: &TargetKind, stream: &Stream, operations: u64) -> usize {
 
 #[test]
 fn a_hundred_times_the_operations_allocate_nothing_more() {
+    let _alone = alone();
     let sim = TargetKind::Sim(device(SimService::Exponential { mean_ns: 1000 }, 8));
     let mut mixed = stream(EngineKind::Sim, 32);
     mixed.workload.cases = [(0.7, OperationKind::Read, true), (0.3, OperationKind::Write, false)]
@@ -79,4 +90,46 @@ fn a_hundred_times_the_operations_allocate_nothing_more() {
         // The collector's channel and histogram copies vary by a few allocations with the timing of its wake-ups.
         assert!(many <= few + 16, "{name}: {many} allocations for 10⁶ operations, {few} for 10⁴");
     }
+}
+
+/// Live bytes as each interval of a run comes in.
+struct Watch {
+    seen: u64,
+    early: usize,
+    late: usize,
+}
+
+impl Observer for Watch {
+    fn engine(&mut self, _: usize, _: &str) {}
+    fn started(&mut self) {}
+    fn interval(&mut self, _: Interval) {
+        self.seen += 1;
+        let stats = ALLOCATOR.stats();
+        let live = stats.bytes_allocated.wrapping_sub(stats.bytes_deallocated);
+        match self.seen {
+            500..1000 => self.early = self.early.max(live),
+            5000.. => self.late = self.late.max(live),
+            _ => {}
+        }
+    }
+    fn settled(&mut self) {}
+}
+
+#[test]
+fn a_longer_run_takes_no_more_memory() {
+    let _alone = alone();
+    // A day and a half at an interval of ten seconds, in virtual time.
+    let mut stream = stream(EngineKind::Sim, 8);
+    stream.pacing =
+        Pacing::Open { rate: 2.0, arrival: Arrival::Poisson, course: Vec::new(), backlog: Backlog::Keep };
+    stream.limits.time = TimeLimit::Nanoseconds(130_000_000_000_000);
+    let mut step = step(TargetKind::Sim(device(SimService::Exponential { mean_ns: 300_000_000 }, 1)), stream);
+    step.interval = fathom_units::Nanos::secs(10);
+    let claims = Arc::new(Claims::default());
+    let ready = prepare(step, 0, &claims, &mut |_| {}, &AtomicBool::new(false)).expect("nothing is laid out");
+    let mut watch = Watch { seen: 0, early: 0, late: 0 };
+    let stop = AtomicBool::new(false);
+    execute(&ready, &RealClock::new(true), Share::WHOLE, &stop, &mut watch).expect("the step can start");
+    assert_eq!(watch.seen, 13_000);
+    assert!(watch.late < watch.early + 65_536, "{} bytes live at first, {} later", watch.early, watch.late);
 }

@@ -16,7 +16,7 @@ use fathom_planner::safety::{self, Consent, Verdict};
 use fathom_planner::{ENGINE_UNAVAILABLE, NOT_BUILT, Plan};
 use fathom_run::{Bus, Changes, RunError, RunRequest, Sink, Stop};
 use fathom_schema::{EnvironmentFact, Event, Facts, Note, NoteKind, Record, RunStarted, Severity};
-use fathom_store::Unstored;
+use fathom_store::{Detail, Unstored};
 use fathom_units::Nanos;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -182,10 +182,10 @@ impl Done {
         self.path.exists().then_some(&self.path)
     }
 
-    /// The whole record, what could not be stored included; or why there is none.
-    pub(crate) fn record(&mut self) -> Result<Record, String> {
+    /// The record, what could not be stored included; or why there is none.
+    pub(crate) fn record(&mut self, detail: Detail) -> Result<Record, String> {
         let unstored = std::mem::take(&mut self.unstored);
-        fathom_store::read_with(&self.path, unstored).map_err(|error| error.to_string())
+        fathom_store::read_with(&self.path, detail, unstored).map_err(|error| error.to_string())
     }
 }
 

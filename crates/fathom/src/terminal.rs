@@ -6,7 +6,12 @@ use std::os::fd::AsFd;
 /// Writes data. A reader that went away (a closed pipe) ends the output silently, as with any filter.
 pub(crate) fn data(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// What came of writing data, as [`data`] takes it.
+pub(crate) fn written(outcome: io::Result<()>) -> io::Result<()> {
+    match outcome {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }

@@ -18,7 +18,7 @@ pub use fio::{
     LogRequest, LogValue, fio_aggregate_log, fio_banner, fio_json, fio_logs, fio_normal, fio_operation_log,
     fio_terse,
 };
-pub use rows::csv;
+pub use rows::Csv;
 pub use summary::summary;
 pub use text::text;
 pub use view::{

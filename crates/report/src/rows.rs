@@ -5,8 +5,9 @@ use crate::summary::{errors, kinds, phase_name, quantile, response};
 use crate::table::visible;
 use fathom_schema::{Interval, KindTally, LatencyTally, Record, StepRecord};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
+use std::io::{self, Write};
 
-/// The columns, described at [`csv`].
+/// The columns, described at [`Csv`].
 const HEADER: [&str; 25] = [
     "run",
     "step",
@@ -44,21 +45,38 @@ const HEADER: [&str; 25] = [
 /// `errors`, `short`, `iops`, `bytes_per_s`, `service_*_us` (submitted → completed) and `response_*_us` (intended start →
 /// completed), each as mean, p50, p99 and maximum in microseconds and empty without an operation, and `queue_depth_held`
 /// (of the whole stream). Control characters in names are escaped, and names that a spreadsheet would take for a formula are preceded by an apostrophe.
-pub fn csv(record: &Record) -> String {
-    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
-    let mut write = |row: &[String]| writer.write_record(row).expect("a vector takes every row");
-    write(&HEADER.map(str::to_owned));
-    for step in &record.steps {
-        for interval in &step.intervals {
-            let (all, kinds) = kinds(std::iter::once(&interval.tally));
-            write(&row(record, step, interval, "all", &all));
-            for kind in &kinds {
-                write(&row(record, step, interval, kind.kind.name(), kind));
-            }
-        }
+///
+/// Rows are given one by one: the intervals of a long run do not fit into memory.
+#[derive(Debug)]
+pub struct Csv<W: Write> {
+    writer: csv::Writer<W>,
+}
+
+impl<W: Write> Csv<W> {
+    /// Writes the header.
+    pub fn new(out: W) -> io::Result<Self> {
+        let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
+        writer.write_record(HEADER)?;
+        Ok(Self { writer })
     }
-    let bytes = writer.into_inner().expect("a vector needs no flushing");
-    String::from_utf8(bytes).expect("all cells are text")
+
+    /// Writes the rows of one interval of a record.
+    pub fn interval(&mut self, record: &Record, interval: &Interval) -> io::Result<()> {
+        let Some(step) = record.steps.iter().rev().find(|step| step.started.index == interval.step) else {
+            return Ok(());
+        };
+        let (all, kinds) = kinds(std::iter::once(&interval.tally));
+        self.writer.write_record(row(record, step, interval, "all", &all))?;
+        for kind in &kinds {
+            self.writer.write_record(row(record, step, interval, kind.kind.name(), kind))?;
+        }
+        Ok(())
+    }
+
+    /// Hands the rest over.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
 }
 
 fn row(

@@ -152,7 +152,8 @@ pub struct StreamSummary {
     pub backlog_max: u64,
     /// Totals of the measure phase, over the window from the first worker's start to the last one's end.
     pub total: Totals,
-    /// One point per interval, ramp included and marked.
+    /// One point per interval, ramp included and marked. In a long record (more than 8,192 intervals of all streams
+    /// together) a point stands for up to 16, 256 or 4,096 intervals.
     pub series: Vec<Point>,
 }
 

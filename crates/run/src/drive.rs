@@ -3,6 +3,7 @@
 use crate::bus::{Bus, SinkError};
 use crate::changes::{Changes, RateChange, follow, refusal};
 use crate::signals::Stop;
+use crate::sums::Sums;
 use fathom_engine::prepare::{self, Claims, PrepareError};
 use fathom_engine::{ExecuteError, Executed, Observer, Share, execute, probe};
 use fathom_metrics::OperationRow;
@@ -192,8 +193,10 @@ impl Runner<'_, '_> {
             bus: self.bus,
             changes: &self.changes,
             accepted: Vec::new(),
+            sums: Sums::default(),
         };
         let executed = execute(&ready, &self.clock, Share::WHOLE, self.stop.flag(), &mut observer);
+        observer.finish();
         let accepted = observer.accepted;
         let Executed { streams, stop, ends_run, elapsed, io_errors, failures } =
             executed.map_err(RunError::Execute)?;
@@ -269,12 +272,19 @@ struct Relay<'a, 'b> {
     changes: &'a Changes,
     /// What was asked of it and is possible.
     accepted: Vec<RateChange>,
+    sums: Sums,
 }
 
 impl Relay<'_, '_> {
     fn note(&mut self, severity: Severity, message: String) {
         let at = fathom_engine::monotonic().since(self.started_at);
         self.bus.send(&Event::Note(Note { at, kind: NoteKind::Job, severity, message }));
+    }
+
+    /// No more intervals come.
+    fn finish(&mut self) {
+        let Self { sums, bus, .. } = self;
+        sums.finish(&mut |sum| bus.send(&Event::Sum(Box::new(sum))));
     }
 }
 
@@ -323,7 +333,12 @@ impl Observer for Relay<'_, '_> {
                 message,
             }));
         }
-        self.bus.send(&Event::Interval(Box::new(interval)));
+        let event = Event::Interval(Box::new(interval));
+        let Self { sums, bus, .. } = self;
+        bus.send(&event);
+        if let Event::Interval(interval) = &event {
+            sums.add(interval, &mut |sum| bus.send(&Event::Sum(Box::new(sum))));
+        }
     }
 
     fn wants_operations(&self, stream: usize) -> bool {

@@ -8,6 +8,7 @@ mod bus;
 mod changes;
 mod drive;
 mod signals;
+mod sums;
 
 pub use bus::{Bus, Sink, SinkError};
 pub use changes::{Changes, NewLoad, RateChange};

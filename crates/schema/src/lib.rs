@@ -20,8 +20,8 @@ pub use engine::{
     OperationPriority, Registration, RingSettings, Submitter,
 };
 pub use event::{
-    DeviceCounters, Event, Note, NoteKind, Outcome, RunFinished, RunStarted, Severity, StepFinished,
-    StepStarted, Stop,
+    DeviceCounters, Event, IntervalSum, Note, NoteKind, Outcome, RunFinished, RunStarted, Severity,
+    StepFinished, StepStarted, Stop,
 };
 pub use facts::{
     BlockDevice, Ceiling, ContentFact, CpuFacts, DeviceNumber, EnvironmentFact, Facts, FileFact, FileKind,

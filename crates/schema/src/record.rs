@@ -37,6 +37,8 @@ impl Record {
                 Some(step) => step.intervals.push(*interval),
                 None => return Err(Event::Interval(interval)),
             },
+            // The intervals themselves are here.
+            Event::Sum(_) => {}
             Event::Note(note) => self.notes.push(note),
             Event::StepFinished(finished) => match self.step_mut(finished.index) {
                 Some(step) => step.finished = Some(*finished),

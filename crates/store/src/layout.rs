@@ -2,7 +2,7 @@
 //! beyond their names.
 
 use crate::StoreError;
-use fathom_schema::Event;
+use fathom_schema::{Event, IntervalSum};
 use rusqlite::Connection;
 use std::path::Path;
 
@@ -10,11 +10,20 @@ use std::path::Path;
 pub(crate) const APPLICATION_ID: i32 = 0x4674_686D;
 
 /// Version of the tables below; the events inside carry `fathom_schema::VERSION` of their own.
-pub(crate) const LAYOUT_VERSION: u32 = 1;
+pub(crate) const LAYOUT_VERSION: u32 = 2;
 
-/// The tables. `event` is the record; `run` holds in one row what a listing shows, so that listing a thousand runs does
-/// not parse a million events.
-pub(crate) const TABLES: &str = "
+/// The layout in which intervals are events among the others.
+pub(crate) const LAYOUT_OF_EVENTS: u32 = 1;
+
+/// Where intervals lie: each level in a table of its own, from the intervals themselves to the coarsest sums, so that
+/// looking through a long record reads the few rows of one level. Rows of all levels are numbered together.
+pub(crate) const LEVELS: [&str; IntervalSum::LEVELS as usize + 1] =
+    ["interval", "interval_16", "interval_256", "interval_4096"];
+
+/// The tables but those of the levels. `event` is the record without its intervals; `run` holds in one row what a listing
+/// shows, so that listing a thousand runs does not parse a million events; `series` and `level` say what lies in the
+/// tables of the levels.
+const TABLES: &str = "
     CREATE TABLE event (
         seq    INTEGER PRIMARY KEY,
         at_ms  INTEGER NOT NULL,
@@ -30,7 +39,32 @@ pub(crate) const TABLES: &str = "
         last_ms         INTEGER NOT NULL,
         outcome         TEXT
     ) STRICT;
+    CREATE TABLE series (
+        step    INTEGER NOT NULL,
+        stream  INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE level (
+        level  INTEGER PRIMARY KEY,
+        rows   INTEGER NOT NULL
+    ) STRICT;
 ";
+
+/// All tables.
+pub(crate) fn tables() -> String {
+    let of_level = |(level, table): (usize, &str)| {
+        format!(
+            "CREATE TABLE {table} (
+                seq     INTEGER PRIMARY KEY,
+                step    INTEGER NOT NULL,
+                stream  INTEGER NOT NULL,
+                body    TEXT    NOT NULL
+            ) STRICT;
+            CREATE INDEX {table}_series ON {table} (step, stream, seq);
+            INSERT INTO level VALUES ({level}, 0);"
+        )
+    };
+    LEVELS.into_iter().enumerate().map(of_level).fold(TABLES.to_owned(), |all, table| all + &table)
+}
 
 /// The name an event is stored under.
 pub(crate) const fn kind_of(event: &Event) -> &'static str {
@@ -38,14 +72,15 @@ pub(crate) const fn kind_of(event: &Event) -> &'static str {
         Event::RunStarted(_) => "run_started",
         Event::StepStarted(_) => "step_started",
         Event::Interval(_) => "interval",
+        Event::Sum(_) => "sum",
         Event::Note(_) => "note",
         Event::StepFinished(_) => "step_finished",
         Event::RunFinished(_) => "run_finished",
     }
 }
 
-/// Refuses what is no run of fathom, and what is too new for this one.
-pub(crate) fn check(db: &Connection, path: &Path) -> Result<(), StoreError> {
+/// Refuses what is no run of fathom, and what is too new for this one; its layout.
+pub(crate) fn check(db: &Connection, path: &Path) -> Result<u32, StoreError> {
     let pragma = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let application = pragma("application_id").map_err(|error| StoreError::of(path, error))?;
     if application != i64::from(APPLICATION_ID) {
@@ -57,11 +92,12 @@ pub(crate) fn check(db: &Connection, path: &Path) -> Result<(), StoreError> {
         return Err(StoreError::NotARun { path: path.to_owned(), reason });
     }
     let layout = pragma("user_version").map_err(|error| StoreError::of(path, error))?;
-    newer(path, layout, LAYOUT_VERSION)?;
+    let layout = newer(path, layout, LAYOUT_VERSION)?;
     let schema = db
         .query_row("SELECT schema_version FROM run", (), |row| row.get::<_, i64>(0))
         .map_err(|error| nothing_stored(path, error))?;
-    newer(path, schema, fathom_schema::VERSION)
+    newer(path, schema, fathom_schema::VERSION)?;
+    Ok(layout)
 }
 
 /// The error for a query of the `run` row: without a row the writer ended before its first commit.
@@ -76,11 +112,11 @@ pub(crate) fn nothing_stored(path: &Path, error: rusqlite::Error) -> StoreError 
     }
 }
 
-fn newer(path: &Path, found: i64, readable: u32) -> Result<(), StoreError> {
+fn newer(path: &Path, found: i64, readable: u32) -> Result<u32, StoreError> {
     // What does not fit 32 bits was not written by any fathom, and is newest of all.
     let found = u32::try_from(found).unwrap_or(u32::MAX);
     if found > readable {
         return Err(StoreError::Newer { path: path.to_owned(), found, readable });
     }
-    Ok(())
+    Ok(found)
 }

@@ -14,5 +14,5 @@ mod writer;
 
 pub use error::StoreError;
 pub use folder::{EXTENSION, State, Summary, default_folder, find, list, path_of};
-pub use reader::{read, read_events, read_with};
+pub use reader::{Detail, each_interval, overview, read, read_with};
 pub use writer::{Unstored, Writer};

@@ -1,8 +1,9 @@
 //! Reads a run's file back: whole, killed in the middle, on read-only media, of an old version. Owns how a file is
 //! opened without changing the run in it; does not know what the numbers mean.
 
+use crate::layout::LEVELS;
 use crate::{StoreError, layout};
-use fathom_schema::{Event, Record};
+use fathom_schema::{Event, Interval, Record};
 use rusqlite::{Connection, OpenFlags};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -11,63 +12,179 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The whole record in `path`, up to the last committed event when its writer was killed.
+/// Rows of one level that a record is looked through by, at most: over two hours of seconds of one stream, and parsed in a
+/// tenth of a second. Of a longer record, sums are read.
+const OVERVIEW_ROWS_MAX: u64 = 8192;
+
+/// The whole record in `path`, up to the last committed event when its writer was killed. Where a long run has forgotten
+/// its oldest intervals, their sums are in their place. May take as much memory as the file; see [`overview`] and
+/// [`each_interval`].
 pub fn read(path: &Path) -> Result<Record, StoreError> {
-    read_with(path, Vec::new())
+    read_with(path, Detail::Whole, Vec::new())
+}
+
+/// The record in `path`, with sums in the place of intervals where those are too many to be read at once.
+pub fn overview(path: &Path) -> Result<Record, StoreError> {
+    read_with(path, Detail::Overview, Vec::new())
+}
+
+/// How much of a record is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// As [`read`].
+    Whole,
+    /// As [`overview`].
+    Overview,
 }
 
 /// The record in `path` with `unstored` after it: the events that a writer could not put there. They may be all of them.
-pub fn read_with(path: &Path, unstored: Vec<Event>) -> Result<Record, StoreError> {
-    let mut record: Option<Record> = None;
-    let mut misplaced: Option<&'static str> = None;
-    let mut take = |event| {
-        let rejected = match (&mut record, event) {
-            (Some(record), event) => record.push(event).err(),
-            (none, Event::RunStarted(started)) => {
-                *none = Some(Record::begin(*started));
-                None
-            }
-            (None, event) => Some(event),
-        };
-        if let Some(event) = rejected {
-            misplaced.get_or_insert(layout::kind_of(&event));
-        }
+pub fn read_with(path: &Path, detail: Detail, unstored: Vec<Event>) -> Result<Record, StoreError> {
+    let rows_max = match detail {
+        Detail::Whole => u64::MAX,
+        Detail::Overview => OVERVIEW_ROWS_MAX,
     };
-    if !matches!(unstored.first(), Some(Event::RunStarted(_))) {
-        read_events(path, &mut take)?;
-    }
-    unstored.into_iter().for_each(take);
-    match (record, misplaced) {
-        (Some(record), None) => Ok(record),
-        (_, Some(kind)) => Err(damaged(path, format!("an event \"{kind}\" comes where none can be"))),
-        (None, None) => Err(damaged(path, "it holds no event".to_owned())),
-    }
+    let mut record = if matches!(unstored.first(), Some(Event::RunStarted(_))) {
+        None
+    } else {
+        Some(open(path)?.record(path, rows_max)?)
+    };
+    unstored.into_iter().try_for_each(|event| take(path, &mut record, event))?;
+    record.ok_or_else(|| damaged(path, "it holds no event".to_owned()))
 }
 
-/// Hands every event in `path` to `sink`, in the order they happened. Events before a damaged one are handed over before
-/// the error comes back.
-pub fn read_events(path: &Path, sink: &mut dyn FnMut(Event)) -> Result<(), StoreError> {
-    let db = open(path)?;
-    let sqlite = |error| StoreError::of(path, error);
-    let mut query = db.prepare("SELECT seq, body FROM event ORDER BY seq").map_err(sqlite)?;
-    let mut rows = query.query(()).map_err(sqlite)?;
-    let mut expected = 0_i64;
-    while let Some(row) = rows.next().map_err(sqlite)? {
-        let (seq, body): (i64, String) = (row.get(0).map_err(sqlite)?, row.get(1).map_err(sqlite)?);
-        if seq != expected {
-            return Err(damaged(path, format!("event {expected} is missing")));
+/// Takes the next event into a record, which begins with its first.
+fn take(path: &Path, record: &mut Option<Record>, event: Event) -> Result<(), StoreError> {
+    let rejected = match (&mut *record, event) {
+        (Some(record), event) => record.push(event).err(),
+        (none, Event::RunStarted(started)) => {
+            *none = Some(Record::begin(*started));
+            None
         }
-        expected += 1;
-        let event = serde_json::from_str(&body)
-            .map_err(|error| damaged(path, format!("event {seq} cannot be read: {error}")))?;
-        sink(event);
+        (None, event) => Some(event),
+    };
+    let Some(event) = rejected else { return Ok(()) };
+    let kind = layout::kind_of(&event);
+    Err(damaged(path, format!("an event \"{kind}\" comes where none can be")))
+}
+
+/// The record in `path` without its intervals; these go to `sink` one by one with it, in the order they came.
+pub fn each_interval(path: &Path, sink: &mut dyn FnMut(&Record, Interval)) -> Result<(), StoreError> {
+    let opened = open(path)?;
+    let mut record = opened.events(path)?;
+    // Of the first layout: those that came with the events.
+    let steps: Vec<Vec<Interval>> =
+        record.steps.iter_mut().map(|step| std::mem::take(&mut step.intervals)).collect();
+    steps.into_iter().flatten().for_each(|interval| sink(&record, interval));
+    opened.intervals(path, u64::MAX, &mut |interval| sink(&record, interval))
+}
+
+impl Opened {
+    fn record(&self, path: &Path, rows_max: u64) -> Result<Record, StoreError> {
+        let mut record = self.events(path)?;
+        let mut misplaced = false;
+        self.intervals(path, rows_max, &mut |interval| {
+            misplaced |= record.push(Event::Interval(Box::new(interval))).is_err();
+        })?;
+        if misplaced {
+            return Err(damaged(path, "an event \"interval\" comes where none can be".to_owned()));
+        }
+        Ok(record)
     }
-    Ok(())
+
+    /// All events but the intervals, which only the first layout has among them.
+    fn events(&self, path: &Path) -> Result<Record, StoreError> {
+        let sqlite = |error| StoreError::of(path, error);
+        let mut record: Option<Record> = None;
+        let mut query = self.prepare("SELECT seq, body FROM event ORDER BY seq").map_err(sqlite)?;
+        let mut rows = query.query(()).map_err(sqlite)?;
+        let mut expected = 0_i64;
+        while let Some(row) = rows.next().map_err(sqlite)? {
+            let (seq, body): (i64, String) = (row.get(0).map_err(sqlite)?, row.get(1).map_err(sqlite)?);
+            if seq != expected {
+                return Err(damaged(path, format!("event {expected} is missing")));
+            }
+            expected += 1;
+            let event: Event = serde_json::from_str(&body)
+                .map_err(|error| damaged(path, format!("event {seq} cannot be read: {error}")))?;
+            take(path, &mut record, event)?;
+        }
+        record.ok_or_else(|| damaged(path, "it holds no event".to_owned()))
+    }
+
+    /// Hands every time of every stream over once: of the finest level of which there are no more than `rows_max`, of a
+    /// coarser one where the finer has been forgotten, of a finer one where a sum is not complete yet.
+    fn intervals(
+        &self,
+        path: &Path,
+        rows_max: u64,
+        sink: &mut dyn FnMut(Interval),
+    ) -> Result<(), StoreError> {
+        if self.layout == layout::LAYOUT_OF_EVENTS {
+            return Ok(());
+        }
+        let sqlite = |error| StoreError::of(path, error);
+        let chosen = self.choose(rows_max).map_err(sqlite)?;
+        let mut bodies = LEVELS
+            .iter()
+            .map(|table| self.prepare(&format!("SELECT body FROM {table} WHERE seq = ?1")))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(sqlite)?;
+        for (seq, level) in chosen {
+            let body: String = bodies[level].query_row([seq], |row| row.get(0)).map_err(sqlite)?;
+            let interval = serde_json::from_str(&body)
+                .map_err(|error| damaged(path, format!("interval {seq} cannot be read: {error}")))?;
+            sink(interval);
+        }
+        Ok(())
+    }
+
+    /// Numbers and levels of the rows to read, in order.
+    fn choose(&self, rows_max: u64) -> Result<Vec<(i64, usize)>, rusqlite::Error> {
+        let held = self
+            .prepare("SELECT rows FROM level ORDER BY level")?
+            .query_map((), |row| row.get::<_, u64>(0))?
+            .collect::<Result<Vec<_>, _>>()?;
+        let finest = held.iter().position(|&rows| rows <= rows_max).unwrap_or(LEVELS.len() - 1);
+        let series = self
+            .prepare("SELECT step, stream FROM series")?
+            .query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<Vec<(u32, u32)>, _>>()?;
+        let mut queries = LEVELS
+            .iter()
+            .map(|table| {
+                self.prepare(&format!(
+                    "SELECT seq FROM {table} WHERE step = ?1 AND stream = ?2 AND seq > ?3 AND seq < ?4"
+                ))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut chosen = Vec::new();
+        for (step, stream) in series {
+            let mut rows = |level: usize, after: i64, before: i64| -> Result<Vec<i64>, rusqlite::Error> {
+                queries[level].query_map((step, stream, after, before), |row| row.get(0))?.collect()
+            };
+            // A sum has a higher number than all that it covers.
+            let (mut first, mut last) = (i64::MAX, -1);
+            for level in finest..LEVELS.len() {
+                let found = rows(level, -1, first)?;
+                first = found.iter().copied().min().unwrap_or(first);
+                last = found.iter().copied().max().unwrap_or(last).max(last);
+                chosen.extend(found.into_iter().map(|seq| (seq, level)));
+            }
+            for level in (0..finest).rev() {
+                let found = rows(level, last, i64::MAX)?;
+                last = found.iter().copied().max().unwrap_or(last);
+                chosen.extend(found.into_iter().map(|seq| (seq, level)));
+            }
+        }
+        chosen.sort_unstable();
+        Ok(chosen)
+    }
 }
 
 /// A run's file, open for reading and checked to be one this fathom can read.
 pub(crate) struct Opened {
     db: Connection,
+    layout: u32,
     /// Where the copy lies, when the file could not be opened in place. Goes after the connection.
     _copy: Option<TempDir>,
 }
@@ -84,7 +201,7 @@ impl Deref for Opened {
 pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
     check_header(path)?;
     match open_in_place(path) {
-        Ok(db) => Ok(Opened { db, _copy: None }),
+        Ok((db, layout)) => Ok(Opened { db, layout, _copy: None }),
         // A file whose writer was killed is still in WAL mode and needs files beside it, which a folder without write
         // permission refuses. Opened as immutable it would lose what only the WAL holds, so a copy is read instead.
         Err(StoreError::Database { .. }) => open_copy(path),
@@ -92,7 +209,7 @@ pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
     }
 }
 
-fn open_in_place(path: &Path) -> Result<Connection, StoreError> {
+fn open_in_place(path: &Path) -> Result<(Connection, u32), StoreError> {
     connect(path, path)
 }
 
@@ -109,17 +226,17 @@ pub(crate) fn open_copy(path: &Path) -> Result<Opened, StoreError> {
     if wal.exists() {
         fs::copy(&wal, beside(&copy, "-wal")).map_err(io("read", &wal))?;
     }
-    let db = connect(&copy, path)?;
-    Ok(Opened { db, _copy: Some(folder) })
+    let (db, layout) = connect(&copy, path)?;
+    Ok(Opened { db, layout, _copy: Some(folder) })
 }
 
 /// Opens `file` read-only; errors name `path`, which the user knows.
-fn connect(file: &Path, path: &Path) -> Result<Connection, StoreError> {
+fn connect(file: &Path, path: &Path) -> Result<(Connection, u32), StoreError> {
     let db =
         Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .map_err(|error| StoreError::of(path, error))?;
-    layout::check(&db, path)?;
-    Ok(db)
+    let layout = layout::check(&db, path)?;
+    Ok((db, layout))
 }
 
 /// Tells what `SQLite` would only call "unable to open": not there, no permission, a folder, empty, cut short.

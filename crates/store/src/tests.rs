@@ -1,10 +1,10 @@
 //! What a store promises, tried on real files: nothing committed is lost, whatever happens to the writer, the folder or
 //! the file. Holds the small events the tests write.
 
-use crate::{State, StoreError, Writer, default_folder, find, list, path_of, read, read_events};
+use crate::{State, StoreError, Writer, default_folder, each_interval, find, list, overview, path_of, read};
 use fathom_schema::{
     ErrorPolicy, Event, Interval, KindTally, LatencyTally, Moments, Note, NoteKind, OperationKind, Outcome,
-    Phase, RunFinished, RunStarted, Severity, SparseHistogram, Step, StepFinished, StepStarted, Stop,
+    Phase, Record, RunFinished, RunStarted, Severity, SparseHistogram, Step, StepFinished, StepStarted, Stop,
     StreamTally, StreamTotals, WorkerTotals,
 };
 use fathom_units::Nanos;
@@ -137,10 +137,12 @@ fn store(folder: &Path, run: &str, events: &[Event]) -> PathBuf {
     writer.finish().unwrap()
 }
 
-fn events_in(path: &Path) -> Vec<Event> {
-    let mut events = Vec::new();
-    read_events(path, &mut |event| events.push(event)).unwrap();
-    events
+/// What these events add up to.
+fn record_of(events: &[Event]) -> Record {
+    let Event::RunStarted(started) = &events[0] else { panic!("a run starts with its start") };
+    let mut record = Record::begin(*started.clone());
+    events[1..].iter().for_each(|event| record.push(event.clone()).unwrap());
+    record
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -157,7 +159,7 @@ fn what_is_written_reads_back_from_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = store(folder.path(), RUN, &whole_run());
     assert_eq!(names(folder.path()), [format!("{RUN}.fathom")]);
-    assert_eq!(events_in(&path), whole_run());
+    assert_eq!(read(&path).unwrap(), record_of(&whole_run()));
     let record = read(&path).unwrap();
     assert_eq!((record.steps.len(), record.steps[0].intervals.len(), record.notes.len()), (1, 3, 1));
     assert_eq!(record.outcome(), Some(&Outcome::Complete));
@@ -194,11 +196,11 @@ fn a_killed_writer_leaves_all_that_was_committed() {
     assert!(lines.any(|line| line.unwrap() == "committed"), "the child ended before it committed");
 
     let path = path_of(folder.path(), RUN);
-    assert_eq!(events_in(&path), whole_run()[..5], "while the writer lives");
+    assert_eq!(read(&path).unwrap(), record_of(&whole_run()[..5]), "while the writer lives");
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(names(folder.path()).contains(&format!("{RUN}.fathom-wal")));
-    assert_eq!(events_in(&path), whole_run()[..5], "after its death");
+    assert_eq!(read(&path).unwrap(), record_of(&whole_run()[..5]), "after its death");
     let record = read(&path).unwrap();
     assert_eq!((record.outcome(), record.steps[0].finished.is_some()), (None, false));
     let runs = list(folder.path()).unwrap();
@@ -231,9 +233,9 @@ fn a_killed_run_reads_from_a_folder_that_cannot_be_written() {
             .unwrap();
     }
     fs::set_permissions(&cold, fs::Permissions::from_mode(0o500)).unwrap();
-    let events = events_in(&path_of(&cold, RUN));
+    let record = read(&path_of(&cold, RUN));
     fs::set_permissions(&cold, fs::Permissions::from_mode(0o700)).unwrap();
-    assert_eq!(events, [run_started()]);
+    assert_eq!(record.unwrap(), record_of(&[run_started()]));
 }
 
 #[test]
@@ -247,18 +249,25 @@ fn a_copy_with_its_wal_reads_like_the_original() {
 }
 
 #[test]
-fn the_fixture_of_version_1_is_read() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v1.fathom");
-    assert_eq!(events_in(&path), whole_run());
+fn the_fixtures_of_all_layouts_are_read() {
+    for name in ["v1.fathom", "v2.fathom"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+        let record = record_of(&whole_run());
+        assert_eq!(read(&path).unwrap(), record, "{name}");
+        assert_eq!(overview(&path).unwrap(), record, "{name}");
+        let mut intervals = Vec::new();
+        each_interval(&path, &mut |_, interval| intervals.push(interval)).unwrap();
+        assert_eq!(intervals, record.steps[0].intervals, "{name}");
+    }
 }
 
-/// Wrote the fixture of version 1. A fixture is never written again: a new version gets a fixture of its own.
+/// Wrote the fixture of layout 2. A fixture is never written again: a new version gets a fixture of its own.
 #[test]
 #[ignore = "writes a fixture, once per version"]
 fn write_the_fixture() {
     let folder = tempfile::tempdir().unwrap();
     let path = store(folder.path(), RUN, &whole_run());
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v1.fathom");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v2.fathom");
     assert!(!fixture.exists(), "{} is kept for ever", fixture.display());
     fs::copy(path, fixture).unwrap();
 }
@@ -299,7 +308,7 @@ fn what_cannot_be_read_says_why() {
     );
     check_spoiled(sql("PRAGMA application_id = 0"), &["not a run", "without fathom's mark"]);
     check_spoiled(sql("PRAGMA application_id = 17"), &["another program", "0x11"]);
-    check_spoiled(sql("PRAGMA user_version = 9"), &["version 9", "reads up to 1", "newer"]);
+    check_spoiled(sql("PRAGMA user_version = 9"), &["version 9", "reads up to 2", "newer"]);
     check_spoiled(sql("UPDATE run SET schema_version = 2"), &["version 2", "reads up to 1"]);
     check_spoiled(sql("DELETE FROM event WHERE seq = 3"), &["damaged", "event 3 is missing"]);
     check_spoiled(sql("UPDATE event SET body = '{' WHERE seq = 2"), &["damaged", "event 2"]);
@@ -396,7 +405,7 @@ fn a_run_is_never_written_over() {
     store(folder.path(), RUN, &whole_run());
     assert!(matches!(Writer::create(folder.path(), RUN), Err(StoreError::Exists { .. })));
     assert!(matches!(Writer::create(folder.path(), "../escape"), Err(StoreError::BadId { .. })));
-    assert_eq!(events_in(&path_of(folder.path(), RUN)), whole_run());
+    assert_eq!(read(&path_of(folder.path(), RUN)).unwrap(), record_of(&whole_run()));
     let error = Writer::create(&path_of(folder.path(), RUN), LATER).unwrap_err().to_string();
     assert!(error.contains("create folder"), "{error}");
 }

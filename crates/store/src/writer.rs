@@ -1,10 +1,11 @@
 //! Writes one run's file while the run goes on. Owns when something becomes durable; does not know what the events mean
 //! beyond the few figures a listing shows.
 
-use crate::layout::{APPLICATION_ID, LAYOUT_VERSION, TABLES, kind_of};
+use crate::layout::{self, APPLICATION_ID, LAYOUT_VERSION, LEVELS, kind_of};
 use crate::{StoreError, path_of};
-use fathom_schema::{Event, Outcome};
-use rusqlite::{Connection, OpenFlags, params};
+use fathom_schema::{Event, Interval, IntervalSum, Outcome};
+use rusqlite::{Connection, OpenFlags, Transaction, params};
+use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,11 @@ use std::path::{Path, PathBuf};
 /// memory of a caller that never commits.
 const PENDING_MAX: usize = 4096;
 
+/// Bytes of a level that a file keeps; the oldest beyond are forgotten, since sums of the next level tell of them. Together
+/// with what they take around them a run of any length stays below 2 GiB: ten days of one stream that does everything at
+/// 100,000 operations per second fill the first two.
+const LEVEL_BYTES_MAX: [u64; LEVELS.len()] = [1 << 30, 256 << 20, 128 << 20, u64::MAX];
+
 /// The writer of one run's file. Dropping it without [`Writer::finish`] commits what it can and leaves a readable file.
 #[derive(Debug)]
 pub struct Writer {
@@ -20,7 +26,10 @@ pub struct Writer {
     path: PathBuf,
     /// Not yet committed, in order. Kept when a commit fails, so that a retry loses nothing.
     pending: Vec<Row>,
-    next_seq: i64,
+    next: Next,
+    levels: [Level; LEVELS.len()],
+    /// Steps and streams that have intervals.
+    series: BTreeSet<(u32, u32)>,
     run: RunRow,
     /// Wall clock at the latest step's start, for the times of its intervals.
     step_wall_ms: u64,
@@ -35,12 +44,35 @@ pub struct Unstored {
     pub events: Vec<Event>,
 }
 
+/// Numbers of the next rows.
+#[derive(Debug, Default, Clone, Copy)]
+struct Next {
+    event: i64,
+    interval: i64,
+}
+
+/// What a level holds.
+#[derive(Debug, Clone, Copy)]
+struct Level {
+    rows: i64,
+    bytes: u64,
+    bytes_max: u64,
+    /// The last sum of the next level whose intervals were forgotten here.
+    forgotten: i64,
+}
+
 /// One event as stored.
 #[derive(Debug)]
 struct Row {
-    at_ms: u64,
-    kind: &'static str,
     body: String,
+    place: Place,
+}
+
+/// Where an event is stored.
+#[derive(Debug)]
+enum Place {
+    Event { at_ms: u64, kind: &'static str },
+    Level { level: usize, step: u32, stream: u32 },
 }
 
 /// What the `run` table holds.
@@ -81,7 +113,16 @@ impl Writer {
             StoreError::of(&path, error)
         })?;
         let run = RunRow { id: run_id.to_owned(), ..RunRow::default() };
-        Ok(Self { db, path, pending: Vec::new(), next_seq: 0, run, step_wall_ms: 0 })
+        Ok(Self {
+            db,
+            path,
+            pending: Vec::new(),
+            next: Next::default(),
+            levels: LEVEL_BYTES_MAX.map(|bytes_max| Level { rows: 0, bytes: 0, bytes_max, forgotten: -1 }),
+            series: BTreeSet::new(),
+            run,
+            step_wall_ms: 0,
+        })
     }
 
     /// Where the file lies.
@@ -94,17 +135,26 @@ impl Writer {
     /// is held, and the next commit tries again.
     pub fn append(&mut self, event: &Event) -> Result<(), StoreError> {
         let at_ms = self.account(event);
-        let body = serde_json::to_string(event).map_err(|error| StoreError::Io {
+        let of_level = |level: usize, interval: &Interval| {
+            let Interval { step, stream, .. } = *interval;
+            (serde_json::to_string(interval), Place::Level { level, step, stream })
+        };
+        let (body, place) = match event {
+            Event::Interval(interval) => of_level(0, interval),
+            Event::Sum(sum) => of_level(usize::from(sum.level.min(IntervalSum::LEVELS)), &sum.sum),
+            _ => (serde_json::to_string(event), Place::Event { at_ms, kind: kind_of(event) }),
+        };
+        let body = body.map_err(|error| StoreError::Io {
             doing: "serialise an event for",
             path: self.path.clone(),
             source: error.into(),
         })?;
-        self.pending.push(Row { at_ms, kind: kind_of(event), body });
+        self.pending.push(Row { body, place });
         let at_once = match event {
             Event::RunStarted(_) | Event::StepStarted(_) | Event::StepFinished(_) | Event::RunFinished(_) => {
                 true
             }
-            Event::Interval(_) | Event::Note(_) => self.pending.len() >= PENDING_MAX,
+            Event::Interval(_) | Event::Sum(_) | Event::Note(_) => self.pending.len() >= PENDING_MAX,
         };
         if at_once { self.commit() } else { Ok(()) }
     }
@@ -114,9 +164,12 @@ impl Writer {
         if self.pending.is_empty() {
             return Ok(());
         }
-        let written = self.write_pending().map_err(|error| StoreError::of(&self.path, error))?;
-        self.next_seq += written;
-        self.pending.clear();
+        let (next, levels) = self.write_pending().map_err(|error| StoreError::of(&self.path, error))?;
+        (self.next, self.levels) = (next, levels);
+        self.series.extend(self.pending.drain(..).filter_map(|row| match row.place {
+            Place::Level { step, stream, .. } => Some((step, stream)),
+            Place::Event { .. } => None,
+        }));
         Ok(())
     }
 
@@ -124,8 +177,12 @@ impl Writer {
     /// What cannot be stored is handed back, so that it can at least be shown.
     pub fn finish(mut self) -> Result<PathBuf, Unstored> {
         self.stand_alone().map_err(|error| {
-            // What was written as JSON a moment ago reads back; nothing else is held here.
-            let read = |row: Row| serde_json::from_str(&row.body).ok();
+            // What was written as JSON a moment ago reads back. Sums say nothing that their intervals do not.
+            let read = |Row { body, place }| match place {
+                Place::Event { .. } => serde_json::from_str(&body).ok(),
+                Place::Level { level: 0, .. } => serde_json::from_str(&body).ok().map(Event::Interval),
+                Place::Level { .. } => None,
+            };
             Unstored {
                 error,
                 events: std::mem::take(&mut self.pending).into_iter().filter_map(read).collect(),
@@ -161,6 +218,7 @@ impl Writer {
                 started.wall_ms
             }
             Event::Interval(interval) => self.step_wall_ms + interval.end.0 / 1_000_000,
+            Event::Sum(sum) => self.step_wall_ms + sum.sum.end.0 / 1_000_000,
             Event::Note(note) => run.started_ms + note.at.0 / 1_000_000,
             Event::StepFinished(finished) => self.step_wall_ms + finished.elapsed.0 / 1_000_000,
             Event::RunFinished(finished) => {
@@ -172,16 +230,44 @@ impl Writer {
         at_ms
     }
 
-    /// One transaction with all that is pending; how many events it holds.
-    fn write_pending(&mut self) -> Result<i64, rusqlite::Error> {
+    /// One transaction with all that is pending; what comes next then, and what the levels hold.
+    fn write_pending(&mut self) -> Result<(Next, [Level; LEVELS.len()]), rusqlite::Error> {
         let transaction = self.db.transaction()?;
-        let mut seq = self.next_seq;
+        let (mut next, mut levels, mut series) = (self.next, self.levels, BTreeSet::new());
         {
-            let mut insert = transaction
-                .prepare_cached("INSERT INTO event (seq, at_ms, kind, body) VALUES (?1, ?2, ?3, ?4)")?;
-            for Row { at_ms, kind, body } in &self.pending {
-                insert.execute(params![seq, integer(*at_ms), kind, body])?;
-                seq += 1;
+            for Row { body, place } in &self.pending {
+                match *place {
+                    Place::Event { at_ms, kind } => {
+                        transaction
+                            .prepare_cached(
+                                "INSERT INTO event (seq, at_ms, kind, body) VALUES (?1, ?2, ?3, ?4)",
+                            )?
+                            .execute(params![next.event, integer(at_ms), kind, body])?;
+                        next.event += 1;
+                    }
+                    Place::Level { level, step, stream } => {
+                        let table = LEVELS[level];
+                        transaction
+                            .prepare_cached(&format!(
+                                "INSERT INTO {table} (seq, step, stream, body) VALUES (?1, ?2, ?3, ?4)"
+                            ))?
+                            .execute(params![next.interval, step, stream, body])?;
+                        next.interval += 1;
+                        levels[level].rows += 1;
+                        levels[level].bytes += body.len() as u64;
+                        if !self.series.contains(&(step, stream)) && series.insert((step, stream)) {
+                            transaction
+                                .prepare_cached("INSERT INTO series (step, stream) VALUES (?1, ?2)")?
+                                .execute(params![step, stream])?;
+                        }
+                    }
+                }
+            }
+            for (level, held) in levels.iter_mut().enumerate() {
+                forget(&transaction, level, held)?;
+                transaction
+                    .prepare_cached("UPDATE level SET rows = ?2 WHERE level = ?1")?
+                    .execute(params![level, held.rows])?;
             }
             let RunRow { id, schema_version, title, started_ms, steps, last_ms, outcome } = &self.run;
             transaction.prepare_cached("DELETE FROM run")?.execute(())?;
@@ -201,8 +287,38 @@ impl Writer {
                 ])?;
         }
         transaction.commit()?;
-        Ok(seq - self.next_seq)
+        Ok((next, levels))
     }
+}
+
+/// Forgets the oldest rows of a level until the rest is as large as may be: always all that one sum of the next level
+/// covers, so that every time is told of by some level.
+fn forget(transaction: &Transaction<'_>, level: usize, held: &mut Level) -> Result<(), rusqlite::Error> {
+    let (Some(sums), table) = (LEVELS.get(level + 1), LEVELS[level]) else { return Ok(()) };
+    while held.bytes > held.bytes_max {
+        let oldest = format!("SELECT seq, step, stream FROM {sums} WHERE seq > ?1 ORDER BY seq LIMIT 1");
+        let sum = transaction.prepare_cached(&oldest)?.query_row([held.forgotten], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?, row.get::<_, u32>(2)?))
+        });
+        let (seq, step, stream) = match sum {
+            Err(rusqlite::Error::QueryReturnedNoRows) => break,
+            other => other?,
+        };
+        let covered = "step = ?1 AND stream = ?2 AND seq < ?3";
+        let count =
+            format!("SELECT count(*), coalesce(sum(octet_length(body)), 0) FROM {table} WHERE {covered}");
+        let (rows, bytes) =
+            transaction.prepare_cached(&count)?.query_row(params![step, stream, seq], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
+            })?;
+        transaction
+            .prepare_cached(&format!("DELETE FROM {table} WHERE {covered}"))?
+            .execute(params![step, stream, seq])?;
+        held.rows -= rows;
+        held.bytes -= u64::try_from(bytes).unwrap_or(0);
+        held.forgotten = seq;
+    }
+    Ok(())
 }
 
 impl Drop for Writer {
@@ -225,7 +341,7 @@ fn open(path: &Path) -> Result<Connection, rusqlite::Error> {
     db.pragma_update(None, "synchronous", "NORMAL")?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     db.pragma_update(None, "user_version", LAYOUT_VERSION)?;
-    db.execute_batch(TABLES)?;
+    db.execute_batch(&layout::tables())?;
     // The marks and tables go into the file itself, so that a copy taken without its -wal file still says what it is.
     db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?;
     Ok(db)
@@ -248,18 +364,20 @@ fn io_error(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{RUN, interval, note, run_started};
+    use crate::Detail;
+    use crate::tests::{RUN, interval, note, run_started, step_started};
 
     #[test]
     fn a_full_store_says_so_loses_nothing_committed_and_goes_on_when_there_is_room() {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = Writer::create(folder.path(), RUN).unwrap();
         writer.append(&run_started()).unwrap();
+        writer.append(&step_started(0)).unwrap();
         let limit = |writer: &Writer, pages: u32| {
             writer.db.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
         };
-        limit(&writer, 6);
-        let mut committed = 1_u64;
+        limit(&writer, 25);
+        let mut committed = 2_u64;
         let error = loop {
             writer.append(&interval(0, 0, committed)).unwrap();
             match writer.commit() {
@@ -270,9 +388,8 @@ mod tests {
         };
         assert!(error.contains(folder.path().to_str().unwrap()) && error.contains("FATHOM_STORE"), "{error}");
         let stored = || {
-            let mut events = 0_u64;
-            crate::read_events(&path_of(folder.path(), RUN), &mut |_| events += 1).unwrap();
-            events
+            let record = crate::read(&path_of(folder.path(), RUN)).unwrap();
+            (1 + record.steps.len() + record.steps[0].intervals.len() + record.notes.len()) as u64
         };
         assert_eq!(stored(), committed);
 
@@ -289,19 +406,91 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = Writer::create(folder.path(), RUN).unwrap();
         writer.append(&run_started()).unwrap();
-        writer.db.pragma_update_and_check(None, "max_page_count", 4, |_| Ok(())).unwrap();
+        writer.db.pragma_update_and_check(None, "max_page_count", 15, |_| Ok(())).unwrap();
         let long = note(&"n".repeat(100_000));
         writer.append(&long).unwrap();
         let Unstored { error, events } = writer.finish().unwrap_err();
         assert!(matches!(error, StoreError::Full { .. }), "{error}");
         assert_eq!(events, [long]);
         let path = path_of(folder.path(), RUN);
-        let record = crate::read_with(&path, events).unwrap();
+        let record = crate::read_with(&path, Detail::Whole, events).unwrap();
         assert_eq!(record.notes.len(), 1);
         assert_eq!(crate::read(&path).unwrap().notes.len(), 0);
         // Without room for even the first event there is a record all the same.
-        let record = crate::read_with(Path::new("/nowhere"), vec![run_started(), note("n")]).unwrap();
+        let record =
+            crate::read_with(Path::new("/nowhere"), Detail::Whole, vec![run_started(), note("n")]).unwrap();
         assert_eq!(record.notes.len(), 1);
+    }
+
+    /// Writes `count` intervals of a stream with their sums of both lower levels; each level keeps `bytes_max`.
+    fn long_run(folder: &Path, count: u64, bytes_max: [u64; LEVELS.len()], finish: bool) -> PathBuf {
+        let mut writer = Writer::create(folder, RUN).unwrap();
+        for (level, bytes_max) in writer.levels.iter_mut().zip(bytes_max) {
+            level.bytes_max = bytes_max;
+        }
+        writer.append(&run_started()).unwrap();
+        writer.append(&step_started(0)).unwrap();
+        for sequence in 0..count {
+            writer.append(&interval(0, 0, sequence)).unwrap();
+            for (level, of) in [(1, 16), (2, 256), (3, 4096)] {
+                if (sequence + 1) % of == 0 {
+                    writer.append(&sum_of(level, sequence + 1 - of, of)).unwrap();
+                }
+            }
+            if sequence % 100 == 0 {
+                writer.commit().unwrap();
+            }
+        }
+        writer.commit().unwrap();
+        if finish { writer.finish().unwrap() } else { path_of(folder, RUN) }
+    }
+
+    /// A sum has the arrivals of its intervals, and one each.
+    fn sum_of(level: u8, first: u64, count: u64) -> Event {
+        let Event::Interval(mut sum) = interval(0, 0, first) else { unreachable!() };
+        sum.end = fathom_units::Nanos::secs(first + count);
+        sum.tally.kinds[0].operations *= count;
+        Event::Sum(Box::new(IntervalSum { level, sum: *sum }))
+    }
+
+    /// Each second is told of once, in order, by rows of at most these many, and nothing is lost.
+    fn check_covers(record: &fathom_schema::Record, seconds: u64, rows_max: usize) {
+        let intervals = &record.steps[0].intervals;
+        assert!(intervals.len() <= rows_max, "{} rows", intervals.len());
+        let mut at = fathom_units::Nanos::ZERO;
+        let mut operations = 0;
+        for interval in intervals {
+            assert_eq!(interval.start, at);
+            at = interval.end;
+            operations += interval.tally.kinds[0].operations;
+        }
+        assert_eq!((at, operations), (fathom_units::Nanos::secs(seconds), 3 * seconds));
+    }
+
+    #[test]
+    fn a_long_record_is_looked_through_by_sums() {
+        let folder = tempfile::tempdir().unwrap();
+        // Killed in the middle of sums of every level.
+        let path = long_run(folder.path(), 10_007, LEVEL_BYTES_MAX, false);
+        check_covers(&crate::overview(&path).unwrap(), 10_007, 10_007 / 16 + 7);
+        let record = crate::read(&path).unwrap();
+        assert_eq!(record.steps[0].intervals.len(), 10_007);
+        check_covers(&record, 10_007, 10_007);
+    }
+
+    #[test]
+    fn a_long_run_forgets_its_oldest_intervals_and_not_what_they_were() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = long_run(folder.path(), 20_000, [200_000, 50_000, 20_000, u64::MAX], true);
+        assert!(fs::metadata(&path).unwrap().len() < 1_000_000);
+        let record = crate::read(&path).unwrap();
+        check_covers(&record, 20_000, 2000);
+        let length =
+            |interval: &fathom_schema::Interval| interval.end.since(interval.start).0 / 1_000_000_000;
+        let intervals = &record.steps[0].intervals;
+        assert_eq!(length(&intervals[0]), 4096, "the oldest are kept coarsest");
+        assert_eq!(length(intervals.last().unwrap()), 1, "the newest are all there");
+        check_covers(&crate::overview(&path).unwrap(), 20_000, 2000);
     }
 
     #[test]

@@ -22,6 +22,7 @@ use fathom_model::{Diagnostic, Level};
 use fathom_report::FioWorkers;
 use fathom_run::Changes;
 use fathom_schema::{FileKind, Record};
+use fathom_store::Detail;
 use reports::Reports;
 use shape::workers_of;
 use std::path::Path;
@@ -157,7 +158,7 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     let mut done = session::run(planned, notes, manner)?;
     let exit = done.exit;
     let mut failed_jobs = 0;
-    let written = done.record().and_then(|record| {
+    let written = done.record(Detail::Whole).and_then(|record| {
         failed_jobs = failed(&record, &extras);
         // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
         let mut lost = write_logs(&record, &extras, &operations);

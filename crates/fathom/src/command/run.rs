@@ -8,6 +8,7 @@ use crate::session::{self, Done, Manner};
 use crate::{control, diagnose, load, output, preset, terminal};
 use fathom_frontend::fio::Extras;
 use fathom_run::Changes;
+use fathom_store::Detail;
 use std::path::Path;
 
 pub(crate) fn run(args: &RunArgs) -> Exit {
@@ -50,7 +51,9 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
 /// Prints the report, and writes what else was asked for. What could not be done keeps nothing else from being done; the
 /// reasons.
 fn show(done: &mut Done, args: &RunArgs, extras: &Extras, operations: &OperationLog) -> Vec<String> {
-    let record = match done.record() {
+    // Logs have every interval in them; a report of a long run is made of sums.
+    let has_logs = extras.clones.iter().any(|clone| !clone.logs.are_none());
+    let record = match done.record(if has_logs { Detail::Whole } else { Detail::Overview }) {
         Ok(record) => record,
         Err(reason) => return vec![reason],
     };

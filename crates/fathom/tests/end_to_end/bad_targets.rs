@@ -178,7 +178,7 @@ fn a_swap_file_is_in_use() {
 #[test]
 fn a_store_that_fills_up_ends_the_run() {
     with_root("a_store_that_fills_up_ends_the_run", |bench, stage| {
-        stage.mount(bench, "small", &["-t", "tmpfs", "-o", "size=112k", "tmpfs"])?;
+        stage.mount(bench, "small", &["-t", "tmpfs", "-o", "size=256k", "tmpfs"])?;
         let line = "run --target null: --rate 1k/s --time 30s --store small/runs --json -";
         let started = fathom_engine::monotonic();
         let ended = bench.fathom(line);
