@@ -3,12 +3,13 @@
 
 use fathom_metrics::{bucket_of, merge_tally};
 use fathom_schema::{
-    BlockDevice, Case, Content, Coverage, CpuFacts, Cursor, DeviceCounters, DeviceNumber, Distribution,
-    Durability, EngineKind, EngineSettings, ErrorPolicy, Event, Extent, Facts, FileKind, FileOrder, Fill,
-    Freshness, Interval, IoMode, KindTally, LatencyTally, LayoutRule, Moments, OpenRule, OperationKind,
-    Outcome, Pacing, Phase, Quota, Record, RingSettings, RunFinished, RunStarted, SharePart, Size,
-    SparseHistogram, Step, StepFinished, StepStarted, Stop, Stream, StreamLimits, StreamTally, StreamTotals,
-    SyncRule, Target, TargetFact, TargetKind, Think, TimeLimit, WorkerPlan, WorkerTotals, Workload,
+    Advice, BlockDevice, Case, Content, Coverage, CpuFacts, Cursor, DeviceCounters, DeviceNumber,
+    Distribution, Durability, EngineKind, EngineSettings, ErrorPolicy, Event, Extent, Facts, FileKind,
+    FileLock, FileOrder, Fill, Freshness, Interval, IoMode, KindTally, LatencyTally, LayoutRule, Memory,
+    Moments, OpenRule, OperationKind, Outcome, Pacing, PassEnd, Passes, Phase, Quota, RangeSync, Record,
+    Repeats, RingSettings, Run, RunFinished, RunStarted, SharePart, Size, SparseHistogram, Step,
+    StepFinished, StepStarted, Stop, Stream, StreamLimits, StreamTally, StreamTotals, SyncRule, Target,
+    TargetFact, TargetKind, Think, TimeLimit, WorkerPlan, WorkerTotals, Workload, Zones,
 };
 use fathom_units::{Bytes, Nanos, Ratio};
 
@@ -266,6 +267,7 @@ fn stream(shape: &StreamShape) -> Stream {
                 target: 0,
                 start: Bytes::gib(4 * u64::from(index)),
                 length: Bytes::gib(4),
+                room: Bytes::ZERO,
             }],
             part: SharePart { index: 0, count: 1 },
             seed: u64::from(index),
@@ -282,6 +284,8 @@ fn stream(shape: &StreamShape) -> Stream {
             open: OpenRule::DropCache,
             batch_submit: shape.queue_depth,
             batch_complete: 1,
+            advice: Advice::None,
+            memory: Memory::default(),
         },
         queue_depth: shape.queue_depth,
         workload: workload(cases, shape.block_bytes),
@@ -290,12 +294,16 @@ fn stream(shape: &StreamShape) -> Stream {
             time: TimeLimit::Nanoseconds(shape.seconds * 1_000_000_000),
             bytes: Quota::Unlimited,
             operations: Quota::Unlimited,
+            full_ends: false,
+            passes: Passes::Endless,
         },
         start_delay: Nanos::ZERO,
         ramp: Nanos::ZERO,
         workers,
         record_completion: false,
         control: fathom_schema::Control::default(),
+        lock: FileLock::None,
+        fresh_files: false,
     }
 }
 
@@ -307,19 +315,27 @@ fn workload(cases: Vec<Case>, block_bytes: u32) -> Workload {
         coverage: Coverage::Independent,
         align: Bytes(u64::from(block_bytes)),
         run_length: 1,
+        run: Run::Onward,
         stride_bytes: 0,
+        ends: PassEnd::Anew,
+        zones: Zones::None,
         file_order: FileOrder::RoundRobin(1),
+        extents_at_once: Quota::Unlimited,
         content: Content {
             fill: Fill::Random,
             freshness: Freshness::Every,
             compressible: Ratio::ZERO,
             compress_chunk_bytes: 4096,
             dedupable: Ratio::ZERO,
+            repeats: Repeats::Any,
         },
         sync: SyncRule {
             fsync_every: Quota::Unlimited,
             fdatasync_every: Quota::Unlimited,
+            range_every: Quota::Unlimited,
+            range: RangeSync::default(),
             fsync_at_end: false,
+            syncfs_at_end: false,
         },
         trim_then_write: false,
     }

@@ -9,7 +9,7 @@ use crate::worker::{PLAN_AHEAD, Slot, Stamp, State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, EngineError, Operation, Wait};
 use fathom_pattern::Planned;
-use fathom_schema::{Quota, SyncRule, Think};
+use fathom_schema::Think;
 use fathom_units::Nanos;
 
 /// Waits shorter than this are spent polling: timers fire some tens of microseconds late.
@@ -31,7 +31,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// True when nothing can end, interrupt or follow an operation but time, errors and the stop flag.
     fn is_plain(&self) -> bool {
         let unlimited = self.budget.operations == u64::MAX && self.budget.bytes == u64::MAX;
-        unlimited && self.filler.is_none() && !self.syncs()
+        let is_bare = self.filler.is_none() && self.locks.is_none() && !self.syncs();
+        unlimited && is_bare && !self.generator.ends()
     }
 
     /// The closed loop of a synchronous engine without quotas, pauses, syncs and content: what is left of a turn.
@@ -107,8 +108,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             }
             // A quota may cut a plan short only at its own edge, so planning ahead never issues too much.
             let room = self.allow(ahead);
-            self.generator.fill(&mut planned[..room]);
-            for next in &planned[..room] {
+            let going = self.generator.fill(&mut planned[..room]);
+            for next in &planned[..going] {
                 now = self.perform(next, now, None)?;
                 if self.needs_control(now) {
                     self.control(now);
@@ -126,6 +127,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                         now = self.pause(now, think);
                     }
                 }
+            }
+            if going < room && !self.spent() {
+                self.end_pass();
             }
         }
         self.planned = planned;
@@ -149,9 +153,12 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             if self.allow(1) == 0 {
                 break;
             }
+            if self.generator.fill(&mut one) == 0 {
+                self.end_pass();
+                continue;
+            }
             self.pass_due();
             self.note_waiting();
-            self.generator.fill(&mut one);
             now = self.perform(&one[0], now, Some(due))?;
             self.was_full(now);
         }
@@ -172,9 +179,30 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
         self.fill(0, planned);
         self.spend(planned);
+        if let Some(locks) = &mut self.locks {
+            locks.take(planned.extent, planned.kind, self.stream.lock);
+        }
         let completed = self.perform_one(of_plan(0, planned), now, intended)?;
+        if let Some(locks) = &mut self.locks {
+            locks.give_back();
+        }
         self.note_write(planned);
         Ok(completed)
+    }
+
+    /// Whether an asynchronous worker may issue in this turn. One that locks its files takes all their locks when nothing
+    /// is in flight, issues once, and gives them back when all of that has completed.
+    fn takes_turn(&mut self) -> bool {
+        let in_flight = self.in_flight();
+        let Some(locks) = &mut self.locks else { return true };
+        if in_flight > 0 {
+            return false;
+        }
+        locks.give_back();
+        if self.state != State::Drain {
+            locks.take_all();
+        }
+        true
     }
 
     #[inline(always)]
@@ -202,8 +230,12 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             if self.needs_control(now) {
                 self.control(now);
             }
-            while self.state != State::Drain && !pausing && !self.free.is_empty() {
+            let may_issue = !pausing && self.takes_turn();
+            while may_issue && self.state != State::Drain && !self.free.is_empty() {
                 let going = self.allow(self.free.len().min(self.batch.operations()));
+                if going == 0 {
+                    break;
+                }
                 now = self.issue(going, now, None)?;
                 if self.needs_control(now) {
                     break;
@@ -215,13 +247,17 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     return Ok(());
                 }
                 if pausing {
+                    if let Some(locks) = &mut self.locks {
+                        locks.give_back();
+                    }
                     now = self.pause(now, think);
                     pausing = false;
                     until_pause = operations_of(think);
                 }
                 continue;
             }
-            let full = self.free.is_empty() || self.state == State::Drain || pausing;
+            let waits = self.state == State::Drain || pausing || self.between_passes || !may_issue;
+            let full = self.free.is_empty() || waits;
             let min = if full { self.stream.engine.batch_complete } else { 0 };
             // No more are taken up than go down again together: a slot whose completion was taken up is idle until it
             // does, and the queue would not be as deep as asked. What is left is taken up in the next turn.
@@ -242,10 +278,11 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 self.control(now);
             }
             let mut staged = 0;
+            let may_issue = self.takes_turn();
             let mut due = Nanos::NEVER;
             while self.state != State::Drain {
                 due = self.next_due(now).unwrap_or(Nanos::NEVER);
-                if due > now || self.free.is_empty() || self.allow(1) == 0 {
+                if due > now || self.free.is_empty() || !may_issue || self.allow(1) == 0 {
                     break;
                 }
                 let (slots, issued) = self.stage(due);
@@ -261,6 +298,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             let in_flight = self.in_flight();
             let issuing = self.state != State::Drain;
             if in_flight == 0 {
+                if let Some(locks) = &mut self.locks {
+                    locks.give_back();
+                }
                 if !issuing {
                     return Ok(());
                 }
@@ -268,7 +308,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 now = self.clock.now();
                 continue;
             }
-            let starved = self.free.is_empty();
+            let starved = self.free.is_empty() || !may_issue || self.between_passes;
             let until = if issuing && !starved { due.min(self.next_event) } else { self.next_event };
             // Waiting in the kernel for the next arrival would come back late; the last stretch is polled.
             let (min, until) =
@@ -331,11 +371,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if count == 0 {
             return Ok(now);
         }
-        let SyncRule { fsync_every, fdatasync_every, fsync_at_end: _ } = self.stream.workload.sync;
-        let staged = if (fsync_every, fdatasync_every) == (Quota::Unlimited, Quota::Unlimited) {
-            self.stage_batch(count, intended)
-        } else {
+        let staged = if self.syncs() {
             self.stage_with_syncs(count, intended)
+        } else {
+            self.stage_batch(count, intended)
         };
         self.hand_down(staged)
     }
@@ -344,14 +383,17 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     fn stage_batch(&mut self, count: usize, intended: Option<Nanos>) -> usize {
         let mut staged = 0;
         let mut planned = std::mem::take(&mut self.planned);
-        self.generator.fill(&mut planned[..count]);
-        for next in &planned[..count] {
+        let going = self.generator.fill(&mut planned[..count]);
+        for next in &planned[..going] {
             if self.spent() {
                 break;
             }
             staged += self.stage_planned(next, intended);
         }
         self.planned = planned;
+        if going < count && !self.spent() {
+            self.end_pass();
+        }
         staged
     }
 
@@ -363,7 +405,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             staged += self.stage_sync();
             if staged < count {
                 let mut one = [Planned::BLANK];
-                self.generator.fill(&mut one);
+                if self.generator.fill(&mut one) == 0 {
+                    self.end_pass();
+                    break;
+                }
                 staged += self.stage_planned(&one[0], intended);
             }
         }
@@ -378,7 +423,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             return (staged, false);
         }
         let mut one = [Planned::BLANK];
-        self.generator.fill(&mut one);
+        if self.generator.fill(&mut one) == 0 {
+            self.end_pass();
+            return (staged, false);
+        }
         (staged + self.stage_planned(&one[0], Some(intended)), true)
     }
 
@@ -552,5 +600,5 @@ fn operations_of(think: Think) -> u64 {
 #[inline]
 fn of_plan(slot: u32, planned: &Planned) -> Operation {
     let Planned { kind, extent, offset, length } = *planned;
-    Operation { slot, kind, target: extent, offset, length, data_only: false }
+    Operation { slot, kind, target: extent, offset, length, data_only: false, range_flags: 0 }
 }

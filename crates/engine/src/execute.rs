@@ -9,7 +9,7 @@ use crate::shared::Shared;
 use crate::worker::{Ended, FirstError, Parts, Timeline, Worker, shape_of};
 use fathom_io::clock::{Clock, RealClock, VirtualClock, monotonic};
 use fathom_io::{
-    Buffers, Call, Engine, IoUring, Libaio, Mmap, MmapRules, Null, Setup, Sim, Synchronous, thread,
+    Buffers, Call, Engine, IoUring, Libaio, Locked, Mmap, MmapRules, Null, Setup, Sim, Synchronous, thread,
 };
 use fathom_metrics::{Cell, CellShape, OperationRow};
 use fathom_pattern::Arrivals;
@@ -155,7 +155,7 @@ pub fn execute(
 ) -> Result<Executed, ExecuteError> {
     let step = &ready.step;
     let here = |stream: &Stream| (0..stream.workers.len()).filter(|&k| mine(k, share)).count();
-    let shared = Shared::new(&step.streams, here);
+    let shared = Shared::new(&step.streams, here, step.targets.len());
     if stop.load(Ordering::Relaxed) {
         shared.stop_all();
     }
@@ -443,7 +443,11 @@ impl Seat<'_> {
         let largest = stream.workload.cases.iter().map(|case| case.size.largest()).max().unwrap_or(1);
         // Engines that move nothing need no memory to move it from or to.
         let slot_bytes = if stream.engine.kind.moves_bytes() { largest } else { 1 };
-        let buffers = Rc::new(Buffers::new(stream.queue_depth, slot_bytes));
+        let memory = &stream.engine.memory;
+        let buffers =
+            Rc::new(Buffers::of(memory, stream.queue_depth, slot_bytes).map_err(|e| e.to_string())?);
+        let locked = usize::try_from(memory.locked.0).unwrap_or(usize::MAX);
+        let _locked = (locked > 0).then(|| Locked::new(locked)).transpose().map_err(|e| e.to_string())?;
         let targets = context.ready.open(stream, plan).map_err(|error: OpenError| error.to_string())?;
         let setup =
             Setup { targets, queue_depth: stream.queue_depth, buffers: Rc::clone(&buffers), seed: plan.seed };
@@ -454,6 +458,8 @@ impl Seat<'_> {
             description += &format!(" ({})", capabilities.features.join(", "));
         }
         let is_virtual = clock.is_virtual();
+        let ready = context.ready;
+        let reopen = || ready.open_fresh(stream, plan).map_err(|error: OpenError| error.to_string());
         let parts = Parts {
             engine,
             clock,
@@ -466,6 +472,7 @@ impl Seat<'_> {
             worker_index: u32::try_from(worker_index).expect("workers are counted in 32 bits"),
             policy: context.ready.step.errors,
             times: Timeline::of(stream, Nanos::ZERO, Nanos::ZERO, context.ready.step.interval),
+            reopen: stream.fresh_files.then_some(&reopen),
         };
         let mut worker = Worker::new(parts);
         let pace = match &stream.pacing {
@@ -489,7 +496,13 @@ impl Seat<'_> {
             context.shared.stop_all();
             error.to_string()
         });
-        Ok(Some(worker.finish(failure)))
+        let mut ended = worker.finish(failure);
+        if stream.workload.sync.syncfs_at_end
+            && let Err(error) = ready.sync_filesystems(plan)
+        {
+            ended.failure.get_or_insert(error.to_string());
+        }
+        Ok(Some(ended))
     }
 }
 

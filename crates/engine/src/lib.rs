@@ -7,16 +7,19 @@
     reason = "leaves of the worker loop: left to the compiler, the null engine ran at 27 instead of 49 M/s"
 )]
 
+mod caches;
 mod collect;
 mod drive;
 mod execute;
 mod lock;
 mod mark;
+mod passes;
 pub mod prepare;
 pub mod probe;
 mod recorder;
 mod schedule;
 mod shared;
+mod turns;
 mod worker;
 
 pub use execute::{ExecuteError, Executed, Observer, Share, execute};

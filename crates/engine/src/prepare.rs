@@ -3,14 +3,15 @@
 //! Whether any of it may be done has been judged before; here it is made sure that what is opened is what was judged, and
 //! that a preparation that fails or is stopped leaves no half-made file of ours behind.
 
+use crate::caches;
 use crate::lock::{self, Lock};
 use crate::mark::{self, Mark};
 use crate::probe;
 use fathom_io::{OpenTarget, TargetHandle};
 use fathom_pattern::Filler;
 use fathom_schema::{
-    Content, DeviceNumber, Durability, Facts, FileKind, Fill, Freshness, IoMode, LayoutRule, OpenRule,
-    OperationKind, Step, Stream, Target, TargetKind, WorkerPlan,
+    self as schema, Content, DeviceNumber, Durability, Extent, Facts, FileKind, Fill, Freshness, IoMode,
+    LayoutRule, OperationKind, Repeats, Step, Stream, Target, TargetKind, WorkerPlan,
 };
 use fathom_units::{Bytes, Ratio};
 use rustix::fs::{self, Advice, FallocateFlags, Mode, OFlags, SeekFrom};
@@ -26,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes written at once while laying out: large enough for full bandwidth, small enough to stop within milliseconds.
-const CHUNK: usize = 1 << 20;
+pub(crate) const CHUNK: usize = 1 << 20;
 
 /// How far preparation is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +72,7 @@ pub enum PrepareError {
 }
 
 impl PrepareError {
-    fn system(action: &'static str, path: &Path, error: impl Into<io::Error>) -> Self {
+    pub(crate) fn system(action: &'static str, path: &Path, error: impl Into<io::Error>) -> Self {
         let error: io::Error = error.into();
         let remedy = match error.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::NOSPC) => "free some space, or ask for a smaller size",
@@ -298,7 +299,7 @@ impl Claims {
     fn admits(&self, path: &Path, opened: FileIdentity) -> bool {
         match self.files.get(path) {
             None => true,
-            Some(Judged::File(judged)) => *judged == opened,
+            Some(Judged::File(judged)) => *judged == opened || self.made().contains(path),
             Some(Judged::Absent) => self.made().contains(path),
         }
     }
@@ -349,7 +350,7 @@ fn changed_targets(step: &Step) -> BTreeSet<usize> {
     extents.map(|extent| extent.target as usize).collect()
 }
 
-fn touches(stream: &Stream, target: usize) -> bool {
+pub(crate) fn touches(stream: &Stream, target: usize) -> bool {
     stream.workers.iter().flat_map(|plan| &plan.extents).any(|extent| extent.target as usize == target)
 }
 
@@ -416,6 +417,50 @@ impl Ready {
             .collect()
     }
 
+    /// Opens what one worker works on anew for its next pass: files that fathom made are removed, and made again where the
+    /// stream writes; others are left as they are.
+    pub(crate) fn open_fresh(
+        &self,
+        stream: &Stream,
+        plan: &WorkerPlan,
+    ) -> Result<Vec<OpenTarget>, OpenError> {
+        let open = |extent: &Extent| {
+            let target = &self.step.targets[extent.target as usize];
+            let TargetKind::File { path, .. } = &target.kind else { return self.open_target(stream, target) };
+            if !(self.created.contains(path) || mark::is_ours(path)) {
+                return self.open_target(stream, target);
+            }
+            match std::fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(PrepareError::system("cannot remove", path, error));
+                }
+                _ => {}
+            }
+            if changes(stream) {
+                let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+                let file = fs::open(path, flags, Mode::from_raw_mode(0o644))
+                    .map_err(|error| PrepareError::system("cannot create", path, error))?;
+                mark::begin(&File::from(file));
+                self.claims.made().insert(path.clone());
+            }
+            Ok(OpenTarget { handle: TargetHandle::File(open_for(stream, path)?), size: target.size.0 })
+        };
+        plan.extents.iter().map(open).collect()
+    }
+
+    /// Flushes the filesystems that one worker's targets are on (`syncfs(2)`).
+    pub(crate) fn sync_filesystems(&self, plan: &WorkerPlan) -> Result<(), OpenError> {
+        for extent in &plan.extents {
+            let TargetKind::File { path, .. } = &self.step.targets[extent.target as usize].kind else {
+                continue;
+            };
+            let fail = |error: Errno| PrepareError::system("cannot sync the filesystem of", path, error);
+            let file = fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(fail)?;
+            fs::syncfs(file).map_err(fail)?;
+        }
+        Ok(())
+    }
+
     fn open_target(&self, stream: &Stream, target: &Target) -> Result<OpenTarget, OpenError> {
         let size = target.size.0;
         let null_engine = stream.engine.kind == fathom_schema::EngineKind::Null;
@@ -472,6 +517,14 @@ fn open_for(stream: &Stream, path: &Path) -> Result<File, PrepareError> {
     };
     let file = fs::open(path, flags, Mode::empty())
         .map_err(|error| PrepareError::system("cannot open", path, error))?;
+    let advice = match stream.engine.advice {
+        schema::Advice::None => None,
+        schema::Advice::Random => Some(Advice::Random),
+        schema::Advice::Sequential => Some(Advice::Sequential),
+        schema::Advice::NoReuse => Some(Advice::NoReuse),
+    };
+    // Advice only: a filesystem that takes none has nothing to answer for.
+    let _ = advice.map(|advice| fs::fadvise(&file, 0, None, advice));
     Ok(File::from(file))
 }
 
@@ -533,32 +586,10 @@ fn lay_out(
         if is_new {
             mark::begin(&file);
         }
-        if users.iter().any(|stream| stream.engine.open == OpenRule::DropCache) {
-            // Advice only: a filesystem without a cache to drop has nothing to answer for.
-            drop_cache(&file);
-        }
+        caches::of_file(&file, path, &users, stop)?;
     }
-    drop_device_caches(step, claims);
+    caches::of_devices(step, |path| claims.of(path), stop)?;
     Ok(identities)
-}
-
-/// Drops cached pages of block devices whose streams ask for it. Advice only, as for files.
-fn drop_device_caches(step: &Step, claims: &Claims) {
-    for (index, target) in step.targets.iter().enumerate() {
-        let TargetKind::BlockDevice { path } = &target.kind else { continue };
-        let mut users = step.streams.iter().filter(|stream| touches(stream, index));
-        if let Some(file) =
-            claims.of(path).filter(|_| users.any(|stream| stream.engine.open == OpenRule::DropCache))
-        {
-            drop_cache(file);
-        }
-    }
-}
-
-/// Dirty pages stay in the cache whatever is advised, so they go to the device first.
-fn drop_cache(file: &File) {
-    let _ = fs::fdatasync(file);
-    let _ = fs::fadvise(file, 0, None, Advice::DontNeed);
 }
 
 fn open_or_create(
@@ -718,6 +749,7 @@ fn random_content() -> Content {
         compressible: Ratio::ZERO,
         compress_chunk_bytes: 512,
         dedupable: Ratio::ZERO,
+        repeats: Repeats::Any,
     }
 }
 

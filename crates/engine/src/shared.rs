@@ -3,10 +3,11 @@
 //! A worker's loop reads its stream's stop flag, nothing else; all that is locked or waited for here happens before a
 //! worker's start and after its end.
 
+use crate::turns::TargetLocks;
 use fathom_schema::{Reach, Stream};
 use fathom_units::Nanos;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, RwLock};
 
 /// What all workers of a step share.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct Shared {
     has_failed: AtomicBool,
     /// Raised when an end reached the run: no further step is wanted.
     ends_run: AtomicBool,
+    /// By target.
+    locks: TargetLocks,
     ends: Mutex<Vec<End>>,
     changed: Condvar,
 }
@@ -41,17 +44,23 @@ struct End {
 }
 
 impl Shared {
-    /// For these streams, of which so many workers run here.
-    pub(crate) fn new(streams: &[Stream], workers: impl Fn(&Stream) -> usize) -> Self {
+    /// For these streams, of which so many workers run here, on so many targets.
+    pub(crate) fn new(streams: &[Stream], workers: impl Fn(&Stream) -> usize, targets: usize) -> Self {
         let ends = streams.iter().map(|stream| End { left: workers(stream), latest: Nanos::ZERO }).collect();
         let shared = |stream: &Stream| SharedStream { group: stream.report_group, ..SharedStream::default() };
         Self {
             streams: streams.iter().map(shared).collect(),
             has_failed: AtomicBool::new(false),
             ends_run: AtomicBool::new(false),
+            locks: (0..targets).map(|_| RwLock::new(())).collect(),
             ends: Mutex::new(ends),
             changed: Condvar::new(),
         }
+    }
+
+    /// The locks of the targets.
+    pub(crate) fn locks(&self) -> &TargetLocks {
+        &self.locks
     }
 
     /// The flag that ends a stream early.

@@ -4,12 +4,14 @@
 //! The loops themselves are in `drive`; nothing here or there allocates, locks or logs after the start.
 
 use crate::drive::Batch;
+use crate::passes::Course;
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
 use crate::shared::Shared;
+use crate::turns::FileLocks;
 use fathom_io::clock::Clock;
 use fathom_io::thread::{self, Usage};
-use fathom_io::{Buffers, Completion, Engine, EngineError, Operation, Wait};
+use fathom_io::{Buffers, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, range_flags};
 use fathom_metrics::{CellShape, OperationRow};
 use fathom_pattern::rng::{Purpose, derive};
 use fathom_pattern::{Filler, Generator, Planned};
@@ -27,6 +29,9 @@ pub(crate) const PLAN_AHEAD: usize = 64;
 
 /// How long the sync at a stream's end may take: a device that flushes longer is as good as stuck.
 const SYNC_PATIENCE: Nanos = Nanos::secs(60);
+
+/// A range that holds nothing: from behind everything to its start.
+const NOTHING_WRITTEN: (u64, u64) = (u64::MAX, 0);
 
 /// How long a worker waits at most before it looks at the stop flag: a signal is to end a run within a second.
 const LOOK_EVERY: Nanos = Nanos::millis(200);
@@ -98,8 +103,12 @@ pub(crate) enum State {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     pub(crate) operations: u64,
+    /// Of the current pass.
     pub(crate) bytes: u64,
 }
+
+/// Opens a worker's targets once more, as new files; for streams that want fresh ones for each pass.
+pub(crate) type Reopen<'a> = &'a dyn Fn() -> Result<Vec<OpenTarget>, String>;
 
 /// One worker, ready to run.
 pub(crate) struct Worker<'a, E, C> {
@@ -120,6 +129,18 @@ pub(crate) struct Worker<'a, E, C> {
     /// The next instant at which something other than an operation happens.
     pub(crate) next_event: Nanos,
     pub(crate) budget: Budget,
+    course: Course,
+    /// Bytes that a pass which ended early left unmoved.
+    unused: u64,
+    /// The pass is over and another is to follow, but not all operations are back.
+    pub(crate) between_passes: bool,
+    /// Bytes of that.
+    next_pass_bytes: u64,
+    reopen: Option<Reopen<'a>>,
+    seed: u64,
+    /// Why the next pass could not be begun.
+    pub(crate) stuck: Option<String>,
+    pub(crate) locks: Option<FileLocks<'a>>,
     pub(crate) slots: Vec<Slot>,
     pub(crate) free: Vec<u32>,
     pub(crate) planned: Vec<Planned>,
@@ -127,6 +148,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) stamps: Vec<Stamp>,
     pub(crate) completions: Vec<Completion>,
     writes_until_sync: SyncCountdown,
+    /// By extent: first byte and end of what was written since its last sync of a range.
+    written: Vec<(u64, u64)>,
     /// A sync that goes before the next operation.
     pub(crate) sync_pending: Option<PendingSync>,
     pub(crate) last_completion: Nanos,
@@ -153,6 +176,7 @@ pub(crate) struct Worker<'a, E, C> {
 struct SyncCountdown {
     full: u64,
     data: u64,
+    range: u64,
 }
 
 /// A sync that became due.
@@ -160,12 +184,19 @@ struct SyncCountdown {
 pub(crate) struct PendingSync {
     target: u32,
     data_only: bool,
+    offset: u64,
+    length: u32,
+    range_flags: u32,
 }
 
 impl PendingSync {
+    fn whole(target: u32, data_only: bool) -> Self {
+        Self { target, data_only, offset: 0, length: 0, range_flags: 0 }
+    }
+
     pub(crate) fn operation(self, slot: u32) -> Operation {
-        let Self { target, data_only } = self;
-        Operation { slot, kind: OperationKind::Sync, target, offset: 0, length: 0, data_only }
+        let Self { target, data_only, offset, length, range_flags } = self;
+        Operation { slot, kind: OperationKind::Sync, target, offset, length, data_only, range_flags }
     }
 }
 
@@ -182,15 +213,18 @@ pub(crate) struct Ended {
     pub(crate) failure: Option<String>,
 }
 
+/// Whether an error says that there is no more room.
+fn is_full(errno: i32) -> bool {
+    matches!(Errno::from_raw_os_error(errno), Errno::NOSPC | Errno::DQUOT)
+}
+
 pub(crate) fn shape_of(stream: &Stream) -> CellShape {
     let mut kinds = [false; OperationKind::COUNT];
     for case in &stream.workload.cases {
         kinds[case.kind.index()] = true;
     }
     kinds[OperationKind::Write.index()] |= stream.workload.trim_then_write;
-    let SyncRule { fsync_every, fdatasync_every, fsync_at_end: _ } = stream.workload.sync;
-    kinds[OperationKind::Sync.index()] =
-        fsync_every != Quota::Unlimited || fdatasync_every != Quota::Unlimited;
+    kinds[OperationKind::Sync.index()] = syncs(stream);
     CellShape {
         kinds,
         response: matches!(stream.pacing, Pacing::Open { .. }),
@@ -198,6 +232,13 @@ pub(crate) fn shape_of(stream: &Stream) -> CellShape {
         completion: stream.record_completion && !stream.engine.kind.is_synchronous(),
         rows: 0,
     }
+}
+
+/// True when syncs come between operations.
+fn syncs(stream: &Stream) -> bool {
+    let SyncRule { fsync_every, fdatasync_every, range_every, range: _, fsync_at_end: _, syncfs_at_end: _ } =
+        stream.workload.sync;
+    [fsync_every, fdatasync_every, range_every] != [Quota::Unlimited; 3]
 }
 
 /// What a worker is made of; everything is allocated here, before the start.
@@ -214,6 +255,7 @@ pub(crate) struct Parts<'a, E, C> {
     pub(crate) worker_index: u32,
     pub(crate) policy: ErrorPolicy,
     pub(crate) times: Timeline,
+    pub(crate) reopen: Option<Reopen<'a>>,
 }
 
 impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
@@ -230,6 +272,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             worker_index,
             policy,
             times,
+            reopen,
         } = parts;
         let depth = stream.queue_depth;
         let every = |quota: Quota| if let Quota::AtMost(n) = quota { n } else { u64::MAX };
@@ -240,6 +283,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             offset: 0,
             length: 0,
             data_only: false,
+            range_flags: 0,
         };
         let slot = |number| Slot {
             operation: Operation { slot: number, ..idle },
@@ -252,12 +296,22 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let content_seed = derive(plan.seed, Purpose::Content, u64::from(worker_index));
         let filler = (writes && stream.engine.kind.moves_bytes())
             .then(|| Filler::new(&stream.workload.content, content_seed, buffers.slot_bytes()));
+        let largest = stream.workload.cases.iter().map(|case| case.size.largest()).max().unwrap_or(1);
+        let mut course = Course::new(stream.limits.passes, stream.limits.bytes, u64::from(largest));
         Self {
             generator: Generator::new(&stream.workload, plan),
             filler,
             state: State::Ramp,
             next_event: Nanos::NEVER,
-            budget: Budget { operations: every(stream.limits.operations), bytes: every(stream.limits.bytes) },
+            budget: Budget { operations: every(stream.limits.operations), bytes: course.begin() },
+            course,
+            unused: 0,
+            between_passes: false,
+            next_pass_bytes: 0,
+            reopen,
+            seed: plan.seed,
+            stuck: None,
+            locks: FileLocks::new(stream, plan, shared.locks()),
             slots: (0..depth).map(slot).collect(),
             // Popped from the end: slot 0 goes first.
             free: (0..depth).rev().collect(),
@@ -267,7 +321,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             writes_until_sync: SyncCountdown {
                 full: every(stream.workload.sync.fsync_every),
                 data: every(stream.workload.sync.fdatasync_every),
+                range: every(stream.workload.sync.range_every),
             },
+            written: vec![NOTHING_WRITTEN; plan.extents.len()],
             sync_pending: None,
             last_completion: Nanos::ZERO,
             first_error: None,
@@ -404,6 +460,10 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             State::Measure | State::Drain => slot.submitted >= self.times.measure_start,
         };
         if result < 0 {
+            if self.stream.limits.full_ends && is_full(-result) {
+                self.state = State::Drain;
+                return;
+            }
             self.count_error(slot, -result, counts, completed);
             return;
         }
@@ -493,11 +553,56 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if self.state == State::Ramp {
             return wanted;
         }
-        if self.budget.bytes == 0 || self.budget.operations == 0 {
-            self.state = State::Drain;
+        if (self.budget.bytes == 0 || self.budget.operations == 0) && !self.begin_next_pass() {
             return 0;
         }
         usize::try_from(self.budget.operations).unwrap_or(usize::MAX).min(wanted)
+    }
+
+    /// Takes note that the generator's pass is over: what is left of its bytes is not moved.
+    #[cold]
+    pub(crate) fn end_pass(&mut self) {
+        if self.state == State::Ramp {
+            // Operations of the ramp are free, and so are its passes.
+            self.generator.renew();
+            return;
+        }
+        self.unused = std::mem::take(&mut self.budget.bytes);
+    }
+
+    /// Begins the next pass when all of the last one is back; false when there is none, or not yet.
+    #[cold]
+    fn begin_next_pass(&mut self) -> bool {
+        if !self.between_passes {
+            let unused = std::mem::take(&mut self.unused);
+            let granted = if self.budget.operations == 0 { None } else { self.course.next(unused) };
+            let Some(bytes) = granted else {
+                self.state = State::Drain;
+                return false;
+            };
+            self.between_passes = true;
+            self.next_pass_bytes = bytes;
+        }
+        if self.slots.len() > self.free.len() {
+            return false;
+        }
+        self.between_passes = false;
+        self.generator.renew();
+        self.budget.bytes = self.next_pass_bytes;
+        if let Some(reopen) = self.reopen {
+            self.engine.close();
+            let reopened = reopen().and_then(|targets| {
+                let buffers = Rc::clone(&self.buffers);
+                let setup = Setup { targets, queue_depth: self.stream.queue_depth, buffers, seed: self.seed };
+                self.engine.open(setup).map_err(|error| error.to_string())
+            });
+            if let Err(reason) = reopened {
+                self.stuck = Some(reason);
+                self.state = State::Drain;
+                return false;
+            }
+        }
+        true
     }
 
     /// True when a quota is used up: `allow` will say so at the next turn.
@@ -543,36 +648,52 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
 
     /// True when syncs come between operations.
     pub(crate) fn syncs(&self) -> bool {
-        let SyncRule { fsync_every, fdatasync_every, fsync_at_end: _ } = self.stream.workload.sync;
-        (fsync_every, fdatasync_every) != (Quota::Unlimited, Quota::Unlimited)
+        syncs(self.stream)
     }
 
     /// Counts a write down to the next sync, which then goes before the next operation. One that falls due at the very
     /// last write is not issued, as with fio; `fsync_at_end` is for that.
     #[inline]
     pub(crate) fn note_write(&mut self, planned: &Planned) {
-        let SyncRule { fsync_every, fdatasync_every, fsync_at_end: _ } = self.stream.workload.sync;
-        if planned.kind != OperationKind::Write
-            || (fsync_every, fdatasync_every) == (Quota::Unlimited, Quota::Unlimited)
-        {
+        if planned.kind != OperationKind::Write || !self.syncs() {
             return;
         }
+        let SyncRule { fsync_every, fdatasync_every, range_every, range, fsync_at_end: _, syncfs_at_end: _ } =
+            self.stream.workload.sync;
+        let written = &mut self.written[planned.extent as usize];
+        *written = (written.0.min(planned.offset), written.1.max(planned.offset + u64::from(planned.length)));
         let left = &mut self.writes_until_sync;
+        let due = |left: &mut u64, every: Quota| match every {
+            Quota::AtMost(n) => {
+                *left -= 1;
+                let is_due = *left == 0;
+                if is_due {
+                    *left = n;
+                }
+                is_due
+            }
+            Quota::Unlimited => false,
+        };
+        // Of several that fall due together the most thorough goes.
+        if due(&mut left.range, range_every) {
+            let (offset, end) = std::mem::replace(written, NOTHING_WRITTEN);
+            let length = u32::try_from(end - offset).unwrap_or(0); // 0: to the end of the file
+            let range_flags = range_flags(range);
+            self.sync_pending =
+                Some(PendingSync { target: planned.extent, data_only: false, offset, length, range_flags });
+        }
         for (left, every, data_only) in
             [(&mut left.data, fdatasync_every, true), (&mut left.full, fsync_every, false)]
         {
-            if let Quota::AtMost(n) = every {
-                *left -= 1;
-                if *left == 0 {
-                    *left = n;
-                    self.sync_pending = Some(PendingSync { target: planned.extent, data_only });
-                }
+            if due(left, every) {
+                self.sync_pending = Some(PendingSync::whole(planned.extent, data_only));
             }
         }
     }
 
     /// After the last completion: the last cell goes, and what the worker used is summed up.
     pub(crate) fn finish(&mut self, failure: Option<String>) -> Ended {
+        let failure = failure.or_else(|| self.stuck.take());
         let now = self.clock.now();
         let stopped = self.has_failed || self.stop.load(Ordering::Relaxed);
         // Bound by time: the window is what was asked for. Otherwise it ends with the last completion.
@@ -630,7 +751,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     fn sync_all_targets(&mut self) {
         let targets = u32::try_from(self.targets).expect("extents are counted in 32 bits");
         for target in 0..targets {
-            let operation = PendingSync { target, data_only: false }.operation(0);
+            let operation = PendingSync::whole(target, false).operation(0);
             self.engine.push(&operation);
             let outcome = self.await_sync();
             if let Ok(Some(result)) = outcome

@@ -27,6 +27,7 @@ fn allocations(target: &TargetKind, stream: &Stream, operations: u64) -> usize {
         time: TimeLimit::Unbounded,
         bytes: Quota::Unlimited,
         operations: Quota::AtMost(operations),
+        ..stream.limits
     };
     let mut step = step(target.clone(), stream);
     // One interval holds the whole run, so that the collector's events do not count.

@@ -59,6 +59,7 @@ fn step(device: &Path, engine: EngineKind, kind: OperationKind) -> Step {
         time: TimeLimit::Unbounded,
         bytes: Quota::AtMost(2 * MIB),
         operations: Quota::Unlimited,
+        ..stream.limits
     };
     stream.engine.mode = IoMode::Direct;
     stream.workers[0].extents[0].length = Bytes(2 * MIB);

@@ -15,6 +15,7 @@ fn counting(operations: u64) -> Stream {
         time: TimeLimit::Unbounded,
         bytes: Quota::Unlimited,
         operations: Quota::AtMost(operations),
+        ..counting.limits
     };
     counting
 }

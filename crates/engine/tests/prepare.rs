@@ -26,7 +26,12 @@ fn reading(files: &[(&Path, LayoutRule, u64)]) -> Step {
     let mut stream = support::stream(EngineKind::Psync, 1);
     stream.workers[0].extents = (0..)
         .zip(files)
-        .map(|(target, &(_, _, size))| Extent { target, start: Bytes::ZERO, length: Bytes(size) })
+        .map(|(target, &(_, _, size))| Extent {
+            target,
+            start: Bytes::ZERO,
+            length: Bytes(size),
+            room: Bytes::ZERO,
+        })
         .collect();
     let mut step = support::step(TargetKind::Null, stream);
     step.targets = files

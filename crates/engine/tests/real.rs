@@ -56,6 +56,7 @@ fn work((engine, depth): (EngineKind, u32), kind: OperationKind, operations: u64
         time: TimeLimit::Unbounded,
         bytes: Quota::Unlimited,
         operations: Quota::AtMost(operations),
+        ..stream.limits
     };
     stream.workers[0].extents[0].length = Bytes(length);
     stream
@@ -169,8 +170,12 @@ fn syncs_go_between_writes() {
         for (fsync, fdatasync, expect) in [(16, u64::MAX, 19), (u64::MAX, 5, 63)] {
             let mut stream = work(engine, OperationKind::Write, 320, MIB);
             let every = |n| if n == u64::MAX { Quota::Unlimited } else { Quota::AtMost(n) };
-            stream.workload.sync =
-                SyncRule { fsync_every: every(fsync), fdatasync_every: every(fdatasync), fsync_at_end: true };
+            stream.workload.sync = SyncRule {
+                fsync_every: every(fsync),
+                fdatasync_every: every(fdatasync),
+                fsync_at_end: true,
+                ..stream.workload.sync
+            };
             let outcome = run(step(vec![file(&path, LayoutRule::Created, MIB)], stream));
             check_totals(&outcome, OperationKind::Write, 320, &format!("{engine:?}"));
             check_totals(&outcome, OperationKind::Sync, expect, &format!("{engine:?}"));
@@ -230,7 +235,8 @@ fn file_sets_are_visited_in_their_order() {
             let mut stream = work(engine, OperationKind::Write, 100, 64 * BLOCK);
             stream.workload.cases[0].random = false;
             stream.workload.file_order = order;
-            let extent = |target| Extent { target, start: Bytes::ZERO, length: Bytes(64 * BLOCK) };
+            let extent =
+                |target| Extent { target, start: Bytes::ZERO, length: Bytes(64 * BLOCK), room: Bytes::ZERO };
             stream.workers[0].extents = (0..4).map(extent).collect();
             let targets = paths.iter().map(|path| file(path, LayoutRule::Created, 64 * BLOCK)).collect();
             let outcome = run(step(targets, stream));
@@ -393,5 +399,47 @@ fn the_engine_in_use_is_told() {
             _ => &["io_uring (registered buffers and files)", "io_uring (registered files)"],
         };
         assert!(expect.contains(&outcome.engines[0].as_str()), "{:?}", outcome.engines);
+    }
+}
+
+#[test]
+fn workers_that_lock_their_files_all_come_to_their_end() {
+    let stage = Stage::new();
+    let paths = [stage.sparse("one", MIB), stage.sparse("two", MIB)];
+    for engine in engines("locks") {
+        for lock in [FileLock::Exclusive, FileLock::ReadWrite] {
+            // Each works on both files, in opposite orders: without an order of locks they would wait for each other.
+            let stream = |first: u32| {
+                let mut stream = work(engine, OperationKind::Write, 200, MIB);
+                stream.lock = lock;
+                let extent = stream.workers[0].extents[0];
+                stream.workers[0].extents =
+                    vec![Extent { target: first, ..extent }, Extent { target: 1 - first, ..extent }];
+                stream
+            };
+            let files = paths.iter().map(|path| file(path, LayoutRule::MustExist, MIB)).collect();
+            let mut step = step(files, stream(0));
+            step.streams.push(stream(1));
+            let outcome = run(step);
+            check_totals(&outcome, OperationKind::Write, 200, &format!("{engine:?} {lock:?}"));
+        }
+    }
+}
+
+#[test]
+fn passes_that_end_go_on_as_often_as_asked() {
+    let stage = Stage::new();
+    for engine in engines("passes") {
+        let path = stage.sparse("f", MIB);
+        let mut stream = work(engine, OperationKind::Write, u64::MAX, 10 * BLOCK);
+        stream.workload.cases[0].random = false;
+        stream.workload.ends = PassEnd::Stop;
+        // Every other block, on a part of the file: a pass ends after five of them, whatever its bytes.
+        stream.workers[0].extents[0].room = Bytes(10 * BLOCK);
+        stream.workload.stride_bytes = i64::try_from(BLOCK).expect("a block");
+        stream.limits.operations = Quota::Unlimited;
+        stream.limits.passes = Passes::Counted { count: 3, bytes: 10 * BLOCK, at_least: 0 };
+        let outcome = run(step(vec![file(&path, LayoutRule::MustExist, 20 * BLOCK)], stream));
+        check_totals(&outcome, OperationKind::Write, 15, &format!("{engine:?}"));
     }
 }

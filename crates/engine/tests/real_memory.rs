@@ -45,7 +45,7 @@ fn growth(engine: EngineKind, target: Target, coverage: Coverage) -> u64 {
     let first = stream.workers[0].clone();
     stream.workers = (0..16)
         .map(|index| {
-            let extent = Extent { target: 0, start: Bytes::ZERO, length: target.size };
+            let extent = Extent { target: 0, start: Bytes::ZERO, length: target.size, room: Bytes::ZERO };
             WorkerPlan { part: SharePart { index, count: 16 }, extents: vec![extent], ..first.clone() }
         })
         .collect();

@@ -69,7 +69,7 @@ fn quotas_end_the_step_exactly() {
     let sim = device(SimService::Constant { ns: MS }, 4);
     let mut by_count = stream(EngineKind::Sim, 32);
     by_count.limits =
-        StreamLimits { time: TimeLimit::Unbounded, bytes: Quota::Unlimited, operations: Quota::AtMost(1001) };
+        StreamLimits { time: TimeLimit::Unbounded, operations: Quota::AtMost(1001), ..by_count.limits };
     assert_eq!(run(step(TargetKind::Sim(sim.clone()), by_count.clone())).reads().operations, 1001);
     // 10 blocks and a half: the eleventh goes, since the quota is not yet reached after ten.
     by_count.limits.operations = Quota::Unlimited;
@@ -314,7 +314,7 @@ fn check_syncs(depth: u32, every: u64, expect: u64) {
     writes.workload.cases[0].kind = OperationKind::Write;
     writes.workload.sync.fsync_every = Quota::AtMost(every);
     writes.limits =
-        StreamLimits { time: TimeLimit::Unbounded, bytes: Quota::Unlimited, operations: Quota::AtMost(2048) };
+        StreamLimits { time: TimeLimit::Unbounded, operations: Quota::AtMost(2048), ..writes.limits };
     let outcome = run(step(TargetKind::Sim(sim), writes));
     assert_eq!(outcome.kind(OperationKind::Write).expect("writes").operations, 2048);
     let syncs = outcome.kind(OperationKind::Sync).expect("syncs");

@@ -116,6 +116,7 @@ fn of_texts(texts: &[(String, String)]) -> Loaded {
 pub(crate) fn with_surroundings<R>(with: impl FnOnce(&fio::Surroundings<'_>) -> R) -> R {
     let read = |name: &str| read_text(Path::new(name));
     let variable = |name: &str| std::env::var(name).ok();
+    let bytes = |name: &str| std::fs::read(name).map_err(|error| format!("cannot read {name}: {error}"));
     let is_special = |path: &str| {
         let kind = std::fs::metadata(path).map(|meta| meta.file_type());
         kind.is_ok_and(|kind| {
@@ -126,12 +127,34 @@ pub(crate) fn with_surroundings<R>(with: impl FnOnce(&fio::Surroundings<'_>) -> 
     let memory = rustix::system::sysinfo();
     with(&fio::Surroundings {
         read: &read,
+        bytes: &bytes,
+        below: &files_below,
         variable: &variable,
         is_special: &is_special,
         cpus,
         page_size_bytes: rustix::param::page_size() as u64,
         memory_mib: (memory.totalram.saturating_mul(u64::from(memory.mem_unit))) >> 20,
     })
+}
+
+/// All regular files below a folder, by name. Links are not followed: they may lead round in a circle, or out of it.
+fn files_below(folder: &str) -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let fail = |error: std::io::Error| format!("cannot look into {folder}: {error}");
+        for entry in std::fs::read_dir(&folder).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let path = entry.path().display().to_string();
+            match entry.file_type().map_err(fail)? {
+                kind if kind.is_dir() => folders.push(path),
+                kind if kind.is_file() => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// A file's text, or why there is none, in words. Bytes that are no UTF-8 are replaced: comments in other encodings are

@@ -64,10 +64,19 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("size=1g\nruntime=1500ms\ntime_based\nramp_time=5", &["time = \"1500ms\"", "ramp = \"5s\""], &[]),
     ("size=1g\ntime_based", &["passes = 1"], &["fio.no-runtime"]),
     ("size=1g\nloops=3\nnumber_ios=10", &["passes = 3", "operations = 30"], &[]),
-    ("size=1g\nio_size=512m\nloops=3", &["bytes = \"1536MiB\""], &[]),
-    ("size=1m\nio_size=3m\nloops=2", &["bytes = \"3MiB\""], &[]),
-    ("size=1m\nio_size=2m\nloops=3\nrw=randread\nnorandommap", &["bytes = \"6MiB\""], &[]),
-    ("filesize=1m\nnrfiles=4\nsize=2m\nloops=2", &["bytes = \"4MiB\"", "files = 4", "size = \"1MiB\""], &[]),
+    ("size=1g\nio_size=512m\nloops=3", &["bytes = \"512MiB\"", "passes = 3"], &[]),
+    ("size=1m\nio_size=3m\nloops=2", &["bytes = \"3MiB\"", "passes = 2", "files_end = \"stop\""], &[]),
+    ("rw=rw\nsize=1m\nio_size=3m", &["files_end = \"renew\"", "pass_bytes = \"3MiB\""], &[]),
+    (
+        "size=1m\nio_size=2m\nloops=3\nrw=randwrite\nnorandommap",
+        &["pass_bytes = \"2MiB\"", "passes = 3"],
+        &[],
+    ),
+    (
+        "filesize=1m\nnrfiles=4\nsize=2m\nloops=2",
+        &["pass_bytes = \"2MiB\"", "files = 4", "size = \"1MiB\""],
+        &[],
+    ),
     ("filesize=1m\nnrfiles=4\nsize=9m", &["passes = 1"], &[]),
     (
         "nrfiles=3\nsize=1m",
@@ -242,7 +251,64 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("write_lat_log\nsize=1g", &[], &[]),
     ("continue_on_error=io\nsize=1g", &["tolerate = [\"read EIO EILSEQ\", \"write EIO EILSEQ\"]"], &[]),
     ("startdelay=1-2\nsize=1g", &[], &["fio.not-built"]),
-    ("filesize=1m-2m", &[], &["fio.not-built"]),
+    ("filesize=1m-2m\nnrfiles=2", &["size = \"1MiB\"", "size_max = \"2MiB\"", "files = 2"], &[]),
+    ("rw=randread\nsize=1g", &["files_end = \"stop\"", "advice = \"random\""], &[]),
+    ("size=1g\nruntime=9\ntime_based\nfadvise_hint=0", &["files_end = \"renew\""], &[]),
+    ("size=1g\nfadvise_hint=noreuse\npre_read=1", &["advice = \"noreuse\"", "pre_read = true"], &[]),
+    (
+        "size=1g\nlockfile=readwrite\nfile_append=1\nunlink_each_loop=1\ncreate_only=1",
+        &["file_lock = \"read-write\"", "append = true", "fresh_files = true", "prepare_only = true"],
+        &[],
+    ),
+    ("rw=write\nfill_device=1\nsize=1g", &["until_full = true", "layout = \"created\""], &[]),
+    ("size=1g\noffset=30%", &["offset = \"30%\"", "offset_align = \"4KiB\""], &[]),
+    ("size=1g\noffset=30%\noffset_align=1m", &["offset_align = \"1MiB\""], &[]),
+    (
+        "size=1g\nzonemode=strided\nzonesize=8m\nzonerange=16m\nzoneskip=4m",
+        &["zones = \"8MiB of 16MiB skip 4MiB\""],
+        &[],
+    ),
+    ("size=1g\nzonesize=8m", &["zones = \"8MiB of 8MiB\""], &[]),
+    ("size=1g\nzonemode=zbd\nzonesize=8m", &[], &["fio.refused"]),
+    ("size=1g\nzonemode=none\nzonesize=8m", &[], &["fio.contradiction"]),
+    ("size=1g\nzonemode=strided", &[], &["fio.contradiction"]),
+    ("size=1g\nrw=randread:8\nrw_sequencer=identical", &["run = \"again\"", "run_length = 8"], &[]),
+    ("size=1g\nrw=trim\nnum_range=8", &[], &["fio.refused"]),
+    (
+        "rw=randread\npercentage_random=25\nbs=4k,16k\nbs_is_seq_rand=1\nnorandommap\nsize=1g",
+        &[
+            "mix = [{ share = \"25%\", block_size = \"16KiB\", read = \"100%\", access = \"random\" }, { share = \"75%\", block_size = \"4KiB\", read = \"100%\", access = \"sequential\" }]",
+        ],
+        &[],
+    ),
+    (
+        "rw=randread\nbsrange=3k-8k\nnorandommap\nsize=1g",
+        &["block_size = [\"3KiB..6KiB 75%\", \"8KiB 25%\"]"],
+        &[],
+    ),
+    ("nrfiles=8\nopenfiles=2\nsize=1g", &["files_at_once = 2"], &[]),
+    ("nrfiles=8\nfile_service_type=zipf:1.2:0.5\nsize=1g", &["file_order = \"zipf:1.2:50%:1\""], &[]),
+    ("nrfiles=8\nfile_service_type=normal\nsize=1g", &["file_order = \"normal:0%:0%:1\""], &[]),
+    ("nrfiles=8\nfile_service_type=zipf:1\nsize=1g", &[], &["fio.bad-value"]),
+    (
+        "mem=shm\niomem_align=64\nlockmem=1m\nsize=1g",
+        &["memory = \"segment\"", "locked_memory = \"1MiB\""],
+        &[],
+    ),
+    ("mem=mmap:/x\nsize=1g", &["memory = \"mapped\""], &["fio.refused"]),
+    (
+        "sync_file_range=wait_before,write:8\nend_syncfs=1\nsize=1g",
+        &["range_sync_every = 8", "range_sync = \"wait-before,write\"", "syncfs_at_end = true"],
+        &[],
+    ),
+    ("sync_file_range=write\nsize=1g", &[], &["fio.bad-value"]),
+    (
+        "dedupe_percentage=30\ndedupe_mode=working_set\ndedupe_working_set_percentage=10\nsize=1g",
+        &["repeats = \"working-set\"", "working_set = \"10%\""],
+        &[],
+    ),
+    ("buffer_pattern='/no'\nsize=1g", &[], &["fio.bad-value"]),
+    ("opendir=/no\nsize=1g", &[], &["fio.bad-value"]),
 ];
 
 #[test]
@@ -401,9 +467,9 @@ fn garbage_is_answered_briefly() {
 #[test]
 fn seed_jobs_are_read() {
     for (name, streams, codes) in [
-        ("oltp", 5, &[][..]),
+        ("oltp", 5, &[] as &[&str]),
         ("five-regions", 5, &[]),
-        ("randread-500", 2, &["fio.random-map"]),
+        ("randread-500", 2, &[]),
         ("archive-files", 8, &[]),
         ("wrong-shared-region", 2, &[]),
     ] {

@@ -1,20 +1,20 @@
-//! The buffers of one worker: one allocation, page-aligned, a slot of equal size per operation that can be in flight.
+//! The buffers of one worker: one piece of memory, a slot of equal size per operation that can be in flight.
 //!
 //! A slot is either ours (the worker may fill it) or lent (the kernel may read or write it); touching a lent slot is a
 //! bug and stops the program.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use crate::memory::{self, MemoryError, Piece};
+use fathom_schema::Memory;
 use std::cell::Cell;
-use std::ptr::NonNull;
 
-/// Alignment of every slot: a page, which satisfies every device's direct I/O.
-const ALIGN: usize = 4096;
+/// Alignment of every slot but for the shift that was asked for: a page, which satisfies every device's direct I/O.
+const ALIGN: usize = memory::ALIGN;
 
 /// The buffers of one worker. Not shared between threads.
 #[derive(Debug)]
 pub struct Buffers {
-    memory: NonNull<u8>,
-    layout: Layout,
+    memory: Piece,
+    shift_bytes: usize,
     slot_bytes: usize,
     lent: Box<[Cell<bool>]>,
 }
@@ -25,14 +25,25 @@ impl Buffers {
     /// # Panics
     /// When the product does not fit the address space; the planner bounds both.
     pub fn new(slots: u32, bytes: u32) -> Self {
+        Self::of(&Memory::default(), slots, bytes).expect("the allocator stops the program when it has none")
+    }
+
+    /// As [`Buffers::new`], in this memory.
+    ///
+    /// # Panics
+    /// As [`Buffers::new`].
+    pub fn of(memory: &Memory, slots: u32, bytes: u32) -> Result<Self, MemoryError> {
+        let shift_bytes = memory.shift_bytes as usize;
         let slot_bytes = (bytes.max(1) as usize).next_multiple_of(ALIGN);
         let total =
-            slot_bytes.checked_mul(slots.max(1) as usize).expect("depth × block size fits the address space");
-        let layout = Layout::from_size_align(total, ALIGN).expect("a page-aligned layout below isize::MAX");
-        // SAFETY: the layout's size is not zero: both factors are at least 1.
-        let memory = unsafe { alloc_zeroed(layout) };
-        let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout));
-        Self { memory, layout, slot_bytes, lent: (0..slots.max(1)).map(|_| Cell::new(false)).collect() }
+            slot_bytes.checked_mul(slots.max(1) as usize).and_then(|all| all.checked_add(shift_bytes));
+        let memory = Piece::new(memory.source, total.expect("depth × block size fits the address space"))?;
+        Ok(Self {
+            memory,
+            shift_bytes,
+            slot_bytes,
+            lent: (0..slots.max(1)).map(|_| Cell::new(false)).collect(),
+        })
     }
 
     /// Number of slots.
@@ -68,8 +79,8 @@ impl Buffers {
     #[inline]
     pub(crate) fn pointer(&self, slot: u32) -> *mut u8 {
         debug_assert!((slot as usize) < self.lent.len());
-        // SAFETY: the offset stays inside the allocation: slot < slots.
-        unsafe { self.memory.as_ptr().add(slot as usize * self.slot_bytes) }
+        // SAFETY: the offset stays inside the memory: slot < slots, and the shift was added to their sum.
+        unsafe { self.memory.start().add(self.shift_bytes + slot as usize * self.slot_bytes) }
     }
 
     /// Marks a slot as the kernel's and returns its start.
@@ -102,8 +113,7 @@ impl Drop for Buffers {
     fn drop(&mut self) {
         // Memory that the kernel may still write to is leaked rather than reused: a stuck device must not corrupt us.
         if !self.any_lent() {
-            // SAFETY: allocated in `new` with this layout and not freed before.
-            unsafe { dealloc(self.memory.as_ptr(), self.layout) };
+            self.memory.free();
         }
     }
 }
@@ -125,6 +135,39 @@ mod tests {
         for slot in 0..3 {
             let expect = u8::try_from(slot).unwrap() + 1;
             buffers.fill(slot, 8192, |bytes| assert!(bytes.iter().all(|&b| b == expect)));
+        }
+    }
+
+    #[test]
+    fn every_kind_of_memory_holds_what_is_put_there() {
+        use fathom_schema::MemorySource::{Heap, Mapped, MappedHuge, MappedShared, Segment, SegmentHuge};
+        let page_bytes = 2 << 20;
+        for source in
+            [Heap, Mapped, MappedShared, Segment, MappedHuge { page_bytes }, SegmentHuge { page_bytes }]
+        {
+            for shift_bytes in [0, 64] {
+                let memory = Memory { source, shift_bytes, ..Memory::default() };
+                let buffers = match Buffers::of(&memory, 3, 5000) {
+                    Ok(buffers) => buffers,
+                    Err(error) => {
+                        // Huge pages have to be set aside by the administrator.
+                        assert!(matches!(source, MappedHuge { .. } | SegmentHuge { .. }), "{error}");
+                        assert!(error.to_string().contains("nr_hugepages"), "{error}");
+                        continue;
+                    }
+                };
+                for slot in 0..3 {
+                    buffers.fill(slot, 8192, |bytes| {
+                        assert_eq!(bytes.as_ptr() as usize % ALIGN, shift_bytes as usize, "{source:?}");
+                        assert!(bytes.iter().all(|&byte| byte == 0), "{source:?}");
+                        bytes.fill(u8::try_from(slot).unwrap() + 1);
+                    });
+                }
+                for slot in 0..3 {
+                    let expect = u8::try_from(slot).unwrap() + 1;
+                    buffers.fill(slot, 8192, |bytes| assert!(bytes.iter().all(|&b| b == expect)));
+                }
+            }
         }
     }
 

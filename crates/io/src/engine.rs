@@ -11,7 +11,7 @@ pub(crate) mod synchronous;
 pub(crate) mod uring;
 
 use crate::buffers::Buffers;
-use fathom_schema::{OperationKind, SimDevice};
+use fathom_schema::{OperationKind, RangeSync, SimDevice};
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -29,10 +29,28 @@ pub struct Operation {
     pub target: u32,
     /// First byte.
     pub offset: u64,
-    /// Bytes; 0 for a sync.
+    /// Bytes; 0 for a sync of all.
     pub length: u32,
     /// For a sync: data only (`fdatasync`).
     pub data_only: bool,
+    /// For a sync of a range: the flags of `sync_file_range(2)`; 0 for any other.
+    pub range_flags: u32,
+}
+
+impl Operation {
+    /// Whether an asynchronous engine has no form of it and performs it when it is pushed.
+    pub(crate) fn is_performed_at_once(&self) -> bool {
+        self.kind == OperationKind::Trim || self.range_flags != 0
+    }
+}
+
+/// The flags of `sync_file_range(2)` that stand for `range`.
+pub fn range_flags(range: RangeSync) -> u32 {
+    let RangeSync { wait_before, write, wait_after } = range;
+    let flag = |set: bool, flag: libc::c_uint| if set { flag } else { 0 };
+    flag(wait_before, libc::SYNC_FILE_RANGE_WAIT_BEFORE)
+        | flag(write, libc::SYNC_FILE_RANGE_WRITE)
+        | flag(wait_after, libc::SYNC_FILE_RANGE_WAIT_AFTER)
 }
 
 /// The end of an operation.
@@ -200,8 +218,15 @@ pub fn probe_libaio() -> Option<String> {
 /// Performs a trim or a sync now: `BLKDISCARD` on devices, hole punching on files. For engines whose interface has no
 /// asynchronous form of it. Returns 0-or-length, or `−errno`, as completions carry it.
 pub(crate) fn perform_now(target: &OpenTarget, operation: &Operation) -> i32 {
-    let Operation { slot: _, kind, target: _, offset, length, data_only } = *operation;
+    let Operation { slot: _, kind, target: _, offset, length, data_only, range_flags } = *operation;
     let outcome = match (kind, &target.handle) {
+        (OperationKind::Sync, TargetHandle::File(file) | TargetHandle::BlockDevice(file))
+            if range_flags != 0 =>
+        {
+            let (offset, length) = (i64::try_from(offset).unwrap_or(i64::MAX), i64::from(length));
+            // SAFETY: the descriptor is open for as long as `file` is borrowed; no memory is passed.
+            unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, range_flags) }
+        }
         (OperationKind::Sync, TargetHandle::File(file) | TargetHandle::BlockDevice(file)) => {
             // SAFETY: the descriptor is open for as long as `file` is borrowed; no memory is passed.
             unsafe {

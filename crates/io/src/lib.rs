@@ -7,6 +7,7 @@ mod buffers;
 mod chance;
 pub mod clock;
 mod engine;
+mod memory;
 pub mod thread;
 
 pub use buffers::Buffers;
@@ -18,5 +19,6 @@ pub use engine::synchronous::{Call, Synchronous};
 pub use engine::uring::IoUring;
 pub use engine::{
     Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, TargetHandle, Wait,
-    probe_io_uring, probe_libaio,
+    probe_io_uring, probe_libaio, range_flags,
 };
+pub use memory::{Locked, MemoryError};

@@ -625,7 +625,8 @@ fn check_history(subject: Subject, history: &[Act]) -> Result<(), TestCaseError>
         let slot = as_u32(at % 8);
         let begin = usize::try_from(offset).expect("an address of memory");
         let end = begin + length as usize;
-        let operation = Operation { slot, kind, target: 0, offset, length, data_only: at % 2 == 0 };
+        let operation =
+            Operation { slot, kind, target: 0, offset, length, data_only: at % 2 == 0, range_flags: 0 };
         match kind {
             OperationKind::Write => {
                 let bytes = stamped(8192, at as u64);

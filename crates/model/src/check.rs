@@ -21,6 +21,9 @@ pub const WORKERS_MAX: u64 = 65_536;
 /// two below both.
 pub const BLOCK_SIZE_MAX: Bytes = Bytes::gib(1);
 
+/// Largest huge page: those of `x86_64`.
+const HUGE_PAGE_MAX: Bytes = Bytes::gib(1);
+
 /// All that is wrong with a job and can be told without looking at a host.
 pub fn check(job: &Job) -> Diagnostics {
     let mut found = Diagnostics::default();
@@ -240,6 +243,15 @@ fn check_stream(job: &Job, stream: &Named<StreamOptions>, found: &mut Diagnostic
             let help = "use constant, poisson or uniform arrivals, or write the bursts into the course";
             found.error("stream.course-of-bursts", span, message, help);
         }
+    }
+    let page = *options.huge_page.get();
+    if !page.0.is_power_of_two() || page > HUGE_PAGE_MAX {
+        let message = format!("huge_page {page} is no power of two up to {HUGE_PAGE_MAX}");
+        found.error("stream.huge-page", options.huge_page.span(), message, "2MiB and 1GiB are usual");
+    }
+    if *options.memory_shift.get() > Bytes::mib(1) {
+        let message = format!("memory_shift {} is above 1 MiB", options.memory_shift.get());
+        found.error("stream.memory-shift", options.memory_shift.span(), message, "use less");
     }
     if matches!(options.offset.get(), Amount::Share(share) if *share == Ratio::ONE) {
         found.error("stream.offset", options.offset.span(), "an offset of 100% leaves nothing", "use less");

@@ -2,9 +2,10 @@
 
 use crate::row::{Group, Kind, options};
 use crate::value::{
-    Access, Amount, Arrival, AtEnd, AtError, BlockSizes, ContentSource, Coverage, CpusPolicy, Cursor,
-    Durability, Engine, FileOrder, Freshness, Layout, MixLine, OnError, PriorityClass, RandomDistribution,
-    Rate, RatePiece, Seed, ServiceTime, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions,
+    Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ContentSource, Coverage, CpusPolicy, Cursor,
+    Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, Layout, MemoryKind, MixLine, OnError,
+    PriorityClass, RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind, RunKind, Seed, ServiceTime,
+    Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions, Zones,
 };
 use crate::value::{Verify, VerifyPattern, VerifyWhen};
 use fathom_units::{Bytes, Nanos, Ratio};
@@ -46,6 +47,8 @@ options! {
     own_per_worker: bool = false, Kind::Flag, example "true";
     /// Size of each file, or the part of a device that is used. A share is of the size that is there.
     size: Amount, Kind::SizeOrShare, fio "filesize", vdbench "size", iometer "Disk maximum size", example "\"10GiB\"";
+    /// Largest size of each file, where sizes are drawn between `size` and this; a file that is there and lies in between keeps its own.
+    size_max: Bytes, Kind::Size, fio "filesize", example "\"16GiB\"";
     /// What is done to a file before the run. `"written"` writes real data where there is none; someone else's file that is only read keeps its holes.
     layout: Layout = Layout::Written, Kind::Choice(Layout::WORDS), fio "fallocate", example "\"written\"";
     /// Whether the files are removed after the run.
@@ -90,12 +93,20 @@ options! {
     align: Bytes, Kind::Size, fio "blockalign", vdbench "align", iometer "align", example "\"4KiB\"";
     /// Operations at consecutive addresses from each random jump on.
     run_length: u32 = 1, Kind::Count { min: 1, max: 1_000_000_000 }, fio "rw=randread:N", example "500";
+    /// Where the operations of such a run go after its first: onward, or to the same place again.
+    run: RunKind = RunKind::Onward, Kind::Choice(RunKind::WORDS), fio "rw_sequencer", example "\"again\"";
     /// Bytes skipped after each sequential operation; negative goes backwards.
     stride: i64 = 0, Kind::Distance, fio "rw=read:N", vdbench "stride", example "\"8KiB\"";
     /// Whether reads and writes continue from one sequential position or each from its own.
     cursor: Cursor = Cursor::Shared, Kind::Choice(Cursor::WORDS), example "\"per-kind\"";
+    /// What happens where a file or region has been gone through.
+    files_end: FilesEnd = FilesEnd::Anew, Kind::Choice(FilesEnd::WORDS), example "\"stop\"";
+    /// Windows that are worked on one after another: so many bytes are moved in each.
+    zones: Zones, Kind::Structured("\"SIZE of RANGE\" or \"SIZE of RANGE skip SKIP\""), fio "zonesize", example "\"8MiB of 16MiB skip 16MiB\"";
+    /// Files that are begun and not done at any time; the next is begun when one is done. Defaults to all.
+    files_at_once: u64, FROM_ONE, fio "openfiles", example "100";
     /// In which order a worker visits its files.
-    file_order: FileOrder = FileOrder::RoundRobin(1), Kind::Structured("round-robin[:N], sequential or random[:N]"), fio "file_service_type", vdbench "fileselect", example "\"sequential\"";
+    file_order: FileOrder = FileOrder::RoundRobin(1), Kind::Structured("round-robin[:N], sequential, random[:N], zipf:THETA[:CENTER%[:N]], pareto:H[:CENTER%[:N]] or normal:D%[:CENTER%[:N]]"), fio "file_service_type", vdbench "fileselect", example "\"sequential\"";
     /// What writes carry: `"random"`, `"zero"` or a pattern in hexadecimal.
     content: ContentSource = ContentSource::Random, Kind::Structured("random, zero or 0x…"), fio "buffer_pattern", vdbench "pattern", iometer "Data pattern", example "\"0xdeadbeef\"";
     /// How different one write is from the next.
@@ -106,12 +117,22 @@ options! {
     compress_chunk: Bytes = Bytes(512), Kind::Size, fio "buffer_compress_chunk", example "\"4KiB\"";
     /// Share of writes that repeat an earlier one.
     dedupable: Ratio = Ratio::ZERO, Kind::Share, fio "dedupe_percentage", vdbench "dedupratio", example "\"30%\"";
+    /// Which earlier content those carry.
+    repeats: RepeatKind = RepeatKind::Any, Kind::Choice(RepeatKind::WORDS), fio "dedupe_mode", example "\"last\"";
+    /// Size of the set that repeated content is taken from, as a share of the writes of one pass.
+    working_set: Ratio = Ratio::percent(5.0), Kind::Share, fio "dedupe_working_set_percentage", example "\"1%\"";
     /// `fsync` after this many writes.
     fsync_every: u64, FROM_ONE, fio "fsync", example "32";
     /// `fdatasync` after this many writes.
     fdatasync_every: u64, FROM_ONE, fio "fdatasync", example "1";
+    /// `sync_file_range` after this many writes, over what was written since the last one.
+    range_sync_every: u64, FROM_ONE, fio "sync_file_range", example "64";
+    /// How it is called: `wait-before`, `write`, `wait-after`.
+    range_sync: RangeSync = RangeSync { wait_before: false, write: true, wait_after: false }, Kind::Structured("wait-before, write and wait-after, separated by commas"), fio "sync_file_range", example "\"write,wait-after\"";
     /// `fsync` when the stream has ended.
     fsync_at_end: bool = false, Kind::Flag, fio "end_fsync", example "true";
+    /// `syncfs` of the filesystems when the stream has ended.
+    syncfs_at_end: bool = false, Kind::Flag, fio "end_syncfs", example "true";
     /// Whether each trim is followed by a write of the same place.
     trim_then_write: bool = false, Kind::Flag, fio "rw=trimwrite", example "true";
     /// What written data is protected with and checked by: a digest in a header with address and number of the write, or a pattern.
@@ -160,6 +181,20 @@ options! {
     durability: Durability = Durability::None, Kind::Choice(Durability::WORDS), fio "sync", vdbench "openflags=o_dsync", example "\"data\"";
     /// Whether cached pages of the target are left in place when it is opened.
     keep_cache: bool = false, Kind::Flag, fio "invalidate", example "true";
+    /// Whether all of the target is read once before the stream, so that it is cached as far as it fits.
+    pre_read: bool = false, Kind::Flag, fio "pre_read", example "true";
+    /// What the kernel is told about how files will be accessed: it reads ahead by that.
+    advice: Advice = Advice::None, Kind::Choice(Advice::WORDS), fio "fadvise_hint", example "\"random\"";
+    /// Where the buffers lie.
+    memory: MemoryKind = MemoryKind::Heap, Kind::Choice(MemoryKind::WORDS), fio "mem", example "\"mapped-huge\"";
+    /// Size of a huge page, where buffers lie in such.
+    huge_page: Bytes = Bytes::mib(2), Kind::Size, fio "hugepage-size", example "\"1GiB\"";
+    /// Distance of the first buffer from the start of its page.
+    memory_shift: Bytes = Bytes::ZERO, Kind::Size, fio "iomem_align", example "\"64B\"";
+    /// Further memory that each worker holds locked, so that less is left for the page cache.
+    locked_memory: Bytes = Bytes::ZERO, Kind::Size, fio "lockmem", example "\"1GiB\"";
+    /// Whether workers keep other streams off a file while they access it; these have to ask for it as well.
+    file_lock: FileLock = FileLock::None, Kind::Choice(FileLock::WORDS), fio "lockfile", example "\"exclusive\"";
     /// Whether `io_uring` registers its buffers. Unless it is asked for, it is left out where limits forbid it.
     fixed_buffers: bool = true, Kind::Flag, fio "fixedbufs", example "false";
     /// Whether `io_uring` registers its files. Unless it is asked for, it is left out where limits forbid it.
@@ -212,12 +247,24 @@ options! {
     start_delay: Nanos = Nanos::ZERO, Kind::Time, fio "startdelay", example "\"5s\"";
     /// Passes over the stream's region; ends it earlier than its time.
     passes: u32, Kind::Count { min: 1, max: 1_000_000_000 }, fio "loops", example "2";
+    /// Bytes of one pass, where a pass ends (`files_end`). Defaults to the region's.
+    pass_bytes: Bytes, Kind::Size, example "\"1GiB\"";
+    /// Whether files that fathom made are removed after each pass and made again, empty, for the next.
+    fresh_files: bool = false, Kind::Flag, fio "unlink_each_loop", example "true";
+    /// Whether targets are only prepared: laid out, and nothing more.
+    prepare_only: bool = false, Kind::Flag, fio "create_only", example "true";
+    /// Whether a full filesystem ends the stream like a bound that was reached, and is no error.
+    until_full: bool = false, Kind::Flag, fio "fill_device", example "true";
     /// Bytes each worker moves; ends the stream earlier than its time.
     bytes: Amount, Kind::SizeOrShare, fio "io_size", vdbench "maxdata", example "\"100GiB\"";
     /// Operations each worker completes; ends the stream earlier than its time.
     operations: u64, FROM_ONE, fio "number_ios", example "100000";
     /// First byte of the stream's region in each target.
     offset: Amount = Amount::Bytes(Bytes::ZERO), Kind::SizeOrShare, fio "offset", vdbench "offset", iometer "Starting sector", example "\"1GiB\"";
+    /// Offsets given as shares are multiples of this. Defaults to the smallest block size.
+    offset_align: Bytes, Kind::Size, fio "offset_align", example "\"1MiB\"";
+    /// Whether the region begins where each file ends when the run starts.
+    append: bool = false, Kind::Flag, fio "file_append", example "true";
     /// Added to the offset for each further worker.
     offset_per_worker: Amount = Amount::Bytes(Bytes::ZERO), Kind::SizeOrShare, fio "offset_increment", example "\"20%\"";
     /// Length of the stream's region, over all its targets together when they are files of one set. Defaults to all.

@@ -161,6 +161,80 @@ choice! {
         Independent = "independent",
         /// Every block once per pass.
         OncePerPass = "once-per-pass",
+        /// Every smallest block once per pass, of several sizes: operations are cut to what is left.
+        Map = "map",
+    }
+}
+choice! {
+    /// What happens where a region has been gone through.
+    FilesEnd {
+        /// It begins anew, as often as it takes.
+        Anew = "anew",
+        /// Random places begin anew, sequential ones where there is one file; a file that has no room left is done.
+        Renew = "renew",
+        /// A file is done, and when all are, the pass is over.
+        Stop = "stop",
+    }
+}
+choice! {
+    /// Where the operations of a run go after its first.
+    RunKind {
+        /// Each behind the one before it.
+        Onward = "onward",
+        /// To the same place again.
+        Again = "again",
+    }
+}
+choice! {
+    /// Which earlier content a repeating write carries.
+    RepeatKind {
+        /// Any of the worker's earlier ones.
+        Any = "any",
+        /// That of the write before it.
+        Last = "last",
+        /// One of a set that is kept for it.
+        WorkingSet = "working-set",
+    }
+}
+choice! {
+    /// What the kernel is told about how files will be accessed.
+    Advice {
+        /// Nothing.
+        None = "none",
+        /// At random: nothing is read ahead.
+        Random = "random",
+        /// One after another: more is read ahead.
+        Sequential = "sequential",
+        /// Once.
+        NoReuse = "noreuse",
+    }
+}
+choice! {
+    /// Where buffers lie.
+    MemoryKind {
+        /// Memory of the process.
+        Heap = "heap",
+        /// A private mapping.
+        Mapped = "mapped",
+        /// A shared mapping.
+        MappedShared = "mapped-shared",
+        /// A mapping of huge pages.
+        MappedHuge = "mapped-huge",
+        /// A System V segment.
+        Segment = "segment",
+        /// A System V segment of huge pages.
+        SegmentHuge = "segment-huge",
+    }
+}
+choice! {
+    /// Whether workers keep others off a file while they access it.
+    FileLock {
+        /// No.
+        None = "none",
+        /// Everyone else.
+        Exclusive = "exclusive",
+        /// Reads keep writes off, writes everyone.
+        ReadWrite = "read-write",
     }
 }
 choice! {
@@ -420,8 +494,30 @@ pub enum ContentSource {
     Pattern(Vec<u8>),
 }
 
-/// In which order a worker visits its files.
+/// Windows that are worked on one after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Zones {
+    /// Bytes moved in each.
+    pub size: Bytes,
+    /// Bytes it has.
+    pub range: Bytes,
+    /// Bytes between it and the next.
+    pub skip: Bytes,
+}
+
+/// How `sync_file_range` is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RangeSync {
+    /// Waits first for what is being written already.
+    pub wait_before: bool,
+    /// Begins to write.
+    pub write: bool,
+    /// Waits for that.
+    pub wait_after: bool,
+}
+
+/// In which order a worker visits its files.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FileOrder {
     /// `round-robin` or `round-robin:N`: N operations on each in turn.
     RoundRobin(u32),
@@ -429,6 +525,12 @@ pub enum FileOrder {
     Sequential,
     /// `random` or `random:N`: one at random for every N operations.
     Random(u32),
+    /// `zipf:THETA:CENTER:N`: the files from the one at the share CENTER of the list on, ever more rarely.
+    Zipf(f64, Ratio, u32),
+    /// `pareto:H:CENTER:N`: the same, self-similar.
+    Pareto(f64, Ratio, u32),
+    /// `normal:DEVIATION%:CENTER:N`: most often those half the list behind the one at CENTER.
+    Normal(Ratio, Ratio, u32),
 }
 
 /// Seed of everything random.
@@ -622,6 +724,11 @@ mod tests {
         check::<Arrival>("b-model:0.7:1min");
         check::<Vec<RatePiece>>("1.5k/s for 10s");
         check::<Vec<RatePiece>>("200MB/s for 1500ms");
+        check::<FileOrder>("zipf:1.2:0%:1");
+        check::<FileOrder>("pareto:0.2:50%:8");
+        check::<FileOrder>("normal:10%:0%:1");
+        check::<Zones>("8KiB of 16KiB skip 4KiB");
+        check::<RangeSync>("wait-before,write,wait-after");
         check::<Nanos>("90s");
     }
 

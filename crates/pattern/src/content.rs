@@ -2,7 +2,7 @@
 //! who writes them; a buffer and an offset are all it sees.
 
 use crate::rng::{Lanes, Purpose, Rng, derive, finalised};
-use fathom_schema::{Content, Fill, Freshness};
+use fathom_schema::{Content, Fill, Freshness, Repeats};
 
 /// Piece in which [`Freshness::Scrambled`] changes something: the smallest sector of any device.
 const PIECE_BYTES: usize = 512;
@@ -47,6 +47,7 @@ enum Renewal {
     Bytes {
         distinct: u64,
         repeat_share: f64,
+        repeats: Repeats,
         draw: Rng,
     },
 }
@@ -55,7 +56,7 @@ impl Filler {
     /// A filler for buffers of up to `largest` bytes. A dedupable share needs whole contents to come again, and so makes
     /// new ones for every write even where [`Freshness::Scrambled`] would do.
     pub fn new(content: &Content, seed: u64, largest: usize) -> Self {
-        let Content { fill, freshness, compressible, compress_chunk_bytes, dedupable } = content;
+        let Content { fill, freshness, compressible, compress_chunk_bytes, dedupable, repeats } = content;
         let source = match fill {
             Fill::Zero => Source::Fixed(Vec::new()),
             Fill::Pattern(bytes) => {
@@ -79,6 +80,7 @@ impl Filler {
             (_, Freshness::Scrambled | Freshness::Every) => Renewal::Bytes {
                 distinct: 0,
                 repeat_share: dedupable.value(),
+                repeats: *repeats,
                 draw: Rng::new(derive(seed, Purpose::Choice, 0)),
             },
         };
@@ -119,12 +121,17 @@ impl Filler {
                 texture.stamp(buffer, offset, *number);
                 *number += 1;
             }
-            Renewal::Bytes { distinct, repeat_share, draw } => {
-                let number = if *repeat_share > 0.0 && *distinct > 0 && draw.unit() <= *repeat_share {
-                    draw.below(*distinct)
-                } else {
-                    *distinct += 1;
-                    *distinct - 1
+            Renewal::Bytes { distinct, repeat_share, repeats, draw } => {
+                let again = *repeat_share > 0.0 && draw.unit() <= *repeat_share;
+                let number = match *repeats {
+                    // Numbers of a set apart from all others.
+                    Repeats::Of(set) if again => u64::MAX - draw.below(set),
+                    Repeats::Any if again && *distinct > 0 => draw.below(*distinct),
+                    Repeats::Last if again && *distinct > 0 => *distinct - 1,
+                    Repeats::Of(_) | Repeats::Any | Repeats::Last => {
+                        *distinct += 1;
+                        *distinct - 1
+                    }
                 };
                 texture.draw(Purpose::Content, number, buffer);
             }
@@ -186,6 +193,7 @@ mod tests {
             compressible: Ratio::ZERO,
             compress_chunk_bytes: 4096,
             dedupable: Ratio::ZERO,
+            repeats: Repeats::Any,
         }
     }
 

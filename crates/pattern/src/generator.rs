@@ -6,7 +6,10 @@ use crate::places::Places;
 use crate::region::{Align, Ground, GroundRule, PLACED_KINDS, Region};
 use crate::rng::{Purpose, Rng, derive};
 use crate::track::Stride;
-use fathom_schema::{Coverage, Cursor, Distribution, FileOrder, OperationKind, WorkerPlan, Workload};
+use crate::walk::Walk;
+use fathom_schema::{
+    Coverage, Cursor, Distribution, FileOrder, OperationKind, PassEnd, WorkerPlan, Workload,
+};
 
 /// One operation to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,9 +29,19 @@ impl Planned {
     pub const BLANK: Self = Self { kind: OperationKind::Read, extent: 0, offset: 0, length: 0 };
 }
 
-/// The endless sequence of operations of one worker.
+/// The operations of one worker: an endless sequence, or one pass after another where extents end.
 #[derive(Debug, Clone)]
-pub struct Generator {
+pub struct Generator(Way);
+
+#[derive(Debug, Clone)]
+enum Way {
+    Endless(Box<Endless>),
+    Ending(Box<Walk>),
+}
+
+/// The endless sequence.
+#[derive(Debug, Clone)]
+struct Endless {
     mix: Mix,
     regions: Vec<Region>,
     visit: Visit,
@@ -59,11 +72,61 @@ enum Route {
 
 impl Generator {
     /// The operations of the worker `plan` under `workload`.
+    pub fn new(workload: &Workload, plan: &WorkerPlan) -> Self {
+        let WorkerPlan { extents, part: _, seed: _, cpus: _ } = plan;
+        assert!(
+            !extents.is_empty() && workload.run_length > 0 && workload.align.0 > 0,
+            "an unresolved plan: {plan:?}"
+        );
+        assert!(workload.cases.iter().all(|case| case.kind != OperationKind::Sync), "a sync in the mix");
+        Self(if workload.ends == PassEnd::Anew {
+            Way::Endless(Box::new(Endless::new(workload, plan)))
+        } else {
+            Way::Ending(Box::new(Walk::new(workload, plan)))
+        })
+    }
+
+    /// Whether a pass can end.
+    pub fn ends(&self) -> bool {
+        matches!(self.0, Way::Ending(_))
+    }
+
+    /// Overwrites `out` with the next operations and returns how many: all of `out`, or fewer when the pass is over. The
+    /// sequence does not depend on how it is cut into batches.
+    #[inline]
+    pub fn fill(&mut self, out: &mut [Planned]) -> usize {
+        match &mut self.0 {
+            Way::Endless(endless) => {
+                endless.fill(out);
+                out.len()
+            }
+            Way::Ending(walk) => {
+                for (filled, slot) in out.iter_mut().enumerate() {
+                    match walk.next() {
+                        Some(planned) => *slot = planned,
+                        None => return filled,
+                    }
+                }
+                out.len()
+            }
+        }
+    }
+
+    /// Begins the next pass. An endless sequence just goes on.
+    pub fn renew(&mut self) {
+        if let Way::Ending(walk) = &mut self.0 {
+            walk.renew();
+        }
+    }
+}
+
+impl Endless {
+    /// The operations of the worker `plan` under `workload`.
     ///
     /// Workers that share a seed share the order of a once-per-pass coverage, of which each takes its part, and the
     /// places that a skewed distribution prefers; all else is private to each. Skewed distributions have no coverage:
     /// one that touched every block once would be uniform.
-    pub fn new(workload: &Workload, plan: &WorkerPlan) -> Self {
+    fn new(workload: &Workload, plan: &WorkerPlan) -> Self {
         let Workload {
             cases,
             cursor,
@@ -71,16 +134,17 @@ impl Generator {
             coverage,
             align,
             run_length,
+            run: _, // and `ends`, `zones`, `extents_at_once`: for walks that end
             stride_bytes,
+            ends: _,
+            zones: _,
             file_order,
+            extents_at_once: _,
             content: _,
             sync: _,
             trim_then_write,
         } = workload;
         let WorkerPlan { extents, part, seed, cpus: _ } = plan;
-        assert!(!extents.is_empty() && *run_length > 0 && align.0 > 0, "an unresolved plan: {plan:?}");
-        assert!(cases.iter().all(|case| case.kind != OperationKind::Sync), "a sync in the mix");
-
         let mix = Mix::new(cases);
         let align = Align::new(align.0);
         let size_min = mix.choices().iter().map(|choice| choice.size_min).min().expect("a mix has a case");
@@ -121,8 +185,8 @@ impl Generator {
         generator
     }
 
-    /// Overwrites all of `out` with the next operations. The sequence does not depend on how it is cut into batches.
-    pub fn fill(&mut self, out: &mut [Planned]) {
+    /// Overwrites all of `out` with the next operations.
+    fn fill(&mut self, out: &mut [Planned]) {
         let region = &mut self.regions[0];
         let Choice { kind, size_min: length, .. } = self.mix.choices()[0];
         let blank = Planned { kind, extent: 0, offset: region.start, length };
@@ -222,6 +286,7 @@ impl Generator {
                 *left = turns - 1;
             }
             FileOrder::RoundRobin(_) | FileOrder::Random(_) => *left -= 1,
+            FileOrder::Skewed { .. } => unreachable!("a skewed order is for walks that end"),
             FileOrder::Sequential => {
                 if self.regions[*at].pass_has_ended(choice.random, size, track) {
                     self.regions[*at].renew(choice.random, track);
@@ -255,6 +320,7 @@ impl Visit {
                 count - 1
             }
             FileOrder::Sequential => 0,
+            FileOrder::Skewed { .. } => panic!("a skewed order is for walks that end"),
         };
         Self { order, at, left: 0 }
     }
@@ -263,7 +329,10 @@ impl Visit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_schema::{Case, Content, Extent, Fill, Freshness, Quota, SharePart, Size, SyncRule};
+    use fathom_schema::{
+        Case, Content, Extent, Fill, Freshness, Quota, RangeSync, Repeats, Run, SharePart, Size, SyncRule,
+        Zones,
+    };
     use fathom_units::{Bytes, Ratio};
     use proptest::prelude::*;
     use std::collections::{HashMap, HashSet};
@@ -285,19 +354,27 @@ mod tests {
             coverage: Coverage::Independent,
             align: Bytes(10),
             run_length: 1,
+            run: Run::Onward,
             stride_bytes: 0,
+            ends: PassEnd::Anew,
+            zones: Zones::None,
             file_order: FileOrder::RoundRobin(1),
+            extents_at_once: Quota::Unlimited,
             content: Content {
                 fill: Fill::Zero,
                 freshness: Freshness::Never,
                 compressible: Ratio::ZERO,
                 compress_chunk_bytes: 1,
                 dedupable: Ratio::ZERO,
+                repeats: Repeats::Any,
             },
             sync: SyncRule {
                 fsync_every: Quota::Unlimited,
                 fdatasync_every: Quota::Unlimited,
+                range_every: Quota::Unlimited,
+                range: RangeSync::default(),
                 fsync_at_end: false,
+                syncfs_at_end: false,
             },
             trim_then_write: false,
         }
@@ -306,8 +383,12 @@ mod tests {
     /// Extents of these lengths, each on a target of its own, from byte 1000.
     fn plan(lengths: &[u64], part: SharePart) -> WorkerPlan {
         let extents = lengths.iter().zip(0..);
-        let extents =
-            extents.map(|(&length, target)| Extent { target, start: Bytes(1000), length: Bytes(length) });
+        let extents = extents.map(|(&length, target)| Extent {
+            target,
+            start: Bytes(1000),
+            length: Bytes(length),
+            room: Bytes::ZERO,
+        });
         WorkerPlan { extents: extents.collect(), part, seed: SEED, cpus: Vec::new() }
     }
 
@@ -565,7 +646,7 @@ mod tests {
                 ..workload(vec![case(1.0, WRITE, size, random)])
             };
             let plan = plan(&[length], SharePart { index: 1, count: 2 });
-            let mut general = Generator::new(&workload, &plan);
+            let mut general = Endless::new(&workload, &plan);
             prop_assert!(general.route != Route::Mixed || (random && !once && run > 1));
             general.route = Route::Mixed;
             let mut out = vec![Planned::BLANK; 300];

@@ -8,7 +8,10 @@
 mod arrivals;
 mod content;
 mod drift;
+mod files;
 mod generator;
+mod kinds;
+mod map;
 mod mix;
 mod pass;
 pub mod permutation;
@@ -18,6 +21,7 @@ mod reuse;
 pub mod rng;
 mod tempo;
 mod track;
+mod walk;
 
 pub use arrivals::Arrivals;
 pub use content::Filler;

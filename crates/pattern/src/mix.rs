@@ -63,7 +63,7 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    fn new(case: &Case) -> Self {
+    pub(crate) fn new(case: &Case) -> Self {
         let Case { weight: _, kind, size, random } = *case;
         let (size_min, size_step, size_count) = match size {
             Size::Fixed(bytes) => (bytes, 0, 1),
@@ -76,6 +76,13 @@ impl Choice {
     /// Whether all its operations have one size.
     pub(crate) fn is_fixed(&self) -> bool {
         self.size_count == 1
+    }
+
+    /// The size of one operation of at most `room` bytes, which the smallest fits.
+    pub(crate) fn size_within(&self, room: u32, rng: &mut Rng) -> u32 {
+        let fitting = (room - self.size_min).checked_div(self.size_step).unwrap_or(0);
+        let count = fitting.saturating_add(1).min(self.size_count);
+        Self { size_count: count, ..*self }.size(rng)
     }
 
     /// The size of one operation, in bytes.

@@ -76,7 +76,7 @@ impl Places {
     clippy::cast_sign_loss,
     reason = "share is 0 to 1; the cast saturates"
 )]
-fn fraction_of(n: u64, share: f64) -> u64 {
+pub(crate) fn fraction_of(n: u64, share: f64) -> u64 {
     ((n as f64 * share) as u64).min(n - 1)
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct Zipf {
 }
 
 impl Zipf {
-    fn new(theta: f64) -> Self {
+    pub(crate) fn new(theta: f64) -> Self {
         assert!(theta > 0.0 && theta != 1.0, "zipf {theta}; above 0 and not 1 is possible");
         let mut zipf =
             Self { theta, rest: 1.0 - theta, area_first: 0.0, shortcut: 0.0, ranks: 0, area_all: 0.0 };
@@ -108,7 +108,7 @@ impl Zipf {
 
     /// A rank from 0, the most popular, to `ranks − 1`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 1..=ranks")]
-    fn draw(&mut self, ranks: u64, rng: &mut Rng) -> u64 {
+    pub(crate) fn draw(&mut self, ranks: u64, rng: &mut Rng) -> u64 {
         if ranks != self.ranks {
             self.ranks = ranks;
             self.area_all = self.area(ranks as f64 + 0.5);

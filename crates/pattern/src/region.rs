@@ -85,7 +85,7 @@ pub(crate) struct GroundRule<'a> {
 
 impl Region {
     pub(crate) fn new(extent: &Extent, rule: &GroundRule<'_>) -> Self {
-        let Extent { target, start, length } = *extent;
+        let Extent { target, start, length, room: _ } = *extent;
         let GroundRule { once, distribution, private, size, align, run_length, part, seed } = *rule;
         assert!(length.0 <= EXTENT_MAX, "an extent of {length}; up to {EXTENT_MAX} B are possible");
         assert!(u64::from(size) <= length.0, "operations of {size} B in an extent of {length}");

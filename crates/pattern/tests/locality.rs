@@ -25,6 +25,10 @@ fn generator(distribution: Distribution, blocks: u64, part: SharePart) -> Genera
         align: Bytes(BLOCK),
         run_length: 1,
         stride_bytes: 0,
+        run: Run::Onward,
+        ends: PassEnd::Anew,
+        zones: Zones::None,
+        extents_at_once: Quota::Unlimited,
         file_order: FileOrder::RoundRobin(1),
         content: Content {
             fill: Fill::Zero,
@@ -32,15 +36,20 @@ fn generator(distribution: Distribution, blocks: u64, part: SharePart) -> Genera
             compressible: Ratio::ZERO,
             compress_chunk_bytes: 1,
             dedupable: Ratio::ZERO,
+            repeats: Repeats::Any,
         },
         sync: SyncRule {
             fsync_every: Quota::Unlimited,
             fdatasync_every: Quota::Unlimited,
+            range_every: Quota::Unlimited,
+            range: RangeSync::default(),
             fsync_at_end: false,
+            syncfs_at_end: false,
         },
         trim_then_write: false,
     };
-    let extents = vec![Extent { target: 0, start: Bytes::ZERO, length: Bytes(blocks * BLOCK) }];
+    let extents =
+        vec![Extent { target: 0, start: Bytes::ZERO, length: Bytes(blocks * BLOCK), room: Bytes::ZERO }];
     Generator::new(&workload, &WorkerPlan { extents, part, seed: 7, cpus: Vec::new() })
 }
 

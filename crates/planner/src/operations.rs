@@ -5,12 +5,12 @@
 use crate::locality;
 use crate::remarks::Remarks;
 use fathom_model::{
-    Access, BlockSizes, ContentSource, Coverage, Cursor, Dialect, FileOrder, Freshness, MixLine, Named,
-    RandomDistribution, Verify, WorkloadOptions,
+    Access, BlockSizes, ContentSource, Coverage, Cursor, Dialect, FileOrder, FilesEnd, Freshness, MixLine,
+    Named, RandomDistribution, RangeSync, RepeatKind, RunKind, Verify, WorkloadOptions, Zones,
 };
 use fathom_schema::{
-    self as schema, Case, Content, Distribution, Fill, NoteKind, OperationKind, Quota, Severity, Size,
-    SyncRule, Workload, ZoneShare,
+    self as schema, Case, Content, Distribution, FileSkew, Fill, NoteKind, OperationKind, PassEnd, Quota,
+    Repeats, Run, Severity, Size, SyncRule, Workload, ZoneShare,
 };
 use fathom_units::{Bytes, Ratio};
 
@@ -38,6 +38,11 @@ impl Operations {
         (self.smallest == self.largest).then_some(self.smallest)
     }
 
+    /// Whether its extents end and are not each the other's equal: sizes need not fit every one of them.
+    pub(crate) fn ends(&self) -> bool {
+        self.workload.ends != PassEnd::Anew
+    }
+
     /// What slices of a region are multiples of, so that every operation fits and stays aligned.
     pub(crate) fn slice_unit(&self) -> u64 {
         self.largest.next_multiple_of(self.smallest)
@@ -61,17 +66,26 @@ pub(crate) fn resolve(
         coverage: _,
         align,
         run_length,
+        run,
         stride,
         cursor,
+        files_end,
+        zones,
+        files_at_once,
         file_order,
         content,
         freshness,
         compressible,
         compress_chunk,
         dedupable,
+        repeats,
+        working_set: _, // with the region's size, in streams
         fsync_every,
         fdatasync_every,
+        range_sync_every,
+        range_sync,
         fsync_at_end,
+        syncfs_at_end,
         trim_then_write,
         verify,
         verify_pattern: _,
@@ -129,12 +143,22 @@ pub(crate) fn resolve(
             coverage: schema::Coverage::Independent,
             align: align.get().copied().unwrap_or(Bytes(smallest)),
             run_length: *run_length.get(),
-            stride_bytes: *stride.get(),
-            file_order: match file_order.get() {
-                FileOrder::RoundRobin(n) => schema::FileOrder::RoundRobin(*n),
-                FileOrder::Sequential => schema::FileOrder::Sequential,
-                FileOrder::Random(n) => schema::FileOrder::Random(*n),
+            run: match run.get() {
+                RunKind::Onward => Run::Onward,
+                RunKind::Again => Run::Again,
             },
+            stride_bytes: *stride.get(),
+            ends: match files_end.get() {
+                FilesEnd::Anew if needs_ends(section) => PassEnd::Renew,
+                FilesEnd::Anew => PassEnd::Anew,
+                FilesEnd::Renew => PassEnd::Renew,
+                FilesEnd::Stop => PassEnd::Stop,
+            },
+            zones: zones.get().map_or(schema::Zones::None, |&Zones { size, range, skip }| {
+                schema::Zones::Strided { size: size.0, range: range.0, skip: skip.0 }
+            }),
+            extents_at_once: quota(files_at_once.get()),
+            file_order: self::file_order(*file_order.get()),
             content: Content {
                 fill: match content.get() {
                     ContentSource::Random => Fill::Random,
@@ -150,17 +174,57 @@ pub(crate) fn resolve(
                 compress_chunk_bytes: u32::try_from(compress_chunk.get().0)
                     .expect("checked by the model: at most 1 GiB"),
                 dedupable: *dedupable.get(),
+                repeats: match repeats.get() {
+                    RepeatKind::Any => Repeats::Any,
+                    RepeatKind::Last => Repeats::Last,
+                    // Its size follows from the region's, in streams.
+                    RepeatKind::WorkingSet => Repeats::Of(1),
+                },
             },
             sync: SyncRule {
                 fsync_every: quota(fsync_every.get()),
                 fdatasync_every: quota(fdatasync_every.get()),
+                range_every: quota(range_sync_every.get()),
+                range: {
+                    let RangeSync { wait_before, write, wait_after } = *range_sync.get();
+                    schema::RangeSync { wait_before, write, wait_after }
+                },
                 fsync_at_end: *fsync_at_end.get(),
+                syncfs_at_end: *syncfs_at_end.get(),
             },
             trim_then_write: *trim_then_write.get(),
         },
     };
     operations.workload.coverage = coverage(section, &operations, dialect, remarks)?;
     Some(operations)
+}
+
+/// Whether something is asked for that only walks with ends have.
+fn needs_ends(section: &Named<WorkloadOptions>) -> bool {
+    let options = &section.options;
+    options.zones.get().is_some()
+        || options.files_at_once.get().is_some()
+        || *options.coverage.get() == Coverage::Map
+        || *options.run.get() == RunKind::Again
+        || matches!(
+            options.file_order.get(),
+            FileOrder::Zipf(..) | FileOrder::Pareto(..) | FileOrder::Normal(..)
+        )
+}
+
+fn file_order(order: FileOrder) -> schema::FileOrder {
+    let skewed =
+        |by, favourite: Ratio, turns| schema::FileOrder::Skewed { by, favourite: favourite.value(), turns };
+    match order {
+        FileOrder::RoundRobin(n) => schema::FileOrder::RoundRobin(n),
+        FileOrder::Sequential => schema::FileOrder::Sequential,
+        FileOrder::Random(n) => schema::FileOrder::Random(n),
+        FileOrder::Zipf(theta, center, n) => skewed(FileSkew::Zipf { theta }, center, n),
+        FileOrder::Pareto(h, center, n) => skewed(FileSkew::Pareto { h }, center, n),
+        FileOrder::Normal(deviation, center, n) => {
+            skewed(FileSkew::Normal { deviation: deviation.value() }, center, n)
+        }
+    }
 }
 
 /// Every combination of size, kind and access that occurs, with its share of all operations; the weights sum to 1.
@@ -252,6 +316,9 @@ fn coverage(
         return Some(schema::Coverage::Independent);
     }
     let Workload { distribution, align, run_length, .. } = &operations.workload;
+    if *wanted.get() == Coverage::Map && *distribution == Distribution::Uniform {
+        return Some(schema::Coverage::Map);
+    }
     let obstacle = if operations.only_size().is_none() {
         "several block sizes"
     } else if operations.sequential {

@@ -60,6 +60,7 @@ pub(crate) fn of_worker(
         let count = own().count() as u64;
         for (position, item) in own().enumerate() {
             let (start, length) = span_in(stream, operations.smallest, number, item, count, position as u64);
+            let room = item.end.saturating_sub(start.saturating_add(length));
             if length == 0 && count > 1 && start < item.size {
                 // A set with more files than the region has blocks: the last files get none.
                 continue;
@@ -67,7 +68,12 @@ pub(crate) fn of_worker(
             if !fits(stream, operations, number, item, (start, length), remarks) {
                 return None;
             }
-            extents.push(Extent { target: item.index, start: Bytes(start), length: Bytes(length) });
+            extents.push(Extent {
+                target: item.index,
+                start: Bytes(start),
+                length: Bytes(length),
+                room: Bytes(room),
+            });
         }
     }
     if extents.is_empty() {
@@ -99,8 +105,14 @@ fn span_in(
     };
     let start = distance(options.offset.get(), 1)
         .saturating_add(distance(options.offset_per_worker.get(), u64::from(number)));
-    // A place given as a share means "about there": the block boundary below it. One given in bytes is meant.
-    let start = if in_shares { Bytes(start).round_down(Bytes(block)).0 } else { start };
+    // A place given as a share means "about there": the block boundary below it, or the next multiple of what was asked.
+    // One given in bytes is meant.
+    let start = match options.offset_align.get() {
+        _ if *options.append.get() => item.there,
+        Some(align) if in_shares => start.next_multiple_of(align.0.max(1)),
+        None if in_shares => Bytes(start).round_down(Bytes(block)).0,
+        _ => start,
+    };
     let length = match options.size.get() {
         None => item.size.saturating_sub(start),
         Some(&Amount::Share(share)) => Bytes(share_of(share, item.size)).round_down(Bytes(block)).0,
@@ -134,8 +146,10 @@ fn fits(
         remarks.error("plan.past-end", place, message, "make size or offset smaller, or the target larger");
         return false;
     }
-    if length < operations.largest {
-        let block = Bytes(operations.largest);
+    // Where extents end, an operation that does not fit is cut, left out or smaller.
+    let needed = if operations.ends() { operations.smallest } else { operations.largest };
+    if length < needed {
+        let block = Bytes(needed);
         let message =
             format!("{of}{worker} has {} of {}, less than one block of {block}", Bytes(length), item.name);
         remarks.error("plan.block-too-large", place, message, "use a smaller block_size or a larger region");
@@ -200,6 +214,7 @@ mod tests {
             target: u32::try_from(target).unwrap(),
             start: Bytes(0),
             length: Bytes(length),
+            room: Bytes::ZERO,
         };
         lengths.iter().enumerate().map(extent).collect()
     }

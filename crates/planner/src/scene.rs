@@ -36,6 +36,8 @@ pub(crate) struct Load<'a> {
     pub index: usize,
     pub section: &'a Named<StreamOptions>,
     pub operations: Operations,
+    /// Its workload's section; none where nothing is set.
+    pub workload: Option<&'a Named<WorkloadOptions>>,
 }
 
 /// The streams of a job with their operations; those whose workload has faults are left out.
@@ -43,9 +45,10 @@ pub(crate) fn loads<'a>(job: &'a Job, remarks: &mut Remarks) -> Vec<Load<'a>> {
     let mut loads = Vec::new();
     for (index, section) in job.streams.iter().enumerate() {
         let nothing_set = Named::<WorkloadOptions>::default();
-        let workload = workload_of(job, section).unwrap_or(&nothing_set);
-        if let Some(operations) = operations::resolve(workload, job.dialect, remarks) {
-            loads.push(Load { index, section, operations });
+        let workload = workload_of(job, section);
+        let set = workload.unwrap_or(&nothing_set);
+        if let Some(operations) = operations::resolve(set, job.dialect, remarks) {
+            loads.push(Load { index, section, operations, workload });
         }
     }
     loads

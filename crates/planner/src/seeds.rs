@@ -25,6 +25,11 @@ pub(crate) const fn of_worker(of_stream: u64, worker: u64) -> u64 {
     splitmix(of_stream ^ splitmix(worker.wrapping_add(1)))
 }
 
+/// A number for a name, from all 64 bits.
+pub(crate) fn of_name(seed: u64, name: &str) -> u64 {
+    name.bytes().fold(splitmix(seed), |hash, byte| splitmix(hash ^ u64::from(byte)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,20 +4,24 @@
 
 use crate::control;
 use crate::course::{self, Leg};
+use crate::endings;
 use crate::engines;
 use crate::locality;
 use crate::points;
+use crate::regions;
 use crate::remarks::Remarks;
 use crate::scene::{Load, Maxima, Scene};
 use crate::seeds;
 use crate::targets::{Addressed, Class, Direct, Targets};
-use crate::workers::Crew;
+use crate::workers::{Crew, Manned};
 use fathom_model::{
-    Arrival, Dialect, Durability, Job, Rate, RatePiece, Seed, StageOptions, StreamOptions, WORKERS_MAX,
+    Advice, Arrival, Dialect, Durability, FileLock, Job, MemoryKind, Rate, RatePiece, Seed, StageOptions,
+    StreamOptions, WORKERS_MAX,
 };
 use fathom_schema::{
-    self as schema, Backlog, EngineKind, EngineSettings, IoMode, NoteKind, OpenRule, Pacing, Quota, Severity,
-    Size, Stream, StreamLimits, Think, TimeLimit, WorkerPlan, Workload,
+    self as schema, Backlog, Distribution, EngineKind, EngineSettings, IoMode, MemorySource, NoteKind,
+    OpenRule, Pacing, PassEnd, Passes, Quota, Repeats, Severity, Size, Stream, StreamLimits, Think,
+    TimeLimit, WorkerPlan, Workload,
 };
 use fathom_units::{Bytes, Iops, Nanos, Ratio};
 
@@ -52,8 +56,9 @@ pub(crate) struct Resolved {
 
 impl Setting<'_> {
     /// Resolves one stream; `None` when it has faults, which are then among the remarks.
+    #[expect(clippy::too_many_lines, reason = "one list of all that a stream has, taken apart in full")]
     pub(crate) fn stream(&self, load: &Load<'_>, remarks: &mut Remarks) -> Option<Resolved> {
-        let Load { index, section, operations } = load;
+        let Load { index, section, operations, workload: _ } = load;
         let StreamOptions {
             workload: _, // in `operations`
             targets: _,  // in `sections`
@@ -63,6 +68,13 @@ impl Setting<'_> {
             direct: _,
             durability: _, // here to `batch_complete`: engine_settings
             keep_cache: _,
+            pre_read: _,
+            advice: _,
+            memory: _,
+            huge_page: _,
+            memory_shift: _,
+            locked_memory: _,
+            file_lock,
             fixed_buffers: _,
             registered_files: _,
             polled: _, // here to `priority_level`: engines::engine
@@ -88,10 +100,16 @@ impl Setting<'_> {
             time: _, // limits
             ramp,
             start_delay,
-            passes: _, // here to `bytes`: Crew::byte_quota
+            passes: _, // and `bytes`, `pass_bytes`: Crew::byte_quota, Crew::passes
+            pass_bytes: _,
+            fresh_files,
+            prepare_only: _, // limits
+            until_full,
             bytes: _,
             operations: _, // limits
             offset: _,     // here to `size`: regions
+            offset_align: _,
+            append: _,
             offset_per_worker: _,
             size: _,
             worker_regions: _, // here to `first_worker`: Crew::plans
@@ -123,8 +141,9 @@ impl Setting<'_> {
         };
         let manned = crew.plans(remarks)?;
         let distribution = locality::of_workers(section, operations, &manned.plans, remarks)?;
-        let bytes = crew.byte_quota(manned.pass_bytes, remarks)?;
-        let limits = self.limits(load, bytes, lanes, remarks);
+        let (workload, passes, bytes) = Self::passage(load, &crew, &manned, distribution, remarks)?;
+        let limits =
+            StreamLimits { full_ends: *until_full.get(), passes, ..self.limits(load, bytes, lanes, remarks) };
         let needs_alignment = mode == IoMode::Direct && kind.moves_bytes();
         if needs_alignment && !aligned(load, &manned.plans, &addressed, remarks) {
             return None;
@@ -142,7 +161,7 @@ impl Setting<'_> {
                 report_group: *report_group.get(),
                 engine: engine_settings(&section.options, kind, mode, depth),
                 queue_depth: depth,
-                workload: Workload { coverage: manned.coverage, distribution, ..operations.workload.clone() },
+                workload,
                 pacing,
                 limits,
                 start_delay: *start_delay.get(),
@@ -150,8 +169,48 @@ impl Setting<'_> {
                 workers: manned.plans,
                 record_completion: *completion_latency.get(),
                 control: control::of(load.section, self.running, self.earlier, remarks)?,
+                lock: match file_lock.get() {
+                    FileLock::None => schema::FileLock::None,
+                    FileLock::Exclusive => schema::FileLock::Exclusive,
+                    FileLock::ReadWrite => schema::FileLock::ReadWrite,
+                },
+                fresh_files: *fresh_files.get(),
             },
         })
+    }
+
+    /// How its workers go through their regions: the operations, how often, and how many bytes at most.
+    fn passage(
+        load: &Load<'_>,
+        crew: &Crew<'_>,
+        manned: &Manned,
+        distribution: Distribution,
+        remarks: &mut Remarks,
+    ) -> Option<(Workload, Passes, Quota)> {
+        let mut workload =
+            Workload { coverage: manned.coverage, distribution, ..load.operations.workload.clone() };
+        let (mut passes, mut bytes) = (Passes::Endless, Quota::Unlimited);
+        if load.operations.ends() {
+            (passes, bytes) = crew.passes(manned);
+        }
+        if !*load.section.options.fresh_files.get() && endings::are_alike(&workload, &manned.plans, passes) {
+            endings::make_endless(&mut workload);
+            passes = Passes::Endless;
+        }
+        if workload.ends == PassEnd::Anew && bytes == Quota::Unlimited {
+            bytes = crew.byte_quota(manned.pass_bytes, remarks)?;
+        }
+        if !endings::have_no_memory_of_places(&workload, load.section, remarks)
+            || !endings::fit_in_memory(&workload, &manned.plans, load.section, remarks)
+        {
+            return None;
+        }
+        if let Repeats::Of(set) = &mut workload.content.repeats {
+            let share =
+                load.workload.map_or(Ratio::percent(5.0), |workload| *workload.options.working_set.get());
+            *set = (regions::share_of(share, manned.region_bytes) / load.operations.smallest).max(1);
+        }
+        Some((workload, passes, bytes))
     }
 
     /// The targets by section; `None` when one of them has faults.
@@ -315,7 +374,11 @@ impl Setting<'_> {
         let options = &load.section.options;
         let operations =
             options.operations.get().map(|&n| Quota::AtMost(n.div_ceil(u64::from(lanes)).max(1)));
-        let operations = operations.unwrap_or(Quota::Unlimited);
+        let operations = if *options.prepare_only.get() {
+            Quota::AtMost(0)
+        } else {
+            operations.unwrap_or(Quota::Unlimited)
+        };
         let time = match options.time.get().or(self.stage.time.get()) {
             Some(&time) => TimeLimit::Nanoseconds(time.0),
             None if bytes != Quota::Unlimited || operations != Quota::Unlimited => TimeLimit::Unbounded,
@@ -331,7 +394,7 @@ impl Setting<'_> {
                 TimeLimit::Nanoseconds(TIME_DEFAULT.0)
             }
         };
-        StreamLimits { time, bytes, operations }
+        StreamLimits { time, bytes, operations, full_ends: false, passes: Passes::Endless }
     }
 
     fn say_seed(&self, load: &Load<'_>, remarks: &mut Remarks) {
@@ -365,9 +428,37 @@ fn engine_settings(options: &StreamOptions, kind: EngineKind, mode: IoMode, dept
             Durability::Data => schema::Durability::Data,
             Durability::All => schema::Durability::All,
         },
-        open: if *options.keep_cache.get() { OpenRule::KeepCache } else { OpenRule::DropCache },
+        open: match (*options.pre_read.get(), *options.keep_cache.get()) {
+            (true, _) => OpenRule::FillCache,
+            (false, true) => OpenRule::KeepCache,
+            (false, false) => OpenRule::DropCache,
+        },
         batch_submit: batch(options.batch_submit.get().copied().unwrap_or(depth)),
         batch_complete: batch(*options.batch_complete.get()),
+        advice: match options.advice.get() {
+            Advice::None => schema::Advice::None,
+            Advice::Random => schema::Advice::Random,
+            Advice::Sequential => schema::Advice::Sequential,
+            Advice::NoReuse => schema::Advice::NoReuse,
+        },
+        memory: memory(options),
+    }
+}
+
+fn memory(options: &StreamOptions) -> schema::Memory {
+    let narrow = |bytes: Bytes| u32::try_from(bytes.0).expect("checked by the model");
+    let page_bytes = narrow(*options.huge_page.get());
+    schema::Memory {
+        source: match options.memory.get() {
+            MemoryKind::Heap => MemorySource::Heap,
+            MemoryKind::Mapped => MemorySource::Mapped,
+            MemoryKind::MappedShared => MemorySource::MappedShared,
+            MemoryKind::MappedHuge => MemorySource::MappedHuge { page_bytes },
+            MemoryKind::Segment => MemorySource::Segment,
+            MemoryKind::SegmentHuge => MemorySource::SegmentHuge { page_bytes },
+        },
+        shift_bytes: narrow(*options.memory_shift.get()),
+        locked: *options.locked_memory.get(),
     }
 }
 

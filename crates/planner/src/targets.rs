@@ -7,6 +7,7 @@ use crate::regions;
 use crate::remarks::Remarks;
 use crate::safety::{self, Intent};
 use crate::scene::{Load, Scene};
+use crate::seeds;
 use fathom_model::{Amount, Dialect, Engine, Job, Layout, Named, ServiceTime, TargetKind, TargetOptions};
 use fathom_schema::{
     self as schema, FileKind, LayoutRule, NoteKind, Severity, SimDevice, SimService, Target, TargetFact,
@@ -19,6 +20,9 @@ use std::path::{Path, PathBuf};
 /// products with it stay within 64 bits.
 pub(crate) const NULL_SIZE: Bytes = Bytes(1 << 40);
 
+/// How much more than what is free a file is given that is written until nothing is: others may free some meanwhile.
+const BEYOND_FULL: u64 = 1 << 30;
+
 /// A target as one section addresses it.
 #[derive(Debug, Clone)]
 pub(crate) struct Addressed {
@@ -27,6 +31,10 @@ pub(crate) struct Addressed {
     pub name: String,
     /// Bytes that this section lets streams use.
     pub size: u64,
+    /// Bytes that there are, from offset 0: more than `size` where a larger file or device is used in part.
+    pub end: u64,
+    /// Bytes that a file had when it was looked at.
+    pub there: u64,
     /// The number of the only worker that uses it.
     pub owner: Option<u32>,
     pub direct: Direct,
@@ -209,12 +217,15 @@ impl Resolver<'_> {
                 index,
                 name: item.name.clone(),
                 size: size.0,
+                end: end_of(fact, size),
+                there: there(fact),
                 owner: item.owner,
                 direct,
                 class,
             });
         }
-        let addressed = add(found, item, kind, size, direct, class);
+        let mut addressed = add(found, item, kind, size, direct, class);
+        (addressed.end, addressed.there) = (end_of(fact, size), there(fact));
         by_place.insert(fact.resolved.clone(), Placed { index: addressed.index, changes });
         Some(addressed)
     }
@@ -341,6 +352,9 @@ impl Resolver<'_> {
             (None, file) => file.map(|file| file.size).filter(|&size| size > Bytes::ZERO),
         };
         match (options.size.get(), existing) {
+            (Some(&Amount::Bytes(least)), there) if options.size_max.get().is_some() && device.is_none() => {
+                Some(self.drawn_size(item, least, there))
+            }
             (Some(&Amount::Bytes(asked)), Some(there)) if device.is_some() && asked > there => {
                 let message = format!("size {asked} is more than the {there} of {}", item.name);
                 remarks.error("plan.device-too-small", span, message, "make size smaller or leave it out");
@@ -361,6 +375,18 @@ impl Resolver<'_> {
             // fio makes a file as long as its jobs reach; a native job that reaches past an existing file is told so.
             (None, Some(there)) if device.is_some() || self.job.dialect == Dialect::Native => Some(there),
             (None, there) => {
+                if let Some(fact) = fact
+                    && self.users().any(|load| *load.section.options.until_full.get())
+                {
+                    let free =
+                        fact.filesystem.as_ref().map_or(Bytes::ZERO, |filesystem| filesystem.available);
+                    return Some(Bytes(
+                        there.unwrap_or_default().0.saturating_add(free.0).saturating_add(BEYOND_FULL),
+                    ));
+                }
+                // Where the region begins at the file's end, its reach counts from there.
+                let appended = self.users().any(|load| *load.section.options.append.get());
+                let before = if appended { there.unwrap_or_default().0 } else { 0 };
                 let reach = self.loads.iter().filter_map(|load| {
                     files::uses(&load.section.options, &self.section.name)
                         .then(|| {
@@ -368,7 +394,7 @@ impl Resolver<'_> {
                         })
                         .flatten()
                 });
-                match reach.max().map(Bytes).max(there) {
+                match reach.max().map(|reach| Bytes(reach.saturating_add(before))).max(there) {
                     Some(size) => Some(size),
                     None if fact.is_none() => Some(NULL_SIZE),
                     None => {
@@ -385,6 +411,27 @@ impl Resolver<'_> {
                 }
             }
         }
+    }
+
+    /// The streams on this section.
+    fn users(&self) -> impl Iterator<Item = &Load<'_>> {
+        self.loads.iter().filter(|load| files::uses(&load.section.options, &self.section.name))
+    }
+
+    /// The size of a file whose size is drawn: whole blocks, the same for the same path and seed in every run. One that
+    /// is there keeps its size where that is one that could have been drawn.
+    fn drawn_size(&self, item: &Item, least: Bytes, there: Option<Bytes>) -> Bytes {
+        let most = self.section.options.size_max.get().copied().unwrap_or(least).max(least);
+        if let Some(there) = there.filter(|there| (least..=most).contains(there)) {
+            return there;
+        }
+        let block = self.users().map(|load| load.operations.smallest).min().unwrap_or(1);
+        let stream = self.users().map(|load| load.index).next().unwrap_or_default();
+        let seed = seeds::of_stream(self.job, stream, self.scene.entropy);
+        let drawn = seeds::of_name(seed, &item.name);
+        let width = u128::from(most.0 - least.0) + 1;
+        let above = u64::try_from((u128::from(drawn) * width) >> 64).unwrap_or(most.0 - least.0);
+        Bytes(least.0 + above).round_down(Bytes(block)).max(Bytes(block))
     }
 
     fn layout_is_possible(
@@ -453,11 +500,13 @@ impl Resolver<'_> {
         let file = fact.file.as_ref();
         let there = file.map_or(0, |file| file.size.0);
         let growth = size.0.saturating_sub(there);
+        // One that is to run into the end of the room needs none in advance.
+        let fills = self.users().any(|load| *load.section.options.until_full.get());
         let lays_out = match (class, layout) {
             (Class::File, LayoutRule::Written) => growth + holes(fact, size).0,
             (Class::File, LayoutRule::Appended | LayoutRule::Allocated) => growth,
             // Nothing is laid out, but the writes will need the space all the same.
-            (Class::File, LayoutRule::Created) if writes => growth,
+            (Class::File, LayoutRule::Created) if writes && !fills => growth,
             _ => 0,
         };
         let file = class == Class::File;
@@ -510,7 +559,19 @@ fn add(
 ) -> Addressed {
     let index = u32::try_from(found.of_step.len()).expect("at most TARGETS_MAX targets");
     found.of_step.push(Target { name: item.name.clone(), kind, size });
-    Addressed { index, name: item.name.clone(), size: size.0, owner: item.owner, direct, class }
+    let (name, size) = (item.name.clone(), size.0);
+    Addressed { index, name, size, end: size, there: 0, owner: item.owner, direct, class }
+}
+
+/// Where a file or device ends once its first `size` bytes are there.
+fn end_of(fact: &TargetFact, size: Bytes) -> u64 {
+    let device = fact.device.as_ref().filter(|_| fact.kind == FileKind::BlockDevice);
+    device.map_or_else(|| there(fact), |device| device.size.0).max(size.0)
+}
+
+/// Bytes of a file that is there.
+fn there(fact: &TargetFact) -> u64 {
+    fact.file.as_ref().map_or(0, |file| file.size.0)
 }
 
 /// Makes a target serve a second section too: the larger size, the more thorough layout.

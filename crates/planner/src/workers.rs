@@ -10,7 +10,7 @@ use crate::seeds;
 use crate::targets::Addressed;
 use fathom_model::{Amount, CpusPolicy, Dialect, Named, StreamOptions, WorkerRegions};
 use fathom_schema::{Arrival, Coverage, Pacing};
-use fathom_schema::{Extent, NoteKind, Quota, Severity, SharePart, WorkerPlan};
+use fathom_schema::{Extent, NoteKind, Passes, Quota, Severity, SharePart, WorkerPlan};
 use fathom_units::Bytes;
 
 /// Parts of targets over all workers of one step, at most. An extent costs 24 bytes in the plan and about as much in
@@ -34,6 +34,8 @@ pub(crate) struct Manned {
     pub plans: Vec<WorkerPlan>,
     /// Whole blocks of one worker's part, in bytes: the smallest part's.
     pub pass_bytes: u64,
+    /// All of it.
+    pub region_bytes: u64,
     pub coverage: Coverage,
 }
 
@@ -190,6 +192,8 @@ impl Crew<'_> {
             let all: u64 = plan.extents.iter().map(|extent| extent.length.0 / unit).sum();
             all.div_ceil(divisor)
         };
+        let region = |plan: &WorkerPlan| plan.extents.iter().map(|extent| extent.length.0).sum::<u64>();
+        let region_bytes = plans.iter().map(region).min()?;
         let smallest = plans.iter().map(blocks).min()?;
         let largest = plans.iter().map(blocks).max()?;
         if smallest != largest && self.stream.options.passes.get().is_some() {
@@ -215,7 +219,24 @@ impl Crew<'_> {
             let help = "give the stream a size that the number of workers divides";
             remarks.warn("plan.uneven-workers", Some(self.stream.span), message, help);
         }
-        Some(Manned { plans, pass_bytes: smallest * unit, coverage })
+        Some(Manned { plans, pass_bytes: smallest * unit, region_bytes, coverage })
+    }
+
+    /// How often a worker goes through a region that ends, and how many bytes it moves at most. fio's rules: each of its
+    /// loops moves `size`, and `io_size` for each of them bounds all; where a pass ends before that, more follow.
+    pub(crate) fn passes(&self, manned: &Manned) -> (Passes, Quota) {
+        let options = &self.stream.options;
+        let asked = options.bytes.get().map(|amount| match *amount {
+            Amount::Bytes(bytes) => bytes.0,
+            Amount::Share(share) => regions::share_of(share, manned.region_bytes),
+        });
+        let Some(count) = options.passes.get().map(|&passes| u64::from(passes)).or(asked.map(|_| 1)) else {
+            return (Passes::Endless, Quota::Unlimited);
+        };
+        let bytes = options.pass_bytes.get().map_or(manned.region_bytes, |bytes| bytes.0);
+        // What `io_size` does not say, `size` does, which is what is there at most.
+        let total = asked.unwrap_or(bytes.min(manned.region_bytes)).saturating_mul(count);
+        (Passes::Counted { count, bytes, at_least: asked.unwrap_or(0) }, Quota::AtMost(total.max(1)))
     }
 
     /// How many bytes one worker moves at most: passes over its part, or the bytes asked for.

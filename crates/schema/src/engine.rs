@@ -2,6 +2,7 @@
 //!
 //! What an engine is called and whether it waits for each operation is said here and nowhere else.
 
+use crate::memory::{Advice, Memory};
 use serde::{Deserialize, Serialize};
 
 /// The engine of a stream and how it is set.
@@ -19,6 +20,12 @@ pub struct EngineSettings {
     pub batch_submit: u32,
     /// Completions waited for when the queue is full; at least 1.
     pub batch_complete: u32,
+    /// What the kernel is told about how files will be accessed.
+    #[serde(default)]
+    pub advice: Advice,
+    /// Where the buffers lie.
+    #[serde(default)]
+    pub memory: Memory,
 }
 
 /// Which engine moves the bytes.
@@ -291,4 +298,6 @@ pub enum OpenRule {
     DropCache,
     /// Nothing.
     KeepCache,
+    /// All of it is read once first, so that it is in the cache as far as it fits.
+    FillCache,
 }

@@ -9,9 +9,11 @@ mod control;
 mod engine;
 mod event;
 mod facts;
+mod memory;
 mod record;
 mod step;
 mod tally;
+mod walk;
 mod wire;
 
 pub use control::{Control, Reach, Tolerance};
@@ -27,16 +29,18 @@ pub use facts::{
     BlockDevice, Ceiling, ContentFact, CpuFacts, DeviceNumber, EnvironmentFact, Facts, FileFact, FileKind,
     Filesystem, InUse, Limits as HostLimits, Signature, TargetFact,
 };
+pub use memory::{Advice, Memory, MemorySource};
 pub use record::{Finding, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use step::{
-    Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, ErrorPolicy, Extent, FileOrder, Fill,
-    Freshness, LayoutRule, Pacing, Quota, RatePiece, ReuseClass, SharePart, SimDevice, SimService, Size,
-    Step, Stream, StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, WorkerPlan, Workload,
+    Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, ErrorPolicy, Extent, Fill, Freshness,
+    LayoutRule, Pacing, Quota, RangeSync, RatePiece, Repeats, ReuseClass, SharePart, SimDevice, SimService,
+    Size, Step, Stream, StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, WorkerPlan, Workload,
     ZoneShare,
 };
 pub use tally::{
     Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,
 };
+pub use walk::{FileLock, FileOrder, FileSkew, PassEnd, Passes, Run, Zones};
 
 /// Version of every serialised form here. Raised when an older reader would misread a newer document.
 pub const VERSION: u32 = 1;

@@ -4,6 +4,7 @@
 use crate::control::Control;
 use crate::engine::EngineSettings;
 use crate::tally::OperationKind;
+use crate::walk::{FileLock, FileOrder, PassEnd, Passes, Run, Zones};
 use crate::wire;
 use fathom_units::{Bytes, Nanos, Ratio};
 use serde::{Deserialize, Serialize};
@@ -159,6 +160,12 @@ pub struct Stream {
     /// What it has to do with the other streams.
     #[serde(default)]
     pub control: Control,
+    /// Whether its workers keep other streams' workers off a file while they access it.
+    #[serde(default)]
+    pub lock: FileLock,
+    /// Whether files that fathom made are removed after each pass, and made again, empty, for the next.
+    #[serde(default)]
+    pub fresh_files: bool,
 }
 
 /// When a stream ends: at the first of these.
@@ -168,8 +175,14 @@ pub struct StreamLimits {
     pub time: TimeLimit,
     /// Bytes one worker moves in the measure phase.
     pub bytes: Quota,
-    /// Operations one worker completes in the measure phase.
+    /// Operations one worker completes in the measure phase; 0 where targets are prepared and nothing more.
     pub operations: Quota,
+    /// Whether a full filesystem or quota ends a worker like a bound that was reached, and is no error.
+    #[serde(default)]
+    pub full_ends: bool,
+    /// How often a worker goes through its extents.
+    #[serde(default)]
+    pub passes: Passes,
 }
 
 /// A bound in time.
@@ -183,10 +196,11 @@ pub enum TimeLimit {
 }
 
 /// A bound on work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quota {
     /// No bound.
+    #[default]
     Unlimited,
     /// At most this much.
     AtMost(u64),
@@ -216,6 +230,10 @@ pub struct Extent {
     /// Length.
     #[serde(with = "wire::bytes")]
     pub length: Bytes,
+    /// Bytes of the target behind it, into which an operation that begins inside may reach. Not for
+    /// [`PassEnd::Anew`].
+    #[serde(with = "wire::bytes", default)]
+    pub room: Bytes,
 }
 
 /// Worker `index` of `count` that cover one extent together: it owns every k with k ≡ index (mod count) of a random
@@ -244,10 +262,22 @@ pub struct Workload {
     pub align: Bytes,
     /// Operations at consecutive addresses from each random jump on (fio `randread:N`); at least 1.
     pub run_length: u32,
+    /// Where the others of such a run go.
+    #[serde(default)]
+    pub run: Run,
     /// Bytes skipped after each sequential operation (fio `read:8k`); negative goes backwards.
     pub stride_bytes: i64,
+    /// What happens where an extent has been gone through.
+    #[serde(default)]
+    pub ends: PassEnd,
+    /// Parts of an extent that are worked on one after another.
+    #[serde(default)]
+    pub zones: Zones,
     /// Order in which a worker visits its extents.
     pub file_order: FileOrder,
+    /// Extents among which that order chooses at once; the next comes in when one is done. Not for [`PassEnd::Anew`].
+    #[serde(default)]
+    pub extents_at_once: Quota,
     /// What is written.
     pub content: Content,
     /// Synchronising operations in between.
@@ -385,18 +415,9 @@ pub enum Coverage {
     Independent,
     /// Every block exactly once per pass, in an order that a keyed permutation gives.
     OncePerPass,
-}
-
-/// Order in which a worker visits its extents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FileOrder {
-    /// This many operations on each in turn; at least 1.
-    RoundRobin(u32),
-    /// One to its end, then the next.
-    Sequential,
-    /// One at random for every this many operations; at least 1.
-    Random(u32),
+    /// Every smallest block once per pass, kept in a map: a place that was touched is replaced by the next that was not,
+    /// and an operation is cut where it would touch one again. Not for [`PassEnd::Anew`].
+    Map,
 }
 
 /// What writes carry.
@@ -414,6 +435,22 @@ pub struct Content {
     /// Share of writes that repeat the content of an earlier one.
     #[serde(with = "wire::ratio")]
     pub dedupable: Ratio,
+    /// Which one.
+    #[serde(default)]
+    pub repeats: Repeats,
+}
+
+/// Which earlier content a repeating write carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Repeats {
+    /// Any of the worker's earlier ones.
+    #[default]
+    Any,
+    /// That of the worker's write before it.
+    Last,
+    /// One of so many that are set apart for repeating; at least 1.
+    Of(u64),
 }
 
 /// Where written bytes come from.
@@ -447,8 +484,28 @@ pub struct SyncRule {
     pub fsync_every: Quota,
     /// `fdatasync(2)` after this many writes.
     pub fdatasync_every: Quota,
+    /// `sync_file_range(2)` after this many writes, from the first byte written since the last one to the last.
+    #[serde(default)]
+    pub range_every: Quota,
+    /// How it is called.
+    #[serde(default)]
+    pub range: RangeSync,
     /// `fsync(2)` of each file when the stream has ended.
     pub fsync_at_end: bool,
+    /// `syncfs(2)` of each filesystem when the stream has ended.
+    #[serde(default)]
+    pub syncfs_at_end: bool,
+}
+
+/// The flags of `sync_file_range(2)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RangeSync {
+    /// Waits first for what is being written already.
+    pub wait_before: bool,
+    /// Begins to write what is dirty.
+    pub write: bool,
+    /// Waits for that.
+    pub wait_after: bool,
 }
 
 /// When operations are due.

@@ -16,6 +16,7 @@ mod peer_logs;
 mod peer_reports;
 mod results;
 mod seeds;
+mod sequences;
 mod signals;
 mod support;
 mod terminal;

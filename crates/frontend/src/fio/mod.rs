@@ -31,6 +31,10 @@ pub const JOBS_MAX: usize = 4096;
 pub struct Surroundings<'a> {
     /// Text of a file, for `include` and for job files named on a command line; the error says why it cannot be read.
     pub read: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Content of a file, for patterns; the error says why it cannot be read.
+    pub bytes: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
+    /// All regular files below a folder, in order; the error says why it cannot be looked into.
+    pub below: &'a dyn Fn(&str) -> Result<Vec<String>, String>,
     /// Value of an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// Whether something that is no regular file stands at a path: a job named like a device uses the device.
@@ -48,6 +52,8 @@ impl Surroundings<'_> {
     pub fn empty() -> Self {
         Self {
             read: &|name| Err(format!("there is no {name}")),
+            bytes: &|name| Err(format!("there is no {name}")),
+            below: &|name| Err(format!("there is no {name}")),
             variable: &|_| None,
             is_special: &|path| path.starts_with("/dev/"),
             cpus: 1,
@@ -191,7 +197,15 @@ impl<'a> Reader<'a> {
         echoed
     }
 
-    fn job(&mut self, section: &str, span: Span, settings: Settings, options: Given) {
+    fn job(&mut self, section: &str, span: Span, mut settings: Settings, options: Given) {
+        for folder in std::mem::take(&mut settings.files.folders) {
+            let added = (self.surroundings.below)(&folder).and_then(|names| settings.files.add(names));
+            if let Err(reason) = added {
+                let message = format!("opendir={folder}: {reason}");
+                let help = "name a folder with files in it";
+                self.faults.error("fio.bad-value", settings.span("opendir", span), message, help);
+            }
+        }
         let name = settings.control.name.clone().unwrap_or_else(|| section.to_owned());
         if !self.is_wanted(&name) {
             return;

@@ -85,8 +85,8 @@ pub(crate) struct Files {
     pub(crate) directories: Vec<String>,
     /// Name pattern.
     pub(crate) format: String,
-    /// Order of service: word and number.
-    pub(crate) service: (String, Option<u64>),
+    /// Order of service: word and what followed it.
+    pub(crate) service: (String, Option<String>),
     /// Size of each, lowest and highest.
     pub(crate) filesize: Option<(u64, u64)>,
     /// Whether files are written before the run.
@@ -101,10 +101,33 @@ pub(crate) struct Files {
     pub(crate) unlink: bool,
     /// Cached pages are dropped at open.
     pub(crate) invalidate: bool,
+    /// Folders whose files are used.
+    pub(crate) folders: Vec<String>,
+    /// Files in service at once; 0: all.
+    pub(crate) open_at_once: u64,
+    /// `none`, `exclusive`, `readwrite`.
+    pub(crate) lock: String,
+    /// The region begins at each file's end.
+    pub(crate) append: bool,
+    /// A full filesystem ends the job.
+    pub(crate) fill: bool,
+    /// `0`, `1`, `random`, `sequential`, `noreuse`.
+    pub(crate) advice: String,
+    /// Files are read once first.
+    pub(crate) pre_read: bool,
+    /// Removed after each pass.
+    pub(crate) unlink_each_loop: bool,
+    /// Laid out, and nothing more.
+    pub(crate) create_only: bool,
+    /// `none`, `strided`, `zbd`; absent: strided when there is a zone size.
+    pub(crate) zone_mode: Option<String>,
+    /// Bytes of a zone: moved in it, in it, behind it; 0: not given.
+    pub(crate) zone: [u64; 3],
 }
 
 /// Operations, sizes, places.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
 pub(crate) struct Operations {
     /// `randrw` and its kin.
     pub(crate) rw: String,
@@ -126,6 +149,14 @@ pub(crate) struct Operations {
     pub(crate) splits: [Vec<SplitEntry>; 3],
     /// Alignment of random places per direction; 0: the block size.
     pub(crate) align: [u64; 3],
+    /// Sizes of reads are for sequential, those of writes for random operations.
+    pub(crate) sizes_by_access: bool,
+    /// Runs go to the same place again.
+    pub(crate) repeats_place: bool,
+    /// Offsets in percent are multiples of this; 0: of the smallest block.
+    pub(crate) offset_align: u64,
+    /// Ranges of one trim.
+    pub(crate) ranges: u64,
     /// Any byte length of a range.
     pub(crate) unaligned: bool,
     /// Blocks may repeat.
@@ -194,6 +225,14 @@ pub(crate) struct Engine {
     pub(crate) thinktime: u64,
     /// Operations between pauses.
     pub(crate) think_blocks: u64,
+    /// Where buffers lie: word, and the file behind it.
+    pub(crate) memory: (String, Option<String>),
+    /// Distance of the first buffer from a page's start.
+    pub(crate) memory_shift: u64,
+    /// Size of a huge page; 0: 2 MiB.
+    pub(crate) huge_page: u64,
+    /// Bytes held locked.
+    pub(crate) locked: u64,
 }
 
 /// What is written, and when it is made stable.
@@ -206,18 +245,24 @@ pub(crate) struct Content {
     pub(crate) refill: Option<bool>,
     /// A few bytes changed per write.
     pub(crate) scramble: bool,
-    /// Pattern; empty: none.
-    pub(crate) pattern: Vec<u8>,
+    /// Pattern as written; empty: none.
+    pub(crate) pattern: String,
     /// Compressible percent.
     pub(crate) compress: u64,
     /// Piece in which that holds.
     pub(crate) chunk: u64,
     /// Repeated percent.
     pub(crate) dedupe: u64,
+    /// Repeats come from a set of this percent of the writes; else they repeat the write before.
+    pub(crate) working_set: (bool, u64),
     /// Every so many writes; 0: never.
     pub(crate) fsync: u64,
     /// Every so many writes; 0: never.
     pub(crate) fdatasync: u64,
+    /// `sync_file_range`: flags (wait before, write, wait after) and every so many writes; 0: never.
+    pub(crate) range_sync: ([bool; 3], u64),
+    /// The filesystem, at the end.
+    pub(crate) end_syncfs: bool,
     /// At the end of each pass.
     pub(crate) end_fsync: bool,
     /// Before each close.
@@ -298,6 +343,27 @@ pub(crate) struct Report {
     pub(crate) hist_coarseness: u64,
 }
 
+/// File names of one job, at most: a line holds some thousands at most, and each clone carries them.
+const NAMES_MAX: usize = 4096;
+
+impl Files {
+    /// Adds names to those that are there.
+    pub(crate) fn add(&mut self, new: Vec<String>) -> Result<(), String> {
+        if new.is_empty() {
+            return Err("it names no file".to_owned());
+        }
+        if self.names.len() + new.len() > NAMES_MAX {
+            return Err(format!("more than {NAMES_MAX} names are given"));
+        }
+        if self.names.is_empty() {
+            self.count = 0;
+        }
+        self.count += new.len() as u64;
+        Arc::make_mut(&mut self.names).extend(new);
+        Ok(())
+    }
+}
+
 impl Settings {
     /// Where an option was given, else `otherwise`.
     pub(crate) fn span(&self, name: &str, otherwise: Span) -> Span {
@@ -315,6 +381,7 @@ pub(crate) const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 
 impl Default for Settings {
+    #[expect(clippy::too_many_lines, reason = "one table of fio's defaults")]
     fn default() -> Self {
         Self {
             spans: BTreeMap::new(),
@@ -352,6 +419,17 @@ impl Default for Settings {
                 allow_create: true,
                 unlink: false,
                 invalidate: true,
+                folders: Vec::new(),
+                open_at_once: 0,
+                lock: "none".to_owned(),
+                append: false,
+                fill: false,
+                advice: "1".to_owned(),
+                pre_read: false,
+                unlink_each_loop: false,
+                create_only: false,
+                zone_mode: None,
+                zone: [0; 3],
             },
             operations: Operations {
                 rw: "read".to_owned(),
@@ -364,6 +442,10 @@ impl Default for Settings {
                 block_sizes: [(4096, 4096); 3],
                 splits: [Vec::new(), Vec::new(), Vec::new()],
                 align: [0; 3],
+                sizes_by_access: false,
+                repeats_place: false,
+                offset_align: 0,
+                ranges: 1,
                 unaligned: false,
                 no_random_map: false,
                 rand_repeat: true,
@@ -397,15 +479,22 @@ impl Default for Settings {
                 poisson: false,
                 thinktime: 0,
                 think_blocks: 1,
+                memory: ("malloc".to_owned(), None),
+                memory_shift: 0,
+                huge_page: 0,
+                locked: 0,
             },
             content: Content {
                 zero: false,
                 refill: None,
                 scramble: true,
-                pattern: Vec::new(),
+                pattern: String::new(),
                 compress: 0,
                 chunk: 512,
                 dedupe: 0,
+                working_set: (false, 5),
+                range_sync: ([false; 3], 0),
+                end_syncfs: false,
                 fsync: 0,
                 fdatasync: 0,
                 end_fsync: false,

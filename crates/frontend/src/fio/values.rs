@@ -325,8 +325,11 @@ pub(crate) fn names(text: &str) -> Vec<String> {
     names
 }
 
-/// Reads the bytes of a pattern: hexadecimal as written, decimal least byte first, `"text"`; several in a row.
-pub(crate) fn pattern(text: &str) -> Result<Vec<u8>, String> {
+/// Bytes of a pattern at most: fio's own limit.
+const PATTERN_MAX: usize = 512;
+
+/// Reads the bytes of a pattern: hexadecimal as written, decimal least byte first, `"text"`, `'file'`; several in a row.
+pub(crate) fn pattern(text: &str, file: &dyn Fn(&str) -> Result<Vec<u8>, String>) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
@@ -334,8 +337,10 @@ pub(crate) fn pattern(text: &str) -> Result<Vec<u8>, String> {
             let end = quoted.find('"').ok_or_else(|| format!("the text {rest} has no closing quote"))?;
             bytes.extend_from_slice(&quoted.as_bytes()[..end]);
             rest = &quoted[end + 1..];
-        } else if rest.starts_with('\'') {
-            return Err("a pattern from a file is known but not built yet".to_owned());
+        } else if let Some(quoted) = rest.strip_prefix('\'') {
+            let end = quoted.find('\'').ok_or_else(|| format!("the file {rest} has no closing quote"))?;
+            bytes.extend(file(&quoted[..end])?);
+            rest = &quoted[end + 1..];
         } else if let Some(hex) = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
             let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
             if end == 0 {
@@ -356,6 +361,7 @@ pub(crate) fn pattern(text: &str) -> Result<Vec<u8>, String> {
         }
         rest = rest.trim_start();
     }
+    bytes.truncate(PATTERN_MAX);
     if bytes.is_empty() { Err("the pattern is empty".to_owned()) } else { Ok(bytes) }
 }
 
@@ -445,8 +451,10 @@ mod tests {
             assert_eq!(items(text), expect, "{text}");
         }
         assert_eq!(names("a:b\\:c::d"), ["a", "b:c", "d"]);
-        assert_eq!(pattern("0xdeadbeef").unwrap(), [0xde, 0xad, 0xbe, 0xef]);
-        assert_eq!(pattern("0xabc\"xy\"258").unwrap(), [0x0a, 0xbc, b'x', b'y', 2, 1]);
+        let plain = |text: &str| pattern(text, &|name| Ok(name.as_bytes().to_vec())).unwrap();
+        assert_eq!(plain("'ab'0x63"), *b"abc");
+        assert_eq!(plain("0xdeadbeef"), [0xde, 0xad, 0xbe, 0xef]);
+        assert_eq!(plain("0xabc\"xy\"258"), [0x0a, 0xbc, b'x', b'y', 2, 1]);
         assert_eq!(cpus("0,2-4").unwrap(), [0, 2, 3, 4]);
     }
 
@@ -467,7 +475,7 @@ mod tests {
             for unit in [Unit::Bytes, Unit::Count, Unit::Seconds, Unit::Microseconds] {
                 let _ = number(&text, unit, base);
             }
-            let _ = (items(&text), names(&text), pattern(&text), cpus(&text), split(&text, Unit::Bytes, base));
+            let _ = (items(&text), names(&text), pattern(&text, &|_| Err(String::new())), cpus(&text), split(&text, Unit::Bytes, base));
         }
 
         #[test]

@@ -241,7 +241,7 @@ impl Engine for Libaio {
     fn push(&mut self, operation: &Operation) {
         let open = self.open_mut();
         let target = &open.setup.targets[operation.target as usize];
-        if operation.kind == OperationKind::Trim {
+        if operation.is_performed_at_once() {
             let result = perform_now(target, operation);
             open.immediate.push(Completion { slot: operation.slot, result });
             return;

@@ -137,8 +137,12 @@ impl Mmap {
 
     fn perform(&self, operation: &Operation) -> i32 {
         let Open { mappings, setup } = self.open.as_ref().expect("open is called before push");
-        let Operation { slot, kind, target, offset, length, data_only: _ } = *operation;
+        let Operation { slot, kind, target, offset, length, data_only: _, range_flags } = *operation;
         let mapping = &mappings[target as usize];
+        if kind == OperationKind::Sync && range_flags != 0 {
+            // What is dirty in a mapping is dirty in the file's cache, which is what is asked about.
+            return perform_now(&setup.targets[target as usize], operation);
+        }
         assert!(length as usize <= setup.buffers.slot_bytes(), "an operation fits its slot");
         let there = mapping.within(offset, u64::from(length));
         match kind {

@@ -75,11 +75,14 @@ impl Synchronous {
         if matches!(self.call, Call::Allocate | Call::Truncate) {
             return change_size(self.call, target, operation);
         }
+        if matches!(operation.kind, OperationKind::Trim | OperationKind::Sync) {
+            return perform_now(target, operation);
+        }
         assert!(length <= setup.buffers.slot_bytes(), "an operation fits its slot");
         let is_read = match operation.kind {
             OperationKind::Read => true,
             OperationKind::Write => false,
-            OperationKind::Trim | OperationKind::Sync => return perform_now(target, operation),
+            OperationKind::Trim | OperationKind::Sync => unreachable!("returned above"),
         };
         let descriptor = target.descriptor();
         let offset = i64::try_from(operation.offset).unwrap_or(i64::MAX);

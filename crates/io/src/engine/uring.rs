@@ -270,7 +270,7 @@ impl Open {
                 };
                 opcode::Fsync::new(descriptor).flags(flags).build()
             }
-            OperationKind::Trim => unreachable!("trims are performed at submission"),
+            OperationKind::Trim => unreachable!("performed when it is pushed"),
         };
         let entry = entry.user_data(u64::from(operation.slot));
         if self.forced_every == u32::MAX {
@@ -380,7 +380,7 @@ impl Engine for IoUring {
     fn push(&mut self, operation: &Operation) {
         let open = self.open_mut();
         // A ring that polls takes nothing but reads and writes.
-        if operation.kind == OperationKind::Trim || (open.polled && operation.kind == OperationKind::Sync) {
+        if operation.is_performed_at_once() || (open.polled && operation.kind == OperationKind::Sync) {
             let target = &open.setup.targets[operation.target as usize];
             let result = perform_now(target, operation);
             open.immediate.push(Completion { slot: operation.slot, result });
@@ -502,6 +502,7 @@ mod tests {
             offset: u64::from(slot) * 4096,
             length: 4096,
             data_only: false,
+            range_flags: 0,
         };
         engine.push(&write(0));
         assert_eq!(engine.submit().expect("it can be submitted"), 1);

@@ -271,7 +271,7 @@ impl Rig {
 }
 
 pub(crate) fn read(slot: u32, offset: u64, length: u32) -> Operation {
-    Operation { slot, kind: OperationKind::Read, target: 0, offset, length, data_only: false }
+    Operation { slot, kind: OperationKind::Read, target: 0, offset, length, data_only: false, range_flags: 0 }
 }
 
 pub(crate) fn write(slot: u32, offset: u64, length: u32) -> Operation {

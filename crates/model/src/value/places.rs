@@ -1,6 +1,6 @@
 //! Where operations go and what they carry: distributions, order of files, content.
 
-use super::{ContentSource, FileOrder, RandomDistribution, text};
+use super::{ContentSource, FileOrder, RandomDistribution, RangeSync, Zones, text};
 use crate::literal::Literal;
 use crate::row::{Kind, OptionValue};
 use fathom_units::{Bytes, Ratio};
@@ -143,18 +143,45 @@ impl OptionValue for ContentSource {
 impl OptionValue for FileOrder {
     fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
         let text = text(literal)?;
-        let (name, count) = match text.split_once(':') {
-            Some((name, count)) => {
-                let count = count.parse::<u32>().ok().filter(|&n| n > 0);
-                (name, count.ok_or_else(|| format!("\"{text}\" does not end in a whole number from 1"))?)
-            }
-            None => (text, 1),
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
+        let parts: Vec<&str> = parts.collect();
+        let count = |part: Option<&&str>| match part {
+            None => Ok(1),
+            Some(count) => count
+                .parse::<u32>()
+                .ok()
+                .filter(|&n| n > 0)
+                .ok_or_else(|| format!("\"{text}\" does not end in a whole number from 1")),
         };
+        let number = |what: &str| {
+            let given = parts.first().ok_or_else(|| format!("{name} needs {what}, e.g. {name}:0.5"))?;
+            given.parse::<f64>().map_err(|_| format!("\"{given}\" is no number"))
+        };
+        let center =
+            || parts.get(1).map_or(Ok(Ratio::ZERO), |share| share.parse().map_err(|e| format!("{e}")));
         match name {
-            "round-robin" => Ok(Self::RoundRobin(count)),
+            "round-robin" => Ok(Self::RoundRobin(count(parts.first())?)),
             "sequential" => Ok(Self::Sequential),
-            "random" => Ok(Self::Random(count)),
-            other => Err(format!("\"{other}\" is not one of round-robin, sequential, random")),
+            "random" => Ok(Self::Random(count(parts.first())?)),
+            "zipf" => match number("a theta")? {
+                theta if theta > 0.0 && theta != 1.0 && theta.is_finite() => {
+                    Ok(Self::Zipf(theta, center()?, count(parts.get(2))?))
+                }
+                theta => Err(format!("zipf needs a theta above 0 and not 1; {theta} is not")),
+            },
+            "pareto" => match number("h")? {
+                h if h > 0.0 && h < 1.0 => Ok(Self::Pareto(h, center()?, count(parts.get(2))?)),
+                h => Err(format!("pareto needs h between 0 and 1; {h} is not")),
+            },
+            "normal" => {
+                let given = parts.first().ok_or("normal needs a deviation, e.g. normal:10%")?;
+                let deviation = given.parse::<Ratio>().map_err(|error| error.to_string())?;
+                Ok(Self::Normal(deviation, center()?, count(parts.get(2))?))
+            }
+            other => Err(format!(
+                "\"{other}\" is not one of round-robin, sequential, random, zipf, pareto, normal"
+            )),
         }
     }
     fn print(&self) -> String {
@@ -164,6 +191,54 @@ impl OptionValue for FileOrder {
             Self::Sequential => "\"sequential\"".to_owned(),
             Self::Random(1) => "\"random\"".to_owned(),
             Self::Random(n) => format!("\"random:{n}\""),
+            Self::Zipf(theta, center, n) => format!("\"zipf:{theta}:{center}:{n}\""),
+            Self::Pareto(h, center, n) => format!("\"pareto:{h}:{center}:{n}\""),
+            Self::Normal(deviation, center, n) => format!("\"normal:{deviation}:{center}:{n}\""),
         }
+    }
+}
+
+impl OptionValue for Zones {
+    /// `8MiB of 16MiB`, `8MiB of 16MiB skip 4MiB`.
+    fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
+        let text = text(literal)?;
+        let bytes = |part: &str| part.trim().parse::<Bytes>().map_err(|error| error.to_string());
+        let (size, rest) = text
+            .split_once(" of ")
+            .ok_or_else(|| format!("\"{text}\" is not \"SIZE of RANGE skip SKIP\""))?;
+        let (range, skip) = rest.split_once(" skip ").unwrap_or((rest, "0B"));
+        let zones = Self { size: bytes(size)?, range: bytes(range)?, skip: bytes(skip)? };
+        if zones.size.0 == 0 || zones.range.0 == 0 {
+            return Err("a zone of 0 bytes".to_owned());
+        }
+        Ok(zones)
+    }
+    fn print(&self) -> String {
+        let Self { size, range, skip } = self;
+        let plain = |bytes: &Bytes| bytes.to_string().replace(' ', "");
+        let skip = if skip.0 == 0 { String::new() } else { format!(" skip {}", plain(skip)) };
+        format!("\"{} of {}{skip}\"", plain(size), plain(range))
+    }
+}
+
+impl OptionValue for RangeSync {
+    /// `wait-before,write,wait-after`, at least one of them.
+    fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
+        let mut range = Self { wait_before: false, write: false, wait_after: false };
+        for word in text(literal)?.split(',') {
+            match word.trim() {
+                "wait-before" => range.wait_before = true,
+                "write" => range.write = true,
+                "wait-after" => range.wait_after = true,
+                other => return Err(format!("\"{other}\" is not wait-before, write or wait-after")),
+            }
+        }
+        Ok(range)
+    }
+    fn print(&self) -> String {
+        let Self { wait_before, write, wait_after } = *self;
+        let words = [(wait_before, "wait-before"), (write, "write"), (wait_after, "wait-after")];
+        let words: Vec<&str> = words.into_iter().filter(|(set, _)| *set).map(|(_, word)| word).collect();
+        format!("\"{}\"", words.join(","))
     }
 }

@@ -1,8 +1,11 @@
 //! fio jobs as fathom's model: clones become streams, barriers become stages, everything quirky becomes plain. Knows fio's
 //! meaning and the model; how it was written is behind it.
 
+mod caches;
+mod content;
 mod control;
 mod engines;
+mod files;
 mod targets;
 mod verify;
 mod workload;
@@ -106,7 +109,7 @@ impl Lowering<'_> {
         self.job.echo.push((name.clone(), listed(options)));
         let Some(clones) = self.clones_of(parsed) else { return };
         self.stage_and_group(parsed);
-        let lowered = workload::lower(parsed, self.faults);
+        let lowered = workload::lower(parsed, self.surroundings, self.faults);
         let workload_name = self.workload_names.unique(name);
         self.job.workloads.push(Named {
             name: workload_name.clone(),
@@ -254,12 +257,7 @@ impl Lowering<'_> {
         if let Some(region) = region {
             options.size.set(region, region_span(settings, parsed.span));
         }
-        let all_files = match (&place, need.file_bytes) {
-            (targets::Place::Set { files, .. }, Some(bytes)) => Some(bytes.saturating_mul(*files)),
-            (targets::Place::Paths(paths), Some(bytes)) => Some(bytes.saturating_mul(paths.len() as u64)),
-            (_, None) => None,
-        };
-        set_amount(options, parsed, lowered, all_files);
+        set_amount(options, parsed, lowered);
         self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine == Engine::Null)
     }
 
@@ -308,12 +306,18 @@ impl Lowering<'_> {
                 .offset_per_worker
                 .set(amount(operations.offset_increment), settings.span("offset_increment", span));
         }
-        self.set_times(&mut options, parsed);
-        if let Some((low, high)) = settings.files.filesize.filter(|(low, high)| low != high) {
-            let message =
-                format!("filesize between {} and {} is known but not built yet", Bytes(low), Bytes(high));
-            self.faults.error("fio.not-built", settings.span("filesize", span), message, "give one size");
+        if matches!(
+            (operations.offset, operations.offset_increment),
+            (Size::Percent(_), _) | (_, Size::Percent(_))
+        ) {
+            let align = if operations.offset_align > 0 { operations.offset_align } else { lowered.smallest };
+            options
+                .offset_align
+                .set(Bytes(align), settings.span("offset_align", settings.span("offset", span)));
         }
+        self.set_times(&mut options, parsed, lowered);
+        caches::set_files(&mut options, parsed, lowered.is_random);
+        caches::set_memory(&mut options, parsed, self.faults);
         options
     }
 
@@ -369,7 +373,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn set_times(&mut self, options: &mut StreamOptions, parsed: &ParsedJob) {
+    fn set_times(&mut self, options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered) {
         let (settings, span) = (&parsed.settings, parsed.span);
         let control = &settings.control;
         if let Some(us) = control.runtime {
@@ -402,49 +406,43 @@ impl Lowering<'_> {
             }
         }
         if control.number_ios > 0 {
-            let operations = control.number_ios.saturating_mul(control.loops);
+            // Of a trim and the write after it, fio counts one.
+            let each = if lowered.is_trimwrite { 2 } else { 1 };
+            let operations = control.number_ios.saturating_mul(control.loops).saturating_mul(each);
             options.operations.set(operations, settings.span("number_ios", span));
         }
     }
 }
 
-/// Passes or bytes that end a clone, unless only time does. `all_files` is what its files hold, when known.
-fn set_amount(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered, all_files: Option<u64>) {
+/// Passes and bytes that end a clone, unless only time does.
+fn set_amount(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered) {
     let (settings, span) = (&parsed.settings, parsed.span);
     let Settings { control, operations, files, .. } = settings;
     if control.time_based && control.runtime.is_some() {
         return;
     }
-    let loops = control.loops;
-    let loops_span = settings.span("loops", span);
-    let passes = u32::try_from(loops).unwrap_or(1_000_000_000).min(1_000_000_000);
-    let bytes = |bytes: u64| Amount::Bytes(Bytes(bytes));
-    match operations.io_size.filter(|size| *size != Size::Bytes(0)) {
+    let passes = u32::try_from(control.loops).unwrap_or(1_000_000_000).min(1_000_000_000);
+    options.passes.set(passes, settings.span("loops", span));
+    let size = match operations.size {
+        Some(Size::Bytes(size)) if size > 0 => Some(size),
+        _ => None,
+    };
+    if let (Some(size), Some(_)) = (size, files.filesize) {
+        options.pass_bytes.set(Bytes(size), settings.span("size", span));
+    }
+    let io_size_span = settings.span("io_size", span);
+    match operations.io_size {
+        None | Some(Size::Bytes(0)) => {}
         Some(Size::Percent(percent)) => {
-            let share = f64::from(percent) * loops as f64;
-            if share <= 100.0 {
-                options.bytes.set(Amount::Share(Ratio::percent(share)), settings.span("io_size", span));
-            } else {
-                options.passes.set(passes, loops_span);
-            }
+            options.bytes.set(Amount::Share(Ratio::percent(f64::from(percent))), io_size_span);
         }
         Some(Size::Bytes(io_size)) => {
-            // Observed with fio 3.33: passes that end by themselves are repeated until io_size is reached, not io_size × loops.
-            let all = io_size.saturating_mul(loops);
-            let bounded = match operations.size {
-                Some(Size::Bytes(size)) if lowered.pass_is_bounded && io_size > size => {
-                    io_size.max(size.saturating_mul(loops))
-                }
-                _ => all,
-            };
-            options.bytes.set(bytes(bounded), settings.span("io_size", span));
-        }
-        None => match (operations.size, files.filesize, all_files) {
-            (Some(Size::Bytes(size)), Some(_), Some(all)) if size < all => {
-                options.bytes.set(bytes(size.saturating_mul(loops)), settings.span("size", span));
+            options.bytes.set(Amount::Bytes(Bytes(io_size)), io_size_span);
+            // Observed with fio 3.33: where no pass ends by itself, one goes on to io_size.
+            if lowered.passes_go_on {
+                options.pass_bytes.set(Bytes(io_size.max(size.unwrap_or(0))), io_size_span);
             }
-            _ => options.passes.set(passes, loops_span),
-        },
+        }
     }
 }
 

@@ -39,6 +39,8 @@ pub(super) struct Need {
     pub(super) is_special: bool,
     /// Bytes of each file, when they are known.
     pub(super) file_bytes: Option<u64>,
+    /// Up to how many, when their sizes are drawn.
+    pub(super) file_bytes_max: Option<u64>,
     /// What is done before the run.
     pub(super) layout: Layout,
 }
@@ -77,6 +79,9 @@ impl Targets {
                     settings.span(if settings.files.filesize.is_some() { "filesize" } else { "size" }, span);
                 options.size.set(Amount::Bytes(Bytes(bytes)), place);
             }
+        }
+        if let Some(most) = need.file_bytes_max {
+            options.size_max.set(Bytes(most), settings.span("filesize", span));
         }
         let strength = |layout: Layout| match layout {
             Layout::MustExist => 0,
@@ -166,13 +171,16 @@ pub(super) fn need_of(
         .saturating_add(bytes(operations.offset_increment).saturating_mul(u64::from(last)));
     let file_bytes = match (files.filesize, operations.size) {
         _ if is_special => None,
-        (Some((_, high)), _) => Some(high),
+        (Some((low, _)), _) => Some(low),
+        // What is appended begins where the file ends, which the planner knows.
+        _ if files.append => None,
         (None, Some(Size::Bytes(bytes))) if bytes > 0 => {
             Some(start.saturating_add(bytes / place.files().max(1)))
         }
         _ => None,
     };
-    let layout = if files.create_on_open {
+    let file_bytes_max = files.filesize.filter(|(low, high)| low < high && !is_special).map(|(_, high)| high);
+    let layout = if files.create_on_open || (files.fill && !reads && !files.overwrite) {
         Layout::Created
     } else if !files.allow_create {
         Layout::MustExist
@@ -183,7 +191,7 @@ pub(super) fn need_of(
     } else {
         Layout::Created
     };
-    Need { is_special, file_bytes, layout }
+    Need { is_special, file_bytes, file_bytes_max, layout }
 }
 
 /// The region of a clone over all its files together: what of `size` is used when files get equal parts in whole blocks.

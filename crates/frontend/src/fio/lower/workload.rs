@@ -1,16 +1,19 @@
 //! A fio job's operations as a workload: directions, sizes, places, rates, content. Knows neither files nor clones.
 
 use super::super::ParsedJob;
+use super::super::Surroundings;
 use super::super::faults::Faults;
 use super::super::settings::Settings;
-use super::super::values::{Unit, number, weights};
+use super::super::values::{Size, Unit, number, weights};
+use super::{content, files};
 use fathom_model::{
-    Access, BlockSizes, ContentSource, Coverage, Cursor, FileOrder, Freshness, MixLine, RandomDistribution,
-    Rate, Span, WorkloadOptions,
+    Access, BlockSizes, Coverage, Cursor, FilesEnd, MixLine, RandomDistribution, RangeSync, Rate, RunKind,
+    Span, WorkloadOptions, Zones,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Ratio};
 
 /// A workload and what else follows from the operations.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub(super) struct Lowered {
     pub(super) options: WorkloadOptions,
     /// Rate of one clone.
@@ -19,8 +22,12 @@ pub(super) struct Lowered {
     pub(super) reads: bool,
     /// Smallest block of all directions in use, in bytes.
     pub(super) smallest: u64,
-    /// Whether a pass ends by itself: not for random places that may repeat.
-    pub(super) pass_is_bounded: bool,
+    /// Whether the job is random, be it only in part.
+    pub(super) is_random: bool,
+    /// Whether each trim is followed by a write.
+    pub(super) is_trimwrite: bool,
+    /// Whether a pass goes on to `io_size`, even where that is more than `size`.
+    pub(super) passes_go_on: bool,
 }
 
 /// What one direction does.
@@ -35,7 +42,7 @@ const READ: usize = 0;
 const WRITE: usize = 1;
 const TRIM: usize = 2;
 
-pub(super) fn lower(job: &ParsedJob, faults: &mut Faults) -> Lowered {
+pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &mut Faults) -> Lowered {
     let ParsedJob { settings, span, .. } = job;
     let operations = &settings.operations;
     let rw = operations.rw.as_str();
@@ -49,6 +56,15 @@ pub(super) fn lower(job: &ParsedJob, faults: &mut Faults) -> Lowered {
         _ => [1.0, 0.0, 0.0],
     };
     let sizes = [READ, WRITE, TRIM].map(|kind| sizes(settings, kind));
+    // With bs_is_seq_rand, the sizes of reads are those of sequential operations, those of writes of random ones.
+    let by_access = operations.sizes_by_access;
+    let own_sizes = |kind: usize| match (by_access, is_random) {
+        (false, _) => kind,
+        (true, true) => WRITE,
+        (true, false) => READ,
+    };
+    let sizes = [READ, WRITE, TRIM].map(|kind| sizes[own_sizes(kind)].clone());
+    let sequential_sizes = (by_access && is_random).then(|| self::sizes(settings, READ));
     let rate = rate(settings, *span, &mut shares, &sizes, is_trimwrite, faults);
     let mut options = WorkloadOptions::default();
     let directions: [Direction; 3] = [READ, WRITE, TRIM].map(|kind| Direction {
@@ -62,7 +78,7 @@ pub(super) fn lower(job: &ParsedJob, faults: &mut Faults) -> Lowered {
             },
         },
     });
-    set_mix(&mut options, &directions, settings, *span);
+    set_mix(&mut options, &directions, sequential_sizes.as_ref(), settings, *span);
     let used = || directions.iter().filter(|direction| direction.share > 0.0);
     let smallest =
         used().flat_map(|direction| direction.sizes.sizes.iter().map(|size| size.1.0)).min().unwrap_or(4096);
@@ -72,13 +88,69 @@ pub(super) fn lower(job: &ParsedJob, faults: &mut Faults) -> Lowered {
     }
     set_postfix(&mut options, settings, is_random, *span, faults);
     let used: Vec<&Direction> = used().collect();
-    let covers = set_places(&mut options, settings, *span, is_random, &used, faults);
-    set_file_order(&mut options, settings, *span, faults);
-    set_content(&mut options, settings, *span, faults);
+    set_places(&mut options, settings, *span, is_random, &used, faults);
+    let reads_and_writes = shares[READ] > 0.0 && shares[WRITE] > 0.0;
+    let is_mix = matches!(rw, "rw" | "readwrite" | "randrw");
+    set_ends(&mut options, job, is_mix && !is_random, faults);
+    files::set_order(&mut options, settings, *span, faults);
+    content::set(&mut options, settings, *span, surroundings, faults);
     set_syncs(&mut options, settings, *span);
-    let writes = (shares[WRITE] > 0.0 || is_trimwrite).then(|| ends(&sizes[WRITE]));
-    super::verify::set(&mut options, settings, *span, writes, faults);
-    Lowered { options, rate, reads: shares[READ] > 0.0, smallest, pass_is_bounded: covers || !is_random }
+    let written = (shares[WRITE] > 0.0 || is_trimwrite).then(|| ends(&sizes[WRITE]));
+    super::verify::set(&mut options, settings, *span, written, faults);
+    debug_assert!(is_mix || !reads_and_writes);
+    let writes = is_mix || rw.ends_with("write");
+    Lowered {
+        options,
+        rate,
+        reads: shares[READ] > 0.0,
+        smallest,
+        is_random,
+        is_trimwrite,
+        passes_go_on: (is_mix && !is_random) || (writes && is_random && operations.no_random_map),
+    }
+}
+
+/// Where files end, and the windows in them.
+fn set_ends(options: &mut WorkloadOptions, job: &ParsedJob, wraps: bool, faults: &mut Faults) {
+    let ParsedJob { settings, span, .. } = job;
+    let size_is_less = matches!(
+        (settings.operations.io_size, settings.operations.size),
+        (Some(Size::Bytes(io_size)), Some(Size::Bytes(size))) if io_size > size
+    );
+    let is_timed = settings.control.time_based && settings.control.runtime.is_some();
+    let place = settings.span("rw", *span);
+    let end = if is_timed || (wraps && size_is_less) { FilesEnd::Renew } else { FilesEnd::Stop };
+    options.files_end.set(end, place);
+    if settings.operations.repeats_place {
+        options.run.set(RunKind::Again, settings.span("rw_sequencer", *span));
+    }
+    if settings.operations.ranges > 1 {
+        let message =
+            "num_range above 1 needs an engine that trims several ranges in one command (io_uring_cmd)";
+        faults.error("fio.refused", settings.span("num_range", *span), message, "leave num_range out");
+    }
+    let [size, range, skip] = settings.files.zone;
+    let mode = settings.files.zone_mode.as_deref().unwrap_or(if size > 0 { "strided" } else { "none" });
+    let place = settings.span("zonemode", settings.span("zonesize", *span));
+    match mode {
+        "zbd" => {
+            let message = "zonemode=zbd drives zoned devices by their zones, which fathom does not";
+            let help = "use zonemode=strided for windows of a plain device or file";
+            faults.error("fio.refused", place, message, help);
+        }
+        "strided" if size == 0 => {
+            faults.error("fio.contradiction", place, "zonemode=strided has no zonesize", "add zonesize=1m");
+        }
+        "strided" => {
+            let range = if range > 0 { range } else { size };
+            options.zones.set(Zones { size: Bytes(size), range: Bytes(range), skip: Bytes(skip) }, place);
+        }
+        _ if size > 0 => {
+            let message = "zonemode=none and zonesize contradict each other";
+            faults.error("fio.contradiction", place, message, "use zonemode=strided, or leave zonesize out");
+        }
+        _ => {}
+    }
 }
 
 /// Sizes of one direction.
@@ -96,8 +168,20 @@ fn sizes(settings: &Settings, kind: usize) -> BlockSizes {
         return BlockSizes { sizes };
     }
     let (low, high) = operations.block_sizes[kind];
-    let step = if operations.unaligned { 1 } else { low };
-    BlockSizes { sizes: vec![(1.0, Bytes(low), Bytes(high), Bytes(if low == high { low } else { step }))] }
+    if low == high {
+        return BlockSizes::fixed(Bytes(low));
+    }
+    // fio draws from as many bytes as the largest has, from the smallest on, rounds down to multiples of the smallest, and
+    // takes the largest for what comes out larger: sizes on the grid are equally likely, the rest is the largest's.
+    let weigh = |part: u64| part as f64 / high as f64 * 100.0;
+    let (last, rest, step) =
+        if operations.unaligned { (high - 1, low, 1) } else { (high - high % low, high % low, low) };
+    let grid = (Bytes(low), Bytes(last), Bytes(if low == last { low } else { step }));
+    if rest == 0 {
+        return BlockSizes { sizes: vec![(1.0, grid.0, grid.1, grid.2)] };
+    }
+    let largest = (weigh(rest), Bytes(high), Bytes(high), Bytes(high));
+    BlockSizes { sizes: vec![(weigh(high - rest), grid.0, grid.1, grid.2), largest] }
 }
 
 /// Smallest and largest, in bytes.
@@ -183,7 +267,14 @@ fn rate(
     }
 }
 
-fn set_mix(options: &mut WorkloadOptions, directions: &[Direction; 3], settings: &Settings, span: Span) {
+/// `sequential`: sizes of the operations that do not jump, where they have their own.
+fn set_mix(
+    options: &mut WorkloadOptions,
+    directions: &[Direction; 3],
+    sequential: Option<&BlockSizes>,
+    settings: &Settings,
+    span: Span,
+) {
     let rw = settings.span("rw", span);
     let sizes_span = ["bssplit", "bsrange", "bs"].into_iter().find(|name| settings.has(name));
     let sizes_span = sizes_span.map_or(span, |name| settings.span(name, span));
@@ -193,7 +284,9 @@ fn set_mix(options: &mut WorkloadOptions, directions: &[Direction; 3], settings:
     let is_alike = used
         .windows(2)
         .all(|pair| pair[0].1.sizes == pair[1].1.sizes && pair[0].1.access == pair[1].1.access);
-    if is_alike {
+    let jumps_always = used.iter().all(|(_, direction)| direction.access.random == Ratio::ONE);
+    let sequential = sequential.filter(|_| !jumps_always);
+    if is_alike && sequential.is_none() {
         let first = used.first().map_or(&directions[READ], |(_, direction)| *direction);
         options.block_size.set(first.sizes.clone(), sizes_span);
         options.access.set(first.access, rw);
@@ -204,13 +297,24 @@ fn set_mix(options: &mut WorkloadOptions, directions: &[Direction; 3], settings:
         }
         return;
     }
-    let lines = used.into_iter().map(|(kind, direction)| MixLine {
+    let line = |kind: usize, share: f64, sizes: &BlockSizes, random: Ratio| MixLine {
         // To 1e-9 percent, so that 0.2 prints as 20% and not with the tail of its binary form.
-        share: (direction.share * 1e11).round() / 1e9,
-        block_size: direction.sizes.clone(),
+        share: (share * 1e11).round() / 1e9,
+        block_size: sizes.clone(),
         read: if kind == READ { Ratio::ONE } else { Ratio::ZERO },
         trim: if kind == TRIM { Ratio::ONE } else { Ratio::ZERO },
-        access: direction.access,
+        access: Access { random },
+    };
+    let lines = used.into_iter().flat_map(|(kind, Direction { share, sizes, access })| match sequential {
+        None => vec![line(kind, *share, sizes, access.random)],
+        Some(sequential) => {
+            let jumping = access.random.value();
+            let both = [
+                line(kind, share * jumping, sizes, Ratio::ONE),
+                line(kind, share * (1.0 - jumping), sequential, Ratio::ZERO),
+            ];
+            both.into_iter().filter(|line| line.share > 0.0).collect()
+        }
     });
     options.mix.set(lines.collect(), sizes_span);
 }
@@ -262,7 +366,7 @@ fn set_postfix(
     }
 }
 
-/// Distribution, alignment and coverage; tells whether every block comes once per pass.
+/// Distribution, alignment and coverage.
 fn set_places(
     options: &mut WorkloadOptions,
     settings: &Settings,
@@ -270,7 +374,7 @@ fn set_places(
     is_random: bool,
     used: &[&Direction],
     faults: &mut Faults,
-) -> bool {
+) {
     let operations = &settings.operations;
     let mut sizes =
         used.iter().flat_map(|direction| direction.sizes.sizes.iter().flat_map(|size| [size.1.0, size.2.0]));
@@ -294,28 +398,24 @@ fn set_places(
             true
         }
     };
-    if !is_random {
-        return true;
-    }
     let has_map = !operations.no_random_map && is_uniform && align.is_none_or(|align| align == first);
-    if !has_map {
-        return false;
+    if !is_random || !has_map {
+        return;
     }
     let jumps_each_time =
         options.run_length.get() == &1 && used.iter().all(|direction| direction.access.random == Ratio::ONE);
+    let place = settings.span("rw", span);
     if is_one_size && jumps_each_time {
-        options.coverage.set(Coverage::OncePerPass, settings.span("rw", span));
-        return true;
+        options.coverage.set(Coverage::OncePerPass, place);
+        return;
     }
-    let reason = if is_one_size { "operations that follow one another" } else { "several block sizes" };
-    let message = format!("with {reason}, blocks may be touched more than once in a pass");
-    let help = if is_one_size {
-        "add norandommap to say so; fio avoids it where it jumps"
-    } else {
-        "add norandommap to say so; fio avoids it by cutting operations to sizes that were not asked for, here sizes are kept"
-    };
-    faults.warn("fio.random-map", settings.span("rw", span), message, help);
-    false
+    options.coverage.set(Coverage::Map, place);
+    if !is_one_size {
+        let message = "with several block sizes, operations are cut where a block was touched already, to sizes that \
+                       were not asked for";
+        let help = "add norandommap to keep sizes; fio cuts them in the same way";
+        faults.warn("fio.random-map", place, message, help);
+    }
 }
 
 /// Why a value is not lowered.
@@ -395,67 +495,6 @@ fn zones(text: &str, settings: &Settings) -> Result<RandomDistribution, String> 
     ))
 }
 
-fn set_file_order(options: &mut WorkloadOptions, settings: &Settings, span: Span, faults: &mut Faults) {
-    if !settings.has("file_service_type") {
-        return;
-    }
-    let place = settings.span("file_service_type", span);
-    let (word, every) = &settings.files.service;
-    let every = every.and_then(|every| u32::try_from(every).ok()).unwrap_or(1).max(1);
-    let order = match word.as_str() {
-        "roundrobin" => FileOrder::RoundRobin(every),
-        "sequential" => FileOrder::Sequential,
-        "random" => FileOrder::Random(every),
-        other => {
-            let message = format!("file_service_type={other} is known but not built yet");
-            faults.error("fio.not-built", place, message, "use roundrobin, sequential or random");
-            return;
-        }
-    };
-    options.file_order.set(order, place);
-}
-
-fn set_content(options: &mut WorkloadOptions, settings: &Settings, span: Span, faults: &mut Faults) {
-    let content = &settings.content;
-    let share = |percent: u64| Ratio::percent(percent as f64);
-    if content.zero || content.compress == 100 {
-        let place =
-            settings.span(if content.zero { "zero_buffers" } else { "buffer_compress_percentage" }, span);
-        options.content.set(ContentSource::Zero, place);
-        options.freshness.set(Freshness::Never, place);
-        return;
-    }
-    if !content.pattern.is_empty() && content.compress == 0 {
-        options
-            .content
-            .set(ContentSource::Pattern(content.pattern.clone()), settings.span("buffer_pattern", span));
-    }
-    if content.compress > 0 {
-        let place = settings.span("buffer_compress_percentage", span);
-        options.compressible.set(share(content.compress), place);
-        options.compress_chunk.set(Bytes(content.chunk), settings.span("buffer_compress_chunk", place));
-        if !content.pattern.is_empty() {
-            let message = "the compressible share is zeroes, not the bytes of buffer_pattern";
-            faults.warn(
-                "fio.approximate",
-                settings.span("buffer_pattern", span),
-                message,
-                "it compresses alike",
-            );
-        }
-    }
-    if content.dedupe > 0 {
-        options.dedupable.set(share(content.dedupe), settings.span("dedupe_percentage", span));
-    }
-    let refills = content.refill.unwrap_or(false) || content.compress > 0 || content.dedupe > 0;
-    let (freshness, option) = match (refills, content.scramble) {
-        (true, _) => (Freshness::Every, "refill_buffers"),
-        (false, true) => (Freshness::Scrambled, "scramble_buffers"),
-        (false, false) => (Freshness::Never, "scramble_buffers"),
-    };
-    options.freshness.set(freshness, settings.span(option, span));
-}
-
 fn set_syncs(options: &mut WorkloadOptions, settings: &Settings, span: Span) {
     let content = &settings.content;
     if content.fsync > 0 {
@@ -463,6 +502,15 @@ fn set_syncs(options: &mut WorkloadOptions, settings: &Settings, span: Span) {
     }
     if content.fdatasync > 0 {
         options.fdatasync_every.set(content.fdatasync, settings.span("fdatasync", span));
+    }
+    let ([wait_before, write, wait_after], every) = content.range_sync;
+    if every > 0 {
+        let place = settings.span("sync_file_range", span);
+        options.range_sync_every.set(every, place);
+        options.range_sync.set(RangeSync { wait_before, write, wait_after }, place);
+    }
+    if content.end_syncfs {
+        options.syncfs_at_end.set(true, settings.span("end_syncfs", span));
     }
     if content.end_fsync || content.fsync_on_close {
         // Files are closed once, when the job ends, so that both mean the same.

@@ -1,8 +1,9 @@
 //! Rows of what writes carry and of synchronising operations.
 
+use super::super::settings::Settings;
 use super::super::values::pattern;
 use super::Priority::{P0, P1, P2};
-use super::{OptionRow, Value, accepted, built, not_yet};
+use super::{OptionRow, Value, built, not_yet};
 
 pub(super) const ROWS: &[OptionRow] = &[
     built("zero_buffers", &[], P1, Value::Flag(|s, flag| s.content.zero = flag)),
@@ -13,7 +14,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         &[],
         P1,
         Value::Text(|s, text, _| {
-            s.content.pattern = pattern(text)?;
+            // What a file holds is read when the job is put together; here it stands for any.
+            pattern(text, &|_| Ok(vec![0]))?;
+            text.clone_into(&mut s.content.pattern);
             s.content.scramble = false;
             s.content.zero = false;
             if s.content.compress == 0 {
@@ -30,15 +33,45 @@ pub(super) const ROWS: &[OptionRow] = &[
     ),
     built("buffer_compress_chunk", &[], P0, Value::Bytes(1, 1 << 30, |s, bytes| s.content.chunk = bytes)),
     built("dedupe_percentage", &[], P1, Value::Count(0, 100, |s, percent| s.content.dedupe = percent)),
-    not_yet("dedupe_mode", &[], P1, &["repeat"]),
-    accepted("dedupe_working_set_percentage", &[], P1, Value::Any, ""),
+    built(
+        "dedupe_mode",
+        &[],
+        P1,
+        Value::Word(&["repeat", "working_set"], |s, word, _| {
+            s.content.working_set.0 = word == "working_set";
+        }),
+    ),
+    built(
+        "dedupe_working_set_percentage",
+        &[],
+        P1,
+        Value::Count(0, 100, |s, percent| s.content.working_set.1 = percent),
+    ),
     not_yet("dedupe_global", &[], P2, &["0"]),
     // Synchronising.
     built("fsync", &[], P0, Value::Count(0, u32::MAX as u64, |s, n| s.content.fsync = n)),
     built("fdatasync", &[], P0, Value::Count(0, u32::MAX as u64, |s, n| s.content.fdatasync = n)),
-    not_yet("sync_file_range", &[], P1, &[]),
+    built("sync_file_range", &[], P1, Value::Text(|s, text, _| range_sync(s, text))),
     not_yet("write_barrier", &[], P2, &["0"]),
     built("end_fsync", &[], P0, Value::Boolean(|s, flag| s.content.end_fsync = flag)),
     built("fsync_on_close", &[], P0, Value::Boolean(|s, flag| s.content.fsync_on_close = flag)),
-    not_yet("end_syncfs", &[], P1, &["0"]),
+    built("end_syncfs", &[], P1, Value::Boolean(|s, flag| s.content.end_syncfs = flag)),
 ];
+
+/// `write:8`, `wait_before,write,wait_after:8`: flags, and after how many writes.
+fn range_sync(s: &mut Settings, text: &str) -> Result<(), String> {
+    for part in text.split(',') {
+        let (word, every) = part.split_once(':').map_or((part, None), |(word, every)| (word, Some(every)));
+        let words = ["wait_before", "write", "wait_after"];
+        let Some(flag) = words.iter().position(|&known| known == word.trim()) else {
+            return Err(format!("\"{word}\" is not one of {}", words.join(", ")));
+        };
+        s.content.range_sync.0[flag] = true;
+        if let Some(every) = every {
+            let every = every.trim();
+            s.content.range_sync.1 =
+                every.parse().map_err(|_| format!("\"{every}\" is no number of writes"))?;
+        }
+    }
+    if s.content.range_sync.1 == 0 { Err("after how many writes is missing".to_owned()) } else { Ok(()) }
+}

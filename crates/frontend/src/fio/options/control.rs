@@ -61,7 +61,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("number_ios", &[], P0, Value::Count(0, u64::MAX, |s, n| s.control.number_ios = n)),
     not_yet("exec_prerun", &[], P1, &[]),
     not_yet("exec_postrun", &[], P1, &[]),
-    not_yet("create_only", &[], P1, &["0"]),
+    built("create_only", &[], P1, Value::Boolean(|s, flag| s.files.create_only = flag)),
     not_yet("profile", &[], P2, &[]),
     accepted("comm", &[], P2, Value::OptionalText(|_, _| {}), ""),
     built(

@@ -43,10 +43,23 @@ pub(super) const ROWS: &[OptionRow] = &[
     not_yet("iodepth_low", &[], P1, &["0"]),
     not_yet("serialize_overlap", &[], P1, &["0"]),
     not_yet("io_submit_mode", &[], P1, &["inline"]),
-    not_yet("mem", &["iomem"], P1, &["malloc"]),
-    not_yet("iomem_align", &["mem_align"], P1, &["0"]),
-    accepted("hugepage-size", &[], P1, Value::Count(0, u64::MAX, |_, _| {}), ""),
-    not_yet("lockmem", &[], P2, &["0"]),
+    built(
+        "mem",
+        &["iomem"],
+        P1,
+        Value::Word(
+            &["malloc", "shm", "shmhuge", "mmap", "mmaphuge", "mmapshared", "cudamalloc"],
+            |s, word, file| s.engine.memory = (word.to_owned(), file.map(str::to_owned)),
+        ),
+    ),
+    built(
+        "iomem_align",
+        &["mem_align"],
+        P1,
+        Value::Bytes(0, 1 << 20, |s, bytes| s.engine.memory_shift = bytes),
+    ),
+    built("hugepage-size", &[], P1, Value::Bytes(0, 1 << 30, |s, bytes| s.engine.huge_page = bytes)),
+    built("lockmem", &[], P2, Value::Bytes(0, 1 << 60, |s, bytes| s.engine.locked = bytes)),
     not_yet("gpu_dev_id", &[], P2, &["0"]),
     // Private to engines, which fio tries after all others.
     built("fixedbufs", &[], P1, Value::Flag(|s, flag| s.engine.fixed_buffers = flag)),

@@ -32,11 +32,18 @@ pub(super) const ROWS: &[OptionRow] = &[
             s.operations.postfix = postfix.map(str::to_owned);
         }),
     ),
-    not_yet("rw_sequencer", &[], P1, &["sequential"]),
+    built(
+        "rw_sequencer",
+        &[],
+        P1,
+        Value::Word(&["sequential", "identical"], |s, word, _| {
+            s.operations.repeats_place = word == "identical";
+        }),
+    ),
     built("size", &[], P0, Value::Size(|s, size| s.operations.size = Some(size))),
     built("io_size", &["io_limit"], P0, Value::Size(|s, size| s.operations.io_size = Some(size))),
     built("offset", &["fileoffset"], P0, Value::Size(|s, size| s.operations.offset = size)),
-    not_yet("offset_align", &[], P1, &["0"]),
+    built("offset_align", &[], P1, Value::Bytes(0, 1 << 40, |s, bytes| s.operations.offset_align = bytes)),
     built("offset_increment", &[], P0, Value::Size(|s, size| s.operations.offset_increment = size)),
     built(
         "bs",
@@ -63,10 +70,10 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("bsrange", &["blocksize_range"], P0, Value::Text(ranges)),
     built("bssplit", &[], P0, Value::Text(splits)),
     built("bs_unaligned", &["blocksize_unaligned"], P1, Value::Flag(|s, flag| s.operations.unaligned = flag)),
-    not_yet("bs_is_seq_rand", &[], P2, &["0"]),
+    built("bs_is_seq_rand", &[], P2, Value::Boolean(|s, flag| s.operations.sizes_by_access = flag)),
     built("rwmixread", &[], P0, Value::Count(0, 100, |s, percent| s.operations.mix_read = percent)),
     built("rwmixwrite", &[], P0, Value::Count(0, 100, |s, percent| s.operations.mix_read = 100 - percent)),
-    not_yet("num_range", &[], P1, &["1"]),
+    built("num_range", &[], P1, Value::Count(1, 1 << 20, |s, n| s.operations.ranges = n)),
     built("randrepeat", &["allrandrepeat"], P0, Value::Boolean(|s, flag| s.operations.rand_repeat = flag)),
     built("randseed", &[], P0, Value::Count(0, i64::MAX as u64, |s, seed| s.operations.seed = Some(seed))),
     built("norandommap", &[], P0, Value::Flag(|s, flag| s.operations.no_random_map = flag)),

@@ -1,0 +1,72 @@
+//! Cached pages of targets before a step: dropped, or all of a target read in. It does not know how targets come about.
+
+use crate::prepare::{CHUNK, PrepareError, touches};
+use fathom_schema::{OpenRule, Step, Stream, TargetKind};
+use rustix::fs::{self, Advice};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Drops or reads in cached pages of a file, as its users ask.
+pub(crate) fn of_file(
+    file: &File,
+    path: &Path,
+    users: &[&Stream],
+    stop: &AtomicBool,
+) -> Result<(), PrepareError> {
+    let asks = |rule: OpenRule| users.iter().any(|stream| stream.engine.open == rule);
+    if asks(OpenRule::FillCache) {
+        fill_cache(file, path, stop)?;
+    } else if asks(OpenRule::DropCache) {
+        // Advice only: a filesystem without a cache to drop has nothing to answer for.
+        drop_cache(file);
+    }
+    Ok(())
+}
+
+/// Drops or reads in cached pages of block devices whose streams ask for it. Dropping is advice only, as for files.
+pub(crate) fn of_devices<'a>(
+    step: &Step,
+    claimed: impl Fn(&Path) -> Option<&'a Arc<File>>,
+    stop: &AtomicBool,
+) -> Result<(), PrepareError> {
+    for (index, target) in step.targets.iter().enumerate() {
+        let TargetKind::BlockDevice { path } = &target.kind else { continue };
+        let asks = |rule: OpenRule| {
+            step.streams.iter().any(|stream| touches(stream, index) && stream.engine.open == rule)
+        };
+        let Some(file) = claimed(path) else { continue };
+        if asks(OpenRule::FillCache) {
+            fill_cache(file, path, stop)?;
+        } else if asks(OpenRule::DropCache) {
+            drop_cache(file);
+        }
+    }
+    Ok(())
+}
+
+/// Reads all of it once.
+fn fill_cache(file: &File, path: &Path, stop: &AtomicBool) -> Result<(), PrepareError> {
+    let fail = |error: io::Error| PrepareError::system("cannot read", path, error);
+    let mut buffer = vec![0; CHUNK];
+    io::Seek::seek(&mut &*file, io::SeekFrom::Start(0)).map_err(fail)?;
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Err(PrepareError::Stopped);
+        }
+        match io::Read::read(&mut &*file, &mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(fail(error)),
+        }
+    }
+}
+
+/// Dirty pages stay in the cache whatever is advised, so they go to the device first.
+fn drop_cache(file: &File) {
+    let _ = fs::fdatasync(file);
+    let _ = fs::fadvise(file, 0, None, Advice::DontNeed);
+}

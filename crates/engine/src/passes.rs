@@ -1,0 +1,94 @@
+//! How often a worker goes through its extents, and how much of its bounds each pass may use up. It does not know what
+//! ends a pass before its bytes do.
+
+use fathom_schema::{Passes, Quota};
+
+/// Where a worker stands in its passes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Course {
+    /// Passes that are still to be begun; `u64::MAX` for ever.
+    left: u64,
+    /// Bytes of one.
+    bytes: u64,
+    /// Further passes follow while less than this was moved, by `largest` or more.
+    at_least: u64,
+    largest: u64,
+    /// Bytes that all passes together may still move, less what the current one was granted.
+    total_left: u64,
+    moved: u64,
+    granted: u64,
+}
+
+impl Course {
+    /// The course of a worker that moves at most `total` bytes in operations of at most `largest`.
+    pub(crate) fn new(passes: Passes, total: Quota, largest: u64) -> Self {
+        let total_left = match total {
+            Quota::Unlimited => u64::MAX,
+            Quota::AtMost(bytes) => bytes,
+        };
+        let (left, bytes, at_least) = match passes {
+            Passes::Endless => (u64::MAX, u64::MAX, 0),
+            Passes::Counted { count, bytes, at_least } => (count, bytes, at_least),
+        };
+        Self { left, bytes, at_least, largest, total_left, moved: 0, granted: 0 }
+    }
+
+    /// Ends the current pass, of whose bytes `unused` were not moved.
+    fn close(&mut self, unused: u64) -> u64 {
+        let moved = self.granted.saturating_sub(unused);
+        self.granted = 0;
+        self.moved = self.moved.saturating_add(moved);
+        if self.total_left != u64::MAX {
+            self.total_left = self.total_left.saturating_sub(moved);
+        }
+        moved
+    }
+
+    /// Begins the first pass; returns how many bytes it may move.
+    pub(crate) fn begin(&mut self) -> u64 {
+        self.left = self.left.saturating_sub(u64::from(self.left != u64::MAX));
+        self.granted = self.bytes.min(self.total_left);
+        self.granted
+    }
+
+    /// Ends the current pass, of whose bytes `unused` were not moved, and begins another; `None` when there is none. A
+    /// pass that moved nothing is the last: the next would do no better.
+    pub(crate) fn next(&mut self, unused: u64) -> Option<u64> {
+        let moved = self.close(unused);
+        let more_is_asked = self.at_least.saturating_sub(self.moved) >= self.largest.max(1);
+        if moved == 0 || self.total_left == 0 || (self.left == 0 && !more_is_asked) {
+            return None;
+        }
+        Some(self.begin())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Asserts what each pass is granted; of each, `unused` is left.
+    fn check(passes: Passes, total: Quota, largest: u64, unused: u64, expect: &[u64]) {
+        let mut course = Course::new(passes, total, largest);
+        let mut granted = vec![course.begin()];
+        while granted.len() <= expect.len() {
+            let Some(bytes) = course.next(unused) else { break };
+            granted.push(bytes);
+        }
+        assert_eq!(granted, expect, "{passes:?}, {total:?}, {unused} unused");
+    }
+
+    #[test]
+    fn passes_end_when_enough_was_moved() {
+        let counted = |count, bytes, at_least| Passes::Counted { count, bytes, at_least };
+        check(counted(3, 100, 0), Quota::AtMost(300), 10, 0, &[100, 100, 100]);
+        // Each ended early: the bound on all of them is not reached, and no further pass is begun for it.
+        check(counted(3, 100, 0), Quota::AtMost(300), 10, 20, &[100, 100, 100]);
+        // fio's io_size above its size: passes follow until it is reached, less one operation.
+        check(counted(1, 100, 250), Quota::AtMost(250), 10, 0, &[100, 100, 50]);
+        check(counted(1, 100, 205), Quota::AtMost(205), 10, 0, &[100, 100]);
+        check(counted(1, 100, 40), Quota::AtMost(40), 10, 0, &[40]);
+        // Nothing moves: not for ever.
+        check(Passes::Endless, Quota::Unlimited, 10, u64::MAX, &[u64::MAX]);
+    }
+}

@@ -1,0 +1,67 @@
+//! In which order a fio job serves its files, and how many at once.
+
+use super::super::faults::Faults;
+use super::super::settings::Settings;
+use fathom_model::{FileOrder, Span, WorkloadOptions};
+use fathom_units::Ratio;
+
+/// `file_service_type` and `openfiles`.
+pub(super) fn set_order(options: &mut WorkloadOptions, settings: &Settings, span: Span, faults: &mut Faults) {
+    let files = &settings.files;
+    if files.open_at_once > 0 && files.open_at_once < files.count {
+        options.files_at_once.set(files.open_at_once, settings.span("openfiles", span));
+    }
+    if !settings.has("file_service_type") {
+        return;
+    }
+    let place = settings.span("file_service_type", span);
+    let (word, postfix) = &files.service;
+    let postfix = postfix.as_deref().unwrap_or_default();
+    match order(word, postfix) {
+        Ok(order) => options.file_order.set(order, place),
+        Err(reason) => {
+            let help = "write random:8, zipf:1.2, pareto:0.2 or normal:10";
+            faults.error(
+                "fio.bad-value",
+                place,
+                format!("file_service_type={word}:{postfix}: {reason}"),
+                help,
+            );
+        }
+    }
+}
+
+/// An order of service by its word and what follows it: a number of operations, or a parameter and a centre.
+fn order(word: &str, postfix: &str) -> Result<FileOrder, String> {
+    let every = || postfix.trim().parse::<u32>().unwrap_or(1).max(1);
+    let (first, center) = postfix.split_once(':').unwrap_or((postfix, ""));
+    let number = |text: &str, default: f64| match text.trim() {
+        "" => Ok(default),
+        text => text.parse::<f64>().map_err(|_| format!("\"{text}\" is no number")),
+    };
+    let center = || {
+        let center = number(center, 0.0)?;
+        Ratio::new(center).ok_or_else(|| format!("the centre {center} is outside 0 to 1"))
+    };
+    match word {
+        "sequential" => Ok(FileOrder::Sequential),
+        "random" => Ok(FileOrder::Random(every())),
+        "zipf" => match number(first, 1.1)? {
+            theta if theta > 0.0 && theta != 1.0 && theta.is_finite() => {
+                Ok(FileOrder::Zipf(theta, center()?, 1))
+            }
+            theta => Err(format!("zipf needs a theta above 0 that is not 1; {theta} is not")),
+        },
+        "pareto" => match number(first, 0.2)? {
+            h if h > 0.0 && h < 1.0 => Ok(FileOrder::Pareto(h, center()?, 1)),
+            h => Err(format!("pareto needs h between 0 and 1; {h} is not")),
+        },
+        "normal" | "gauss" => match number(first, 0.0)? {
+            percent if (0.0..=100.0).contains(&percent) => {
+                Ok(FileOrder::Normal(Ratio::percent(percent), center()?, 1))
+            }
+            percent => Err(format!("a deviation of {percent} percent is outside 0 to 100")),
+        },
+        _ => Ok(FileOrder::RoundRobin(every())),
+    }
+}

@@ -1,0 +1,122 @@
+//! What the next operation of a walk is, drawn in steps: its kind, then whether it jumps, then, when its place is known,
+//! a size that fits there. The endless generator draws all three at once.
+
+use crate::mix::{Alias, Choice};
+use crate::region::PLACED_KINDS;
+use crate::rng::Rng;
+use fathom_schema::{Case, OperationKind};
+
+/// The mix of a walk.
+#[derive(Debug, Clone)]
+pub(crate) struct Kinds {
+    kinds: Vec<OperationKind>,
+    alias: Alias,
+    /// By kind: share of random operations, sizes of the sequential and of the random ones.
+    of: [Option<OfKind>; PLACED_KINDS],
+}
+
+#[derive(Debug, Clone)]
+struct OfKind {
+    random_share: f64,
+    sizes: [Sizes; 2],
+}
+
+/// Sizes with their weights.
+#[derive(Debug, Clone)]
+struct Sizes {
+    /// The rarest first.
+    choices: Vec<Choice>,
+    alias: Alias,
+    smallest: u32,
+}
+
+impl Sizes {
+    fn new<'a>(cases: impl Iterator<Item = &'a Case>) -> Option<Self> {
+        let mut cases: Vec<&Case> = cases.collect();
+        cases.sort_by(|a, b| a.weight.total_cmp(&b.weight));
+        let smallest = cases.iter().map(|case| case.size.smallest()).min()?;
+        let weights: Vec<f64> = cases.iter().map(|case| case.weight).collect();
+        let choices = cases.into_iter().map(Choice::new).collect();
+        Some(Self { choices, alias: Alias::new(&weights), smallest })
+    }
+
+    /// A size of at most `room` bytes; `None` when none is that small. The only one there is comes whatever the room.
+    fn draw(&self, room: u64, rng: &mut Rng) -> Option<u32> {
+        if let [only] = self.choices[..]
+            && only.is_fixed()
+        {
+            return Some(only.size_min);
+        }
+        if u64::from(self.smallest) > room {
+            return None;
+        }
+        let room = u32::try_from(room).unwrap_or(u32::MAX);
+        let drawn = if self.choices.len() == 1 { 0 } else { self.alias.draw(rng) };
+        // One that does not fit gives way to the next that does.
+        let fitting =
+            self.choices[drawn..].iter().chain(&self.choices).find(|choice| choice.size_min <= room)?;
+        Some(fitting.size_within(room, rng))
+    }
+}
+
+impl Kinds {
+    /// The mix of `cases`, at least one.
+    pub(crate) fn new(cases: &[Case]) -> Self {
+        let of = std::array::from_fn(|index| {
+            let own = || cases.iter().filter(move |case| case.kind.index() == index);
+            let all: f64 = own().map(|case| case.weight).sum();
+            let random: f64 = own().filter(|case| case.random).map(|case| case.weight).sum();
+            let sequential = Sizes::new(own().filter(|case| !case.random));
+            let jumping = Sizes::new(own().filter(|case| case.random));
+            // Where one of the two never comes by share, a run still goes on sequentially, with the sizes there are.
+            let sizes = match (sequential, jumping) {
+                (Some(sequential), Some(jumping)) => [sequential, jumping],
+                (Some(only), None) | (None, Some(only)) => [only.clone(), only],
+                (None, None) => return None,
+            };
+            Some(OfKind { random_share: random / all, sizes })
+        });
+        let of: [Option<OfKind>; PLACED_KINDS] = of;
+        let weight = |kind: OperationKind| -> f64 {
+            cases.iter().filter(|case| case.kind == kind).map(|case| case.weight).sum()
+        };
+        let kinds = [OperationKind::Read, OperationKind::Write, OperationKind::Trim];
+        let kinds: Vec<OperationKind> = kinds.into_iter().filter(|&kind| weight(kind) > 0.0).collect();
+        let weights: Vec<f64> = kinds.iter().map(|&kind| weight(kind)).collect();
+        Self { alias: Alias::new(&weights), kinds, of }
+    }
+
+    fn of(&self, kind: OperationKind) -> &OfKind {
+        self.of[kind.index()].as_ref().expect("a kind of the mix")
+    }
+
+    /// The smallest operation of all.
+    pub(crate) fn smallest(&self) -> u32 {
+        let all = self.kinds.iter().map(|&kind| self.smallest_of(kind));
+        all.min().expect("a mix has a case")
+    }
+
+    /// The smallest operation of a kind.
+    pub(crate) fn smallest_of(&self, kind: OperationKind) -> u32 {
+        self.of(kind).sizes.iter().map(|sizes| sizes.smallest).min().expect("there are two")
+    }
+
+    /// The kind of the next operation.
+    #[inline]
+    pub(crate) fn draw(&self, rng: &mut Rng) -> OperationKind {
+        if let [only] = self.kinds[..] { only } else { self.kinds[self.alias.draw(rng)] }
+    }
+
+    /// Whether an operation of this kind jumps.
+    #[inline]
+    pub(crate) fn is_random(&self, kind: OperationKind, rng: &mut Rng) -> bool {
+        let share = self.of(kind).random_share;
+        share >= 1.0 || (share > 0.0 && rng.unit() <= share)
+    }
+
+    /// The size of an operation that has `room` bytes before it passes the extent's end.
+    #[inline]
+    pub(crate) fn size(&self, kind: OperationKind, random: bool, room: u64, rng: &mut Rng) -> Option<u32> {
+        self.of(kind).sizes[usize::from(random)].draw(room, rng)
+    }
+}

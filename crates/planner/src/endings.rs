@@ -1,0 +1,101 @@
+//! Whether a walk that ends is worth its cost: most jobs whose files end do the same when they begin anew, and the endless
+//! sequence is the shorter way.
+
+use crate::remarks::Remarks;
+use fathom_model::{Named, StreamOptions};
+use fathom_schema::{
+    Coverage, Distribution, FileOrder, PassEnd, Passes, Quota, Run, Size, WorkerPlan, Workload, Zones,
+};
+use fathom_units::Bytes;
+
+/// Memory of one worker's map of touched blocks, at most: a device of 32 TiB in blocks of 4 KiB.
+const MAP_BYTES_MAX: u64 = 1 << 30;
+
+/// Whether the endless sequence gives the same operations up to the end of the stream.
+pub(crate) fn are_alike(workload: &Workload, plans: &[WorkerPlan], passes: Passes) -> bool {
+    let Workload { cases, coverage, align, run_length, run, stride_bytes, ends, zones, file_order, .. } =
+        workload;
+    let [first, others @ ..] = &cases[..] else { return false };
+    let (Size::Fixed(size), true) = (first.size, others.iter().all(|case| case.size == first.size)) else {
+        return false;
+    };
+    let size = u64::from(size);
+    let is_plain = *zones == Zones::None
+        && *run == Run::Onward
+        && *run_length == 1
+        && *stride_bytes == 0
+        && *coverage != Coverage::Map
+        && !matches!(file_order, FileOrder::Skewed { .. })
+        && others.iter().all(|case| case.random == first.random);
+    // Sequential reads and writes each have a position: a further pass begins both anew, wherever they are.
+    let begins_anew = first.random || cases.len() == 1 || *ends == PassEnd::Renew;
+    let (once, whole) = match passes {
+        Passes::Endless => (true, true),
+        Passes::Counted { count, bytes, at_least } => {
+            let is_region =
+                plans.iter().all(|plan| plan.extents.iter().map(|e| e.length.0).sum::<u64>() == bytes);
+            (count == 1 && at_least <= bytes, is_region || (count == 1 && at_least == 0))
+        }
+    };
+    // What is drawn by itself never ends, so that only its bytes count.
+    let never_ends = first.random && *coverage == Coverage::Independent;
+    is_plain
+        && (once || begins_anew)
+        && (whole || never_ends)
+        && plans.iter().all(|plan| match &plan.extents[..] {
+            [only] => never_ends || (only.length.0.is_multiple_of(size) && align.0 == size),
+            _ => false,
+        })
+}
+
+/// Turns the workload into the endless one.
+pub(crate) fn make_endless(workload: &mut Workload) {
+    workload.ends = PassEnd::Anew;
+    workload.extents_at_once = Quota::Unlimited;
+}
+
+/// Whether places are drawn without looking at those before; walks that end know no others. A fault is among the remarks.
+pub(crate) fn have_no_memory_of_places(
+    workload: &Workload,
+    stream: &Named<StreamOptions>,
+    remarks: &mut Remarks,
+) -> bool {
+    let remembers = matches!(workload.distribution, Distribution::Reuse(_) | Distribution::ReuseWalk);
+    if !remembers || workload.ends == PassEnd::Anew {
+        return true;
+    }
+    let message = format!(
+        "the stream \"{}\" has a distribution that goes back to what was touched, and files that end",
+        stream.name
+    );
+    let help = "use files_end = \"anew\", without zones, files_at_once and runs to the same place";
+    remarks.error("plan.locality", Some(stream.span), message, help);
+    false
+}
+
+/// Whether the maps of touched blocks are small enough; a fault is among the remarks.
+pub(crate) fn fit_in_memory(
+    workload: &Workload,
+    plans: &[WorkerPlan],
+    stream: &Named<StreamOptions>,
+    remarks: &mut Remarks,
+) -> bool {
+    if workload.coverage != Coverage::Map {
+        return true;
+    }
+    let unit = workload.cases.iter().map(|case| case.size.smallest()).min().map_or(1, u64::from);
+    let map = |plan: &WorkerPlan| plan.extents.iter().map(|extent| extent.length.0 / unit / 8).sum::<u64>();
+    let largest = plans.iter().map(map).max().unwrap_or(0);
+    if largest <= MAP_BYTES_MAX {
+        return true;
+    }
+    let message = format!(
+        "the map of the blocks that the stream \"{}\" has touched would take {} for each worker, more than {}",
+        stream.name,
+        Bytes(largest).approximate(),
+        Bytes(MAP_BYTES_MAX)
+    );
+    let help = "use blocks of one size, or coverage = \"independent\" (norandommap)";
+    remarks.error("plan.map-too-large", Some(stream.span), message, help);
+    false
+}
