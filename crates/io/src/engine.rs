@@ -146,7 +146,8 @@ impl EngineError {
     pub(crate) fn system(call: &'static str, error: io::Error) -> Self {
         let remedy = match (call, error.raw_os_error()) {
             ("io_uring_setup", Some(libc::EPERM)) => {
-                "set the sysctl kernel.io_uring_disabled to 0, or use another engine"
+                "allow io_uring (sysctl kernel.io_uring_disabled = 0, and the container's seccomp profile), or use another \
+                 engine"
             }
             ("io_uring_setup" | "io_uring_register", Some(libc::ENOMEM)) => {
                 "raise the locked-memory limit (ulimit -l), or use a smaller queue depth or fixed_buffers = false"

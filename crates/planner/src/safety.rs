@@ -344,7 +344,8 @@ fn judge_file(place: &Place<'_>, file: &FileFact, consent: &Consent, verdict: &m
         verdict.notes.push(format!(
             "{path}: {size} of a file that fathom did not make is overwritten, as --overwrite says"
         ));
-    } else if consent.dialect_writes_named_files {
+    } else if consent.dialect_writes_named_files && !place.intent.trims {
+        // fio leaves the content of regular files alone when it is told to trim: nobody expects to lose it.
         verdict.notes.push(format!(
             "{path}: {size} of a file that fathom did not make is overwritten, as the job names it"
         ));

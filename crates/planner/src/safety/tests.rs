@@ -197,6 +197,8 @@ fn files_are_judged_by_their_maker() {
         (&foreign, "w", "", "unsafe.foreign-file"),
         (&foreign, "rl", "", "unsafe.foreign-file"),
         (&foreign, "t", "y", "unsafe.foreign-file"),
+        (&foreign, "t", "p", "unsafe.foreign-file"),
+        (&foreign, "wt", "p", "unsafe.foreign-file"),
         (&foreign, "x", "y /mnt/a", "unsafe.foreign-file ~"),
         (&foreign, "w", "o", "~"),
         (&foreign, "w", "p", "~"),
