@@ -3,12 +3,14 @@
 //! What an engine is called and whether it waits for each operation is said here and nowhere else.
 
 use crate::memory::{Advice, Memory};
+use crate::wire;
 use serde::{Deserialize, Serialize};
 
 /// The engine of a stream and how it is set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineSettings {
     /// Which engine.
+    #[serde(deserialize_with = "wire::engine_kind")]
     pub kind: EngineKind,
     /// Whether the page cache is passed by.
     pub mode: IoMode,
@@ -66,11 +68,14 @@ pub enum EngineKind {
 
 /// How a ring of `io_uring(7)` is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one of the kernel's own switches")]
 pub struct RingSettings {
     /// Whether buffers are registered with the ring.
+    #[serde(deserialize_with = "wire::registration")]
     pub fixed_buffers: Registration,
     /// Whether files are registered with the ring.
+    #[serde(deserialize_with = "wire::registration")]
     pub registered_files: Registration,
     /// Completions are polled for at the device, without interrupts (`IORING_SETUP_IOPOLL`).
     pub polled: bool,
@@ -101,6 +106,13 @@ impl RingSettings {
         uncached: false,
         priority: OperationPriority::NONE,
     };
+}
+
+impl Default for RingSettings {
+    /// What a record has that says nothing of it.
+    fn default() -> Self {
+        Self::USUAL
+    }
 }
 
 /// Whether something is registered with the ring.
@@ -139,6 +151,7 @@ pub enum ForcedAsync {
 
 /// How Linux native AIO is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct AioSettings {
     /// Completions are taken from the memory that the kernel shares, without a system call where they are there already.
     pub userspace_reap: bool,
@@ -153,8 +166,16 @@ impl AioSettings {
     pub const USUAL: Self = Self { userspace_reap: false, nowait: false, priority: OperationPriority::NONE };
 }
 
+impl Default for AioSettings {
+    /// What a record has that says nothing of it.
+    fn default() -> Self {
+        Self::USUAL
+    }
+}
+
 /// Which operations carry an I/O priority of their own, drawn one by one, and which one (`ioprio_set(2)`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct OperationPriority {
     /// Percent of the reads; 0 to 100.
     pub reads_percent: u8,
@@ -169,6 +190,13 @@ pub struct OperationPriority {
 impl OperationPriority {
     /// No operation has one.
     pub const NONE: Self = Self { reads_percent: 0, writes_percent: 0, class: 1, level: 0 };
+}
+
+impl Default for OperationPriority {
+    /// What a record has that says nothing of it.
+    fn default() -> Self {
+        Self::NONE
+    }
 }
 
 /// Flags of `preadv2(2)` and `pwritev2(2)`.
@@ -300,4 +328,81 @@ pub enum OpenRule {
     KeepCache,
     /// All of it is read once first, so that it is in the cache as far as it fits.
     FillCache,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(kind: &str) -> Result<EngineKind, serde_json::Error> {
+        let rest =
+            r#""mode":"direct","durability":"none","open":"drop_cache","batch_submit":1,"batch_complete":1"#;
+        serde_json::from_str::<EngineSettings>(&format!(r#"{{"kind":{kind},{rest}}}"#)).map(|read| read.kind)
+    }
+
+    /// As records of version 1 say it that were made before the settings of `io_uring` and `libaio` were kept.
+    #[test]
+    fn every_engine_of_the_first_records_is_read() {
+        let ring = |fixed_buffers, registered_files| {
+            EngineKind::IoUring(RingSettings { fixed_buffers, registered_files, ..RingSettings::USUAL })
+        };
+        let (yes, no) = (Registration::WherePossible, Registration::Never);
+        let flags = CallFlags { polled_percent: 5, nowait: true, uncached: false };
+        for (text, expect) in [
+            (r#""null""#, EngineKind::Null),
+            (r#""sim""#, EngineKind::Sim),
+            (r#""psync""#, EngineKind::Psync),
+            (r#""sync""#, EngineKind::Sync),
+            (r#""vsync""#, EngineKind::Vsync),
+            (r#""pvsync""#, EngineKind::Pvsync),
+            (
+                r#"{"pvsync2":{"polled_percent":5,"nowait":true,"uncached":false}}"#,
+                EngineKind::Pvsync2(flags),
+            ),
+            (
+                r#"{"mmap":{"write_through":true,"random_access":false}}"#,
+                EngineKind::Mmap { write_through: true, random_access: false },
+            ),
+            (r#"{"io_uring":{"fixed_buffers":true,"registered_files":true}}"#, ring(yes, yes)),
+            (r#"{"io_uring":{"fixed_buffers":true,"registered_files":false}}"#, ring(yes, no)),
+            (r#"{"io_uring":{"fixed_buffers":false,"registered_files":true}}"#, ring(no, yes)),
+            (r#""libaio""#, EngineKind::Libaio(AioSettings::USUAL)),
+        ] {
+            assert_eq!(read(text).map_err(|error| error.to_string()), Ok(expect), "{text}");
+        }
+    }
+
+    #[test]
+    fn settings_that_a_record_does_not_have_are_the_usual_ones() {
+        for (text, expect) in [
+            (r#"{"io_uring":{}}"#, EngineKind::IoUring(RingSettings::USUAL)),
+            (r#"{"io_uring":{"priority":{}}}"#, EngineKind::IoUring(RingSettings::USUAL)),
+            (r#"{"libaio":{}}"#, EngineKind::Libaio(AioSettings::USUAL)),
+        ] {
+            assert_eq!(read(text).map_err(|error| error.to_string()), Ok(expect), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_what_is_wrong_is_named() {
+        let ring = RingSettings {
+            fixed_buffers: Registration::Required,
+            submitter: Submitter::KernelOn(3),
+            forced_async: ForcedAsync::OneOf(4),
+            ..RingSettings::USUAL
+        };
+        let aio = AioSettings { userspace_reap: true, ..AioSettings::USUAL };
+        for kind in [EngineKind::IoUring(ring), EngineKind::Libaio(aio), EngineKind::Falloc] {
+            let text = serde_json::to_string(&kind).expect("it is plain data");
+            assert_eq!(read(&text).map_err(|error| error.to_string()), Ok(kind), "{text}");
+        }
+        for (text, reason) in [
+            (r#""posix""#, "unknown variant `posix`"),
+            (r#"{"io_uring":{"fixed_buffers":"maybe"}}"#, "unknown variant `maybe`"),
+            (r#"{"libaio":{"nowait":7}}"#, "expected a boolean"),
+        ] {
+            let error = read(text).expect_err(text).to_string();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
 }

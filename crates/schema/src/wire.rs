@@ -1,4 +1,28 @@
-//! How quantities of `fathom-units` are serialised: as bare numbers whose unit the field name or its doc states.
+//! How quantities of `fathom-units` are serialised: as bare numbers whose unit the field name or its doc states; and what
+//! older documents of the same version say otherwise.
+
+use crate::engine::{AioSettings, EngineKind, Registration};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// An engine; `"libaio"` alone is what was written before its settings were kept.
+pub(crate) fn engine_kind<'de, D: Deserializer<'de>>(from: D) -> Result<EngineKind, D::Error> {
+    let value = Value::deserialize(from)?;
+    if value == "libaio" {
+        return Ok(EngineKind::Libaio(AioSettings::USUAL));
+    }
+    EngineKind::deserialize(value).map_err(Error::custom)
+}
+
+/// Whether something is registered; a boolean is what was written while a ring went without what it could not have.
+pub(crate) fn registration<'de, D: Deserializer<'de>>(from: D) -> Result<Registration, D::Error> {
+    match Value::deserialize(from)? {
+        Value::Bool(true) => Ok(Registration::WherePossible),
+        Value::Bool(false) => Ok(Registration::Never),
+        value => Registration::deserialize(value).map_err(Error::custom),
+    }
+}
 
 /// `Bytes` as an integer number of bytes.
 pub(crate) mod bytes {
