@@ -11,25 +11,43 @@ use std::path::Path;
 
 /// Listens at the pipe `path` for as long as the program runs.
 pub(crate) fn listen(path: &Path, changes: Changes) -> Result<(), String> {
-    let is_pipe = std::fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo());
-    if !is_pipe {
-        return Err(format!("--control {} is no named pipe; make one with mkfifo", path.display()));
+    let found = std::fs::metadata(path);
+    if !found.is_ok_and(|found| found.file_type().is_fifo()) {
+        return Err(format!("{}; make one with mkfifo", no_pipe(path)));
     }
     let path = path.to_owned();
-    // Opening waits for whoever writes; when all have gone away it waits for the next.
     std::thread::spawn(move || {
-        while let Ok(pipe) = File::open(&path) {
-            for line in BufReader::new(pipe).lines().map_while(Result::ok) {
-                match read(&line) {
-                    Ok(change) => changes.ask(change),
-                    Err(reason) => {
-                        terminal::message(&format!("warning: {}", diagnose::printable(&reason)));
-                    }
-                }
-            }
-        }
+        let end = follow(&path, |line| match read(line) {
+            Ok(change) => changes.ask(change),
+            Err(reason) => warn(&reason),
+        });
+        warn(&format!("{end}; the load is no longer changed through it"));
     });
     Ok(())
+}
+
+/// Gives the lines that come in at the pipe `path` until there is no pipe there any more; says what is.
+fn follow(path: &Path, mut line: impl FnMut(&str)) -> String {
+    loop {
+        // Opening waits for whoever writes; when all have gone away it waits for the next. What has taken the place of the
+        // pipe, such as a file, would be there to be read at once, again and again.
+        let pipe = match File::open(path) {
+            Ok(pipe) => pipe,
+            Err(error) => return format!("--control {}: {error}", path.display()),
+        };
+        if !pipe.metadata().is_ok_and(|found| found.file_type().is_fifo()) {
+            return no_pipe(path);
+        }
+        BufReader::new(pipe).lines().map_while(Result::ok).for_each(|text| line(&text));
+    }
+}
+
+fn no_pipe(path: &Path) -> String {
+    format!("--control {} is no named pipe", path.display())
+}
+
+fn warn(reason: &str) {
+    terminal::message(&format!("warning: {}", diagnose::printable(reason)));
 }
 
 /// `rate STREAM RATE`.
@@ -50,6 +68,29 @@ fn read(line: &str) -> Result<RateChange, String> {
 mod tests {
     use super::*;
     use fathom_units::Iops;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use std::fs::OpenOptions;
+    use std::io::Write;
+
+    #[test]
+    fn only_a_pipe_is_listened_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        // One who writes, so that opening it to read does not wait; it reads too, so that this one's opening does not.
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let mut writer = Some(OpenOptions::new().read(true).write(true).open(&path).unwrap());
+        writer.as_mut().unwrap().write_all(b"rate users max\n").unwrap();
+        let mut lines = Vec::new();
+        let end = follow(&path, |line| {
+            assert!(lines.is_empty(), "what took its place was read");
+            lines.push(line.to_owned());
+            std::fs::remove_file(&path).unwrap();
+            std::fs::write(&path, "rate users 1/s\n").unwrap();
+            writer = None;
+        });
+        assert_eq!(lines, ["rate users max"]);
+        assert!(end.contains("is no named pipe"), "{end}");
+    }
 
     #[test]
     fn lines_say_stream_and_rate() {
