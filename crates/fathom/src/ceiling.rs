@@ -1,7 +1,7 @@
 //! fathom's own ceiling on this machine: how it is measured, and where it is kept between `fathom doctor` and the runs
 //! whose records tell it. It does not judge figures by it.
 
-use crate::{load, session};
+use crate::{load, output, session};
 use fathom_engine::{Observer, RealClock, Share, execute, prepare};
 use fathom_schema::{Ceiling, Facts, Interval};
 use fathom_units::Iops;
@@ -45,8 +45,7 @@ pub(crate) fn keep(facts: &Facts, rate: Iops) -> Result<PathBuf, String> {
     std::fs::create_dir_all(folder).map_err(say)?;
     let text = json!({ "machine": machine(facts), "operations_per_s": rate.0 }).to_string();
     // Renamed into place: a run that looks at the same time sees the old one or the new one.
-    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
-    std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, &path)).map_err(say)?;
+    output::replace(&path, &text).map_err(say)?;
     Ok(path)
 }
 

@@ -7,9 +7,17 @@ use crate::exit::Exit;
 use crate::terminal;
 use fathom_schema::Facts;
 use rustix::fs::{Access, access};
-use std::io::Write;
-use std::os::unix::fs::FileTypeExt;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+/// Links that the kernel follows for one name at most (`path_resolution(7)`).
+const LINKS_MAX: u32 = 40;
+/// Names beside an output that are tried at most.
+const PARTS_MAX: u32 = 100;
 
 /// Why a document cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,18 +36,70 @@ impl Fault {
     }
 }
 
-/// What would keep a document from being written to `path`, or must: nothing is opened. `facts` hold the targets of the
-/// job, none of which may be an output.
-pub(crate) fn check(path: &Path, facts: &Facts) -> Result<(), Fault> {
+/// What a name leads to, whichever of its names that is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Place {
+    /// Something that is there.
+    There { device: u64, inode: u64 },
+    /// Something that is not there yet, in a folder that is.
+    Absent { device: u64, folder_inode: u64, name: OsString },
+    /// Nothing that could be.
+    Nowhere(PathBuf),
+}
+
+impl Place {
+    /// Links are followed, also those that lead to what is not there yet.
+    fn of(path: &Path) -> Self {
+        let mut path = path.to_owned();
+        for _ in 0..=LINKS_MAX {
+            if let Ok(meta) = std::fs::metadata(&path) {
+                return Self::of_meta(&meta);
+            }
+            let Ok(link) = std::fs::read_link(&path) else { break };
+            path = folder(&path).join(link);
+        }
+        match (std::fs::metadata(folder(&path)), path.file_name()) {
+            (Ok(meta), Some(name)) => {
+                Self::Absent { device: meta.dev(), folder_inode: meta.ino(), name: name.to_owned() }
+            }
+            _ => Self::Nowhere(path),
+        }
+    }
+
+    fn of_meta(meta: &Metadata) -> Self {
+        Self::There { device: meta.dev(), inode: meta.ino() }
+    }
+}
+
+/// The targets of a job, none of which may be an output, as they lie at one moment.
+pub(crate) struct Targets(HashMap<Place, PathBuf>);
+
+impl Targets {
+    /// They are looked at now.
+    pub(crate) fn of(facts: &Facts) -> Self {
+        Self(facts.targets.iter().map(|target| (Place::of(&target.path), target.path.clone())).collect())
+    }
+
+    /// Those of a job that runs nothing.
+    pub(crate) fn none() -> Self {
+        Self(HashMap::new())
+    }
+
+    /// Fails with words when the output `path`, which leads to `place`, is one of them.
+    fn spare(&self, path: &Path, place: &Place) -> Result<(), String> {
+        self.0.get(place).map_or(Ok(()), |target| {
+            let (path, target) = (path.display(), target.display());
+            Err(format!("the output {path} is the target {target} of this job; name another file"))
+        })
+    }
+}
+
+/// What would keep a document from being written to `path`, or must: nothing is opened.
+pub(crate) fn check(path: &Path, targets: &Targets) -> Result<(), Fault> {
     let shown = path.display();
     let destroys = |message: String| Err(Fault { message, destroys: true });
     let fails = |message: String| Err(Fault { message, destroys: false });
-    let place = place(path);
-    if let Some(target) = facts.targets.iter().find(|target| target.path == place || target.resolved == place)
-    {
-        let target = target.path.display();
-        return destroys(format!("the output {shown} is the target {target} of this job; name another file"));
-    }
+    targets.spare(path, &Place::of(path)).or_else(destroys)?;
     let folder = folder(path);
     match std::fs::metadata(path) {
         Ok(meta) if meta.file_type().is_block_device() => destroys(on_device(path)),
@@ -62,35 +122,76 @@ pub(crate) fn check(path: &Path, facts: &Facts) -> Result<(), Fault> {
     }
 }
 
+/// Two documents of one run may not go to one file, where the later would take the place of the earlier.
+pub(crate) fn check_apart(paths: &[PathBuf]) -> Result<(), Fault> {
+    let mut seen: HashMap<Place, &Path> = HashMap::new();
+    // Pipes, terminals and the like keep both.
+    for path in paths.iter().filter(|path| std::fs::metadata(path).map_or(true, |meta| meta.is_file())) {
+        if let Some(other) = seen.insert(Place::of(path), path) {
+            let (path, other) = (path.display(), other.display());
+            let message =
+                format!("the outputs {other} and {path} are one file; name another for one of them");
+            return Err(Fault { message, destroys: true });
+        }
+    }
+    Ok(())
+}
+
 /// Writes a document to a file, whole or not at all: into a new file beside it, then renamed. What cannot be replaced by
-/// a new file (a link, a pipe, a terminal, a file in a folder of others) is written to as it is; a block device never.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
+/// a new file (a link, a pipe, a terminal, a file in a folder of others) is written to as it is; a block device and a
+/// target never, wherever names have come to lead since they were checked.
+pub(crate) fn write(path: &Path, text: &str, targets: &Targets) -> Result<(), String> {
     let fail = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
     if path == Path::new("/dev/stdout") {
         // Opened anew, a file behind it would begin at its start again and lose what was printed before.
         return terminal::data(text).map_err(fail);
     }
-    let folder = folder(path);
+    targets.spare(path, &Place::of(path))?;
     if let Ok(meta) = std::fs::metadata(path) {
         if meta.file_type().is_block_device() {
             return Err(on_device(path));
         }
-        if !meta.is_file() || path.is_symlink() || !may_write(folder) {
-            return std::fs::write(path, text).map_err(fail);
+        if !meta.is_file() || path.is_symlink() || !may_write(folder(path)) {
+            return overwrite(path, text, targets);
         }
     }
-    let mut name = path.file_name().ok_or_else(|| format!("{} names no file", path.display()))?.to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = folder.join(name);
-    let written = std::fs::File::create(&part).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    written.and_then(|()| std::fs::rename(&part, path)).map_err(|error| {
+    replace(path, text).map_err(fail)
+}
+
+/// Writes into what is there. It is judged once it is open, and only then emptied: names may lead elsewhere by now.
+fn overwrite(path: &Path, text: &str, targets: &Targets) -> Result<(), String> {
+    let fail = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
+    let mut file = OpenOptions::new().write(true).open(path).map_err(fail)?;
+    let meta = file.metadata().map_err(fail)?;
+    if meta.file_type().is_block_device() {
+        return Err(on_device(path));
+    }
+    targets.spare(path, &Place::of_meta(&meta))?;
+    let emptied = if meta.is_file() { file.set_len(0) } else { Ok(()) };
+    emptied.and_then(|()| file.write_all(text.as_bytes())).map_err(fail)
+}
+
+/// Puts a new file with this text in the place of whatever has the name `path`, whole or not at all.
+pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let (mut file, part) = create_part(path)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    written.and_then(|()| std::fs::rename(&part, path)).inspect_err(|_| {
         // What is left of it is of no use to anyone.
         let _ = std::fs::remove_file(&part);
-        fail(error)
     })
+}
+
+/// A new file beside `path`, never one that is there or a link that somebody put there.
+fn create_part(path: &Path) -> std::io::Result<(File, PathBuf)> {
+    let mut attempt = 0;
+    loop {
+        let mut part = path.as_os_str().to_owned();
+        part.push(format!(".{}-{attempt}.part", std::process::id()));
+        match File::create_new(&part) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < PARTS_MAX => attempt += 1,
+            created => return created.map(|file| (file, part.into())),
+        }
+    }
 }
 
 fn on_device(path: &Path) -> String {
@@ -108,10 +209,100 @@ fn may_write(path: &Path) -> bool {
     access(path, Access::WRITE_OK).is_ok()
 }
 
-/// The path with all links followed, also where its last part does not exist yet.
-fn place(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| {
-        let folder = std::fs::canonicalize(folder(path)).unwrap_or_else(|_| folder(path).to_owned());
-        path.file_name().map_or_else(|| folder.clone(), |name| folder.join(name))
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_schema::{FileKind, TargetFact};
+    use std::fs::{hard_link, read_to_string, write as put};
+    use std::os::unix::fs::symlink;
+
+    fn targets(paths: &[&Path]) -> Targets {
+        let fact = |path: &&Path| TargetFact {
+            path: path.to_path_buf(),
+            resolved: path.to_path_buf(),
+            kind: FileKind::File,
+            error: None,
+            filesystem: None,
+            file: None,
+            device: None,
+        };
+        Targets::of(&Facts { targets: paths.iter().map(fact).collect(), ..Facts::default() })
+    }
+
+    /// Neither checked nor written.
+    fn is_spared(output: &Path, targets: &Targets) {
+        let fault = check(output, targets).expect_err("it is a target");
+        assert!(fault.destroys && fault.message.contains("is the target"), "{fault:?}");
+        let error = write(output, "report", targets).expect_err("it is a target");
+        assert!(error.contains("is the target"), "{error}");
+    }
+
+    #[test]
+    fn a_target_is_no_output_under_any_of_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let [g, f, s, link, absent, ahead] =
+            ["g", "f", "s", "link", "absent", "ahead"].map(|name| folder.path().join(name));
+        put(&g, "data").unwrap();
+        hard_link(&g, &f).unwrap();
+        symlink("f", &s).unwrap();
+        symlink(folder.path(), &link).unwrap();
+        symlink("absent", &ahead).unwrap();
+        let targets = targets(&[&g, &s, &absent]);
+        for output in [&g, &f, &s, &link.join("f"), &absent, &link.join("absent"), &ahead] {
+            is_spared(output, &targets);
+        }
+        assert_eq!(read_to_string(&f).unwrap(), "data");
+        assert!(!absent.exists());
+        let other = folder.path().join("other");
+        assert_eq!(check(&other, &targets), Ok(()));
+        assert_eq!(write(&other, "report", &targets), Ok(()));
+        assert_eq!(read_to_string(&other).unwrap(), "report");
+    }
+
+    #[test]
+    fn an_output_that_has_come_to_lead_to_a_target_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let [target, plain, output] = ["target", "plain", "output"].map(|name| folder.path().join(name));
+        put(&target, "data").unwrap();
+        put(&plain, "a longer text than the report").unwrap();
+        symlink(&plain, &output).unwrap();
+        let targets = targets(&[&target]);
+        assert_eq!(check(&output, &targets), Ok(()));
+        assert_eq!(write(&output, "report", &targets), Ok(()));
+        assert_eq!(read_to_string(&plain).unwrap(), "report");
+        assert!(output.is_symlink());
+        std::fs::remove_file(&output).unwrap();
+        symlink(&target, &output).unwrap();
+        for write in [write, overwrite] {
+            assert!(write(&output, "report", &targets).expect_err("a target").contains("is the target"));
+        }
+        assert_eq!(read_to_string(&target).unwrap(), "data");
+    }
+
+    #[test]
+    fn what_lies_where_a_part_would_be_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let [victim, output] = ["victim", "output"].map(|name| folder.path().join(name));
+        put(&victim, "data").unwrap();
+        let planted = folder.path().join(format!("output.{}-0.part", std::process::id()));
+        symlink(&victim, &planted).unwrap();
+        assert_eq!(write(&output, "report", &Targets::none()), Ok(()));
+        assert_eq!(read_to_string(&output).unwrap(), "report");
+        assert_eq!(read_to_string(&victim).unwrap(), "data");
+        assert!(planted.is_symlink() && !output.is_symlink());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn two_outputs_are_two_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b, link] = ["a", "b", "link"].map(|name| folder.path().join(name));
+        symlink("a", &link).unwrap();
+        let null = PathBuf::from("/dev/null");
+        assert_eq!(check_apart(&[a.clone(), b.clone(), null.clone(), null]), Ok(()));
+        for second in [a.clone(), folder.path().join("./a"), link] {
+            let fault = check_apart(&[a.clone(), b.clone(), second]).expect_err("one file twice");
+            assert!(fault.destroys && fault.message.contains("are one file"), "{fault:?}");
+        }
+    }
 }

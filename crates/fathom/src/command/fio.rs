@@ -15,6 +15,7 @@ use crate::cli::ConsentArgs;
 use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::load::{self, Loaded};
+use crate::output::Targets;
 use crate::session::{self, Manner, Planned};
 use crate::{diagnose, output, terminal};
 use fathom_frontend::fio::{self, Eta, Extras, Switches};
@@ -25,7 +26,7 @@ use fathom_schema::{FileKind, Record};
 use fathom_store::Detail;
 use reports::Reports;
 use shape::workers_of;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use watch::Watch;
 
 /// What fathom says where fio says its version: whose behaviour it is, as scripts want to know, and who did it.
@@ -112,7 +113,7 @@ fn warns(loaded: &Loaded) -> bool {
 /// Data to where `--output` says.
 fn give_out(text: &str, switches: &Switches) -> Result<(), String> {
     match &switches.output {
-        Some(file) => output::write(Path::new(file), text),
+        Some(file) => output::write(Path::new(file), text, &Targets::none()),
         None => terminal::data(text).map_err(|error| error.to_string()),
     }
 }
@@ -161,16 +162,17 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     let written = done.record(Detail::Whole).and_then(|record| {
         failed_jobs = failed(&record, &extras);
         // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
-        let mut lost = write_logs(&record, &extras, &operations);
+        let targets = Targets::of(&record.started.facts);
+        let mut lost = write_logs(&record, &extras, &operations, &targets);
         if switches.bandwidth_log {
-            lost.extend(logs::write_aggregate(&record));
+            lost.extend(logs::write_aggregate(&record, &targets));
         }
         for reason in lost {
             terminal::message(&format!("warning: {}", diagnose::printable(&reason)));
         }
         let report = reports.text(&record, Some(&operations));
         match &switches.output {
-            Some(file) => output::write(Path::new(file), &(opening + watch.given_out() + &report)),
+            Some(file) => output::write(Path::new(file), &(opening + watch.given_out() + &report), &targets),
             None => terminal::data(&report).map_err(|error| error.to_string()),
         }
     });
@@ -228,14 +230,21 @@ fn forbid_changes(planned: &Planned) -> Result<(), Exit> {
 /// Looks at the report's file and the logs before the run. A log that merely cannot be written does not keep fio from
 /// running.
 fn check_outputs(planned: &Planned, switches: &Switches) -> Result<(), Exit> {
-    if let Some(file) = &switches.output {
-        output::check(Path::new(file), &planned.facts).map_err(|fault| fault.refuse())?;
+    let targets = Targets::of(&planned.facts);
+    let mut outputs: Vec<PathBuf> = switches.output.iter().map(PathBuf::from).collect();
+    for report in &outputs {
+        output::check(report, &targets).map_err(|fault| fault.refuse())?;
     }
-    for log in log_names(&planned.loaded.extras) {
-        match output::check(&log, &planned.facts) {
+    let mut logs = log_names(&planned.loaded.extras);
+    if switches.bandwidth_log {
+        logs.extend(logs::aggregates().map(|(name, _)| name));
+    }
+    for log in &logs {
+        match output::check(log, &targets) {
             Err(fault) if fault.destroys => return Err(fault.refuse()),
             _ => {}
         }
     }
-    Ok(())
+    outputs.extend(logs);
+    output::check_apart(&outputs).map_err(|fault| fault.refuse())
 }

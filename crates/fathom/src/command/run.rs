@@ -4,6 +4,7 @@ use crate::cli::RunArgs;
 use crate::command::fio::{self, OperationLog};
 use crate::command::store_folder;
 use crate::exit::Exit;
+use crate::output::Targets;
 use crate::session::{self, Done, Manner};
 use crate::{control, diagnose, load, output, preset, terminal};
 use fathom_frontend::fio::Extras;
@@ -23,9 +24,12 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
     let planned = session::plan(load::load(&args.job), &args.consent, &store)?;
     let extras = planned.loaded.extras.clone();
     let document = args.json.iter().filter(|file| file.as_path() != Path::new("-")).cloned();
-    for path in document.chain(fio::log_names(&extras)) {
-        output::check(&path, &planned.facts).map_err(|fault| fault.refuse())?;
+    let outputs: Vec<_> = document.chain(fio::log_names(&extras)).collect();
+    let targets = Targets::of(&planned.facts);
+    for path in &outputs {
+        output::check(path, &targets).map_err(|fault| fault.refuse())?;
     }
+    output::check_apart(&outputs).map_err(|fault| fault.refuse())?;
     let notes = session::judge(&planned, &args.consent, false)?;
     let changes = Changes::default();
     if let Some(pipe) = &args.control {
@@ -58,11 +62,12 @@ fn show(done: &mut Done, args: &RunArgs, extras: &Extras, operations: &Operation
         Err(reason) => return vec![reason],
     };
     let summary = fathom_report::summary(&record);
-    let mut failed = fio::write_logs(&record, extras, operations);
+    let targets = Targets::of(&record.started.facts);
+    let mut failed = fio::write_logs(&record, extras, operations, &targets);
     let printed = match args.json.as_deref() {
         Some(file) if file == Path::new("-") => terminal::data(&fathom_report::json(&summary)),
         file => {
-            let written = file.map(|file| output::write(file, &fathom_report::json(&summary)));
+            let written = file.map(|file| output::write(file, &fathom_report::json(&summary), &targets));
             failed.extend(written.and_then(Result::err));
             terminal::data(&fathom_report::text(&summary, terminal::width(), terminal::colours_data()))
         }

@@ -61,6 +61,8 @@ fn where_documents_go_is_looked_at_before_the_run() {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("folder")).expect("the folder is ours");
     bench.write("old", [0x5a; 8192]);
+    std::fs::hard_link(bench.path("old"), bench.path("hard")).expect("the folder is ours");
+    bench.write("agg-read_bw.log", [0x5a; 8192]);
     std::os::unix::fs::symlink("old", bench.path("link")).expect("the folder is ours");
     bench.write("log.fio", "[a]\nfilename=old\nrw=read\nwrite_bw_log=folder/x\nlog_avg_msec=1000\n");
     std::fs::create_dir(bench.path("folder/x_bw.1.log")).expect("the folder is ours");
@@ -75,11 +77,14 @@ fn where_documents_go_is_looked_at_before_the_run() {
         ("run --target new --size 8KiB --json folder/../new", 2, "is the target"),
         ("run --target old --json link", 2, "is the target"),
         ("run --target link --json old", 2, "is the target"),
+        ("run --target link --json hard", 2, "is the target"),
         ("run log.fio", 2, "folder/x_bw.1.log"),
         ("run lost.fio", 4, "nowhere"),
         ("fio log.fio", 1, "folder/x_bw.1.log"),
         ("fio --name=a --filename=old --rw=read --output=link", 1, "is the target"),
         ("fio --name=a --filename=old --rw=read --output=nowhere/out", 1, "nowhere"),
+        ("fio --bandwidth-log --name=a --filename=agg-read_bw.log --rw=read", 1, "is the target"),
+        ("fio --bandwidth-log --output=agg-trim_bw.log --name=a --filename=old --rw=read", 1, "are one file"),
     ] {
         bench.check_refused(line, code, &[says]);
     }

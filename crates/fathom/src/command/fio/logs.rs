@@ -2,14 +2,14 @@
 
 use super::operations::OperationLog;
 use super::shape::workers_of;
-use crate::output;
+use crate::output::{self, Targets};
 use fathom_frontend::fio::{
     Extras, JobClone as FioClone, LogColumns as FioColumns, LogValue as FioValue, Logs, Measures,
 };
 use fathom_report::{FioLog, FioWorkers, LogColumns, LogRequest, LogValue};
 use fathom_schema::{OperationKind, Record};
 use fathom_units::Nanos;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Names of the log files that a fio job asks for, each once.
 pub(crate) fn log_names(extras: &Extras) -> Vec<PathBuf> {
@@ -24,7 +24,12 @@ pub(crate) fn log_names(extras: &Extras) -> Vec<PathBuf> {
 
 /// Writes the log files that a fio job asks for, under fio's names; what could not be written, and why. Clones that share a
 /// name (`per_job_logs=0`) follow one another in one file, as with fio.
-pub(crate) fn write_logs(record: &Record, extras: &Extras, operations: &OperationLog) -> Vec<String> {
+pub(crate) fn write_logs(
+    record: &Record,
+    extras: &Extras,
+    operations: &OperationLog,
+    targets: &Targets,
+) -> Vec<String> {
     let mut files: Vec<(PathBuf, String)> = Vec::new();
     for clone in &extras.clones {
         let Some(FioWorkers { step, stream, worker: _ }) = workers_of(record, clone).into_iter().next()
@@ -45,7 +50,7 @@ pub(crate) fn write_logs(record: &Record, extras: &Extras, operations: &Operatio
         }
     }
     let lost = operations.lost();
-    files.iter().filter_map(|(name, text)| output::write(name, text).err()).chain(lost).collect()
+    files.iter().filter_map(|(name, text)| output::write(name, text, targets).err()).chain(lost).collect()
 }
 
 fn columns(logs: &Logs) -> LogColumns {
@@ -58,13 +63,18 @@ fn columns(logs: &Logs) -> LogColumns {
     LogColumns { value, offset, priority, issue_time, since_1970 }
 }
 
-/// Writes the logs of `--bandwidth-log`; why which could not be written.
-pub(super) fn write_aggregate(record: &Record) -> Vec<String> {
+/// The logs of `--bandwidth-log`: name, and which operations.
+pub(super) fn aggregates() -> impl Iterator<Item = (PathBuf, OperationKind)> {
     [OperationKind::Read, OperationKind::Write, OperationKind::Trim]
         .into_iter()
-        .filter_map(|kind| {
-            let name = format!("agg-{}_bw.log", kind.name());
-            output::write(Path::new(&name), &fathom_report::fio_aggregate_log(record, kind)).err()
+        .map(|kind| (format!("agg-{}_bw.log", kind.name()).into(), kind))
+}
+
+/// Writes the logs of `--bandwidth-log`; why which could not be written.
+pub(super) fn write_aggregate(record: &Record, targets: &Targets) -> Vec<String> {
+    aggregates()
+        .filter_map(|(name, kind)| {
+            output::write(&name, &fathom_report::fio_aggregate_log(record, kind), targets).err()
         })
         .collect()
 }

@@ -2,7 +2,8 @@
 //! far the jobs are; the reports are made elsewhere.
 
 use super::reports::Reports;
-use crate::{output, terminal};
+use crate::output::{self, Targets};
+use crate::terminal;
 use fathom_frontend::fio::{Eta, JobClone, Switches};
 use fathom_metrics::merge_tally;
 use fathom_report::FioUnits;
@@ -110,7 +111,8 @@ impl<'a> Watch<'a> {
             let failed = match self.output {
                 Some(file) => {
                     self.given_out += &report;
-                    output::write(Path::new(file), &self.given_out).err()
+                    let targets = Targets::of(&record.started.facts);
+                    output::write(Path::new(file), &self.given_out, &targets).err()
                 }
                 None => terminal::data(&report).err().map(|error| error.to_string()),
             };
