@@ -232,6 +232,11 @@ impl Claims {
         Ok(answer)
     }
 
+    /// Whether the run has a file locked for writing.
+    fn locks(&self, file: FileIdentity) -> bool {
+        self.locked.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&file)
+    }
+
     /// Looks once more at the content of the devices that are held exclusively: between the first look and the claim
     /// someone may have made a filesystem on one, while a person was being asked.
     pub fn unchanged(&self, facts: &Facts) -> Result<(), PrepareError> {
@@ -557,13 +562,16 @@ fn lay_out(
         identities.insert(path.clone(), opened);
         let missing = missing(&file, path, target.size, *layout)?;
         let is_new = created.contains(path) || mark::read(path) == Mark::Unfinished;
-        // What changes below must not make the mark void. That of a file being laid out says so until it is complete.
-        if !is_new && (is_written || !missing.is_empty()) && mark::is_ours(path) {
-            mark::begin(&file);
-        }
-        // What is only read is locked while it is made: until this descriptor is closed.
-        if !is_written && !missing.is_empty() && lock::for_writing(&file) == Lock::Taken {
+        let is_laid_out =
+            !missing.is_empty() || (*layout == LayoutRule::Allocated && length(&file, path)? < target.size.0);
+        // What is only read is locked while it is made: until this descriptor is closed. Where a step of this run writes
+        // to it, the run has the lock already, and a second one would stand in its own way.
+        if is_laid_out && !claims.locks(opened) && lock::for_writing(&file) == Lock::Taken {
             return Err(PrepareError::Taken { path: path.clone() });
+        }
+        // What changes below must not make the mark void. That of a file being laid out says so until it is complete.
+        if !is_new && (is_written || is_laid_out) && mark::is_ours(path) {
+            mark::begin(&file);
         }
         files.push((path, target.size, *layout, users, file, missing, is_new));
     }
@@ -638,6 +646,11 @@ fn open_or_create(
     Ok(File::from(existing))
 }
 
+fn length(file: &File, path: &Path) -> Result<u64, PrepareError> {
+    let stat = fs::fstat(file).map_err(|error| PrepareError::system("cannot look at", path, error))?;
+    Ok(u64::try_from(stat.st_size).unwrap_or(0))
+}
+
 /// Ranges of the file, up to `size`, that hold no written data.
 fn missing(
     file: &File,
@@ -645,8 +658,7 @@ fn missing(
     size: Bytes,
     layout: LayoutRule,
 ) -> Result<Vec<std::ops::Range<u64>>, PrepareError> {
-    let stat = fs::fstat(file).map_err(|error| PrepareError::system("cannot look at", path, error))?;
-    let length = u64::try_from(stat.st_size).unwrap_or(0);
+    let length = length(file, path)?;
     match layout {
         LayoutRule::MustExist if length < size.0 => {
             let what = format!("it has {} where {size} is needed", Bytes(length));
@@ -730,8 +742,7 @@ impl SeekTo for &File {
 }
 
 fn allocate(file: &File, path: &Path, size: Bytes) -> Result<(), PrepareError> {
-    let stat = fs::fstat(file).map_err(|error| PrepareError::system("cannot look at", path, error))?;
-    if u64::try_from(stat.st_size).unwrap_or(0) >= size.0 {
+    if length(file, path)? >= size.0 {
         return Ok(());
     }
     match fs::fallocate(file, FallocateFlags::empty(), 0, size.0) {

@@ -264,20 +264,24 @@ fn what_someone_puts_in_place_of_a_killed_layout_is_theirs() {
 #[test]
 fn a_file_that_is_read_and_grows_stays_fathoms() {
     let stage = Stage::new();
-    let path = stage.path("f");
-    let step = |size| {
-        let mut step = reading(&[(&path, LayoutRule::Written, size)]);
-        let TargetKind::File { remove_after, .. } = &mut step.targets[0].kind else { unreachable!() };
-        *remove_after = false;
-        step
-    };
-    for size in [MIB, 2 * MIB] {
-        let ready = ready(step(size)).unwrap();
-        clean_up(&[step(size)], ready.created());
-        if let Err(error) = rustix::fs::getxattr(&path, MARK, &mut [0_u8; 64][..]) {
-            return skip("mark", &error.to_string());
+    for (name, layout) in
+        [("w", LayoutRule::Written), ("p", LayoutRule::Appended), ("a", LayoutRule::Allocated)]
+    {
+        let path = stage.path(name);
+        let step = |size| {
+            let mut step = reading(&[(&path, layout, size)]);
+            let TargetKind::File { remove_after, .. } = &mut step.targets[0].kind else { unreachable!() };
+            *remove_after = false;
+            step
+        };
+        for size in [MIB, 2 * MIB] {
+            let ready = ready(step(size)).unwrap();
+            clean_up(&[step(size)], ready.created());
+            if let Err(error) = rustix::fs::getxattr(&path, MARK, &mut [0_u8; 64][..]) {
+                return skip("mark", &error.to_string());
+            }
+            assert!(look(&path).made_by_fathom, "{layout:?} at {size}");
         }
-        assert!(look(&path).made_by_fathom, "at {size}");
     }
 }
 
@@ -288,16 +292,20 @@ fn writing(path: &Path) -> Step {
 }
 
 fn claim(step: Step) -> Result<Claims, PrepareError> {
-    let paths: Vec<PathBuf> = step
-        .targets
+    claim_all(&[step])
+}
+
+fn claim_all(steps: &[Step]) -> Result<Claims, PrepareError> {
+    let paths: Vec<PathBuf> = steps
         .iter()
+        .flat_map(|step| &step.targets)
         .filter_map(|target| match &target.kind {
             TargetKind::File { path, .. } => Some(path.clone()),
             _ => None,
         })
         .collect();
     let facts = probe(&paths, Path::new("/nonexistent"), EngineRefusals::default());
-    Claims::take(&[step], &facts)
+    Claims::take(steps, &facts)
 }
 
 #[test]
@@ -321,6 +329,27 @@ fn a_file_has_one_writer_under_all_its_names() {
     let alone = claim(reading(&[(&path, LayoutRule::MustExist, MIB)])).unwrap();
     assert!(alone.remarks().is_empty(), "{:?}", alone.remarks());
     claim(writing(&other)).expect("readers share, and the writer has ended");
+}
+
+#[test]
+fn what_a_later_step_writes_is_laid_out_for_its_reader() {
+    let stage = Stage::new();
+    let path = stage.filled("short", 1 << 20, 1);
+    for (size, layout) in [(2 * MIB, LayoutRule::Written), (3 * MIB, LayoutRule::Allocated)] {
+        let steps = [reading(&[(&path, layout, size)]), writing(&path)];
+        let claims = Arc::new(claim_all(&steps).unwrap());
+        for (step, index) in steps.into_iter().zip(0..) {
+            prepare(step, index, &claims, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+        }
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), size);
+    }
+    // What another run writes to is not laid out, even if it is only read here.
+    let _other = claim(writing(&path)).unwrap();
+    for layout in [LayoutRule::Written, LayoutRule::Allocated] {
+        let outcome = ready(reading(&[(&path, layout, 4 * MIB)]));
+        assert!(matches!(outcome, Err(PrepareError::Taken { .. })), "{layout:?}: {outcome:?}");
+    }
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 3 * MIB);
 }
 
 #[test]
