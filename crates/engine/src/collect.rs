@@ -44,6 +44,9 @@ struct WorkerState {
 
 struct Merged {
     cell: Cell,
+    /// The most that ever waited, per worker: a worker may hand over several cells of one interval, and only what waits
+    /// in different workers waits together.
+    backlogs: Vec<u64>,
     start: Nanos,
     end: Nanos,
     late: bool,
@@ -95,7 +98,8 @@ impl Collector {
 
 impl StreamState {
     fn take_cells(&mut self, interval: Nanos) {
-        for worker in &mut self.workers {
+        let workers = self.workers.len();
+        for (index, worker) in self.workers.iter_mut().enumerate() {
             while let Ok(Filled { mut cell, start, end, phase, late }) = worker.outlet.full.pop() {
                 if phase == Phase::Measure {
                     let backlog_max = worker.totals.backlog_max.max(cell.backlog_max);
@@ -106,11 +110,13 @@ impl StreamState {
                 let late = late || end <= self.emitted_until;
                 let merged = self.pending.entry(key).or_insert_with(|| Merged {
                     cell: Cell::new(self.shape),
+                    backlogs: vec![0; workers],
                     start,
                     end,
                     late,
                 });
                 merged.cell.merge(&cell);
+                merged.backlogs[index] = merged.backlogs[index].max(cell.backlog_max);
                 merged.start = merged.start.min(start);
                 merged.end = merged.end.max(end);
                 merged.late |= late;
@@ -143,7 +149,8 @@ impl StreamState {
             if passed < if measures { edge } else { merged.end } {
                 break;
             }
-            let Merged { cell, start, end, late } = entry.remove();
+            let Merged { mut cell, backlogs, start, end, late } = entry.remove();
+            cell.backlog_max = backlogs.iter().sum();
             self.emitted_until = self.emitted_until.max(end);
             emit(Collected::Interval(Box::new(Interval {
                 step,
@@ -156,5 +163,36 @@ impl StreamState {
                 tally: cell.to_tally(),
             })));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorder::Recorder;
+
+    #[test]
+    fn only_what_waits_in_different_workers_adds_up() {
+        let shape =
+            CellShape { kinds: [true, false, false, false], response: true, completion: false, rows: 0 };
+        let (recorders, outlets): (Vec<Recorder>, Vec<Outlet>) =
+            (0..2).map(|_| Recorder::new(&Cell::new(shape), std::thread::current())).unzip();
+        let mut collector = Collector::new(0, Nanos::secs(1), vec![(shape, outlets)]);
+        for (worker, (mut recorder, backlogs)) in recorders.into_iter().zip([[5, 3], [1, 7]]).enumerate() {
+            recorder.begin(Nanos::ZERO, Phase::Measure);
+            for (backlog, end) in backlogs.into_iter().zip([400, 900]) {
+                recorder.cell.arrivals = 10;
+                recorder.cell.backlog_max = backlog;
+                recorder.rotate(Nanos::millis(end), Phase::Measure, false);
+            }
+            collector.ended(0, worker);
+        }
+        let mut found = Vec::new();
+        collector.turn(None, &mut |collected| {
+            if let Collected::Interval(interval) = collected {
+                found.push((interval.tally.arrivals, interval.tally.backlog_max));
+            }
+        });
+        assert_eq!(found, [(40, 5 + 7)]);
     }
 }
