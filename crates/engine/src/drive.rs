@@ -144,14 +144,15 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 self.control(now);
                 continue;
             }
+            // Asked first: what comes due after the last operation is nobody's.
+            if self.allow(1) == 0 {
+                break;
+            }
             let Some(due) = self.next_due(now) else { break };
             if due > now {
                 self.wait_until(due.min(self.next_event));
                 now = self.clock.now();
                 continue;
-            }
-            if self.allow(1) == 0 {
-                break;
             }
             if self.generator.fill(&mut one) == 0 {
                 self.end_pass();
@@ -281,8 +282,11 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             let may_issue = self.takes_turn();
             let mut due = Nanos::NEVER;
             while self.state != State::Drain {
+                if self.allow(1) == 0 {
+                    break;
+                }
                 due = self.next_due(now).unwrap_or(Nanos::NEVER);
-                if due > now || self.free.is_empty() || !may_issue || self.allow(1) == 0 {
+                if due > now || self.free.is_empty() || !may_issue {
                     break;
                 }
                 let (slots, issued) = self.stage(due);

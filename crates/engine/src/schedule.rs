@@ -21,7 +21,7 @@ pub(crate) struct Schedule {
     coming: Nanos,
     /// Arrivals between the two: due and not issued.
     waiting: u64,
-    /// More than these never wait.
+    /// More than these never wait for a slot.
     waiting_max: u64,
     /// Until when no slot was free: what came due before is late.
     full_until: Nanos,
@@ -67,18 +67,27 @@ impl Schedule {
         self.full_until = until;
     }
 
-    /// Counts what came due before `until`. Where more wait than may, the one that has waited longest is given up.
+    /// Counts what came due before `until`; `free` slots are there for some of it. Where more wait for a slot than may, the
+    /// one that has waited longest is given up.
     #[inline]
-    pub(crate) fn come_due(&mut self, until: Nanos, cell: &mut Cell) {
+    pub(crate) fn come_due(&mut self, until: Nanos, free: u64, cell: &mut Cell) {
         while self.coming < until {
+            let was_full = self.coming < self.full_until;
             cell.arrivals += 1;
-            cell.arrivals_late += u64::from(self.is_behind || self.coming < self.full_until);
+            cell.arrivals_late += u64::from(self.is_behind || was_full);
             self.waiting += 1;
             self.coming = self.origin.after(Nanos(self.counted.next_ns()));
-            if self.waiting > self.waiting_max {
-                cell.arrivals_dropped += 1;
-                self.pass();
-            }
+            self.drop_beyond(if was_full { 0 } else { free }, cell);
+        }
+        // A sync has taken a slot that was there for an arrival.
+        self.drop_beyond(free, cell);
+    }
+
+    #[inline]
+    fn drop_beyond(&mut self, free: u64, cell: &mut Cell) {
+        while self.waiting > self.waiting_max.saturating_add(free) {
+            cell.arrivals_dropped += 1;
+            self.pass();
         }
     }
 
@@ -94,5 +103,58 @@ impl Schedule {
     pub(crate) fn pass(&mut self) {
         self.waiting -= 1;
         self.due = self.origin.after(Nanos(self.issued.next_ns()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_metrics::CellShape;
+    use fathom_schema::{Arrival, SharePart};
+
+    const MS: u64 = 1_000_000;
+
+    fn cell() -> Cell {
+        Cell::new(CellShape {
+            kinds: [true, false, false, false],
+            response: true,
+            completion: false,
+            rows: 0,
+        })
+    }
+
+    /// One arrival each millisecond, a backlog of at most 2.
+    fn schedule() -> Schedule {
+        let part = SharePart { index: 0, count: 1 };
+        let arrivals = Arrivals::new(1000.0, Arrival::Constant, &[], part, 1);
+        let mut schedule = Schedule::new(&arrivals, Backlog::DropBeyond(2));
+        schedule.begin(Nanos::ZERO);
+        schedule
+    }
+
+    #[test]
+    fn a_burst_that_free_slots_take_is_not_dropped() {
+        // A worker that comes late finds 10 at once.
+        for (free, dropped) in [(32, 0), (8, 0), (7, 1), (1, 7), (0, 8)] {
+            let (mut schedule, mut cell) = (schedule(), cell());
+            let first = schedule.due().0;
+            schedule.come_due(Nanos(first + 9 * MS + 1), free, &mut cell);
+            assert_eq!((cell.arrivals, cell.arrivals_dropped), (10, dropped), "{free} free");
+            assert_eq!(schedule.due().0, first + dropped * MS, "those that waited longest go");
+            assert_eq!(schedule.left_waiting(), 10 - dropped);
+        }
+    }
+
+    #[test]
+    fn what_came_while_no_slot_was_free_waits_for_one() {
+        let (mut schedule, mut cell) = (schedule(), cell());
+        let first = schedule.due().0;
+        // Full until the fifth has come; then 32 slots are free, and five more come.
+        schedule.was_full(Nanos(first + 4 * MS + 1));
+        schedule.come_due(Nanos(first + 9 * MS + 1), 32, &mut cell);
+        assert_eq!((cell.arrivals, cell.arrivals_late, cell.arrivals_dropped), (10, 5, 3));
+        // Slots that something else takes are not there for those that wait.
+        schedule.come_due(Nanos(first + 9 * MS + 1), 1, &mut cell);
+        assert_eq!((cell.arrivals, cell.arrivals_dropped, schedule.left_waiting()), (10, 7, 3));
     }
 }

@@ -442,7 +442,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     #[inline]
     pub(crate) fn come_due(&mut self, until: Nanos) {
         if let Some(schedule) = &mut self.schedule {
-            schedule.come_due(until, &mut self.recorder.cell);
+            // A synchronous engine is asked for arrivals between two operations only.
+            let free = if E::SYNCHRONOUS { 1 } else { self.free.len() as u64 };
+            schedule.come_due(until, free, &mut self.recorder.cell);
         }
     }
 

@@ -216,6 +216,40 @@ fn a_bounded_backlog_drops_what_waited_longest_and_counts_it() {
 }
 
 #[test]
+fn what_a_slot_is_free_for_is_not_dropped() {
+    // As many servers as slots, and many arrivals within a service time: none ever waits.
+    for backlog in [0, 1] {
+        let mut stream = stream(EngineKind::Sim, 256);
+        stream.pacing = Pacing::Open {
+            rate: 20_000.0,
+            arrival: Arrival::OnOff { on_ns: MS, off_ns: 9 * MS },
+            course: Vec::new(),
+            backlog: Backlog::DropBeyond(backlog),
+        };
+        seconds(&mut stream, 10);
+        let outcome = run(step(TargetKind::Sim(device(SimService::Constant { ns: MS / 10 }, 256)), stream));
+        let tally = &outcome.executed.streams[0].workers[0].tally;
+        assert_eq!((tally.arrivals_dropped, tally.backlog_max), (0, 0));
+        assert_eq!(tally.arrivals, outcome.reads().operations);
+        close(tally.arrivals as f64, 200_000.0, 0.02);
+    }
+}
+
+#[test]
+fn no_arrival_is_counted_after_the_last_operation() {
+    for arrival in [Arrival::Constant, Arrival::Poisson] {
+        for (depth, backlog) in [(1, Backlog::Keep), (8, Backlog::Keep), (8, Backlog::DropBeyond(1))] {
+            let mut stream = stream(EngineKind::Sim, depth);
+            stream.pacing = Pacing::Open { rate: 10.0, arrival, course: Vec::new(), backlog };
+            stream.limits.operations = Quota::AtMost(10);
+            let outcome = run(step(TargetKind::Sim(device(SimService::Constant { ns: MS }, 8)), stream));
+            let tally = &outcome.executed.streams[0].workers[0].tally;
+            assert_eq!((tally.arrivals, outcome.reads().operations), (10, 10), "{arrival:?}, depth {depth}");
+        }
+    }
+}
+
+#[test]
 fn a_rate_follows_its_course() {
     // 5 s at 1,000/s, then along a line to 3,000/s within 10 s, where it stays.
     let piece = |seconds: u64, from_per_s, to_per_s| RatePiece {
