@@ -9,9 +9,6 @@ use std::io;
 use std::os::fd::RawFd;
 use std::ptr::{NonNull, null_mut};
 
-/// `msync(2)` and `madvise(2)` take addresses in multiples of this.
-const PAGE: u64 = 4096;
-
 /// How the mapping is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MmapRules {
@@ -42,6 +39,8 @@ struct Mapping {
     start: NonNull<u8>,
     /// Bytes mapped; 0 for an empty file, which has no mapping.
     bytes: u64,
+    /// `msync(2)` and `madvise(2)` take addresses in multiples of this.
+    page: u64,
     is_writable: bool,
 }
 
@@ -57,8 +56,9 @@ impl Mapping {
             });
         }
         let is_writable = is_writable(descriptor);
+        let page = page_size();
         if bytes == 0 {
-            return Ok(Self { start: NonNull::dangling(), bytes, is_writable });
+            return Ok(Self { start: NonNull::dangling(), bytes, page, is_writable });
         }
         let protection = if is_writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours; the descriptor is open.
@@ -71,7 +71,7 @@ impl Mapping {
         let advice = if rules.random_access { libc::MADV_RANDOM } else { libc::MADV_SEQUENTIAL };
         // SAFETY: the range is the mapping just made. Advice only: what a kernel does not follow changes no result.
         unsafe { libc::madvise(start.as_ptr().cast(), as_usize(bytes), advice) };
-        Ok(Self { start, bytes, is_writable })
+        Ok(Self { start, bytes, page, is_writable })
     }
 
     /// Bytes of `length` from `offset` on that are mapped.
@@ -81,7 +81,7 @@ impl Mapping {
 
     /// Makes what was written in a range stable.
     fn sync(&self, offset: u64, length: u64, forget: bool) -> i32 {
-        let begin = offset - offset % PAGE;
+        let begin = offset - offset % self.page;
         let length = as_usize(self.within(begin, offset - begin + length));
         if length == 0 {
             return 0;
@@ -110,6 +110,12 @@ impl Drop for Mapping {
 
 fn as_usize(bytes: u64) -> usize {
     usize::try_from(bytes).expect("mapped bytes are addresses")
+}
+
+fn page_size() -> u64 {
+    // SAFETY: no memory is passed.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).expect("every Linux has a page size")
 }
 
 fn last_errno() -> i32 {
