@@ -31,11 +31,17 @@ fn buffers(load: &Load<'_>, stream: &Stream) -> u64 {
     slots.saturating_mul(load.operations.largest.next_multiple_of(4096))
 }
 
+/// Whether this process may run on a CPU. Where nothing is known of the host's CPUs it may.
+pub(crate) fn has_cpu(scene: &Scene<'_>, cpu: u32) -> bool {
+    let usable = &scene.facts.cpu.usable;
+    usable.is_empty() || usable.contains(&cpu)
+}
+
 fn check_cpus(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], remarks: &mut Remarks) {
     let usable = &scene.facts.cpu.usable;
     for (load, _) in streams {
         let cpus = load.section.options.cpus.get().into_iter().flatten();
-        if let Some(cpu) = cpus.copied().find(|cpu| !usable.is_empty() && !usable.contains(cpu)) {
+        if let Some(cpu) = cpus.copied().find(|&cpu| !has_cpu(scene, cpu)) {
             let message = format!(
                 "the stream \"{}\" asks for CPU {cpu}; this process may use {} from {} to {}",
                 load.section.name,

@@ -1,5 +1,6 @@
 //! What an engine itself is set to, and whether it has what a stream asks of it.
 
+use crate::host;
 use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use crate::targets::{Addressed, Class};
@@ -180,7 +181,7 @@ fn ring_fits(
                 message,
                 "add submit_thread = true, or leave it out",
             ));
-        } else if !scene.facts.cpu.usable.contains(&cpu) {
+        } else if !host::has_cpu(scene, cpu) {
             let message = format!(
                 "the stream \"{name}\" asks for its submitting thread on CPU {cpu}, which is not there"
             );

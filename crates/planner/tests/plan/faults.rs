@@ -360,6 +360,9 @@ fn engines_that_lack_what_is_asked_of_them() {
         ],
     );
     let ring = |options: &str| job("", "", &format!("engine = \"io_uring\"\n{options}"));
+    // On a host of which nothing is known any CPU will do, as it does for workers.
+    let submitter = "submit_thread = true\nsubmit_thread_cpu = 99";
+    check(&ring(submitter), DISK, |facts| facts.cpu.usable.clear(), &[]);
     for (options, fault) in [
         (
             "polled = \"100%\"\ndirect = false",
