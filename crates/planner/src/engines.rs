@@ -5,6 +5,8 @@
 
 mod settings;
 
+pub(crate) use settings::get_along;
+
 use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use crate::targets::{Addressed, Class, Direct};

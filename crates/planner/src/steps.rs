@@ -2,6 +2,7 @@
 
 use crate::advice;
 use crate::control;
+use crate::engines;
 use crate::host;
 use crate::points::Point;
 use crate::remarks::Remarks;
@@ -93,6 +94,7 @@ pub(crate) fn build(
     }
     let mut pairs: Vec<(&scene::Load<'_>, &mut Stream)> =
         running_loads.iter().copied().zip(resolved.iter_mut().map(|resolved| &mut resolved.stream)).collect();
+    engines::get_along(&pairs, &targets.of_step, remarks);
     host::check(scene, job.dialect, &mut pairs, remarks);
     let at_maximum = resolved
         .iter()

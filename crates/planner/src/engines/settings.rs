@@ -7,9 +7,10 @@ use crate::targets::{Addressed, Class};
 use fathom_model::{Durability, Named, PriorityClass, Setting, Span, StreamOptions};
 use fathom_schema::{
     AioSettings, CallFlags, EngineKind, ForcedAsync, IoMode, NoteKind, OperationPriority, Registration,
-    RingSettings, Severity, Submitter,
+    RingSettings, Severity, Stream, Submitter, Target,
 };
 use fathom_units::Ratio;
+use std::collections::BTreeSet;
 
 pub(super) fn of_calls(options: &StreamOptions) -> CallFlags {
     CallFlags {
@@ -230,6 +231,29 @@ pub(super) fn has_operations(
         is_right = false;
     }
     is_right
+}
+
+/// Whether the engines of a step's streams leave each other what they work on: an access to the part of a mapping that
+/// the file no longer has ends the whole process.
+pub(crate) fn get_along(streams: &[(&Load<'_>, &mut Stream)], targets: &[Target], remarks: &mut Remarks) {
+    let files = |stream: &Stream| -> BTreeSet<u32> {
+        stream.workers.iter().flat_map(|worker| &worker.extents).map(|extent| extent.target).collect()
+    };
+    let of_kind =
+        |is_it: fn(&EngineKind) -> bool| streams.iter().filter(move |(_, stream)| is_it(&stream.engine.kind));
+    for (cuts, cutting) in of_kind(|kind| matches!(kind, EngineKind::Ftruncate)) {
+        let cut = files(cutting);
+        for (_, mapping) in of_kind(|kind| matches!(kind, EngineKind::Mmap { .. })) {
+            let Some(&both) = cut.intersection(&files(mapping)).next() else { continue };
+            let message = format!(
+                "the stream \"{}\" cuts {} short while the stream \"{}\" maps it; an access past its end would end \
+                 fathom",
+                cutting.name, targets[both as usize].name, mapping.name
+            );
+            let help = "let them run in stages of their own or on files of their own, or use an engine other than mmap";
+            remarks.error("plan.engine-operation", cuts.section.options.engine.span(), message, help);
+        }
+    }
 }
 
 fn say_priority(stream: &Named<StreamOptions>, priority: OperationPriority, remarks: &mut Remarks) {

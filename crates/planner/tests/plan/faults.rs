@@ -399,6 +399,33 @@ fn engines_that_lack_what_is_asked_of_them() {
 }
 
 #[test]
+fn a_mapped_file_is_not_cut_short() {
+    let text = |other: &str, engine: &str| {
+        format!(
+            "[target.a]\npath = \"/f\"\nsize = \"1g\"\n[target.b]\npath = \"/g\"\nsize = \"1g\"\n[workload.w]\nread = \"0%\"\n\
+             [stream.map]\nengine = \"mmap\"\ntargets = [\"a\"]\ntime = \"60s\"\ndirect = false\n\
+             [stream.cut]\nengine = \"{engine}\"\ntargets = [\"{other}\"]\ntime = \"60s\"\ndirect = false\n"
+        )
+    };
+    let faults = |text: &str| {
+        let job = read(text);
+        let (_, found) = plan(&job, &facts(&job, |_| Is::File { size: Bytes::gib(1) }), 0);
+        let faults = found.all().iter().filter(|d| d.code == "plan.engine-operation");
+        faults.map(|d| format!("{}; {}", d.message, d.help)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        faults(&text("a", "ftruncate")),
+        [
+            "the stream \"cut\" cuts /f short while the stream \"map\" maps it; an access past its end would end fathom; \
+           let them run in stages of their own or on files of their own, or use an engine other than mmap"
+        ]
+    );
+    for (other, engine) in [("b", "ftruncate"), ("a", "falloc"), ("a", "psync")] {
+        assert_eq!(faults(&text(other, engine)), Vec::<String>::new(), "{engine} on {other}");
+    }
+}
+
+#[test]
 fn rates_and_mixes_without_meaning() {
     let same = |_: &mut Facts| {};
     check(
