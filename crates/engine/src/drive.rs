@@ -117,7 +117,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                         break;
                     }
                 }
-                if self.spent() {
+                // A full filesystem ends a worker between two edges.
+                if self.spent() || self.state == State::Drain {
                     break;
                 }
                 if until_pause != u64::MAX {
