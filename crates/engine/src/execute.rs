@@ -139,8 +139,10 @@ pub trait Observer {
     fn operations(&mut self, stream: usize, rows: &[OperationRow]) {
         let _ = (stream, rows);
     }
-    /// Whether the step is to end because another is to take its place; asked several times a second.
-    fn is_changed(&mut self) -> bool {
+    /// Whether the step is to end because another is to take its place; asked several times a second. `has_failed`: a
+    /// worker has ended for an error, and what is left of the step is not what was asked for.
+    fn is_changed(&mut self, has_failed: bool) -> bool {
+        let _ = has_failed;
         false
     }
 }
@@ -267,8 +269,11 @@ fn gather(
     let mut is_changed = false;
     while running > 0 {
         std::thread::park_timeout(COLLECT_EVERY);
-        is_changed = is_changed || observer.is_changed();
-        if is_changed || stop.load(Ordering::Relaxed) {
+        if !is_changed && observer.is_changed(shared.has_failed()) {
+            is_changed = true;
+            shared.stop_step();
+        }
+        if stop.load(Ordering::Relaxed) {
             shared.stop_all();
         }
         while let Ok(message) = told.try_recv() {

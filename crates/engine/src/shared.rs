@@ -73,6 +73,11 @@ impl Shared {
         self.end_with(0, Reach::Run);
     }
 
+    /// Ends all streams early; what follows the step follows.
+    pub(crate) fn stop_step(&self) {
+        self.end_with(0, Reach::Stage);
+    }
+
     /// Ends what ends with a worker of `stream`.
     pub(crate) fn end_with(&self, stream: usize, reach: Reach) {
         let group = self.streams[stream].group;

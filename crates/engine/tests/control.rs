@@ -149,3 +149,42 @@ fn only_listed_errors_of_the_kind_are_tolerated() {
         assert_eq!(run(step(TargetKind::Sim(faulty.clone()), tolerant)).executed.stop, stop);
     }
 }
+
+/// Asks for another step: at once, or when a worker has failed.
+struct Changing {
+    after_failure: bool,
+}
+
+impl fathom_engine::Observer for Changing {
+    fn engine(&mut self, _: usize, _: &str) {}
+    fn started(&mut self) {}
+    fn interval(&mut self, _: Interval) {}
+    fn settled(&mut self) {}
+    fn is_changed(&mut self, has_failed: bool) -> bool {
+        has_failed || !self.after_failure
+    }
+}
+
+#[test]
+fn a_change_ends_the_step_and_not_the_run() {
+    let mut faulty = device(SimService::Constant { ns: MS }, 1);
+    faulty.error_share = fathom_units::Ratio::ONE;
+    let mut endless = stream(EngineKind::Null, 1);
+    endless.limits.time = TimeLimit::Unbounded;
+    let changed = step(TargetKind::Null, endless.clone());
+    let mut alone = counting(1);
+    alone.control.at_error = Reach::Nothing;
+    let mut failed = step(TargetKind::Sim(faulty), alone);
+    failed.streams.push(endless);
+    for (step, after_failure, stop) in [(changed, false, Stop::Changed), (failed, true, Stop::IoErrors)] {
+        let claims = std::sync::Arc::new(fathom_engine::prepare::Claims::default());
+        let flag = std::sync::atomic::AtomicBool::new(false);
+        let ready = fathom_engine::prepare::prepare(step, 0, &claims, &mut |_| {}, &flag);
+        let ready = ready.expect("the step can be prepared");
+        let (clock, share) = (fathom_engine::RealClock::new(true), fathom_engine::Share::WHOLE);
+        let mut observer = Changing { after_failure };
+        let executed = fathom_engine::execute(&ready, &clock, share, &flag, &mut observer);
+        let executed = executed.expect("the step can start");
+        assert_eq!((executed.stop, executed.ends_run), (stop, false));
+    }
+}

@@ -141,11 +141,15 @@ impl Runner<'_, '_> {
                 return Ok(StepStop::Interrupted);
             }
             let mut step = step;
+            let mut first = None;
             let (done, ends_run) = loop {
                 let Done { finished, ends_run, next } = self.step(step, index, &claims)?;
                 index += 1;
                 match next {
-                    Some(changed) => step = changed,
+                    Some(changed) => {
+                        step = changed;
+                        first.get_or_insert(finished);
+                    }
                     None => break (finished, ends_run),
                 }
             };
@@ -161,7 +165,8 @@ impl Runner<'_, '_> {
                 }
                 break;
             }
-            finished = Some(done);
+            // What a stream reached after a change is not its maximum, and later parts may have fewer streams.
+            finished = first.or(Some(done));
         }
         Ok(so_far)
     }
@@ -206,6 +211,10 @@ impl Runner<'_, '_> {
         } else {
             None
         };
+        if !accepted.is_empty() && next.is_none() {
+            let message = "the load was not changed after all: the step was at its end".to_owned();
+            self.note(NoteKind::Job, Severity::Warn, message);
+        }
         for message in &io_errors {
             self.note(NoteKind::IoError, Severity::Warn, message.clone());
         }
@@ -289,9 +298,10 @@ impl Relay<'_, '_> {
 }
 
 impl Observer for Relay<'_, '_> {
-    fn is_changed(&mut self) -> bool {
+    fn is_changed(&mut self, has_failed: bool) -> bool {
         for change in self.changes.take() {
-            match refusal(self.step, &change) {
+            let failed = has_failed.then(|| "a worker of the step has ended for an error".to_owned());
+            match failed.or_else(|| refusal(self.step, &change)) {
                 Some(reason) => self.note(Severity::Warn, format!("the load was not changed: {reason}")),
                 None => {
                     self.note(Severity::Info, format!("the load is changed: {change}"));

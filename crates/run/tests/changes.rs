@@ -1,0 +1,80 @@
+//! Changes of the load, through whole runs on targets that need no device.
+
+use fathom_planner::plan;
+use fathom_run::{Bus, Changes, NewLoad, RateChange, RunRequest, Sink, SinkError, Stop, run};
+use fathom_schema::{CpuFacts, Event, Facts, Outcome, Pacing, RunStarted, Step};
+use fathom_units::{Bytes, Iops};
+
+/// The steps that were begun.
+#[derive(Default)]
+struct Steps(Vec<Step>);
+
+impl Sink for Steps {
+    fn event(&mut self, event: &Event) -> Result<(), SinkError> {
+        if let Event::StepStarted(started) = event {
+            self.0.push(started.step.clone());
+        }
+        Ok(())
+    }
+}
+
+/// Runs a job that is asked for 1,000 operations per second of its stream `s` as soon as it runs.
+fn changed(job: &str) -> Vec<Step> {
+    let (job, found) = fathom_frontend::native::read("job", job);
+    assert!(found.is_empty(), "{found:?}");
+    let mut facts = Facts {
+        cpu: CpuFacts { model: String::new(), usable: vec![0] },
+        page_size: Bytes::kib(4),
+        memory: Bytes::gib(1),
+        ..Facts::default()
+    };
+    facts.limits.open_files = 1024;
+    let (plan, found) = plan(&job, &facts, 7);
+    let plan = plan.unwrap_or_else(|| panic!("{found:?}"));
+    let changes = Changes::default();
+    changes.ask(RateChange { stream: "s".to_owned(), load: NewLoad::Rate(Iops(1000.0)) });
+    let started = RunStarted {
+        schema_version: fathom_schema::VERSION,
+        run: String::new(),
+        tool_version: String::new(),
+        command: Vec::new(),
+        title: String::new(),
+        description: None,
+        sources: Vec::new(),
+        echo: Vec::new(),
+        wall_ms: 0,
+        expected_seconds: None,
+        facts,
+    };
+    let clock = fathom_engine::RealClock::new(true);
+    let request = RunRequest { experiment: plan.experiment, started, notes: Vec::new(), clock, changes };
+    let mut steps = Steps::default();
+    let outcome = run(request, &Stop::default(), &mut Bus::new(vec![&mut steps]));
+    assert_eq!(outcome.outcome, Outcome::Complete, "{:?}", outcome.error);
+    steps.0
+}
+
+#[test]
+fn a_maximum_is_what_was_reached_before_a_change() {
+    let job = "[target.t]\nkind = \"null\"\nsize = \"1GiB\"\n[stream.s]\n[stage.a]\ntime = \"400ms\"\ncurve = [\"50%\"]\n";
+    let steps = changed(job);
+    let rates: Vec<Option<f64>> = steps
+        .iter()
+        .map(|step| match step.streams[0].pacing {
+            Pacing::Closed { .. } => None,
+            Pacing::Open { rate, .. } => Some(rate),
+        })
+        .collect();
+    let [None, Some(1000.0), Some(half)] = rates[..] else { panic!("{rates:?}") };
+    // Half of 1,000/s would be 500/s; nothing that does no I/O is as slow as 4,000/s.
+    assert!(half > 2000.0, "{half}");
+}
+
+/// In virtual time the first stage is over, or nearly so, before anybody asks for the change.
+#[test]
+fn a_change_at_the_end_of_a_step_keeps_the_stages_after_it() {
+    let job = "[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"constant 1ms\"\n[stream.s]\nqueue_depth = 1\n\
+               [stage.a]\ntime = \"1s\"\n[stage.b]\ntime = \"1s\"\n";
+    let steps = changed(job);
+    assert_eq!(steps.last().map(|step| step.name.as_str()), Some("b"), "{steps:?}");
+}
