@@ -409,6 +409,39 @@ fn fio_logs_have_a_row_per_window_and_direction() {
     assert_eq!(row, format!("{end_ms}, 2997003, 29970000, 0, 0, 0, 0x0000, 0"));
 }
 
+/// The time of a log counts from where the stream began, however long it had waited for another.
+#[test]
+fn fio_logs_begin_when_their_stream_does() {
+    let mut record = mixed();
+    let wait = Nanos::millis(501);
+    record.steps[0].started.step.streams[0].control.after = vec![1];
+    for interval in record.steps[0].intervals.iter_mut().filter(|interval| interval.stream == 0) {
+        (interval.start, interval.end) = (interval.start.after(wait), interval.end.after(wait));
+    }
+    for worker in &mut record.steps[0].finished.as_mut().unwrap().streams[0].workers {
+        (worker.start, worker.end) = (worker.start.after(wait), worker.end.after(wait));
+    }
+    let mut killed = record.clone();
+    (killed.steps[0].finished, killed.finished) = (None, None);
+    let begun_ms = record.steps[0].started.wall_ms + 501;
+    for record in [record, killed] {
+        let request = LogRequest {
+            step: 0,
+            stream: 0,
+            log: FioLog::Iops,
+            window: Nanos::secs(1),
+            columns: LogColumns::default(),
+        };
+        assert!(fio_logs(&record, &request).starts_with("1000, 35000, 0, 0, 0\n"));
+        let columns = LogColumns { since_1970: true, ..LogColumns::default() };
+        let log = fio_logs(&record, &LogRequest { columns, ..request });
+        assert!(log.starts_with(&format!("{}, 35000", begun_ms + 1000)), "{log}");
+        let document: Value =
+            serde_json::from_str(&fio_json(&record, &shape(vec![entry(None)], true))).unwrap();
+        assert_eq!(document["jobs"][0]["job_start"], begun_ms);
+    }
+}
+
 #[test]
 fn fio_logs_have_a_row_per_operation() {
     let row = |kind, offset, at_us: u64| OperationRow {

@@ -2,7 +2,7 @@
 //! numbers in them are the caller's.
 
 use super::figures::DIRECTIONS;
-use super::sums::{block_bytes, measured};
+use super::sums::{block_bytes, measured, measuring_from};
 use fathom_metrics::{Histogram, OperationRow, fio_counts, merge_kind};
 use fathom_schema::{Interval, KindTally, LatencyTally, Moments, OperationKind, Record, StepRecord, Stream};
 use fathom_units::Nanos;
@@ -174,7 +174,7 @@ pub fn fio_operation_log(record: &Record, request: &LogRequest, operations: &[Op
 fn place<'a>(record: &'a Record, request: &LogRequest) -> Option<(&'a StepRecord, &'a Stream, Nanos)> {
     let step = record.steps.get(request.step)?;
     let plan = step.started.step.streams.get(request.stream)?;
-    Some((step, plan, plan.start_delay.after(plan.ramp)))
+    Some((step, plan, measuring_from(step, request.stream).unwrap_or(plan.start_delay.after(plan.ramp))))
 }
 
 /// When measuring began, milliseconds since 1970.

@@ -26,7 +26,7 @@ pub(super) struct Sums {
     pub(super) error: i32,
     /// Largest queue depth of one worker.
     pub(super) queue_depth: u32,
-    /// Wall clock at the start of its first step, milliseconds since 1970-01-01 UTC; `None` when no step was begun.
+    /// Wall clock when the first of them started, milliseconds since 1970-01-01 UTC; `None` when no step was begun.
     pub(super) start_ms: Option<u64>,
     /// Bytes and operations per second by kind index, one per aligned interval.
     pub(super) samples: Vec<[Sample; OperationKind::COUNT]>,
@@ -101,7 +101,11 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
         let Some(step) = record.steps.get(step_at) else { continue };
         let Some(stream) = step.started.step.streams.get(stream_at) else { continue };
         sums.queue_depth = sums.queue_depth.max(stream.queue_depth);
-        sums.start_ms = sums.start_ms.or(Some(step.started.wall_ms)).min(Some(step.started.wall_ms));
+        // fio's job starts when its delay and its wait are over, and with its ramp.
+        let start =
+            measuring_from(step, stream_at).map_or(stream.start_delay, |from| from.since(stream.ramp));
+        let start_ms = step.started.wall_ms + start.0 / 1_000_000;
+        sums.start_ms = Some(sums.start_ms.map_or(start_ms, |earliest| earliest.min(start_ms)));
         let count = stream.workers.len().max(1);
         let share = if worker.is_some() { 1.0 / count as f64 } else { 1.0 };
         match &step.finished {
@@ -194,6 +198,14 @@ pub(super) fn measured(step: &StepRecord, stream_at: usize) -> impl Iterator<Ite
     step.intervals
         .iter()
         .filter(move |interval| interval.stream as usize == stream_at && interval.phase == Phase::Measure)
+}
+
+/// When a stream began to measure, since the step's start, whatever it had waited for: the first of its workers, or after a
+/// kill its first interval. `None` when it did not.
+pub(super) fn measuring_from(step: &StepRecord, stream_at: usize) -> Option<Nanos> {
+    let totals = step.finished.as_ref().and_then(|finished| finished.streams.get(stream_at));
+    let of_totals = totals.and_then(|totals| totals.workers.iter().map(|worker| worker.start).min());
+    of_totals.or_else(|| measured(step, stream_at).map(|interval| interval.start).min())
 }
 
 /// Those of them that are long enough to be a sample of a rate: a last one of a few milliseconds is not.
