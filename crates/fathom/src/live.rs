@@ -3,7 +3,7 @@
 use crate::terminal;
 use fathom_metrics::{Latency, merge_tally};
 use fathom_run::{Progress, Sink, SinkError};
-use fathom_schema::{Event, Interval, OperationKind, Phase, Quota, Step, StreamTally, TimeLimit};
+use fathom_schema::{Event, Interval, OperationKind, Phase, Quota, Step, Stream, StreamTally};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -200,13 +200,13 @@ impl Sink for Live {
 
 /// Seconds a step takes, when time bounds all its streams and nothing else may end them earlier.
 fn length(step: &Step) -> Option<u64> {
-    let of_stream = |stream: &fathom_schema::Stream| match (stream.limits.time, stream.limits.bytes) {
-        (TimeLimit::Nanoseconds(ns), Quota::Unlimited) => {
-            Some((stream.start_delay.0 + stream.ramp.0 + ns).div_ceil(1_000_000_000))
-        }
-        _ => None,
+    let has_quota = |stream: &Stream| {
+        (stream.limits.bytes, stream.limits.operations) != (Quota::Unlimited, Quota::Unlimited)
     };
-    step.streams.iter().map(of_stream).try_fold(0, |longest, seconds| seconds.map(|s| longest.max(s)))
+    if step.streams.iter().any(has_quota) {
+        return None;
+    }
+    step.ends()?.into_iter().max().map(|end| end.0.div_ceil(1_000_000_000))
 }
 
 /// A stream's second in at most `width` columns: what is least missed goes first.
@@ -261,6 +261,22 @@ fn terminal_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_step_is_as_long_as_what_waits_in_it() {
+        let of = |option: &str| {
+            let text = format!(
+                "[target.t]\nkind = \"null\"\nsize = \"1MiB\"\n[stream.a]\ntime = \"2s\"\n{option}\n\
+                 [stream.b]\ntime = \"3s\"\nwait_for = [\"a\"]\n"
+            );
+            let (job, found) = fathom_frontend::native::read("job", &text);
+            assert!(found.is_empty(), "{found:?}");
+            let (plan, found) = fathom_planner::plan(&job, &fathom_schema::Facts::default(), 1);
+            let plan = plan.unwrap_or_else(|| panic!("{found:?}"));
+            length(&plan.experiment.preview()[0])
+        };
+        assert_eq!((of(""), of("start_delay = \"500ms\""), of("operations = 10")), (Some(5), Some(6), None));
+    }
 
     #[test]
     fn a_line_fits_its_terminal() {

@@ -4,8 +4,7 @@
 
 use crate::remarks::Remarks;
 use fathom_model::{AtEnd, AtError, Job, Named, StageOptions, StreamOptions, Tolerated};
-use fathom_schema::{Control, Reach, Stream, TimeLimit, Tolerance};
-use fathom_units::Nanos;
+use fathom_schema::{Control, Reach, Tolerance};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Place in the step of each of its streams, by name.
@@ -91,26 +90,4 @@ fn after(
         }
     }
     is_right.then(|| places.into_iter().collect())
-}
-
-/// When each stream ends, since the step's start; `None` when something but time ends one. No stream waits for itself:
-/// the model's checks have seen to that.
-pub(crate) fn ends(streams: &[Stream]) -> Option<Vec<Nanos>> {
-    let mut ends: Vec<Option<Nanos>> = vec![None; streams.len()];
-    let mut open: Vec<usize> = (0..streams.len()).rev().collect();
-    while let Some(&index) = open.last() {
-        let stream = &streams[index];
-        let unknown: Vec<usize> =
-            stream.control.after.iter().map(|&i| i as usize).filter(|&i| ends[i].is_none()).collect();
-        if ends[index].is_none() && !unknown.is_empty() {
-            open.extend(unknown);
-            continue;
-        }
-        open.pop();
-        let TimeLimit::Nanoseconds(time) = stream.limits.time else { return None };
-        let awaited = stream.control.after.iter().filter_map(|&i| ends[i as usize]).max().unwrap_or_default();
-        let start = awaited.max(stream.start_delay);
-        ends[index] = Some(start.after(stream.ramp).after(Nanos(time)));
-    }
-    ends.into_iter().collect()
 }

@@ -140,6 +140,6 @@ fn narrow(index: usize) -> u32 {
 }
 
 fn duration(step: &Step) -> Option<Nanos> {
-    let ends = control::ends(&step.streams)?;
+    let ends = step.ends()?;
     Some(step.pause_before.after(ends.into_iter().max().unwrap_or_default()))
 }

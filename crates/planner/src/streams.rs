@@ -20,16 +20,13 @@ use fathom_model::{
 };
 use fathom_schema::{
     self as schema, Backlog, Distribution, EngineKind, EngineSettings, IoMode, MemorySource, NoteKind,
-    OpenRule, Pacing, PassEnd, Passes, Quota, Repeats, Severity, Size, Stream, StreamLimits, Think,
+    OpenRule, Pacing, PassEnd, Passes, Quota, RATES, Repeats, Severity, Size, Stream, StreamLimits, Think,
     TimeLimit, WorkerPlan, Workload,
 };
 use fathom_units::{Bytes, Iops, Nanos, Ratio};
 
 /// How long a stream measures that has no bound of its own.
 const TIME_DEFAULT: Nanos = Nanos::secs(30);
-
-/// Fastest rate of a stream, per second. Every arrival is counted, be it issued or not, which takes a worker 2 to 10 ns.
-const RATE_MAX: f64 = 1e8;
 
 /// What a stream is resolved in.
 pub(crate) struct Setting<'a> {
@@ -321,16 +318,17 @@ impl Setting<'_> {
         let highest = legs.iter().map(|&(Leg::Hold(rate, _) | Leg::Ramp(rate, _))| rate).fold(0.0, f64::max);
         let time = options.time.get().or(self.stage.time.get()).copied().unwrap_or_else(|| length_of(given));
         let mean = course::mean(&course::pieces(&legs, Nanos::ZERO), time);
-        if mean <= 0.0 || highest > RATE_MAX {
-            let message = if mean <= 0.0 {
+        if mean < *RATES.start() || highest > *RATES.end() {
+            let message = if mean < *RATES.start() {
                 format!(
                     "nothing of the stream \"{}\" comes in the {time} that it measures",
                     load.section.name
                 )
             } else {
                 format!(
-                    "the stream \"{}\" has a rate of {highest:.0} operations per second; the limit is {RATE_MAX:.0}",
-                    load.section.name
+                    "the stream \"{}\" has a rate of {highest:.0} operations per second; the limit is {:.0}",
+                    load.section.name,
+                    RATES.end()
                 )
             };
             remarks.error("plan.rate", options.rate_course.span(), message, "change its rate_course");
@@ -470,12 +468,14 @@ fn backlog(options: &StreamOptions, lanes: u32) -> Backlog {
 
 fn open(load: &Load<'_>, rate: f64, lanes: u32, remarks: &mut Remarks) -> Option<(Pacing, bool)> {
     let options = &load.section.options;
-    if !(rate > 0.0 && rate <= RATE_MAX) {
+    if !RATES.contains(&rate) {
         let message = format!(
-            "the stream \"{}\" has a rate of {rate:.0} operations per second; the limit is {RATE_MAX:.0}",
-            load.section.name
+            "the stream \"{}\" has a rate of {rate} operations per second; {} to {} is possible",
+            load.section.name,
+            RATES.start(),
+            RATES.end()
         );
-        remarks.error("plan.rate", options.rate.span(), message, "use rate = \"max\"");
+        remarks.error("plan.rate", options.rate.span(), message, "use a rate of that range or \"max\"");
         return None;
     }
     let (arrival, course) = (arrival(options), Vec::new());
@@ -511,7 +511,7 @@ fn share_of_maximum(dialect: Dialect, maximum: f64, share: Ratio) -> f64 {
     } else {
         rate
     };
-    rate.clamp(1.0, RATE_MAX)
+    rate.clamp(1.0, *RATES.end())
 }
 
 /// Whether everything a direct stream does is a multiple of what its targets need; faults are among the remarks.

@@ -2,7 +2,7 @@
 //! does not know who asks.
 
 use fathom_schema::{
-    Arrival, Backlog, OpenRule, Pacing, Quota, RatePiece, Reach, Step, Stream, Think, TimeLimit,
+    Arrival, Backlog, OpenRule, Pacing, Quota, RATES, RatePiece, Reach, Step, Stream, Think, TimeLimit,
 };
 use fathom_units::{Iops, Nanos};
 use std::fmt;
@@ -23,7 +23,7 @@ pub struct RateChange {
 /// What a stream is to do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NewLoad {
-    /// So many operations per second over all its workers; above 0.
+    /// So many operations per second over all its workers; one of [`RATES`].
     Rate(Iops),
     /// As fast as slots free up.
     Maximum,
@@ -69,11 +69,10 @@ pub(crate) fn refusal(step: &Step, change: &RateChange) -> Option<String> {
         return Some(format!("no stream \"{name}\" runs in the step \"{}\"", step.name));
     }
     if let NewLoad::Rate(Iops(rate)) = load
-        && !(*rate > 0.0 && *rate <= 1e9)
+        && !RATES.contains(rate)
     {
-        return Some(format!(
-            "a rate of {rate} operations per second is not above 0 and up to 1,000,000,000"
-        ));
+        let (least, most) = (RATES.start(), RATES.end());
+        return Some(format!("a rate of {rate} operations per second is not one of {least} to {most}"));
     }
     let reason = |stream: &Stream| {
         let limits = &stream.limits;

@@ -33,9 +33,9 @@ pub use memory::{Advice, Memory, MemorySource};
 pub use record::{Finding, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use step::{
     Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, ErrorPolicy, Extent, Fill, Freshness,
-    LayoutRule, Pacing, Quota, RangeSync, RatePiece, Repeats, ReuseClass, SharePart, SimDevice, SimService,
-    Size, Step, Stream, StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, WorkerPlan, Workload,
-    ZoneShare,
+    LayoutRule, Pacing, Quota, RATES, RangeSync, RatePiece, Repeats, ReuseClass, SharePart, SimDevice,
+    SimService, Size, Step, Stream, StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, WorkerPlan,
+    Workload, ZoneShare,
 };
 pub use tally::{
     Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,

@@ -8,6 +8,7 @@ use crate::walk::{FileLock, FileOrder, PassEnd, Passes, Run, Zones};
 use crate::wire;
 use fathom_units::{Bytes, Nanos, Ratio};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// One point of one stage. Identical on every host; a host's only private input is its share of the workers.
@@ -316,6 +317,29 @@ pub enum Size {
     },
 }
 
+impl Step {
+    /// When time ends each stream, since the step's start, unless its work or another stream ends it before; `None` when
+    /// time does not bound them all. No stream waits for itself, be it through others: the job's checks have seen to that.
+    pub fn ends(&self) -> Option<Vec<Nanos>> {
+        let mut ends: Vec<Option<Nanos>> = vec![None; self.streams.len()];
+        let mut open: Vec<usize> = (0..self.streams.len()).rev().collect();
+        while let Some(&index) = open.last() {
+            let Stream { control, limits, start_delay, ramp, .. } = &self.streams[index];
+            let unknown: Vec<usize> =
+                control.after.iter().map(|&i| i as usize).filter(|&i| ends[i].is_none()).collect();
+            if ends[index].is_none() && !unknown.is_empty() {
+                open.extend(unknown);
+                continue;
+            }
+            open.pop();
+            let TimeLimit::Nanoseconds(time) = limits.time else { return None };
+            let awaited = control.after.iter().filter_map(|&i| ends[i as usize]).max().unwrap_or_default();
+            ends[index] = Some(awaited.max(*start_delay).after(*ramp).after(Nanos(time)));
+        }
+        ends.into_iter().collect()
+    }
+}
+
 impl Size {
     /// The largest size that can come.
     pub const fn largest(self) -> u32 {
@@ -507,6 +531,10 @@ pub struct RangeSync {
     /// Waits for that.
     pub wait_after: bool,
 }
+
+/// Rates that a stream can have, operations per second. Below, times would not fit their 64 bits soon; above, counting the
+/// arrivals, be they issued or not, would take all of a worker's time: 2 to 10 ns each.
+pub const RATES: RangeInclusive<f64> = 1e-9..=1e8;
 
 /// When operations are due.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
