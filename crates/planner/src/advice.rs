@@ -297,6 +297,11 @@ fn idle_stream_options(job: &Job, stream: &Named<StreamOptions>, idle: &mut Idle
         idle(options.arrival.span(), "arrival", "the stream has no rate");
         idle(options.backlog.span(), "backlog", "the stream has no rate");
     }
+    if *options.priority_reads.get() == Ratio::ZERO && *options.priority_writes.get() == Ratio::ZERO {
+        let reason = "priority_reads and priority_writes are 0%, so no operation has a priority";
+        idle(options.priority_class.span(), "priority_class", reason);
+        idle(options.priority_level.span(), "priority_level", reason);
+    }
     for (asked, span, option) in [
         (options.batch_submit.get().copied(), options.batch_submit.span(), "batch_submit"),
         (options.batch_complete.given().copied(), options.batch_complete.span(), "batch_complete"),

@@ -71,7 +71,7 @@ fn priority(options: &StreamOptions) -> OperationPriority {
     }
 }
 
-/// A share in whole percent.
+/// A share in whole percent; [`fits`] has seen to that it is one.
 fn percent(share: Ratio) -> u8 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is between 0 and 1")]
     let percent = (share.value() * 100.0).round() as u8;
@@ -101,6 +101,22 @@ pub(super) fn fits(
         let help = format!("leave it out, or use one of the engines that have it: {engines}");
         remarks.error("plan.engine-option", span.flatten(), message, help);
         is_right = false;
+    }
+    for (option, share) in [
+        ("polled", &stream.options.polled),
+        ("priority_reads", &stream.options.priority_reads),
+        ("priority_writes", &stream.options.priority_writes),
+    ] {
+        let percent = share.get().value() * 100.0;
+        if (percent - percent.round()).abs() > 1e-9 {
+            let message = format!(
+                "the stream \"{}\" has {option} = {}; engines take it in whole percent",
+                stream.name,
+                share.get()
+            );
+            remarks.error("plan.engine-option", share.span(), message, "use a whole percentage");
+            is_right = false;
+        }
     }
     match kind {
         EngineKind::IoUring(ring) => {

@@ -387,6 +387,16 @@ fn engines_that_lack_what_is_asked_of_them() {
     ] {
         check(&ring(options), DISK, |_| {}, &[&format!("plan.engine-option: {fault}")]);
     }
+    for (engine, option) in
+        [("pvsync2", "polled"), ("io_uring", "priority_reads"), ("libaio", "priority_writes")]
+    {
+        let fault = format!(
+            "plan.engine-option: the stream \"s\" has {option} = 0.4%; engines take it in whole percent; use a whole \
+             percentage"
+        );
+        let options = format!("engine = \"{engine}\"\ndirect = true\n{option} = \"0.4%\"");
+        check(&job("", "", &options), DISK, |_| {}, &[&fault]);
+    }
     check(
         &job("", "", "engine = \"mmap\"\ndurability = \"all\""),
         DISK,
@@ -437,15 +447,13 @@ fn rates_and_mixes_without_meaning() {
            it with rate = \"max\" in an earlier stage or point, or use curve in the stage",
         ],
     );
-    check(
-        &job("", "", "rate = \"2000000M/s\""),
-        DISK,
-        same,
-        &[
-            "plan.rate: the stream \"s\" has a rate of 2000000000000 operations per second; the limit is 100000000; use \
-           rate = \"max\"",
-        ],
-    );
+    for (rate, text) in [("2000000M/s", "2000000000000"), ("0.0000000001/s", "0.0000000001")] {
+        let fault = format!(
+            "plan.rate: the stream \"s\" has a rate of {text} operations per second; 0.000000001 to 100000000 is \
+             possible; use a rate of that range or \"max\""
+        );
+        check(&job("", "", &format!("rate = \"{rate}\"")), DISK, same, &[&fault]);
+    }
     check(
         &job(
             "",
@@ -543,6 +551,17 @@ fn advice_for_jobs_that_run() {
         &[
             "plan.tail: the last 2 KiB of the region of the stream \"s\" are less than a block of 4 KiB and are never \
            touched; make the size a multiple of block_size",
+        ],
+    );
+    check(
+        &job("", "", "engine = \"psync\"\npriority_class = \"idle\"\npriority_level = 4"),
+        DISK,
+        same,
+        &[
+            "plan.no-effect: priority_class has no effect: priority_reads and priority_writes are 0%, so no operation has \
+             a priority; leave it out",
+            "plan.no-effect: priority_level has no effect: priority_reads and priority_writes are 0%, so no operation has \
+             a priority; leave it out",
         ],
     );
     check(
