@@ -60,7 +60,9 @@ fn growth(engine: EngineKind, target: Target, coverage: Coverage) -> u64 {
     let executed = execute(&ready, &RealClock::new(true), Share::WHOLE, &stop, &mut watcher);
     let executed = executed.expect("the step can start");
     assert_eq!(executed.stop, Stop::Complete);
-    assert!(executed.streams[0].workers.iter().all(|worker| worker.tally.kinds[0].operations > 0));
+    // On a loaded machine a worker may get no turn in its time; it holds its memory all the same.
+    let kinds = executed.streams[0].workers.iter().flat_map(|worker| &worker.tally.kinds);
+    assert!(kinds.map(|kind| kind.operations).sum::<u64>() > 0);
     watcher.most.saturating_sub(before)
 }
 

@@ -123,12 +123,15 @@ fn a_file_that_another_run_writes_is_left_to_it() {
 fn what_a_killed_run_was_laying_out_is_told_and_completed() {
     let bench = Bench::new();
     // A layout in progress takes a while on any disk; it is killed at the first sight of the file's content.
-    let running = bench.start("run --target own --size 8GiB --read 0% --time 1s");
+    let mut running = bench.start("run --target own --size 8GiB --read 0% --time 1s");
     let path = bench.path("own");
-    while std::fs::metadata(&path).map_or(0, |meta| meta.len()) == 0 {
+    // Where it cannot even begin, its end says why.
+    while std::fs::metadata(&path).map_or(0, |meta| meta.len()) == 0 && running.is_running() {
         std::thread::yield_now();
     }
-    running.signal(rustix::process::Signal::KILL);
+    if running.is_running() {
+        running.signal(rustix::process::Signal::KILL);
+    }
     running.ended().expect(137, &[]);
     let plan = bench.fathom("plan --target own --size 8GiB --read 0%");
     if !plan.out.contains("half laid out")

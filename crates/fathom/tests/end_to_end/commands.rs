@@ -354,7 +354,8 @@ fn the_load_changes_while_it_runs() {
     assert_eq!(steps[1]["stop"], "complete");
     assert_eq!(steps[1]["parameters"][0]["name"], "stream.users.rate");
     let elapsed: f64 = steps.iter().map(|step| step["elapsed_s"].as_f64().expect("it has an end")).sum();
-    assert!((1.9..2.1).contains(&elapsed), "{elapsed}");
+    // The end is the time that was asked for, not when a worker noticed it: no load moves it.
+    assert!((elapsed - 2.0).abs() < 1e-6, "{elapsed}");
     let notes = result["notes"].to_string();
     assert!(notes.contains("the load is changed: stream.users.rate = 1000/s"), "{notes}");
     assert!(notes.contains("no stream \\\"nobody\\\" runs"), "{notes}");

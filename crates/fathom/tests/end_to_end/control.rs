@@ -61,19 +61,21 @@ fn a_description_comes_back_with_the_result() {
 
 #[test]
 fn exitall_ends_what_exit_what_names() {
-    // a ends after 20 operations; b, in another group, would take 100 times as long, and c waits behind a barrier.
-    let of = |what: &str| {
+    // a ends after 20 operations; a2, and b in another group where it is to be ended, would take 500 times as long, so that
+    // no load lets them end by themselves; c waits behind a barrier.
+    let of = |what: &str, b: u64| {
         format!(
             "[global]\nioengine=null\nsize=1g\nrate_iops=200\n[a]\nnumber_ios=20\nexitall\nexit_what={what}\n\
-             [a2]\nnumber_ios=2000\n[b]\nnew_group\nnumber_ios=100\n[c]\nstonewall\nnumber_ios=20\n"
+             [a2]\nnumber_ios=10000\n[b]\nnew_group\nnumber_ios={b}\n[c]\nstonewall\nnumber_ios=20\n"
         )
     };
     for (what, b_ends, c_runs) in [("group", false, true), ("stonewall", true, true), ("all", true, false)] {
-        check_both("exitall", &of(what), 0, |who, jobs| {
+        let b = if b_ends { 10_000 } else { 100 };
+        check_both("exitall", &of(what, b), 0, |who, jobs| {
             let done: Vec<u64> = jobs.iter().map(reads).collect();
             assert_eq!(done[0], 20, "{who} {what}");
-            assert!(done[1] < 2000, "{who} {what}: {done:?}");
-            assert_eq!((done[2] < 100, done[3] == 20), (b_ends, c_runs), "{who} {what}: {done:?}");
+            assert!(done[1] < 10_000, "{who} {what}: {done:?}");
+            assert_eq!((done[2] < b, done[3] == 20), (b_ends, c_runs), "{who} {what}: {done:?}");
             assert!(jobs.iter().all(|job| job["error"] == 0), "{who} {what}");
         });
     }
@@ -87,10 +89,11 @@ fn an_error_ends_its_own_job_unless_it_is_ignored() {
         let device = stage.attach(&backing)?;
         let file = std::fs::OpenOptions::new().write(true).open(&backing).expect("it is ours");
         file.set_len(SIZE / 2).expect("it is ours");
-        let of = |options: &str| {
+        // A b that is to be ended would take 50 s.
+        let of = |options: &str, b: u64| {
             format!(
                 "[a]\nfilename={device}\nbs=64k\nrw=read\ndirect=1\n{options}\n\
-                 [b]\nioengine=null\nsize=1g\nrate_iops=200\nnumber_ios=100\n[c]\nstonewall\nioengine=null\nsize=1m\n"
+                 [b]\nioengine=null\nsize=1g\nrate_iops=200\nnumber_ios={b}\n[c]\nstonewall\nioengine=null\nsize=1m\n"
             )
         };
         for (options, code, b_ends) in [
@@ -101,16 +104,17 @@ fn an_error_ends_its_own_job_unless_it_is_ignored() {
             ("ignore_error=ENOSPC:EIO", 0, false),
             ("exitall_on_error", 1, true),
         ] {
+            let b = if b_ends { 10_000 } else { 100 };
             for program in [&[FATHOM, "fio"][..], &["fio"]] {
                 if program == ["fio"] && tool("fio", &["--version"]).is_err() {
                     skip("an error ends its own job, beside fio", "fio is not installed");
                     continue;
                 }
-                let jobs = jobs(bench, program, &of(options), code);
+                let jobs = jobs(bench, program, &of(options, b), code);
                 let done = (reads(&jobs[1]), reads(&jobs[2]));
                 assert_eq!(jobs[0]["error"], 5, "{program:?} {options}");
                 assert_eq!(jobs[0]["read"]["io_bytes"], SIZE / 2, "{program:?} {options}");
-                assert_eq!((done.0 < 100, done.1), (b_ends, 256), "{program:?} {options}: {done:?}");
+                assert_eq!((done.0 < b, done.1), (b_ends, 256), "{program:?} {options}: {done:?}");
             }
         }
         Ok(())

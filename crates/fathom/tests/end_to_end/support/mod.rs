@@ -239,6 +239,11 @@ impl Running {
         kill_process(pid, signal).expect("the process is ours and was not waited for");
     }
 
+    /// False once it has ended.
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("it is our child").is_none()
+    }
+
     /// Waits for its end.
     pub(crate) fn ended(mut self) -> Ended {
         let mut rest = String::new();
