@@ -20,6 +20,7 @@ mod recorder;
 mod schedule;
 mod shared;
 mod turns;
+mod used;
 mod worker;
 
 pub use execute::{ExecuteError, Executed, Observer, Share, execute};

@@ -7,11 +7,13 @@ use crate::caches;
 use crate::lock::{self, Lock};
 use crate::mark::{self, Mark};
 use crate::probe;
+use crate::used::UsedFile;
+pub use crate::used::{Tidied, Used, clean_up};
 use fathom_io::{OpenTarget, TargetHandle};
 use fathom_pattern::Filler;
 use fathom_schema::{
-    self as schema, Content, DeviceNumber, Durability, Extent, Facts, FileKind, Fill, Freshness, IoMode,
-    LayoutRule, OperationKind, Repeats, Step, Stream, Target, TargetKind, WorkerPlan,
+    self as schema, Content, DeviceNumber, Durability, EngineKind, Extent, Facts, FileKind, Fill, Freshness,
+    IoMode, LayoutRule, OperationKind, Repeats, Step, Stream, Target, TargetKind, WorkerPlan,
 };
 use fathom_units::{Bytes, Ratio};
 use rustix::fs::{self, Advice, FallocateFlags, Mode, OFlags, SeekFrom};
@@ -140,6 +142,8 @@ pub struct Claims {
     files: BTreeMap<PathBuf, Judged>,
     /// Files that this run made itself.
     made: Mutex<BTreeSet<PathBuf>>,
+    /// Files that this run has opened, as it left them.
+    used: Used,
     /// Files that are written, locked against other runs until the end of this one.
     locked: Mutex<BTreeMap<FileIdentity, File>>,
     /// What the reader of the result should know.
@@ -173,6 +177,11 @@ impl Claims {
     /// What the reader of the result should know about the targets: lower-case fragments.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
+    }
+
+    /// The files that the run has opened so far and opens later.
+    pub fn used(&self) -> Used {
+        self.used.clone()
     }
 
     /// Locks what is there and will be written. What is only read is shared, with a word when another run writes to it.
@@ -394,10 +403,7 @@ pub fn prepare(
     match lay_out(&step, claims, &mut created, progress, stop) {
         Ok(files) => Ok(Ready { step, index, claims: Arc::clone(claims), created, files }),
         Err(error) => {
-            for path in &created {
-                // The first failure is the one to report; what cannot be removed either was never complete.
-                drop(std::fs::remove_file(path));
-            }
+            created.iter().for_each(|path| claims.used.remove_incomplete(path));
             Err(error)
         }
     }
@@ -432,22 +438,29 @@ impl Ready {
         let open = |extent: &Extent| {
             let target = &self.step.targets[extent.target as usize];
             let TargetKind::File { path, .. } = &target.kind else { return self.open_target(stream, target) };
-            if !(self.created.contains(path) || mark::is_ours(path)) {
-                return self.open_target(stream, target);
-            }
-            match std::fs::remove_file(path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(PrepareError::system("cannot remove", path, error));
-                }
-                _ => {}
+            let mut used = self.claims.used.files();
+            let is_as_left =
+                |meta: &std::fs::Metadata| used.get(path).is_some_and(|file| file.ours && file.fits(meta));
+            match std::fs::symlink_metadata(path) {
+                Ok(meta) if is_as_left(&meta) => std::fs::remove_file(path)
+                    .map_err(|error| PrepareError::system("cannot remove", path, error))?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                _ => return self.open_target(stream, target),
             }
             if changes(stream) {
                 let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-                let file = fs::open(path, flags, Mode::from_raw_mode(0o644))
-                    .map_err(|error| PrepareError::system("cannot create", path, error))?;
-                mark::begin(&File::from(file));
+                let fail = |error: io::Error| PrepareError::system("cannot create", path, error);
+                let file = File::from(
+                    fs::open(path, flags | OFlags::EXCL, Mode::from_raw_mode(0o644))
+                        .map_err(|error| fail(error.into()))?,
+                );
+                let sizes = 0..=target.size.0;
+                mark::begin(&file, &sizes);
+                let meta = file.metadata().map_err(fail)?;
+                used.insert(path.clone(), UsedFile::written(&meta, true, sizes));
                 self.claims.made().insert(path.clone());
             }
+            drop(used);
             Ok(OpenTarget { handle: TargetHandle::File(open_for(stream, path)?), size: target.size.0 })
         };
         plan.extents.iter().map(open).collect()
@@ -562,22 +575,33 @@ fn lay_out(
         identities.insert(path.clone(), opened);
         let missing = missing(&file, path, target.size, *layout)?;
         let is_new = created.contains(path) || mark::read(path) == Mark::Unfinished;
+        let meta = file.metadata().map_err(|error| PrepareError::system("cannot look at", path, error))?;
         let is_laid_out =
-            !missing.is_empty() || (*layout == LayoutRule::Allocated && length(&file, path)? < target.size.0);
+            is_new || !missing.is_empty() || (*layout == LayoutRule::Allocated && meta.len() < target.size.0);
         // What is only read is locked while it is made: until this descriptor is closed. Where a step of this run writes
         // to it, the run has the lock already, and a second one would stand in its own way.
         if is_laid_out && !claims.locks(opened) && lock::for_writing(&file) == Lock::Taken {
             return Err(PrepareError::Taken { path: path.clone() });
         }
+        let is_made = created.contains(path);
+        let ours = claims.used.begin(
+            path,
+            &file,
+            &meta,
+            is_made,
+            (is_written || is_laid_out).then_some(target.size),
+        );
         // What changes below must not make the mark void. That of a file being laid out says so until it is complete.
-        if !is_new && (is_written || is_laid_out) && mark::is_ours(path) {
-            mark::begin(&file);
+        let says_so = is_new && matches!(layout, LayoutRule::Written | LayoutRule::Appended);
+        if ours && (is_written || is_laid_out) && !says_so {
+            mark::begin(&file, &(meta.len()..=target.size.0.max(meta.len())));
         }
-        files.push((path, target.size, *layout, users, file, missing, is_new));
+        files.push((path, target.size, *layout, users, file, missing, is_new, is_laid_out));
     }
-    let total = files.iter().flat_map(|(.., missing, _)| missing).map(|range| range.end - range.start).sum();
+    let total =
+        files.iter().flat_map(|(.., missing, _, _)| missing).map(|range| range.end - range.start).sum();
     let mut done = 0;
-    for (path, size, layout, users, file, missing, is_new) in files {
+    for (path, size, layout, users, file, missing, is_new, is_laid_out) in files {
         match layout {
             LayoutRule::Written | LayoutRule::Appended => {
                 let writer = users.iter().find(|stream| changes(stream));
@@ -591,8 +615,11 @@ fn lay_out(
             LayoutRule::Allocated => allocate(&file, path, size)?,
             LayoutRule::MustExist | LayoutRule::Created => {}
         }
-        if is_new {
-            mark::begin(&file);
+        let truncates = |stream: &&Stream| stream.engine.kind == EngineKind::Ftruncate;
+        if users.iter().any(|stream| changes(stream)) {
+            claims.used.laid_out(path, &file, Some((size, users.iter().any(truncates))));
+        } else if is_laid_out {
+            claims.used.laid_out(path, &file, None);
         }
         caches::of_file(&file, path, &users, stop)?;
     }
@@ -624,7 +651,7 @@ fn open_or_create(
                     created.push(path.to_owned());
                     claims.made().insert(path.to_owned());
                     let file = File::from(file);
-                    mark::begin(&file);
+                    mark::begin(&file, &(0..=0));
                     return Ok(file);
                 }
                 // Complete and read-only: good enough to be read; what is missing shows below.
@@ -718,7 +745,7 @@ fn write_ranges(
             let length = usize::try_from(range.end - at).unwrap_or(CHUNK).min(CHUNK);
             filler.fill(&mut buffer[..length], at);
             if is_new && at == 0 {
-                mark::begin_layout(file, &buffer[..length]);
+                mark::begin_layout(file, &buffer[..length], ranges.last().map_or(0, |range| range.end));
             }
             (&*file).write_all(&buffer[..length]).map_err(fail)?;
             at += length as u64;
@@ -762,29 +789,4 @@ fn random_content() -> Content {
         dedupable: Ratio::ZERO,
         repeats: Repeats::Any,
     }
-}
-
-/// Ends a run's hold on its files: those that are to be removed are, where fathom made them; the marks of the others are
-/// brought up to date. To be called when the claims have been given back. Returns files that could not be removed, with the reason.
-pub fn clean_up(steps: &[Step], created: &[PathBuf]) -> Vec<(PathBuf, io::Error)> {
-    let mut failed = Vec::new();
-    let mut seen = BTreeSet::new();
-    for target in steps.iter().flat_map(|step| &step.targets) {
-        let TargetKind::File { path, layout: _, remove_after } = &target.kind else { continue };
-        // A run that was refused a file, or only read it beside its writer, has no say in what becomes of it.
-        let is_let_go = (created.contains(path) || mark::is_ours(path)) && !lock::is_written_elsewhere(path);
-        if !seen.insert(path) || !is_let_go {
-            continue;
-        }
-        match std::fs::symlink_metadata(path) {
-            Ok(meta) if meta.is_file() && *remove_after => {
-                if let Err(error) = std::fs::remove_file(path) {
-                    failed.push((path.clone(), error));
-                }
-            }
-            Ok(meta) if meta.is_file() => mark::finish(path),
-            _ => {}
-        }
-    }
-    failed
 }

@@ -6,7 +6,7 @@
 mod stage;
 mod support;
 
-use fathom_engine::prepare::{Claims, PrepareError, Progress, Ready, clean_up, prepare};
+use fathom_engine::prepare::{Claims, PrepareError, Progress, Ready, Tidied, Used, clean_up, prepare};
 use fathom_engine::probe::{EngineRefusals, MARK, probe};
 use fathom_schema::*;
 use fathom_units::{Bytes, Ratio};
@@ -268,15 +268,9 @@ fn a_file_that_is_read_and_grows_stays_fathoms() {
         [("w", LayoutRule::Written), ("p", LayoutRule::Appended), ("a", LayoutRule::Allocated)]
     {
         let path = stage.path(name);
-        let step = |size| {
-            let mut step = reading(&[(&path, layout, size)]);
-            let TargetKind::File { remove_after, .. } = &mut step.targets[0].kind else { unreachable!() };
-            *remove_after = false;
-            step
-        };
+        let step = |size| keeping(reading(&[(&path, layout, size)]));
         for size in [MIB, 2 * MIB] {
-            let ready = ready(step(size)).unwrap();
-            clean_up(&[step(size)], ready.created());
+            leave(&[step(size)], || {});
             if let Err(error) = rustix::fs::getxattr(&path, MARK, &mut [0_u8; 64][..]) {
                 return skip("mark", &error.to_string());
             }
@@ -360,8 +354,8 @@ fn a_file_that_a_run_makes_is_its_own() {
     let ready = prepare(writing(&path), 0, &first, &mut |_| {}, &AtomicBool::new(false)).unwrap();
     assert!(matches!(claim(writing(&path)), Err(PrepareError::Taken { .. })));
     // Who was refused it leaves it alone when it ends, too.
-    assert!(clean_up(&[writing(&path)], &[]).is_empty());
-    assert!(path.exists());
+    let refused = clean_up(&[writing(&path)], &Used::default());
+    assert!(refused.left_behind.is_empty() && path.exists());
     drop((ready, first));
     claim(writing(&path)).unwrap();
 }
@@ -424,28 +418,49 @@ fn a_path_that_changes_after_preparation_is_not_opened() {
     }
 }
 
+/// A run of these steps, without their load: prepares them, lets something happen, and ends.
+fn leave(steps: &[Step], meanwhile: impl FnOnce()) -> Tidied {
+    let claims = Arc::new(Claims::default());
+    for step in steps {
+        prepare(step.clone(), 0, &claims, &mut |_| {}, &AtomicBool::new(false)).expect("it can be prepared");
+    }
+    let used = claims.used();
+    drop(claims);
+    meanwhile();
+    clean_up(steps, &used)
+}
+
+/// The same step, whose files stay.
+fn keeping(mut step: Step) -> Step {
+    for target in &mut step.targets {
+        let TargetKind::File { remove_after, .. } = &mut target.kind else { continue };
+        *remove_after = false;
+    }
+    step
+}
+
+/// Whether a mark can be put on files there.
+fn has_marks(stage: &Stage, test: &str) -> bool {
+    match setxattr(stage.filled("marked", 1, 1), MARK, b"x", XattrFlags::empty()) {
+        Ok(()) => true,
+        Err(error) => {
+            skip(test, &error.to_string());
+            false
+        }
+    }
+}
+
 #[test]
 fn clean_up_removes_our_files_only() {
     let stage = Stage::new();
-    let names = ["created", "marked", "theirs", "kept", "link", "absent"];
-    let [created, marked, theirs, kept, link, absent] = names.map(|name| stage.path(name));
-    let mut step =
-        reading(&[&created, &marked, &theirs, &kept, &link, &absent].map(|p| (&**p, LayoutRule::Created, 0)));
-    let TargetKind::File { remove_after, .. } = &mut step.targets[3].kind else { unreachable!() };
-    *remove_after = false;
-    for path in [&created, &marked, &theirs, &kept] {
-        std::fs::write(path, b"x").unwrap();
-    }
+    let [created, theirs, kept, link] = ["created", "theirs", "kept", "link"].map(|name| stage.path(name));
+    std::fs::write(&theirs, b"x").unwrap();
     symlink(&theirs, &link).unwrap();
-    let has_marks = setxattr(&marked, MARK, b"1", XattrFlags::empty())
-        .and_then(|()| setxattr(&kept, MARK, b"1", XattrFlags::empty()));
-    let failed = clean_up(&[step.clone(), step], &[created.clone(), kept.clone()]);
-    assert!(failed.is_empty(), "{failed:?}");
+    let files = [&created, &theirs, &link].map(|p| (&**p, LayoutRule::Created, 0));
+    let steps = [reading(&files), keeping(reading(&[(&kept, LayoutRule::Created, 0)])), reading(&files)];
+    let Tidied { left_behind, remarks } = leave(&steps, || {});
+    assert!(left_behind.is_empty() && remarks.is_empty(), "{left_behind:?} {remarks:?}");
     assert!(!created.exists());
-    match has_marks {
-        Ok(()) => assert!(!marked.exists()),
-        Err(error) => skip("marked files", &error.to_string()),
-    }
     assert!(theirs.exists() && kept.exists() && link.is_symlink());
 }
 
@@ -455,11 +470,95 @@ fn the_mark_of_a_created_file_lets_a_later_run_remove_it() {
     let path = stage.path("f");
     let step = reading(&[(&path, LayoutRule::Written, 4096)]);
     ready(step.clone()).unwrap();
-    if let Err(error) = rustix::fs::getxattr(&path, MARK, &mut [0_u8; 8][..]) {
-        return skip("mark", &error.to_string());
+    if !has_marks(&stage, "mark") {
+        return;
     }
-    assert!(clean_up(&[step], &[]).is_empty());
+    assert!(leave(&[step], || {}).left_behind.is_empty());
     assert!(!path.exists());
+}
+
+#[test]
+fn what_took_the_place_of_a_file_is_not_removed() {
+    let stage = Stage::new();
+    let replace: fn(&Path, &Stage) = |path, stage| {
+        std::fs::rename(stage.filled("precious", 1 << 20, 5), path).unwrap();
+    };
+    let shorten: fn(&Path, &Stage) = |path, _| std::fs::write(path, [5; 5000]).unwrap();
+    for (what, happens) in
+        [("another file has taken its place", replace), ("another program has written", shorten)]
+    {
+        for step in [|path: &Path| reading(&[(path, LayoutRule::Written, MIB)]), writing] {
+            let path = stage.path("f");
+            let Tidied { left_behind, remarks } = leave(&[step(&path)], || happens(&path, &stage));
+            assert!(left_behind.is_empty(), "{left_behind:?}");
+            assert!(remarks.len() == 1 && remarks[0].contains(what), "{remarks:?}");
+            assert!(std::fs::read(&path).unwrap().iter().all(|&byte| byte == 5), "{what}");
+            assert!(!look(&path).made_by_fathom, "{what}");
+            std::fs::remove_file(&path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_layout_that_stops_leaves_what_took_its_place() {
+    let stage = Stage::new();
+    let path = stage.path("f");
+    let stop = AtomicBool::new(false);
+    let mut progress = |_: &Progress<'_>| {
+        std::fs::rename(stage.filled("precious", 5000, 5), &path).unwrap();
+        stop.store(true, Ordering::Relaxed);
+    };
+    let step = reading(&[(&path, LayoutRule::Written, 4 * MIB)]);
+    let outcome = prepare(step, 0, &Arc::new(Claims::default()), &mut progress, &stop);
+    assert!(matches!(outcome, Err(PrepareError::Stopped)), "{outcome:?}");
+    assert_eq!(content(&path, 5000), vec![5; 5000]);
+}
+
+#[test]
+fn what_others_write_while_a_run_reads_is_theirs() {
+    let stage = Stage::new();
+    let path = stage.path("f");
+    let read = keeping(reading(&[(&path, LayoutRule::Written, MIB)]));
+    leave(std::slice::from_ref(&read), || {});
+    if !has_marks(&stage, "reader's mark") {
+        return;
+    }
+    assert!(look(&path).made_by_fathom, "what was laid out is fathom's");
+    // The same size: only the time tells.
+    let theirs = || std::fs::write(&path, vec![5; 1 << 20]).unwrap();
+    leave(&[read], theirs);
+    assert!(!look(&path).made_by_fathom, "a run that only read made it its own");
+}
+
+#[test]
+fn what_others_write_while_a_run_writes_is_theirs_when_its_size_tells() {
+    let stage = Stage::new();
+    let path = stage.path("f");
+    if !has_marks(&stage, "writer's mark") {
+        return;
+    }
+    let step = keeping(writing(&path));
+    assert!(leave(std::slice::from_ref(&step), || {}).remarks.is_empty());
+    assert!(look(&path).made_by_fathom);
+    let remarks = leave(&[step], || std::fs::write(&path, [5; 5000]).unwrap()).remarks;
+    assert!(remarks[0].contains("counts as not made by fathom from now on"), "{remarks:?}");
+    assert!(!look(&path).made_by_fathom);
+    let mark = rustix::fs::getxattr(&path, MARK, &mut [0_u8; 64][..]);
+    assert_eq!(mark, Err(Errno::NODATA), "the mark is taken away");
+}
+
+#[test]
+fn the_mark_of_a_killed_run_does_not_cover_what_others_put_there() {
+    let stage = Stage::new();
+    let path = stage.path("f");
+    // Never cleaned up, as after a signal that cannot be caught.
+    drop(ready(writing(&path)).unwrap());
+    if !has_marks(&stage, "killed run") {
+        return;
+    }
+    assert!(look(&path).made_by_fathom);
+    std::fs::write(&path, b"precious").unwrap();
+    assert!(!look(&path).made_by_fathom);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::bus::{Bus, SinkError};
 use crate::changes::{Changes, RateChange, follow, refusal};
 use crate::signals::Stop;
 use crate::sums::Sums;
-use fathom_engine::prepare::{self, Claims, PrepareError};
+use fathom_engine::prepare::{self, Claims, PrepareError, Tidied, Used};
 use fathom_engine::{ExecuteError, Executed, Observer, Share, execute, probe};
 use fathom_metrics::OperationRow;
 use fathom_planner::Experiment;
@@ -84,7 +84,7 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         started_at: fathom_engine::monotonic(),
         stop,
         bus,
-        created: Vec::new(),
+        used: Used::default(),
     };
     runner.bus.send(&Event::RunStarted(Box::new(started)));
     for note in notes {
@@ -101,8 +101,10 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         }
         Err(error) => (Outcome::Failed { reason: error.to_string() }, Some(error)),
     };
-    let created = std::mem::take(&mut runner.created);
-    let left_behind = prepare::clean_up(&preview, &created);
+    let Tidied { left_behind, remarks } = prepare::clean_up(&preview, &runner.used);
+    for message in remarks {
+        runner.note(NoteKind::Target, Severity::Warn, message);
+    }
     bus.send(&Event::RunFinished(RunFinished {
         outcome: outcome.clone(),
         wall_ms: fathom_engine::wall_ms(),
@@ -123,12 +125,13 @@ struct Runner<'a, 'b> {
     started_at: Nanos,
     stop: &'a Stop,
     bus: &'a mut Bus<'b>,
-    created: Vec<PathBuf>,
+    used: Used,
 }
 
 impl Runner<'_, '_> {
     fn steps(&mut self, mut experiment: Experiment, preview: &[Step]) -> Result<StepStop, RunError> {
         let claims = Arc::new(Claims::take(preview, &self.facts).map_err(RunError::Claim)?);
+        self.used = claims.used();
         claims.unchanged(&self.facts).map_err(RunError::Claim)?;
         for message in claims.remarks() {
             self.note(NoteKind::Target, Severity::Warn, message.clone());
@@ -188,7 +191,6 @@ impl Runner<'_, '_> {
         let ready =
             prepare::prepare(step, index, claims, &mut |progress| bus.preparing(progress), self.stop.flag())
                 .map_err(RunError::Prepare)?;
-        self.created.extend_from_slice(ready.created());
         let mut observer = Relay {
             step: ready.step(),
             index,

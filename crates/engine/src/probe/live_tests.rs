@@ -304,7 +304,8 @@ fn files_with_marks_holes_and_unwritten_extents() {
     let path = stage.image("marked", &[(0, &[1; 4096])]);
     let before = look(&path).file.expect("a file");
     assert!(!before.made_by_fathom && before.written.0 == 4096 && before.size.0 == SIZE, "{before:?}");
-    let mark = rustix::fs::setxattr(&path, MARK, b"1", rustix::fs::XattrFlags::empty());
+    let value = format!("in use:{SIZE}-{SIZE}");
+    let mark = rustix::fs::setxattr(&path, MARK, value.as_bytes(), rustix::fs::XattrFlags::empty());
     match mark {
         Ok(()) => assert!(look(&path).file.expect("a file").made_by_fathom),
         Err(error) => skip("files_with_marks", &format!("this filesystem keeps no user attributes: {error}")),
