@@ -3,7 +3,7 @@
 //! An interval goes out when every running worker of its stream has passed it, or half an interval after its end when one
 //! is stuck in a long operation; what comes later goes out as a further, late interval. Nothing is lost, nobody waits.
 
-use crate::recorder::{Filled, Outlet};
+use crate::recorder::{CELLS, Filled, Outlet};
 use fathom_metrics::{Cell, CellShape, OperationRow};
 use fathom_schema::{Interval, Phase};
 use fathom_units::Nanos;
@@ -100,7 +100,12 @@ impl StreamState {
     fn take_cells(&mut self, interval: Nanos) {
         let workers = self.workers.len();
         for (index, worker) in self.workers.iter_mut().enumerate() {
-            while let Ok(Filled { mut cell, start, end, phase, late }) = worker.outlet.full.pop() {
+            // No more than the queue holds: a worker in virtual time may fill cells faster than they are taken, and what is
+            // merged has to go on its way in between.
+            for _ in 0..CELLS {
+                let Ok(Filled { mut cell, start, end, phase, late }) = worker.outlet.full.pop() else {
+                    break;
+                };
                 if phase == Phase::Measure {
                     let backlog_max = worker.totals.backlog_max.max(cell.backlog_max);
                     worker.totals.merge(&cell);
