@@ -30,6 +30,13 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// List all options of job files
     Options,
+    /// Take Iometer's command line and configurations (.icf), and write its results.csv
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Iometer {
+        /// As for Iometer; `fathom iometer --help` says what is there
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Take fio's command line and job files
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Fio {

@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod convert;
 pub(crate) mod doctor;
 pub(crate) mod fio;
+pub(crate) mod iometer;
 pub(crate) mod options;
 pub(crate) mod plan;
 pub(crate) mod report;

@@ -93,6 +93,8 @@ impl Cleaned {
             let start = boundary(&source.text, span.start);
             let line_start = source.text[..start].rfind('\n').map_or(0, |at| at + 1);
             let line_end = source.text[start..].find('\n').map_or(source.text.len(), |at| start + at);
+            // The first half of a line end from Windows is no part of the line.
+            let line_end = if source.text[start..line_end].ends_with('\r') { line_end - 1 } else { line_end };
             let from = boundary(&source.text, line_start.max(start.saturating_sub(CONTEXT_BYTES)));
             let end = span.end.clamp(start, line_end);
             let to = boundary(&source.text, line_end.min(end.min(start + CONTEXT_BYTES) + CONTEXT_BYTES));

@@ -3,7 +3,7 @@
 use crate::cli::{JobArgs, QuickArgs};
 use crate::preset;
 use fathom_frontend::fio::{self, Extras};
-use fathom_frontend::{dialect_of, native};
+use fathom_frontend::{dialect_of, icf, native};
 use fathom_model::{
     Diagnostics, Dialect, Job, Literal, Named, Options, Source, Sources, Span, TargetKind, TargetOptions,
 };
@@ -160,6 +160,19 @@ fn files_below(folder: &str) -> Result<Vec<String>, String> {
 /// A file's text, or why there is none, in words. Bytes that are no UTF-8 are replaced: comments in other encodings are
 /// common in old job files, and a value with such bytes fails where it is used.
 pub(crate) fn read_text(path: &Path) -> Result<String, String> {
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("icf")) {
+        return read_icf(path);
+    }
+    Ok(String::from_utf8(read_bytes(path)?)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+/// As [`read_text`], of an Iometer configuration, which may be in the code page of Windows.
+pub(crate) fn read_icf(path: &Path) -> Result<String, String> {
+    read_bytes(path).map(|bytes| icf::decode(&bytes))
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     let fail = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let mut bytes = Vec::new();
     if path == Path::new("-") {
@@ -189,8 +202,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
         return Err(format!("{} is not a text: byte {at} of it is 0", path.display()));
     }
-    Ok(String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    Ok(bytes)
 }
 
 fn too_large(path: &Path) -> String {

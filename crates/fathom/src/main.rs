@@ -23,10 +23,15 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os();
-    if words.next().is_some_and(|name| Path::new(&name).file_name() == Some("fio".as_ref())) {
+    let name = words.next().unwrap_or_default();
+    let name = Path::new(&name).file_name().unwrap_or_default().to_ascii_lowercase();
+    let words = || words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<String>>();
+    if name == "fio" {
         // A link called fio is fio to whoever calls it.
-        let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
-        return ExitCode::from(command::fio::run(&words));
+        return ExitCode::from(command::fio::run(&words()));
+    }
+    if name == "iometer" {
+        return command::iometer::run(&words()).into();
     }
     match Cli::parse().command {
         Command::Run(args) => command::run::run(&args),
@@ -37,6 +42,7 @@ fn main() -> ExitCode {
         Command::Report(args) => command::report::run(&args),
         Command::Doctor(args) => command::doctor::run(&args),
         Command::Options => command::options::run(),
+        Command::Iometer { arguments } => command::iometer::run(&arguments),
         Command::Fio { arguments } => return ExitCode::from(command::fio::run(&arguments)),
     }
     .into()

@@ -7,6 +7,7 @@
 mod cap;
 mod dialect;
 pub mod fio;
+pub mod icf;
 pub mod native;
 
 pub use cap::DIAGNOSTICS_MAX;

@@ -10,6 +10,7 @@ mod control;
 mod convert;
 mod devices;
 mod examples;
+mod iometer;
 mod peer;
 mod peer_command_line;
 mod peer_logs;
