@@ -32,16 +32,17 @@ const GAP: usize = 2;
 /// The first column is cut to no less than this.
 const NAME_MIN: usize = 8;
 
-/// The table's lines, heading first, each indented by two and at most `width` wide where the columns allow it: first
-/// dispensable columns go, then the first column is cut. A column empty in all rows is left out.
+/// The table's lines, heading first, each indented by two and at most `width` wide where the cells allow it: first
+/// dispensable columns go, then the first column is cut, then the table is broken into parts under one another, each
+/// beginning with the columns that name the rows. A column empty in all rows is left out.
 pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: usize) -> Vec<String> {
-    let cell_width = |at: usize| {
+    let full = |at: usize| {
         let cells = rows.iter().map(|row| row[at].chars().count());
         cells.max().unwrap_or(0).max(columns[at].title.chars().count())
     };
     let mut kept: Vec<usize> =
         (0..columns.len()).filter(|&at| rows.iter().any(|row| !row[at].is_empty())).collect();
-    let total = |kept: &[usize]| kept.iter().map(|&at| cell_width(at) + GAP).sum::<usize>();
+    let total = |kept: &[usize]| kept.iter().map(|&at| full(at) + GAP).sum::<usize>();
     while total(&kept) > width {
         let Some(&goes) =
             kept.iter().filter(|&&at| columns[at].dispensable > 0).max_by_key(|&&at| columns[at].dispensable)
@@ -50,26 +51,56 @@ pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: usize) -> V
         };
         kept.retain(|&at| at != goes);
     }
-    let excess = total(&kept).saturating_sub(width);
-    let width_of = |position: usize| {
-        let full = cell_width(kept[position]);
-        if position == 0 { full.saturating_sub(excess).max(NAME_MIN.min(full)) } else { full }
+    let Some(&first) = kept.first() else { return Vec::new() };
+    let name = full(first).saturating_sub(total(&kept).saturating_sub(width)).max(NAME_MIN.min(full(first)));
+    let width_of = |at: usize| if at == first { name } else { full(at) };
+    let parts = broken(columns, &kept, &width_of, width);
+    let part_lines = |part: &Vec<usize>| {
+        let heading = line(columns, part, &width_of, &|at| columns[at].title);
+        let cells = rows.iter().map(|row| line(columns, part, &width_of, &|at| &row[at]));
+        std::iter::once(heading).chain(cells).collect::<Vec<_>>()
     };
-    let line = |cell: &dyn Fn(usize) -> String| {
-        let mut line = String::new();
-        for (position, &at) in kept.iter().enumerate() {
-            let (text, width) = (shorten(&cell(at), width_of(position)), width_of(position));
-            let padding = " ".repeat(width - text.chars().count());
-            line.push_str(&" ".repeat(GAP));
-            let (before, after) =
-                if columns[at].right { (padding.as_str(), "") } else { ("", padding.as_str()) };
-            line.extend([before, &text, after]);
+    parts.iter().flat_map(part_lines).collect()
+}
+
+/// The columns of each part of a table: one part where all fit.
+fn broken(
+    columns: &[Column],
+    kept: &[usize],
+    width_of: &dyn Fn(usize) -> usize,
+    width: usize,
+) -> Vec<Vec<usize>> {
+    let names: Vec<usize> = kept.iter().copied().take_while(|&at| !columns[at].right).collect();
+    let wide = |part: &[usize]| part.iter().map(|&at| width_of(at) + GAP).sum::<usize>();
+    let mut parts = vec![names.clone()];
+    for &at in &kept[names.len()..] {
+        let last = parts.last_mut().expect("there is always a part");
+        if last.len() > names.len() && wide(last) + width_of(at) + GAP > width {
+            parts.push([names.as_slice(), &[at]].concat());
+        } else {
+            last.push(at);
         }
-        line.truncate(line.trim_end().len());
-        line
-    };
-    let heading = line(&|at| columns[at].title.to_owned());
-    std::iter::once(heading).chain(rows.iter().map(|row| line(&|at| row[at].clone()))).collect()
+    }
+    parts
+}
+
+fn line<'a>(
+    columns: &[Column],
+    part: &[usize],
+    width_of: &dyn Fn(usize) -> usize,
+    cell: &dyn Fn(usize) -> &'a str,
+) -> String {
+    let mut line = String::new();
+    for &at in part {
+        let width = width_of(at);
+        let text = shorten(cell(at), width);
+        let padding = " ".repeat(width - text.chars().count());
+        line.push_str(&" ".repeat(GAP));
+        let (before, after) = if columns[at].right { (padding.as_str(), "") } else { ("", padding.as_str()) };
+        line.extend([before, &text, after]);
+    }
+    line.truncate(line.trim_end().len());
+    line
 }
 
 /// `text` with control characters written as escapes, so that a name from a job file cannot steer a terminal.
@@ -142,6 +173,27 @@ mod tests {
             &["  name                IOPS", "  a rather long name  1000", "  b                      9"],
         );
         check(18, &["  name        IOPS", "  a rather …  1000", "  b              9"]);
+    }
+
+    #[test]
+    fn a_table_too_wide_for_the_page_is_broken_into_parts_that_name_their_rows() {
+        let columns = [left("name"), left("kind"), right("IOPS"), right("mean"), right("max")];
+        let cells =
+            rows(&[&["log", "read", "1.00M", "1.00 ms", "10.0 ms"], &["", "write", "9", "2 ms", "4 s"]]);
+        assert_eq!(
+            lines(&columns, &cells, 24),
+            [
+                "  name  kind    IOPS",
+                "  log   read   1.00M",
+                "        write      9",
+                "  name  kind      mean",
+                "  log   read   1.00 ms",
+                "        write     2 ms",
+                "  name  kind       max",
+                "  log   read   10.0 ms",
+                "        write      4 s",
+            ]
+        );
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn text_fits_and_says_nothing_unprintable() {
     empty.finished.as_mut().unwrap().outcome =
         Outcome::Failed { reason: "no space left on the target".to_owned() };
     for record in [simple(), mixed(), killed(), empty] {
-        for width in [100, 200] {
+        for width in [40, 60, 100, 200] {
             let text = text(&summary(&record), width, false);
             for line in text.lines() {
                 assert!(line.chars().count() <= width && !line.chars().any(char::is_control), "{line:?}");

@@ -15,6 +15,9 @@ const STREAMS_SHOWN: usize = 40;
 /// Narrowest text that is still laid out; below it lines run over.
 const WIDTH_MIN: usize = 40;
 
+/// Below this, what belongs to a finding stands under its word and not beside it.
+const NARROW: usize = 60;
+
 /// Environment facts worth a line, recognised by where they were read.
 const ENVIRONMENT_SHOWN: [&str; 7] = [
     "/osrelease",
@@ -115,7 +118,7 @@ impl Page {
     fn validity(&mut self, summary: &Summary) {
         self.section("Can it be trusted?");
         if summary.validity.is_empty() {
-            self.line("  Nothing was found against these figures.");
+            self.paragraph("Nothing was found against these figures.", 2);
         }
         for FindingSummary { id, severity, evidence, remedy } in &summary.validity {
             let (style, word) = match severity.as_str() {
@@ -125,8 +128,9 @@ impl Page {
             };
             let word = format!("{}{:pad$}", self.paint(style, word), "", pad = 9 - word.len());
             self.line(&format!("  {word}{id}"));
-            self.paragraph(&visible(evidence), 11);
-            self.paragraph(&format!("→ {remedy}"), 11);
+            let indent = if self.width < NARROW { 4 } else { 11 };
+            self.paragraph(&visible(evidence), indent);
+            self.paragraph(&format!("→ {remedy}"), indent);
         }
     }
 
