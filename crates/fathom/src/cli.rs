@@ -50,7 +50,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct JobArgs {
     /// Job files: native (.toml) or fio
-    #[arg(value_name = "JOB", required_unless_present_any = ["target", "preset"], conflicts_with = "target")]
+    #[arg(value_name = "JOB", conflicts_with = "target")]
     pub(crate) jobs: Vec<PathBuf>,
     /// Measure this file or block device without a job file; `null:` and `sim:` need no storage
     #[arg(long, value_name = "PATH", help_heading = "Without a job file")]

@@ -48,7 +48,12 @@ pub(crate) fn load(args: &JobArgs) -> Loaded {
     let mut texts = Vec::new();
     let mut faults = Loaded::default();
     let given = args.quick.given();
-    if !given.is_empty() {
+    if args.jobs.is_empty() {
+        let named = if given.is_empty() { String::new() } else { format!(", only {}", given.join(", ")) };
+        let message = format!("neither a job file nor a target is named{named}");
+        let help = "name a job file, or measure without one: --target PATH --size 1GiB";
+        faults.diagnostics.error("run.nothing", None, message, help);
+    } else if !given.is_empty() {
         let message = format!("{} and a job file are given", given.join(", "));
         let help = "change the job file, or leave it out and name a --target";
         faults.diagnostics.error("run.job-and-figures", None, message, help);

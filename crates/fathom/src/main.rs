@@ -18,6 +18,7 @@ mod terminal;
 use clap::Parser;
 use cli::{Cli, Command};
 use exit::Exit;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -25,13 +26,13 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os();
     let name = words.next().unwrap_or_default();
     let name = Path::new(&name).file_name().unwrap_or_default().to_ascii_lowercase();
-    let words = || words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<String>>();
+    // A link called fio is fio to whoever calls it.
     if name == "fio" {
-        // A link called fio is fio to whoever calls it.
-        return ExitCode::from(command::fio::run(&words()));
+        return plain(words)
+            .map_or(ExitCode::from(command::fio::FAILED), |words| command::fio::run(&words).into());
     }
     if name == "iometer" {
-        return command::iometer::run(&words()).into();
+        return plain(words).map_or(Exit::Usage, |words| command::iometer::run(&words)).into();
     }
     match Cli::parse().command {
         Command::Run(args) => command::run::run(&args),
@@ -46,6 +47,17 @@ fn main() -> ExitCode {
         Command::Fio { arguments } => return ExitCode::from(command::fio::run(&arguments)),
     }
     .into()
+}
+
+/// The words of a personality. Job texts are UTF-8, and a word that is not would name another file than was meant.
+fn plain(words: impl Iterator<Item = OsString>) -> Option<Vec<String>> {
+    let tell = |word: OsString| {
+        let word = diagnose::printable(&word.to_string_lossy());
+        terminal::message(&format!(
+            "error: the argument \"{word}\" is not UTF-8; give the file another name or a link"
+        ));
+    };
+    words.map(OsString::into_string).collect::<Result<_, _>>().map_err(tell).ok()
 }
 
 /// Prints data; the exit code says whether that worked.

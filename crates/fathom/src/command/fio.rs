@@ -32,7 +32,7 @@ use watch::Watch;
 /// What fathom says where fio says its version: whose behaviour it is, as scripts want to know, and who did it.
 const VERSION: &str = concat!("fio-3.33-fathom-", env!("CARGO_PKG_VERSION"));
 /// fio's exit code for whatever went wrong before or in a job.
-const FIO_FAILED: u8 = 1;
+pub(crate) const FAILED: u8 = 1;
 /// Most failed jobs that an exit code counts; from 128 on it would stand for a signal.
 const FAILED_MAX: u8 = 127;
 /// fio's exit code after a signal.
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
         terminal::message("error: no job is defined; name a job file, or --name=NAME and its options");
         // Where to write it is said already; that it cannot be written changes nothing.
         let _ = crate::printed(&help::usage());
-        return FIO_FAILED;
+        return FAILED;
     }
     let fio::Reading { job, diagnostics, extras } = reading;
     let title = extras.clones.first().map_or_else(String::new, |clone| clone.job_name.clone());
@@ -73,12 +73,12 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
         // The faults that make it an error are printed with the others.
         let _ = session::report_faults(&loaded);
         terminal::message("error: the job is warned about, and --warnings-fatal makes that an error");
-        return FIO_FAILED;
+        return FAILED;
     }
     match run_job(loaded, &consent, &switches) {
         Ok(number) => number,
         Err(Exit::Signal(_)) => FIO_SIGNALLED,
-        Err(_) => FIO_FAILED,
+        Err(_) => FAILED,
     }
 }
 
@@ -96,11 +96,11 @@ fn parsed(loaded: &Loaded, switches: &Switches) -> u8 {
         let _ = session::report_faults(loaded);
     }
     if fails {
-        return FIO_FAILED;
+        return FAILED;
     }
     if switches.showcmd {
         let lines: String = loaded.extras.command_lines.iter().map(|line| format!("{line}\n")).collect();
-        return u8::from(give_out(&lines, switches).is_err()) * FIO_FAILED;
+        return u8::from(give_out(&lines, switches).is_err()) * FAILED;
     }
     0
 }
@@ -178,7 +178,7 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     });
     if let Err(reason) = written {
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));
-        return Ok(FIO_FAILED);
+        return Ok(FAILED);
     }
     Ok(match exit {
         Exit::Ok => 0,
@@ -199,7 +199,7 @@ fn failed(record: &Record, extras: &Extras) -> u8 {
     };
     let failed =
         extras.clones.iter().filter(|clone| workers_of(record, clone).iter().any(has_failed)).count();
-    u8::try_from(failed).unwrap_or(FAILED_MAX).clamp(FIO_FAILED, FAILED_MAX)
+    u8::try_from(failed).unwrap_or(FAILED_MAX).clamp(FAILED, FAILED_MAX)
 }
 
 /// `--readonly`: nothing that is there may change, and nothing be made. fio ends with 1 too where a file it is to read is

@@ -2,7 +2,10 @@
 //! binary under the peer's name. Skipped aloud where the peer is not installed.
 
 use crate::support::{Bench, FATHOM, project, skip, tool};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
+use std::process::Command;
 
 /// Whether the peer is there; says that it is not.
 fn peer(test: &str) -> bool {
@@ -133,6 +136,13 @@ fn under_the_name_of_the_peer_it_is_the_peer() {
     assert_eq!(ended.code, 0, "{}", ended.err);
     let document: serde_json::Value = serde_json::from_str(&ended.out).expect("it is a document");
     assert_eq!(document["jobs"][0]["read"]["total_ios"], 16);
+    let odd = OsStr::from_bytes(b"--filename=\xff");
+    let refused = Command::new(link)
+        .args(["--name=a".as_ref(), "--size=4k".as_ref(), odd])
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(1) && said.contains("not UTF-8"), "{said}");
 }
 
 #[test]
