@@ -192,17 +192,40 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
     // What came due, not the rate that was asked for: bursts and courses have more or less than their mean in a window.
     let Iops(asked) = Iops::of(measured.tally.arrivals, measured.window());
     let backlog: Vec<f64> = intervals.iter().map(|interval| interval.tally.backlog_max as f64).collect();
-    if achieved.0 < asked * RATE_SHARE_MIN && grows(&backlog) {
+    if achieved.0 >= asked * RATE_SHARE_MIN {
+        return;
+    }
+    let backlog_max = measured.tally.backlog_max;
+    if grows(&backlog) {
         found.add(
             "pacing.overloaded",
             Severity::Invalid,
             format!(
-                "{place}{achieved} of the {} operations per second that came due were achieved, and the backlog grew to {} arrivals",
+                "{place}{achieved} of the {} operations per second that came due were achieved, and the backlog grew to \
+                 {backlog_max} arrivals",
                 Iops(asked),
-                measured.tally.backlog_max
             ),
             "response times grow with the length of such a run and describe no device: ask for a lower rate, or allow \
              a deeper queue",
+        );
+        return;
+    }
+    // What is in flight at the end has come due and is not done; what was dropped or failed is told elsewhere.
+    let tally = &measured.tally;
+    let failed: u64 = tally.kinds.iter().flat_map(|kind| &kind.errors).map(|(_, count)| count).sum();
+    let told = operations(tally) + failed + tally.arrivals_dropped;
+    let in_flight = u64::from(stream.queue_depth) * stream.workers.len() as u64;
+    let undone = tally.arrivals.saturating_sub(told);
+    if undone > in_flight && undone as f64 > tally.arrivals as f64 * (1.0 - RATE_SHARE_MIN) {
+        found.add(
+            "pacing.behind",
+            Severity::Warn,
+            format!(
+                "{place}{achieved} of the {} operations per second that came due were achieved; up to {backlog_max} \
+                 arrivals waited",
+                Iops(asked),
+            ),
+            "measure for longer, to see whether the backlog grows, or ask for a lower rate",
         );
     }
 }

@@ -123,8 +123,14 @@ fn pacing() {
         interval.tally.backlog_max = 200 * (interval.sequence + 1);
     }
     check(&growing, &[("pacing.overloaded", Severity::Invalid)]);
-    // Short of the rate without a growing backlog, and a backlog at the full rate, are no overload.
-    check(&slow, &[]);
+    // Short of the rate without a growing backlog is no overload, but is not passed over; nor is a run too short to tell.
+    check(&slow, &[("pacing.behind", Severity::Warn)]);
+    growing.steps[0].intervals.truncate(2);
+    check(&growing, &[("duration.short", Severity::Warn), ("pacing.behind", Severity::Warn)]);
+    // What is still in flight at the end is not done and not missing.
+    let mut in_flight = slow.clone();
+    in_flight.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally.arrivals = 10_004;
+    check(&in_flight, &[]);
     // A course or bursts that bring less than their mean within the window are none either.
     let mut sparse = record(&[shape]);
     for interval in &mut sparse.steps[0].intervals {
