@@ -127,6 +127,7 @@ pub fn push(record: &mut Record, shapes: &[StreamShape], index: u32) {
             major_faults: 0,
             minor_faults: 12,
             error: 0,
+            verified: None,
             tally: worker,
         };
         totals.push(StreamTotals { workers: vec![worker; shape.workers as usize] });
@@ -338,6 +339,7 @@ fn workload(cases: Vec<Case>, block_bytes: u32) -> Workload {
             syncfs_at_end: false,
         },
         trim_then_write: false,
+        verification: fathom_schema::Verification::Off,
     }
 }
 

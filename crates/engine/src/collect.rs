@@ -27,8 +27,8 @@ pub(crate) struct Collector {
 struct StreamState {
     shape: CellShape,
     workers: Vec<WorkerState>,
-    /// Intervals not yet emitted, by number and phase (ramp first).
-    pending: BTreeMap<(u64, bool), Merged>,
+    /// Intervals not yet emitted, by number and phase.
+    pending: BTreeMap<(u64, Phase), Merged>,
     /// End of the latest interval that was emitted.
     emitted_until: Nanos,
     /// Single operations not yet passed on.
@@ -40,6 +40,8 @@ struct WorkerState {
     /// Everything it did before this instant has been collected; `NEVER` once it has ended.
     passed: Nanos,
     totals: Cell,
+    /// Reads of the verify phases; only where there are some.
+    verify_totals: Option<Box<Cell>>,
 }
 
 struct Merged {
@@ -56,7 +58,12 @@ impl Collector {
     /// One that collects from these workers: per stream its shape and the workers' outlets.
     pub(crate) fn new(step: u32, interval: Nanos, streams: Vec<(CellShape, Vec<Outlet>)>) -> Self {
         let without_rows = |shape| CellShape { rows: 0, ..shape };
-        let worker = |shape, outlet| WorkerState { outlet, passed: Nanos::ZERO, totals: Cell::new(shape) };
+        let worker = |shape, outlet| WorkerState {
+            outlet,
+            passed: Nanos::ZERO,
+            totals: Cell::new(shape),
+            verify_totals: None,
+        };
         let streams = streams
             .into_iter()
             .map(|(shape, outlets)| StreamState {
@@ -94,6 +101,11 @@ impl Collector {
     pub(crate) fn totals(&self, stream: usize, worker: usize) -> &Cell {
         &self.streams[stream].workers[worker].totals
     }
+
+    /// What a worker read in its verify phases.
+    pub(crate) fn verify_totals(&self, stream: usize, worker: usize) -> Option<&Cell> {
+        self.streams[stream].workers[worker].verify_totals.as_deref()
+    }
 }
 
 impl StreamState {
@@ -106,12 +118,19 @@ impl StreamState {
                 let Ok(Filled { mut cell, start, end, phase, late }) = worker.outlet.full.pop() else {
                     break;
                 };
-                if phase == Phase::Measure {
-                    let backlog_max = worker.totals.backlog_max.max(cell.backlog_max);
-                    worker.totals.merge(&cell);
-                    worker.totals.backlog_max = backlog_max;
+                match phase {
+                    Phase::Ramp => {}
+                    Phase::Measure => {
+                        let backlog_max = worker.totals.backlog_max.max(cell.backlog_max);
+                        worker.totals.merge(&cell);
+                        worker.totals.backlog_max = backlog_max;
+                    }
+                    Phase::Verify => {
+                        let shape = self.shape;
+                        worker.verify_totals.get_or_insert_with(|| Box::new(Cell::new(shape))).merge(&cell);
+                    }
                 }
-                let key = (start.0 / interval.0, phase == Phase::Measure);
+                let key = (start.0 / interval.0, phase);
                 let late = late || end <= self.emitted_until;
                 let merged = self.pending.entry(key).or_insert_with(|| Merged {
                     cell: Cell::new(self.shape),
@@ -147,11 +166,11 @@ impl StreamState {
         let passed =
             self.workers.iter().map(|worker| worker.passed).min().unwrap_or(Nanos::NEVER).max(overdue);
         while let Some(entry) = self.pending.first_entry() {
-            let (sequence, measures) = *entry.key();
+            let (sequence, phase) = *entry.key();
             let merged = entry.get();
             let edge = Nanos((sequence + 1).saturating_mul(interval.0)).max(merged.end);
             // A phase that ends inside an interval is complete when all have passed its end, not the edge.
-            if passed < if measures { edge } else { merged.end } {
+            if passed < if phase == Phase::Ramp { merged.end } else { edge } {
                 break;
             }
             let Merged { mut cell, backlogs, start, end, late } = entry.remove();
@@ -163,7 +182,7 @@ impl StreamState {
                 sequence,
                 start,
                 end,
-                phase: if measures { Phase::Measure } else { Phase::Ramp },
+                phase,
                 late,
                 tally: cell.to_tally(),
             })));

@@ -19,6 +19,11 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Runs until the limits are reached or the stop flag is raised, then drains. Returns why it could not go on.
     pub(crate) fn drive(&mut self, pacing: Pace) -> Result<(), EngineError> {
         let now = self.begin();
+        if self.has_rounds() { self.drive_verified(now, pacing) } else { self.issue_all(now, pacing) }
+    }
+
+    /// Issues until the limits are reached or the stop flag is raised, then drains.
+    pub(crate) fn issue_all(&mut self, now: Nanos, pacing: Pace) -> Result<(), EngineError> {
         match (pacing, E::SYNCHRONOUS) {
             (Pace::Closed(Think::None), true) if self.is_plain() => self.sync_plain(now),
             (Pace::Closed(think), true) => self.sync_closed(now, think),
@@ -31,7 +36,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// True when nothing can end, interrupt or follow an operation but time, errors and the stop flag.
     fn is_plain(&self) -> bool {
         let unlimited = self.budget.operations == u64::MAX && self.budget.bytes == u64::MAX;
-        let is_bare = self.filler.is_none() && self.locks.is_none() && !self.syncs();
+        let is_bare = !self.fills && self.locks.is_none() && !self.syncs();
         unlimited && is_bare && !self.generator.ends()
     }
 
@@ -208,7 +213,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     }
 
     #[inline(always)]
-    fn perform_one(
+    pub(crate) fn perform_one(
         &mut self,
         operation: Operation,
         now: Nanos,
@@ -365,7 +370,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
     }
 
-    fn in_flight(&self) -> usize {
+    pub(crate) fn in_flight(&self) -> usize {
         let in_flight = self.slots.len() - self.free.len();
         assert!(in_flight <= self.stream.queue_depth as usize, "more in flight than the queue depth");
         in_flight
@@ -459,14 +464,14 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     }
 
     #[inline]
-    fn take(&mut self, operation: Operation, intended: Option<Nanos>) {
+    pub(crate) fn take(&mut self, operation: Operation, intended: Option<Nanos>) {
         let slot = &mut self.slots[operation.slot as usize];
         slot.operation = operation;
         slot.intended = intended.unwrap_or(Nanos::NEVER);
     }
 
     /// Pushes what is staged, submits it, and marks its instants. One reading before, one after the system call.
-    fn hand_down(&mut self, staged: usize) -> Result<Nanos, EngineError> {
+    pub(crate) fn hand_down(&mut self, staged: usize) -> Result<Nanos, EngineError> {
         debug_assert_eq!(staged, self.staged.len());
         let submitted = self.clock.now();
         for &slot in &self.staged {
@@ -503,7 +508,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
 
     /// Reaps at least `min` and at most `most` completions or until `until`; counts them; returns how many and the time
     /// after.
-    fn collect(
+    pub(crate) fn collect(
         &mut self,
         now: Nanos,
         min: u32,

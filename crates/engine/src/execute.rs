@@ -2,22 +2,28 @@
 
 use crate::collect::{Collected, Collector};
 use crate::drive::Pace;
+use crate::mismatch;
 use crate::prepare::{OpenError, Ready};
 use crate::recorder::{Outlet, Recorder};
 use crate::schedule::Schedule;
 use crate::shared::Shared;
+use crate::verify::{Verifier, cached};
 use crate::worker::{Ended, FirstError, Parts, Timeline, Worker, shape_of};
 use fathom_io::clock::{Clock, RealClock, VirtualClock, monotonic};
 use fathom_io::{
-    Buffers, Call, Engine, IoUring, Libaio, Locked, Mmap, MmapRules, Null, Setup, Sim, Synchronous, thread,
+    Buffers, Call, Engine, IoUring, Libaio, Locked, Mmap, MmapRules, Null, OpenTarget, Setup, Sim,
+    Synchronous, thread,
 };
 use fathom_metrics::{Cell, CellShape, OperationRow};
 use fathom_pattern::Arrivals;
 use fathom_schema::{
-    EngineKind, Interval, OperationKind, Pacing, Step, Stop, Stream, StreamTotals, WorkerPlan, WorkerTotals,
+    EngineKind, Extent, Interval, IoMode, OpenRule, OperationKind, Pacing, Step, Stop, Stream, StreamTotals,
+    WorkerPlan, WorkerTotals,
 };
 use fathom_units::Nanos;
+use rustix::io::Errno;
 use std::fmt;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, mpsc};
@@ -50,6 +56,8 @@ pub struct Executed {
     pub elapsed: Nanos,
     /// The first I/O error of each worker that had one, in words.
     pub io_errors: Vec<String>,
+    /// What reading back found wrong, in words: the first mismatches of each worker, then how many there were.
+    pub mismatches: Vec<String>,
     /// Why workers could not go on, in words.
     pub failures: Vec<String>,
 }
@@ -291,8 +299,23 @@ fn gather(
     let failures: Vec<String> =
         ends.iter().flatten().flatten().filter_map(|ended| ended.failure.clone()).collect();
     let io_errors = describe_errors(step, share, &ends);
+    let mismatches = step
+        .streams
+        .iter()
+        .zip(&ends)
+        .flat_map(|(stream, workers)| {
+            let here =
+                stream.workers.iter().enumerate().filter(|(k, _)| mine(*k, share)).map(|(_, plan)| plan);
+            here.zip(workers)
+        })
+        .flat_map(|(plan, ended)| {
+            mismatch::describe(step, plan, ended.as_ref().and_then(|e| e.verified.as_ref()))
+        })
+        .collect();
     let stop = if !failures.is_empty() {
         Stop::Failed
+    } else if shared.has_failed_for_mismatch() {
+        Stop::Mismatch
     } else if shared.has_failed() {
         Stop::IoErrors
     } else if stop.load(Ordering::Relaxed) {
@@ -310,12 +333,13 @@ fn gather(
                 .into_iter()
                 .enumerate()
                 .map(|(worker, ended)| {
-                    totals(collector.totals(stream, worker), &ended.expect("all have ended"))
+                    let verify = collector.verify_totals(stream, worker);
+                    totals(collector.totals(stream, worker), verify, &ended.expect("all have ended"))
                 })
                 .collect(),
         })
         .collect();
-    Executed { streams, stop, ends_run: shared.ends_run(), elapsed, io_errors, failures }
+    Executed { streams, stop, ends_run: shared.ends_run(), elapsed, io_errors, mismatches, failures }
 }
 
 fn turn(collector: &mut Collector, now: Option<Nanos>, observer: &mut dyn Observer) {
@@ -332,8 +356,8 @@ fn turn(collector: &mut Collector, now: Option<Nanos>, observer: &mut dyn Observ
     }
 }
 
-fn totals(cell: &Cell, ended: &Ended) -> WorkerTotals {
-    let Ended { start, end, usage, first_error, failure: _ } = ended;
+fn totals(cell: &Cell, verify: Option<&Cell>, ended: &Ended) -> WorkerTotals {
+    let Ended { start, end, usage, first_error, failure: _, verified } = ended;
     let thread::Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = *usage;
     WorkerTotals {
         tally: cell.to_tally(),
@@ -345,6 +369,7 @@ fn totals(cell: &Cell, ended: &Ended) -> WorkerTotals {
         major_faults,
         minor_faults,
         error: first_error.map_or(0, |error| error.errno),
+        verified: verified.as_ref().map(|verified| Box::new(mismatch::totals(verified, verify))),
     }
 }
 
@@ -353,7 +378,10 @@ fn describe_errors(step: &Step, share: Share, ends: &[Vec<Option<Ended>>]) -> Ve
     for (stream, workers) in step.streams.iter().zip(ends) {
         let plans = stream.workers.iter().enumerate().filter(|(k, _)| mine(*k, share)).map(|(_, plan)| plan);
         for (plan, ended) in plans.zip(workers) {
-            let Some(FirstError { errno, operation }) = ended.as_ref().and_then(|ended| ended.first_error)
+            let first = ended.as_ref().and_then(|ended| ended.first_error);
+            // Mismatches are told by themselves.
+            let Some(FirstError { errno, operation }) =
+                first.filter(|first| first.errno != Errno::ILSEQ.raw_os_error())
             else {
                 continue;
             };
@@ -454,6 +482,7 @@ impl Seat<'_> {
         let locked = usize::try_from(memory.locked.0).unwrap_or(usize::MAX);
         let _locked = (locked > 0).then(|| Locked::new(locked)).transpose().map_err(|e| e.to_string())?;
         let targets = context.ready.open(stream, plan).map_err(|error: OpenError| error.to_string())?;
+        let verifier = verifier_of(context, stream, plan, worker_index, &targets)?;
         let setup =
             Setup { targets, queue_depth: stream.queue_depth, buffers: Rc::clone(&buffers), seed: plan.seed };
         engine.open(setup).map_err(|error| error.to_string())?;
@@ -478,6 +507,7 @@ impl Seat<'_> {
             policy: context.ready.step.errors,
             times: Timeline::of(stream, Nanos::ZERO, Nanos::ZERO, context.ready.step.interval),
             reopen: stream.fresh_files.then_some(&reopen),
+            verifier,
         };
         let mut worker = Worker::new(parts);
         let pace = match &stream.pacing {
@@ -511,6 +541,25 @@ impl Seat<'_> {
     }
 }
 
+/// The verifier of a worker, where its stream verifies.
+fn verifier_of(
+    context: &Context<'_>,
+    stream: &Stream,
+    plan: &WorkerPlan,
+    worker_index: usize,
+    targets: &[OpenTarget],
+) -> Result<Option<Box<Verifier>>, String> {
+    let Some(rule) = stream.workload.verification.rule() else { return Ok(None) };
+    let drops = stream.engine.mode == IoMode::Buffered && stream.engine.open == OpenRule::DropCache;
+    let cached = if drops { cached(targets) } else { Ok(Vec::new()) };
+    let cached = cached.map_err(|error| format!("cannot verify: {error}"))?;
+    let name = |extent: &Extent| PathBuf::from(&context.ready.step.targets[extent.target as usize].name);
+    let names = plan.extents.iter().map(name).collect();
+    let index = u32::try_from(worker_index).expect("workers are counted in 32 bits");
+    let verifier = Verifier::new(rule, &stream.workload, plan, index, stream.queue_depth, cached, names);
+    Ok(Some(Box::new(verifier)))
+}
+
 /// Says that a worker has ended when it panics: whoever waits for it would wait for ever.
 struct Farewell<'a> {
     shared: &'a Shared,
@@ -530,6 +579,7 @@ impl Drop for Farewell<'_> {
                 usage: thread::Usage::default(),
                 first_error: None,
                 failure,
+                verified: None,
             };
             let (stream, worker) = (self.stream, self.worker);
             // When nobody listens any more, nobody waits either.

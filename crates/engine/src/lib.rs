@@ -13,6 +13,7 @@ mod drive;
 mod execute;
 mod lock;
 mod mark;
+mod mismatch;
 mod passes;
 pub mod prepare;
 pub mod probe;
@@ -21,6 +22,7 @@ mod schedule;
 mod shared;
 mod turns;
 mod used;
+mod verify;
 mod worker;
 
 pub use execute::{ExecuteError, Executed, Observer, Share, execute};

@@ -369,12 +369,11 @@ pub(crate) fn touches(stream: &Stream, target: usize) -> bool {
 }
 
 fn changes(stream: &Stream) -> bool {
-    stream.workload.trim_then_write
-        || stream
-            .workload
-            .cases
-            .iter()
-            .any(|case| matches!(case.kind, OperationKind::Write | OperationKind::Trim))
+    let workload = &stream.workload;
+    let mut cases = workload.cases.iter();
+    workload.verification.lets_write()
+        && (workload.trim_then_write
+            || cases.any(|case| matches!(case.kind, OperationKind::Write | OperationKind::Trim)))
 }
 
 /// A step whose targets are there and laid out.

@@ -19,6 +19,8 @@ pub(crate) struct Shared {
     ends_run: AtomicBool,
     /// By target.
     locks: TargetLocks,
+    /// Raised when data that was read back is not what was written, and that makes the run fail.
+    mismatch: AtomicBool,
     ends: Mutex<Vec<End>>,
     changed: Condvar,
 }
@@ -53,6 +55,7 @@ impl Shared {
             has_failed: AtomicBool::new(false),
             ends_run: AtomicBool::new(false),
             locks: (0..targets).map(|_| RwLock::new(())).collect(),
+            mismatch: AtomicBool::new(false),
             ends: Mutex::new(ends),
             changed: Condvar::new(),
         }
@@ -114,6 +117,16 @@ impl Shared {
     /// True when a worker ended for an error.
     pub(crate) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// Makes the step fail, at its end, for data that is not what was written.
+    pub(crate) fn fail_for_mismatch(&self) {
+        self.mismatch.store(true, Ordering::Relaxed);
+    }
+
+    /// True when data was not what was written.
+    pub(crate) fn has_failed_for_mismatch(&self) -> bool {
+        self.mismatch.load(Ordering::Relaxed)
     }
 
     /// A worker has ended, `at` since the step's start.

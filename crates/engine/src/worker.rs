@@ -9,6 +9,7 @@ use crate::recorder::Recorder;
 use crate::schedule::Schedule;
 use crate::shared::Shared;
 use crate::turns::FileLocks;
+use crate::verify::{Verified, Verifier};
 use fathom_io::clock::Clock;
 use fathom_io::thread::{self, Usage};
 use fathom_io::{Buffers, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, range_flags};
@@ -17,7 +18,7 @@ use fathom_pattern::rng::{Purpose, derive};
 use fathom_pattern::{Filler, Generator, Planned};
 use fathom_schema::{
     ErrorPolicy, OperationKind, Pacing, Phase, Quota, Reach, Stream, SyncRule, TimeLimit, Tolerance,
-    WorkerPlan,
+    VerifyRule, VerifySchedule, WorkerPlan,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -97,6 +98,8 @@ pub(crate) enum State {
     Measure,
     /// Issuing no more; what is in flight completes.
     Drain,
+    /// Reading back what was written.
+    Verify,
 }
 
 /// What is left of a quota.
@@ -116,11 +119,15 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) clock: C,
     pub(crate) generator: Generator,
     pub(crate) filler: Option<Filler>,
+    /// Whether anything is done to a buffer before its operation goes out.
+    pub(crate) fills: bool,
+    /// Whether anything is done with an operation once it was counted.
+    looks_closer: bool,
     pub(crate) buffers: Rc<Buffers>,
     pub(crate) recorder: Recorder,
     pub(crate) shared: &'a Shared,
     /// Raised to end its stream early.
-    stop: &'a AtomicBool,
+    pub(crate) stop: &'a AtomicBool,
     pub(crate) stream: &'a Stream,
     pub(crate) stream_index: usize,
     pub(crate) policy: ErrorPolicy,
@@ -129,9 +136,9 @@ pub(crate) struct Worker<'a, E, C> {
     /// The next instant at which something other than an operation happens.
     pub(crate) next_event: Nanos,
     pub(crate) budget: Budget,
-    course: Course,
+    pub(crate) course: Course,
     /// Bytes that a pass which ended early left unmoved.
-    unused: u64,
+    pub(crate) unused: u64,
     /// The pass is over and another is to follow, but not all operations are back.
     pub(crate) between_passes: bool,
     /// Bytes of that.
@@ -167,7 +174,9 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) schedule: Option<Box<Schedule>>,
     /// Number of targets the engine was opened with.
     targets: usize,
-    usage_at_start: Usage,
+    pub(crate) usage_at_start: Usage,
+    /// Present where data is verified.
+    pub(crate) verifier: Option<Box<Verifier>>,
     cpu_at_cell: u64,
 }
 
@@ -211,6 +220,8 @@ pub(crate) struct Ended {
     pub(crate) first_error: Option<FirstError>,
     /// Why it could not go on.
     pub(crate) failure: Option<String>,
+    /// What verification came to.
+    pub(crate) verified: Option<Verified>,
 }
 
 /// Whether an error says that there is no more room.
@@ -224,6 +235,8 @@ pub(crate) fn shape_of(stream: &Stream) -> CellShape {
         kinds[case.kind.index()] = true;
     }
     kinds[OperationKind::Write.index()] |= stream.workload.trim_then_write;
+    let reads_back = |rule: &VerifyRule| rule.schedule != VerifySchedule::Never;
+    kinds[OperationKind::Read.index()] |= stream.workload.verification.rule().is_some_and(reads_back);
     kinds[OperationKind::Sync.index()] = syncs(stream);
     CellShape {
         kinds,
@@ -256,6 +269,8 @@ pub(crate) struct Parts<'a, E, C> {
     pub(crate) policy: ErrorPolicy,
     pub(crate) times: Timeline,
     pub(crate) reopen: Option<Reopen<'a>>,
+    /// Present where data is verified.
+    pub(crate) verifier: Option<Box<Verifier>>,
 }
 
 impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
@@ -273,6 +288,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             policy,
             times,
             reopen,
+            verifier,
         } = parts;
         let depth = stream.queue_depth;
         let every = |quota: Quota| if let Quota::AtMost(n) = quota { n } else { u64::MAX };
@@ -294,12 +310,14 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let writes = shape_of(stream).kinds[OperationKind::Write.index()];
         // Workers that share a pass share its seed; what they write must differ all the same.
         let content_seed = derive(plan.seed, Purpose::Content, u64::from(worker_index));
-        let filler = (writes && stream.engine.kind.moves_bytes())
+        let filler = (writes && stream.engine.kind.moves_bytes() && verifier.is_none())
             .then(|| Filler::new(&stream.workload.content, content_seed, buffers.slot_bytes()));
         let largest = stream.workload.cases.iter().map(|case| case.size.largest()).max().unwrap_or(1);
         let mut course = Course::new(stream.limits.passes, stream.limits.bytes, u64::from(largest));
         Self {
             generator: Generator::new(&stream.workload, plan),
+            fills: filler.is_some() || verifier.is_some(),
+            looks_closer: recorder.keeps_rows || verifier.is_some(),
             filler,
             state: State::Ramp,
             next_event: Nanos::NEVER,
@@ -335,6 +353,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             schedule: None,
             targets: plan.extents.len(),
             usage_at_start: Usage::default(),
+            verifier,
             cpu_at_cell: 0,
             engine,
             clock,
@@ -371,11 +390,11 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         now
     }
 
-    fn event_after(&self, now: Nanos) -> Nanos {
+    pub(crate) fn event_after(&self, now: Nanos) -> Nanos {
         let phase_change = match self.state {
             State::Ramp => self.times.measure_start,
             State::Measure => self.times.measure_end,
-            State::Drain => Nanos::NEVER,
+            State::Drain | State::Verify => Nanos::NEVER,
         };
         self.times.next_edge(now).min(phase_change)
     }
@@ -416,7 +435,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                 }
                 // While draining, the last interval stays open: what was issued in it belongs to it.
                 State::Drain => {}
-                State::Ramp | State::Measure => {
+                State::Ramp | State::Measure | State::Verify => {
                     // Several edges passed at once: one cell covers them all.
                     let behind = now.since(at) >= self.times.interval;
                     if behind {
@@ -435,7 +454,11 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     }
 
     fn phase(&self) -> Phase {
-        if self.state == State::Ramp { Phase::Ramp } else { Phase::Measure }
+        match self.state {
+            State::Ramp => Phase::Ramp,
+            State::Measure | State::Drain => Phase::Measure,
+            State::Verify => Phase::Verify,
+        }
     }
 
     /// Counts arrivals that came due before an instant: each belongs to the interval it came due in.
@@ -448,8 +471,11 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 
-    fn hand_over(&mut self, at: Nanos, next: Phase, may_merge: bool) {
-        self.come_due(at);
+    pub(crate) fn hand_over(&mut self, at: Nanos, next: Phase, may_merge: bool) {
+        // What comes due while writes are read back is no load of any interval.
+        if self.state != State::Verify {
+            self.come_due(at);
+        }
         self.complete_cell();
         self.recorder.rotate(at.since(self.times.step_start), next, may_merge);
     }
@@ -458,7 +484,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     #[inline(always)]
     pub(crate) fn count(&mut self, slot: &Slot, result: i32, completed: Nanos) {
         let counts = match self.state {
-            State::Ramp => true,
+            State::Ramp | State::Verify => true,
             State::Measure | State::Drain => slot.submitted >= self.times.measure_start,
         };
         if result < 0 {
@@ -470,6 +496,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             return;
         }
         if !counts {
+            if self.looks_closer {
+                self.examine(&slot.operation, result);
+            }
             return;
         }
         let kind = self.recorder.cell.kind(slot.operation.kind);
@@ -486,7 +515,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             completion.record(completed.since(slot.accepted).0);
         }
         self.last_completion = completed;
-        if self.recorder.keeps_rows {
+        if self.looks_closer {
+            self.examine(&slot.operation, result);
             self.keep_row(slot, moved, completed);
         }
     }
@@ -494,7 +524,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     /// Keeps an operation by itself; a cell that has no room for another goes at once.
     #[inline(never)]
     fn keep_row(&mut self, slot: &Slot, moved: u64, completed: Nanos) {
-        if self.state == State::Ramp || slot.operation.kind == OperationKind::Sync {
+        let is_load = matches!(self.state, State::Measure | State::Drain);
+        if !self.recorder.keeps_rows || !is_load || slot.operation.kind == OperationKind::Sync {
             return;
         }
         let since_start = |at: Nanos| at.since(self.times.step_start);
@@ -520,6 +551,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             self.last_completion = completed;
             self.recorder.cell.kind(slot.operation.kind).record_error(errno);
         }
+        self.examine(&slot.operation, -errno);
         self.account_error(errno, slot.operation);
     }
 
@@ -542,7 +574,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     }
 
     /// Issues no more; the loop sees it at its next look.
-    fn fail(&mut self, reach: Reach) {
+    pub(crate) fn fail(&mut self, reach: Reach) {
         self.has_failed = true;
         self.state = State::Drain;
         self.next_event = self.clock.now();
@@ -575,6 +607,11 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     /// Begins the next pass when all of the last one is back; false when there is none, or not yet.
     #[cold]
     fn begin_next_pass(&mut self) -> bool {
+        if self.has_rounds() {
+            // What was written is read back first.
+            self.state = State::Drain;
+            return false;
+        }
         if !self.between_passes {
             let unused = std::mem::take(&mut self.unused);
             let granted = if self.budget.operations == 0 { None } else { self.course.next(unused) };
@@ -589,20 +626,30 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             return false;
         }
         self.between_passes = false;
+        self.begin_pass(self.next_pass_bytes)
+    }
+
+    /// Begins a pass of so many bytes; false when that cannot be.
+    pub(crate) fn begin_pass(&mut self, bytes: u64) -> bool {
         self.generator.renew();
-        self.budget.bytes = self.next_pass_bytes;
-        if let Some(reopen) = self.reopen {
-            self.engine.close();
-            let reopened = reopen().and_then(|targets| {
-                let buffers = Rc::clone(&self.buffers);
-                let setup = Setup { targets, queue_depth: self.stream.queue_depth, buffers, seed: self.seed };
-                self.engine.open(setup).map_err(|error| error.to_string())
-            });
-            if let Err(reason) = reopened {
-                self.stuck = Some(reason);
-                self.state = State::Drain;
-                return false;
+        self.budget.bytes = bytes;
+        if let Some(verifier) = &mut self.verifier {
+            verifier.begin_pass(&self.generator);
+        }
+        let Some(reopen) = self.reopen else { return true };
+        self.engine.close();
+        let reopened = reopen().and_then(|targets| {
+            if let Some(verifier) = &mut self.verifier {
+                verifier.reopened(&targets).map_err(|error| format!("cannot verify: {error}"))?;
             }
+            let buffers = Rc::clone(&self.buffers);
+            let setup = Setup { targets, queue_depth: self.stream.queue_depth, buffers, seed: self.seed };
+            self.engine.open(setup).map_err(|error| error.to_string())
+        });
+        if let Err(reason) = reopened {
+            self.stuck = Some(reason);
+            self.state = State::Drain;
+            return false;
         }
         true
     }
@@ -627,10 +674,16 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     /// Puts what a write carries into its buffer.
     #[inline(always)]
     pub(crate) fn fill(&mut self, slot: u32, planned: &Planned) {
+        if !self.fills {
+            return;
+        }
+        if self.verifier.is_some() {
+            return self.prepare_verified(slot, planned);
+        }
         match planned.kind {
-            OperationKind::Write if self.filler.is_some() => self.fill_write(slot, planned),
-            OperationKind::Read if self.filler.is_some() => self.holds_content[slot as usize] = false,
-            _ => {}
+            OperationKind::Write => self.fill_write(slot, planned),
+            OperationKind::Read => self.holds_content[slot as usize] = false,
+            OperationKind::Trim | OperationKind::Sync => {}
         }
     }
 
@@ -697,16 +750,18 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     pub(crate) fn finish(&mut self, failure: Option<String>) -> Ended {
         let failure = failure.or_else(|| self.stuck.take());
         let now = self.clock.now();
-        let stopped = self.has_failed || self.stop.load(Ordering::Relaxed);
-        // Bound by time: the window is what was asked for. Otherwise it ends with the last completion.
-        let end = if now >= self.times.measure_end && !stopped {
-            self.times.measure_end
-        } else {
-            self.last_completion.max(self.times.measure_start.min(now))
-        };
         let step_start = self.times.step_start;
-        let used = thread::usage().since(&self.usage_at_start);
-        self.recorder_end(end.max(self.times.start).since(step_start));
+        let mut used = thread::usage().since(&self.usage_at_start);
+        let mut end = self.window_end(now);
+        let last_edge = if self.state == State::Verify { now } else { end.max(self.times.start) };
+        self.recorder_end(last_edge.since(step_start));
+        let verified = self.verifier.take().map(|verifier| {
+            // What reading back took is no part of what was measured.
+            if let Some(measured_end) = verifier.measured_end {
+                (end, used) = (measured_end, verifier.used);
+            }
+            verifier.verified
+        });
         if self.stream.workload.sync.fsync_at_end && failure.is_none() {
             self.sync_all_targets();
         }
@@ -721,6 +776,21 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             usage: used,
             first_error: self.first_error,
             failure,
+            verified,
+        }
+    }
+
+    /// True when it ends early, by its own errors or from outside.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.has_failed || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// End of the measured time, seen at `now`. Bound by time, it is what was asked for; otherwise the last completion.
+    pub(crate) fn window_end(&self, now: Nanos) -> Nanos {
+        if now >= self.times.measure_end && !self.is_stopped() {
+            self.times.measure_end
+        } else {
+            self.last_completion.max(self.times.measure_start.min(now))
         }
     }
 
@@ -729,12 +799,19 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         self.engine.close();
         let now = self.clock.now().since(step_start);
         self.shared.ended(self.stream_index, now);
-        Ended { start: now, end: now, usage: Usage::default(), first_error: None, failure: None }
+        Ended {
+            start: now,
+            end: now,
+            usage: Usage::default(),
+            first_error: None,
+            failure: None,
+            verified: None,
+        }
     }
 
     fn recorder_end(&mut self, end: Nanos) {
         self.complete_cell();
-        self.recorder.rotate(end, Phase::Measure, false);
+        self.recorder.rotate(end, self.phase(), false);
     }
 
     /// Adds what is counted once per cell rather than once per operation.
@@ -750,7 +827,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 
-    fn sync_all_targets(&mut self) {
+    pub(crate) fn sync_all_targets(&mut self) {
         let targets = u32::try_from(self.targets).expect("extents are counted in 32 bits");
         for target in 0..targets {
             let operation = PendingSync::whole(target, false).operation(0);

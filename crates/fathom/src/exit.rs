@@ -20,6 +20,8 @@ pub(crate) enum Exit {
     Target,
     /// I/O errors beyond policy.
     IoErrors,
+    /// Data that was read back is not what was written.
+    Mismatch,
     /// An engine or a part of fathom is not available here.
     Unsupported,
     /// A signal ended it; what was measured is kept.
@@ -36,6 +38,7 @@ impl Exit {
             Self::Unsafe => 3,
             Self::Target => 4,
             Self::IoErrors => 5,
+            Self::Mismatch => 6,
             Self::Unsupported => 9,
             // 128 + signal number, as shells have it: 130 for Ctrl-C, 143 for SIGTERM.
             Self::Signal(signal) => u8::try_from(128 + signal).unwrap_or(130),
@@ -57,6 +60,7 @@ impl Exit {
             (Outcome::Interrupted { signal: 0 }, None) => Self::Signal(2),
             (Outcome::Interrupted { signal }, None) => Self::Signal(*signal),
             (Outcome::IoErrors, None) => Self::IoErrors,
+            (Outcome::Mismatch, None) => Self::Mismatch,
         }
     }
 }

@@ -232,7 +232,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     (
         "verify_pattern=0xab%o\"xy\"\ndo_verify=0\nverify_offset=16\nrw=write\nsize=1g",
         &[
-            "verify = \"pattern\"",
+            "verify = \"pattern-header\"",
             "verify_pattern = \"0xab%o0x7879\"",
             "verify_when = \"never\"",
             "verify_header_at = \"16B\"",

@@ -317,9 +317,9 @@ choice! {
         Xxhash = "xxhash",
         /// SHA-1.
         Sha1 = "sha1",
-        /// What fio calls SHA-256: it covers the last 63 bytes only.
+        /// What fio calls SHA-256: 8 bytes of a hash.
         Sha256 = "sha256",
-        /// What fio calls SHA-512: it covers the first and last 127 bytes only.
+        /// What fio calls SHA-512: it covers some bytes at both ends of the data only.
         Sha512 = "sha512",
         /// SHA3-224.
         Sha3_224 = "sha3-224",

@@ -143,6 +143,7 @@ impl Endless {
             content: _,
             sync: _,
             trim_then_write,
+            verification: _,
         } = workload;
         let WorkerPlan { extents, part, seed, cpus: _ } = plan;
         let mix = Mix::new(cases);
@@ -377,6 +378,7 @@ mod tests {
                 syncfs_at_end: false,
             },
             trim_then_write: false,
+            verification: fathom_schema::Verification::Off,
         }
     }
 

@@ -7,10 +7,12 @@
 
 mod arrivals;
 mod content;
+mod digest;
 mod drift;
 mod files;
 mod generator;
 mod kinds;
+mod ledger;
 mod map;
 mod mix;
 mod pass;
@@ -19,10 +21,14 @@ mod places;
 mod region;
 mod reuse;
 pub mod rng;
+mod stamp;
 mod tempo;
 mod track;
 mod walk;
 
 pub use arrivals::Arrivals;
 pub use content::Filler;
+pub use digest::DigestBytes;
 pub use generator::{Generator, Planned};
+pub use ledger::LastWrites;
+pub use stamp::{Evidence, Expected, Mismatch, Stamper, Write};

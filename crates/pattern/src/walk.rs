@@ -113,6 +113,7 @@ impl Walk {
             content: _,
             sync: _,
             trim_then_write,
+            verification: _,
         } = workload;
         let WorkerPlan { extents, part, seed, cpus: _ } = plan;
         let private = derive(*seed, Purpose::Worker, u64::from(part.index));
@@ -429,6 +430,7 @@ mod tests {
                 syncfs_at_end: false,
             },
             trim_then_write: false,
+            verification: fathom_schema::Verification::Off,
         }
     }
 

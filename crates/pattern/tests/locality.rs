@@ -47,6 +47,7 @@ fn generator(distribution: Distribution, blocks: u64, part: SharePart) -> Genera
             syncfs_at_end: false,
         },
         trim_then_write: false,
+        verification: Verification::Off,
     };
     let extents =
         vec![Extent { target: 0, start: Bytes::ZERO, length: Bytes(blocks * BLOCK), room: Bytes::ZERO }];

@@ -27,6 +27,7 @@ mod seeds;
 mod steps;
 mod streams;
 mod targets;
+mod verification;
 mod workers;
 
 pub use anywhere::check;

@@ -4,9 +4,10 @@
 
 use crate::locality;
 use crate::remarks::Remarks;
+use crate::verification;
 use fathom_model::{
     Access, BlockSizes, ContentSource, Coverage, Cursor, Dialect, FileOrder, FilesEnd, Freshness, MixLine,
-    Named, RandomDistribution, RangeSync, RepeatKind, RunKind, Verify, WorkloadOptions, Zones,
+    Named, RandomDistribution, RangeSync, RepeatKind, RunKind, WorkloadOptions, Zones,
 };
 use fathom_schema::{
     self as schema, Case, Content, Distribution, FileSkew, Fill, NoteKind, OperationKind, PassEnd, Quota,
@@ -30,6 +31,8 @@ pub(crate) struct Operations {
     pub reads: bool,
     pub writes: bool,
     pub trims: bool,
+    /// What is checked, as far as it is known without workers.
+    pub verification: schema::Verification,
 }
 
 impl Operations {
@@ -87,7 +90,7 @@ pub(crate) fn resolve(
         fsync_at_end,
         syncfs_at_end,
         trim_then_write,
-        verify,
+        verify: _, // here to `verify_seed`: verification
         verify_pattern: _,
         verify_when: _,
         verify_interval: _,
@@ -100,11 +103,6 @@ pub(crate) fn resolve(
         verify_seed: _,
         verify_only: _,
     } = &section.options;
-    if *verify.get() != Verify::None {
-        let message =
-            format!("the workload \"{}\" asks for verification, which is not built yet", section.name);
-        remarks.error(crate::NOT_BUILT, verify.span(), message, "use verify = \"none\"");
-    }
     let lines = mix.get().cloned().unwrap_or_else(|| {
         let (block_size, read) = (block_size.get().clone(), *read.get());
         vec![MixLine { share: 1.0, block_size, read, trim: *trim.get(), access: *access.get() }]
@@ -123,6 +121,9 @@ pub(crate) fn resolve(
     let does = |kind| cases.iter().any(|case| case.kind == kind);
     let (reads, writes, trims) =
         (does(OperationKind::Read), does(OperationKind::Write), does(OperationKind::Trim));
+    let draft = verification::draft(section, &cases, dialect, remarks)?;
+    // What an earlier run wrote is only read.
+    let changes = draft.lets_write();
     let quota = |every: Option<&u64>| every.map_or(Quota::Unlimited, |&every| Quota::AtMost(every.max(1)));
     let mut operations = Operations {
         smallest,
@@ -130,9 +131,10 @@ pub(crate) fn resolve(
         mean_bytes: cases.iter().map(|case| case.weight * case.size.mean()).sum(),
         sequential: cases.iter().any(|case| !case.random),
         random: cases.iter().any(|case| case.random),
-        reads,
-        writes: writes || (trims && *trim_then_write.get()),
-        trims,
+        reads: reads || !changes,
+        writes: changes && (writes || (trims && *trim_then_write.get())),
+        trims: changes && trims,
+        verification: draft,
         workload: Workload {
             cases,
             cursor: match cursor.get() {
@@ -193,6 +195,7 @@ pub(crate) fn resolve(
                 syncfs_at_end: *syncfs_at_end.get(),
             },
             trim_then_write: *trim_then_write.get(),
+            verification: schema::Verification::Off,
         },
     };
     operations.workload.coverage = coverage(section, &operations, dialect, remarks)?;

@@ -10,6 +10,7 @@ use crate::safety::Intent;
 use crate::scene::{self, Maxima, Scene};
 use crate::streams::{Resolved, Setting};
 use crate::targets;
+use crate::verification;
 use fathom_model::{Diagnostic, Job, Named, OnError, Rate, RunOptions, StageOptions, StreamOptions};
 use fathom_schema::{ErrorPolicy, Step, Stream};
 use fathom_units::Nanos;
@@ -96,6 +97,8 @@ pub(crate) fn build(
         running_loads.iter().copied().zip(resolved.iter_mut().map(|resolved| &mut resolved.stream)).collect();
     engines::get_along(&pairs, &targets.of_step, remarks);
     host::check(scene, job.dialect, &mut pairs, remarks);
+    let mut streams: Vec<&mut Stream> = pairs.into_iter().map(|(_, stream)| stream).collect();
+    verification::shared(&mut streams, remarks);
     let at_maximum = resolved
         .iter()
         .enumerate()

@@ -13,6 +13,7 @@ use crate::remarks::Remarks;
 use crate::scene::{Load, Maxima, Scene};
 use crate::seeds;
 use crate::targets::{Addressed, Class, Direct, Targets};
+use crate::verification;
 use crate::workers::{Crew, Manned};
 use fathom_model::{
     Advice, Arrival, Dialect, Durability, FileLock, Job, MemoryKind, Rate, RatePiece, Seed, StageOptions,
@@ -138,9 +139,25 @@ impl Setting<'_> {
         };
         let manned = crew.plans(remarks)?;
         let distribution = locality::of_workers(section, operations, &manned.plans, remarks)?;
-        let (workload, passes, bytes) = Self::passage(load, &crew, &manned, distribution, remarks)?;
+        let (mut workload, passes, bytes) = Self::passage(load, &crew, &manned, distribution, remarks)?;
         let limits =
             StreamLimits { full_ends: *until_full.get(), passes, ..self.limits(load, bytes, lanes, remarks) };
+        let ramp = ramp.get().copied().unwrap_or(*self.stage.ramp.get());
+        let circumstances = verification::Circumstances {
+            stream: &section.name,
+            operations,
+            workload: &workload,
+            plans: &manned.plans,
+            pass_bytes: manned.pass_bytes,
+            region_bytes: manned.region_bytes,
+            pacing: &pacing,
+            ramp,
+            depth,
+            bytes,
+            keeps_data: kind.moves_bytes(),
+            memory: self.scene.facts.memory,
+        };
+        workload.verification = verification::complete(&operations.verification, &circumstances, remarks)?;
         let needs_alignment = mode == IoMode::Direct && kind.moves_bytes();
         if needs_alignment && !aligned(load, &manned.plans, &addressed, remarks) {
             return None;
@@ -162,7 +179,7 @@ impl Setting<'_> {
                 pacing,
                 limits,
                 start_delay: *start_delay.get(),
-                ramp: ramp.get().copied().unwrap_or(*self.stage.ramp.get()),
+                ramp,
                 workers: manned.plans,
                 record_completion: *completion_latency.get(),
                 control: control::of(load.section, self.running, self.earlier, remarks)?,

@@ -4,15 +4,15 @@
 use crate::describe;
 use crate::view::{
     DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, GroupSummary, HostSummary, KindSummary,
-    LatencySummary, NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary,
-    StreamSummary, Summary, TargetSummary, Totals,
+    LatencySummary, MismatchCount, NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source,
+    StepSummary, StreamSummary, Summary, TargetSummary, Totals, VerifySummary,
 };
 use fathom_analysis::{Measured, errno_name, measured, validity};
 use fathom_metrics::{Latency, merge_kind};
 use fathom_schema::{
     DeviceCounters, EnvironmentFact, Facts, FileKind, Finding, Interval, IoMode, KindTally, LatencyTally,
-    Note, NoteKind, OperationKind, Outcome, Pacing, Phase, Record, Severity, StepRecord, Stop, Stream,
-    StreamTally, TargetFact,
+    MismatchKind, Note, NoteKind, OperationKind, Outcome, Pacing, Phase, Record, Severity, StepRecord, Stop,
+    Stream, StreamTally, TargetFact, VerifyTotals,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 use std::collections::BTreeSet;
@@ -82,6 +82,7 @@ pub(crate) const fn phase_name(phase: Phase) -> &'static str {
     match phase {
         Phase::Ramp => "ramp",
         Phase::Measure => "measure",
+        Phase::Verify => "verify",
     }
 }
 
@@ -129,6 +130,9 @@ fn state(outcome: Option<&Outcome>) -> (&'static str, Option<String>) {
         Some(Outcome::Complete) => ("complete", None),
         Some(Outcome::Interrupted { signal }) => ("interrupted", Some(format!("by signal {signal}"))),
         Some(Outcome::IoErrors) => ("io_errors", Some("more I/O errors than the policy allows".to_owned())),
+        Some(Outcome::Mismatch) => {
+            ("mismatch", Some("data that was read back is not what was written".to_owned()))
+        }
         Some(Outcome::Failed { reason }) => ("failed", Some(reason.clone())),
         None => ("unfinished", Some("it was killed or still goes on".to_owned())),
     }
@@ -218,9 +222,34 @@ fn stream_summary(stream: &Stream, measured: &Measured, series: Vec<Point>) -> S
         arrivals_late: tally.arrivals_late,
         arrivals_dropped: tally.arrivals_dropped,
         backlog_max: tally.backlog_max,
+        verified: verified(measured),
         total: totals(std::iter::once(tally), measured.start, measured.end),
         series,
     }
+}
+
+/// What verification came to, over all workers; rates of its reads refer to the slowest worker's time.
+fn verified(measured: &Measured) -> Option<VerifySummary> {
+    let all: Vec<&VerifyTotals> =
+        measured.workers.iter().filter_map(|worker| worker.verified.as_deref()).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let elapsed = all.iter().map(|verified| verified.elapsed).max().unwrap_or_default();
+    let (reads, _) = kinds(all.iter().map(|verified| &verified.tally));
+    let by_kind = MismatchKind::ALL.into_iter().map(|kind| {
+        let of_kind = all.iter().flat_map(|verified| &verified.mismatches).filter(|found| found.0 == kind);
+        MismatchCount { kind: kind.name().to_owned(), count: of_kind.map(|found| found.1).sum() }
+    });
+    let mismatches_by_kind: Vec<MismatchCount> = by_kind.filter(|found| found.count > 0).collect();
+    Some(VerifySummary {
+        checked: all.iter().map(|verified| verified.checked).sum(),
+        superseded: all.iter().map(|verified| verified.superseded).sum(),
+        mismatches: mismatches_by_kind.iter().map(|found| found.count).sum(),
+        mismatches_by_kind,
+        read: kind_summary("read", &reads, elapsed),
+        elapsed_s: elapsed.as_secs_f64(),
+    })
 }
 
 fn totals<'a>(tallies: impl Iterator<Item = &'a StreamTally> + Clone, start: Nanos, end: Nanos) -> Totals {
@@ -372,6 +401,7 @@ fn note(note: &Note) -> NoteSummary {
         NoteKind::Target => "target",
         NoteKind::LateInterval => "late_interval",
         NoteKind::IoError => "io_error",
+        NoteKind::Mismatch => "mismatch",
         NoteKind::Environment => "environment",
     };
     NoteSummary {
@@ -393,6 +423,7 @@ const fn stop_name(stop: Stop) -> &'static str {
         Stop::Interrupted => "interrupted",
         Stop::IoErrors => "io_errors",
         Stop::Changed => "changed",
+        Stop::Mismatch => "mismatch",
         Stop::Failed => "failed",
     }
 }

@@ -6,7 +6,7 @@ use crate::calendar;
 use crate::table::{Column, left, lines, right, spare, visible, wrap};
 use crate::view::{
     DeviceSummary, FindingSummary, GroupSummary, KindSummary, LatencySummary, StepSummary, StreamSummary,
-    Summary, Totals,
+    Summary, Totals, VerifySummary,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, significant};
 
@@ -214,6 +214,7 @@ impl Page {
         self.latencies(&parts);
         self.line("");
         self.queues(shown);
+        self.verified(shown);
         self.errors(&parts);
         self.devices(&step.devices);
     }
@@ -346,6 +347,36 @@ impl Page {
             })
             .collect();
         self.table(&columns, &rows);
+    }
+
+    /// What was read back, and whether it was what was written.
+    fn verified(&mut self, streams: &[StreamSummary]) {
+        for stream in streams {
+            let Some(verified) = &stream.verified else { continue };
+            let VerifySummary { checked, superseded, mismatches, mismatches_by_kind, read, elapsed_s } =
+                verified;
+            let of = if streams.len() == 1 { String::new() } else { format!("{}: ", visible(&stream.name)) };
+            let kinds: Vec<String> =
+                mismatches_by_kind.iter().map(|found| format!("{} {}", found.count, found.kind)).collect();
+            let found = if *mismatches == 0 {
+                "no mismatch".to_owned()
+            } else {
+                format!("{mismatches} MISMATCHES ({})", kinds.join(", "))
+            };
+            let mut line = format!("{of}verified {checked} blocks: {found}");
+            if *superseded > 0 {
+                line += &format!("; {superseded} writes were overwritten before");
+            }
+            if read.operations > 0 {
+                line += &format!(
+                    "; read back {} in {}, {}",
+                    Bytes(read.bytes).approximate(),
+                    time_of(*elapsed_s),
+                    BytesPerSec(read.bytes_per_s)
+                );
+            }
+            self.paragraph(&line, 2);
+        }
     }
 
     fn errors(&mut self, parts: &[(String, &Totals)]) {

@@ -150,11 +150,40 @@ pub struct StreamSummary {
     pub arrivals_dropped: u64,
     /// Most arrivals waiting at once (open loop).
     pub backlog_max: u64,
+    /// What verification came to; null where nothing was verified.
+    pub verified: Option<VerifySummary>,
     /// Totals of the measure phase, over the window from the first worker's start to the last one's end.
     pub total: Totals,
     /// One point per interval, ramp included and marked. In a long record (more than 8,192 intervals of all streams
     /// together) a point stands for up to 16, 256 or 4,096 intervals.
     pub series: Vec<Point>,
+}
+
+/// What verification of a stream came to.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct VerifySummary {
+    /// Operations whose data was looked at.
+    pub checked: u64,
+    /// Writes that were not read back, since later ones cover at least a part of their place.
+    pub superseded: u64,
+    /// Operations in which something was wrong.
+    pub mismatches: u64,
+    /// The same by what was found first: `zeroed`, `no_header`, `header`, `length`, `misplaced`, `stale`, `other_kind`,
+    /// `data`, `pattern`, `short`.
+    pub mismatches_by_kind: Vec<MismatchCount>,
+    /// Reads of the verify phases, which are no part of the totals.
+    pub read: KindSummary,
+    /// How long the verify phases of the slowest worker took together, seconds.
+    pub elapsed_s: f64,
+}
+
+/// Mismatches of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct MismatchCount {
+    /// Its name.
+    pub kind: String,
+    /// How many.
+    pub count: u64,
 }
 
 /// Figures of a window.

@@ -95,6 +95,7 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         Ok(StepStop::Complete | StepStop::Changed) => (Outcome::Complete, None),
         Ok(StepStop::Interrupted) => (Outcome::Interrupted { signal: stop.signal() }, None),
         Ok(StepStop::IoErrors) => (Outcome::IoErrors, None),
+        Ok(StepStop::Mismatch) => (Outcome::Mismatch, None),
         Ok(StepStop::Failed) => (Outcome::Failed { reason: "a worker could not go on".to_owned() }, None),
         Err(RunError::Prepare(PrepareError::Stopped)) => {
             (Outcome::Interrupted { signal: stop.signal() }, None)
@@ -205,7 +206,7 @@ impl Runner<'_, '_> {
         let executed = execute(&ready, &self.clock, Share::WHOLE, self.stop.flag(), &mut observer);
         observer.finish();
         let accepted = observer.accepted;
-        let Executed { streams, stop, ends_run, elapsed, io_errors, failures } =
+        let Executed { streams, stop, ends_run, elapsed, io_errors, mismatches, failures } =
             executed.map_err(RunError::Execute)?;
         let next = if stop == StepStop::Changed {
             self.changed += 1;
@@ -219,6 +220,9 @@ impl Runner<'_, '_> {
         }
         for message in &io_errors {
             self.note(NoteKind::IoError, Severity::Warn, message.clone());
+        }
+        for message in mismatches {
+            self.note(NoteKind::Mismatch, Severity::Invalid, message);
         }
         let after = probe::environment(&self.facts.targets);
         let finished = StepFinished {

@@ -128,6 +128,8 @@ pub enum Outcome {
     },
     /// I/O errors beyond policy.
     IoErrors,
+    /// Data that was read back is not what was written.
+    Mismatch,
     /// It could not go on.
     Failed {
         /// Why, in words.
@@ -145,6 +147,8 @@ pub enum Stop {
     Interrupted,
     /// I/O errors beyond policy.
     IoErrors,
+    /// Data that was read back is not what was written.
+    Mismatch,
     /// A worker could not go on.
     Failed,
     /// Its load was changed while it ran: the next step goes on where it ended.
@@ -179,6 +183,8 @@ pub enum NoteKind {
     LateInterval,
     /// An I/O error.
     IoError,
+    /// Data that was read back is not what was written.
+    Mismatch,
     /// The environment changed.
     Environment,
 }

@@ -13,6 +13,7 @@ mod memory;
 mod record;
 mod step;
 mod tally;
+mod verification;
 mod walk;
 mod wire;
 
@@ -39,6 +40,10 @@ pub use step::{
 };
 pub use tally::{
     Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,
+};
+pub use verification::{
+    Ledger, MismatchKind, PatternPiece, Protection, VERIFY_HEADER_BYTES, Verification, VerifyRule,
+    VerifySchedule, VerifyTotals,
 };
 pub use walk::{FileLock, FileOrder, FileSkew, PassEnd, Passes, Run, Zones};
 

@@ -2,6 +2,7 @@
 
 use crate::event::{Event, Note, Outcome, RunFinished, RunStarted, Severity, StepFinished, StepStarted};
 use crate::tally::{Interval, StreamTally};
+use crate::verification::VerifyTotals;
 use crate::wire;
 use fathom_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -101,6 +102,9 @@ pub struct WorkerTotals {
     pub minor_faults: u64,
     /// The first error that ended it: `errno`; 0 when none did.
     pub error: i32,
+    /// What verification came to; absent where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Box<VerifyTotals>>,
 }
 
 /// One statement about whether a result can be trusted.

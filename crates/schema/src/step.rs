@@ -4,6 +4,7 @@
 use crate::control::Control;
 use crate::engine::EngineSettings;
 use crate::tally::OperationKind;
+use crate::verification::Verification;
 use crate::walk::{FileLock, FileOrder, PassEnd, Passes, Run, Zones};
 use crate::wire;
 use fathom_units::{Bytes, Nanos, Ratio};
@@ -285,6 +286,9 @@ pub struct Workload {
     pub sync: SyncRule,
     /// Whether each trim is followed by a write of the same place.
     pub trim_then_write: bool,
+    /// Whether what is written or read is checked.
+    #[serde(default)]
+    pub verification: Verification,
 }
 
 /// One kind of operation in the mix.

@@ -41,13 +41,15 @@ impl OperationKind {
 }
 
 /// Where in a stream's life an interval lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Its operations never count.
     Ramp,
     /// Its operations make the result.
     Measure,
+    /// Reads that check what was written; they are counted apart from the result.
+    Verify,
 }
 
 /// One interval of one stream, merged over its workers on one host.

@@ -52,6 +52,7 @@ impl State {
             Self::Ended(Outcome::Complete) => "complete",
             Self::Ended(Outcome::Interrupted { .. }) => "interrupted",
             Self::Ended(Outcome::IoErrors) => "io errors",
+            Self::Ended(Outcome::Mismatch) => "mismatch",
             Self::Ended(Outcome::Failed { .. }) => "failed",
             Self::Unfinished => "unfinished",
             Self::Damaged(_) => "damaged",

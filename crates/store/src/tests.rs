@@ -100,6 +100,7 @@ fn step_finished(index: u32) -> Event {
         major_faults: 0,
         minor_faults: 4,
         error: 0,
+        verified: None,
     };
     Event::StepFinished(Box::new(StepFinished {
         index,
@@ -365,6 +366,7 @@ fn every_outcome_is_listed_as_it_is() {
         (Outcome::Complete, "complete"),
         (Outcome::Interrupted { signal: 2 }, "interrupted"),
         (Outcome::IoErrors, "io errors"),
+        (Outcome::Mismatch, "mismatch"),
         (Outcome::Failed { reason: "the device went away".to_owned() }, "failed"),
     ] {
         let folder = tempfile::tempdir().unwrap();

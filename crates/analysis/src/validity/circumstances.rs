@@ -22,8 +22,8 @@ pub(super) fn run(record: &Record, found: &mut Found) {
         .map_or(0.0, fathom_units::Nanos::as_secs_f64);
     let until = format!("figures end with second {seconds:.0} of step {}", record.steps.len().max(1));
     match record.outcome() {
-        // I/O errors are told with the errors themselves.
-        Some(Outcome::Complete | Outcome::IoErrors) => {}
+        // I/O errors and mismatches are told by themselves.
+        Some(Outcome::Complete | Outcome::IoErrors | Outcome::Mismatch) => {}
         Some(Outcome::Interrupted { signal }) => found.add(
             "run.interrupted",
             Severity::Warn,
@@ -49,8 +49,28 @@ pub(super) fn run(record: &Record, found: &mut Found) {
 /// Checks of one step.
 pub(super) fn step(view: &StepView<'_>, found: &mut Found) {
     errors(view, found);
+    mismatches(view, found);
     changes(view, found);
     wall_clock(view, found);
+}
+
+fn mismatches(view: &StepView<'_>, found: &mut Found) {
+    for (stream, measured) in view.streams() {
+        let verified = measured.workers.iter().filter_map(|worker| worker.verified.as_ref());
+        let checked: u64 = verified.clone().map(|verified| verified.checked).sum();
+        let wrong: u64 = verified.flat_map(|verified| &verified.mismatches).map(|(_, count)| count).sum();
+        if wrong > 0 {
+            found.add(
+                "verify.mismatch",
+                Severity::Invalid,
+                format!(
+                    "{}{wrong} of {checked} blocks that were checked do not hold what was written",
+                    view.stream_place(stream)
+                ),
+                "data was lost or changed: the notes say where; keep the target as it is for a closer look",
+            );
+        }
+    }
 }
 
 fn errors(view: &StepView<'_>, found: &mut Found) {

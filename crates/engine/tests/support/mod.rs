@@ -62,6 +62,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
                 syncfs_at_end: false,
             },
             trim_then_write: false,
+            verification: fathom_schema::Verification::Off,
         },
         pacing: Pacing::Closed { think: Think::None },
         limits: StreamLimits {

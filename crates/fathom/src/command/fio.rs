@@ -22,7 +22,7 @@ use fathom_frontend::fio::{self, Eta, Extras, Switches};
 use fathom_model::{Diagnostic, Level};
 use fathom_report::FioWorkers;
 use fathom_run::Changes;
-use fathom_schema::{FileKind, Record};
+use fathom_schema::{FileKind, NoteKind, Record};
 use fathom_store::Detail;
 use reports::Reports;
 use shape::workers_of;
@@ -161,6 +161,9 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     let mut failed_jobs = 0;
     let written = done.record(Detail::Whole).and_then(|record| {
         failed_jobs = failed(&record, &extras);
+        for note in record.notes.iter().filter(|note| note.kind == NoteKind::Mismatch) {
+            terminal::message(&format!("fio: {}", diagnose::printable(&note.message)));
+        }
         // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
         let targets = Targets::of(&record.started.facts);
         let mut lost = write_logs(&record, &extras, &operations, &targets);

@@ -21,3 +21,4 @@ mod sequences;
 mod signals;
 mod support;
 mod terminal;
+mod verify;

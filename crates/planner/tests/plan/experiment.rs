@@ -36,6 +36,7 @@ fn finished(index: u32, operations: u64) -> StepFinished {
         major_faults: 0,
         minor_faults: 0,
         error: 0,
+        verified: None,
     };
     StepFinished {
         index,

@@ -8,3 +8,4 @@ mod faults;
 mod foreign;
 mod host;
 mod properties;
+mod verification;

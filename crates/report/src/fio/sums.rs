@@ -4,7 +4,8 @@
 use super::{FioEntry, FioWorkers};
 use fathom_metrics::{merge_kind, merge_tally};
 use fathom_schema::{
-    Interval, KindTally, Moments, OperationKind, Phase, Record, StepRecord, Stream, StreamTally, WorkerTotals,
+    Interval, KindTally, Moments, OperationKind, Phase, Record, StepRecord, Stream, StreamTally,
+    VerifyTotals, WorkerTotals,
 };
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
@@ -24,6 +25,8 @@ pub(super) struct Sums {
     pub(super) minor_faults: u64,
     /// First error that ended a worker, or that was counted.
     pub(super) error: i32,
+    /// Operations whose data was not what was written.
+    pub(super) mismatches: u64,
     /// Largest queue depth of one worker.
     pub(super) queue_depth: u32,
     /// Wall clock when the first of them started, milliseconds since 1970-01-01 UTC; `None` when no step was begun.
@@ -53,9 +56,10 @@ impl Sums {
         Some(all)
     }
 
-    /// Failed operations of all kinds.
+    /// Failed operations of all kinds, and those whose data was not what was written.
     pub(super) fn errors(&self) -> u64 {
-        self.tally.kinds.iter().flat_map(|kind| &kind.errors).map(|(_, count)| count).sum()
+        let failed = self.tally.kinds.iter().flat_map(|kind| &kind.errors).map(|(_, count)| count);
+        failed.sum::<u64>() + self.mismatches
     }
 
     fn add_worker(&mut self, worker: &WorkerTotals) {
@@ -69,8 +73,19 @@ impl Sums {
             major_faults,
             minor_faults,
             error,
+            verified,
         } = worker;
         self.add_tally(tally, end.since(*start), 1);
+        if let Some(verified) = verified {
+            // fio shows what it read back among its reads, over the time that took beside that of other reads.
+            let VerifyTotals { tally, elapsed, checked: _, superseded: _, mismatches } = &**verified;
+            self.mismatches += mismatches.iter().map(|(_, count)| count).sum::<u64>();
+            let reads = self.runtime[OperationKind::Read.index()];
+            self.runtime[OperationKind::Read.index()] = Nanos::ZERO;
+            self.add_tally(tally, *elapsed, 1);
+            let back = &mut self.runtime[OperationKind::Read.index()];
+            *back = reads.after(*back);
+        }
         self.user_ns += user_ns;
         self.system_ns += system_ns;
         self.context_switches += context_switches;

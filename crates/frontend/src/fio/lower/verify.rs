@@ -49,8 +49,10 @@ pub(super) fn set(
             options.verify_backlog_batch.set(verify.backlog_batch, span);
         }
     }
+    // fio's first bad block ends its job, verify_fatal or not, unless errors of verification are gone on from.
+    let goes_on = settings.control.continues[2];
     for (flag, option, setting) in [
-        (verify.fatal, "verify_fatal", &mut options.verify_fatal),
+        (verify.fatal || !goes_on, "verify_fatal", &mut options.verify_fatal),
         (verify.dump, "verify_dump", &mut options.verify_dump),
         (verify.only, "verify_only", &mut options.verify_only),
     ] {
@@ -72,10 +74,11 @@ pub(super) fn set(
     }
 }
 
-/// By what data is checked; `None`: not at all. A pattern alone asks for verify=pattern.
+/// By what data is checked; `None`: not at all. A pattern alone asks for headers too
+/// (seen with fio 3.33).
 fn kind(settings: &Settings) -> Option<Verify> {
     Some(match settings.verify.kind.as_str() {
-        "0" | "none" if settings.verify.pattern.is_some() && !settings.has("verify") => Verify::Pattern,
+        "0" | "none" if settings.verify.pattern.is_some() && !settings.has("verify") => Verify::PatternHeader,
         "md5" => Verify::Md5,
         "crc64" => Verify::Crc64,
         "crc32c" | "crc32c-intel" => Verify::Crc32c,

@@ -1,0 +1,247 @@
+//! Verification on real files under loads that write places twice, in parts, out of order and over several rounds: what was
+//! written last is found everywhere, and nothing else is taken for it.
+
+mod support;
+
+use fathom_schema::*;
+use fathom_units::Bytes;
+use std::path::Path;
+use support::{Outcome, run, stream};
+
+const LENGTH: u64 = 64 << 10;
+
+fn rule(schedule: VerifySchedule, ledger: Ledger) -> VerifyRule {
+    VerifyRule {
+        protection: Protection::Crc32c,
+        pattern: Vec::new(),
+        interval: Quota::AtMost(512),
+        header_at: 0,
+        schedule,
+        round_bytes: LENGTH,
+        stops: false,
+        fails: true,
+        dumps: false,
+        checks_sequence: true,
+        checks_seed: true,
+        writes: true,
+        ledger,
+    }
+}
+
+const AFTER: VerifySchedule = VerifySchedule::AfterRound;
+const BACKLOG: VerifySchedule = VerifySchedule::Backlog { operations: 7, batch: 3 };
+
+/// Runs a stream of writes with this rule on a file of its own.
+fn outcome(path: &Path, rule: VerifyRule, change: impl FnOnce(&mut Stream)) -> Outcome {
+    let mut stream = stream(EngineKind::Psync, 1);
+    stream.workload.cases[0].kind = OperationKind::Write;
+    stream.workload.verification = Verification::On(Box::new(rule));
+    stream.workers[0].extents[0].length = Bytes(LENGTH);
+    stream.limits = StreamLimits {
+        time: TimeLimit::Unbounded,
+        bytes: Quota::AtMost(3 * LENGTH),
+        operations: Quota::Unlimited,
+        full_ends: false,
+        passes: Passes::Endless,
+    };
+    change(&mut stream);
+    let kind = TargetKind::File { path: path.to_owned(), layout: LayoutRule::Created, remove_after: false };
+    let target = Target { name: path.display().to_string(), kind, size: Bytes(LENGTH) };
+    run(Step { targets: vec![target], ..support::step(TargetKind::Null, stream) })
+}
+
+fn verified(outcome: &Outcome) -> &VerifyTotals {
+    outcome.executed.streams[0].workers[0].verified.as_deref().expect("it was verified")
+}
+
+fn case(size: Size, random: bool) -> Case {
+    Case { weight: 1.0, kind: OperationKind::Write, size, random }
+}
+
+type Change = Box<dyn Fn(&mut Stream)>;
+
+/// Loads whose extents end, over three passes.
+fn walks() -> Vec<(&'static str, Ledger, Change)> {
+    let mixed = Size::Range { min: 512, max: 8192, step: 512 };
+    let ending = |stream: &mut Stream, cases: Vec<Case>| {
+        stream.workload.cases = cases;
+        stream.workload.align = Bytes(512);
+        stream.workload.ends = PassEnd::Stop;
+        stream.workload.cursor = Cursor::PerKind;
+        stream.limits.passes = Passes::Counted { count: 3, bytes: LENGTH, at_least: 0 };
+        let Verification::On(rule) = &mut stream.workload.verification else { unreachable!() };
+        rule.round_bytes = u64::MAX;
+    };
+    vec![
+        (
+            "a map of several sizes",
+            Ledger::NotNeeded,
+            Box::new(move |stream| {
+                ending(stream, vec![case(mixed, true)]);
+                stream.workload.coverage = Coverage::Map;
+            }),
+        ),
+        (
+            "several sizes one behind the other",
+            Ledger::NotNeeded,
+            Box::new(move |stream| ending(stream, vec![case(mixed, false)])),
+        ),
+        (
+            "zones, with reads between, into the room behind",
+            Ledger::Every(512),
+            Box::new(move |stream| {
+                let read = Case { kind: OperationKind::Read, ..case(mixed, true) };
+                ending(stream, vec![case(mixed, true), read]);
+                stream.workload.zones = Zones::Strided { size: 12_288, range: 8192, skip: 4096 };
+                stream.workers[0].extents[0].length = Bytes(LENGTH / 2);
+                stream.workers[0].extents[0].room = Bytes(LENGTH / 2);
+            }),
+        ),
+        (
+            "a file begun anew while it is written",
+            Ledger::Every(512),
+            Box::new(move |stream| {
+                ending(stream, vec![case(mixed, false)]);
+                stream.workload.ends = PassEnd::Renew;
+                stream.limits.passes = Passes::Endless;
+                let Verification::On(rule) = &mut stream.workload.verification else { unreachable!() };
+                rule.round_bytes = LENGTH;
+            }),
+        ),
+    ]
+}
+
+#[test]
+fn no_load_makes_a_mismatch_where_there_is_none() {
+    let mixed = Size::Range { min: 512, max: 8192, step: 512 };
+    let every = Ledger::Every(512);
+    let cases: Vec<(&str, Ledger, Change)> = vec![
+        ("places drawn again", every, Box::new(|_| ())),
+        (
+            "once per pass",
+            Ledger::NotNeeded,
+            Box::new(|stream| stream.workload.coverage = Coverage::OncePerPass),
+        ),
+        ("sequential", Ledger::NotNeeded, Box::new(|stream| stream.workload.cases[0].random = false)),
+        (
+            "several sizes over one another",
+            every,
+            Box::new(move |stream| {
+                stream.workload.cases = vec![case(mixed, true), case(Size::Fixed(1024), false)];
+                stream.workload.align = Bytes(512);
+            }),
+        ),
+        (
+            "reads and trims between",
+            every,
+            Box::new(|stream| {
+                let read = Case { kind: OperationKind::Read, ..case(Size::Fixed(4096), true) };
+                let trim = Case { kind: OperationKind::Trim, weight: 0.3, ..read };
+                stream.workload.cases = vec![case(Size::Fixed(4096), true), read, trim];
+            }),
+        ),
+        (
+            "skewed, backwards, with syncs",
+            every,
+            Box::new(|stream| {
+                stream.workload.cases.push(case(Size::Fixed(4096), false));
+                stream.workload.stride_bytes = -8192;
+                stream.workload.distribution = Distribution::Zipf { theta: 1.2 };
+                stream.workload.sync.fsync_every = Quota::AtMost(9);
+            }),
+        ),
+    ];
+    let cases = cases.into_iter().chain(walks());
+    let folder = tempfile::tempdir().unwrap();
+    for (name, ledger, change) in cases {
+        for schedule in [AFTER, BACKLOG] {
+            for seed in [1, 2, 3] {
+                let path = folder.path().join("file");
+                let outcome = outcome(&path, rule(schedule, ledger), |stream| {
+                    change(stream);
+                    stream.workers[0].seed = seed;
+                });
+                let case = format!("{name}, {schedule:?}, seed {seed}");
+                assert_eq!(outcome.executed.mismatches, [""; 0], "{case}");
+                assert_eq!(outcome.executed.stop, Stop::Complete, "{case}");
+                let totals = verified(&outcome);
+                let writes = outcome.kind(OperationKind::Write).unwrap().operations;
+                // With trims among them, writes are neither read back nor overwritten where they were trimmed.
+                assert_eq!(totals.checked + totals.superseded, writes, "{case}");
+                assert!(totals.checked > 0, "{case}");
+                if ledger == Ledger::NotNeeded {
+                    assert_eq!(totals.superseded, 0, "{case}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_table_of_last_writes_is_what_keeps_them_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = outcome(&folder.path().join("file"), rule(AFTER, Ledger::NotNeeded), |_| ());
+    let stale = |&(kind, _): &(MismatchKind, u64)| kind == MismatchKind::Stale;
+    assert!(verified(&outcome).mismatches.iter().all(stale), "{:?}", verified(&outcome).mismatches);
+    assert_eq!(outcome.executed.stop, Stop::Mismatch);
+}
+
+#[test]
+fn reading_back_is_no_part_of_what_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let outcome = outcome(&path, rule(AFTER, Ledger::NotNeeded), |stream| {
+        stream.workload.coverage = Coverage::OncePerPass;
+    });
+    assert_eq!(outcome.kind(OperationKind::Read), None);
+    let writes = outcome.kind(OperationKind::Write).unwrap();
+    let totals = verified(&outcome);
+    let [reads] = &totals.tally.kinds[..] else { panic!("{:?}", totals.tally.kinds) };
+    assert_eq!((reads.kind, reads.operations, writes.operations), (OperationKind::Read, 48, 48));
+    // Each phase has intervals of its own, whose sums are the totals.
+    let of = |phase, kind| -> u64 {
+        let intervals = outcome.intervals.iter().filter(|interval| interval.phase == phase);
+        intervals.flat_map(|i| &i.tally.kinds).filter(|k| k.kind == kind).map(|k| k.operations).sum()
+    };
+    assert_eq!(of(Phase::Measure, OperationKind::Write), 48);
+    assert_eq!(of(Phase::Measure, OperationKind::Read), 0);
+    assert_eq!(of(Phase::Verify, OperationKind::Read), 48);
+    let worker = &outcome.executed.streams[0].workers[0];
+    let active = worker.end.since(worker.start).0;
+    assert!(writes.service.moments.sum_ns <= active as f64, "{active} ns hold all writes");
+    let seen = outcome.intervals.iter().map(|interval| interval.end).max().unwrap();
+    assert!(active + totals.elapsed.0 <= seen.0 + 1, "the phases do not overlap");
+}
+
+#[test]
+fn what_a_backlog_reads_back_competes_with_the_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let rule = rule(VerifySchedule::Backlog { operations: 4, batch: 4 }, Ledger::NotNeeded);
+    let outcome = outcome(&folder.path().join("file"), rule, |stream| {
+        stream.workload.coverage = Coverage::OncePerPass;
+        stream.limits.bytes = Quota::AtMost(LENGTH);
+    });
+    // The last batch of the round is read back after it.
+    assert_eq!(outcome.reads().operations, 12);
+    assert_eq!(verified(&outcome).tally.kinds[0].operations, 4);
+    assert_eq!(verified(&outcome).checked, 16);
+}
+
+#[test]
+fn what_was_written_before_is_checked_without_writing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let once = |stream: &mut Stream| stream.limits.bytes = Quota::AtMost(LENGTH);
+    outcome(&path, rule(AFTER, Ledger::Every(4096)), once);
+    let before = std::fs::read(&path).unwrap();
+    let only = VerifyRule { writes: false, ..rule(AFTER, Ledger::Every(4096)) };
+    let again = outcome(&path, only.clone(), once);
+    assert_eq!((again.executed.mismatches.len(), again.kind(OperationKind::Write)), (0, None));
+    assert!(verified(&again).checked > 0 && std::fs::read(&path).unwrap() == before);
+    // Another seed would have written something else.
+    let other = outcome(&path, only, |stream| {
+        once(stream);
+        stream.workers[0].seed = 99;
+    });
+    assert_eq!(other.executed.stop, Stop::Mismatch);
+}

@@ -1,0 +1,277 @@
+//! Verification on real files: fathom checks what the peer wrote and the peer what fathom wrote; every fault of a medium is
+//! found, named and told with its place; and no load makes a fault where there is none.
+
+use crate::support::{Bench, Ended, FATHOM, skip, tool};
+use serde_json::Value;
+
+/// How to write, and how to check it, as options of fio's.
+type Case = (String, String);
+
+/// Runs a fio command line on a file of 256 KiB in the bench's folder; the code and what was said on both streams.
+fn on_file(bench: &Bench, program: &[&str], options: &str) -> (i32, String) {
+    let line = format!("--name=v --filename=file --size=256k --verify_state_save=0 --output=out {options}");
+    let words: Vec<&str> = line.split(' ').collect();
+    let ended = bench.run(&[program, &words].concat());
+    (ended.code, format!("{}{}", ended.out, ended.err))
+}
+
+const PEER: &[&str] = &["fio"];
+const OURS: &[&str] = &[FATHOM, "fio"];
+
+/// One job per case, each on a file of its own: all are written by one program and checked by another.
+fn check_both_ways(cases: &[Case]) {
+    let job = |of: fn(&Case) -> &str| {
+        let sections = cases
+            .iter()
+            .enumerate()
+            .map(|(at, case)| format!("[c{at}]\nfilename=c{at}\n{}\n", of(case).replace(' ', "\n")));
+        format!("[global]\nsize=256k\nverify_state_save=0\n{}", sections.collect::<String>())
+    };
+    for (writer, checker) in [(PEER, OURS), (OURS, PEER), (OURS, OURS)] {
+        let bench = Bench::new();
+        bench.write("write.fio", job(|case| &case.0));
+        bench.write("check.fio", job(|case| &case.1));
+        for (program, file) in [(writer, "write.fio"), (checker, "check.fio")] {
+            let ended = bench.run(&[program, &["--output=out", file]].concat());
+            assert_eq!(ended.code, 0, "{program:?} {file} after {writer:?}: {}{}", ended.out, ended.err);
+        }
+    }
+}
+
+fn has_peer(test: &str) -> bool {
+    match tool("fio", &["--version"]) {
+        // Later ones have another header.
+        Ok(version) if version.contains("fio-3.33") => true,
+        Ok(version) => {
+            skip(test, &format!("{} is not fio-3.33", version.trim()));
+            false
+        }
+        Err(why) => {
+            skip(test, &why);
+            false
+        }
+    }
+}
+
+#[test]
+fn each_checks_what_the_other_wrote() {
+    if !has_peer("each_checks_what_the_other_wrote") {
+        return;
+    }
+    let kinds = [
+        "md5",
+        "crc64",
+        "crc32c",
+        "crc32c-intel",
+        "crc32",
+        "crc16",
+        "crc7",
+        "xxhash",
+        "sha1",
+        "sha256",
+        "sha512",
+        "sha3-224",
+        "sha3-256",
+        "sha3-384",
+        "sha3-512",
+        "meta",
+        "null",
+    ];
+    let mut cases: Vec<Case> = kinds
+        .iter()
+        .map(|kind| (format!("rw=randwrite bs=4k verify={kind}"), format!("rw=read bs=4k verify={kind}")))
+        .collect();
+    for (writes, checks, both) in [
+        ("rw=write", "rw=randread", "bs=512 verify=crc32c"),
+        ("rw=write", "rw=read", "bs=64k verify=md5"),
+        ("rw=write", "rw=randread", "bs=8k verify=crc32c verify_interval=1k verify_offset=64"),
+        ("rw=randwrite", "rw=read", "bs=8k verify=sha3-256 verify_interval=512 verify_offset=256"),
+        // Headers lie 1 KiB apart; which blocks the tail gets is drawn.
+        ("rw=write bsrange=1k-4k", "rw=read bs=1k size=128k", "verify=crc32c"),
+        ("rw=write", "rw=randread", "bs=4k verify_pattern=0xdeadbeef"),
+        ("rw=write", "rw=read", "bs=4k verify=pattern verify_pattern=0xab%o\"xy\"258"),
+        ("rw=write", "rw=randread", "bs=4k verify=meta verify_pattern=%o"),
+        ("rw=write", "rw=read", "bs=4k verify=sha1 verify_pattern=-12"),
+        ("rw=randwrite iodepth=16", "rw=randread iodepth=8", "bs=4k verify=crc32c ioengine=libaio direct=1"),
+        ("rw=randwrite ioengine=libaio iodepth=4 verify_backlog=8", "rw=read", "bs=4k verify=crc32c"),
+    ] {
+        cases.push((format!("{writes} {both}"), format!("{checks} {both}")));
+    }
+    check_both_ways(&cases);
+}
+
+/// Operations and bytes of reads and writes.
+fn moved(bench: &Bench, program: &[&str], options: &str) -> [u64; 4] {
+    let (code, said) = on_file(bench, program, &format!("--output-format=json {options}"));
+    assert_eq!(code, 0, "{program:?} {options}: {said}");
+    let text = std::fs::read_to_string(bench.path("out")).expect("it was written");
+    let document: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
+    let job = &document["jobs"][0];
+    [("read", "total_ios"), ("read", "io_bytes"), ("write", "total_ios"), ("write", "io_bytes")]
+        .map(|(of, key)| job[of][key].as_u64().expect("a count"))
+}
+
+#[test]
+fn what_is_read_back_is_counted_as_the_peer_counts_it() {
+    if !has_peer("what_is_read_back_is_counted_as_the_peer_counts_it") {
+        return;
+    }
+    for options in [
+        "--rw=write --bs=4k --verify=crc32c",
+        "--rw=randwrite --bs=4k --verify=crc32c --do_verify=0",
+        "--rw=randwrite --bs=4k --verify=crc32c --loops=3",
+        "--rw=randwrite --bs=4k --verify=md5 --verify_backlog=10",
+        "--rw=randwrite --bs=4k --verify=md5 --verify_backlog=16 --verify_backlog_batch=4",
+        "--rw=write --bs=4k --verify=md5 --number_ios=10",
+        "--rw=read --bs=4k --verify=null",
+        "--rw=write --bs=8k --verify=crc32c --nrfiles=2 --filename_format=f.$filenum",
+    ] {
+        let bench = Bench::new();
+        let peer = moved(&bench, PEER, options);
+        let bench = Bench::new();
+        assert_eq!(moved(&bench, OURS, options), peer, "{options}");
+    }
+    // Each draws its own places; what is read back are the distinct ones.
+    let bench = Bench::new();
+    let [reads, _, writes, _] = moved(&bench, OURS, "--rw=randwrite --bs=4k --norandommap --verify=crc32c");
+    assert!(writes == 64 && (30..60).contains(&reads), "{reads} of {writes}");
+    // Half of 64 operations are reads; every write is read once more.
+    let [reads, _, writes, _] = moved(&bench, OURS, "--rw=randrw --bs=4k --verify=crc32c");
+    assert_eq!((reads, (10..54).contains(&writes)), (64, true));
+}
+
+const JOB: &str = "[target.t]\npath = \"file\"\nsize = \"64KiB\"\n[workload.w]\nread = \"0%\"\naccess = \"random\"\n\
+                   coverage = \"once-per-pass\"\nverify = \"crc32c\"\n[stream.s]\nengine = \"psync\"\npasses = 1\n\
+                   direct = false\n";
+
+fn check_clean(ended: &Ended) {
+    ended.expect(0, &[]);
+    assert!(ended.out.contains("no mismatch"), "{ended:?}");
+}
+
+/// A verified file whose blocks were changed, checked again without writing: exit code and report.
+fn damaged(job: &str, change: impl Fn(&mut Vec<u8>)) -> (Bench, i32, Value) {
+    let bench = Bench::new();
+    bench.write("job.toml", job);
+    check_clean(&bench.fathom("run job.toml"));
+    let mut bytes = std::fs::read(bench.path("file")).expect("it was written");
+    change(&mut bytes);
+    bench.write("file", &bytes);
+    bench.write("again.toml", job.replace("[stream.s]", "verify_only = true\n[stream.s]"));
+    let code = bench.fathom("run again.toml --overwrite").code;
+    let report = bench.report();
+    (bench, code, report)
+}
+
+/// Kinds and counts of mismatches, and the places they are told at.
+fn found(report: &Value) -> (Vec<(String, u64)>, Vec<String>) {
+    let verified = &report["steps"][0]["streams"][0]["verified"];
+    let by_kind = verified["mismatches_by_kind"].as_array().expect("it was verified");
+    let kinds = by_kind.iter().map(|found| {
+        (found["kind"].as_str().expect("a name").to_owned(), found["count"].as_u64().expect("a count"))
+    });
+    let notes = report["notes"].as_array().expect("a report has notes").iter();
+    let told = notes.filter(|note| note["kind"] == "mismatch");
+    (kinds.collect(), told.map(|note| note["message"].as_str().expect("a text").to_owned()).collect())
+}
+
+#[test]
+fn damage_is_found_named_and_told_with_its_place() {
+    type Change = fn(&mut Vec<u8>);
+    let cases: [(Change, &str, u64, &str); 5] = [
+        (
+            |bytes| bytes[5000] ^= 1,
+            "data",
+            1,
+            "file at offset 4096, length 4096: the block has damaged data; digest expected ",
+        ),
+        (|bytes| bytes[8192..12_288].fill(0), "zeroed", 1, "offset 8192"),
+        (|bytes| bytes[8192 + 16] ^= 4, "header", 1, "offset 8192"),
+        (
+            |bytes| {
+                let (front, back) = bytes.split_at_mut(4096);
+                front.swap_with_slice(&mut back[..4096]);
+            },
+            "misplaced",
+            2,
+            "offset expected 0, found 4096",
+        ),
+        (|bytes| bytes[4096..8192].fill(0xee), "no_header", 1, "magic expected 0xacca, found 0xeeee"),
+    ];
+    for (change, kind, count, says) in cases {
+        let (_bench, code, report) = damaged(JOB, change);
+        let (kinds, told) = found(&report);
+        assert_eq!((code, kinds), (6, vec![(kind.to_owned(), count)]), "{kind}: {told:?}");
+        assert!(told.iter().any(|line| line.contains(says)), "{kind}: {says} is not in {told:?}");
+        assert_eq!(report["state"], "mismatch");
+        let findings = report["validity"].as_array().expect("a report has findings");
+        assert!(findings.iter().any(|finding| finding["id"] == "verify.mismatch"), "{findings:?}");
+    }
+}
+
+#[test]
+fn an_earlier_content_of_a_place_is_stale() {
+    let bench = Bench::new();
+    bench.write("job.toml", JOB);
+    check_clean(&bench.fathom("run job.toml"));
+    let old = std::fs::read(bench.path("file")).expect("it was written");
+    let other = JOB.replace("passes = 1", "passes = 1\nseed = 2");
+    bench.write("other.toml", &other);
+    check_clean(&bench.fathom("run other.toml --overwrite"));
+    let mut bytes = std::fs::read(bench.path("file")).expect("it was written");
+    bytes[12_288..16_384].copy_from_slice(&old[12_288..16_384]);
+    bench.write("file", &bytes);
+    bench.write("again.toml", other.replace("[stream.s]", "verify_only = true\n[stream.s]"));
+    assert_eq!(bench.fathom("run again.toml --overwrite").code, 6);
+    let (kinds, told) = found(&bench.report());
+    assert_eq!(kinds, [("stale".to_owned(), 1)], "{told:?}");
+    assert!(told[0].contains("offset 12288"), "{told:?}");
+}
+
+#[test]
+fn fatal_stops_at_the_first_and_dump_keeps_what_was_found() {
+    let all_wrong = |bytes: &mut Vec<u8>| bytes.chunks_mut(4096).for_each(|block| block[4095] ^= 1);
+    let (_bench, code, report) = damaged(JOB, all_wrong);
+    assert_eq!((code, found(&report).0), (6, vec![("data".to_owned(), 16)]));
+    let fatal = JOB.replace("[stream.s]", "verify_fatal = true\nverify_dump = true\n[stream.s]");
+    let (bench, code, report) = damaged(&fatal, all_wrong);
+    assert_eq!((code, found(&report).0), (6, vec![("data".to_owned(), 1)]));
+    let dumps: Vec<_> = bench
+        .snapshot()
+        .into_keys()
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            name.starts_with("file.") && (name.ends_with(".received") || name.ends_with(".expected"))
+        })
+        .collect();
+    let [expected, received] = &dumps[..] else { panic!("{dumps:?}") };
+    let (expected, received) = (std::fs::read(expected).unwrap(), std::fs::read(received).unwrap());
+    let differs: Vec<usize> = (0..4096).filter(|&at| expected[at] != received[at]).collect();
+    assert_eq!(differs, [4095]);
+}
+
+#[test]
+fn as_with_the_peer_a_job_ends_at_the_first_bad_block_unless_it_is_to_go_on() {
+    for (options, code, reads) in [("", 1, 2), ("--continue_on_error=verify", 0, 64)] {
+        let bench = Bench::new();
+        assert_eq!(on_file(&bench, OURS, "--rw=write --bs=4k --verify=crc32c").0, 0);
+        let mut bytes = std::fs::read(bench.path("file")).expect("it was written");
+        (bytes[5000], bytes[20_000]) = (!bytes[5000], !bytes[20_000]);
+        bench.write("file", &bytes);
+        let line = format!("--output-format=json --rw=read --bs=4k --verify=crc32c {options}");
+        let (found, said) = on_file(&bench, OURS, line.trim_end());
+        assert_eq!(found, code, "{options}: {said}");
+        assert!(said.contains("file at offset 4096"), "{said}");
+        let text = std::fs::read_to_string(bench.path("out")).expect("it was written");
+        let document: Value = serde_json::from_str(&text).expect("it is JSON");
+        let job = &document["jobs"][0];
+        assert_eq!(
+            (job["error"].as_u64(), job["read"]["total_ios"].as_u64()),
+            (Some(84), Some(reads)),
+            "{options}"
+        );
+        if code == 0 {
+            assert_eq!((job["total_err"].as_u64(), job["first_error"].as_u64()), (Some(2), Some(84)));
+        }
+    }
+}
