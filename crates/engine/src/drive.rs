@@ -36,7 +36,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// True when nothing can end, interrupt or follow an operation but time, errors and the stop flag.
     fn is_plain(&self) -> bool {
         let unlimited = self.budget.operations == u64::MAX && self.budget.bytes == u64::MAX;
-        let is_bare = !self.fills && self.locks.is_none() && !self.syncs();
+        let is_bare = !self.fills && self.locks.is_none() && !self.syncs.come;
         unlimited && is_bare && !self.generator.ends()
     }
 
@@ -181,7 +181,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         intended: Option<Nanos>,
     ) -> Result<Nanos, EngineError> {
         let mut now = now;
-        if let Some(sync) = self.sync_pending.take() {
+        if let Some(sync) = self.syncs.pending.take() {
             now = self.perform_one(sync.operation(0), now, None)?;
         }
         self.fill(0, planned);
@@ -193,7 +193,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if let Some(locks) = &mut self.locks {
             locks.give_back();
         }
-        self.note_write(planned);
+        self.syncs.note(planned);
         Ok(completed)
     }
 
@@ -263,7 +263,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 }
                 continue;
             }
-            let waits = self.state == State::Drain || pausing || self.between_passes || !may_issue;
+            let waits = self.state == State::Drain || pausing || self.next_pass.is_some() || !may_issue;
             let full = self.free.is_empty() || waits;
             let min = if full { self.stream.engine.batch_complete } else { 0 };
             // No more are taken up than go down again together: a slot whose completion was taken up is idle until it
@@ -318,7 +318,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 now = self.clock.now();
                 continue;
             }
-            let starved = self.free.is_empty() || !may_issue || self.between_passes;
+            let starved = self.free.is_empty() || !may_issue || self.next_pass.is_some();
             let until = if issuing && !starved { due.min(self.next_event) } else { self.next_event };
             // Waiting in the kernel for the next arrival would come back late; the last stretch is polled.
             let (min, until) =
@@ -381,7 +381,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if count == 0 {
             return Ok(now);
         }
-        let staged = if self.syncs() {
+        let staged = if self.syncs.come {
             self.stage_with_syncs(count, intended)
         } else {
             self.stage_batch(count, intended)
@@ -442,7 +442,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
 
     /// Gives the sync that became due to the engine; returns how many slots it took.
     fn stage_sync(&mut self) -> usize {
-        let Some(sync) = self.sync_pending.take() else { return 0 };
+        let Some(sync) = self.syncs.pending.take() else { return 0 };
         let slot = self.free.pop().expect("never asks beyond the queue depth");
         self.staged.push(slot);
         self.take(sync.operation(slot), None);
@@ -459,7 +459,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.spend(planned);
         self.staged.push(slot);
         self.take(of_plan(slot, planned), intended);
-        self.note_write(planned);
+        self.syncs.note(planned);
         1
     }
 

@@ -20,6 +20,7 @@ pub mod probe;
 mod recorder;
 mod schedule;
 mod shared;
+mod syncs;
 mod turns;
 mod used;
 mod verify;

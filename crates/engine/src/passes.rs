@@ -1,7 +1,12 @@
-//! How often a worker goes through its extents, and how much of its bounds each pass may use up. It does not know what
-//! ends a pass before its bytes do.
+//! A worker's bounds: how many operations and bytes it may still issue, how often it goes through its extents and how much
+//! each pass may use up. It does not know what ends a pass before its bytes do.
 
-use fathom_schema::{Passes, Quota};
+use crate::worker::{State, Worker};
+use fathom_io::clock::Clock;
+use fathom_io::{Engine, OpenTarget, Setup};
+use fathom_pattern::Planned;
+use fathom_schema::{OperationKind, Passes, Quota};
+use std::rc::Rc;
 
 /// Where a worker stands in its passes.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +65,110 @@ impl Course {
             return None;
         }
         Some(self.begin())
+    }
+}
+
+/// What is left of a quota.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    pub(crate) operations: u64,
+    /// Of the current pass.
+    pub(crate) bytes: u64,
+}
+
+/// Opens a worker's targets once more, as new files; for streams that want fresh ones for each pass.
+pub(crate) type Reopen<'a> = &'a dyn Fn() -> Result<Vec<OpenTarget>, String>;
+
+impl<E: Engine, C: Clock> Worker<'_, E, C> {
+    /// How many of `wanted` operations the quotas still allow, and takes them off. Ramp operations are free.
+    #[inline]
+    pub(crate) fn allow(&mut self, wanted: usize) -> usize {
+        if self.state == State::Ramp {
+            return wanted;
+        }
+        if (self.budget.bytes == 0 || self.budget.operations == 0) && !self.begin_next_pass() {
+            return 0;
+        }
+        usize::try_from(self.budget.operations).unwrap_or(usize::MAX).min(wanted)
+    }
+
+    /// Takes note that the generator's pass is over: what is left of its bytes is not moved.
+    #[cold]
+    pub(crate) fn end_pass(&mut self) {
+        if self.state == State::Ramp {
+            // Operations of the ramp are free, and so are its passes.
+            self.generator.renew();
+            return;
+        }
+        self.unused = std::mem::take(&mut self.budget.bytes);
+    }
+
+    /// Begins the next pass when all of the last one is back; false when there is none, or not yet.
+    #[cold]
+    fn begin_next_pass(&mut self) -> bool {
+        if self.has_rounds() {
+            // What was written is read back first.
+            self.state = State::Drain;
+            return false;
+        }
+        let bytes = if let Some(bytes) = self.next_pass {
+            bytes
+        } else {
+            let unused = std::mem::take(&mut self.unused);
+            let granted = if self.budget.operations == 0 { None } else { self.course.next(unused) };
+            let Some(bytes) = granted else {
+                self.state = State::Drain;
+                return false;
+            };
+            *self.next_pass.insert(bytes)
+        };
+        if self.slots.len() > self.free.len() {
+            return false;
+        }
+        self.next_pass = None;
+        self.begin_pass(bytes)
+    }
+
+    /// Begins a pass of so many bytes; false when that cannot be.
+    pub(crate) fn begin_pass(&mut self, bytes: u64) -> bool {
+        self.generator.renew();
+        self.budget.bytes = bytes;
+        if let Some(verifier) = &mut self.verifier {
+            verifier.begin_pass(&self.generator);
+        }
+        let Some(reopen) = self.reopen else { return true };
+        self.engine.close();
+        let reopened = reopen().and_then(|targets| {
+            if let Some(verifier) = &mut self.verifier {
+                verifier.reopened(&targets).map_err(|error| format!("cannot verify: {error}"))?;
+            }
+            let buffers = Rc::clone(&self.buffers);
+            let setup = Setup { targets, queue_depth: self.stream.queue_depth, buffers, seed: self.seed };
+            self.engine.open(setup).map_err(|error| error.to_string())
+        });
+        if let Err(reason) = reopened {
+            self.stuck = Some(reason);
+            self.state = State::Drain;
+            return false;
+        }
+        true
+    }
+
+    /// True when a quota is used up: `allow` will say so at the next turn.
+    #[inline]
+    pub(crate) fn spent(&self) -> bool {
+        self.state == State::Measure && (self.budget.bytes == 0 || self.budget.operations == 0)
+    }
+
+    /// Takes an issued operation off the quotas.
+    #[inline]
+    pub(crate) fn spend(&mut self, planned: &Planned) {
+        if self.state != State::Ramp {
+            self.budget.operations = self.budget.operations.saturating_sub(1);
+            if planned.kind != OperationKind::Trim || !self.stream.workload.trim_then_write {
+                self.budget.bytes = self.budget.bytes.saturating_sub(u64::from(planned.length));
+            }
+        }
     }
 }
 

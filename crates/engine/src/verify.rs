@@ -5,8 +5,9 @@
 //! What happens at a mismatch or an error may allocate and write files: the run has failed its purpose by then.
 
 use crate::drive::Pace;
+use crate::passes::Budget;
 use crate::schedule::Schedule;
-use crate::worker::{Budget, FirstError, State, Worker};
+use crate::worker::{FirstError, State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::thread::{self, Usage};
 use fathom_io::{Engine, EngineError, OpenTarget, Operation, TargetHandle};

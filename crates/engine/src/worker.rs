@@ -4,21 +4,22 @@
 //! The loops themselves are in `drive`; nothing here or there allocates, locks or logs after the start.
 
 use crate::drive::Batch;
-use crate::passes::Course;
+use crate::passes::{Budget, Course, Reopen};
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
 use crate::shared::Shared;
+use crate::syncs::{self, Syncs};
 use crate::turns::FileLocks;
 use crate::verify::{Verified, Verifier};
 use fathom_io::clock::Clock;
 use fathom_io::thread::{self, Usage};
-use fathom_io::{Buffers, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, range_flags};
+use fathom_io::{Buffers, Completion, Engine, Operation};
 use fathom_metrics::{CellShape, OperationRow};
 use fathom_pattern::rng::{Purpose, derive};
 use fathom_pattern::{Filler, Generator, Planned};
 use fathom_schema::{
-    ErrorPolicy, OperationKind, Pacing, Phase, Quota, Reach, Stream, SyncRule, TimeLimit, Tolerance,
-    VerifyRule, VerifySchedule, WorkerPlan,
+    ErrorPolicy, OperationKind, Pacing, Phase, Quota, Reach, Stream, TimeLimit, Tolerance, VerifyRule,
+    VerifySchedule, WorkerPlan,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -27,12 +28,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Operations planned at once by loops that issue one at a time.
 pub(crate) const PLAN_AHEAD: usize = 64;
-
-/// How long the sync at a stream's end may take: a device that flushes longer is as good as stuck.
-const SYNC_PATIENCE: Nanos = Nanos::secs(60);
-
-/// A range that holds nothing: from behind everything to its start.
-const NOTHING_WRITTEN: (u64, u64) = (u64::MAX, 0);
 
 /// How long a worker waits at most before it looks at the stop flag: a signal is to end a run within a second.
 const LOOK_EVERY: Nanos = Nanos::millis(200);
@@ -102,17 +97,6 @@ pub(crate) enum State {
     Verify,
 }
 
-/// What is left of a quota.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Budget {
-    pub(crate) operations: u64,
-    /// Of the current pass.
-    pub(crate) bytes: u64,
-}
-
-/// Opens a worker's targets once more, as new files; for streams that want fresh ones for each pass.
-pub(crate) type Reopen<'a> = &'a dyn Fn() -> Result<Vec<OpenTarget>, String>;
-
 /// One worker, ready to run.
 pub(crate) struct Worker<'a, E, C> {
     pub(crate) engine: E,
@@ -139,12 +123,10 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) course: Course,
     /// Bytes that a pass which ended early left unmoved.
     pub(crate) unused: u64,
-    /// The pass is over and another is to follow, but not all operations are back.
-    pub(crate) between_passes: bool,
-    /// Bytes of that.
-    next_pass_bytes: u64,
-    reopen: Option<Reopen<'a>>,
-    seed: u64,
+    /// Bytes of the pass that begins when all operations of the last one are back.
+    pub(crate) next_pass: Option<u64>,
+    pub(crate) reopen: Option<Reopen<'a>>,
+    pub(crate) seed: u64,
     /// Why the next pass could not be begun.
     pub(crate) stuck: Option<String>,
     pub(crate) locks: Option<FileLocks<'a>>,
@@ -154,11 +136,7 @@ pub(crate) struct Worker<'a, E, C> {
     /// Ends of operations that are counted a plan at a time.
     pub(crate) stamps: Vec<Stamp>,
     pub(crate) completions: Vec<Completion>,
-    writes_until_sync: SyncCountdown,
-    /// By extent: first byte and end of what was written since its last sync of a range.
-    written: Vec<(u64, u64)>,
-    /// A sync that goes before the next operation.
-    pub(crate) sync_pending: Option<PendingSync>,
+    pub(crate) syncs: Syncs,
     pub(crate) last_completion: Nanos,
     pub(crate) first_error: Option<FirstError>,
     /// An error ended it.
@@ -173,40 +151,11 @@ pub(crate) struct Worker<'a, E, C> {
     /// Arrivals of an open loop.
     pub(crate) schedule: Option<Box<Schedule>>,
     /// Number of targets the engine was opened with.
-    targets: usize,
+    pub(crate) targets: usize,
     pub(crate) usage_at_start: Usage,
     /// Present where data is verified.
     pub(crate) verifier: Option<Box<Verifier>>,
     cpu_at_cell: u64,
-}
-
-/// Writes left until the next sync of each kind.
-#[derive(Debug, Clone, Copy)]
-struct SyncCountdown {
-    full: u64,
-    data: u64,
-    range: u64,
-}
-
-/// A sync that became due.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PendingSync {
-    target: u32,
-    data_only: bool,
-    offset: u64,
-    length: u32,
-    range_flags: u32,
-}
-
-impl PendingSync {
-    fn whole(target: u32, data_only: bool) -> Self {
-        Self { target, data_only, offset: 0, length: 0, range_flags: 0 }
-    }
-
-    pub(crate) fn operation(self, slot: u32) -> Operation {
-        let Self { target, data_only, offset, length, range_flags } = self;
-        Operation { slot, kind: OperationKind::Sync, target, offset, length, data_only, range_flags }
-    }
 }
 
 /// How a worker ended.
@@ -237,7 +186,7 @@ pub(crate) fn shape_of(stream: &Stream) -> CellShape {
     kinds[OperationKind::Write.index()] |= stream.workload.trim_then_write;
     let reads_back = |rule: &VerifyRule| rule.schedule != VerifySchedule::Never;
     kinds[OperationKind::Read.index()] |= stream.workload.verification.rule().is_some_and(reads_back);
-    kinds[OperationKind::Sync.index()] = syncs(stream);
+    kinds[OperationKind::Sync.index()] = syncs::come_between(stream);
     CellShape {
         kinds,
         response: matches!(stream.pacing, Pacing::Open { .. }),
@@ -245,13 +194,6 @@ pub(crate) fn shape_of(stream: &Stream) -> CellShape {
         completion: stream.record_completion && !stream.engine.kind.is_synchronous(),
         rows: 0,
     }
-}
-
-/// True when syncs come between operations.
-fn syncs(stream: &Stream) -> bool {
-    let SyncRule { fsync_every, fdatasync_every, range_every, range: _, fsync_at_end: _, syncfs_at_end: _ } =
-        stream.workload.sync;
-    [fsync_every, fdatasync_every, range_every] != [Quota::Unlimited; 3]
 }
 
 /// What a worker is made of; everything is allocated here, before the start.
@@ -324,8 +266,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             budget: Budget { operations: every(stream.limits.operations), bytes: course.begin() },
             course,
             unused: 0,
-            between_passes: false,
-            next_pass_bytes: 0,
+            next_pass: None,
             reopen,
             seed: plan.seed,
             stuck: None,
@@ -336,13 +277,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             planned: vec![Planned::BLANK; (depth as usize).max(PLAN_AHEAD)],
             stamps: vec![Stamp { result: 0, completed: Nanos::ZERO }; PLAN_AHEAD],
             completions: vec![Completion::default(); depth as usize],
-            writes_until_sync: SyncCountdown {
-                full: every(stream.workload.sync.fsync_every),
-                data: every(stream.workload.sync.fdatasync_every),
-                range: every(stream.workload.sync.range_every),
-            },
-            written: vec![NOTHING_WRITTEN; plan.extents.len()],
-            sync_pending: None,
+            syncs: Syncs::new(stream, plan.extents.len()),
             last_completion: Nanos::ZERO,
             first_error: None,
             has_failed: false,
@@ -556,7 +491,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     }
 
     /// Holds an error against what is tolerated; beyond it, the worker ends, and what ends with it.
-    fn account_error(&mut self, errno: i32, operation: Operation) {
+    pub(crate) fn account_error(&mut self, errno: i32, operation: Operation) {
         self.first_error.get_or_insert(FirstError { errno, operation });
         let errors = self.shared.count_error(self.stream_index);
         let control = &self.stream.control;
@@ -579,96 +514,6 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         self.state = State::Drain;
         self.next_event = self.clock.now();
         self.shared.fail(self.stream_index, reach);
-    }
-
-    /// How many of `wanted` operations the quotas still allow, and takes them off. Ramp operations are free.
-    #[inline]
-    pub(crate) fn allow(&mut self, wanted: usize) -> usize {
-        if self.state == State::Ramp {
-            return wanted;
-        }
-        if (self.budget.bytes == 0 || self.budget.operations == 0) && !self.begin_next_pass() {
-            return 0;
-        }
-        usize::try_from(self.budget.operations).unwrap_or(usize::MAX).min(wanted)
-    }
-
-    /// Takes note that the generator's pass is over: what is left of its bytes is not moved.
-    #[cold]
-    pub(crate) fn end_pass(&mut self) {
-        if self.state == State::Ramp {
-            // Operations of the ramp are free, and so are its passes.
-            self.generator.renew();
-            return;
-        }
-        self.unused = std::mem::take(&mut self.budget.bytes);
-    }
-
-    /// Begins the next pass when all of the last one is back; false when there is none, or not yet.
-    #[cold]
-    fn begin_next_pass(&mut self) -> bool {
-        if self.has_rounds() {
-            // What was written is read back first.
-            self.state = State::Drain;
-            return false;
-        }
-        if !self.between_passes {
-            let unused = std::mem::take(&mut self.unused);
-            let granted = if self.budget.operations == 0 { None } else { self.course.next(unused) };
-            let Some(bytes) = granted else {
-                self.state = State::Drain;
-                return false;
-            };
-            self.between_passes = true;
-            self.next_pass_bytes = bytes;
-        }
-        if self.slots.len() > self.free.len() {
-            return false;
-        }
-        self.between_passes = false;
-        self.begin_pass(self.next_pass_bytes)
-    }
-
-    /// Begins a pass of so many bytes; false when that cannot be.
-    pub(crate) fn begin_pass(&mut self, bytes: u64) -> bool {
-        self.generator.renew();
-        self.budget.bytes = bytes;
-        if let Some(verifier) = &mut self.verifier {
-            verifier.begin_pass(&self.generator);
-        }
-        let Some(reopen) = self.reopen else { return true };
-        self.engine.close();
-        let reopened = reopen().and_then(|targets| {
-            if let Some(verifier) = &mut self.verifier {
-                verifier.reopened(&targets).map_err(|error| format!("cannot verify: {error}"))?;
-            }
-            let buffers = Rc::clone(&self.buffers);
-            let setup = Setup { targets, queue_depth: self.stream.queue_depth, buffers, seed: self.seed };
-            self.engine.open(setup).map_err(|error| error.to_string())
-        });
-        if let Err(reason) = reopened {
-            self.stuck = Some(reason);
-            self.state = State::Drain;
-            return false;
-        }
-        true
-    }
-
-    /// True when a quota is used up: `allow` will say so at the next turn.
-    #[inline]
-    pub(crate) fn spent(&self) -> bool {
-        self.state == State::Measure && (self.budget.bytes == 0 || self.budget.operations == 0)
-    }
-
-    /// Takes an issued operation off the quotas.
-    #[inline]
-    pub(crate) fn spend(&mut self, planned: &Planned) {
-        if self.state != State::Ramp {
-            self.budget.operations = self.budget.operations.saturating_sub(1);
-            if planned.kind != OperationKind::Trim || !self.stream.workload.trim_then_write {
-                self.budget.bytes = self.budget.bytes.saturating_sub(u64::from(planned.length));
-            }
-        }
     }
 
     /// Puts what a write carries into its buffer.
@@ -699,51 +544,6 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             }
             filler.fill(&mut bytes[..planned.length as usize], planned.offset);
         });
-    }
-
-    /// True when syncs come between operations.
-    pub(crate) fn syncs(&self) -> bool {
-        syncs(self.stream)
-    }
-
-    /// Counts a write down to the next sync, which then goes before the next operation. One that falls due at the very
-    /// last write is not issued, as with fio; `fsync_at_end` is for that.
-    #[inline]
-    pub(crate) fn note_write(&mut self, planned: &Planned) {
-        if planned.kind != OperationKind::Write || !self.syncs() {
-            return;
-        }
-        let SyncRule { fsync_every, fdatasync_every, range_every, range, fsync_at_end: _, syncfs_at_end: _ } =
-            self.stream.workload.sync;
-        let written = &mut self.written[planned.extent as usize];
-        *written = (written.0.min(planned.offset), written.1.max(planned.offset + u64::from(planned.length)));
-        let left = &mut self.writes_until_sync;
-        let due = |left: &mut u64, every: Quota| match every {
-            Quota::AtMost(n) => {
-                *left -= 1;
-                let is_due = *left == 0;
-                if is_due {
-                    *left = n;
-                }
-                is_due
-            }
-            Quota::Unlimited => false,
-        };
-        // Of several that fall due together the most thorough goes.
-        if due(&mut left.range, range_every) {
-            let (offset, end) = std::mem::replace(written, NOTHING_WRITTEN);
-            let length = u32::try_from(end - offset).unwrap_or(0); // 0: to the end of the file
-            let range_flags = range_flags(range);
-            self.sync_pending =
-                Some(PendingSync { target: planned.extent, data_only: false, offset, length, range_flags });
-        }
-        for (left, every, data_only) in
-            [(&mut left.data, fdatasync_every, true), (&mut left.full, fsync_every, false)]
-        {
-            if due(left, every) {
-                self.sync_pending = Some(PendingSync::whole(planned.extent, data_only));
-            }
-        }
     }
 
     /// After the last completion: the last cell goes, and what the worker used is summed up.
@@ -824,47 +624,6 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             // One operation at a time: in flight exactly while it is served.
             cell.in_flight_ns = cell.service_sum_ns();
             cell.depth_levels[0] = cell.operations();
-        }
-    }
-
-    pub(crate) fn sync_all_targets(&mut self) {
-        let targets = u32::try_from(self.targets).expect("extents are counted in 32 bits");
-        for target in 0..targets {
-            let operation = PendingSync::whole(target, false).operation(0);
-            self.engine.push(&operation);
-            let outcome = self.await_sync();
-            if let Ok(Some(result)) = outcome
-                && result >= 0
-            {
-                continue;
-            }
-            let errno = match outcome {
-                Ok(Some(result)) => -result,
-                Ok(None) => Errno::TIMEDOUT.raw_os_error(),
-                Err(_) => Errno::IO.raw_os_error(),
-            };
-            self.account_error(errno, operation);
-            if !matches!(outcome, Ok(Some(_))) {
-                // Its slot may still be the kernel's.
-                return;
-            }
-        }
-    }
-
-    /// Submits the only operation there is and waits for its end; `None` when that takes too long.
-    fn await_sync(&mut self) -> Result<Option<i32>, EngineError> {
-        let deadline = self.clock.now().after(SYNC_PATIENCE);
-        self.engine.submit()?;
-        loop {
-            let left = deadline.since(self.clock.now());
-            let one = Wait { min_complete: 1, timeout_ns: left.0 };
-            // A signal may have ended the wait.
-            if self.engine.reap(one, &mut self.completions[..1])? == 1 {
-                return Ok(Some(self.completions[0].result));
-            }
-            if left == Nanos::ZERO {
-                return Ok(None);
-            }
         }
     }
 }
