@@ -8,6 +8,9 @@ mod errno;
 mod measured;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
+pub mod scaling;
+pub mod statistics;
+pub mod steady;
 pub mod validity;
 
 pub use errno::errno_name;

@@ -1,0 +1,16 @@
+//! How throughput grows with load: laws, their fits, the choice between them, and what one reads off the chosen one.
+//!
+//! The method is the project's reference on measurement, §2: the Universal Scalability Law is one candidate among others,
+//! chosen by `AICc`, and "no law" is an answer.
+
+mod choice;
+mod curve;
+mod fit;
+mod law;
+mod solve;
+mod verdict;
+
+pub use choice::{Answers, Estimate, LOADS_MIN, LatencyLimit, Peak, answers};
+pub use fit::{Coefficient, Fit, Point, Weighting};
+pub use law::{Law, Operating};
+pub use verdict::Verdict;

@@ -1,0 +1,287 @@
+//! Which law a curve follows, if any, and the answers it gives: the peak, the knee, the load for 95 % of the most, the
+//! load at which latency reaches a limit. Every answer has an interval; one that lies beyond the data says so.
+
+use super::fit::{Fit, Point, Weighting};
+use super::law::{Law, Operating};
+use super::{curve, verdict::Verdict};
+use crate::statistics::runs_p;
+
+/// Residual that a law may leave, as a share: beyond it the curve is not this law (method.md §2.5).
+const ERROR_MAX: f64 = 0.10;
+/// Points from which on residuals can be called noise by their order alone.
+const NOISE_POINTS_MIN: usize = 30;
+/// Chance below which the order of residuals is no accident.
+const RUNS_P_MIN: f64 = 0.01;
+/// Advantage by `AICc` from which on the other law has no support (Burnham & Anderson 2004).
+const AICC_DECISIVE: f64 = 10.0;
+/// Resamples of a bootstrap: enough for the ends of a 95 % interval (Efron & Tibshirani 1993).
+const RESAMPLES: usize = 1000;
+/// Points of a curve above which resampling takes fewer rounds, so that the whole stays within a second.
+const RESAMPLED_POINTS_MAX: usize = 20_000;
+
+/// A figure with its 95 % interval; `None` where the data carries none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The figure.
+    pub value: f64,
+    /// 95 % interval.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Where throughput is highest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Peak {
+    /// Load.
+    pub n: Estimate,
+    /// Throughput.
+    pub x: Estimate,
+    /// Whether it is the law's; else it is the best measured point.
+    pub is_of_law: bool,
+    /// Whether it lies beyond the largest measured load.
+    pub is_extrapolated: bool,
+}
+
+/// Where the mean latency reaches a limit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LatencyLimit {
+    /// The limit, seconds.
+    pub seconds: f64,
+    /// Load there; `None` when no load of the law or curve has this latency.
+    pub n: Option<Estimate>,
+    /// Throughput there.
+    pub x: Option<Estimate>,
+    /// Whether it lies beyond the largest measured load.
+    pub is_extrapolated: bool,
+}
+
+/// What a curve says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answers {
+    /// Every law that was fitted.
+    pub fits: Vec<Fit>,
+    /// Index of the chosen one; `None` when no law fits.
+    pub chosen: Option<usize>,
+    /// In one word.
+    pub verdict: Verdict,
+    /// Where throughput is highest.
+    pub peak: Peak,
+    /// What throughput approaches, when the chosen law has such a limit and no peak.
+    pub ceiling: Option<Estimate>,
+    /// Load from which on more load buys mostly waiting.
+    pub knee: Option<Estimate>,
+    /// Smallest load that gives 95 % of the most throughput.
+    pub n_at_95_percent: Option<Estimate>,
+    /// How many equal units seem to work in parallel.
+    pub parallel_units: Option<Estimate>,
+    /// Where the mean latency reaches each limit asked for.
+    pub latency_limits: Vec<LatencyLimit>,
+    /// What a reader should know: few points, a load never reached.
+    pub remarks: Vec<String>,
+}
+
+/// Fewest distinct loads from which a law is chosen.
+pub const LOADS_MIN: usize = 6;
+
+/// Fits every law and answers. `points` may hold several of one load; `measured_latency` is the mean latency in seconds at
+/// each point where it was measured apart from N/X. `seed` is for the resampling.
+pub fn answers(
+    points: &[Point],
+    measured_latency: Option<&[f64]>,
+    weighting: Weighting,
+    limits_s: &[f64],
+    seed: u64,
+) -> Answers {
+    let mut fits: Vec<Fit> =
+        [Fit::usl, Fit::soft_min, Fit::linear].iter().filter_map(|fit| fit(points, weighting)).collect();
+    let loads = curve::by_load(points);
+    let mut chosen = choose(&fits, points, weighting, &loads);
+    let explained = chosen.map_or(f64::INFINITY, |at| fits[at].max_relative_error);
+    if explained > ERROR_MAX && !curve::falls(&loads) {
+        // The kink is looked for only where no smooth law will do.
+        if let Some(capped) = Fit::capped(points, weighting).filter(|fit| fit.max_relative_error <= ERROR_MAX)
+        {
+            let best = chosen.and_then(|at| fits[at].aicc);
+            let is_better = capped.aicc.is_some_and(|own| best.is_none_or(|best| own + AICC_DECISIVE < best));
+            fits.push(capped);
+            if is_better {
+                chosen = Some(fits.len() - 1);
+            }
+        }
+    }
+    let resampled = chosen.map_or_else(Vec::new, |at| resample(&fits[at], points, weighting, seed));
+    let law = chosen.map(|at| fits[at].law);
+    let n_max = loads.last().map_or(0.0, |load| load.n);
+    let estimate = |figure: &dyn Fn(&Law) -> Option<f64>| {
+        let value = figure(&law?)?;
+        Some(Estimate { value, interval: interval(&resampled, figure) })
+    };
+    let peak = peak(law, &loads, n_max, &estimate);
+    let most = |law: &Law| law.most();
+    Answers {
+        verdict: Verdict::of(chosen.map(|at| &fits[at]), &loads),
+        ceiling: estimate(&|law| law.peak().is_none().then(|| law.ceiling()).flatten()),
+        knee: estimate(&Law::knee),
+        n_at_95_percent: match law {
+            Some(law) => law.most().and_then(|_| estimate(&|law| law.load_at(0.95 * most(law)?))),
+            None => curve::load_at(&loads, 0.95 * peak.x.value).map(bare),
+        },
+        parallel_units: estimate(&|law| match law {
+            Law::Usl { alpha, .. } => (*alpha > 0.0).then(|| 1.0 / alpha),
+            other => other.parallel_units(),
+        }),
+        latency_limits: limits_s
+            .iter()
+            .map(|&seconds| match measured_latency {
+                Some(latencies) => curve::measured_limit(points, latencies, seconds),
+                None => law_limit(law, &loads, seconds, n_max, &estimate),
+            })
+            .collect(),
+        remarks: remarks(&fits, &loads),
+        peak,
+        fits,
+        chosen,
+    }
+}
+
+/// The law of lowest `AICc` among those that explain the points.
+fn choose(fits: &[Fit], points: &[Point], weighting: Weighting, loads: &[curve::Load]) -> Option<usize> {
+    let falls = curve::falls(loads);
+    fits.iter()
+        .enumerate()
+        .filter(|(_, fit)| fit.aicc.is_some() && explains(fit, points, weighting))
+        // A law that cannot fall is no law of a curve that does.
+        .filter(|(_, fit)| !falls || matches!(fit.law, Law::Usl { .. }))
+        .min_by(|a, b| {
+            let aicc = |fit: &Fit| fit.aicc.unwrap_or(f64::INFINITY);
+            // The order of the list decides between laws that say the same.
+            if (aicc(a.1) - aicc(b.1)).abs() < 1e-6 { a.0.cmp(&b.0) } else { aicc(a.1).total_cmp(&aicc(b.1)) }
+        })
+        .map(|(at, _)| at)
+}
+
+/// Whether what a law leaves is small or noise. Where every operation counts alike, small is measured by the largest
+/// throughput; where every per cent does, by the point's own.
+fn explains(fit: &Fit, points: &[Point], weighting: Weighting) -> bool {
+    let largest = points.iter().map(|p| p.x).fold(0.0, f64::max);
+    let error = |p: &Point| (fit.law.throughput(p.n) - p.x).abs();
+    let worst = match weighting {
+        Weighting::Relative => fit.max_relative_error,
+        Weighting::Equal => {
+            points.iter().map(|p| error(p) / largest).fold(0.0, f64::max).min(fit.max_relative_error)
+        }
+    };
+    let is_noise = || {
+        let mut sorted = points.to_vec();
+        sorted.sort_by(|a, b| a.n.total_cmp(&b.n));
+        let residuals: Vec<f64> = sorted.iter().map(|p| fit.law.throughput(p.n) - p.x).collect();
+        runs_p(&residuals).is_some_and(|p| p >= RUNS_P_MIN)
+    };
+    worst <= ERROR_MAX || points.len() >= NOISE_POINTS_MIN && is_noise()
+}
+
+/// Fits of resampled data: residuals drawn with replacement and put back on the law.
+fn resample(fit: &Fit, points: &[Point], weighting: Weighting, seed: u64) -> Vec<Law> {
+    // Exact data has nothing to resample, and so has no interval either.
+    if fit.is_exact() || points.len() <= fit.coefficients.len() {
+        return Vec::new();
+    }
+    let rounds = (RESAMPLES * RESAMPLED_POINTS_MAX / points.len().max(RESAMPLED_POINTS_MAX)).max(1);
+    let mut random = fastrand::Rng::with_seed(seed);
+    // Residuals of a fit are smaller than the errors behind them by √(1 − p/n).
+    let spread = (1.0 / (1.0 - fit.coefficients.len() as f64 / points.len() as f64)).sqrt();
+    let scale = |x: f64| if weighting == Weighting::Relative { x } else { 1.0 };
+    let residuals: Vec<f64> =
+        points.iter().map(|p| spread * (p.x - fit.law.throughput(p.n)) / scale(p.x)).collect();
+    let smallest = points.iter().map(|p| p.x).fold(f64::INFINITY, f64::min) * 1e-3;
+    (0..rounds)
+        .filter_map(|_| {
+            let drawn: Vec<Point> = points
+                .iter()
+                .map(|p| {
+                    let fitted = fit.law.throughput(p.n);
+                    let error = residuals[random.usize(..residuals.len())] * scale(fitted);
+                    Point { n: p.n, x: (fitted + error).max(smallest) }
+                })
+                .collect();
+            fit.again(&drawn, weighting)
+        })
+        .collect()
+}
+
+/// 2.5 % and 97.5 % of a figure over resampled laws; `None` when it exists in too few of them.
+fn interval(laws: &[Law], figure: &dyn Fn(&Law) -> Option<f64>) -> Option<(f64, f64)> {
+    let mut values: Vec<f64> = laws.iter().filter_map(figure).filter(|value| value.is_finite()).collect();
+    // A figure that a twentieth of the resamples does not have has no upper end.
+    if values.is_empty() || values.len() * 20 < laws.len() * 19 {
+        return None;
+    }
+    values.sort_by(f64::total_cmp);
+    let at = |q: f64| crate::statistics::nearest_rank(&values, q);
+    Some((at(0.025), at(0.975)))
+}
+
+const fn bare(value: f64) -> Estimate {
+    Estimate { value, interval: None }
+}
+
+type Figure<'a> = &'a dyn Fn(&Law) -> Option<f64>;
+
+fn peak(
+    law: Option<Law>,
+    loads: &[curve::Load],
+    n_max: f64,
+    estimate: &dyn Fn(Figure<'_>) -> Option<Estimate>,
+) -> Peak {
+    let of_law = law.and_then(|law| law.peak());
+    let figures = of_law.and_then(|_| {
+        let n = estimate(&|law| law.peak().map(|peak: Operating| peak.n))?;
+        let x = estimate(&|law| law.peak().map(|peak| peak.x))?;
+        Some((n, x))
+    });
+    match figures {
+        Some((n, x)) => Peak { n, x, is_of_law: true, is_extrapolated: n.value > n_max },
+        None => {
+            // The smallest load of equally good ones: more of it bought nothing.
+            let best = loads.iter().map(|load| load.x).fold(0.0, f64::max);
+            let first = loads.iter().find(|load| load.x >= best);
+            let (n, x) = first.map_or((0.0, 0.0), |load| (load.n, load.x));
+            Peak { n: bare(n), x: bare(x), is_of_law: false, is_extrapolated: false }
+        }
+    }
+}
+
+fn law_limit(
+    law: Option<Law>,
+    loads: &[curve::Load],
+    seconds: f64,
+    n_max: f64,
+    estimate: &dyn Fn(Figure<'_>) -> Option<Estimate>,
+) -> LatencyLimit {
+    let Some(_) = law else {
+        return curve::little_limit(loads, seconds);
+    };
+    let n = estimate(&|law| law.load_at_latency(seconds));
+    let x = estimate(&|law| law.load_at_latency(seconds).map(|n| law.throughput(n)));
+    LatencyLimit { seconds, n, x, is_extrapolated: n.is_some_and(|n| n.value > n_max) }
+}
+
+fn remarks(fits: &[Fit], loads: &[curve::Load]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if loads.len() < LOADS_MIN {
+        remarks.push(format!(
+            "only {} different loads: a law needs at least {LOADS_MIN} to be told from another",
+            loads.len()
+        ));
+    }
+    for fit in fits {
+        if let (Law::Usl { beta: 0.0, .. }, Some(free)) = (fit.law, &fit.unconstrained)
+            && free.iter().any(|c| c.name == "beta" && c.value < 0.0)
+        {
+            remarks.push(
+                "usl: β is held at 0, below which it would fit best; the data shows no load beyond which throughput falls"
+                    .to_owned(),
+            );
+        }
+    }
+    remarks
+}

@@ -1,0 +1,76 @@
+//! A fitted curve in one word and one sentence. Does not fit.
+
+use super::curve::{Load, falls};
+use super::fit::Fit;
+use super::law::Law;
+
+/// Sharpness from which on a ceiling is held rather than approached (method.md §2.5).
+const SHARP: f64 = 3.0;
+/// Share of the most throughput that the smallest load has to give for a curve to count as flat.
+const FLAT_SHARE: f64 = 0.95;
+/// Share of linear growth that the largest load has to keep for a curve to count as linear so far.
+const LINEAR_SHARE: f64 = 0.95;
+
+/// What limits throughput.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// No saturation seen: throughput grew with the load to the end.
+    Linear,
+    /// The smallest load already gave all there is.
+    Flat,
+    /// Grows ever more slowly towards a ceiling: operations wait for one another.
+    Contention,
+    /// Grows, then holds a ceiling.
+    Capped,
+    /// Falls beyond a peak.
+    Retrograde,
+    /// No scaling law fits; the measured curve is the answer.
+    NoLaw,
+}
+
+impl Verdict {
+    pub(super) fn of(fit: Option<&Fit>, loads: &[Load]) -> Self {
+        let Some(fit) = fit else { return Self::NoLaw };
+        let (Some(first), Some(last)) = (loads.first(), loads.last()) else { return Self::NoLaw };
+        let law = fit.law;
+        if matches!(law, Law::Linear { .. })
+            || law.throughput(last.n) >= LINEAR_SHARE * law.throughput(first.n) / first.n * last.n
+        {
+            return Self::Linear;
+        }
+        if law.most().is_some_and(|most| law.throughput(first.n) >= FLAT_SHARE * most) {
+            return Self::Flat;
+        }
+        match law {
+            Law::Usl { .. } if falls(loads) || beta_is_certain(fit) && past_peak(&law, loads) >= 2 => {
+                Self::Retrograde
+            }
+            Law::SoftMin { sharpness, .. } if sharpness > SHARP => Self::Capped,
+            Law::Capped { .. } => Self::Capped,
+            _ => Self::Contention,
+        }
+    }
+
+    /// Name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear_so_far",
+            Self::Flat => "saturated_from_the_start",
+            Self::Contention => "contention_limited",
+            Self::Capped => "capped",
+            Self::Retrograde => "retrograde",
+            Self::NoLaw => "no_law",
+        }
+    }
+}
+
+/// Whether β's 95 % interval (normal: ± 1.96 standard errors) leaves 0 out.
+fn beta_is_certain(fit: &Fit) -> bool {
+    fit.coefficients
+        .iter()
+        .any(|c| c.name == "beta" && c.standard_error.is_some_and(|error| c.value > 1.96 * error))
+}
+
+fn past_peak(law: &Law, loads: &[Load]) -> usize {
+    law.peak().map_or(0, |peak| loads.iter().filter(|load| load.n > peak.n).count())
+}

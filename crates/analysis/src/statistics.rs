@@ -1,0 +1,23 @@
+//! Statistics of measured series: intervals of means and percentiles, autocorrelation, comparison of two samples, warm-up,
+//! changes and trends.
+//!
+//! All of it is exact or seeded, and none takes more than about n·ln n steps, since a run of two weeks has a million
+//! intervals.
+
+mod changes;
+mod compare;
+mod dependence;
+mod quantile;
+mod runs;
+mod sample;
+mod trend;
+mod warmup;
+
+pub use changes::{Change, change_points, dominant_segment};
+pub use compare::{Difference, Shift, bootstrap_ratio, quantile_shifts, welch};
+pub use dependence::{Subsessions, autocorrelation, subsession_means, subsessions};
+pub use quantile::{QuantileEstimate, nearest_rank, quantile_needs, quantiles, rank_interval};
+pub use runs::runs_p;
+pub use sample::{Sample, t_quantile};
+pub use trend::{Trend, trend};
+pub use warmup::{WarmUp, warm_up};

@@ -1,0 +1,172 @@
+//! Percentiles by nearest rank, with intervals from order statistics, and how many values it takes for one.
+
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
+
+/// Chance left out on either side of a 95 % interval.
+const TAIL: f64 = 0.025;
+/// Batches that the memory of a series is judged by; more tell little.
+const BATCHES: usize = 100;
+/// Standard errors by which the spread of batches has to exceed that of independent values before it counts as memory.
+const MEMORY_CERTAIN: f64 = 3.0;
+/// Count above which ranks come from the normal approximation: there it is off by less than a rank in a thousand.
+const BINOMIAL_MAX: u64 = 2_000_000;
+
+/// One percentile of a sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QuantileEstimate {
+    /// Which, 0 to 1.
+    pub q: f64,
+    /// Its value by nearest rank; `None` where no value lies beyond it, so that it would only repeat the largest.
+    pub value: Option<f64>,
+    /// 95 % interval; `None` below `needs` values.
+    pub interval: Option<(f64, f64)>,
+    /// Values from which on there is an interval.
+    pub needs: u64,
+    /// Factor by which the memory of the series widens the variance; 1 for independent values.
+    pub inflation: f64,
+}
+
+/// Rank ⌈q·n⌉, at least 1 and at most n; `None` of nothing. Nudged down by a part in 10¹², so that 0.99 × 100 is 99.
+pub(super) fn rank(q: f64, n: u64) -> Option<u64> {
+    let exact = q.clamp(0.0, 1.0) * n as f64;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 ≤ exact ≤ n")]
+    (n > 0).then(|| ((exact - exact * 1e-12).ceil() as u64).clamp(1, n))
+}
+
+/// Nearest-rank quantile of sorted values, at least one.
+pub fn nearest_rank(sorted: &[f64], q: f64) -> f64 {
+    let rank = rank(q, sorted.len() as u64).expect("callers have values");
+    sorted[usize::try_from(rank).expect("a rank within a slice") - 1]
+}
+
+/// Fewest values with which a two-sided 95 % interval of the quantile has both ends: ⌈ln 0.025 / ln max(q, 1−q)⌉. Worked
+/// value: 368 for 0.99.
+pub fn quantile_needs(q: f64) -> u64 {
+    let side = q.max(1.0 - q);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "positive; quantiles are below 1"
+    )]
+    let needs = (TAIL.ln() / side.ln()).ceil() as u64;
+    needs
+}
+
+/// Ranks (from 1) of the order statistics that hold quantile `q` of the population with 95 %, from `n` values whose
+/// variance is `inflation` times that of independent ones. `None` when an end would lie outside of the sample.
+pub fn rank_interval(q: f64, n: u64, inflation: f64) -> Option<(u64, u64)> {
+    if n < quantile_needs(q) {
+        return None;
+    }
+    let (low, high) = if n <= BINOMIAL_MAX && inflation <= 1.0 {
+        let below = Binomial::new(q, n).ok()?;
+        // The largest l with P(B ≤ l − 1) ≤ 2.5 %, the smallest u with P(B ≤ u − 1) ≥ 97.5 %.
+        let low = below.inverse_cdf(TAIL);
+        let low = if low > 0 && below.cdf(low) <= TAIL { low + 1 } else { low };
+        (low, below.inverse_cdf(1.0 - TAIL) + 1)
+    } else {
+        let half = Normal::standard().inverse_cdf(1.0 - TAIL) * (n as f64 * q * (1.0 - q) * inflation).sqrt();
+        let middle = n as f64 * q;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "cut at 0")]
+        ((middle - half).floor().max(0.0) as u64, (middle + half).ceil() as u64 + 1)
+    };
+    (low >= 1 && high <= n).then_some((low, high))
+}
+
+/// Percentiles of values in the order they were measured: the order shows whether they have memory, in which case the
+/// intervals are widened.
+pub fn quantiles(values: &[f64], wanted: &[f64]) -> Vec<QuantileEstimate> {
+    let n = values.len() as u64;
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |rank: u64| sorted[usize::try_from(rank - 1).expect("a rank within the sample")];
+    wanted
+        .iter()
+        .map(|&q| {
+            let needs = quantile_needs(q);
+            // n·(1 − q) ≥ 1: a value lies beyond it.
+            let is_supported = n as f64 * q.max(1.0 - q).mul_add(-1.0, 1.0) >= 1.0 - 1e-9;
+            let value = rank(q, n).filter(|_| is_supported).map(at);
+            let inflation = value.map_or(1.0, |value| inflation(values, value, q));
+            let interval = rank_interval(q, n, inflation).map(|(low, high)| (at(low), at(high)));
+            QuantileEstimate { q, value, interval, needs, inflation }
+        })
+        .collect()
+}
+
+/// How much more the share of values at most `value` varies between batches than it would were they independent.
+fn inflation(values: &[f64], value: f64, q: f64) -> f64 {
+    let length = values.len() / BATCHES;
+    // A batch in which not even a few values are expected beyond the quantile tells nothing.
+    if (length as f64) * q.min(1.0 - q) < 1.0 {
+        return 1.0;
+    }
+    let shares: Vec<f64> = values
+        .chunks_exact(length)
+        .map(|batch| batch.iter().filter(|v| **v <= value).count() as f64 / length as f64)
+        .collect();
+    let batches = super::sample::Sample::of(&shares);
+    let factor = batches.variance * length as f64 / (q * (1.0 - q));
+    let noise = MEMORY_CERTAIN * (2.0 / (shares.len() - 1) as f64).sqrt();
+    if factor > 1.0 + noise { factor } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn smallest_samples_with_an_upper_bound() {
+        let table =
+            [(0.9, 36), (0.95, 72), (0.99, 368), (0.999, 3_688), (0.9999, 36_887), (0.99999, 368_887)];
+        for (q, expect) in table {
+            assert_eq!(quantile_needs(q), expect);
+            assert_eq!(rank_interval(q, expect - 1, 1.0), None);
+            let (_, high) = rank_interval(q, expect, 1.0).unwrap();
+            assert_eq!(high, expect, "the largest value is the bound");
+        }
+    }
+
+    #[test]
+    fn ranks_are_those_of_tables() {
+        // Median of 100: order statistics 40 and 61 hold it with 95 % (binomial; Conover, table A3).
+        assert_eq!(rank_interval(0.5, 100, 1.0), Some((40, 61)));
+        assert_eq!(rank_interval(0.5, 6, 1.0), Some((1, 6)));
+        assert_eq!(rank_interval(0.5, 5, 1.0), None);
+    }
+
+    #[test]
+    fn memory_widens_the_interval() {
+        let mut random = fastrand::Rng::with_seed(11);
+        let white: Vec<f64> = (0..50_000).map(|_| random.f64()).collect();
+        // The same values a thousand at a time: only the order differs in kind.
+        let slow: Vec<f64> =
+            white.iter().enumerate().map(|(i, noise)| (i / 1000 % 7) as f64 + noise * 0.1).collect();
+        let of = |values: &[f64]| quantiles(values, &[0.9])[0];
+        assert_eq!(of(&white).inflation, 1.0);
+        assert!(of(&slow).inflation > 100.0, "{:?}", of(&slow));
+    }
+
+    #[test]
+    fn what_a_sample_cannot_tell_is_left_out() {
+        let values: Vec<f64> = (1..=100).map(f64::from).collect();
+        let found = quantiles(&values, &[0.5, 0.99, 0.999]);
+        assert_eq!(found[0].value, Some(50.0));
+        assert_eq!((found[1].value, found[1].interval), (Some(99.0), None));
+        assert_eq!((found[2].value, found[2].needs), (None, 3688));
+    }
+
+    proptest! {
+        #[test]
+        fn intervals_hold_their_quantile(n in 400_u64..100_000, q in 0.01..0.99_f64) {
+            if let Some((low, high)) = rank_interval(q, n, 1.0) {
+                let own = rank(q, n).unwrap();
+                prop_assert!(low <= own && own <= high);
+                // No wider than ± 2.3 standard errors and a rank.
+                let error = (n as f64 * q * (1.0 - q)).sqrt();
+                prop_assert!((high - low) as f64 <= 4.6 * error + 3.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The published and constructed answers of the corpus: every one of them is reproduced. The corpus lies beside the
+//! project and is no part of it; without it these tests say that they skip.
+
+#![expect(clippy::print_stderr, reason = "a skipped test says so")]
+
+mod scaling;
+mod statistics;
+mod steady;
+
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// A file of the corpus; `None`, told on standard error, where there is no corpus.
+fn corpus(name: &str) -> Option<String> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let places = [root.join("shared/corpus").join(name), PathBuf::from("/work/shared/corpus").join(name)];
+    let found = places.iter().find_map(|path| std::fs::read_to_string(path).ok());
+    if found.is_none() {
+        eprintln!("skipped: the corpus has no {name} here");
+    }
+    found
+}
+
+fn json(name: &str) -> Option<Value> {
+    corpus(name).map(|text| serde_json::from_str(&text).expect("the corpus is well formed"))
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap_or_else(|| panic!("{value} is no list")).iter().map(number).collect()
+}
+
+/// Relative closeness; absolute below 1e-6, where the expected figure is nothing but rounding.
+fn close(what: &str, found: f64, expect: f64, tolerance: f64) {
+    let error = (found - expect).abs();
+    assert!(
+        error <= tolerance * expect.abs() || error < 1e-6 && expect.abs() < 1e-6,
+        "{what}: {found}, not {expect}"
+    );
+}

@@ -1,0 +1,252 @@
+//! Scaling laws against published coefficients, recomputed fits, and constructed devices.
+
+use crate::{close, corpus, json, number, numbers};
+use fathom_analysis::scaling::{Answers, Fit, Law, Point, Verdict, Weighting, answers};
+
+fn points(n: &[f64], x: &[f64]) -> Vec<Point> {
+    n.iter().zip(x).map(|(&n, &x)| Point { n, x }).collect()
+}
+
+/// Two columns of a file of the corpus.
+fn read(name: &str, load: &str, throughput: &str) -> Option<Vec<Point>> {
+    let text = corpus(&format!("usl/{name}.csv"))?;
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let titles = reader.headers().expect("a heading").clone();
+    let at = |title: &str| titles.iter().position(|t| t == title).expect("the column is there");
+    let (n, x) = (at(load), at(throughput));
+    let cell = |row: &csv::StringRecord, at: usize| row[at].parse().expect("a number");
+    let rows = reader.records().map(|row| row.expect("a row"));
+    Some(rows.map(|row| Point { n: cell(&row, n), x: cell(&row, x) }).collect())
+}
+
+fn data(name: &str) -> Option<Vec<Point>> {
+    match name {
+        "raytracer" => read(name, "processors", "throughput"),
+        "raytracer[1:6]" | "raytracer[1:5]" => {
+            let kept = if name.contains('6') { 6 } else { 5 };
+            Some(data("raytracer")?[..kept].to_vec())
+        }
+        "specsdm91" => read(name, "load", "throughput"),
+        "oracledb" => read(name, "db_time", "txn_rate"),
+        "cisco32" => read(name, "concurrency", "throughput"),
+        "exact02" => {
+            Some(points(&[1.0, 2.0, 4.0, 6.0, 8.0, 10.0], &[1.0, 1.8868, 3.0769, 3.5294, 3.5398, 3.3557]))
+        }
+        name if name.starts_with("constructed_") => read(name, "depth", "iops"),
+        _ => None,
+    }
+}
+
+fn answer(points: &[Point]) -> Answers {
+    answers(points, None, Weighting::Equal, &[0.001], 1)
+}
+
+fn chosen(answers: &Answers) -> Option<&'static str> {
+    answers.chosen.map(|at| answers.fits[at].law.name())
+}
+
+#[test]
+fn recomputed_fits_with_their_standard_errors() {
+    let Some(expected) = json("usl/expected.json") else { return };
+    let mut seen = 0;
+    for row in expected["recomputed_scipy"].as_array().expect("a list") {
+        let name = row["name"].as_str().expect("a name");
+        let Some(points) = data(name) else { continue };
+        seen += 1;
+        let fit = Fit::usl(&points, Weighting::Equal).expect("it can be fitted");
+        // Where the bounds hold nothing back, the free fit is the bounded one.
+        let is_bounded = row["bounded"].as_bool().expect("a flag");
+        let coefficients = match &fit.unconstrained {
+            Some(free) if !is_bounded => free,
+            _ => &fit.coefficients,
+        };
+        for (at, key) in ["alpha", "beta", "gamma"].iter().enumerate() {
+            let found = coefficients[at];
+            close(&format!("{name} {key}"), found.value, number(&row[key]), 1e-3);
+            let error = found.standard_error.expect("there are enough points");
+            close(&format!("{name} error of {key}"), error, number(&row["se"][at]), 1e-3);
+        }
+        if coefficients == &fit.coefficients {
+            close(&format!("{name} RSE"), fit.residual_standard_error.unwrap(), number(&row["rse"]), 1e-3);
+            close(&format!("{name} limit"), fit.law.ceiling().unwrap(), number(&row["limit"]), 1e-3);
+            if let Some(peak) = row["Nmax"].as_f64() {
+                close(&format!("{name} peak"), fit.law.peak().unwrap().n, peak, 1e-3);
+                close(&format!("{name} peak"), fit.law.peak().unwrap().x, number(&row["Xmax"]), 1e-3);
+            } else {
+                assert_eq!(fit.law.peak(), None, "{name}");
+            }
+        }
+    }
+    assert!(seen >= 9, "only {seen} data sets were looked at");
+}
+
+#[test]
+fn published_coefficients() {
+    let Some(expected) = json("usl/expected.json") else { return };
+    let published = &expected["published"];
+    let check = |name: &str, key: &str, tolerance: f64| {
+        let Some(points) = data(name) else { return };
+        let fit = Fit::usl(&points, Weighting::Equal).expect("it can be fitted");
+        for coefficient in &fit.coefficients {
+            let printed = number(&published[key][coefficient.name]);
+            // Printed with so many digits.
+            let error = (coefficient.value - printed).abs();
+            assert!(error <= tolerance.max(1e-3 * printed.abs()), "{name} {coefficient:?}, not {printed}");
+        }
+    };
+    check("specsdm91", "specsdm91", 0.0);
+    check("specsdm91", "specsdm91_lmfit", 0.0);
+    check("raytracer[1:6]", "raytracer_first6", 1e-5);
+    check("raytracer[1:5]", "raytracer_first5", 5e-4);
+    check("exact02", "exact02", 1e-4);
+    check("cisco32", "cisco32", 0.0);
+    let Some(points) = data("specsdm91") else { return };
+    let fit = Fit::usl(&points, Weighting::Equal).expect("it can be fitted");
+    for (point, printed) in points.iter().zip(numbers(&published["specsdm91"]["fitted"])) {
+        assert!((fit.law.throughput(point.n) - printed).abs() <= 0.51, "{point:?} {printed}");
+    }
+}
+
+#[test]
+fn errors_of_what_follows_from_a_law() {
+    let Some(expected) = json("usl/expected.json") else { return };
+    for name in ["specsdm91", "cisco32"] {
+        let Some(points) = data(name) else { return };
+        let fit = Fit::usl(&points, Weighting::Equal).expect("it can be fitted");
+        let check = |key: &str, figure: &dyn Fn(&Law) -> Option<f64>| {
+            let pair = numbers(&expected["delta_method"][name][key]);
+            close(key, figure(&fit.law).unwrap(), pair[0], 1e-3);
+            close(key, fit.standard_error_of(figure).unwrap(), pair[1], 1e-3);
+        };
+        check("Nmax", &|law| law.peak().map(|peak| peak.n));
+        check("Xmax", &|law| law.peak().map(|peak| peak.x));
+        check("N_power_knee", &Law::knee);
+        check("N95_of_peak", &|law| law.load_at(0.95 * law.peak()?.x));
+    }
+}
+
+#[test]
+fn published_curves_are_answered() {
+    let Some(points) = data("specsdm91") else { return };
+    let found = answer(&points);
+    assert_eq!((chosen(&found), found.verdict), (Some("usl"), Verdict::Retrograde));
+    close("peak", found.peak.n.value, 96.519, 1e-3);
+    close("peak", found.peak.x.value, 1883.9, 1e-3);
+    close("95 %", found.n_at_95_percent.unwrap().value, 58.863, 1e-3);
+    let (low, high) = found.peak.n.interval.expect("there are residuals");
+    assert!(low < 96.5 && high > 96.5 && low > 70.0 && high < 200.0, "{low} {high}");
+    let Some(points) = data("cisco32") else { return };
+    let found = answer(&points);
+    assert_eq!(chosen(&found), Some("usl"));
+    close("peak", found.peak.n.value, 35.574, 1e-3);
+    let Some(points) = data("raytracer") else { return };
+    let found = answer(&points);
+    assert_eq!((chosen(&found), found.verdict), (Some("usl"), Verdict::Contention));
+    assert!(!found.peak.is_of_law, "β is at its bound: no peak can be told");
+    close("limit", found.ceiling.unwrap().value, 378.199, 1e-3);
+    assert!(found.remarks.iter().any(|remark| remark.contains("β is held at 0")), "{:?}", found.remarks);
+    let Some(points) = data("oracledb") else { return };
+    let found = answer(&points);
+    assert_eq!(chosen(&found), Some("usl"));
+    close("peak", found.peak.n.value, 3.5117, 1e-3);
+}
+
+#[test]
+fn a_device_of_eight_units_has_eight() {
+    let Some(points) = data("constructed_productform_c8") else { return };
+    let found = answer(&points);
+    assert_eq!((chosen(&found), found.verdict), (Some("usl"), Verdict::Contention));
+    close("c", found.parallel_units.unwrap().value, 8.0, 1e-3);
+    close("ceiling", found.ceiling.unwrap().value, 8000.0, 1e-3);
+    let soft = found.fits.iter().find(|fit| fit.law.name() == "softmin").unwrap();
+    for (coefficient, expect) in soft.coefficients.iter().zip([1_142.857_143, 8000.0, 1.0]) {
+        close(coefficient.name, coefficient.value, expect, 1e-3);
+    }
+    // R = (N + 7) / 8000: 1 ms at N = 1.
+    let limit = found.latency_limits[0];
+    close("limit", limit.n.unwrap().value, 1.0, 1e-3);
+    close("limit", limit.x.unwrap().value, 1000.0, 1e-3);
+}
+
+#[test]
+fn a_hard_knee_is_not_given_a_peak() {
+    let Some(points) = data("constructed_hardknee16") else { return };
+    let found = answer(&points);
+    assert_eq!((chosen(&found), found.verdict), (Some("softmin"), Verdict::Capped));
+    let soft = &found.fits[found.chosen.unwrap()];
+    assert!(soft.max_relative_error <= 0.0015, "{}", soft.max_relative_error);
+    close("ceiling", found.ceiling.unwrap().value, 16_000.0, 1e-3);
+    close("knee", found.knee.unwrap().value, 16.0, 2e-3);
+    close("units", found.parallel_units.unwrap().value, 16.0, 2e-3);
+    assert!(!found.peak.is_of_law);
+    assert_eq!((found.peak.n.value, found.peak.x.value), (16.0, 16_000.0));
+    let usl = found.fits.iter().find(|fit| fit.law.name() == "usl").unwrap();
+    close("the USL's error", usl.max_relative_error, 0.517, 1e-2);
+    close("the USL's false peak", usl.law.peak().unwrap().n, 54.13, 1e-3);
+}
+
+#[test]
+fn contention_up_to_a_cap_is_found_where_no_smooth_law_fits() {
+    let Some(points) = data("constructed_prod_c32_cap10k") else { return };
+    let found = answer(&points);
+    assert_eq!((chosen(&found), found.verdict), (Some("capped"), Verdict::Capped));
+    close("ceiling", found.ceiling.unwrap().value, 10_000.0, 1e-3);
+    // Where 32000 N / (N + 31) is 10,000.
+    close("knee", found.knee.unwrap().value, 310_000.0 / 22_000.0, 1e-3);
+    let error = |name: &str| found.fits.iter().find(|fit| fit.law.name() == name).unwrap().max_relative_error;
+    close("usl", error("usl"), 0.312, 1e-2);
+    close("softmin", error("softmin"), 0.144, 1e-2);
+}
+
+const DEPTHS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+#[test]
+fn curves_without_a_law_say_so() {
+    // A disk with command queuing (constructed), and a 12-disk RAID 0 whose start is superlinear (seed 004).
+    let disk = points(&DEPTHS[..6], &[100.0, 104.0, 125.0, 150.0, 175.0, 190.0]);
+    let raid = points(
+        &DEPTHS,
+        &[1215.996, 4657.061, 5369.327, 5377.387, 5487.912, 5470.973, 5520.234, 5542.740, 5513.995],
+    );
+    for (points, peak) in [(&disk, (32.0, 190.0)), (&raid, (128.0, 5542.740))] {
+        let found = answer(points);
+        assert_eq!((chosen(&found), found.verdict), (None, Verdict::NoLaw));
+        assert_eq!((found.peak.n.value, found.peak.x.value), peak);
+        assert!(found.n_at_95_percent.is_some(), "read off the curve");
+    }
+    let found = answer(&raid);
+    // 1 ms lies between depth 4 (0.745 ms) and 8 (1.488 ms).
+    let limit = found.latency_limits[0];
+    assert!((4.0..8.0).contains(&limit.n.unwrap().value), "{limit:?}");
+}
+
+#[test]
+fn a_disk_that_is_full_at_depth_one_is_flat() {
+    let found = answer(&points(
+        &DEPTHS,
+        &[332.932, 333.985, 332.595, 336.568, 329.786, 332.055, 331.041, 331.309, 327.443],
+    ));
+    assert_eq!(found.verdict, Verdict::Flat);
+    assert!(found.chosen.is_some());
+}
+
+#[test]
+fn no_saturation_is_no_peak() {
+    let found = answer(&points(&DEPTHS[..6], &[100.0, 200.0, 400.0, 800.0, 1600.0, 3200.0]));
+    assert_eq!((chosen(&found), found.verdict), (Some("linear"), Verdict::Linear));
+    assert!(!found.peak.is_of_law);
+    assert_eq!((found.ceiling, found.n_at_95_percent), (None, None));
+    let usl = &found.fits[0];
+    assert!(usl.coefficients[0].value.abs() < 1e-9 && usl.coefficients[1].value.abs() < 1e-9);
+}
+
+#[test]
+fn few_points_are_remarked_upon() {
+    let found = answer(&points(&[1.0, 2.0, 4.0], &[100.0, 190.0, 300.0]));
+    assert_eq!(chosen(&found), None);
+    assert!(
+        found.remarks.iter().any(|remark| remark.contains("only 3 different loads")),
+        "{:?}",
+        found.remarks
+    );
+}
