@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod errno;
+pub mod layouts;
 mod measured;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;

@@ -26,6 +26,12 @@ pub(crate) enum Command {
     Runs(RunsArgs),
     /// Show a stored run again: as text, JSON or CSV
     Report(ReportArgs),
+    /// Find the scaling law of measured loads and throughputs: peak, knee, what limits it
+    Fit(crate::command::fit::FitArgs),
+    /// Judge whether series of rounds reached a steady state
+    Judge(crate::command::judge::JudgeArgs),
+    /// Percentiles of a list of latencies, with their intervals
+    Percentiles(crate::command::percentiles::PercentilesArgs),
     /// Show what fathom finds on this machine: engines, limits, environment, its own ceiling
     Doctor(DoctorArgs),
     /// List all options of job files

@@ -1,6 +1,7 @@
 //! The command line: reads it, calls the command, returns the exit code. Nothing else ends the process.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod ceiling;
 mod cli;
 mod command;
@@ -10,6 +11,7 @@ mod exit;
 mod keep;
 mod live;
 mod load;
+mod numbers;
 mod output;
 mod preset;
 mod session;
@@ -41,6 +43,9 @@ fn main() -> ExitCode {
         Command::Convert(args) => command::convert::run(&args),
         Command::Runs(args) => command::runs::run(&args),
         Command::Report(args) => command::report::run(&args),
+        Command::Fit(args) => command::fit::run(&args),
+        Command::Judge(args) => command::judge::run(&args),
+        Command::Percentiles(args) => command::percentiles::run(&args),
         Command::Doctor(args) => command::doctor::run(&args),
         Command::Options => command::options::run(),
         Command::Iometer { arguments } => command::iometer::run(&arguments),

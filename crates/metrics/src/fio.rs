@@ -9,7 +9,7 @@ use crate::histogram::{BUCKETS, Histogram, bucket_bounds};
 pub const FIO_BUCKETS: usize = 29 * 64;
 
 /// Index of fio's bucket for `ns`; values from 2^34 ns (17.18 s) on fall into its last one.
-fn fio_bucket_of(ns: u64) -> usize {
+pub fn fio_bucket_of(ns: u64) -> usize {
     let msb = (ns | 1).ilog2();
     if msb <= 6 {
         return usize::try_from(ns).unwrap_or(FIO_BUCKETS - 1);

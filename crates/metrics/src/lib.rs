@@ -12,7 +12,7 @@ mod merge;
 mod operation;
 
 pub use cell::{Cell, CellShape, KindCell, depth_class, size_class};
-pub use fio::{FIO_BUCKETS, fio_bucket_value, fio_counts, fio_quantile};
+pub use fio::{FIO_BUCKETS, fio_bucket_of, fio_bucket_value, fio_counts, fio_quantile};
 pub use histogram::{BUCKETS, Histogram, bucket_bounds, bucket_of};
 pub use latency::Latency;
 pub use merge::{merge_kind, merge_latency, merge_sparse, merge_tally};

@@ -278,8 +278,7 @@ fn remarks(fits: &[Fit], loads: &[curve::Load]) -> Vec<String> {
             && free.iter().any(|c| c.name == "beta" && c.value < 0.0)
         {
             remarks.push(
-                "usl: β is held at 0, below which it would fit best; the data shows no load beyond which throughput falls"
-                    .to_owned(),
+                "usl: β is held at 0, its bound: no load is seen beyond which throughput falls".to_owned(),
             );
         }
     }

@@ -82,11 +82,11 @@ impl Fit {
     pub fn usl(points: &[Point], weighting: Weighting) -> Option<Self> {
         let weighted = weigh(points, weighting);
         let starts = usl_starts(points);
-        let (parameters, unconstrained) = match free_usl(&weighted, &starts) {
-            Some((parameters, _)) if is_feasible(&parameters) => (parameters, None),
-            free => (usl_on_faces(&weighted, &starts)?, free.map(|(parameters, _)| parameters)),
+        let free = free_usl(&weighted, &starts).map(|(parameters, _)| without_traces(parameters, points));
+        let (parameters, unconstrained) = match free {
+            Some(parameters) if is_feasible(&parameters) => (parameters, None),
+            free => (without_traces(usl_on_faces(&weighted, &starts)?, points), free),
         };
-        let parameters = without_traces(parameters, points);
         let fit = |[alpha, beta, gamma]: [f64; 3], bounds: [bool; 3]| {
             let covariance = covariance(&weighted, &usl, &[alpha, beta, gamma]);
             Self::of(Law::Usl { alpha, beta, gamma }, &weighted, covariance.map(nested), &bounds)

@@ -18,8 +18,10 @@ pub struct QuantileEstimate {
     pub q: f64,
     /// Its value by nearest rank; `None` where no value lies beyond it, so that it would only repeat the largest.
     pub value: Option<f64>,
-    /// 95 % interval; `None` below `needs` values.
+    /// 95 % interval of independent values; `None` below `needs` values.
     pub interval: Option<(f64, f64)>,
+    /// 95 % interval that allows for memory: wider where neighbours resemble one another, else the same.
+    pub interval_with_memory: Option<(f64, f64)>,
     /// Values from which on there is an interval.
     pub needs: u64,
     /// Factor by which the memory of the series widens the variance; 1 for independent values.
@@ -73,12 +75,13 @@ pub fn rank_interval(q: f64, n: u64, inflation: f64) -> Option<(u64, u64)> {
     (low >= 1 && high <= n).then_some((low, high))
 }
 
-/// Percentiles of values in the order they were measured: the order shows whether they have memory, in which case the
-/// intervals are widened.
+/// Percentiles of values in the order they were measured: the order shows whether they have memory, in which case one of
+/// the intervals is widened. Of sorted values the order says nothing.
 pub fn quantiles(values: &[f64], wanted: &[f64]) -> Vec<QuantileEstimate> {
     let n = values.len() as u64;
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
+    let is_order_known = sorted != values;
     let at = |rank: u64| sorted[usize::try_from(rank - 1).expect("a rank within the sample")];
     wanted
         .iter()
@@ -87,9 +90,10 @@ pub fn quantiles(values: &[f64], wanted: &[f64]) -> Vec<QuantileEstimate> {
             // n·(1 − q) ≥ 1: a value lies beyond it.
             let is_supported = n as f64 * q.max(1.0 - q).mul_add(-1.0, 1.0) >= 1.0 - 1e-9;
             let value = rank(q, n).filter(|_| is_supported).map(at);
-            let inflation = value.map_or(1.0, |value| inflation(values, value, q));
-            let interval = rank_interval(q, n, inflation).map(|(low, high)| (at(low), at(high)));
-            QuantileEstimate { q, value, interval, needs, inflation }
+            let inflation = value.filter(|_| is_order_known).map_or(1.0, |value| inflation(values, value, q));
+            let interval = |inflation| rank_interval(q, n, inflation).map(|(low, high)| (at(low), at(high)));
+            let (interval, interval_with_memory) = (interval(1.0), interval(inflation));
+            QuantileEstimate { q, value, interval, interval_with_memory, needs, inflation }
         })
         .collect()
 }

@@ -20,5 +20,6 @@ mod seeds;
 mod sequences;
 mod signals;
 mod support;
+mod tables;
 mod terminal;
 mod verify;

@@ -1,0 +1,194 @@
+//! `fathom fit`: a scaling law for measured loads and throughputs, and what it says.
+
+use crate::exit::Exit;
+use crate::numbers::Table;
+use crate::{answer, terminal};
+use clap::{Args, ValueEnum};
+use fathom_analysis::scaling::{self, Point, Weighting};
+use fathom_units::Nanos;
+use std::path::PathBuf;
+
+/// Titles that a column of loads goes by in the field.
+const LOAD: [&str; 14] = [
+    "n",
+    "load",
+    "depth",
+    "queue_depth",
+    "qd",
+    "iodepth",
+    "concurrency",
+    "processors",
+    "threads",
+    "workers",
+    "users",
+    "clients",
+    "vusers",
+    "db_time",
+];
+/// The same for throughput.
+const THROUGHPUT: [&str; 10] = [
+    "x",
+    "throughput",
+    "iops",
+    "rate",
+    "tps",
+    "txn_rate",
+    "ops_per_s",
+    "operations_per_second",
+    "bandwidth",
+    "bw",
+];
+/// The same for latency. An ending names the unit.
+const LATENCY: [&str; 20] = [
+    "r",
+    "r_s",
+    "r_ms",
+    "r_us",
+    "r_ns",
+    "latency",
+    "latency_s",
+    "latency_ms",
+    "latency_us",
+    "latency_ns",
+    "response",
+    "response_s",
+    "response_ms",
+    "response_us",
+    "response_ns",
+    "lat",
+    "lat_ms",
+    "lat_us",
+    "lat_ns",
+    "mean_ns",
+];
+/// Fewest loads that say anything about growth.
+const LOADS_MIN: usize = 3;
+/// Seed of the resampling: the same file gives the same intervals.
+const SEED: u64 = 5;
+
+#[derive(Debug, Args)]
+pub(crate) struct FitArgs {
+    /// A table with a row per measurement: load, throughput and, where it was measured, mean latency; `-` reads standard
+    /// input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Titles or numbers of the columns of load, throughput and latency; found by their titles when not given
+    #[arg(long, value_name = "N,X[,R]", value_delimiter = ',')]
+    columns: Vec<String>,
+    /// Latency whose load is asked for; may be given several times
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    latency: Vec<Nanos>,
+    /// What a residual counts by: every operation alike, or every per cent
+    #[arg(long, value_enum, default_value = "equal")]
+    weights: Weights,
+    /// Print a JSON document; docs/answers-json.md explains it
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Weights {
+    /// As published fits do
+    Equal,
+    /// Where the error grows with the figure
+    Relative,
+}
+
+pub(crate) fn run(args: &FitArgs) -> Exit {
+    match read(args) {
+        Ok((table, points, latency)) => {
+            let weighting = match args.weights {
+                Weights::Equal => Weighting::Equal,
+                Weights::Relative => Weighting::Relative,
+            };
+            let limits: Vec<f64> = args.latency.iter().map(|limit| limit.as_secs_f64()).collect();
+            let answers = scaling::answers(&points, latency.as_deref(), weighting, &limits, SEED);
+            if args.json {
+                crate::printed(&answer::json(&answers, &points))
+            } else {
+                crate::shown(&answer::text(table.name(), &answers, &points))
+            }
+        }
+        Err(reason) => {
+            terminal::message(&format!("error: {reason}"));
+            Exit::Usage
+        }
+    }
+}
+
+type Measured = (Table, Vec<Point>, Option<Vec<f64>>);
+
+fn read(args: &FitArgs) -> Result<Measured, String> {
+    let table = Table::read(&args.file)?;
+    let (load, throughput, latency) = columns(&table, &args.columns)?;
+    let (n, x) = (table.positive(load)?, table.positive(throughput)?);
+    let points: Vec<Point> = n.into_iter().zip(x).map(|(n, x)| Point { n, x }).collect();
+    let mut loads: Vec<f64> = points.iter().map(|point| point.n).collect();
+    loads.sort_by(f64::total_cmp);
+    loads.dedup();
+    if loads.len() < LOADS_MIN {
+        return Err(format!(
+            "{} has {} different loads in {}, at least {LOADS_MIN} are needed; measure more of them",
+            table.name(),
+            loads.len(),
+            table.title(load)
+        ));
+    }
+    let latency = match latency {
+        Some(at) => Some(seconds(&table, at, &points)?),
+        None => None,
+    };
+    Ok((table, points, latency))
+}
+
+/// Columns of load, throughput and latency.
+fn columns(table: &Table, given: &[String]) -> Result<(usize, usize, Option<usize>), String> {
+    match given {
+        [] => match (table.column(&LOAD), table.column(&THROUGHPUT)) {
+            (Some(load), Some(throughput)) => Ok((load, throughput, table.column(&LATENCY))),
+            _ if table.width() == 2 => Ok((0, 1, None)),
+            _ if table.width() == 3 => Ok((0, 1, Some(2))),
+            _ => Err(format!(
+                "{} has {} columns, and their titles do not say which are load and throughput; name them with --columns N,X",
+                table.name(),
+                table.width()
+            )),
+        },
+        [load, throughput] => Ok((table.named(load)?, table.named(throughput)?, None)),
+        [load, throughput, latency] => {
+            Ok((table.named(load)?, table.named(throughput)?, Some(table.named(latency)?)))
+        }
+        _ => Err(format!(
+            "--columns takes two or three names, not {}; write --columns N,X or N,X,R",
+            given.len()
+        )),
+    }
+}
+
+/// Latencies in seconds. The unit is the ending of the title; without one it is the one in which Little's law, load =
+/// throughput × latency, holds best.
+fn seconds(table: &Table, at: usize, points: &[Point]) -> Result<Vec<f64>, String> {
+    let values = table.positive(at)?;
+    let title = table.title(at).to_ascii_lowercase();
+    let units = [("_ns", 1e-9), ("_us", 1e-6), ("_ms", 1e-3), ("_s", 1.0)];
+    let factor = match units.iter().find(|(ending, _)| title.ends_with(ending)) {
+        Some((_, factor)) => *factor,
+        None => {
+            let mut ratios: Vec<f64> = points.iter().zip(&values).map(|(p, r)| p.n / (p.x * r)).collect();
+            ratios.sort_by(f64::total_cmp);
+            let ratio = ratios[ratios.len() / 2];
+            let off = |factor: f64| (ratio / factor).ln().abs();
+            let (_, factor) =
+                units.into_iter().min_by(|a, b| off(a.1).total_cmp(&off(b.1))).expect("there are four units");
+            if off(factor) > 2.0_f64.ln() {
+                return Err(format!(
+                    "{}: {} is in no unit in which load = throughput × latency; end its title with _s, _ms, _us or _ns",
+                    table.name(),
+                    table.title(at)
+                ));
+            }
+            factor
+        }
+    };
+    Ok(values.into_iter().map(|value| value * factor).collect())
+}

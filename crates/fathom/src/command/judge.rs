@@ -1,0 +1,210 @@
+//! `fathom judge`: whether series of rounds reached a steady state, and when.
+
+use crate::answer::number;
+use crate::exit::Exit;
+use crate::numbers::Table;
+use crate::terminal;
+use clap::{Args, ValueEnum};
+use fathom_analysis::steady::{Judgement, Rule, WINDOW, Window, judge};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct JudgeArgs {
+    /// A table with a row per round: number of the round and value, or series, round and value; `-` reads standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The rule: `literal` as SNIA's PTS has it, or `envelope`
+    #[arg(long, value_enum, default_value = "literal")]
+    rule: RuleName,
+    /// Title or number of the column of values
+    #[arg(long, value_name = "COLUMN")]
+    value: Option<String>,
+    /// Title or number of the column of rounds
+    #[arg(long, value_name = "COLUMN")]
+    round: Option<String>,
+    /// Columns that together name a series
+    #[arg(long, value_name = "COLUMN,…", value_delimiter = ',')]
+    series: Vec<String>,
+    /// Print a JSON document; docs/answers-json.md explains it
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RuleName {
+    /// Range at most 20 % of the mean, and a straight line that rises or falls by at most 10 % of it
+    Literal,
+    /// Every value and the ends of the line within ± 10 % of the mean
+    Envelope,
+}
+
+/// A series: its name, and its rounds in order with their numbers.
+struct Series {
+    name: Option<String>,
+    rounds: Vec<(f64, f64)>,
+}
+
+pub(crate) fn run(args: &JudgeArgs) -> Exit {
+    let rule = match args.rule {
+        RuleName::Literal => Rule::Literal,
+        RuleName::Envelope => Rule::Envelope,
+    };
+    match Table::read(&args.file).and_then(|table| read(&table, args)) {
+        Ok(all) => {
+            let judged: Vec<(Series, Judgement)> = all
+                .into_iter()
+                .map(|series| {
+                    let values: Vec<f64> = series.rounds.iter().map(|(_, value)| *value).collect();
+                    (series, judge(&values, rule))
+                })
+                .collect();
+            if args.json { crate::printed(&document(&judged)) } else { crate::shown(&text(&judged, rule)) }
+        }
+        Err(reason) => {
+            terminal::message(&format!("error: {reason}"));
+            Exit::Usage
+        }
+    }
+}
+
+fn read(table: &Table, args: &JudgeArgs) -> Result<Vec<Series>, String> {
+    let named = |given: &Option<String>, usual: &str| match given {
+        Some(name) => table.named(name).map(Some),
+        None => Ok(table.column(&[usual])),
+    };
+    let (value, round) = (named(&args.value, "value")?, named(&args.round, "round")?);
+    let series: Vec<usize> = match args.series.as_slice() {
+        [] => table.column(&["series"]).into_iter().collect(),
+        names => names.iter().map(|name| table.named(name)).collect::<Result<_, _>>()?,
+    };
+    // Without titles the places say it: value; round, value; series, round, value.
+    let (series, round, value) = match (value, table.width()) {
+        (Some(value), _) => (series, round, value),
+        (None, 1) => (Vec::new(), None, 0),
+        (None, 2) => (Vec::new(), Some(0), 1),
+        (None, 3) => (vec![0], Some(1), 2),
+        (None, width) => {
+            return Err(format!(
+                "{} has {width} columns and none is called value; name them with --value, --round and --series",
+                table.name()
+            ));
+        }
+    };
+    let values = table.numbers(value)?;
+    let numbers = match round {
+        Some(at) => table.numbers(at)?,
+        None => (1_u32..).map(f64::from).zip(&values).map(|(number, (line, _))| (*line, number)).collect(),
+    };
+    let names = series.iter().map(|&at| table.words(at)).collect::<Result<Vec<_>, _>>()?;
+    let mut order: Vec<String> = Vec::new();
+    let mut rounds: BTreeMap<String, Vec<(f64, f64, u64)>> = BTreeMap::new();
+    for (row, ((line, value), (_, number))) in values.into_iter().zip(numbers).enumerate() {
+        let name = names.iter().map(|column| column[row].1).collect::<Vec<_>>().join(" ");
+        if !rounds.contains_key(&name) {
+            order.push(name.clone());
+        }
+        rounds.entry(name).or_default().push((number, value, line));
+    }
+    order
+        .into_iter()
+        .map(|name| {
+            let mut own = rounds.remove(&name).expect("it was put there");
+            own.sort_by(|a, b| a.0.total_cmp(&b.0));
+            if let Some(pair) = own.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                let of = if series.is_empty() { String::new() } else { format!(" of series {name}") };
+                let what = format!("round {}{of} is there twice", pair[1].0);
+                return Err(table.fault(pair[1].2, &what, "give each round one value, or name the series"));
+            }
+            let name = (!series.is_empty()).then_some(name);
+            Ok(Series { name, rounds: own.into_iter().map(|(number, value, _)| (number, value)).collect() })
+        })
+        .collect()
+}
+
+/// Numbers of the first and last round of the window that was judged.
+fn window_rounds(series: &Series, judgement: &Judgement) -> Option<(f64, f64)> {
+    judgement.window?;
+    let last = judgement.steady_at.unwrap_or(series.rounds.len());
+    Some((series.rounds[last - WINDOW].0, series.rounds[last - 1].0))
+}
+
+fn document(judged: &[(Series, Judgement)]) -> String {
+    let row = |(series, judgement): &(Series, Judgement)| {
+        let window = judgement.window;
+        let figure = |of: fn(&Window) -> f64| window.as_ref().map(of);
+        let share =
+            |of: fn(&Window) -> f64| window.as_ref().map(|w| of(w) / w.mean).filter(|s| s.is_finite());
+        json!({
+            "series": series.name,
+            "steady": judgement.steady_at.is_some(),
+            "at_round": judgement.steady_at.map(|at| whole(series.rounds[at - 1].0)),
+            "range": figure(|w| w.range),
+            "slope_excursion": figure(Window::slope_excursion),
+            "mean": figure(|w| w.mean),
+            "slope": figure(|w| w.slope),
+            "range_share": share(|w| w.range),
+            "slope_excursion_share": share(Window::slope_excursion),
+            "window": window_rounds(series, judgement).map(|(first, last)| [whole(first), whole(last)]),
+            "rounds": series.rounds.len(),
+        })
+    };
+    let rows: Vec<_> = judged.iter().map(row).collect();
+    serde_json::to_string_pretty(&rows).expect("rows have only string keys") + "\n"
+}
+
+/// A number of a round as it is mostly written.
+fn whole(number: f64) -> serde_json::Value {
+    #[expect(clippy::cast_possible_truncation, reason = "checked: it has no fraction and fits")]
+    if number.fract() == 0.0 && number.abs() < 1e15 { json!(number as i64) } else { json!(number) }
+}
+
+fn text(judged: &[(Series, Judgement)], rule: Rule) -> String {
+    let steady = judged.iter().filter(|(_, judgement)| judgement.steady_at.is_some()).count();
+    let mut text = match judged {
+        [(_, judgement)] => match judgement.steady_at {
+            Some(_) => String::new(),
+            None if judgement.window.is_none() => {
+                format!("Not steady: fewer than the {WINDOW} rounds that a window takes.\n")
+            }
+            None => "Not steady: no window of five rounds keeps the limits.\n".to_owned(),
+        },
+        _ => format!("{steady} of {} series are steady by the {} rule.\n\n", judged.len(), rule.name()),
+    };
+    for (series, judgement) in judged {
+        let name = series
+            .name
+            .as_ref()
+            .map_or_else(String::new, |name| format!("{}: ", crate::diagnose::printable(name)));
+        let Some(window) = judgement.window else {
+            if judged.len() > 1 {
+                text += &format!("{name}not steady, only {} rounds\n", series.rounds.len());
+            }
+            continue;
+        };
+        let (first, last) = window_rounds(series, judgement).expect("there is a window");
+        let share = |value: f64| format!("{:.1} %", value / window.mean * 100.0);
+        let verdict = match judgement.steady_at {
+            Some(_) => format!("steady at round {}", number(last)),
+            None => format!("not steady after round {}", number(last)),
+        };
+        text += &format!(
+            "{name}{verdict}: mean {} over rounds {} to {}, range {}, slope {}\n",
+            number(window.mean),
+            number(first),
+            number(last),
+            share(window.range),
+            share(window.slope_excursion())
+        );
+    }
+    text += match rule {
+        Rule::Literal => {
+            "Limits (literal): range at most 20 % of the mean, slope over the window at most 10 %.\n"
+        }
+        Rule::Envelope => {
+            "Limits (envelope): every round within ± 10 % of the mean, slope over the window at most 20 %.\n"
+        }
+    };
+    text
+}

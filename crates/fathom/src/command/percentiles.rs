@@ -1,0 +1,153 @@
+//! `fathom percentiles`: percentiles of a list of latencies with their intervals, and what other tools would print.
+
+use crate::exit::Exit;
+use crate::numbers::Table;
+use crate::terminal;
+use clap::Args;
+use fathom_analysis::layouts;
+use fathom_analysis::statistics::{QuantileEstimate, Sample, quantiles};
+use fathom_units::Nanos;
+use serde_json::json;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct PercentilesArgs {
+    /// One latency in nanoseconds per line, in the order they were measured; `-` reads standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Which percentiles
+    #[arg(long, value_name = "P,…", value_delimiter = ',', default_value = "50,90,95,99,99.9,99.99,99.999")]
+    percentiles: Vec<f64>,
+    /// Title or number of the column of latencies
+    #[arg(long, value_name = "COLUMN")]
+    column: Option<String>,
+    /// Print a JSON document; docs/answers-json.md explains it
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &PercentilesArgs) -> Exit {
+    match read(args) {
+        Ok(values) => {
+            let wanted: Vec<f64> = args.percentiles.iter().map(|percent| percent / 100.0).collect();
+            let found = quantiles(&values, &wanted);
+            if args.json {
+                crate::printed(&document(&values, &args.percentiles, &found))
+            } else {
+                crate::shown(&text(&values, &args.percentiles, &found))
+            }
+        }
+        Err(reason) => {
+            terminal::message(&format!("error: {reason}"));
+            Exit::Usage
+        }
+    }
+}
+
+fn read(args: &PercentilesArgs) -> Result<Vec<f64>, String> {
+    if let Some(wrong) = args.percentiles.iter().find(|percent| !(**percent > 0.0 && **percent < 100.0)) {
+        return Err(format!("--percentiles: {wrong} is not between 0 and 100; write for example 99.9"));
+    }
+    let table = Table::read(&args.file)?;
+    let column = match &args.column {
+        Some(name) => table.named(name)?,
+        None if table.width() == 1 => 0,
+        None => table.column(&["latency_ns", "ns", "latency", "value"]).ok_or_else(|| {
+            format!(
+                "{} has {} columns; name that of the latencies with --column",
+                table.name(),
+                table.width()
+            )
+        })?,
+    };
+    let numbers = table.numbers(column)?;
+    match numbers.iter().find(|(_, value)| *value < 0.0) {
+        Some((line, value)) => {
+            Err(table.fault(*line, &format!("{value} is below 0"), "a latency is not; remove the row"))
+        }
+        None => Ok(numbers.into_iter().map(|(_, value)| value).collect()),
+    }
+}
+
+/// Smallest and largest.
+fn extremes(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
+}
+
+fn document(values: &[f64], percents: &[f64], found: &[QuantileEstimate]) -> String {
+    let sample = Sample::of(values);
+    let (low, high) = extremes(values);
+    let rows: Vec<_> = percents
+        .iter()
+        .zip(found)
+        .map(|(percent, found)| {
+            let QuantileEstimate { q, value, interval, interval_with_memory, needs, inflation } = found;
+            json!({
+                "percentile": percent,
+                "quantile": q,
+                "value_ns": value,
+                "interval_ns": interval.map(|(low, high)| [low, high]),
+                "interval_with_memory_ns": interval_with_memory.map(|(low, high)| [low, high]),
+                "needs": needs,
+                "variance_inflation": inflation,
+                "as_printed_by": value.map(others),
+            })
+        })
+        .collect();
+    let document = json!({
+        "count": sample.count,
+        "min_ns": low,
+        "max_ns": high,
+        "mean_ns": sample.mean,
+        "stddev_ns": sample.stddev(),
+        "quantiles": rows,
+    });
+    serde_json::to_string_pretty(&document).expect("it has only string keys") + "\n"
+}
+
+/// What other tools' histograms make of a value.
+fn others(value: f64) -> serde_json::Value {
+    let ns = nanos(value).0;
+    json!({
+        "fio": layouts::fio(ns),
+        "hdrhistogram_3_digits": layouts::hdr(ns),
+        "ddsketch_1_percent": (ns > 0).then(|| layouts::ddsketch_value(layouts::ddsketch_key(ns))),
+    })
+}
+
+fn nanos(value: f64) -> Nanos {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to be no less than 0"
+    )]
+    Nanos(value.round() as u64)
+}
+
+fn text(values: &[f64], percents: &[f64], found: &[QuantileEstimate]) -> String {
+    let sample = Sample::of(values);
+    let (low, high) = extremes(values);
+    let time = |value: f64| nanos(value).approximate();
+    let mut text = format!(
+        "{} latencies: mean {}, standard deviation {}, smallest {}, largest {}\n\n",
+        sample.count,
+        time(sample.mean),
+        time(sample.stddev()),
+        time(low),
+        time(high)
+    );
+    text += "  percentile      value  95 % interval\n";
+    for (percent, found) in percents.iter().zip(found) {
+        let QuantileEstimate { q: _, value, interval: _, interval_with_memory, needs, inflation } = found;
+        let value = value.map_or_else(|| "n/a".to_owned(), time);
+        let mut interval = match interval_with_memory {
+            Some((low, high)) => format!("{} to {}", time(*low), time(*high)),
+            None => format!("n/a (needs n ≥ {needs})"),
+        };
+        if *inflation > 1.0 {
+            interval += ", widened: neighbours resemble one another";
+        }
+        text += &format!("  {:>10}  {value:>9}  {interval}\n", format!("p{percent}"));
+    }
+    text + "\nNearest rank, no interpolation.\n"
+}

@@ -1,0 +1,204 @@
+//! Tables of numbers from files: comma, semicolon or tab between cells, a heading or none, remarks after `#`. Faults name
+//! file and line. Does not know what the columns mean.
+
+use crate::diagnose::printable;
+use std::io::Read;
+use std::path::Path;
+
+/// Largest file that is read: ten times a million rounds with all their columns.
+const BYTES_MAX: u64 = 1 << 30;
+
+/// A table as text, with the line every row stands in.
+#[derive(Debug)]
+pub(crate) struct Table {
+    name: String,
+    /// The heading, when there is one.
+    titles: Option<Vec<String>>,
+    rows: Vec<(u64, Vec<String>)>,
+}
+
+impl Table {
+    /// Reads a file; `-` is standard input. The reason in words when that cannot be done.
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+        let is_standard_input = path == Path::new("-");
+        let name = if is_standard_input {
+            "standard input".to_owned()
+        } else {
+            printable(&path.display().to_string())
+        };
+        let fail = |error: std::io::Error| format!("cannot read {name}: {error}");
+        let mut bytes = Vec::new();
+        if is_standard_input {
+            std::io::stdin().lock().take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(fail)?;
+        } else {
+            std::fs::File::open(path)
+                .map_err(fail)?
+                .take(BYTES_MAX + 1)
+                .read_to_end(&mut bytes)
+                .map_err(fail)?;
+        }
+        if bytes.len() as u64 > BYTES_MAX {
+            return Err(format!(
+                "{name} is larger than {} MiB, which no table of rounds is",
+                BYTES_MAX >> 20
+            ));
+        }
+        Self::of(name, &bytes)
+    }
+
+    fn of(name: String, bytes: &[u8]) -> Result<Self, String> {
+        // A byte order mark, which spreadsheets write.
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let mut reader = csv::ReaderBuilder::new()
+            .delimiter(delimiter(bytes))
+            .has_headers(false)
+            .flexible(true)
+            .trim(csv::Trim::All)
+            .comment(Some(b'#'))
+            .from_reader(bytes);
+        let mut rows = Vec::new();
+        for record in reader.byte_records() {
+            let record = record.map_err(|error| format!("{name}: {error}"))?;
+            let line = record.position().map_or(0, csv::Position::line);
+            let cells = record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned());
+            rows.push((line, cells.collect::<Vec<_>>()));
+        }
+        rows.retain(|(_, cells)| cells.iter().any(|cell| !cell.is_empty()));
+        let has_titles =
+            rows.first().is_some_and(|(_, cells)| cells.iter().any(|cell| parse(cell).is_none()));
+        let titles = has_titles.then(|| rows.remove(0).1);
+        if rows.is_empty() {
+            return Err(format!("{name} has no row of numbers"));
+        }
+        Ok(Self { name, titles, rows })
+    }
+
+    /// File name, printable.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of columns of the first row.
+    pub(crate) fn width(&self) -> usize {
+        self.rows.first().map_or(0, |(_, cells)| cells.len())
+    }
+
+    /// Index of the column whose title is one of these, without regard to case.
+    pub(crate) fn column(&self, names: &[&str]) -> Option<usize> {
+        let titles = self.titles.as_ref()?;
+        names.iter().find_map(|name| titles.iter().position(|title| title.eq_ignore_ascii_case(name)))
+    }
+
+    /// As [`Table::column`], of one name that the user gave; a number is a position from 1.
+    pub(crate) fn named(&self, name: &str) -> Result<usize, String> {
+        let position =
+            name.parse::<usize>().ok().filter(|at| (1..=self.width()).contains(at)).map(|at| at - 1);
+        self.column(&[name]).or(position).ok_or_else(|| {
+            let columns = match &self.titles {
+                Some(titles) => printable(&titles.join(", ")),
+                None => format!("1 to {}, without a heading", self.width()),
+            };
+            format!("{} has no column {}; its columns are {columns}", self.name, printable(name))
+        })
+    }
+
+    /// Title of a column, or its number.
+    pub(crate) fn title(&self, at: usize) -> String {
+        let title = self.titles.as_ref().and_then(|titles| titles.get(at));
+        title.map_or_else(|| format!("column {}", at + 1), |title| printable(title))
+    }
+
+    /// A column as text, with the lines.
+    pub(crate) fn words(&self, at: usize) -> Result<Vec<(u64, &str)>, String> {
+        self.rows
+            .iter()
+            .map(|(line, cells)| match cells.get(at) {
+                Some(cell) => Ok((*line, cell.as_str())),
+                None => Err(self.fault(
+                    *line,
+                    &format!("has {} cells, none for {}", cells.len(), self.title(at)),
+                    "complete the row or remove it",
+                )),
+            })
+            .collect()
+    }
+
+    /// A column as numbers, with the lines.
+    pub(crate) fn numbers(&self, at: usize) -> Result<Vec<(u64, f64)>, String> {
+        self.words(at)?
+            .into_iter()
+            .map(|(line, cell)| {
+                parse(cell).map(|number| (line, number)).ok_or_else(|| {
+                    let what = format!("{}: \"{}\" is no number", self.title(at), printable(cell));
+                    self.fault(line, &what, "write it as 1234.5, or remove the row")
+                })
+            })
+            .collect()
+    }
+
+    /// As [`Table::numbers`], above 0.
+    pub(crate) fn positive(&self, at: usize) -> Result<Vec<f64>, String> {
+        let numbers = self.numbers(at)?;
+        if let Some((line, number)) = numbers.iter().find(|(_, number)| *number <= 0.0) {
+            let what = format!("{}: {number} is not above 0", self.title(at));
+            return Err(self.fault(*line, &what, "remove the row: it measured nothing"));
+        }
+        Ok(numbers.into_iter().map(|(_, number)| number).collect())
+    }
+
+    /// `FILE:LINE: what; remedy`.
+    pub(crate) fn fault(&self, line: u64, what: &str, remedy: &str) -> String {
+        format!("{}:{line}: {what}; {remedy}", self.name)
+    }
+}
+
+/// The separator of which the first line that is no remark has most; a comma when it has none.
+fn delimiter(bytes: &[u8]) -> u8 {
+    let line =
+        bytes.split(|&b| b == b'\n').find(|line| !line.is_empty() && line[0] != b'#').unwrap_or_default();
+    let count = |separator: u8| line.split(|&b| b == separator).count();
+    [b',', b';', b'\t'].into_iter().rev().max_by_key(|&separator| count(separator)).unwrap_or(b',')
+}
+
+/// A finite number.
+fn parse(cell: &str) -> Option<f64> {
+    cell.parse::<f64>().ok().filter(|number| number.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_as_people_write_them() {
+        for text in [
+            "n,x\n1,100\n2,190.5\n",
+            "\u{feff}n;x\r\n1;100\r\n2;190.5\r\n",
+            "# measured in May\nn\tx\n\n1\t100\n# a remark\n2\t190.5",
+            "1,100\n2, 190.5\n",
+            "\"n\",\"x\"\n\"1\",\"1e2\"\n2,190.5,\n",
+        ] {
+            let table = Table::of("t".to_owned(), text.as_bytes()).expect(text);
+            let column = |at| table.numbers(at).expect(text).into_iter().map(|(_, v)| v).collect::<Vec<_>>();
+            assert_eq!((column(0), column(1)), (vec![1.0, 2.0], vec![100.0, 190.5]), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn faults_name_their_line() {
+        let check = |text: &str, at: usize, expect: &str| {
+            let found =
+                Table::of("t".to_owned(), text.as_bytes()).and_then(|table| table.positive(at).map(|_| ()));
+            assert_eq!(found.unwrap_err(), expect);
+        };
+        check("", 0, "t has no row of numbers");
+        check("n,x\n", 0, "t has no row of numbers");
+        check("n,x\n1,2\n\n3,4k\n", 1, "t:4: x: \"4k\" is no number; write it as 1234.5, or remove the row");
+        check("1,2\n3\n", 1, "t:2: has 1 cells, none for column 2; complete the row or remove it");
+        check("n,x\n1,2\n2,inf\n", 1, "t:3: x: \"inf\" is no number; write it as 1234.5, or remove the row");
+        check("n,x\n0,2\n", 0, "t:2: n: 0 is not above 0; remove the row: it measured nothing");
+        let table = Table::of("t".to_owned(), b"a,b\n1,2\n").expect("two columns");
+        assert_eq!(table.named("c").unwrap_err(), "t has no column c; its columns are a, b");
+        assert_eq!((table.named("B"), table.named("1")), (Ok(1), Ok(0)));
+    }
+}

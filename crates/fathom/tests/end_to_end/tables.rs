@@ -1,0 +1,120 @@
+//! The commands that answer from tables of numbers: their documents, their pages, and what they say about faults.
+
+use crate::support::{Bench, number};
+use serde_json::Value;
+
+/// X = 8000 N / (N + 7): eight equal units.
+const EIGHT_UNITS: &str = "depth,iops\n1,1000\n2,1777.777778\n4,2909.090909\n8,4266.666667\n16,5565.217391\n32,6564.102564\n64,7211.267606\n";
+
+#[test]
+fn a_curve_is_fitted_and_explained() {
+    let bench = Bench::new();
+    bench.write("units.csv", EIGHT_UNITS);
+    let document = bench.fathom("fit units.csv --json").expect(0, &[]).json();
+    assert_eq!(document["chosen"], "usl");
+    assert_eq!(document["verdict"], "contention_limited");
+    let close = |pointer: &str, expect: f64| {
+        let found = number(&document, pointer);
+        assert!((found / expect - 1.0).abs() < 1e-3, "{pointer}: {found}, not {expect}");
+    };
+    close("/models/0/coefficients/alpha", 0.125);
+    close("/models/0/coefficients/gamma", 1000.0);
+    close("/models/0/limit", 8000.0);
+    close("/parallel_units", 8.0);
+    close("/n_at_95_percent", 133.0);
+    assert_eq!(document["peak"]["source"], "measured");
+    let limit = |kind: &str| -> Value {
+        let limits = document["limits"].as_array().expect("a list");
+        limits.iter().find(|limit| limit["kind"] == kind).expect("it is there").clone()
+    };
+    assert!((number(&limit("latency"), "/n") - 1.0).abs() < 1e-3);
+    assert!((number(&limit("throughput"), "/x") - 8000.0).abs() < 1.0);
+    let names: Vec<&str> =
+        document["models"].as_array().unwrap().iter().filter_map(|model| model["name"].as_str()).collect();
+    assert_eq!(names, ["usl", "softmin", "linear"]);
+    let page = bench.fathom("fit units.csv").expect(0, &[]).out.clone();
+    for part in ["≈ 8 parallel units", "ceiling", "* usl", "α 0.125"] {
+        assert!(page.contains(part), "{part} is not in\n{page}");
+    }
+    assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
+}
+
+#[test]
+fn measured_latencies_answer_instead_of_the_law() {
+    let bench = Bench::new();
+    bench.write("r.csv", "n,x,r\n1,1000,1.0\n2,1990,1.1\n4,3900,1.3\n8,7000,1.9\n16,9000,2.9\n");
+    let document = bench.fathom("fit r.csv --json --latency 1600us").expect(0, &[]).json();
+    // Milliseconds, by Little's law; half way between 1.3 and 1.9.
+    assert!((number(&document, "/limits/0/n") - 6.0).abs() < 1e-9, "{document:#}");
+    assert!((number(&document, "/limits/0/x") - 5450.0).abs() < 1e-9);
+}
+
+#[test]
+fn rounds_are_judged_by_series() {
+    let bench = Bench::new();
+    let mut text = "series,round,value\n".to_owned();
+    for (round, ramp) in [94, 97, 100, 103, 106].iter().enumerate() {
+        text += &format!("ramp,{},{ramp}\nflat,{},100\n", round + 1, round + 1);
+    }
+    bench.write("rounds.csv", text + "short,1,5\n");
+    let judged = |rule: &str| -> Vec<(String, bool, Option<u64>)> {
+        let line = format!("judge rounds.csv --json --rule {rule}");
+        let document = bench.fathom(&line).expect(0, &[]).json();
+        let rows = document.as_array().expect("a list").iter();
+        rows.map(|row| {
+            let name = row["series"].as_str().expect("a name").to_owned();
+            (name, row["steady"].as_bool().expect("a flag"), row["at_round"].as_u64())
+        })
+        .collect()
+    };
+    let row = |name: &str, at: Option<u64>| (name.to_owned(), at.is_some(), at);
+    assert_eq!(judged("literal"), [row("ramp", None), row("flat", Some(5)), row("short", None)]);
+    assert_eq!(judged("envelope"), [row("ramp", Some(5)), row("flat", Some(5)), row("short", None)]);
+    let document = bench.fathom("judge rounds.csv --json").expect(0, &[]).json();
+    assert_eq!((&document[0]["range"], &document[0]["slope_excursion"]), (&12.0.into(), &12.0.into()));
+    let page = bench.fathom("judge rounds.csv").expect(0, &[]).out.clone();
+    assert!(page.contains("1 of 3 series") && page.contains("flat: steady at round 5"), "{page}");
+}
+
+#[test]
+fn percentiles_come_with_what_the_sample_can_tell() {
+    let bench = Bench::new();
+    let lines = |count: u32| (1..=count).map(|value| format!("{value}000\n")).collect::<String>();
+    bench.write("some.txt", lines(400));
+    let document = bench.fathom("percentiles some.txt --json --percentiles 50,99,99.9").expect(0, &[]).json();
+    assert_eq!(document["count"], 400);
+    assert_eq!(document["quantiles"][0]["value_ns"], 200_000.0);
+    assert_eq!(document["quantiles"][1]["value_ns"], 396_000.0);
+    assert_eq!(document["quantiles"][1]["interval_ns"][1], 400_000.0);
+    assert_eq!(document["quantiles"][2]["value_ns"], Value::Null);
+    assert_eq!(document["quantiles"][2]["needs"], 3688);
+    let page = bench.fathom("percentiles some.txt").expect(0, &[]).out.clone();
+    assert!(page.contains("n/a (needs n ≥ 3688)"), "{page}");
+}
+
+#[test]
+fn faults_of_tables_are_told_with_their_line() {
+    let bench = Bench::new();
+    bench.write("letters.csv", "n,x\n1,100\n2,abc\n4,300\n");
+    bench.write("two.csv", "n,x\n1,100\n2,200\n");
+    bench.write("wide.csv", "a,b,c,d\n1,2,3,4\n");
+    bench.write("twice.csv", "round,value\n1,2\n1,3\n");
+    bench.write("empty.csv", "");
+    bench.write("binary.csv", [0, 159, 146, 150]);
+    for (line, says) in [
+        ("fit letters.csv", "letters.csv:3: x: \"abc\" is no number"),
+        ("fit two.csv", "2 different loads"),
+        ("fit wide.csv", "--columns N,X"),
+        ("fit wide.csv --columns a,e", "no column e; its columns are a, b, c, d"),
+        ("fit empty.csv", "no row of numbers"),
+        ("fit nowhere.csv", "cannot read nowhere.csv"),
+        ("judge twice.csv", "twice.csv:3: round 1 is there twice"),
+        ("judge wide.csv", "--value"),
+        ("judge binary.csv", "binary.csv"),
+        ("percentiles two.csv", "--column"),
+        ("percentiles letters.csv --column x", "letters.csv:3"),
+        ("percentiles two.csv --percentiles 100", "not between 0 and 100"),
+    ] {
+        bench.check_refused(line, 2, &[says]);
+    }
+}
