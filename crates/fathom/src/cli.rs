@@ -55,14 +55,39 @@ pub(crate) enum Command {
 /// What to run: job files, or a target and a few figures.
 #[derive(Debug, Args)]
 pub(crate) struct JobArgs {
-    /// Job files: native (.toml) or fio
+    /// Job files: native (.toml), fio, or an Iometer configuration (.icf)
     #[arg(value_name = "JOB", conflicts_with = "target")]
     pub(crate) jobs: Vec<PathBuf>,
     /// Measure this file or block device without a job file; `null:` and `sim:` need no storage
     #[arg(long, value_name = "PATH", help_heading = "Without a job file")]
     pub(crate) target: Option<String>,
     #[command(flatten)]
+    pub(crate) iometer: IometerArgs,
+    #[command(flatten)]
     pub(crate) quick: QuickArgs,
+}
+
+/// What stands here for the targets of an Iometer configuration.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "With an Iometer configuration")]
+pub(crate) struct IometerArgs {
+    /// What stands for a target of the file, e.g. `C:=/mnt/disk/file`, `1:=/dev/sdb`; NAME `*` is all others, `sim:` and
+    /// `null:` need no storage
+    #[arg(long = "map", value_name = "NAME=PATH")]
+    pub(crate) maps: Vec<String>,
+    /// Bytes that its sectors have: 512 or 4096
+    #[arg(long, value_name = "BYTES", default_value = "512", value_parser = sector_size)]
+    pub(crate) sector_size: u64,
+}
+
+/// Reads a sector size.
+pub(crate) fn sector_size(text: &str) -> Result<u64, String> {
+    let size: u64 = text.parse().map_err(|_| format!("{text} is no number of bytes"))?;
+    if size.is_power_of_two() && (512..=65_536).contains(&size) {
+        Ok(size)
+    } else {
+        Err(format!("{text} is no power of two from 512 to 65536; disks have 512 or 4096"))
+    }
 }
 
 /// Figures of a job without a file; each is an option of job files under the same name.
@@ -211,9 +236,11 @@ pub(crate) struct CheckArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArgs {
-    /// Job files: native (.toml) or fio
+    /// Job files: native (.toml), fio, or an Iometer configuration (.icf)
     #[arg(value_name = "JOB", required = true)]
     pub(crate) jobs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) iometer: IometerArgs,
     /// The dialect to print
     #[arg(long, value_enum)]
     pub(crate) to: ConvertTo,

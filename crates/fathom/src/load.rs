@@ -1,7 +1,7 @@
 //! From command line to job: reads job files of any dialect, or makes a job of a target and a few figures.
 
-use crate::cli::{JobArgs, QuickArgs};
-use crate::preset;
+use crate::cli::{IometerArgs, JobArgs, QuickArgs};
+use crate::{place, preset};
 use fathom_frontend::fio::{self, Extras};
 use fathom_frontend::{dialect_of, icf, native};
 use fathom_model::{
@@ -21,10 +21,23 @@ pub(crate) struct Loaded {
     pub(crate) diagnostics: Diagnostics,
     /// What fio's outputs need beside; empty for other dialects.
     pub(crate) extras: Extras,
+    /// What Iometer's results need beside; empty for other dialects.
+    pub(crate) iometer: Option<Configuration>,
     /// Title for people when the job has none.
     pub(crate) title: String,
     /// No job could be read at all, so that what is missing in it would be a misleading complaint.
     pub(crate) is_unread: bool,
+}
+
+/// An Iometer configuration and what became of it.
+#[derive(Debug)]
+pub(crate) struct Configuration {
+    /// As it was read.
+    pub(crate) document: icf::Document,
+    /// Which stream a worker has on a target.
+    pub(crate) streams: icf::Streams,
+    /// The tests that the steps are, in their order.
+    pub(crate) tests: Vec<icf::Test>,
 }
 
 impl Loaded {
@@ -40,8 +53,17 @@ impl Loaded {
     }
 }
 
-/// Reads what the command line names.
+/// Reads what the command line names, to run it.
 pub(crate) fn load(args: &JobArgs) -> Loaded {
+    read(args, true)
+}
+
+/// Reads what the command line names, to look at it or print it: that targets are not here does not matter.
+pub(crate) fn look_at(args: &JobArgs) -> Loaded {
+    read(args, false)
+}
+
+fn read(args: &JobArgs, is_to_run: bool) -> Loaded {
     if let Some(target) = &args.target {
         return of_target(target, &args.quick);
     }
@@ -70,12 +92,12 @@ pub(crate) fn load(args: &JobArgs) -> Loaded {
         faults.is_unread = true;
         return faults;
     }
-    let mut loaded = of_texts(&texts);
+    let mut loaded = of_texts(&texts, &args.iometer, is_to_run);
     loaded.title = args.jobs.iter().map(|path| file_stem(path)).collect::<Vec<_>>().join(", ");
     loaded
 }
 
-fn of_texts(texts: &[(String, String)]) -> Loaded {
+fn of_texts(texts: &[(String, String)], iometer: &IometerArgs, is_to_run: bool) -> Loaded {
     let mut loaded = Loaded::default();
     let guesses: Vec<_> = texts.iter().map(|(name, text)| dialect_of(name, text)).collect();
     for (guess, (name, text)) in guesses.iter().zip(texts) {
@@ -95,14 +117,13 @@ fn of_texts(texts: &[(String, String)]) -> Loaded {
             let is_unread = diagnostics.all().iter().any(|one| one.code == native::SYNTAX);
             Loaded { job, diagnostics, is_unread, ..Loaded::default() }
         }
-        Some(Dialect::Native) => {
-            let message = format!("{} native job files are given", texts.len());
-            loaded.diagnostics.error(
-                "job.several",
-                None,
-                message,
-                "run one at a time, or put their stages into one file",
-            );
+        Some(Dialect::Iometer) if texts.len() == 1 => {
+            configuration(&texts[0].0, &texts[0].1, iometer, is_to_run)
+        }
+        Some(dialect @ (Dialect::Native | Dialect::Iometer)) => {
+            let what = if dialect == Dialect::Native { "native job files" } else { "Iometer configurations" };
+            let message = format!("{} {what} are given", texts.len());
+            loaded.diagnostics.error("job.several", None, message, "run one at a time");
             loaded
         }
         _ => {
@@ -115,6 +136,33 @@ fn of_texts(texts: &[(String, String)]) -> Loaded {
             Loaded { job, diagnostics, extras, is_unread, ..Loaded::default() }
         }
     }
+}
+
+/// Reads an Iometer configuration.
+pub(crate) fn configuration(name: &str, text: &str, args: &IometerArgs, is_to_run: bool) -> Loaded {
+    let mut loaded = Loaded { is_unread: true, title: file_stem(Path::new(name)), ..Loaded::default() };
+    let source = loaded.job.sources.add(name, text);
+    let (document, diagnostics) = icf::parse(source, text);
+    loaded.diagnostics = diagnostics;
+    let map = match place::Map::read(&args.maps) {
+        Ok(map) => map,
+        Err(reason) => {
+            let help = "write --map NAME=PATH, for example --map C:=/mnt/disk/file";
+            loaded.diagnostics.error("run.map", None, reason, help);
+            return loaded;
+        }
+    };
+    if loaded.diagnostics.has_errors() {
+        return loaded;
+    }
+    let place = |target: &str| map.place(target);
+    let surroundings = icf::Surroundings { place: &place, sector_bytes: args.sector_size, is_to_run };
+    let icf::Lowered { job, diagnostics, streams, tests } = icf::lower(&document, &surroundings);
+    loaded.is_unread = diagnostics.has_errors();
+    loaded.diagnostics.extend(diagnostics);
+    loaded.job = Job { sources: loaded.job.sources, ..job };
+    loaded.iometer = Some(Configuration { document, streams, tests });
+    loaded
 }
 
 /// The world a fio job file may ask about.

@@ -13,6 +13,7 @@ mod live;
 mod load;
 mod numbers;
 mod output;
+mod place;
 mod preset;
 mod session;
 mod terminal;

@@ -158,6 +158,22 @@ pub(crate) fn write(path: &Path, text: &str, targets: &Targets) -> Result<(), St
     replace(path, text).map_err(fail)
 }
 
+/// Adds to the end of a document, which is made when it is not there. It is judged once it is open.
+pub(crate) fn append(path: &Path, text: &str, targets: &Targets) -> Result<(), String> {
+    let fail = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
+    targets.spare(path, &Place::of(path))?;
+    if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device()) {
+        return Err(on_device(path));
+    }
+    let mut file = OpenOptions::new().append(true).create(true).open(path).map_err(fail)?;
+    let meta = file.metadata().map_err(fail)?;
+    if meta.file_type().is_block_device() {
+        return Err(on_device(path));
+    }
+    targets.spare(path, &Place::of_meta(&meta))?;
+    file.write_all(text.as_bytes()).map_err(fail)
+}
+
 /// Writes into what is there. It is judged once it is open, and only then emptied: names may lead elsewhere by now.
 fn overwrite(path: &Path, text: &str, targets: &Targets) -> Result<(), String> {
     let fail = |error: std::io::Error| format!("cannot write {}: {error}", path.display());

@@ -48,7 +48,8 @@ pub(crate) fn report_faults(loaded: &Loaded) -> Result<(), Exit> {
 }
 
 /// Codes of faults that lie in what is at a target's path, not in the words of the job.
-const TARGET_FAULTS: [&str; 7] = [
+const TARGET_FAULTS: [&str; 8] = [
+    "icf.unmapped",
     "target.unusable",
     "target.absent",
     "target.no-folder",
@@ -59,7 +60,7 @@ const TARGET_FAULTS: [&str; 7] = [
 ];
 
 fn is_unsupported(code: &str) -> bool {
-    [NOT_BUILT, ENGINE_UNAVAILABLE, "fio.not-built", "job.dialect-not-built"].contains(&code)
+    [NOT_BUILT, ENGINE_UNAVAILABLE, "fio.not-built", "icf.not-built", "job.dialect-not-built"].contains(&code)
 }
 
 /// Looks at the host and plans. Faults are printed; `Err` when it cannot run.
@@ -207,7 +208,7 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
     let path = writer.path().to_owned();
     let mut clock = RealClock::new(kernel_trusts_tsc());
     describe_clock(&mut clock, &mut facts);
-    let notes = notes(&plan, verdict_notes);
+    let notes = notes(&loaded, &plan, verdict_notes);
     let steps = plan.experiment.steps_hint();
     let request = RunRequest {
         started: started(&id, &loaded, facts, &plan),
@@ -286,10 +287,13 @@ fn started(id: &str, loaded: &Loaded, facts: Facts, plan: &Plan) -> RunStarted {
     }
 }
 
-fn notes(plan: &Plan, verdict: Vec<String>) -> Vec<Note> {
+fn notes(loaded: &Loaded, plan: &Plan, verdict: Vec<String>) -> Vec<Note> {
+    // What of an Iometer configuration is run otherwise than Iometer would is part of its result.
+    let read = loaded.diagnostics.all().iter().filter(|one| one.code.starts_with("icf."));
+    let read = read.map(|one| (NoteKind::Job, Severity::Warn, one.message.clone()));
     let planned = plan.notes.iter().map(|note| (note.kind, note.severity, note.message.clone()));
     let judged = verdict.into_iter().map(|message| (NoteKind::Target, Severity::Info, message));
-    planned
+    read.chain(planned)
         .chain(judged)
         .map(|(kind, severity, message)| Note { at: Nanos::ZERO, kind, severity, message })
         .collect()

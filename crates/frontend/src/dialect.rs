@@ -40,7 +40,7 @@ pub fn dialect_of(name: &str, text: &str) -> Guess {
         return built(Dialect::Native);
     }
     if ends_in(".icf") {
-        return known(Dialect::Iometer);
+        return built(Dialect::Iometer);
     }
     for line in text.lines().map(str::trim_start) {
         if ["[stream.", "[target.", "[workload.", "[stage.", "[run]"]
@@ -49,8 +49,12 @@ pub fn dialect_of(name: &str, text: &str) -> Guess {
         {
             return built(Dialect::Native);
         }
-        if line.starts_with("'TEST SETUP") || line.starts_with("'ACCESS SPECIFICATIONS") {
-            return known(Dialect::Iometer);
+        let heads = ["'TEST SETUP", "'RESULTS DISPLAY", "'ACCESS SPECIFICATIONS", "'MANAGER LIST"];
+        if heads
+            .iter()
+            .any(|head| line.get(..head.len()).is_some_and(|start| start.eq_ignore_ascii_case(head)))
+        {
+            return built(Dialect::Iometer);
         }
         if ["sd=", "wd=", "rd=", "fsd=", "fwd=", "hd="].iter().any(|head| line.starts_with(head)) {
             return known(Dialect::Vdbench);
@@ -74,8 +78,8 @@ mod tests {
             ("a.fio", "[global]\nbs=4k\n", Dialect::Fio, true),
             ("a", "", Dialect::Fio, true),
             ("a", "* comment\nsd=sd1,lun=/dev/sdb\n", Dialect::Vdbench, false),
-            ("a.ICF", "", Dialect::Iometer, false),
-            ("a", "Version 1.1.0\n'TEST SETUP ====\n", Dialect::Iometer, false),
+            ("a.ICF", "", Dialect::Iometer, true),
+            ("a", "Version 1.1.0\n'TEST SETUP ====\n", Dialect::Iometer, true),
             ("a", "[job]\nrd=x\n", Dialect::Fio, true),
         ] {
             assert_eq!(dialect_of(name, text), Guess { dialect, is_built }, "{name} {text}");

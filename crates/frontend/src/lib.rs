@@ -8,6 +8,7 @@ mod cap;
 mod dialect;
 pub mod fio;
 pub mod icf;
+mod names;
 pub mod native;
 
 pub use cap::DIAGNOSTICS_MAX;

@@ -22,6 +22,12 @@ pub fn date_time(wall_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
+/// `2026-11-20 08:59:24:123`: with milliseconds after a colon, as Iometer writes it.
+pub(crate) fn iometer(wall_ms: u64) -> String {
+    let Civil { year, month, day, hour, minute, second, weekday: _ } = civil(wall_ms);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}:{:03}", wall_ms % 1000)
+}
+
 /// `Fri Nov 20 08:59:24 2026`: the form of C's `ctime`, which fio prints.
 pub(crate) fn ctime(wall_ms: u64) -> String {
     let Civil { year, month, day, hour, minute, second, weekday } = civil(wall_ms);

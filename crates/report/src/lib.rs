@@ -7,6 +7,7 @@
 pub mod calendar;
 mod describe;
 mod fio;
+mod iometer;
 mod rows;
 mod summary;
 mod table;
@@ -17,6 +18,10 @@ pub use fio::{
     FioBanner, FioEntry, FioLog, FioMeasures, FioShape, FioUnified, FioUnits, FioWorkers, LogColumns,
     LogRequest, LogValue, fio_aggregate_log, fio_banner, fio_json, fio_logs, fio_normal, fio_operation_log,
     fio_terse,
+};
+pub use iometer::{
+    IOMETER_COLUMNS, IometerCpu, IometerHost, IometerRow, IometerShape, IometerSpec, IometerTest,
+    iometer_results,
 };
 pub use rows::Csv;
 pub use summary::summary;

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::{diagnose, load, session, terminal};
 
 pub(crate) fn run(args: &CheckArgs) -> Exit {
-    let mut loaded = load::load(&args.job);
+    let mut loaded = load::look_at(&args.job);
     let checked = loaded.check_in_full();
     loaded.diagnostics.extend(checked);
     if args.json {

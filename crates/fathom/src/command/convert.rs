@@ -8,8 +8,9 @@ use fathom_frontend::native;
 use fathom_planner::in_native_terms;
 
 pub(crate) fn run(args: &ConvertArgs) -> Exit {
-    let ConvertArgs { jobs, to } = args;
-    let loaded = load::load(&JobArgs { jobs: jobs.clone(), target: None, quick: QuickArgs::default() });
+    let ConvertArgs { jobs, iometer, to } = args;
+    let (jobs, iometer) = (jobs.clone(), iometer.clone());
+    let loaded = load::look_at(&JobArgs { jobs, target: None, iometer, quick: QuickArgs::default() });
     if let Err(exit) = session::report_faults(&loaded) {
         return exit;
     }

@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
     let fio::Reading { job, diagnostics, extras } = reading;
     let title = extras.clones.first().map_or_else(String::new, |clone| clone.job_name.clone());
     let is_unread = diagnostics.has_errors() && job.streams.is_empty();
-    let loaded = Loaded { job, diagnostics, extras, title, is_unread };
+    let loaded = Loaded { job, diagnostics, extras, title, is_unread, ..Loaded::default() };
     if switches.parse_only || switches.showcmd {
         return parsed(&loaded, &switches);
     }

@@ -1,12 +1,20 @@
-//! `fathom iometer`: Iometer's command line and configurations.
+//! `fathom iometer`: Iometer's command line and configurations, and its results file. What is overwritten is asked for as
+//! for any other job.
 
 mod arguments;
+mod host;
 mod plan;
+mod shape;
 
 use crate::exit::Exit;
 use crate::load;
-use crate::terminal;
+use crate::output::{self, Targets};
+use crate::session::{self, Manner};
+use crate::{diagnose, terminal};
 use arguments::Arguments;
+use fathom_run::Changes;
+use fathom_store::Detail;
+use host::HostWatch;
 use std::path::Path;
 
 /// What fathom says where Iometer says its version: whose behaviour it is, as scripts want to know, and who did it.
@@ -16,7 +24,7 @@ const VERSION: &str = concat!("1.1.0-fathom-", env!("CARGO_PKG_VERSION"));
 pub(crate) fn run(words: &[String]) -> Exit {
     match Arguments::read(words) {
         Err(reason) => {
-            terminal::message(&format!("error: {reason}"));
+            terminal::message(&format!("error: {}", diagnose::printable(&reason)));
             Exit::Usage
         }
         Ok(Arguments { help: true, .. }) => crate::printed(arguments::USAGE),
@@ -33,7 +41,7 @@ fn started(arguments: &Arguments) -> Exit {
     let text = match load::read_icf(Path::new(file)) {
         Ok(text) => text,
         Err(reason) => {
-            terminal::message(&format!("error: {}", crate::diagnose::printable(&reason)));
+            terminal::message(&format!("error: {}", diagnose::printable(&reason)));
             if arguments.json {
                 // What went wrong is said; that it cannot be said twice changes nothing.
                 let _ = terminal::data(&plan::error(None, &reason));
@@ -44,6 +52,46 @@ fn started(arguments: &Arguments) -> Exit {
     if arguments.plan {
         return plan::run(file, &text, arguments.json);
     }
-    terminal::message("error: running a configuration is not built yet; --plan shows its tests");
-    Exit::Unsupported
+    measured(arguments, file, &text).unwrap_or_else(|exit| exit)
+}
+
+/// Runs all tests, and adds what they came to to the results file.
+fn measured(arguments: &Arguments, file: &str, text: &str) -> Result<Exit, Exit> {
+    let store = crate::command::store_folder(arguments.store.as_ref());
+    let loaded = load::configuration(file, text, &arguments.targets(), true);
+    let consent = arguments.consent();
+    let planned = session::plan(loaded, &consent, &store)?;
+    let shape = planned.loaded.iometer.as_ref().map(shape::of).ok_or(Exit::Internal)?;
+    let targets = Targets::of(&planned.facts);
+    if let Some(results) = &arguments.results {
+        output::check(results, &targets).map_err(|fault| fault.refuse())?;
+    }
+    let notes = session::judge(&planned, &consent, false)?;
+    let mut host = HostWatch::default();
+    let manner = Manner {
+        store: &store,
+        live: !arguments.quiet,
+        changes: Changes::default(),
+        watchers: vec![&mut host],
+    };
+    let mut done = session::run(planned, notes, manner)?;
+    let given_out = done.record(Detail::Overview).and_then(|record| {
+        let results = fathom_report::iometer_results(&record, &shape, host.steps());
+        match &arguments.results {
+            Some(file) => output::append(file, &results, &Targets::of(&record.started.facts)),
+            None => {
+                terminal::data(&results).map_err(|error| format!("cannot write to standard output: {error}"))
+            }
+        }
+    });
+    if let Some(path) = done.path() {
+        terminal::message(&format!("record: {}", path.display()));
+    }
+    match given_out {
+        Ok(()) => Ok(done.exit),
+        Err(reason) => {
+            terminal::message(&format!("error: {}", diagnose::printable(&reason)));
+            Ok(if done.exit == Exit::Ok { Exit::Target } else { done.exit })
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Iometer's command line: the plan of a configuration, its runs, and its results file.
 
-use crate::support::{Bench, project, skip};
+use crate::support::{Bench, project, skip, tool};
 
 /// A configuration of Iometer 1.1.0: a manager with two workers, of which the second runs two specifications, cycling
 /// queue depths 1 and 2.
@@ -103,4 +103,186 @@ fn published_configurations_have_plans() {
             assert!(ended.json().is_object());
         }
     }
+}
+
+/// The lines of a results file.
+fn lines(bench: &Bench) -> Vec<String> {
+    let text = std::fs::read_to_string(bench.path("results.csv")).expect("it was written");
+    assert!(text.split_inclusive('\n').all(|line| line.ends_with("\r\n")), "lines end as on Windows");
+    text.lines().map(str::to_owned).collect()
+}
+
+/// The cells of a results file's rows by the heading of their column, for the rows that begin with `kind`.
+fn column(lines: &[String], kind: &str, heading: &str) -> Vec<String> {
+    let heads = lines.iter().find(|line| line.starts_with("'Target Type,")).expect("there are results");
+    let at = heads[1..].split(',').position(|head| head == heading).expect("there is such a column");
+    let rows = lines.iter().filter(|line| line.split(',').next() == Some(kind));
+    rows.map(|line| line.split(',').nth(at).expect("rows have all columns").to_owned()).collect()
+}
+
+fn numbers(lines: &[String], kind: &str, heading: &str) -> Vec<f64> {
+    column(lines, kind, heading).iter().map(|cell| cell.parse().expect("it is a number")).collect()
+}
+
+#[test]
+fn a_configuration_runs_and_its_results_are_appended() {
+    let bench = Bench::new();
+    bench.write("a.icf", CONFIGURATION);
+    let line = "iometer -c a.icf -r results.csv -t 30 --map C:=file --map *=sim: --quiet";
+    bench.fathom(line).expect(0, &["record:"]);
+    let once = lines(&bench);
+    assert_eq!(once[..4], ["'Test Type,Test Description", "6,first, light", "'Version", "1.1.0"]);
+    assert_eq!(once.last().map(String::as_str), Some("'End Test"));
+    assert_eq!(once.iter().filter(|line| *line == "'Results").count(), 4);
+    // Specifications are listed where they change: those of the first two tests, then that of the others.
+    let heads: Vec<_> = once
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.starts_with("'Access specification name"))
+        .map(|(at, _)| once[at + 1].as_str())
+        .collect();
+    assert_eq!(heads, ["mixed,0", "reads,1"]);
+    assert!(once.contains(&"4096,75,67,100,0,1,4096,0,".to_owned()));
+    for line in once
+        .iter()
+        .filter(|line| ["ALL", "MANAGER", "WORKER", "DISK"].contains(&line.split(',').next().unwrap()))
+    {
+        assert_eq!(line.split(',').count(), 80, "{line}");
+    }
+    for line in once.iter().filter(|line| line.starts_with("PROCESSOR")) {
+        assert_eq!(line.split(',').count(), 59, "{line}");
+    }
+    assert_eq!(column(&once, "ALL", "Queue Depth"), ["1", "2", "1", "2"]);
+    assert_eq!(column(&once, "ALL", "Access Specification Name"), ["mixed", "mixed", "reads", "reads"]);
+    assert_eq!(column(&once, "DISK", "Target Name")[..3], ["C: first", "1: \"X  2\"", "C: first"]);
+    // Rows add up: the manager to the sum, workers to the manager, targets to their worker.
+    let sums = |heading: &str| {
+        let of = |kind: &str| numbers(&once, kind, heading);
+        let (all, managers, workers, disks) = (of("ALL"), of("MANAGER"), of("WORKER"), of("DISK"));
+        assert_eq!(all, managers, "{heading}");
+        assert!((all.iter().sum::<f64>() - workers.iter().sum::<f64>()).abs() < 1e-3, "{heading}");
+        assert!((all.iter().sum::<f64>() - disks.iter().sum::<f64>()).abs() < 1e-3, "{heading}");
+        assert!((workers[0] - disks[0] - disks[1]).abs() < 1e-3, "{heading}");
+        all
+    };
+    let operations = sums("Read I/Os").iter().sum::<f64>() + sums("Write I/Os").iter().sum::<f64>();
+    assert!(sums("IOps").iter().all(|&iops| iops > 0.0));
+    assert_eq!(sums("Errors"), [0.0; 4]);
+    // The classes of latencies hold every operation.
+    let classes = numbers_from(&once, "ALL", 59);
+    assert_eq!(classes.iter().sum::<f64>(), operations);
+    // Only what a file of half the sectors of the second worker begins at is used: the file ends where both end.
+    let size = std::fs::metadata(bench.path("file")).expect("it was laid out").len();
+    assert_eq!(size, (2048 + 1024) * 512);
+    assert_eq!(column(&once, "WORKER", "Starting Sector")[..2], ["0", "2048"]);
+    assert_eq!(column(&once, "ALL", "Maximum Size")[0], u64::MAX.to_string());
+
+    bench.fathom(line).expect(0, &[]);
+    let twice = lines(&bench);
+    assert_eq!(twice[..once.len()], once[..]);
+    assert_eq!(twice.iter().filter(|line| *line == "'End Test").count(), 2);
+    // A link called iometer is Iometer to whoever calls it.
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fathom"), bench.path("Iometer"))
+        .expect("links can be made");
+    let link = bench.path("Iometer");
+    let ended = bench.run(&[link.to_str().unwrap(), "--plan", "a.icf"]);
+    ended.expect(0, &[]);
+    assert_eq!(ended.json()["test_type"], "CYCLE_OUTSTANDING_IOS");
+}
+
+fn numbers_from(lines: &[String], kind: &str, first: usize) -> Vec<f64> {
+    let rows = lines.iter().filter(|line| line.split(',').next() == Some(kind));
+    rows.flat_map(|line| line.split(',').skip(first).map(|cell| cell.parse::<f64>().expect("it is a number")))
+        .collect()
+}
+
+#[test]
+fn targets_that_are_not_here_have_to_be_mapped() {
+    let bench = Bench::new();
+    bench.write("a.icf", CONFIGURATION);
+    for line in ["iometer -c a.icf -r results.csv", "run a.icf", "plan a.icf"] {
+        bench.check_refused(line, 4, &["icf.unmapped", "C: first", "--map 'C:="]);
+    }
+    bench.fathom("run a.icf --map C:").expect(2, &["--map C:"]);
+    assert!(!bench.path("results.csv").exists());
+    // To look at it, nothing has to be here.
+    bench.fathom("check a.icf").expect(0, &["icf.unmapped"]);
+    let ended = bench.fathom("convert a.icf --to native --map *=sim:");
+    ended.expect(0, &[]);
+    bench.write("a.toml", &ended.out);
+    let steps = |line: &str| bench.fathom(line).json()["steps"].clone();
+    let native = steps("plan --json a.toml");
+    assert_eq!(native.as_array().map(Vec::len), Some(4));
+    let names = |steps: &serde_json::Value| -> Vec<String> {
+        steps.as_array().unwrap().iter().map(|step| step["name"].to_string()).collect()
+    };
+    assert_eq!(names(&native), names(&steps("plan --json a.icf --map *=sim:")));
+    let ended = bench.fathom("run a.icf --map *=sim: --quiet");
+    assert!(ended.expect(0, &[]).out.contains("Step mixed (queue_depth=1)"), "{}", ended.out);
+}
+
+#[test]
+fn results_spare_targets_and_files_of_others() {
+    let bench = Bench::new();
+    bench.write("a.icf", CONFIGURATION);
+    bench.write("precious", vec![7; 4 << 20]);
+    bench.check_refused("iometer -c a.icf -r results.csv --map *=precious", 3, &["precious", "--overwrite"]);
+    bench.check_refused("iometer -c a.icf -r file --map *=file", 2, &["the output file is the target"]);
+    // Network workers are refused by name.
+    let network = CONFIGURATION
+        .replace("'Worker type\r\n\tDISK\r\n'Default", "'Worker type\r\n\tNETWORK,TCP\r\n'Default");
+    bench.write(
+        "net.icf",
+        network
+            .replace(
+                "'Target type\r\n\tDISK",
+                "'Target type\r\n\tNETWORK,TCP\r\n'Target manager ID, manager name\r\n\t1,HOST",
+            )
+            .lines()
+            .filter(|line| {
+                !line.starts_with("'Disk maximum") && !["\t2048,0,2", "\t1024,2048,2"].contains(line)
+            })
+            .collect::<Vec<_>>()
+            .join("\n"),
+    );
+    bench.fathom("iometer --plan net.icf").expect(0, &[]);
+    bench.fathom("iometer net.icf results.csv").expect(9, &["icf.not-built", "network"]);
+}
+
+#[test]
+fn published_configurations_run_on_a_simulated_device() {
+    let Ok(files) = std::fs::read_dir(project().join("../shared/corpus/iometer")) else {
+        return skip("published_configurations_run_on_a_simulated_device", "the corpus is not there");
+    };
+    let bench = Bench::new();
+    let mut planned = 0;
+    for path in files.map(|file| file.expect("the corpus can be read").path()) {
+        let name = path.file_name().expect("it has one").to_string_lossy().into_owned();
+        if path.extension().is_none_or(|ending| ending != "icf") || name.starts_with("BROKEN") {
+            continue;
+        }
+        let path = path.to_str().expect("names are plain");
+        let ended = bench.fathom_with(&["plan", "--json", "--map", "*=sim:", path]);
+        // Some have no workers or targets, one a network worker.
+        if ended.err.contains("icf.nothing-to-run") || ended.err.contains("network workers") {
+            continue;
+        }
+        ended.expect(0, &[]);
+        let tests = bench.fathom_with(&["iometer", "--plan", path]).json()["points"].as_array().map(Vec::len);
+        assert_eq!(ended.json()["steps"].as_array().map(Vec::len), tests, "{name}");
+        planned += 1;
+    }
+    assert!(planned > 25, "{planned}");
+}
+
+#[test]
+fn the_columns_are_those_of_real_results() {
+    let real = project().join("../shared/corpus/iometer/results/QuarchTechnologyLtd_AN-016__testfile.csv.gz");
+    let real = match tool("gzip", &["-dc", real.to_str().expect("its name is plain")]) {
+        Ok(text) => text,
+        Err(reason) => return skip("the_columns_are_those_of_real_results", &reason),
+    };
+    let head = real.lines().find(|line| line.starts_with("'Target Type")).expect("it has results");
+    let ours = fathom_report::IOMETER_COLUMNS.join(",");
+    assert_eq!(head.trim_end_matches('\r'), format!("'{ours}"));
 }

@@ -3,14 +3,17 @@
 
 mod cycling;
 mod lines;
+mod lower;
 mod managers;
 mod parse;
 mod print;
 mod rows;
 mod specs;
 mod tree;
+mod workload;
 
 pub use cycling::{Endless, Share, TESTS_MAX, Test, tests};
+pub use lower::{Lowered, Place, Streams, Surroundings, lower};
 pub use print::print;
 pub use rows::{Row, Subject, rows};
 pub use tree::{

@@ -1,5 +1,6 @@
 //! Iometer's command line: its own one-letter options, with `/` or `-`, and what fathom needs beside.
 
+use crate::cli::{ConsentArgs, IometerArgs, sector_size};
 use std::path::PathBuf;
 
 /// What `--help` prints.
@@ -72,7 +73,10 @@ impl Arguments {
                 "--plan" => arguments.plan = true,
                 "--json" => arguments.json = true,
                 "--map" => arguments.maps.push(value()?),
-                "--sector-size" => arguments.sector_size = Some(sector_size(&value()?)?),
+                "--sector-size" => {
+                    let size = sector_size(&value()?).map_err(|reason| format!("--sector-size: {reason}"))?;
+                    arguments.sector_size = Some(size);
+                }
                 "--yes" => arguments.yes = true,
                 "--overwrite" => arguments.overwrite = true,
                 "--destroy" => arguments.destroy.push(value()?),
@@ -111,21 +115,24 @@ impl Arguments {
     }
 }
 
+impl Arguments {
+    /// What the user agrees to.
+    pub(super) fn consent(&self) -> ConsentArgs {
+        ConsentArgs { yes: self.yes, overwrite: self.overwrite, destroy: self.destroy.clone() }
+    }
+
+    /// What stands for the targets.
+    pub(super) fn targets(&self) -> IometerArgs {
+        IometerArgs { maps: self.maps.clone(), sector_size: self.sector_size.unwrap_or(512) }
+    }
+}
+
 /// One of Iometer's own options, which have one letter.
 fn letter(word: &str) -> Option<char> {
     let mut chars = word.chars();
     match (chars.next(), chars.next(), chars.next()) {
         (Some('-' | '/'), Some(letter), None) => Some(letter.to_ascii_lowercase()),
         _ => None,
-    }
-}
-
-fn sector_size(text: &str) -> Result<u64, String> {
-    let size: u64 = text.parse().map_err(|_| format!("--sector-size {text} is no number of bytes"))?;
-    if size.is_power_of_two() && (512..=65_536).contains(&size) {
-        Ok(size)
-    } else {
-        Err(format!("--sector-size {text} is no power of two from 512 to 65536; disks have 512 or 4096"))
     }
 }
 

@@ -15,13 +15,13 @@ use super::faults::Faults;
 use super::settings::Settings;
 use super::values::Size;
 use super::{JOBS_MAX, ParsedJob, Surroundings, listed};
+use crate::names::Names;
 use engines::FioEngine;
 use fathom_model::{
     Amount, Arrival, CpusPolicy, Durability, Engine, Job, Named, Rate, Seed, Span, StageOptions,
     StreamOptions, WorkerRegions,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, Ratio};
-use std::collections::BTreeMap;
 use targets::{Targets, need_of, place_of, region_of, region_span};
 use workload::Lowered;
 
@@ -511,24 +511,4 @@ fn set_interval(job: &mut Job, jobs: &[ParsedJob], faults: &mut Faults) {
 
 pub(super) fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
-}
-
-/// Names that are taken, with the number the next one of that name gets.
-#[derive(Default)]
-struct Names {
-    next: BTreeMap<String, u32>,
-}
-
-impl Names {
-    /// `name`, or `name#2` and so on when it is taken.
-    fn unique(&mut self, name: &str) -> String {
-        let mut candidate = name.to_owned();
-        while self.next.contains_key(&candidate) {
-            let number = self.next.entry(name.to_owned()).or_insert(1);
-            *number += 1;
-            candidate = format!("{name}#{number}");
-        }
-        self.next.insert(candidate.clone(), 1);
-        candidate
-    }
 }

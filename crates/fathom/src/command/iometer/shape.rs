@@ -1,0 +1,96 @@
+//! Who has a row in the results, and which streams it sums up. Knows the configuration and the names of the streams made of
+//! it; the figures are elsewhere.
+
+use crate::load::Configuration;
+use fathom_frontend::icf::{self, Document, Record, Row, Spec, SpecLine, Subject, Test, Worker};
+use fathom_report::{IometerRow, IometerShape, IometerSpec, IometerTest};
+
+/// The shape of the results of a configuration.
+pub(super) fn of(configuration: &Configuration) -> IometerShape {
+    let Configuration { document, streams: _, tests } = configuration;
+    IometerShape {
+        test_type: document.setup.test_type.number(),
+        description: document.setup.description.clone(),
+        tests: tests.iter().map(|test| test_of(configuration, test)).collect(),
+    }
+}
+
+fn test_of(configuration: &Configuration, test: &Test) -> IometerTest {
+    let document = &configuration.document;
+    // A results file is wanted: recording nothing would make none, and Iometer records all then.
+    let record = match document.setup.record {
+        Record::None => Record::All,
+        record => record,
+    };
+    let running: Vec<&str> = workers(document, test, |_, _| true)
+        .map(|(_, _, worker)| worker.specs[test.spec_index].as_str())
+        .collect();
+    let specs = document.specs.iter().filter(|spec| running.contains(&spec.name.as_str()));
+    IometerTest {
+        spec_index: test.spec_index,
+        specs: specs.map(spec_of).collect(),
+        rows: icf::rows(document, test, record)
+            .into_iter()
+            .map(|row| row_of(configuration, test, row))
+            .collect(),
+    }
+}
+
+/// The workers that run in a test and that are wanted, with the numbers of their manager and their own.
+fn workers<'a>(
+    document: &'a Document,
+    test: &'a Test,
+    wanted: impl Fn(usize, usize) -> bool + 'a,
+) -> impl Iterator<Item = (usize, usize, &'a Worker)> {
+    let all = document.managers.iter().enumerate().flat_map(|(index, manager)| {
+        manager.workers.iter().enumerate().map(move |(number, worker)| (index, number, worker))
+    });
+    all.filter(move |&(index, number, _)| test.managers[index][number].targets > 0 && wanted(index, number))
+}
+
+fn spec_of(spec: &Spec) -> IometerSpec {
+    let fields = |line: &SpecLine| {
+        let SpecLine { size, pct, read, random, delay, burst, align, reply, span: _ } = *line;
+        [size, pct, read, random, delay, burst, align, reply]
+    };
+    IometerSpec {
+        name: spec.name.clone(),
+        assign: spec.assign.number(),
+        lines: spec.lines.iter().map(fields).collect(),
+    }
+}
+
+fn row_of(configuration: &Configuration, test: &Test, row: Row) -> IometerRow {
+    let Row { subject, cells } = row;
+    let wanted = move |index, number| match subject {
+        Subject::All => true,
+        Subject::Manager(manager) => index == manager,
+        Subject::Worker(manager, worker) | Subject::Target(manager, worker, _) => {
+            (index, number) == (manager, worker)
+        }
+    };
+    let document = &configuration.document;
+    let summed = || workers(document, test, wanted);
+    let streams = summed().flat_map(|(index, number, _)| {
+        let targets = match subject {
+            Subject::Target(_, _, target) => target..target + 1,
+            _ => 0..test.managers[index][number].targets,
+        };
+        targets.filter_map(move |target| {
+            configuration.streams.get(&(index, number, target, test.spec_index)).cloned()
+        })
+    });
+    IometerRow {
+        cells,
+        streams: streams.collect(),
+        start: same(summed().map(|(_, _, worker)| worker.start)),
+        max_size: same(summed().map(|(_, _, worker)| worker.max_size)),
+        queue_depth: same(summed().map(|(index, number, _)| test.managers[index][number].outstanding)),
+    }
+}
+
+/// What all have in common.
+fn same<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
+    let first = all.next()?;
+    all.all(|one| one == first).then_some(first)
+}

@@ -1,0 +1,389 @@
+//! A configuration as fathom's model: each target of a worker is a stream, each test a stage, and tests that differ in
+//! nothing but the queue depth are a sweep. Knows Iometer's meaning and the model; where targets lie is told to it.
+
+use super::cycling::{Share, Test, tests};
+use super::tree::{Document, Kind, Spec, SpecLine, Target, Worker};
+use super::workload;
+use crate::names::Names;
+use fathom_model::{
+    Amount, Diagnostics, Job, Level, Literal, Named, OnError, Seed, Span, StageOptions, StreamOptions, Sweep,
+    TargetKind, TargetOptions, WorkloadOptions,
+};
+use fathom_units::{Bytes, Nanos};
+use std::collections::BTreeMap;
+
+/// Deepest queue that the model knows (`stream.queue_depth`).
+const DEPTH_MAX: i64 = 65_536;
+/// Errors that are counted before they end a run: more than there will be, and within what TOML holds.
+const ERRORS_MAX: u64 = i64::MAX.unsigned_abs();
+/// Size of a simulated device for which the configuration names none: that of a quick job's.
+const SIMULATED: Bytes = Bytes::gib(1);
+
+/// What stands for a target of a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A file or block device.
+    Path(String),
+    /// Nothing: every operation completes at once.
+    Null,
+    /// A simulated device.
+    Sim,
+}
+
+/// What lowering is told of the world around it.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// What stands for a target, by its name in the file; `None` where nothing does.
+    pub place: &'a dyn Fn(&str) -> Option<Place>,
+    /// Bytes of the sectors in which sizes and starts count, and to which an align of 0 goes.
+    pub sector_bytes: u64,
+    /// Whether a job is wanted that can run; else it is looked at or printed only, and what keeps it from running alone is a
+    /// warning.
+    pub is_to_run: bool,
+}
+
+/// A configuration that was lowered.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Lowered {
+    /// The job; its sources are the caller's.
+    pub job: Job,
+    /// What could not be carried over, or only nearly.
+    pub diagnostics: Diagnostics,
+    /// Which stream a worker has on a target.
+    pub streams: Streams,
+    /// The tests that steps of the job are, in their order.
+    pub tests: Vec<Test>,
+}
+
+/// The name of each stream, by number of the manager, its worker, the worker's target, and the specification index.
+pub type Streams = BTreeMap<(usize, usize, usize, usize), String>;
+
+/// Lowers a configuration that was read without faults.
+pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
+    let mut lowering = Lowering {
+        document,
+        surroundings,
+        job: Job { dialect: fathom_model::Dialect::Iometer, ..Job::default() },
+        found: Diagnostics::default(),
+        streams: Streams::new(),
+        targets: BTreeMap::new(),
+        workloads: BTreeMap::new(),
+        names: [Names::default(), Names::default(), Names::default(), Names::default()],
+    };
+    let setup = &document.setup;
+    lowering.job.run.title.set(title(document), setup.test_type_span);
+    if !setup.description.is_empty() {
+        lowering.job.run.description.set(setup.description.clone(), Span::default());
+    }
+    // Errors are counted, and the slot goes on; nothing ends by them.
+    lowering.job.run.on_error.set(OnError::Count(ERRORS_MAX), setup.test_type_span);
+    let (running, idle): (Vec<Test>, Vec<Test>) = tests(document)
+        .unwrap_or_default()
+        .into_iter()
+        .partition(|test| test.managers.iter().flatten().any(|share| share.targets > 0));
+    if !idle.is_empty() {
+        let message = format!("{} tests in which all workers are idle are left out", idle.len());
+        lowering.found.warn("icf.approximate", setup.test_type_span, message, "");
+    }
+    if running.is_empty() {
+        let message = "no worker has both an access specification and a target: there is nothing to run";
+        let help = "assign specifications and targets to workers";
+        lowering.found.error("icf.nothing-to-run", setup.test_type_span, message, help);
+    }
+    if setup.run_seconds == 0 {
+        let message = "the run time is 0, which is until it is stopped by hand";
+        lowering.unless_only_looked_at(
+            "icf.no-run-time",
+            setup.run_time_span,
+            message,
+            "give hours, minutes and seconds",
+        );
+    }
+    for group in running.chunk_by(same_but_depth) {
+        lowering.stage(group);
+    }
+    lowering.set_target_sizes();
+    let Lowering { job, found, streams, .. } = lowering;
+    Lowered { job, diagnostics: found, streams, tests: running }
+}
+
+/// What a run is called: the description up to its first comma, or what is run.
+fn title(document: &Document) -> String {
+    let description = document.setup.description.split(',').next().unwrap_or_default().trim();
+    if description.is_empty() { "Iometer configuration".to_owned() } else { description.to_owned() }
+}
+
+/// Whether two tests that follow each other have the same workers on the same targets.
+fn same_but_depth(a: &Test, b: &Test) -> bool {
+    let targets =
+        |test: &Test| -> Vec<usize> { test.managers.iter().flatten().map(|share| share.targets).collect() };
+    let depths = |test: &Test| -> Vec<i64> { running_depths(test).collect() };
+    a.spec_index == b.spec_index && targets(a) == targets(b) && depths(a) != depths(b)
+}
+
+fn running_depths(test: &Test) -> impl Iterator<Item = i64> {
+    test.managers.iter().flatten().filter(|share| share.targets > 0).map(|share| share.outstanding)
+}
+
+struct Lowering<'a> {
+    document: &'a Document,
+    surroundings: &'a Surroundings<'a>,
+    job: Job,
+    found: Diagnostics,
+    streams: Streams,
+    /// Names of the target sections, by what Iometer compares.
+    targets: BTreeMap<String, String>,
+    /// Names of the workload sections, by specification and data pattern.
+    workloads: BTreeMap<(String, u8), String>,
+    /// Of targets, workloads, streams and stages.
+    names: [Names; 4],
+}
+
+impl Lowering<'_> {
+    /// An error in a job that is to run, a warning in one that is not.
+    fn unless_only_looked_at(&mut self, code: &'static str, span: Span, message: &str, help: &str) {
+        if self.surroundings.is_to_run {
+            self.found.error(code, span, message, help);
+        } else {
+            self.found.warn(code, span, message, help);
+        }
+    }
+
+    /// One stage of tests that differ in the queue depth only.
+    fn stage(&mut self, group: &[Test]) {
+        let setup = &self.document.setup;
+        let span = setup.test_type_span;
+        let test = &group[0];
+        let mut streams = Vec::new();
+        let mut specs: Vec<&str> = Vec::new();
+        for (manager, shares) in test.managers.iter().enumerate() {
+            for (worker, share) in shares.iter().enumerate().filter(|(_, share)| share.targets > 0) {
+                let section = &self.document.managers[manager].workers[worker];
+                let spec = section.specs[test.spec_index].as_str();
+                if !specs.contains(&spec) {
+                    specs.push(spec);
+                }
+                for target in 0..share.targets {
+                    streams.extend(self.stream(manager, worker, target, test, *share));
+                }
+            }
+        }
+        let name = self.names[3].unique(&specs.join(" + "));
+        let mut stage = Named::<StageOptions>::new(name, span);
+        stage.options.streams.set(streams, span);
+        if setup.run_seconds > 0 {
+            stage.options.time.set(Nanos::secs(setup.run_seconds), setup.run_time_span);
+        }
+        if setup.ramp_seconds > 0 {
+            stage.options.ramp.set(Nanos::secs(setup.ramp_seconds), setup.run_time_span);
+        }
+        // All disk workers have the same depth then.
+        let depths: Vec<i64> = group.iter().filter_map(|test| running_depths(test).next()).collect();
+        if depths.len() > 1 {
+            let values = depths.into_iter().map(Literal::Integer).collect();
+            let dimensions = vec![("stream.queue_depth".to_owned(), values)];
+            stage.options.sweep.set(Sweep { dimensions }, span);
+        }
+        self.job.stages.push(stage);
+    }
+
+    /// The stream of a worker on a target; `None` after a complaint.
+    fn stream(
+        &mut self,
+        manager: usize,
+        worker: usize,
+        target: usize,
+        test: &Test,
+        share: Share,
+    ) -> Option<String> {
+        let key = (manager, worker, target, test.spec_index);
+        if let Some(name) = self.streams.get(&key) {
+            return Some(name.clone());
+        }
+        let document = self.document;
+        let (section, many) = (&document.managers[manager], document.managers.len() > 1);
+        let (manager, worker) = (&section.name, &section.workers[worker]);
+        let spec = document.spec(&worker.specs[test.spec_index])?;
+        if worker.kind != Kind::Disk {
+            self.warn_once_or_error(
+                "icf.not-built",
+                worker.span,
+                "network workers are known but not built yet",
+            );
+            return None;
+        }
+        let span = worker.span;
+        let name = [
+            if many { format!("{manager}/") } else { String::new() },
+            worker.name.clone(),
+            if worker.targets.len() > 1 {
+                format!(", {}", worker.targets[target].name)
+            } else {
+                String::new()
+            },
+            if worker.specs.len() > 1 { format!(": {}", spec.name) } else { String::new() },
+        ]
+        .concat();
+        let name = self.names[2].unique(&name);
+        let mut options = StreamOptions::default();
+        options.targets.set(vec![self.target(&worker.targets[target])], worker.targets[target].span);
+        options.workload.set(self.workload(spec, worker.pattern), spec.span);
+        self.set_depth(&mut options, share.outstanding, span);
+        self.set_region(&mut options, worker);
+        self.set_bursts(&mut options, spec, worker);
+        self.warn_of_connections(worker);
+        options.seed.set(worker.fixed_seed.map_or(Seed::Fresh, Seed::Fixed), span);
+        self.job.streams.push(Named { name: name.clone(), span, options });
+        self.streams.insert(key, name.clone());
+        Some(name)
+    }
+
+    fn set_depth(&mut self, options: &mut StreamOptions, outstanding: i64, span: Span) {
+        match u32::try_from(outstanding) {
+            Ok(depth) if (1..=DEPTH_MAX).contains(&outstanding) => options.queue_depth.set(depth, span),
+            _ => {
+                let message = format!("{outstanding} outstanding I/Os are not within 1 to {DEPTH_MAX}");
+                self.found.error("icf.bad-value", span, message, "give 1 or more");
+            }
+        }
+    }
+
+    /// The part of its targets that a worker uses.
+    fn set_region(&mut self, options: &mut StreamOptions, worker: &Worker) {
+        let bytes = |sectors: u64| sectors.checked_mul(self.surroundings.sector_bytes);
+        let (Some(start), Some(size)) = (bytes(worker.start), bytes(worker.max_size)) else {
+            let message = "the maximum size or the starting sector is beyond 2^64 bytes";
+            self.found.error("icf.bad-value", worker.span, message, "give fewer sectors");
+            return;
+        };
+        if start > 0 {
+            options.offset.set(Amount::Bytes(Bytes(start)), worker.span);
+        }
+        if size > 0 {
+            options.size.set(Amount::Bytes(Bytes(size)), worker.span);
+        }
+    }
+
+    /// Pauses before bursts. They are a worker's over all its targets, of the line that is drawn.
+    fn set_bursts(&mut self, options: &mut StreamOptions, spec: &Spec, worker: &Worker) {
+        let first = spec.lines[0];
+        let has_delay = spec.lines.iter().any(|line| line.delay > 0);
+        let differ = |line: &&SpecLine| (line.delay, line.burst) != (first.delay, first.burst);
+        if has_delay && let Some(line) = spec.lines.iter().find(differ) {
+            let message = format!(
+                "lines of \"{}\" that differ in delay or burst are known but not built yet",
+                spec.name
+            );
+            self.found.error(
+                "icf.not-built",
+                line.span,
+                message,
+                "give all lines the same, or a specification each",
+            );
+        } else if has_delay && worker.targets.len() > 1 {
+            let message = format!(
+                "\"{}\" pauses over all {} targets of \"{}\" at once, which is known but not built yet",
+                spec.name,
+                worker.targets.len(),
+                worker.name
+            );
+            self.found.error("icf.not-built", first.span, message, "give each target a worker of its own");
+        } else if has_delay {
+            options.think_time.set(Nanos::millis(u64::from(first.delay)), first.span);
+            options.think_every.set(u64::from(first.burst.max(1)), first.span);
+        } else if spec.lines.len() > 1 && spec.lines.iter().any(|line| line.burst > 1) {
+            let message =
+                format!("bursts of \"{}\" without a delay are drawn operation by operation", spec.name);
+            self.warn_once("icf.approximate", spec.span, &message, "the shares of the lines are kept");
+        }
+    }
+
+    fn warn_of_connections(&mut self, worker: &Worker) {
+        if worker.connection_rate {
+            let message = format!(
+                "\"{}\" tests the connection rate, which is left out: targets stay open",
+                worker.name
+            );
+            self.warn_once("icf.ignored", worker.span, &message, "connections in the results are 0");
+        }
+    }
+
+    fn warn_once(&mut self, code: &'static str, span: Span, message: &str, help: &str) {
+        if !self.found.all().iter().any(|one| one.message == message && one.span == Some(span)) {
+            self.found.warn(code, span, message, help);
+        }
+    }
+
+    fn warn_once_or_error(&mut self, code: &'static str, span: Span, message: &str) {
+        let is_said = |one: &fathom_model::Diagnostic| one.level == Level::Error && one.span == Some(span);
+        if !self.found.all().iter().any(is_said) {
+            self.found.error(code, span, message, "leave the worker out");
+        }
+    }
+
+    /// Name of the workload of a specification with a data pattern.
+    fn workload(&mut self, spec: &Spec, pattern: u8) -> String {
+        let key = (spec.name.to_lowercase(), pattern);
+        if let Some(name) = self.workloads.get(&key) {
+            return name.clone();
+        }
+        let name = self.names[1].unique(&spec.name);
+        let mut options = WorkloadOptions::default();
+        workload::lower(spec, pattern, self.surroundings.sector_bytes, &mut options, &mut self.found);
+        self.job.workloads.push(Named { name: name.clone(), span: spec.span, options });
+        self.workloads.insert(key, name.clone());
+        name
+    }
+
+    /// Name of the section of a target.
+    fn target(&mut self, target: &Target) -> String {
+        let key = Target::key(&target.name);
+        if let Some(name) = self.targets.get(&key) {
+            return name.clone();
+        }
+        let name = self.names[0].unique(&target.name);
+        let mut options = TargetOptions::default();
+        match (self.surroundings.place)(&target.name) {
+            Some(Place::Path(path)) => options.path.set(vec![path], target.span),
+            Some(Place::Null) => options.kind.set(TargetKind::Null, target.span),
+            Some(Place::Sim) => options.kind.set(TargetKind::Sim, target.span),
+            None => {
+                let message = format!("nothing on this machine is called {}", target.name);
+                let help = format!(
+                    "say what stands for it: --map '{}=/dev/…' or a file, sim: or null:",
+                    flag_name(&target.name)
+                );
+                self.unless_only_looked_at("icf.unmapped", target.span, &message, &help);
+                options.path.set(vec![target.name.clone()], target.span);
+            }
+        }
+        self.job.targets.push(Named { name: name.clone(), span: target.span, options });
+        self.targets.insert(key, name.clone());
+        name
+    }
+
+    /// A file has to be as large as all its workers use of it; what is there decides where one of them uses all.
+    fn set_target_sizes(&mut self) {
+        for section in &mut self.job.targets {
+            let uses = self.job.streams.iter().filter(|stream| {
+                stream.options.targets.get().is_some_and(|names| names.contains(&section.name))
+            });
+            let end = uses.map(|stream| match (stream.options.offset.get(), stream.options.size.get()) {
+                (Amount::Bytes(start), Some(Amount::Bytes(size))) => start.0.checked_add(size.0),
+                _ => None,
+            });
+            let end = end.collect::<Option<Vec<u64>>>().and_then(|ends| ends.into_iter().max());
+            let is_simulated = *section.options.kind.get() == TargetKind::Sim;
+            if let Some(end) = end {
+                section.options.size.set(Amount::Bytes(Bytes(end)), section.span);
+            } else if is_simulated {
+                section.options.size.set(Amount::Bytes(SIMULATED), section.span);
+            }
+        }
+    }
+}
+
+/// The part of a target's name that is enough to name it: the drive's letter, or all.
+fn flag_name(name: &str) -> String {
+    if name.chars().nth(1) == Some(':') { name.chars().take(2).collect() } else { name.to_owned() }
+}

@@ -1,0 +1,122 @@
+//! An access specification as a workload: its lines are a mix. Knows the two meanings and nothing of who runs it.
+
+use super::tree::{Spec, SpecLine};
+use fathom_model::{Access, BlockSizes, ContentSource, Diagnostics, Freshness, MixLine, WorkloadOptions};
+use fathom_units::{Bytes, Ratio};
+
+/// The byte that is repeated where Iometer repeats one that it draws for each write.
+const REPEATED: u8 = 0xa5;
+
+/// Fills `options`; says what is carried over nearly or not at all.
+pub(super) fn lower(
+    spec: &Spec,
+    pattern: u8,
+    sector_bytes: u64,
+    options: &mut WorkloadOptions,
+    found: &mut Diagnostics,
+) {
+    let span = spec.span;
+    let lines: Vec<&SpecLine> = spec.lines.iter().filter(|line| line.pct > 0).collect();
+    for line in lines.iter().filter(|line| line.size == 0) {
+        let message = format!("a line of \"{}\" has operations of 0 bytes", spec.name);
+        found.error("icf.bad-value", line.span, message, "give a size in bytes");
+    }
+    if lines.iter().any(|line| line.size == 0) {
+        return;
+    }
+    let share = |percent: u32| Ratio::percent(f64::from(percent));
+    let size = |line: &SpecLine| BlockSizes::fixed(Bytes(u64::from(line.size)));
+    let access = |line: &SpecLine| Access { random: share(line.random) };
+    if let [line] = lines.as_slice() {
+        options.block_size.set(size(line), line.span);
+        options.read.set(share(line.read), line.span);
+        options.access.set(access(line), line.span);
+    } else {
+        let line_of = |line: &&SpecLine| MixLine {
+            share: f64::from(line.pct) / 100.0,
+            block_size: size(line),
+            read: share(line.read),
+            trim: Ratio::ZERO,
+            access: access(line),
+        };
+        options.mix.set(lines.iter().map(line_of).collect(), span);
+    }
+    set_align(spec, &lines, sector_bytes, options, found);
+    if let Some(line) = lines.iter().find(|line| line.reply > 0) {
+        let message = format!("the replies of \"{}\" are left out: only its requests run", spec.name);
+        found.warn("icf.ignored", line.span, message, "add lines for what the replies move");
+    }
+    if lines.iter().any(|line| line.read < 100) {
+        set_content(spec, pattern, options, found);
+    }
+}
+
+/// Iometer aligns line by line, to a sector where nothing is said; a workload has one alignment.
+fn set_align(
+    spec: &Spec,
+    lines: &[&SpecLine],
+    sector_bytes: u64,
+    options: &mut WorkloadOptions,
+    found: &mut Diagnostics,
+) {
+    let of = |line: &SpecLine| if line.align == 0 { sector_bytes } else { u64::from(line.align) };
+    let random: Vec<&&SpecLine> = lines.iter().filter(|line| line.random > 0).collect();
+    if let Some(smallest) = random.iter().map(|line| of(line)).min() {
+        options.align.set(Bytes(smallest), random[0].span);
+        if let Some(line) = random.iter().find(|line| of(line) != smallest) {
+            let message =
+                format!("all random operations of \"{}\" begin at multiples of {smallest} B", spec.name);
+            found.warn(
+                "icf.approximate",
+                line.span,
+                message,
+                "lines that differ in align need a specification each",
+            );
+        }
+        let unsaid = random.iter().find(|line| line.align == 0 && u64::from(line.size) > sector_bytes);
+        if let Some(line) = unsaid.filter(|_| !is_said("icf.align", found)) {
+            let message = format!(
+                "with align 0, random operations begin at any sector of {sector_bytes} B, first those of \"{}\"",
+                spec.name
+            );
+            let help = "drives and arrays with larger blocks then read before they write; 4096 is usual";
+            found.warn("icf.align", line.span, message, help);
+        }
+    }
+    let gaps = |line: &SpecLine| u64::from(line.size).next_multiple_of(of(line)) - u64::from(line.size);
+    match lines {
+        [line] if line.random == 0 && gaps(line) > 0 => {
+            options.stride.set(i64::try_from(gaps(line)).unwrap_or(i64::MAX), line.span);
+        }
+        _ => {
+            if let Some(line) = lines.iter().find(|line| line.random < 100 && gaps(line) > 0) {
+                let message =
+                    format!("sequential operations of \"{}\" follow each other without gaps", spec.name);
+                found.warn("icf.approximate", line.span, message, "let the align divide the size");
+            }
+        }
+    }
+}
+
+fn set_content(spec: &Spec, pattern: u8, options: &mut WorkloadOptions, found: &mut Diagnostics) {
+    let span = spec.span;
+    let (source, freshness, what) = match pattern {
+        0 => (ContentSource::Pattern(vec![REPEATED]), Freshness::Never, "repeat one byte (data pattern 0)"),
+        1 => (ContentSource::Random, Freshness::Never, "repeat one buffer (data pattern 1)"),
+        _ => (ContentSource::Random, Freshness::Every, ""),
+    };
+    options.content.set(source, span);
+    options.freshness.set(freshness, span);
+    if !what.is_empty() && !is_said("icf.content", found) {
+        let message = format!(
+            "writes {what}, first those of \"{}\": storage that compresses or removes duplicates is faster then",
+            spec.name
+        );
+        found.warn("icf.content", span, message, "data pattern 2 is new random data for every write");
+    }
+}
+
+/// Whether something is said already that is so of most specifications of a file.
+fn is_said(code: &str, found: &Diagnostics) -> bool {
+    found.all().iter().any(|one| one.code == code)
+}

@@ -1,0 +1,162 @@
+//! What Iometer's configurations become in the model: streams, workloads and stages, and what is said of the rest.
+
+use fathom_frontend::icf::{Lowered, Place, Surroundings, lower, parse};
+use fathom_model::{
+    Amount, ContentSource, Freshness, Level, Literal, OnError, Seed, TargetKind, WorkloadOptions,
+};
+use fathom_units::{Bytes, Nanos, Ratio};
+
+/// One worker of 8 outstanding I/Os: its specification's lines, its target settings, its targets, the test setup.
+fn text(lines: &str, settings: &str, targets: &[&str], setup: &str) -> String {
+    let targets: String = targets
+        .iter()
+        .map(|target| format!("'Target\n{target}\n'Target type\nDISK\n'End target\n"))
+        .collect();
+    format!(
+        "'TEST SETUP\n'Run Time\n0 0 30\n'Ramp Up Time\n5\n{setup}'END test setup\n'ACCESS SPECIFICATIONS\n\
+         'Access specification name,default assignment\ns,NONE\n'size,\n{lines}\n'END access specifications\n\
+         'MANAGER LIST\n'Manager ID, manager name\n1,M\n'Manager network address\n\n'Worker\nw\n'Worker type\nDISK\n\
+         'Default target settings for worker\n\
+         'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value\n\
+         8,DISABLED,1,DISABLED,0\n'Disk maximum size,starting sector,Data pattern\n{settings}\n\
+         'End default target settings for worker\n'Assigned access specs\ns\n'End assigned access specs\n\
+         'Target assignments\n{targets}'End target assignments\n'End worker\n'End manager\n'END manager list\n"
+    )
+}
+
+fn lowered_with(text: &str, place: Option<&Place>, is_to_run: bool) -> Lowered {
+    let (document, found) = parse(0, text);
+    assert!(found.is_empty(), "{found:?}");
+    let place = |_: &str| place.cloned();
+    lower(&document, &Surroundings { place: &place, sector_bytes: 512, is_to_run })
+}
+
+fn lowered(text: &str) -> Lowered {
+    lowered_with(text, Some(&Place::Path("/dev/x".to_owned())), true)
+}
+
+/// The workload of a specification, and the codes of what is said of it.
+fn workload(lines: &str, pattern: u8) -> (WorkloadOptions, Vec<(Level, &'static str)>) {
+    let lowered = lowered(&text(lines, &format!("0,0,{pattern}"), &["C:"], ""));
+    let said = lowered.diagnostics.all().iter().map(|one| (one.level, one.code)).collect();
+    (lowered.job.workloads[0].options.clone(), said)
+}
+
+#[test]
+fn a_line_is_a_workload_and_several_are_a_mix() {
+    let (options, said) = workload("8192,100,67,100,0,1,4096,0", 2);
+    assert_eq!(options.block_size.get().sizes, [(1.0, Bytes(8192), Bytes(8192), Bytes(8192))]);
+    assert_eq!((*options.read.get(), options.access.get().random), (Ratio::percent(67.0), Ratio::ONE));
+    assert_eq!(options.align.get(), Some(&Bytes(4096)));
+    assert_eq!((options.content.get(), *options.freshness.get()), (&ContentSource::Random, Freshness::Every));
+    assert!(said.is_empty(), "{said:?}");
+
+    let (options, said) = workload("512,40,100,0,0,1,0,0\n4096,0,0,0,0,1,0,0\n65536,60,0,50,0,1,65536,0", 2);
+    let mix = options.mix.get().expect("there are two lines with a share");
+    let lines: Vec<_> = mix.iter().map(|line| (line.share, line.block_size.sizes[0].1, line.read)).collect();
+    assert_eq!(lines, [(0.4, Bytes(512), Ratio::ONE), (0.6, Bytes::kib(64), Ratio::ZERO)]);
+    assert_eq!(options.align.get(), Some(&Bytes::kib(64)), "sequential lines need none");
+    assert!(said.is_empty(), "{said:?}");
+}
+
+#[test]
+fn what_is_carried_over_nearly_is_said() {
+    for (lines, pattern, expect) in [
+        // To the sector, as nothing is said.
+        ("4096,100,100,100,0,1,0,0", 0, vec!["icf.align"]),
+        ("512,100,100,100,0,1,0,0", 0, vec![]),
+        ("4096,50,100,100,0,1,4096,0\n8192,50,100,100,0,1,8192,0", 0, vec!["icf.approximate"]),
+        ("4096,100,100,0,0,1,0,512", 0, vec!["icf.ignored"]),
+        ("4096,100,0,0,0,1,0,0", 0, vec!["icf.content"]),
+        ("4096,100,0,0,0,1,0,0", 1, vec!["icf.content"]),
+        ("4096,50,100,0,0,4,0,0\n8192,50,100,0,0,4,0,0", 2, vec!["icf.approximate"]),
+        ("1024,50,100,0,0,1,4096,0\n4096,50,100,0,0,1,4096,0", 2, vec!["icf.approximate"]),
+    ] {
+        let (_, said) = workload(lines, pattern);
+        let expect: Vec<_> = expect.into_iter().map(|code| (Level::Warning, code)).collect();
+        assert_eq!(said, expect, "{lines} {pattern}");
+    }
+    for lines in ["0,100,100,0,0,1,0,0", "4096,50,100,0,5,1,0,0\n4096,50,100,0,0,1,0,0"] {
+        assert!(workload(lines, 2).1.iter().any(|(level, _)| *level == Level::Error), "{lines}");
+    }
+    // Gaps between sequential operations are a stride.
+    assert_eq!(*workload("1024,100,100,0,0,1,4096,0", 2).0.stride.get(), 3072);
+}
+
+#[test]
+fn a_worker_has_a_stream_for_each_of_its_targets() {
+    let both = text("4096,100,100,0,0,1,0,0", "2048,64,2", &["C: x", "D:"], "");
+    let Lowered { job, diagnostics, streams, tests } = lowered(&both);
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let names: Vec<&str> = job.streams.iter().map(|stream| stream.name.as_str()).collect();
+    assert_eq!(names, ["w, C: x", "w, D:"]);
+    assert_eq!(streams[&(0, 0, 1, 0)], "w, D:");
+    for stream in &job.streams {
+        assert_eq!(*stream.options.queue_depth.get(), 8, "the depth is that of each target");
+        assert_eq!(stream.options.offset.get(), &Amount::Bytes(Bytes(64 * 512)));
+        assert_eq!(stream.options.size.get(), Some(&Amount::Bytes(Bytes(2048 * 512))));
+        assert_eq!(stream.options.seed.get(), Some(&Seed::Fresh));
+    }
+    assert_eq!(job.targets[0].options.size.get(), Some(&Amount::Bytes(Bytes((2048 + 64) * 512))));
+    assert_eq!((job.stages.len(), tests.len()), (1, 1));
+    let stage = &job.stages[0].options;
+    assert_eq!((stage.time.get(), *stage.ramp.get()), (Some(&Nanos::secs(30)), Nanos::secs(5)));
+    assert!(matches!(job.run.on_error.get(), OnError::Count(_)), "errors end nothing");
+    // Pauses are a worker's: of one that has two targets they are not built.
+    let delay = "4096,100,100,0,20,4,0,0";
+    assert!(lowered(&text(delay, "0,0,2", &["C:", "D:"], "")).diagnostics.has_errors());
+    let stream = &lowered(&text(delay, "0,0,2", &["C:"], "")).job.streams[0].options;
+    assert_eq!((*stream.think_time.get(), *stream.think_every.get()), (Nanos::millis(20), 4));
+}
+
+#[test]
+fn tests_are_stages_and_depths_a_sweep() {
+    let stages = |setup: &str| {
+        let Lowered { job, tests, .. } =
+            lowered(&text("4096,100,100,0,0,1,0,0", "0,0,2", &["C:", "D:"], setup));
+        let stage = |stage: &fathom_model::Named<fathom_model::StageOptions>| {
+            let dimensions = &stage.options.sweep.get().dimensions;
+            let depths: Vec<i64> = dimensions
+                .iter()
+                .flat_map(|(path, values)| {
+                    assert_eq!(path, "stream.queue_depth");
+                    values.iter().map(|value| match value {
+                        Literal::Integer(depth) => *depth,
+                        other => panic!("{other:?} is no depth"),
+                    })
+                })
+                .collect();
+            (stage.options.streams.get().map_or(0, Vec::len), depths)
+        };
+        let stages: Vec<_> = job.stages.iter().map(stage).collect();
+        let points: usize = stages.iter().map(|(_, depths)| depths.len().max(1)).sum();
+        assert_eq!(points, tests.len(), "{setup}");
+        stages
+    };
+    let queue = "'Queue Depth Cycling\n1 8 2 EXPONENTIAL\n'Test Type\n";
+    assert_eq!(stages(""), [(2, vec![])]);
+    assert_eq!(stages(&format!("{queue}CYCLE_OUTSTANDING_IOS\n")), [(2, vec![1, 2, 4, 8])]);
+    assert_eq!(stages("'Test Type\nCYCLE_TARGETS\n"), [(1, vec![]), (2, vec![])]);
+    let depths = vec![1, 2, 4, 8];
+    assert_eq!(stages(&format!("{queue}7\n")), [(1, depths.clone()), (2, depths)]);
+}
+
+#[test]
+fn targets_that_are_not_here_matter_to_a_run_only() {
+    let text = text("4096,100,100,0,0,1,0,0", "0,0,2", &["C: x"], "");
+    let codes = |lowered: &Lowered| -> Vec<_> {
+        lowered.diagnostics.all().iter().map(|one| (one.level, one.code, one.help.clone())).collect()
+    };
+    let help = "say what stands for it: --map 'C:=/dev/…' or a file, sim: or null:".to_owned();
+    let run = lowered_with(&text, None, true);
+    assert_eq!(codes(&run), [(Level::Error, "icf.unmapped", help.clone())]);
+    assert_eq!(codes(&lowered_with(&text, None, false)), [(Level::Warning, "icf.unmapped", help)]);
+    let simulated = lowered_with(&text, Some(&Place::Sim), true);
+    assert_eq!(*simulated.job.targets[0].options.kind.get(), TargetKind::Sim);
+    assert!(simulated.job.targets[0].options.size.get().is_some());
+    // Nor can a run go on until it is stopped.
+    let endless = text.replace("0 0 30", "0 0 0");
+    assert_eq!(codes(&lowered_with(&endless, Some(&Place::Null), true))[0].1, "icf.no-run-time");
+    let nothing = text.replace("'Assigned access specs\ns\n", "'Assigned access specs\n");
+    assert_eq!(codes(&lowered_with(&nothing, Some(&Place::Null), true))[0].1, "icf.nothing-to-run");
+}

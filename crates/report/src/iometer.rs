@@ -1,0 +1,429 @@
+//! A record as Iometer's results file: the 80 columns of version 1.1.0 and their framing. Who has a row, and under which
+//! name, is handed in; the figures are the record's.
+//!
+//! Two slips of Iometer are not repeated: raw times of targets are their own, not their worker's, and the last latency
+//! class counts what is slower than 10 s.
+
+use crate::calendar;
+use fathom_metrics::{Histogram, bucket_bounds};
+use fathom_schema::{KindTally, Moments, OperationKind, Record, StepRecord, Stop, StreamTotals};
+use fathom_units::Nanos;
+
+/// The columns, in order.
+pub const IOMETER_COLUMNS: [&str; 80] = [
+    "Target Type",
+    "Target Name",
+    "Access Specification Name",
+    "# Managers",
+    "# Workers",
+    "# Disks",
+    "IOps",
+    "Read IOps",
+    "Write IOps",
+    "MiBps (Binary)",
+    "Read MiBps (Binary)",
+    "Write MiBps (Binary)",
+    "MBps (Decimal)",
+    "Read MBps (Decimal)",
+    "Write MBps (Decimal)",
+    "Transactions per Second",
+    "Connections per Second",
+    "Average Response Time",
+    "Average Read Response Time",
+    "Average Write Response Time",
+    "Average Transaction Time",
+    "Average Connection Time",
+    "Maximum Response Time",
+    "Maximum Read Response Time",
+    "Maximum Write Response Time",
+    "Maximum Transaction Time",
+    "Maximum Connection Time",
+    "Errors",
+    "Read Errors",
+    "Write Errors",
+    "Bytes Read",
+    "Bytes Written",
+    "Read I/Os",
+    "Write I/Os",
+    "Connections",
+    "Transactions per Connection",
+    "Total Raw Read Response Time",
+    "Total Raw Write Response Time",
+    "Total Raw Transaction Time",
+    "Total Raw Connection Time",
+    "Maximum Raw Read Response Time",
+    "Maximum Raw Write Response Time",
+    "Maximum Raw Transaction Time",
+    "Maximum Raw Connection Time",
+    "Total Raw Run Time",
+    "Starting Sector",
+    "Maximum Size",
+    "Queue Depth",
+    "% CPU Utilization",
+    "% User Time",
+    "% Privileged Time",
+    "% DPC Time",
+    "% Interrupt Time",
+    "Processor Speed",
+    "Interrupts per Second",
+    "CPU Effectiveness",
+    "Packets/Second",
+    "Packet Errors",
+    "Segments Retransmitted/Second",
+    "0 to 50 uS",
+    "50 to 100 uS",
+    "100 to 200 uS",
+    "200 to 500 uS",
+    "0.5 to 1 mS",
+    "1 to 2 mS",
+    "2 to 5 mS",
+    "5 to 10 mS",
+    "10 to 15 mS",
+    "15 to 20 mS",
+    "20 to 30 mS",
+    "30 to 50 mS",
+    "50 to 100 mS",
+    "100 to 200 mS",
+    "200 to 500 mS",
+    "0.5 to 1 S",
+    "1 to 2 s",
+    "2 to 4.7 s",
+    "4.7 to 5 s",
+    "5 to 10 s",
+    " >= 10 s",
+];
+
+/// Upper edges of the latency classes but the last, in nanoseconds, as their headings say.
+const EDGES_NS: [u64; 20] = [
+    50_000,
+    100_000,
+    200_000,
+    500_000,
+    1_000_000,
+    2_000_000,
+    5_000_000,
+    10_000_000,
+    15_000_000,
+    20_000_000,
+    30_000_000,
+    50_000_000,
+    100_000_000,
+    200_000_000,
+    500_000_000,
+    1_000_000_000,
+    2_000_000_000,
+    4_700_000_000,
+    5_000_000_000,
+    10_000_000_000,
+];
+
+/// Ticks of the clock per second, in which raw times are: nanoseconds.
+const TICKS_PER_SECOND: f64 = 1e9;
+/// What stands for a value that is not the same for all, and for no transactions per connection.
+const AMBIGUOUS: &str = "-1";
+/// Lines end as on Windows, where Iometer writes them.
+const LINE_END: &str = "\r\n";
+
+/// What the results of a run need beside its record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IometerShape {
+    /// Number of the test type, 0 to 7.
+    pub test_type: u8,
+    /// The test description.
+    pub description: String,
+    /// Tests in the order of the record's steps.
+    pub tests: Vec<IometerTest>,
+}
+
+/// One test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IometerTest {
+    /// Which of the workers' specifications runs: where it changes, the specifications are listed.
+    pub spec_index: usize,
+    /// Those that run.
+    pub specs: Vec<IometerSpec>,
+    /// Its rows, those of processors left out.
+    pub rows: Vec<IometerRow>,
+}
+
+/// One access specification.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IometerSpec {
+    /// Its name.
+    pub name: String,
+    /// Number of the default assignment, 0 to 3.
+    pub assign: u8,
+    /// Its lines: size, % of size, % reads, % random, delay, burst, align, reply.
+    pub lines: Vec<[u32; 8]>,
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IometerRow {
+    /// The first six columns.
+    pub cells: [String; 6],
+    /// Names of the streams that it sums up.
+    pub streams: Vec<String>,
+    /// Starting sector, when it is the same for all.
+    pub start: Option<u64>,
+    /// Maximum size in sectors, when it is the same for all.
+    pub max_size: Option<u64>,
+    /// I/Os in flight per target and worker, when they are the same for all.
+    pub queue_depth: Option<i64>,
+}
+
+/// What the host did while a test recorded.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct IometerHost {
+    /// Its CPUs.
+    pub cpus: Vec<IometerCpu>,
+    /// Interrupts per second, all CPUs together.
+    pub interrupts_per_s: f64,
+    /// Packets in and out per second, over all interfaces.
+    pub packets_per_s: f64,
+    /// Packets with errors.
+    pub packet_errors: f64,
+    /// TCP segments sent again, per second.
+    pub retransmits_per_s: f64,
+}
+
+/// What one CPU did, in percent.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct IometerCpu {
+    /// Busy: user and privileged.
+    pub busy: f64,
+    /// In user mode.
+    pub user: f64,
+    /// In the kernel.
+    pub privileged: f64,
+    /// In interrupts.
+    pub interrupt: f64,
+}
+
+/// The results of a run, ready to be added to a results file. `hosts` are what the host did in each step.
+pub fn iometer_results(record: &Record, shape: &IometerShape, hosts: &[IometerHost]) -> String {
+    let mut lines = Lines::default();
+    lines.add("'Test Type,Test Description");
+    lines.add(&format!("{},{}", shape.test_type, shape.description));
+    lines.add("'Version");
+    lines.add("1.1.0");
+    lines.time_stamp(record.started.wall_ms);
+    let mut spec_index = None;
+    let mut is_whole = record.steps.len() == shape.tests.len();
+    for (index, (step, test)) in record.steps.iter().zip(&shape.tests).enumerate() {
+        if spec_index != Some(test.spec_index) {
+            spec_index = Some(test.spec_index);
+            lines.specs(&test.specs);
+        }
+        let Some(finished) = &step.finished else {
+            is_whole = false;
+            break;
+        };
+        is_whole &= matches!(finished.stop, Stop::Complete);
+        let figures = Figures { step, totals: &finished.streams, host: hosts.get(index) };
+        lines.test(test, &figures);
+        let elapsed_ms = finished.elapsed.0 / 1_000_000;
+        lines.time_stamp(step.started.wall_ms.saturating_add(elapsed_ms));
+    }
+    lines.add(if is_whole { "'End Test" } else { "Aborted test" });
+    lines.0
+}
+
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    fn add(&mut self, line: &str) {
+        self.0 += line;
+        self.0 += LINE_END;
+    }
+
+    fn time_stamp(&mut self, wall_ms: u64) {
+        self.add("'Time Stamp");
+        self.add(&calendar::iometer(wall_ms));
+    }
+
+    fn specs(&mut self, specs: &[IometerSpec]) {
+        self.add("'Access specifications");
+        for IometerSpec { name, assign, lines } in specs {
+            self.add("'Access specification name,default assignment");
+            self.add(&format!("{name},{assign}"));
+            self.add("'size,% of size,% reads,% random,delay,burst,align,reply");
+            for line in lines {
+                self.add(&line.map(|field| format!("{field},")).concat());
+            }
+        }
+        self.add("'End access specifications");
+    }
+
+    fn test(&mut self, test: &IometerTest, figures: &Figures<'_>) {
+        self.add("'Results");
+        self.add(&format!("'{}", IOMETER_COLUMNS.join(",")));
+        for row in &test.rows {
+            self.add(&figures.row(row).join(","));
+            if row.cells[0] == "MANAGER" {
+                figures.processors().iter().for_each(|line| self.add(line));
+            }
+        }
+    }
+}
+
+/// What one test has come to.
+struct Figures<'a> {
+    step: &'a StepRecord,
+    totals: &'a [StreamTotals],
+    host: Option<&'a IometerHost>,
+}
+
+/// The sums of a row.
+#[derive(Default)]
+struct Sums {
+    read: OfKind,
+    write: OfKind,
+    /// Longest time that a worker recorded, in ticks.
+    run_ticks: u64,
+    classes: [u64; EDGES_NS.len() + 1],
+}
+
+/// The sums of reads or writes.
+#[derive(Default)]
+struct OfKind {
+    count: u64,
+    bytes: u64,
+    errors: u64,
+    per_s: f64,
+    bytes_per_s: f64,
+    latency: Moments,
+}
+
+impl OfKind {
+    fn add(&mut self, tally: &KindTally, seconds: f64) {
+        self.count += tally.operations;
+        self.bytes += tally.bytes;
+        self.errors += tally.errors.iter().map(|(_, count)| count).sum::<u64>();
+        if seconds > 0.0 {
+            self.per_s += tally.operations as f64 / seconds;
+            self.bytes_per_s += tally.bytes as f64 / seconds;
+        }
+        self.latency.merge(&tally.service.moments);
+    }
+}
+
+impl Figures<'_> {
+    /// The sums over the streams of a row, each over its own time, as Iometer adds workers up.
+    fn sums(&self, row: &IometerRow) -> Sums {
+        let mut sums = Sums::default();
+        let mut histogram = Histogram::default();
+        for (stream, totals) in self.step.started.step.streams.iter().zip(self.totals) {
+            if !row.streams.contains(&stream.name) {
+                continue;
+            }
+            for worker in &totals.workers {
+                let time = worker.end.since(worker.start);
+                sums.run_ticks = sums.run_ticks.max(time.0);
+                for tally in &worker.tally.kinds {
+                    match tally.kind {
+                        OperationKind::Read => sums.read.add(tally, Nanos::as_secs_f64(time)),
+                        OperationKind::Write => sums.write.add(tally, Nanos::as_secs_f64(time)),
+                        OperationKind::Trim | OperationKind::Sync => continue,
+                    }
+                    histogram.merge_sparse(&tally.service.histogram);
+                }
+            }
+        }
+        for (index, &count) in histogram.counts().iter().enumerate().filter(|(_, count)| **count > 0) {
+            let (low, high) = bucket_bounds(index);
+            let middle = u64::midpoint(low, high);
+            sums.classes[EDGES_NS.iter().position(|&edge| middle < edge).unwrap_or(EDGES_NS.len())] += count;
+        }
+        sums
+    }
+
+    fn row(&self, row: &IometerRow) -> Vec<String> {
+        let Sums { read, write, run_ticks, classes } = self.sums(row);
+        let is_all = row.cells[0] == "ALL";
+        let has_host = is_all || row.cells[0] == "MANAGER";
+        let ms = |ns: f64| real(ns / 1e6);
+        let whole = |number: u64| number.to_string();
+        let mut both = read.latency;
+        both.merge(&write.latency);
+        let iops = read.per_s + write.per_s;
+        let mut cells: Vec<String> = row.cells.to_vec();
+        cells.extend([iops, read.per_s, write.per_s].map(real));
+        for unit in [1_048_576.0, 1e6] {
+            let rates = [read.bytes_per_s + write.bytes_per_s, read.bytes_per_s, write.bytes_per_s];
+            cells.extend(rates.map(|rate| real(rate / unit)));
+        }
+        // Each operation is a transaction where there are no replies; targets stay open.
+        cells.extend([iops, 0.0].map(real));
+        cells.extend(
+            [both.mean_ns(), read.latency.mean_ns(), write.latency.mean_ns(), both.mean_ns(), 0.0].map(ms),
+        );
+        let maxima = [both.max_ns, read.latency.max_ns, write.latency.max_ns, both.max_ns, 0];
+        cells.extend(maxima.map(|ns| ms(ns as f64)));
+        cells.extend([read.errors + write.errors, read.errors, write.errors].map(whole));
+        cells.extend([read.bytes, write.bytes, read.count, write.count, 0].map(whole));
+        cells.push(AMBIGUOUS.to_owned());
+        if is_all {
+            cells.extend(std::iter::repeat_n(String::new(), 9));
+        } else {
+            let sums = [read.latency.sum_ns, write.latency.sum_ns, both.sum_ns, 0.0];
+            cells.extend(sums.map(|ticks| format!("{ticks:.0}")));
+            cells.extend([read.latency.max_ns, write.latency.max_ns, both.max_ns, 0, run_ticks].map(whole));
+        }
+        // Unsigned in Iometer, so that -1 becomes the largest number.
+        cells.extend([row.start, row.max_size].map(|sectors| whole(sectors.unwrap_or(u64::MAX))));
+        cells.push(row.queue_depth.map_or_else(|| AMBIGUOUS.to_owned(), |depth| depth.to_string()));
+        let speed = || real(TICKS_PER_SECOND);
+        match self.host.filter(|_| has_host) {
+            Some(host) => {
+                let busy = mean(host, |cpu| cpu.busy);
+                cells.extend(
+                    [busy, mean(host, |cpu| cpu.user), mean(host, |cpu| cpu.privileged), 0.0].map(real),
+                );
+                cells.push(real(mean(host, |cpu| cpu.interrupt)));
+                cells.push(if is_all { String::new() } else { speed() });
+                let effectiveness = if busy > 0.0 { iops / busy } else { 0.0 };
+                let IometerHost {
+                    cpus: _,
+                    interrupts_per_s,
+                    packets_per_s,
+                    packet_errors,
+                    retransmits_per_s,
+                } = host;
+                let rest =
+                    [*interrupts_per_s, effectiveness, *packets_per_s, *packet_errors, *retransmits_per_s];
+                cells.extend(rest.map(real));
+            }
+            None => {
+                cells.extend(std::iter::repeat_n(String::new(), 5));
+                cells.push(if is_all { String::new() } else { speed() });
+                cells.extend(std::iter::repeat_n(String::new(), 5));
+            }
+        }
+        cells.extend(classes.map(whole));
+        assert_eq!(cells.len(), IOMETER_COLUMNS.len(), "a row has all columns");
+        cells
+    }
+
+    /// The rows of the CPUs: 59 columns, as Iometer leaves the latency classes out.
+    fn processors(&self) -> Vec<String> {
+        let Some(host) = self.host else { return Vec::new() };
+        let line = |(number, cpu): (usize, &IometerCpu)| {
+            let IometerCpu { busy, user, privileged, interrupt } = *cpu;
+            // Interrupts are counted for all CPUs together; on Linux Iometer gives them to the first.
+            let interrupts = if number == 0 { host.interrupts_per_s } else { 0.0 };
+            let shares = [busy, user, privileged, 0.0, interrupt, TICKS_PER_SECOND, interrupts].map(real);
+            format!("PROCESSOR,CPU {number}{}{},,,,", ",".repeat(47), shares.join(","))
+        };
+        host.cpus.iter().enumerate().map(line).collect()
+    }
+}
+
+fn mean(host: &IometerHost, of: impl Fn(&IometerCpu) -> f64) -> f64 {
+    if host.cpus.is_empty() { 0.0 } else { host.cpus.iter().map(of).sum::<f64>() / host.cpus.len() as f64 }
+}
+
+fn real(number: f64) -> String {
+    format!("{number:.6}")
+}
