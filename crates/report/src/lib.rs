@@ -4,6 +4,7 @@
 //! texts it came from: what peers' outputs echo is handed in.
 #![forbid(unsafe_code)]
 
+mod answer;
 pub mod calendar;
 mod describe;
 mod fio;
@@ -11,6 +12,7 @@ mod iometer;
 mod rows;
 mod summary;
 mod table;
+mod tables;
 mod text;
 mod view;
 

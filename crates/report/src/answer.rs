@@ -1,0 +1,156 @@
+//! The answer in words: what a run or a step found, in one sentence. Owns the wording that every shape for people shares;
+//! does not know how it is drawn.
+
+use crate::calendar;
+use crate::table::visible;
+use crate::tables::{extreme, percentile, time_of};
+use crate::view::{EnvironmentSummary, StepSummary, StreamSummary, Summary, TargetSummary, VerifySummary};
+use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
+
+/// Environment facts worth a line, recognised by where they were read.
+const ENVIRONMENT_SHOWN: [&str; 7] = [
+    "/osrelease",
+    "/scaling_governor",
+    "/current_clocksource",
+    "/queue/scheduler",
+    "/queue/write_cache",
+    "/queue/nr_requests",
+    "/md/sync_action",
+];
+
+/// The run's answer in one sentence.
+pub(crate) fn headline(summary: &Summary) -> String {
+    match summary.steps.as_slice() {
+        [] => "nothing was measured".to_owned(),
+        [step] => step_line(step),
+        steps => {
+            let best = steps.iter().max_by(|a, b| a.total.all.iops.total_cmp(&b.total.all.iops));
+            let best = best.expect("there are at least two");
+            format!("{} steps, the most IOPS in {}: {}", steps.len(), visible(&best.name), step_line(best))
+        }
+    }
+}
+
+/// A step's answer: what ran, rate, bandwidth, two percentiles, queue depth.
+pub(crate) fn step_line(step: &StepSummary) -> String {
+    let all = &step.total.all;
+    let mut workloads: Vec<&str> = step.streams.iter().map(|stream| stream.workload.as_str()).collect();
+    workloads.dedup();
+    let what = match workloads.as_slice() {
+        [one] => (*one).to_owned(),
+        many => format!("{} workloads together", many.len()),
+    };
+    if all.operations == 0 {
+        return format!("{what}: no operation was completed");
+    }
+    let depth: u64 = step.streams.iter().map(|stream| stream.queue_depth).sum();
+    let is_open = step.streams.iter().all(|stream| stream.rate_per_s.is_some());
+    let load = if is_open {
+        let asked: f64 = step.streams.iter().filter_map(|stream| stream.rate_per_s).sum();
+        format!("at {} asked per second", Iops(asked))
+    } else {
+        format!("at queue depth {depth}")
+    };
+    // A sample too small for p99 still has a largest value.
+    let tail = match all.response.percentile(99.0) {
+        Some(ns) => format!("p99 {}", Nanos(ns).approximate()),
+        None => format!("max {}", extreme(&all.response, all.response.max_ns)),
+    };
+    format!(
+        "{what}: {} IOPS, {}, p50 {}, {tail} {load}",
+        Iops(all.iops),
+        BytesPerSec(all.bytes_per_s),
+        percentile(&all.response, 50.0)
+    )
+}
+
+/// What a stream is: workload, engine, workers and their depth.
+pub(crate) fn what(stream: &StreamSummary) -> String {
+    let mode = if stream.direct { "direct" } else { "buffered" };
+    let plural = if stream.workers == 1 { "" } else { "s" };
+    let depth = stream.queue_depth / stream.workers.max(1);
+    format!(
+        "{}, {} {mode}, {} worker{plural} × depth {depth}",
+        stream.workload, stream.engine, stream.workers
+    )
+}
+
+/// What was read back of each stream that verifies, and whether it was what was written.
+pub(crate) fn verified(streams: &[StreamSummary]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for stream in streams {
+        let Some(verified) = &stream.verified else { continue };
+        let VerifySummary { checked, superseded, mismatches, mismatches_by_kind, read, elapsed_s } = verified;
+        let of = if streams.len() == 1 { String::new() } else { format!("{}: ", visible(&stream.name)) };
+        let kinds: Vec<String> =
+            mismatches_by_kind.iter().map(|found| format!("{} {}", found.count, found.kind)).collect();
+        let found = if *mismatches == 0 {
+            "no mismatch".to_owned()
+        } else {
+            format!("{mismatches} MISMATCHES ({})", kinds.join(", "))
+        };
+        let mut line = format!("{of}verified {checked} blocks: {found}");
+        if *superseded > 0 {
+            line += &format!("; {superseded} writes were overwritten before");
+        }
+        if read.operations > 0 {
+            line += &format!(
+                "; read back {} in {}, {}",
+                Bytes(read.bytes).approximate(),
+                time_of(*elapsed_s),
+                BytesPerSec(read.bytes_per_s)
+            );
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+/// How the run ended, which it is, where and when.
+pub(crate) fn circumstances(summary: &Summary) -> String {
+    let reason = summary.reason.as_ref().map_or(String::new(), |reason| format!(": {}", visible(reason)));
+    format!(
+        "{}{reason}; run {} on {}, {}, fathom {}",
+        summary.state.replace('_', " "),
+        summary.run,
+        visible(&summary.host.name),
+        calendar::date_time(summary.started_ms),
+        summary.tool_version
+    )
+}
+
+/// The host, its targets and the environment facts worth a line, one line each.
+pub(crate) fn environment(summary: &Summary) -> Vec<String> {
+    let host = &summary.host;
+    let model = if host.cpu_model.is_empty() { "unknown model" } else { &host.cpu_model };
+    let memory = Bytes(host.memory_bytes).approximate();
+    let mut lines = vec![format!("{} CPUs ({}), {memory} of memory", host.cpus, visible(model))];
+    if let Some(ceiling) = host.ceiling_per_s {
+        lines.push(format!(
+            "one worker of fathom reaches {} operations per second without a device",
+            Iops(ceiling)
+        ));
+    }
+    lines.extend(host.targets.iter().map(target));
+    let shown = summary.environment.iter().filter(|fact| {
+        ENVIRONMENT_SHOWN.iter().any(|source| fact.source.ends_with(source)) && fact.value.is_some()
+    });
+    for EnvironmentSummary { subject, name, value, source: _ } in shown {
+        let value = value.as_deref().unwrap_or_default().trim();
+        let line = visible(&format!("{subject} {name}: {value}"));
+        // One governor per CPU is one line, not sixty-four.
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+fn target(target: &TargetSummary) -> String {
+    let mut words = vec![target.kind.replace('_', " ")];
+    words.extend(target.size_bytes.map(|size| Bytes(size).approximate()));
+    words.extend(target.filesystem.as_ref().map(|kind| format!("on {kind}")));
+    words.extend(target.device.as_ref().map(|name| format!("device {name}")));
+    words.extend(target.model.clone().filter(|model| !model.is_empty()));
+    visible(&format!("{}: {}", target.path, words.join(", ")))
+}
