@@ -24,7 +24,7 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
     /// List stored runs
     Runs(RunsArgs),
-    /// Show a stored run again: as text, JSON or CSV
+    /// Show a stored run again: as text, JSON, CSV, Markdown or a page with charts
     Report(ReportArgs),
     /// Find the scaling law of measured loads and throughputs: peak, knee, what limits it
     Fit(crate::command::fit::FitArgs),
@@ -271,6 +271,10 @@ pub(crate) enum Format {
     Json,
     /// A row per interval and kind of operation
     Csv,
+    /// For tickets and wikis
+    Markdown,
+    /// One page with charts that needs nothing else; a browser opens it from disk
+    Html,
 }
 
 #[derive(Debug, Args)]
@@ -280,6 +284,9 @@ pub(crate) struct ReportArgs {
     pub(crate) run: String,
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
+    /// Write it to this file, whole or not at all, instead of to standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     /// Folder of the runs
     #[arg(long, value_name = "FOLDER")]
     pub(crate) store: Option<PathBuf>,

@@ -71,13 +71,20 @@ impl Place {
     }
 }
 
-/// The targets of a job, none of which may be an output, as they lie at one moment.
-pub(crate) struct Targets(HashMap<Place, PathBuf>);
+/// What must not be an output, as it lies at one moment, with the words for each: above all the targets of a job.
+pub(crate) struct Targets(HashMap<Place, String>);
 
 impl Targets {
     /// They are looked at now.
     pub(crate) fn of(facts: &Facts) -> Self {
-        Self(facts.targets.iter().map(|target| (Place::of(&target.path), target.path.clone())).collect())
+        let named = |path: &Path| (Place::of(path), format!("the target {} of this job", path.display()));
+        Self(facts.targets.iter().map(|target| named(&target.path)).collect())
+    }
+
+    /// Kept runs as well.
+    pub(crate) fn and_runs(mut self, runs: impl Iterator<Item = PathBuf>) -> Self {
+        self.0.extend(runs.map(|path| (Place::of(&path), format!("the kept run {}", path.display()))));
+        self
     }
 
     /// Those of a job that runs nothing.
@@ -88,8 +95,7 @@ impl Targets {
     /// Fails with words when the output `path`, which leads to `place`, is one of them.
     fn spare(&self, path: &Path, place: &Place) -> Result<(), String> {
         self.0.get(place).map_or(Ok(()), |target| {
-            let (path, target) = (path.display(), target.display());
-            Err(format!("the output {path} is the target {target} of this job; name another file"))
+            Err(format!("the output {} is {target}; name another file", path.display()))
         })
     }
 }
@@ -141,10 +147,20 @@ pub(crate) fn check_apart(paths: &[PathBuf]) -> Result<(), Fault> {
 /// a new file (a link, a pipe, a terminal, a file in a folder of others) is written to as it is; a block device and a
 /// target never, wherever names have come to lead since they were checked.
 pub(crate) fn write(path: &Path, text: &str, targets: &Targets) -> Result<(), String> {
+    write_with(path, targets, |out| out.write_all(text.as_bytes()))
+}
+
+/// As [`write`], of a document that comes in parts.
+pub(crate) fn write_with(
+    path: &Path,
+    targets: &Targets,
+    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), String> {
     let fail = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
     if path == Path::new("/dev/stdout") {
         // Opened anew, a file behind it would begin at its start again and lose what was printed before.
-        return terminal::data(text).map_err(fail);
+        let mut out = std::io::stdout().lock();
+        return terminal::written(content(&mut out).and_then(|()| out.flush())).map_err(fail);
     }
     targets.spare(path, &Place::of(path))?;
     if let Ok(meta) = std::fs::metadata(path) {
@@ -152,10 +168,10 @@ pub(crate) fn write(path: &Path, text: &str, targets: &Targets) -> Result<(), St
             return Err(on_device(path));
         }
         if !meta.is_file() || path.is_symlink() || !may_write(folder(path)) {
-            return overwrite(path, text, targets);
+            return overwrite(path, targets, content);
         }
     }
-    replace(path, text).map_err(fail)
+    replace_with(path, content).map_err(fail)
 }
 
 /// Adds to the end of a document, which is made when it is not there. It is judged once it is open.
@@ -175,7 +191,11 @@ pub(crate) fn append(path: &Path, text: &str, targets: &Targets) -> Result<(), S
 }
 
 /// Writes into what is there. It is judged once it is open, and only then emptied: names may lead elsewhere by now.
-fn overwrite(path: &Path, text: &str, targets: &Targets) -> Result<(), String> {
+fn overwrite(
+    path: &Path,
+    targets: &Targets,
+    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), String> {
     let fail = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
     let mut file = OpenOptions::new().write(true).open(path).map_err(fail)?;
     let meta = file.metadata().map_err(fail)?;
@@ -184,13 +204,20 @@ fn overwrite(path: &Path, text: &str, targets: &Targets) -> Result<(), String> {
     }
     targets.spare(path, &Place::of_meta(&meta))?;
     let emptied = if meta.is_file() { file.set_len(0) } else { Ok(()) };
-    emptied.and_then(|()| file.write_all(text.as_bytes())).map_err(fail)
+    emptied.and_then(|()| content(&mut file)).map_err(fail)
 }
 
 /// Puts a new file with this text in the place of whatever has the name `path`, whole or not at all.
 pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    replace_with(path, |out| out.write_all(text.as_bytes()))
+}
+
+fn replace_with(
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     let (mut file, part) = create_part(path)?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    let written = content(&mut file).and_then(|()| file.sync_all());
     written.and_then(|()| std::fs::rename(&part, path)).inspect_err(|_| {
         // What is left of it is of no use to anyone.
         let _ = std::fs::remove_file(&part);
@@ -289,8 +316,9 @@ mod tests {
         assert!(output.is_symlink());
         std::fs::remove_file(&output).unwrap();
         symlink(&target, &output).unwrap();
-        for write in [write, overwrite] {
-            assert!(write(&output, "report", &targets).expect_err("a target").contains("is the target"));
+        let written = |_: &mut dyn Write| Ok(());
+        for refused in [write(&output, "report", &targets), overwrite(&output, &targets, written)] {
+            assert!(refused.expect_err("a target").contains("is the target"));
         }
         assert_eq!(read_to_string(&target).unwrap(), "data");
     }

@@ -3,7 +3,7 @@
 
 use crate::calendar;
 use crate::table::visible;
-use crate::tables::{extreme, percentile, time_of};
+use crate::tables::{extreme, percentile, seconds};
 use crate::view::{EnvironmentSummary, StepSummary, StreamSummary, Summary, TargetSummary, VerifySummary};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 
@@ -97,7 +97,7 @@ pub(crate) fn verified(streams: &[StreamSummary]) -> Vec<String> {
             line += &format!(
                 "; read back {} in {}, {}",
                 Bytes(read.bytes).approximate(),
-                time_of(*elapsed_s),
+                seconds(*elapsed_s),
                 BytesPerSec(read.bytes_per_s)
             );
         }
@@ -153,4 +153,34 @@ fn target(target: &TargetSummary) -> String {
     words.extend(target.device.as_ref().map(|name| format!("device {name}")));
     words.extend(target.model.clone().filter(|model| !model.is_empty()));
     visible(&format!("{}: {}", target.path, words.join(", ")))
+}
+
+/// A word of a command line as a shell takes it (POSIX shell, 2.2.2 single quotes). Control characters are made visible:
+/// such a word is to be looked at before it is typed.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    let word = visible(word);
+    if !word.is_empty() && word.chars().all(plain) {
+        word
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        for (word, expect) in [
+            ("--read=70%", "--read=70%"),
+            ("a job.toml", "'a job.toml'"),
+            ("it's", r"'it'\''s'"),
+            ("$(reboot)", "'$(reboot)'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(word), expect);
+        }
+    }
 }

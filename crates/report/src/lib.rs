@@ -1,4 +1,5 @@
-//! A record rendered: a summary for programs (JSON) and people (text), rows for spreadsheets (CSV), and fio's shapes.
+//! A record rendered: a summary for programs (JSON) and people (text, Markdown, HTML with charts), rows for spreadsheets
+//! (CSV), and fio's shapes.
 //!
 //! Owns which figures are shown, in which units and from which window. Does not know how a record is stored, nor the job
 //! texts it came from: what peers' outputs echo is handed in.
@@ -6,9 +7,12 @@
 
 mod answer;
 pub mod calendar;
+mod charts;
 mod describe;
 mod fio;
+mod html;
 mod iometer;
+mod markdown;
 mod rows;
 mod summary;
 mod table;
@@ -16,15 +20,18 @@ mod tables;
 mod text;
 mod view;
 
+pub use charts::{Charts, StepCharts, charts};
 pub use fio::{
     FioBanner, FioEntry, FioLog, FioMeasures, FioShape, FioUnified, FioUnits, FioWorkers, LogColumns,
     LogRequest, LogValue, fio_aggregate_log, fio_banner, fio_json, fio_logs, fio_normal, fio_operation_log,
     fio_terse,
 };
+pub use html::html;
 pub use iometer::{
     IOMETER_COLUMNS, IometerCpu, IometerHost, IometerRow, IometerShape, IometerSpec, IometerTest,
     iometer_results,
 };
+pub use markdown::markdown;
 pub use rows::Csv;
 pub use summary::summary;
 pub use text::text;

@@ -265,7 +265,8 @@ fn kind_rows(totals: &Totals) -> Vec<&KindSummary> {
     rows
 }
 
-fn time(ns: f64) -> String {
+/// A latency as people read it.
+pub(crate) fn time(ns: f64) -> String {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -275,7 +276,7 @@ fn time(ns: f64) -> String {
     Nanos(whole).approximate()
 }
 
-pub(crate) fn time_of(seconds: f64) -> String {
+pub(crate) fn seconds(seconds: f64) -> String {
     time(seconds * 1e9)
 }
 

@@ -4,7 +4,7 @@
 
 use crate::answer::{self, headline, step_line, what};
 use crate::table::{lines, visible, wrap};
-use crate::tables::{self, STREAMS_SHOWN, Table, time_of};
+use crate::tables::{self, STREAMS_SHOWN, Table, seconds};
 use crate::view::{FindingSummary, StepSummary, Summary, Totals};
 
 /// Narrowest text that is still laid out; below it lines run over.
@@ -119,7 +119,7 @@ impl Page {
 
     fn step(&mut self, step: &StepSummary, is_one_of_several: bool) {
         let Totals { start_s, end_s, all: _, kinds: _ } = &step.total;
-        let length = time_of(end_s - start_s);
+        let length = seconds(end_s - start_s);
         let title = format!("Step {}: measured for {length}", visible(&step.name));
         self.section(&title);
         if is_one_of_several {

@@ -3,13 +3,21 @@
 use crate::cli::{Format, ReportArgs};
 use crate::command::store_folder;
 use crate::exit::Exit;
+use crate::output::{self, Targets};
 use crate::terminal;
 use fathom_report::Csv;
+use fathom_schema::Record;
 use fathom_store::StoreError;
-use std::io::{self, BufWriter};
-use std::path::Path;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ReportArgs) -> Exit {
+    if args.format == Format::Html && args.output.is_none() && io::stdout().is_terminal() {
+        terminal::message(
+            "error: a page is nothing to read in a terminal; name a file for it: --output report.html",
+        );
+        return Exit::Usage;
+    }
     let folder = store_folder(args.store.as_ref());
     fathom_store::find(&folder, &args.run).and_then(|path| show(&path, args)).unwrap_or_else(|error| {
         terminal::message(&format!("error: {error}"));
@@ -21,25 +29,80 @@ pub(crate) fn run(args: &ReportArgs) -> Exit {
 }
 
 fn show(path: &Path, args: &ReportArgs) -> Result<Exit, StoreError> {
-    if args.format == Format::Csv {
-        return csv(path);
+    let record = fathom_store::overview(path)?;
+    let spared = spared(&record, path);
+    if let Some(output) = &args.output
+        && let Err(fault) = output::check(output, &spared)
+    {
+        return Ok(fault.refuse());
     }
-    let summary = fathom_report::summary(&fathom_store::overview(path)?);
-    Ok(crate::printed(&match args.format {
-        Format::Text => fathom_report::text(&summary, terminal::width(), terminal::colours_data()),
-        Format::Json | Format::Csv => fathom_report::json(&summary),
-    }))
+    if args.format == Format::Csv {
+        return csv(path, args.output.as_deref(), &spared);
+    }
+    let summary = || fathom_report::summary(&record);
+    let text = match args.format {
+        Format::Text if args.output.is_some() => fathom_report::text(&summary(), TEXT_WIDTH, false),
+        Format::Text => fathom_report::text(&summary(), terminal::width(), terminal::colours_data()),
+        Format::Json | Format::Csv => fathom_report::json(&summary()),
+        Format::Markdown => fathom_report::markdown(&summary()),
+        Format::Html => fathom_report::html(&record),
+    };
+    Ok(match &args.output {
+        None => crate::printed(&text),
+        Some(output) => ended(output, output::write(output, &text, &spared)),
+    })
+}
+
+/// Columns of a text that goes to a file.
+const TEXT_WIDTH: usize = 100;
+
+/// What no report is written over: the run's targets, and every run beside it.
+fn spared(record: &Record, path: &Path) -> Targets {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let beside = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_run = |path: &PathBuf| {
+        path.extension().is_some_and(|ending| ending.as_encoded_bytes().starts_with(b"fathom"))
+    };
+    Targets::of(&record.started.facts).and_runs(beside.filter(is_run).chain([path.to_owned()]))
+}
+
+fn ended(output: &Path, written: Result<(), String>) -> Exit {
+    match written {
+        Ok(()) => {
+            terminal::message(&format!("report: {}", output.display()));
+            Exit::Ok
+        }
+        Err(error) => {
+            terminal::message(&format!("error: {error}"));
+            Exit::Target
+        }
+    }
 }
 
 /// Every interval, as it is read: all of them together may be more than fits into memory.
-fn csv(path: &Path) -> Result<Exit, StoreError> {
-    let mut out = Csv::new(BufWriter::new(io::stdout().lock()));
-    let mut failure = None;
-    fathom_store::each_interval(path, &mut |record, interval| {
-        if let (Ok(rows), None) = (&mut out, &failure) {
-            failure = rows.interval(record, &interval).err();
+fn csv(path: &Path, output: Option<&Path>, spared: &Targets) -> Result<Exit, StoreError> {
+    let Some(output) = output else {
+        let mut unread = Ok(());
+        let written = rows(path, io::stdout().lock(), &mut unread);
+        return unread.map(|()| crate::ended(terminal::written(written)));
+    };
+    let mut unread = Ok(());
+    let written = output::write_with(output, spared, |out| {
+        let written = rows(path, out, &mut unread);
+        // A record that cannot be read to its end leaves no half of a report.
+        written.and_then(|()| if unread.is_ok() { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) })
+    });
+    unread.map(|()| ended(output, written))
+}
+
+/// Writes the rows; `unread` is what kept the record from being read.
+fn rows(path: &Path, out: impl Write, unread: &mut Result<(), StoreError>) -> io::Result<()> {
+    let mut rows = Csv::new(BufWriter::new(out))?;
+    let mut failure = Ok(());
+    *unread = fathom_store::each_interval(path, &mut |record, interval| {
+        if failure.is_ok() {
+            failure = rows.interval(record, &interval);
         }
-    })?;
-    let written = failure.map_or(Ok(()), Err).and_then(|()| out.and_then(Csv::finish));
-    Ok(crate::ended(terminal::written(written)))
+    });
+    failure.and_then(|()| rows.finish())
 }

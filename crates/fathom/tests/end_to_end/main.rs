@@ -11,6 +11,7 @@ mod convert;
 mod devices;
 mod examples;
 mod iometer;
+mod pages;
 mod peer;
 mod peer_command_line;
 mod peer_logs;

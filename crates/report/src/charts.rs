@@ -1,0 +1,158 @@
+//! A record as the data of charts: what a browser draws, reduced to a bounded number of points. Owns which points there
+//! are and what they keep; does not know how they are drawn, nor figures of tables.
+//!
+//! Intervals are laid on a grid of equal cells per step, all streams on the same one. Where a cell holds several
+//! intervals it keeps the mean rate and the lowest and highest of them, and percentiles of all operations in it together.
+//! Numbers are rounded to five significant digits: a chart shows no more, and a report stays small.
+
+mod distribution;
+mod grid;
+mod sweep;
+
+use distribution::{Curve, Heat};
+use fathom_analysis::{Measured, measured};
+use fathom_schema::{Record, StepRecord};
+use fathom_units::Nanos;
+use grid::Grid;
+use serde::Serialize;
+use sweep::Sweep;
+
+/// Version of the form that [`charts`] gives.
+const CHARTS_VERSION: u32 = 1;
+/// Cells of one step at most: a chart is hardly ever wider in pixels than twice this.
+const CELLS_MAX: usize = 600;
+/// Cells of all steps together, which keeps a report of many steps below a few megabytes.
+const CELLS_ALL_MAX: usize = 6000;
+/// A step gets at least this many, however many steps there are.
+const CELLS_MIN: usize = 24;
+/// Streams with lines of their own; more cannot be told apart, and all of them are in JSON and CSV.
+const STREAMS_MAX: usize = 8;
+
+/// The charts of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Charts {
+    /// Version of this form, 1.
+    pub version: u32,
+    /// One per step, in order.
+    pub steps: Vec<StepCharts>,
+    /// Results over what is swept; null when nothing is.
+    pub sweep: Option<Sweep>,
+}
+
+/// The charts of one step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepCharts {
+    /// Index of the step in the run, from 0.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// Length of a cell, seconds; cell `i` begins at `i` times this after the step's start.
+    pub cell_s: f64,
+    /// Stored intervals in one cell at most; 1 when nothing was reduced.
+    pub reduced: u64,
+    /// Where the measure phase begins and ends, seconds since the step's start.
+    pub window_s: [f64; 2],
+    /// All streams together, then each of them where there are several (up to eight).
+    pub series: Vec<Series>,
+    /// Latency over the share of operations, per kind of operation.
+    pub curves: Vec<Curve>,
+    /// Latencies over time, of all operations; null without an operation.
+    pub heat: Option<Heat>,
+}
+
+/// One stream, or all, over time: an entry per cell, null where nothing was measured or the sample is too small.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Series {
+    /// The stream's name; empty for all together.
+    pub name: String,
+    /// Reads, writes and trims per second.
+    pub iops: Vec<Option<f64>>,
+    /// The least of an interval in the cell; empty when each cell is one interval.
+    pub iops_min: Vec<Option<f64>>,
+    /// The most of an interval in the cell; empty when each cell is one interval.
+    pub iops_max: Vec<Option<f64>>,
+    /// Bytes moved per second.
+    pub bytes_per_s: Vec<Option<f64>>,
+    /// Mean response time, nanoseconds.
+    pub mean_ns: Vec<Option<f64>>,
+    /// Median response time, nanoseconds.
+    pub p50_ns: Vec<Option<f64>>,
+    /// p99, nanoseconds; null below 100 operations.
+    pub p99_ns: Vec<Option<f64>>,
+    /// p99.9, nanoseconds; null below 1000 operations.
+    pub p999_ns: Vec<Option<f64>>,
+    /// Largest response time, nanoseconds.
+    pub max_ns: Vec<Option<f64>>,
+    /// Mean number of operations in flight.
+    pub depth: Vec<Option<f64>>,
+    /// Failed operations.
+    pub errors: Vec<u64>,
+}
+
+/// The charts of a record, whole or an overview.
+pub fn charts(record: &Record) -> Charts {
+    let cells_max = (CELLS_ALL_MAX / record.steps.len().max(1)).clamp(CELLS_MIN, CELLS_MAX);
+    Charts {
+        version: CHARTS_VERSION,
+        steps: record.steps.iter().map(|step| step_charts(step, cells_max)).collect(),
+        sweep: sweep::of(record),
+    }
+}
+
+/// All streams of a step together in at most `rows_max` cells, and the length of a cell in seconds: its charts as a table.
+pub(crate) fn over_time(step: &StepRecord, rows_max: usize) -> (f64, Series) {
+    let grid = Grid::of(&step.intervals, step.started.step.interval, rows_max);
+    let mut series = grid.series("", None);
+    if series.iops_min.is_empty() {
+        series.iops_min.clone_from(&series.iops);
+        series.iops_max.clone_from(&series.iops);
+    }
+    (grid.cell.as_secs_f64(), series)
+}
+
+fn step_charts(step: &StepRecord, cells_max: usize) -> StepCharts {
+    let measured = measured(step);
+    let grid = Grid::of(&step.intervals, step.started.step.interval, cells_max);
+    let streams = &step.started.step.streams;
+    let mut series = vec![grid.series("", None)];
+    if streams.len() > 1 {
+        let shown = streams.iter().zip(0_u32..).take(STREAMS_MAX);
+        series.extend(shown.map(|(stream, index)| grid.series(&stream.name, Some(index))));
+    }
+    StepCharts {
+        index: step.started.index,
+        name: step.started.step.name.clone(),
+        cell_s: grid.cell.as_secs_f64(),
+        reduced: grid.reduced,
+        window_s: window(&measured),
+        series,
+        curves: distribution::curves(&measured),
+        heat: distribution::heat(&grid),
+    }
+}
+
+fn window(measured: &[Measured]) -> [f64; 2] {
+    let windows = measured.iter().filter(|m| m.window() > Nanos::ZERO).map(|m| [m.start, m.end]);
+    let all = windows.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]).unwrap_or_default();
+    all.map(Nanos::as_secs_f64)
+}
+
+/// Five significant digits.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "an exponent of a double")]
+    let digits = 4 - value.abs().log10().floor() as i32;
+    // Dividing by a power of ten gives the nearest double of the decimal, multiplying by its inverse does not.
+    if digits >= 0 {
+        let scale = 10_f64.powi(digits);
+        (value * scale).round() / scale
+    } else {
+        let scale = 10_f64.powi(-digits);
+        (value / scale).round() * scale
+    }
+}
+
+#[cfg(test)]
+mod tests;

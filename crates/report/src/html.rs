@@ -1,0 +1,216 @@
+//! The report as one HTML file that needs nothing else: words and tables as the text report has them, charts drawn by the
+//! script that the file carries.
+//!
+//! Owns the order of the page and what of it stays readable without the script. Computes no figure. All text goes through
+//! the template, which escapes it; what a job's author or a device chose as a name stays a name.
+
+mod parts;
+
+use crate::answer::{self, headline};
+use crate::charts::{self, StepCharts, charts};
+use crate::summary::summary;
+use crate::table::visible;
+use crate::tables;
+use crate::view::{FindingSummary, NoteSummary, Summary};
+use fathom_schema::Record;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use parts::table;
+
+/// What draws the charts, built from `web/`.
+const SCRIPT: &str = include_str!("../../../web/dist/report.js");
+/// What the script must hash to for a browser to run it.
+const SCRIPT_HASH: &str = include_str!("../../../web/dist/report.js.sha256");
+/// How the page looks.
+const STYLE: &str = include_str!("../../../web/dist/report.css");
+/// Steps that are open at first; of more, a reader chooses.
+const STEPS_OPEN_MAX: usize = 2;
+
+/// The report of a record, whole or an overview, as one HTML document.
+pub fn html(record: &Record) -> String {
+    let summary = summary(record);
+    let charts = charts(record);
+    let title = visible(&summary.title);
+    // Nothing but this very script may run, and nothing is loaded from anywhere, whatever slipped into the page.
+    let policy = format!(
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+        SCRIPT_HASH.trim()
+    );
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ "fathom " (summary.tool_version) };
+                title { (title) " – fathom" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#content" { "Skip to the figures" }
+                (masthead(&summary, &title))
+                main #content {
+                    (validity(&summary.validity))
+                    @if summary.steps.len() > 1 {
+                        (overview(&summary))
+                    }
+                    @let is_one_of_several = summary.steps.len() > 1;
+                    @for ((step, record), charts) in summary.steps.iter().zip(&record.steps).zip(&charts.steps) {
+                        @if is_one_of_several {
+                            details.step open[summary.steps.len() <= STEPS_OPEN_MAX] id={ "step-" (step.index) } {
+                                summary { h2 { "Step " bdi { (visible(&step.name)) } } }
+                                (parts::step(step, record, charts, true))
+                            }
+                        } @else {
+                            section.step id={ "step-" (step.index) } {
+                                h2 { "Step " bdi { (visible(&step.name)) } }
+                                (parts::step(step, record, charts, false))
+                            }
+                        }
+                    }
+                    (notes(&summary.notes))
+                    (environment(&summary))
+                    (repeat(&summary))
+                }
+                (footer(&summary, &charts.steps))
+                script type="application/json" id="fathom-charts" { (PreEscaped(embedded(&charts))) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// JSON that may stand in a `script` element: no `<` of it can end the element or begin a comment (HTML standard,
+/// "restrictions for contents of script elements").
+fn embedded(charts: &charts::Charts) -> String {
+    serde_json::to_string(charts).expect("charts have only string keys").replace('<', "\\u003c")
+}
+
+fn masthead(summary: &Summary, title: &str) -> Markup {
+    let (grade, verdict) = match summary.validity.first().map(|finding| finding.severity.as_str()) {
+        Some("invalid") => ("invalid", "Invalid: see below"),
+        Some("warn") => ("warn", "With warnings: see below"),
+        _ => ("good", "Nothing found against it"),
+    };
+    html! {
+        header.masthead {
+            p.brand { "fathom" }
+            h1 { bdi { (title) } }
+            p.answer { (headline(summary)) }
+            p.grade.(grade) { (verdict) }
+            p.circumstances { (answer::circumstances(summary)) }
+            @if let Some(description) = &summary.description {
+                p.description { bdi { (visible(description)) } }
+            }
+        }
+    }
+}
+
+fn validity(findings: &[FindingSummary]) -> Markup {
+    html! {
+        section #validity {
+            h2 { "Can it be trusted?" }
+            @if findings.is_empty() {
+                p { "Nothing was found against these figures." }
+            } @else {
+                ul.findings {
+                    @for FindingSummary { id, severity, evidence, remedy } in findings {
+                        li.(severity) {
+                            p { strong.word { (severity.to_uppercase()) } " " code { (id) } }
+                            p { bdi { (visible(evidence)) } }
+                            p.remedy { "→ " (remedy) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn overview(summary: &Summary) -> Markup {
+    html! {
+        section #steps {
+            h2 { "Steps" }
+            (parts::chart("sweep-iops", None, "IOPS of each step", "The table of steps has its figures."))
+            (parts::chart("sweep-latency", None, "Latency of each step", "The table of steps has its figures."))
+            (table(&tables::overview(&summary.steps), "Steps and what they reached"))
+        }
+    }
+}
+
+fn notes(notes: &[NoteSummary]) -> Markup {
+    html! {
+        @if !notes.is_empty() {
+            section #notes {
+                h2 { "Notes" }
+                ul {
+                    @for note in notes {
+                        li {
+                            @if note.severity != "info" { strong { (note.severity.to_uppercase()) } " " }
+                            bdi { (visible(&note.message)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn environment(summary: &Summary) -> Markup {
+    html! {
+        section #environment {
+            h2 { "Environment" }
+            ul { @for line in answer::environment(summary) { li { bdi { (line) } } } }
+            @if !summary.environment.is_empty() {
+                details {
+                    summary { "All " (summary.environment.len()) " facts" }
+                    (parts::facts(&summary.environment))
+                }
+            }
+        }
+    }
+}
+
+/// What it takes to measure the same again.
+fn repeat(summary: &Summary) -> Markup {
+    let command: Vec<String> = summary.command.iter().map(|word| answer::quoted(word)).collect();
+    html! {
+        section #repeat {
+            h2 { "How to repeat it" }
+            p { "With fathom " (summary.tool_version) ":" }
+            pre tabindex="0" { code { (command.join(" ")) } }
+            @for source in &summary.sources {
+                details open[summary.sources.len() == 1] {
+                    summary { "Job " code { bdi { (visible(&source.name)) } } }
+                    pre tabindex="0" { code { (lines_visible(&source.text)) } }
+                }
+            }
+        }
+    }
+}
+
+/// A text whose line ends and tabs stay what they are.
+fn lines_visible(text: &str) -> String {
+    text.split('\n')
+        .map(|line| line.split('\t').map(visible).collect::<Vec<_>>().join("\t"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn footer(summary: &Summary, steps: &[StepCharts]) -> Markup {
+    let reduced = steps.iter().map(|step| step.reduced).max().unwrap_or(1);
+    html! {
+        footer {
+            @if reduced > 1 {
+                p {
+                    "In charts a point stands for up to " (reduced) " intervals: the mean of their rates, with the lowest \
+                    and highest as a band, and the percentiles of all operations in them together. Every stored interval: "
+                    code { "fathom report " (summary.run) " --format csv" }
+                }
+            }
+            p { "Percentiles are nearest rank, to 0.4 %. Run " code { (summary.run) } ", measured by fathom " (summary.tool_version) "." }
+        }
+    }
+}

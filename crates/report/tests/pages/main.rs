@@ -1,0 +1,153 @@
+//! Whole pages of constructed records: what stands in them, that nothing in them is loaded or run but the page's own
+//! script, and the files that the browser's tests (`web/tests/report.js`) open.
+#![expect(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+#![expect(clippy::assigning_clones, reason = "records are constructed once; the plain form reads better")]
+
+mod records;
+
+use fathom_report::{charts, html, markdown, summary};
+use records::samples;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn web() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web")
+}
+
+fn page(name: &str) -> String {
+    let record = samples().into_iter().find(|(known, _)| *known == name).expect("there is such a sample").1;
+    html(&record)
+}
+
+/// Leaves the pages where the browser's tests look for them.
+#[test]
+fn pages_are_written_for_the_browser() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, record) in samples() {
+        std::fs::write(folder.join(format!("{name}.html")), html(&record)).unwrap();
+    }
+}
+
+#[test]
+fn a_page_tells_everything_without_its_script() {
+    let page = page("steady");
+    let without_script = page.split("<script").next().unwrap();
+    for part in [
+        "Can it be trusted?",
+        "Nothing was found against these figures.",
+        "IOPS",
+        "Operations and rates",
+        "Latencies",
+        "Over time, as a table",
+        "The step with every option resolved",
+        "How to repeat it",
+        "fathom run job.toml",
+        "Environment",
+        "Example NVMe 64",
+    ] {
+        assert!(without_script.contains(part), "{part} is missing");
+    }
+}
+
+#[test]
+fn a_page_loads_and_runs_nothing_else() {
+    for (name, record) in samples() {
+        let page = html(&record);
+        assert!(page.contains("default-src 'none'; script-src 'sha256-"), "{name}");
+        // What the page itself says, its script aside: no address is fetched, no handler is set. Names stand between tags,
+        // where no `<` of theirs is left, so that all that begins with one is a tag of the page.
+        let said = page.replace(&std::fs::read_to_string(web().join("dist/report.js")).unwrap(), "");
+        for tag in said.split('<').skip(1).filter_map(|rest| rest.split_once('>')).map(|(tag, _)| tag) {
+            let is_foreign = ["link", "img", "iframe", "svg", "object", "embed", "base"];
+            assert!(!is_foreign.iter().any(|name| tag.starts_with(name)), "{name}: <{tag}>");
+            assert!(!tag.contains(" src=") && !tag.contains(" on"), "{name}: <{tag}>");
+        }
+        let style = said.split("<style>").nth(1).and_then(|rest| rest.split("</style>").next()).unwrap();
+        assert!(!style.contains("url(") && !style.contains("@import"), "{name}");
+        assert_eq!(said.matches("<script").count(), 2, "{name}: the data and the script");
+        assert_eq!(said.matches("</script").count(), 2, "{name}");
+    }
+}
+
+#[test]
+fn hostile_names_stay_names() {
+    let page = page("hostile");
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    assert!(!page.contains("<script>alert"));
+    assert!(!page.contains("<img"));
+    assert!(page.contains("\\u{202e}"), "what turns the direction of text is made visible");
+    let record = samples().into_iter().find(|(name, _)| *name == "hostile").unwrap().1;
+    let markdown = markdown(&summary(&record));
+    // Outside of fences every sign is escaped; the job's own text stands in a fence that nothing in it ends.
+    let mut fence: Option<&str> = None;
+    for line in markdown.lines() {
+        match fence {
+            None if line.starts_with("```") => fence = Some(line),
+            None => assert!(!line.replace("\\<", "").contains('<'), "{line}"),
+            Some(end) if line == end => fence = None,
+            Some(_) => {}
+        }
+    }
+    assert!(markdown.contains("\n````\ntitle"), "{markdown}");
+}
+
+#[test]
+fn markdown_of_a_sweep() {
+    let record = samples().into_iter().find(|(name, _)| *name == "sweep").unwrap().1;
+    insta::assert_snapshot!(markdown(&summary(&record)));
+}
+
+/// The form that `web/src/charts/types.ts` reads: its tests open the same file.
+#[test]
+fn the_data_of_charts_has_the_form_that_the_browser_reads() {
+    let record = samples().into_iter().find(|(name, _)| *name == "short").unwrap().1;
+    let text = serde_json::to_string_pretty(&charts(&record)).unwrap() + "\n";
+    let path = web().join("src/charts/fixture.json");
+    if std::env::var_os("FATHOM_BLESS").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == text,
+        "web/src/charts/fixture.json is stale; FATHOM_BLESS=1 cargo test -p fathom-report writes it"
+    );
+}
+
+/// Sources of the bundles, as paths from `web/`.
+fn web_sources() -> Vec<String> {
+    let mut found: Vec<String> =
+        ["package.json", "package-lock.json", "svelte.config.js", "tsconfig.json", "vite.config.js"]
+            .map(str::to_owned)
+            .to_vec();
+    found.push("scripts/build.js".to_owned());
+    let mut folders = vec![web().join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push(path.strip_prefix(web()).unwrap().to_string_lossy().into_owned());
+            }
+        }
+    }
+    found.retain(|path| !path.ends_with(".test.ts") && !path.ends_with("fixture.json"));
+    found.sort();
+    found
+}
+
+#[test]
+fn built_assets_are_those_of_the_sources() {
+    let stale = "web/dist is stale; run: cd web && npm ci && npm run build";
+    let sums = std::fs::read_to_string(web().join("dist/SOURCES.sha256")).unwrap();
+    let listed: Vec<&str> =
+        sums.lines().filter_map(|line| line.split_once("  ")).map(|(_, path)| path).collect();
+    assert_eq!(listed, web_sources(), "{stale}");
+    let output = Command::new("sha256sum")
+        .args(["--check", "--strict", "--quiet", "dist/SOURCES.sha256"])
+        .current_dir(web())
+        .output()
+        .expect("coreutils has sha256sum");
+    assert!(output.status.success(), "{stale}\n{}", String::from_utf8_lossy(&output.stdout));
+}

@@ -1,0 +1,163 @@
+// A plot on uPlot: axes, lines, shades and heat in the colours of the page. Owns all that is drawn on the canvas; does not
+// know of legends, keys or where the data comes from.
+
+import uPlot from "uplot";
+import { palette, type Palette } from "./palette";
+import { logRange, type Axis, type HeatCells, type Spec } from "./spec";
+
+const font = "12px system-ui, sans-serif";
+
+/** The data as uPlot wants it: x, the lines, then low and high of those that have a band. */
+export function columns(spec: Spec): uPlot.AlignedData {
+  const bands = spec.lines.flatMap((line) => (line.low && line.high ? [line.low, line.high] : []));
+  return [spec.x, ...spec.lines.map((line) => line.values), ...bands] as uPlot.AlignedData;
+}
+
+/** Options of a plot of this size; `moved` is told of the place of the cursor, null when it has left. */
+export function options(
+  spec: Spec,
+  width: number,
+  height: number,
+  isDark: boolean,
+  moved: (at: number | null, top: number | null) => void,
+): uPlot.Options {
+  const colors = palette(isDark);
+  const color = (index: number) => colors.lines[index % colors.lines.length] ?? colors.text;
+  const series: uPlot.Series[] = [{}];
+  for (const line of spec.lines) {
+    series.push({
+      stroke: color(line.color),
+      width: 1.75,
+      dash: [...line.dash],
+      spanGaps: spec.spanGaps,
+      // A heat map shows its own colours; its lines are there for the cursor only.
+      ...(spec.heat ? { paths: () => null } : {}),
+      points: spec.heat ? { show: false } : line.marked || spec.x.length < 3 ? { show: true, size: 6 } : {},
+    });
+  }
+  const bands: uPlot.Band[] = [];
+  for (const line of spec.lines) {
+    if (!line.low || !line.high) continue;
+    const hidden = { paths: () => null, points: { show: false } };
+    series.push(hidden, hidden);
+    bands.push({ series: [series.length - 1, series.length - 2], fill: `${color(line.color)}33` });
+  }
+  return {
+    width,
+    height,
+    // Labels stand under their ticks, also under the last, and that of many nines is long.
+    padding: [10, spec.xAxis.ticks ? 42 : 24, 0, 0],
+    legend: { show: false },
+    cursor: {
+      points: { show: !spec.heat, size: 7 },
+      focus: { prox: -1 },
+      drag: { x: true, y: false, setScale: true },
+      ...(spec.group ? { sync: { key: spec.group, scales: ["x", null] } } : {}),
+    },
+    scales: { x: xScale(spec), y: yScale(spec) },
+    axes: [axis(spec.xAxis, colors, false), axis(spec.yAxis, colors, true)],
+    series,
+    bands,
+    hooks: {
+      drawClear: [(plot) => shade(plot, spec, colors)],
+      drawAxes: spec.heat ? [(plot) => heat(plot, spec.heat as HeatCells, colors)] : [],
+      setCursor: [(plot) => moved(plot.cursor.idx ?? null, plot.cursor.top ?? null)],
+    },
+  };
+}
+
+function xScale(spec: Spec): uPlot.Scale {
+  const [first, last] = [spec.x[0] ?? 0, spec.x[spec.x.length - 1] ?? 1];
+  const isLog = spec.xAxis.scale === "log";
+  return {
+    time: false,
+    distr: isLog ? 3 : 1,
+    range: (plot, min, max) => {
+      // Zoomed in: as chosen. Else some room, so that the first and last mark are whole.
+      if (min > first || max < last) return [min, max];
+      if (spec.heat) return [0, spec.heat.columns * spec.heat.columnWidth];
+      if (isLog) return first === last ? [first / 2, last * 2] : [first / 1.1, last * 1.1];
+      const room = first === last ? 1 : (last - first) * (plot.data[0].length < 40 ? 0.02 : 0);
+      return [first - room, last + room];
+    },
+  };
+}
+
+function yScale(spec: Spec): uPlot.Scale {
+  if (spec.heat) {
+    const { edges } = spec.heat;
+    return { distr: 3, range: [edges[0] ?? 1, edges[edges.length - 1] ?? 10] };
+  }
+  if (spec.yAxis.scale === "log") return { distr: 3, range: (_, min, max) => logRange(min, max) };
+  // Rates begin at nothing: an axis that begins elsewhere makes a ripple look like a cliff.
+  return { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] };
+}
+
+function axis(of: Axis, colors: Palette, isVertical: boolean): uPlot.Axis {
+  return {
+    label: of.label,
+    labelSize: 20,
+    labelFont: font,
+    font,
+    stroke: colors.quiet,
+    grid: { stroke: colors.grid, width: 1 },
+    ticks: { stroke: colors.grid, width: 1, size: 5 },
+    // As wide as the longest label: characters of this font are about 7 pixels wide.
+    size: isVertical ? (_, values) => 16 + 7 * Math.max(4, ...(values ?? []).map((value) => value.length)) : 34,
+    space: isVertical ? 34 : 64,
+    values: (_, splits) => splits.map((value) => (value === null ? "" : of.format(value))),
+    ...(of.increments ? { incrs: of.increments } : {}),
+    ...(of.ticks ? { splits: (plot, at, min, max) => thinned(plot, of.ticks?.(min, max) ?? [], at === 0) } : {}),
+    ...(of.ticks ? { filter: (_, splits) => splits } : {}),
+  };
+}
+
+/** Ticks of which no two labels touch. */
+function thinned(plot: uPlot, ticks: number[], isHorizontal: boolean): number[] {
+  const space = isHorizontal ? 52 : 20;
+  const kept: number[] = [];
+  let last = Number.NEGATIVE_INFINITY;
+  for (const tick of ticks) {
+    const at = isHorizontal ? plot.valToPos(tick, "x") : -plot.valToPos(tick, "y");
+    if (at - last >= space) {
+      kept.push(tick);
+      last = at;
+    }
+  }
+  return kept;
+}
+
+/** What does not count lies behind a shade. */
+function shade(plot: uPlot, spec: Spec, colors: Palette): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.fillStyle = colors.shade;
+  for (const [from, to] of spec.shades) {
+    const left = Math.max(plot.valToPos(from, "x", true), bbox.left);
+    const right = Math.min(plot.valToPos(to, "x", true), bbox.left + bbox.width);
+    if (right > left) ctx.fillRect(left, bbox.top, right - left, bbox.height);
+  }
+  ctx.restore();
+}
+
+function heat(plot: uPlot, cells: HeatCells, colors: Palette): void {
+  const { ctx, bbox } = plot;
+  const rows = cells.edges.map((edge) => Math.round(plot.valToPos(edge, "y", true)));
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  for (let column = 0; column < cells.columns; column += 1) {
+    const left = Math.round(plot.valToPos(column * cells.columnWidth, "x", true));
+    const right = Math.round(plot.valToPos((column + 1) * cells.columnWidth, "x", true));
+    if (right < bbox.left || left > bbox.left + bbox.width) continue;
+    for (let row = 0; row < cells.rows; row += 1) {
+      const level = cells.levels[column * cells.rows + row] ?? 0;
+      if (level === 0) continue;
+      const [bottom, top] = [rows[row] ?? 0, rows[row + 1] ?? 0];
+      ctx.fillStyle = colors.heat[level - 1] ?? colors.text;
+      ctx.fillRect(left, top, Math.max(right - left, 1), Math.max(bottom - top, 1));
+    }
+  }
+  ctx.restore();
+}

@@ -1,0 +1,79 @@
+// Numbers and units as people read them, by the locale of the browser. Owns the choice of the unit and of the digits; the
+// same prefixes as the text report: 1000 for rates, 1024 for sizes.
+
+/** Locale of numbers; the browser's own unless a test says otherwise. */
+let locale: string | undefined;
+
+export function setLocale(name: string | undefined): void {
+  locale = name;
+}
+
+const formats = new Map<string, Intl.NumberFormat>();
+
+function number(value: number, digits: number): string {
+  const key = `${locale ?? ""}/${digits}`;
+  let format = formats.get(key);
+  if (!format) {
+    format = new Intl.NumberFormat(locale, { maximumSignificantDigits: digits, useGrouping: false });
+    formats.set(key, format);
+  }
+  return format.format(value);
+}
+
+/** `value` in the largest of `units` (each `base` times the one before) in which it is at least 1. */
+function scaled(value: number, base: number, units: readonly string[], digits: number): string {
+  let at = 0;
+  let left = value;
+  // A value that rounds up to the next unit is written in that: 1 ms, not 1000 µs.
+  while (at + 1 < units.length && Number(Math.abs(left).toPrecision(digits)) >= base) {
+    left /= base;
+    at += 1;
+  }
+  const unit = units[at];
+  return unit ? `${number(left, digits)} ${unit}` : number(left, digits);
+}
+
+/** Operations per second: `58.0k` without a blank, as people say it. */
+export function rate(value: number, digits = 3): string {
+  return scaled(value, 1000, ["", "k", "M", "G"], digits).replace(" ", "");
+}
+
+/** Bytes per second, 1000-based: `475 MB/s`. */
+export function bandwidth(value: number, digits = 3): string {
+  return scaled(value, 1000, ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"], digits);
+}
+
+/** Bytes, 1024-based: `8 KiB`. */
+export function bytes(value: number, digits = 3): string {
+  return scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"], digits);
+}
+
+/** A latency given in nanoseconds: `257 µs`. */
+export function latency(ns: number, digits = 3): string {
+  return scaled(ns, 1000, ["ns", "µs", "ms", "s"], digits);
+}
+
+/** A plain number. */
+export function plain(value: number, digits = 3): string {
+  return number(value, digits);
+}
+
+/** A share between 0 and 1: `12 %`. */
+export function share(value: number, digits = 2): string {
+  return `${number(value * 100, digits)} %`;
+}
+
+/** Seconds on an axis: `45`, `12:30`, `2:05:00`. */
+export function clock(seconds: number): string {
+  if (seconds < 60) return number(seconds, 4);
+  const whole = Math.round(seconds);
+  const two = (n: number) => String(n).padStart(2, "0");
+  const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
+}
+
+/** Nines of a percentile: 0 is `0 %`, 2 is `99 %`, 0.30103 is `50 %`. */
+export function nines(value: number): string {
+  const digits = Math.max(2, Math.ceil(value) + 1);
+  return `${Number((100 * (1 - 10 ** -value)).toPrecision(digits))} %`;
+}

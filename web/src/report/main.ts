@@ -1,0 +1,75 @@
+// The script of a report file: finds the places of charts, draws those that come into view, and opens for print what a
+// reader may want on paper. The page is whole without it.
+
+import { mount } from "svelte";
+import Plot from "../charts/Plot.svelte";
+import {
+  heatOverTime,
+  latencyOverTime,
+  overTime,
+  percentileCurves,
+  sweepLatencies,
+  sweepRates,
+  type Spec,
+} from "../charts/spec";
+import type { Charts, StepCharts } from "../charts/types";
+import "./report.css";
+
+/** The plot of one place; nothing where there is nothing to draw. */
+function specOf(kind: string, title: string, step: StepCharts | undefined, charts: Charts): Spec | null {
+  if (charts.sweep && kind === "sweep-iops") return sweepRates(charts.sweep, title);
+  if (charts.sweep && kind === "sweep-latency") return sweepLatencies(charts.sweep, title);
+  if (!step) return null;
+  switch (kind) {
+    case "iops":
+      return overTime(step, title, "iops");
+    case "bandwidth":
+      return overTime(step, title, "bytes_per_s");
+    case "depth":
+      return overTime(step, title, "depth");
+    case "latency":
+      return latencyOverTime(step, title);
+    case "percentiles":
+      return percentileCurves(step, title);
+    case "heat":
+      return step.heat ? heatOverTime(step, step.heat, title) : null;
+    default:
+      return null;
+  }
+}
+
+function place(figure: HTMLElement, charts: Charts, watch: IntersectionObserver, specs: Map<Element, Spec>): void {
+  const { chart = "", step: index } = figure.dataset;
+  const step = charts.steps.find((other) => String(other.index) === index);
+  const title = figure.querySelector("figcaption")?.firstChild?.textContent ?? "";
+  const spec = specOf(chart, title, step, charts);
+  if (!spec || spec.lines.length === 0) return;
+  figure.hidden = false;
+  specs.set(figure, spec);
+  watch.observe(figure);
+}
+
+function start(): void {
+  const data = document.getElementById("fathom-charts")?.textContent;
+  if (!data) return;
+  const charts = JSON.parse(data) as Charts;
+  const specs = new Map<Element, Spec>();
+  const draw = (figure: Element) => {
+    const spec = specs.get(figure);
+    if (!spec) return;
+    specs.delete(figure);
+    watch.unobserve(figure);
+    mount(Plot, { target: figure, props: { spec } });
+  };
+  // A report of a hundred steps has six hundred charts; those that nobody looks at cost nothing.
+  const watch = new IntersectionObserver(
+    (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => draw(entry.target)),
+    { rootMargin: "400px" },
+  );
+  for (const figure of document.querySelectorAll<HTMLElement>("figure[data-chart]")) place(figure, charts, watch, specs);
+  addEventListener("beforeprint", () => {
+    for (const figure of [...specs.keys()]) if (figure.closest("details:not([open])") === null) draw(figure);
+  });
+}
+
+start();

@@ -1,0 +1,33 @@
+// Every word that the browser side shows, so that a translation is one file more. Knows nothing of where they stand.
+
+export const strings = {
+  chart: {
+    iops: "IOPS",
+    bandwidth: "bandwidth",
+    depth: "in flight",
+    mean: "mean",
+    p50: "p50",
+    p99: "p99",
+    p999: "p99.9",
+    max: "max",
+    all: "all streams",
+    range: "least to most",
+    seconds: "seconds since the step's start",
+    share: "operations at least as fast",
+    latency: "response time",
+    service: "service",
+    inOrder: "steps, in order",
+    time: "time",
+    notEnough: "n/a",
+    ramp: "outside of the measure phase, does not count",
+    fewer: "fewer operations",
+    more: "more operations",
+    leftOut: (count: number) => `${count} more lines are in the table only`,
+    show: (name: string) => `show ${name}`,
+    keys: "Arrow keys move along the chart, Home and End go to its ends, Escape lets go. Drag to zoom, double-click to see all again.",
+    ofColumn: (share: string) => `${share} of the operations at that time`,
+    none: "no operation",
+    fastest: "fastest",
+    slowest: "slowest",
+  },
+};

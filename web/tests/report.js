@@ -1,0 +1,173 @@
+// Report pages in a real browser: every chart is drawn, nothing is said on the console, nothing is fetched, what is hostile
+// stays harmless, the keyboard reaches everything, and axe finds nothing serious. Leaves screenshots for a person to look at.
+//
+// usage: node tests/report.js [FOLDER_OF_PAGES]   (made by `cargo test -p fathom-report --test pages`)
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+const target = process.env.CARGO_TARGET_DIR ?? join(root, "target");
+const pages = join(target, "tmp/pages");
+const shots = process.env.FATHOM_SCREENSHOTS ?? join(target, "screenshots");
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+
+const names = existsSync(pages) ? readdirSync(pages).filter((name) => name.endsWith(".html")) : [];
+assert.ok(names.length > 0, `no pages in ${pages}; run: cargo test -p fathom-report --test pages`);
+assert.ok(executablePath, "no Chromium; install the package chromium");
+mkdirSync(shots, { recursive: true });
+
+let browser;
+before(async () => {
+  browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+});
+after(() => browser?.close());
+
+/** Opens a page; what it complains of is collected, and any request but its own is one such complaint. */
+async function open(name, { width = 1280, height = 900, colorScheme = "light", javaScriptEnabled = true } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme, javaScriptEnabled, locale: "en-GB" });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("console", (message) => {
+    // That canvases are read is the tests' own doing.
+    const isOurs = message.text().includes("willReadFrequently");
+    if (["error", "warning"].includes(message.type()) && !isOurs) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("dialog", (dialog) => {
+    complaints.push(`a dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  const url = pathToFileURL(join(pages, name)).href;
+  page.on("request", (request) => {
+    if (request.url() !== url) complaints.push(`asked for ${request.url()}`);
+  });
+  await page.goto(url);
+  return { context, page, complaints };
+}
+
+/** Opens up to two steps and scrolls through, so that every chart is drawn. */
+async function drawAll(page) {
+  await page.evaluate(() => [...document.querySelectorAll("details.step")].slice(0, 2).forEach((step) => (step.open = true)));
+  const figures = await page.locator("figure[data-chart]:visible").all();
+  for (const figure of figures) {
+    await figure.scrollIntoViewIfNeeded();
+    await figure.locator("canvas").waitFor();
+  }
+  await page.evaluate(() => scrollTo(0, 0));
+  return figures.length;
+}
+
+/** Per canvas, how many of its points differ from its first: none on a canvas where nothing was drawn. */
+function inked(page) {
+  return page.evaluate(() =>
+    [...document.querySelectorAll("canvas")].map((canvas) => {
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      let count = 0;
+      for (let at = 0; at < data.length; at += 4) if (data[at + 3] > 0) count += 1;
+      return count;
+    }),
+  );
+}
+
+const looks = [
+  { name: "light", width: 1280, colorScheme: "light" },
+  { name: "dark", width: 1280, colorScheme: "dark" },
+  { name: "phone", width: 380, colorScheme: "light" },
+  { name: "phone-dark", width: 380, colorScheme: "dark" },
+];
+
+for (const name of names) {
+  test(`${name}: charts, console, requests, looks, axe`, async () => {
+    for (const look of looks) {
+      const { context, page, complaints } = await open(name, look);
+      const charts = await drawAll(page);
+      const ink = await inked(page);
+      assert.equal(ink.length, charts, `${look.name}: a canvas per chart`);
+      ink.forEach((count, at) => assert.ok(count > 500, `${look.name}: canvas ${at} is empty (${count} points)`));
+      if (name !== "empty.html") assert.ok(charts >= 6, `${look.name}: only ${charts} charts`);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(overflow <= 0, `${look.name}: ${overflow} px wider than the window`);
+      await page.screenshot({ path: join(shots, `${name.replace(".html", "")}-${look.name}.png`), fullPage: true });
+      if (look.width < 1280) {
+        assert.deepEqual(complaints, [], look.name);
+        await context.close();
+        continue;
+      }
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => globalThis.axe.run());
+      const grave = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
+      const told = grave.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).slice(0, 3).join(" ")}`);
+      assert.deepEqual(told, [], look.name);
+      assert.deepEqual(complaints, [], look.name);
+      await context.close();
+    }
+  });
+}
+
+test("a page without scripts shows all text and tables, and no place of a chart", async () => {
+  const { context, page } = await open("steady.html", { javaScriptEnabled: false });
+  assert.equal(await page.locator("figure:visible").count(), 0);
+  assert.ok((await page.locator("table:visible").count()) >= 4);
+  assert.match(await page.locator("p.answer").first().innerText(), /IOPS/);
+  await page.screenshot({ path: join(shots, "steady-without-script.png"), fullPage: true });
+  await context.close();
+});
+
+test("the keyboard moves along a chart, tells its figures, and puts lines away", async () => {
+  const { context, page, complaints } = await open("steady.html");
+  await drawAll(page);
+  const chart = page.getByRole("slider", { name: "Response time over time" });
+  await chart.focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowRight");
+  const told = await chart.getAttribute("aria-valuetext");
+  assert.match(told, /p50 .*µs.*p99 /);
+  assert.equal(await chart.getAttribute("aria-valuenow"), "1");
+  const legend = page.locator("figure[data-chart=latency]").getByRole("button", { name: "show p99.9" });
+  const before = await inked(page);
+  await legend.focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await legend.getAttribute("aria-pressed"), "false");
+  await page.waitForFunction(
+    ([at, count]) => {
+      const canvas = document.querySelectorAll("canvas")[at];
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      let ink = 0;
+      for (let i = 3; i < data.length; i += 4) if (data[i] > 0) ink += 1;
+      return ink < count;
+    },
+    [1, before[1]],
+  );
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("the pointer tells what is under it, also in the heat map", async () => {
+  const { context, page } = await open("steady.html");
+  await drawAll(page);
+  for (const [kind, expect] of [
+    ["iops", /k|\d/],
+    ["heat", /≈ .*% of the operations|no operation/],
+  ]) {
+    const figure = page.locator(`figure[data-chart=${kind}]`);
+    await figure.scrollIntoViewIfNeeded();
+    const box = await figure.locator("canvas").boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await figure.locator(".value").filter({ hasText: expect }).first().waitFor();
+  }
+  await context.close();
+});
+
+test("paper is light, and every chart of an open step is on it", async () => {
+  const { context, page, complaints } = await open("mixed.html", { colorScheme: "dark" });
+  const pdf = await page.pdf({ path: join(shots, "mixed.pdf"), format: "A4", printBackground: true });
+  assert.ok(pdf.length > 20_000);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});

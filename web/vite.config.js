@@ -1,0 +1,39 @@
+// Two bundles from one code base, chosen by mode: `report` (one script and one style sheet, which `fathom report` puts into
+// the file it writes) and `app` (the pages of `fathom serve`).
+import { defineConfig } from "vite";
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+
+export default defineConfig(({ mode }) => ({
+  plugins: [svelte()],
+  // The browsers of 2022 and later.
+  build: {
+    target: ["chrome105", "firefox105", "safari16"],
+    emptyOutDir: false,
+    reportCompressedSize: false,
+    ...(mode === "app"
+      ? {
+          outDir: "dist/app",
+          assetsInlineLimit: 0,
+          modulePreload: false,
+          rollupOptions: {
+            input: "app.html",
+            output: {
+              entryFileNames: "app.js",
+              chunkFileNames: "[name].js",
+              assetFileNames: "app[extname]",
+            },
+          },
+        }
+      : {
+          outDir: "dist",
+          lib: {
+            entry: "src/report/main.ts",
+            formats: ["iife"],
+            name: "fathomReport",
+            fileName: () => "report.js",
+            cssFileName: "report",
+          },
+        }),
+  },
+  test: { include: ["src/**/*.test.ts"] },
+}));
