@@ -4,6 +4,7 @@
 //! shown.
 #![forbid(unsafe_code)]
 
+pub mod compare;
 mod errno;
 pub mod layouts;
 mod measured;

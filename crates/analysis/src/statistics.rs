@@ -14,7 +14,7 @@ mod trend;
 mod warmup;
 
 pub use changes::{Change, change_points, dominant_segment};
-pub use compare::{Difference, Shift, bootstrap_ratio, quantile_shifts, welch};
+pub use compare::{Difference, Shift, bucket_at, quantile_shifts, welch};
 pub use dependence::{Subsessions, autocorrelation, subsession_means, subsessions};
 pub use quantile::{QuantileEstimate, nearest_rank, quantile_needs, quantiles, rank_interval};
 pub use runs::runs_p;

@@ -26,6 +26,8 @@ pub(crate) enum Command {
     Runs(RunsArgs),
     /// Show a stored run again: as text, JSON, CSV, Markdown or a page with charts
     Report(ReportArgs),
+    /// Compare stored runs: regressed, improved, equivalent, or how many more runs it takes to tell
+    Compare(crate::command::compare::CompareArgs),
     /// Find the scaling law of measured loads and throughputs: peak, knee, what limits it
     Fit(crate::command::fit::FitArgs),
     /// Judge whether series of rounds reached a steady state

@@ -22,6 +22,10 @@ pub(crate) enum Exit {
     IoErrors,
     /// Data that was read back is not what was written.
     Mismatch,
+    /// What was measured allows no statement.
+    Inconclusive,
+    /// A threshold was breached.
+    Threshold,
     /// An engine or a part of fathom is not available here.
     Unsupported,
     /// A signal ended it; what was measured is kept.
@@ -39,7 +43,9 @@ impl Exit {
             Self::Target => 4,
             Self::IoErrors => 5,
             Self::Mismatch => 6,
+            Self::Inconclusive => 8,
             Self::Unsupported => 9,
+            Self::Threshold => 99,
             // 128 + signal number, as shells have it: 130 for Ctrl-C, 143 for SIGTERM.
             Self::Signal(signal) => u8::try_from(128 + signal).unwrap_or(130),
         }

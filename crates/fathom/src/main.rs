@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => command::convert::run(&args),
         Command::Runs(args) => command::runs::run(&args),
         Command::Report(args) => command::report::run(&args),
+        Command::Compare(args) => command::compare::run(&args),
         Command::Fit(args) => command::fit::run(&args),
         Command::Judge(args) => command::judge::run(&args),
         Command::Percentiles(args) => command::percentiles::run(&args),

@@ -1,4 +1,4 @@
-//! Two samples side by side: difference of means, ratio by bootstrap, shift quantile by quantile.
+//! Two samples side by side: difference of means, shift quantile by quantile.
 
 use super::quantile::nearest_rank;
 use super::sample::{Sample, t_quantile};
@@ -45,22 +45,6 @@ pub fn welch(first: &Sample, second: &Sample) -> Option<Difference> {
     Some(Difference { difference, t, freedom, p, standard_error })
 }
 
-/// Interval of mean(second) ÷ mean(first) by resampling both sides with replacement: 2.5 % and 97.5 % of `rounds`. `None`
-/// when a side has fewer than two values or a mean of 0.
-pub fn bootstrap_ratio(first: &[f64], second: &[f64], rounds: usize, seed: u64) -> Option<(f64, f64)> {
-    if first.len() < 2 || second.len() < 2 {
-        return None;
-    }
-    let mut random = fastrand::Rng::with_seed(seed);
-    let mut mean = |values: &[f64]| {
-        (0..values.len()).map(|_| values[random.usize(..values.len())]).sum::<f64>() / values.len() as f64
-    };
-    let mut ratios: Vec<f64> =
-        (0..rounds).map(|_| mean(second) / mean(first)).filter(|ratio| ratio.is_finite()).collect();
-    ratios.sort_by(f64::total_cmp);
-    (!ratios.is_empty()).then(|| (nearest_rank(&ratios, 0.025), nearest_rank(&ratios, 0.975)))
-}
-
 /// One quantile of two distributions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shift {
@@ -70,18 +54,19 @@ pub struct Shift {
     pub first: f64,
     /// In the second.
     pub second: f64,
-    /// 95 % interval of second ÷ first.
+    /// Interval of second ÷ first.
     pub ratio_interval: Option<(f64, f64)>,
 }
 
 /// Quantiles of two sides that each consist of independent blocks (histograms of stretches of a run, or of whole runs):
 /// blocks are resampled, merged and read, so that what latencies have in common within a block does not make the interval
-/// too narrow. A histogram is a list of counts per bucket; `value_of` gives a bucket's value.
+/// too narrow. `level` is that of the intervals. A histogram is a list of counts per bucket; `value_of` gives a bucket's value.
 pub fn quantile_shifts(
     first: &[Vec<u64>],
     second: &[Vec<u64>],
     quantiles: &[f64],
     value_of: &dyn Fn(usize) -> f64,
+    level: f64,
     rounds: usize,
     seed: u64,
 ) -> Vec<Shift> {
@@ -106,8 +91,9 @@ pub fn quantile_shifts(
         .filter_map(|(&q, mut ratios)| {
             let (first, second) = (value_of(bucket_at(&left, q)?), value_of(bucket_at(&right, q)?));
             ratios.sort_by(f64::total_cmp);
-            let ratio_interval =
-                (!ratios.is_empty()).then(|| (nearest_rank(&ratios, 0.025), nearest_rank(&ratios, 0.975)));
+            let tail = (1.0 - level) / 2.0;
+            let ratio_interval = (!ratios.is_empty())
+                .then(|| (nearest_rank(&ratios, tail), nearest_rank(&ratios, 1.0 - tail)));
             Some(Shift { q, first, second, ratio_interval })
         })
         .collect()
@@ -122,8 +108,8 @@ fn merged<'a>(blocks: impl Iterator<Item = &'a Vec<u64>>) -> Vec<u64> {
     sum
 }
 
-/// The bucket of nearest rank.
-fn bucket_at(counts: &[u64], q: f64) -> Option<usize> {
+/// The bucket of a quantile by nearest rank; `None` of nothing.
+pub fn bucket_at(counts: &[u64], q: f64) -> Option<usize> {
     let total: u64 = counts.iter().sum();
     let rank = super::quantile::rank(q, total)?;
     let mut seen = 0;
@@ -148,17 +134,6 @@ mod tests {
     }
 
     #[test]
-    fn ratio_of_equals_holds_one() {
-        let mut random = fastrand::Rng::with_seed(3);
-        let mut draw = |mean: f64| -> Vec<f64> { (0..40).map(|_| mean + random.f64() - 0.5).collect() };
-        let (low, high) = bootstrap_ratio(&draw(10.0), &draw(10.0), 1000, 1).unwrap();
-        assert!(low < 1.0 && high > 1.0 && high - low < 0.1, "{low} {high}");
-        let (low, high) = bootstrap_ratio(&draw(10.0), &draw(12.0), 1000, 1).unwrap();
-        assert!(low < 1.2 && high > 1.2 && low > 1.1, "{low} {high}");
-        assert_eq!(bootstrap_ratio(&[1.0], &[1.0, 2.0], 10, 1), None);
-    }
-
-    #[test]
     fn a_shift_shows_at_the_quantile_that_moved() {
         // 99 % at bucket 1, 1 % at bucket 9 on the left and 18 on the right.
         let block = |slow: usize| {
@@ -168,7 +143,7 @@ mod tests {
             counts
         };
         let (left, right) = (vec![block(9); 10], vec![block(18); 10]);
-        let shifts = quantile_shifts(&left, &right, &[0.5, 0.99], &|bucket| bucket as f64, 200, 5);
+        let shifts = quantile_shifts(&left, &right, &[0.5, 0.99], &|bucket| bucket as f64, 0.95, 200, 5);
         assert_eq!((shifts[0].first, shifts[0].second), (1.0, 1.0));
         assert_eq!((shifts[1].first, shifts[1].second), (9.0, 18.0));
         assert_eq!(shifts[1].ratio_interval, Some((2.0, 2.0)));

@@ -6,6 +6,7 @@
 mod bad_jobs;
 mod bad_targets;
 mod commands;
+mod comparison;
 mod control;
 mod convert;
 mod devices;

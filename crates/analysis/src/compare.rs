@@ -1,0 +1,331 @@
+//! Two sides of runs compared: is the new one worse, better, the same within a margin, or can that not be told yet?
+//!
+//! The unit of replication is the run. Where a side has a single one, its intervals stand in for runs, thinned to as many
+//! as are independent; that says nothing about what differs from one run to the next, and the result says so.
+
+mod gate;
+mod side;
+
+pub use gate::{Verdict, judge, more_runs};
+pub use side::{Series, StepSide};
+
+use crate::statistics::{Difference, Sample, Shift, quantile_shifts, subsessions, welch};
+use fathom_metrics::bucket_bounds;
+use fathom_schema::{EnvironmentFact, Record};
+
+/// Quantiles of the latency that are set side by side.
+pub const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
+/// Resamples of a bootstrap.
+const RESAMPLES: usize = 1000;
+/// Facts that are never the same twice: subject, and the name where only that one is.
+const PASSING: [(&str, Option<&str>); 3] =
+    [("load", None), ("memory", Some("available")), ("memory", Some("dirty"))];
+/// Seed of the resampling: the same runs give the same answer.
+const SEED: u64 = 17;
+/// Operations that have to lie beyond a quantile: fewer are one slow moment's accident.
+const BEYOND_MIN: f64 = 10.0;
+/// Fewest independent blocks that a quantile's interval can be resampled from.
+const BLOCKS_MIN: usize = 4;
+
+/// One figure of two sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metric {
+    /// `iops`, `bandwidth`, `mean latency`, or a percentile such as `p99`.
+    pub name: String,
+    /// Whether more of it is better.
+    pub more_is_better: bool,
+    /// Of the first side.
+    pub base: f64,
+    /// Of the second.
+    pub new: f64,
+    /// Relative change and its interval; `None` where there is too little to tell.
+    pub change: f64,
+    /// Interval of the change.
+    pub interval: Option<(f64, f64)>,
+    /// The statement.
+    pub verdict: Verdict,
+    /// Runs per side still needed for a statement; for [`Verdict::Inconclusive`] only, where that can be told.
+    pub more_runs: Option<u64>,
+    /// Whether it decides the comparison's verdict.
+    pub decides: bool,
+}
+
+/// One step of two sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepComparison {
+    /// Its name.
+    pub name: String,
+    /// Its figures.
+    pub metrics: Vec<Metric>,
+    /// How much runs of the first side differ from one another, as a share of their mean IOPS: standard deviation of
+    /// runs, or with one run, the difference of its halves.
+    pub noise_floor: Option<f64>,
+}
+
+/// Two sides compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// Steps that both have.
+    pub steps: Vec<StepComparison>,
+    /// The worst of the deciding figures: regressed, else inconclusive, else improved, else equivalent.
+    pub verdict: Verdict,
+    /// Runs per side still needed, for an inconclusive verdict.
+    pub more_runs: Option<u64>,
+    /// Runs of the first and of the second side.
+    pub runs: (usize, usize),
+    /// What differs between the hosts and jobs: name, first side, second side.
+    pub differences: Vec<(String, String, String)>,
+    /// What a reader should know.
+    pub remarks: Vec<String>,
+}
+
+/// Compares; `margin` is the change that matters, e.g. 0.03. `None` when the sides have no step in common.
+pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Comparison> {
+    let (first, second) = (base.first()?, new.first()?);
+    let names: Vec<(usize, usize, String)> = pairs(first, second);
+    if names.is_empty() {
+        return None;
+    }
+    // Several statements at 95 % together: each at 1 − 5 % ÷ their number (Bonferroni).
+    let deciding = 2 * names.len();
+    let level = 1.0 - 0.05 / deciding as f64;
+    let steps: Vec<StepComparison> = names
+        .iter()
+        .filter_map(|(left, right, name)| {
+            let sides = (StepSide::of(base, *left), StepSide::of(new, *right));
+            Some(step(name, &sides.0?, &sides.1?, margin, level))
+        })
+        .collect();
+    let deciding = || steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides);
+    let verdict = deciding().map(|metric| metric.verdict).max().unwrap_or(Verdict::Inconclusive);
+    let mut remarks = Vec::new();
+    let runs = (base.len(), new.len());
+    if runs.0.min(runs.1) == 1 {
+        remarks.push(
+            "a side has one run: what differs from run to run is not in the intervals; five runs a side, in turns, tell"
+                .to_owned(),
+        );
+    }
+    let unmatched = first.steps.len().max(second.steps.len()) - names.len();
+    if unmatched > 0 {
+        remarks.push(format!("{unmatched} steps have no counterpart and are left out"));
+    }
+    Some(Comparison {
+        more_runs: deciding().filter_map(|metric| metric.more_runs).max(),
+        steps,
+        verdict,
+        runs,
+        differences: differences(first, second),
+        remarks,
+    })
+}
+
+/// Steps of two records that belong together: by name; the only step of each in any case.
+fn pairs(base: &Record, new: &Record) -> Vec<(usize, usize, String)> {
+    let name = |record: &Record, at: usize| record.steps[at].started.step.name.clone();
+    if base.steps.len() == 1 && new.steps.len() == 1 {
+        return vec![(0, 0, name(new, 0))];
+    }
+    (0..base.steps.len())
+        .filter_map(|left| {
+            let own = name(base, left);
+            (0..new.steps.len()).find(|&right| name(new, right) == own).map(|right| (left, right, own))
+        })
+        .collect()
+}
+
+fn step(name: &str, base: &StepSide, new: &StepSide, margin: f64, level: f64) -> StepComparison {
+    let mut metrics = Vec::new();
+    for (name, more_is_better, decides) in
+        [("iops", true, true), ("bandwidth", true, false), ("mean latency", false, false)]
+    {
+        let of = |side: &StepSide| match name {
+            "iops" => side.iops.clone(),
+            "bandwidth" => side.bandwidth.clone(),
+            _ => side.mean_latency.clone(),
+        };
+        let (left, right) = (of(base), of(new));
+        let change = right.figure() / left.figure() - 1.0;
+        let samples = sample(&left).zip(sample(&right));
+        let interval = samples.and_then(|(left, right)| change_interval(&left, &right, change, level));
+        let count = left.values.len().min(right.values.len());
+        let figures = (left.figure(), right.figure());
+        let figure = Figure { name: name.to_owned(), more_is_better, figures, interval, decides, count };
+        metrics.push(figure.judged(margin));
+    }
+    let value_of = |bucket: usize| {
+        let (low, high) = bucket_bounds(bucket);
+        u64::midpoint(low, high) as f64
+    };
+    let are_of_runs = base.iops.is_of_runs && new.iops.is_of_runs;
+    let count = base.blocks.len().min(new.blocks.len());
+    for shift in quantile_shifts(&base.blocks, &new.blocks, &QUANTILES, &value_of, level, RESAMPLES, SEED) {
+        let Shift { q, first, second, ratio_interval } = shift;
+        if base.operations().min(new.operations()) * (1.0 - q) < BEYOND_MIN {
+            continue;
+        }
+        let interval = if are_of_runs {
+            // Runs are few: Student's t allows for that, resampling does not.
+            let of = |side: &StepSide| {
+                Sample::of(&side.quantile_of_blocks(q).into_iter().map(value_of).collect::<Vec<_>>())
+            };
+            change_interval(&of(base), &of(new), second / first - 1.0, level)
+        } else {
+            ratio_interval.filter(|_| count >= BLOCKS_MIN).map(|(low, high)| (low - 1.0, high - 1.0))
+        };
+        let name = format!("p{}", (q * 1e6).round() / 1e4);
+        let decides = q == 0.99;
+        let figure =
+            Figure { name, more_is_better: false, figures: (first, second), interval, decides, count };
+        metrics.push(figure.judged(margin));
+    }
+    StepComparison { name: name.to_owned(), metrics, noise_floor: base.iops.noise_floor() }
+}
+
+/// A figure of both sides, not judged yet.
+struct Figure {
+    name: String,
+    more_is_better: bool,
+    figures: (f64, f64),
+    interval: Option<(f64, f64)>,
+    decides: bool,
+    /// Values of the smaller side.
+    count: usize,
+}
+
+impl Figure {
+    fn judged(self, margin: f64) -> Metric {
+        let Self { name, more_is_better, figures: (base, new), interval, decides, count } = self;
+        let change = if base == new { 0.0 } else { new / base - 1.0 };
+        let verdict = judge(interval, margin, more_is_better);
+        let more_runs = match (verdict, interval) {
+            (Verdict::Inconclusive, Some(interval)) => more_runs(change, interval, margin, count),
+            _ => None,
+        };
+        Metric { name, more_is_better, base, new, change, interval, verdict, more_runs, decides }
+    }
+}
+
+/// Independent values of a side: its runs, or as many of a run's intervals as are independent.
+fn sample(series: &Series) -> Option<Sample> {
+    if series.is_of_runs {
+        return (series.values.len() >= 2).then(|| Sample::of(&series.values));
+    }
+    subsessions(&series.values).map(|found| found.sample)
+}
+
+/// Interval of the relative change of means.
+fn change_interval(base: &Sample, new: &Sample, change: f64, level: f64) -> Option<(f64, f64)> {
+    if base.mean <= 0.0 {
+        return None;
+    }
+    match welch(new, base) {
+        Some(found) => {
+            let Difference { difference, .. } = found;
+            let (low, high) = found.interval(level);
+            // Around the change of the totals, which weigh every operation alike.
+            Some((change + (low - difference) / base.mean, change + (high - difference) / base.mean))
+        }
+        // Neither side varies at all.
+        None => (base.count >= 2 && new.count >= 2).then_some((change, change)),
+    }
+}
+
+/// Environment, host and job, where they differ.
+fn differences(base: &Record, new: &Record) -> Vec<(String, String, String)> {
+    let mut all = Vec::new();
+    let mut add = |name: String, left: String, right: String| {
+        if left != right {
+            all.push((name, left, right));
+        }
+    };
+    let (left, right) = (&base.started, &new.started);
+    add("fathom".to_owned(), left.tool_version.clone(), right.tool_version.clone());
+    add("host".to_owned(), left.facts.host.clone(), right.facts.host.clone());
+    add("processor".to_owned(), left.facts.cpu.model.clone(), right.facts.cpu.model.clone());
+    add("memory".to_owned(), left.facts.memory.to_string(), right.facts.memory.to_string());
+    let targets = |record: &Record| -> String {
+        let step = record.steps.first().map(|step| &step.started.step);
+        step.map_or_else(String::new, |step| {
+            step.targets.iter().map(|target| target.name.clone()).collect::<Vec<_>>().join(", ")
+        })
+    };
+    add("targets".to_owned(), targets(base), targets(new));
+    let fact = |facts: &[EnvironmentFact], subject: &str, name: &str| {
+        let found = facts.iter().find(|fact| fact.subject == subject && fact.name == name);
+        found.and_then(|fact| fact.value.clone()).unwrap_or_else(|| "absent".to_owned())
+    };
+    let (before, after) = (&left.facts.environment, &right.facts.environment);
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for EnvironmentFact { subject, name, .. } in before.iter().chain(after) {
+        let passes =
+            PASSING.iter().any(|(of, which)| of == subject && which.is_none_or(|which| which == name));
+        if !passes && !seen.contains(&(subject, name)) {
+            seen.push((subject, name));
+            add(format!("{subject} {name}"), fact(before, subject, name), fact(after, subject, name));
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{StreamShape, record};
+    use fathom_schema::OperationKind;
+
+    fn run(rate: u64) -> Record {
+        record(&[StreamShape {
+            rates: vec![(OperationKind::Read, rate)],
+            seconds: 60,
+            ..StreamShape::default()
+        }])
+    }
+
+    fn runs(rates: &[u64]) -> Vec<Record> {
+        rates.iter().map(|&rate| run(rate)).collect()
+    }
+
+    fn check(base: &[u64], new: &[u64], expect: Verdict) -> Comparison {
+        let (base, new) = (runs(base), runs(new));
+        let (base, new): (Vec<_>, Vec<_>) = (base.iter().collect(), new.iter().collect());
+        let found = compare(&base, &new, 0.03).expect("both have the step");
+        assert_eq!(found.verdict, expect, "{found:#?}");
+        found
+    }
+
+    #[test]
+    fn equals_are_equivalent_and_a_tenth_is_not() {
+        let found = check(&[10_000], &[10_000], Verdict::Equivalent);
+        assert!(found.differences.is_empty() && found.remarks[0].contains("one run"), "{found:#?}");
+        check(&[10_000], &[9_000], Verdict::Regressed);
+        check(&[10_000], &[11_200], Verdict::Improved);
+        check(&[10_000, 10_010, 9_990], &[10_005, 10_000, 9_995], Verdict::Equivalent);
+        check(&[10_000, 10_010, 9_990], &[9_000, 9_010, 9_020], Verdict::Regressed);
+    }
+
+    #[test]
+    fn runs_that_differ_too_much_ask_for_more() {
+        let found = check(&[10_000, 10_600, 9_400], &[9_900, 10_500, 9_300], Verdict::Inconclusive);
+        assert!(found.more_runs.is_some_and(|more| more > 5), "{:?}", found.more_runs);
+        let floor = found.steps[0].noise_floor.expect("there are three runs");
+        assert!((floor - 0.06).abs() < 1e-3, "{floor}");
+        // Two runs a side tell little: t has two degrees of freedom.
+        check(&[10_000, 10_200], &[9_000, 9_200], Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn what_differs_between_hosts_is_named() {
+        let (base, mut new) = (run(100), run(100));
+        new.started.facts.host = "lab2".to_owned();
+        new.started.facts.environment.push(EnvironmentFact {
+            subject: "cpu".to_owned(),
+            name: "governor".to_owned(),
+            value: Some("powersave".to_owned()),
+            source: String::new(),
+        });
+        let found = compare(&[&base], &[&new], 0.03).unwrap().differences;
+        let of = |name: &str, left: &str, right: &str| (name.to_owned(), left.to_owned(), right.to_owned());
+        assert_eq!(found, [of("host", "lab1", "lab2"), of("cpu governor", "absent", "powersave")]);
+    }
+}

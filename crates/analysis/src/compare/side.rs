@@ -1,0 +1,201 @@
+//! One side of a comparison: what its runs measured in one step, as series to take samples from and as blocks of the
+//! latency distribution to resample.
+
+use crate::measured::{measured, operations};
+use crate::statistics::{bucket_at, subsessions};
+use fathom_metrics::{BUCKETS, merge_tally};
+use fathom_schema::{Interval, OperationKind, Phase, Record, StepRecord, StreamTally};
+
+/// Blocks of one run's latencies at most: more add little, and each holds a distribution.
+const BLOCKS_MAX: usize = 60;
+/// Share of the usual length from which on an interval counts; a shorter one holds the edge of a phase.
+const WHOLE_SHARE: f64 = 0.5;
+
+/// A figure of one side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Its value in each run, or, with one run, in each interval.
+    pub values: Vec<f64>,
+    /// Its value over all that was measured: the mean of runs, or the run's total.
+    total: f64,
+    /// Whether `values` are those of runs.
+    pub is_of_runs: bool,
+}
+
+impl Series {
+    /// Over all that was measured.
+    pub fn figure(&self) -> f64 {
+        self.total
+    }
+
+    /// Standard deviation between runs as a share of their mean; with one run, the difference of its halves.
+    pub(super) fn noise_floor(&self) -> Option<f64> {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let floor = if self.is_of_runs && self.values.len() >= 2 {
+            let sample = crate::statistics::Sample::of(&self.values);
+            sample.stddev() / sample.mean
+        } else if !self.is_of_runs && self.values.len() >= 8 {
+            let (left, right) = self.values.split_at(self.values.len() / 2);
+            (mean(left) - mean(right)).abs() / mean(&self.values)
+        } else {
+            return None;
+        };
+        floor.is_finite().then_some(floor)
+    }
+}
+
+/// What one side measured in one step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepSide {
+    /// Operations per second.
+    pub iops: Series,
+    /// Bytes per second.
+    pub bandwidth: Series,
+    /// Mean response time, nanoseconds.
+    pub mean_latency: Series,
+    /// Latency counts per bucket, of runs or of independent stretches of the only run.
+    pub blocks: Vec<Vec<u64>>,
+}
+
+/// Operations, bytes and summed latency of a stretch of time.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    operations: f64,
+    bytes: f64,
+    latency_ns: f64,
+    seconds: f64,
+}
+
+impl Sums {
+    fn of(tally: &StreamTally, seconds: f64) -> Self {
+        let mut sums = Self { seconds, operations: operations(tally) as f64, ..Self::default() };
+        for kind in tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync) {
+            sums.bytes += kind.bytes as f64;
+            sums.latency_ns += kind.response.as_ref().unwrap_or(&kind.service).moments.sum_ns;
+        }
+        sums
+    }
+
+    fn iops(&self) -> f64 {
+        self.operations / self.seconds
+    }
+
+    fn bandwidth(&self) -> f64 {
+        self.bytes / self.seconds
+    }
+
+    fn mean_latency(&self) -> f64 {
+        self.latency_ns / self.operations
+    }
+}
+
+impl StepSide {
+    /// Of the step with this index in each of the runs; `None` when none of them measured anything in it.
+    pub(super) fn of(runs: &[&Record], step: usize) -> Option<Self> {
+        let steps: Vec<&StepRecord> = runs.iter().filter_map(|record| record.steps.get(step)).collect();
+        let totals: Vec<(Sums, Vec<u64>)> = steps.iter().filter_map(|step| whole(step)).collect();
+        if totals.is_empty() {
+            return None;
+        }
+        let intervals = match steps.as_slice() {
+            [only] => by_interval(only),
+            _ => Vec::new(),
+        };
+        let series = |of: fn(&Sums) -> f64| {
+            let runs: Vec<f64> = totals.iter().map(|(sums, _)| of(sums)).collect();
+            let total = runs.iter().sum::<f64>() / runs.len() as f64;
+            match runs.as_slice() {
+                [_] => {
+                    let values = intervals.iter().map(|(sums, _)| of(sums)).collect();
+                    Series { values, total, is_of_runs: false }
+                }
+                _ => Series { values: runs, total, is_of_runs: true },
+            }
+        };
+        let iops = series(Sums::iops);
+        let blocks = if iops.is_of_runs {
+            totals.iter().map(|(_, counts)| counts.clone()).collect()
+        } else {
+            blocks(&iops.values, &intervals)
+        };
+        Some(Self {
+            bandwidth: series(Sums::bandwidth),
+            mean_latency: series(Sums::mean_latency),
+            iops,
+            blocks,
+        })
+    }
+
+    /// A quantile's bucket in each block.
+    pub(super) fn quantile_of_blocks(&self, q: f64) -> Vec<usize> {
+        self.blocks.iter().filter_map(|counts| bucket_at(counts, q)).collect()
+    }
+
+    /// Operations over all blocks.
+    pub(super) fn operations(&self) -> f64 {
+        self.blocks.iter().flatten().sum::<u64>() as f64
+    }
+}
+
+/// Totals of all streams of a step over their common window.
+fn whole(step: &StepRecord) -> Option<(Sums, Vec<u64>)> {
+    let streams = measured(step);
+    let windows = streams.iter().filter(|stream| stream.window().0 > 0);
+    let start = windows.clone().map(|stream| stream.start).min()?;
+    let end = windows.map(|stream| stream.end).max()?;
+    let mut tally = StreamTally::default();
+    streams.iter().for_each(|stream| merge_tally(&mut tally, &stream.tally));
+    let sums = Sums::of(&tally, end.since(start).as_secs_f64());
+    (sums.operations > 0.0).then(|| (sums, counts(&tally)))
+}
+
+/// Sums and latency counts of each measured interval, all streams together.
+fn by_interval(step: &StepRecord) -> Vec<(Sums, Vec<u64>)> {
+    let mut measured: Vec<&Interval> =
+        step.intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
+    measured.sort_by_key(|interval| interval.sequence);
+    let usual = step.started.step.interval.as_secs_f64();
+    measured
+        .chunk_by(|a, b| a.sequence == b.sequence)
+        .filter_map(|group| {
+            let mut tally = StreamTally::default();
+            group.iter().for_each(|interval| merge_tally(&mut tally, &interval.tally));
+            let seconds = group
+                .iter()
+                .map(|interval| interval.end.since(interval.start).as_secs_f64())
+                .fold(0.0, f64::max);
+            let sums = Sums::of(&tally, seconds);
+            (seconds >= WHOLE_SHARE * usual && sums.operations > 0.0).then(|| (sums, counts(&tally)))
+        })
+        .collect()
+}
+
+/// Stretches that are as good as independent, each with its latency counts.
+fn blocks(iops: &[f64], intervals: &[(Sums, Vec<u64>)]) -> Vec<Vec<u64>> {
+    let memory = subsessions(iops).map_or(1, |found| found.length);
+    let length = memory.max(intervals.len().div_ceil(BLOCKS_MAX)).max(1);
+    intervals
+        .chunks_exact(length)
+        .map(|chunk| {
+            let mut sum: Vec<u64> = Vec::new();
+            for (_, counts) in chunk {
+                sum.resize(sum.len().max(counts.len()), 0);
+                sum.iter_mut().zip(counts).for_each(|(into, from)| *into += from);
+            }
+            sum
+        })
+        .collect()
+}
+
+/// Response times of all kinds but sync, per bucket, up to the last one that is not empty.
+fn counts(tally: &StreamTally) -> Vec<u64> {
+    let mut counts: Vec<u64> = Vec::new();
+    for kind in tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync) {
+        for &(bucket, count) in &kind.response.as_ref().unwrap_or(&kind.service).histogram.buckets {
+            let bucket = (bucket as usize).min(BUCKETS - 1);
+            counts.resize(counts.len().max(bucket + 1), 0);
+            counts[bucket] += count;
+        }
+    }
+    counts
+}
