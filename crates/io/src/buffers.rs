@@ -7,8 +7,11 @@ use crate::memory::{self, MemoryError, Piece};
 use fathom_schema::Memory;
 use std::cell::Cell;
 
-/// Alignment of every slot but for the shift that was asked for: a page, which satisfies every device's direct I/O.
+/// Alignment of every slot of at least a page, but for the shift that was asked for: satisfies every device's direct I/O.
 const ALIGN: usize = memory::ALIGN;
+/// Alignment of smaller slots, the smallest sector of any device. A page apart they would all lie in the same few sets of
+/// the processor's first cache and push one another out of it.
+const SMALL_ALIGN: usize = 512;
 
 /// The buffers of one worker. Not shared between threads.
 #[derive(Debug)]
@@ -34,7 +37,8 @@ impl Buffers {
     /// As [`Buffers::new`].
     pub fn of(memory: &Memory, slots: u32, bytes: u32) -> Result<Self, MemoryError> {
         let shift_bytes = memory.shift_bytes as usize;
-        let slot_bytes = (bytes.max(1) as usize).next_multiple_of(ALIGN);
+        let bytes = bytes.max(1) as usize;
+        let slot_bytes = bytes.next_multiple_of(if bytes < ALIGN { SMALL_ALIGN } else { ALIGN });
         let total =
             slot_bytes.checked_mul(slots.max(1) as usize).and_then(|all| all.checked_add(shift_bytes));
         let memory = Piece::new(memory.source, total.expect("depth × block size fits the address space"))?;
@@ -51,7 +55,7 @@ impl Buffers {
         u32::try_from(self.lent.len()).expect("made from a u32")
     }
 
-    /// Bytes of one slot, a multiple of the page.
+    /// Bytes of one slot: a multiple of the page, or below it of 512.
     pub fn slot_bytes(&self) -> usize {
         self.slot_bytes
     }
@@ -132,6 +136,8 @@ mod tests {
                 bytes.fill(u8::try_from(slot).unwrap() + 1);
             });
         }
+        assert_eq!(Buffers::new(3, 512).slot_bytes(), 512);
+        assert_eq!(Buffers::new(3, 700).slot_bytes(), 1024);
         for slot in 0..3 {
             let expect = u8::try_from(slot).unwrap() + 1;
             buffers.fill(slot, 8192, |bytes| assert!(bytes.iter().all(|&b| b == expect)));

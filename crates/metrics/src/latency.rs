@@ -80,6 +80,17 @@ impl Latency {
         self.moments.record(ns);
     }
 
+    /// Counts many latencies, in nanoseconds: as [`Latency::record`] of each, with the moments in registers meanwhile.
+    #[inline]
+    pub fn record_all(&mut self, all: impl Iterator<Item = u64>) {
+        let mut moments = self.moments;
+        for ns in all {
+            self.histogram.record(ns);
+            moments.record(ns);
+        }
+        self.moments = moments;
+    }
+
     /// Exact moments.
     pub fn moments(&self) -> Moments {
         self.moments.into()
