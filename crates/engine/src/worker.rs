@@ -106,7 +106,7 @@ pub(crate) struct Worker<'a, E, C> {
     /// Whether anything is done to a buffer before its operation goes out.
     pub(crate) fills: bool,
     /// Whether anything is done with an operation once it was counted.
-    looks_closer: bool,
+    pub(crate) looks_closer: bool,
     pub(crate) buffers: Rc<Buffers>,
     pub(crate) recorder: Recorder,
     pub(crate) shared: &'a Shared,
@@ -133,6 +133,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) slots: Vec<Slot>,
     pub(crate) free: Vec<u32>,
     pub(crate) planned: Vec<Planned>,
+    /// The kind of all operations, where there is but one and no response time is recorded beside the service time.
+    pub(crate) only_kind: Option<OperationKind>,
     /// Ends of operations that are counted a plan at a time.
     pub(crate) stamps: Vec<Stamp>,
     pub(crate) completions: Vec<Completion>,
@@ -176,6 +178,12 @@ pub(crate) struct Ended {
 /// Whether an error says that there is no more room.
 fn is_full(errno: i32) -> bool {
     matches!(Errno::from_raw_os_error(errno), Errno::NOSPC | Errno::DQUOT)
+}
+
+fn only_kind(stream: &Stream) -> Option<OperationKind> {
+    let CellShape { kinds, response, completion, rows: _ } = shape_of(stream);
+    let mut used = OperationKind::ALL.into_iter().filter(|kind| kinds[kind.index()]);
+    used.next().filter(|_| used.next().is_none() && !response && !completion)
 }
 
 pub(crate) fn shape_of(stream: &Stream) -> CellShape {
@@ -275,6 +283,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             // Popped from the end: slot 0 goes first.
             free: (0..depth).rev().collect(),
             planned: vec![Planned::BLANK; (depth as usize).max(PLAN_AHEAD)],
+            only_kind: only_kind(stream),
             stamps: vec![Stamp { result: 0, completed: Nanos::ZERO }; PLAN_AHEAD],
             completions: vec![Completion::default(); depth as usize],
             syncs: Syncs::new(stream, plan.extents.len()),
