@@ -116,7 +116,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             && now >= self.times.measure_start
             && end < self.next_event
             && !self.looks_closer;
-        if !is_undisturbed || stamps.iter().any(|stamp| stamp.result < 0) {
+        if !is_undisturbed || stamps.iter().any(|stamp| stamp.result <= 0) {
             return None;
         }
         let cell = self.recorder.cell.kind(kind);
@@ -556,8 +556,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let most = most.min(self.completions.len());
         let found = self.engine.reap(wait, &mut self.completions[..most])?;
         let completed = self.clock.now();
-        // What is still in flight after the measured time belongs to no window.
-        let until = completed.min(self.times.measure_end);
+        let until = if self.ends_by_the_clock() { completed.min(self.times.measure_end) } else { completed };
         let cell = &mut self.recorder.cell;
         cell.in_flight_ns += in_flight as u64 * until.since(self.integrated_until).0;
         self.integrated_until = completed;

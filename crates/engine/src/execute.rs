@@ -380,7 +380,7 @@ fn describe_errors(step: &Step, share: Share, ends: &[Vec<Option<Ended>>]) -> Ve
         for (plan, ended) in plans.zip(workers) {
             let first = ended.as_ref().and_then(|ended| ended.first_error);
             // Mismatches are told by themselves.
-            let Some(FirstError { errno, operation }) =
+            let Some(FirstError { errno, operation, at_end }) =
                 first.filter(|first| first.errno != Errno::ILSEQ.raw_os_error())
             else {
                 continue;
@@ -388,7 +388,11 @@ fn describe_errors(step: &Step, share: Share, ends: &[Vec<Option<Ended>>]) -> Ve
             let target = plan.extents.get(operation.target as usize).map(|extent| extent.target as usize);
             let name =
                 target.and_then(|target| step.targets.get(target)).map_or("?", |target| target.name.as_str());
-            let mut error = std::io::Error::from_raw_os_error(errno).to_string();
+            let mut error = if at_end {
+                "nothing was moved, the file ends before it".to_owned()
+            } else {
+                std::io::Error::from_raw_os_error(errno).to_string()
+            };
             if let Some(setting) = stream.engine.kind.behind(errno) {
                 error += &format!("; {setting}");
             }

@@ -306,7 +306,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             }
         }
         let errno = Errno::ILSEQ.raw_os_error();
-        self.first_error.get_or_insert(FirstError { errno, operation: *operation });
+        self.first_error.get_or_insert(FirstError { errno, operation: *operation, at_end: false });
         let Some(verifier) = &self.verifier else { return };
         if verifier.rule.fails {
             self.shared.fail_for_mismatch();

@@ -53,6 +53,8 @@ pub(crate) struct Stamp {
 pub(crate) struct FirstError {
     pub(crate) errno: i32,
     pub(crate) operation: Operation,
+    /// It met the end of its file, and moved nothing.
+    pub(crate) at_end: bool,
 }
 
 /// Instants of a worker's life, on its clock.
@@ -431,12 +433,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             State::Ramp | State::Verify => true,
             State::Measure | State::Drain => slot.submitted >= self.times.measure_start,
         };
-        if result < 0 {
-            if self.stream.limits.full_ends && is_full(-result) {
-                self.state = State::Drain;
-                return;
-            }
-            self.count_error(slot, -result, counts, completed);
+        if result <= 0 && self.failed(slot, result, counts, completed) {
             return;
         }
         if !counts {
@@ -488,6 +485,29 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 
+    /// Deals with a result that moved nothing; false when nothing was to be moved. A transfer that ends without an error
+    /// and without a byte has met the end of its file: counted, it would be an operation of a device that did none.
+    #[cold]
+    fn failed(&mut self, slot: &Slot, result: i32, counts: bool, completed: Nanos) -> bool {
+        let errno = match (result, slot.operation.kind) {
+            (0, OperationKind::Read | OperationKind::Write) => Errno::IO.raw_os_error(),
+            (0, OperationKind::Trim | OperationKind::Sync) => return false,
+            (error, _) => -error,
+        };
+        if self.stream.limits.full_ends && is_full(errno) {
+            self.state = State::Drain;
+            return true;
+        }
+        self.count_error(slot, errno, counts, completed);
+        if result == 0
+            && let Some(first) = &mut self.first_error
+            && first.operation == slot.operation
+        {
+            first.at_end = true;
+        }
+        true
+    }
+
     #[cold]
     fn count_error(&mut self, slot: &Slot, errno: i32, counts: bool, completed: Nanos) {
         if counts {
@@ -501,7 +521,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
 
     /// Holds an error against what is tolerated; beyond it, the worker ends, and what ends with it.
     pub(crate) fn account_error(&mut self, errno: i32, operation: Operation) {
-        self.first_error.get_or_insert(FirstError { errno, operation });
+        self.first_error.get_or_insert(FirstError { errno, operation, at_end: false });
         let errors = self.shared.count_error(self.stream_index);
         let control = &self.stream.control;
         let is_tolerated = match (&control.tolerates, self.policy) {
@@ -594,10 +614,19 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         self.has_failed || self.stop.load(Ordering::Relaxed)
     }
 
-    /// End of the measured time, seen at `now`. Bound by time, it is what was asked for; otherwise the last completion.
+    /// Whether its window ends with the time asked for and not with the last completion. Where it began with a full queue
+    /// (after a ramp), as many operations are issued before it and complete in it as are issued in it and complete after
+    /// it; where arrivals set the rate, they all came due in that time. An empty queue at the start needs one at the end:
+    /// else the rate would be too high by a queue of operations.
+    pub(crate) fn ends_by_the_clock(&self) -> bool {
+        self.times.measure_start > self.times.start || matches!(self.stream.pacing, Pacing::Open { .. })
+    }
+
+    /// End of the measured time, seen at `now`.
     pub(crate) fn window_end(&self, now: Nanos) -> Nanos {
         if now >= self.times.measure_end && !self.is_stopped() {
-            self.times.measure_end
+            let last = if self.ends_by_the_clock() { Nanos::ZERO } else { self.last_completion };
+            self.times.measure_end.max(last)
         } else {
             self.last_completion.max(self.times.measure_start.min(now))
         }

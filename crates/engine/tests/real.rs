@@ -342,7 +342,7 @@ fn the_stop_flag_ends_a_step_within_a_second() {
 }
 
 #[test]
-fn a_file_that_shrank_gives_short_reads() {
+fn a_file_that_shrank_gives_a_short_read_and_then_errors() {
     let stage = Stage::new();
     for engine in engines("short reads") {
         let path = stage.filled("f", 64 << 10, 1);
@@ -353,9 +353,20 @@ fn a_file_that_shrank_gives_short_reads() {
         let ready = prepare(step, 0, &Arc::new(Claims::default()), &mut |_| {}, &stop).unwrap();
         let shrink = std::fs::OpenOptions::new().write(true).open(&path);
         shrink.and_then(|file| file.set_len(42_000)).unwrap();
-        let reads = support::try_ready(&ready).unwrap().reads();
-        // Ten whole blocks, 1,040 bytes of the eleventh, nothing of the last five.
-        assert_eq!((reads.operations, reads.bytes, reads.short), (16, 42_000, 6), "{engine:?}");
+        let outcome = support::try_ready(&ready).unwrap();
+        let reads = outcome.reads();
+        // Ten whole blocks, 1,040 bytes of the eleventh. The next moves nothing: an error, and no operation of any device.
+        assert_eq!((reads.operations, reads.bytes, reads.short), (11, 42_000, 1), "{engine:?}");
+        assert!(
+            reads.errors[0].0 == 5 && (1..=5).contains(&reads.errors[0].1),
+            "{engine:?}: {:?}",
+            reads.errors
+        );
+        let said = &outcome.executed.io_errors[0];
+        assert!(
+            said.contains("offset 45056") && said.contains("the file ends before it"),
+            "{engine:?}: {said}"
+        );
     }
 }
 

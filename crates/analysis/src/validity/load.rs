@@ -66,7 +66,10 @@ fn little(stream: &Stream, measured: &Measured, place: &str, found: &mut Found) 
     let Some(ratio) = measured.little_ratio() else { return };
     let held = measured.depth_held();
     let depth = u64::from(stream.queue_depth) * stream.workers.len() as u64;
-    if ratio > LITTLE_MAX {
+    // What was in flight when time was up counts whole, and was so for no longer than the slowest operation took.
+    let slowest_ns = measured.tally.kinds.iter().map(|kind| kind.service.moments.max_ns).max().unwrap_or(0);
+    let beyond = slowest_ns as f64 / measured.window().0.max(1) as f64;
+    if ratio > LITTLE_MAX + beyond {
         found.add(
             "little.accounting",
             Severity::Invalid,
