@@ -137,7 +137,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
 
     fn sync_closed(&mut self, mut now: Nanos, think: Think) -> Result<(), EngineError> {
         let mut planned = std::mem::take(&mut self.planned);
-        let mut until_pause = operations_of(think);
+        let mut until_pause = self.until_pause.take().unwrap_or_else(|| operations_of(think));
         let ahead = PLAN_AHEAD.min(planned.len());
         while self.state != State::Drain {
             if self.needs_control(now) {
@@ -171,6 +171,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             }
         }
         self.planned = planned;
+        self.until_pause = Some(until_pause);
         Ok(())
     }
 
@@ -263,8 +264,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     }
 
     fn async_closed(&mut self, mut now: Nanos, think: Think) -> Result<(), EngineError> {
-        let mut until_pause = operations_of(think);
-        let mut pausing = false;
+        let mut until_pause = self.until_pause.take().unwrap_or_else(|| operations_of(think));
+        let mut pausing = until_pause == 0;
         loop {
             if self.needs_control(now) {
                 self.control(now);
@@ -283,6 +284,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             let in_flight = self.in_flight();
             if in_flight == 0 {
                 if self.state == State::Drain {
+                    self.until_pause = Some(until_pause);
                     return Ok(());
                 }
                 if pausing {

@@ -11,7 +11,7 @@ use fathom_units::Nanos;
 
 /// One worker's arrivals.
 pub(crate) struct Schedule {
-    /// What schedule times count from.
+    /// What schedule times count from; `NEVER` until it has begun.
     origin: Nanos,
     issued: Arrivals,
     /// When the next arrival to be issued was due.
@@ -33,7 +33,7 @@ impl Schedule {
     /// The schedule that `arrivals` reads; `backlog` is of one worker.
     pub(crate) fn new(arrivals: &Arrivals, backlog: Backlog) -> Self {
         Self {
-            origin: Nanos::ZERO,
+            origin: Nanos::NEVER,
             issued: arrivals.clone(),
             due: Nanos::ZERO,
             counted: arrivals.clone(),
@@ -48,11 +48,21 @@ impl Schedule {
         }
     }
 
-    /// Starts it.
+    /// Starts it, unless that was done before.
     pub(crate) fn begin(&mut self, origin: Nanos) {
+        if self.origin != Nanos::NEVER {
+            return;
+        }
         self.origin = origin;
         self.due = origin.after(Nanos(self.issued.next_ns()));
         self.coming = origin.after(Nanos(self.counted.next_ns()));
+    }
+
+    /// Puts off everything to come, and what waits, by a pause in the load.
+    pub(crate) fn put_off(&mut self, by: Nanos) {
+        for instant in [&mut self.origin, &mut self.due, &mut self.coming, &mut self.full_until] {
+            *instant = instant.after(by);
+        }
     }
 
     /// When the next arrival to be issued was, or will be, due.

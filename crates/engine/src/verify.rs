@@ -25,6 +25,10 @@ use std::path::PathBuf;
 /// Mismatches that a worker keeps with their evidence; further ones are counted. Enough to see a pattern in them.
 const KEPT_MAX: usize = 16;
 
+/// Where the numbers of a ramp's writes begin: their data is not taken for that of any write that counts, neither by its seed
+/// nor by the 16 bits of the number that a header has.
+const RAMP_NUMBERS: u64 = 1 << 62 | 1 << 15;
+
 /// A mismatch with its place.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
@@ -62,10 +66,9 @@ struct Left {
     unmoved: u64,
 }
 
-/// When operations are due, a segment after the other.
+/// When operations are due, from one segment to the next.
 struct Load {
     think: Think,
-    /// Arrivals last for one segment; the planner asks for no more of them.
     arrivals: Option<Box<Schedule>>,
     is_closed: bool,
 }
@@ -80,6 +83,16 @@ impl Load {
 
     fn take(&mut self) -> Pace {
         self.arrivals.take().map_or(Pace::Closed(self.think), Pace::Open)
+    }
+
+    fn give_back(&mut self, arrivals: &mut Option<Box<Schedule>>) {
+        self.arrivals = arrivals.take();
+    }
+
+    fn put_off(&mut self, by: Nanos) {
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.put_off(by);
+        }
     }
 }
 
@@ -143,7 +156,7 @@ impl Verifier {
             Ledger::Every(bytes) => Some(LastWrites::new(&plan.extents, bytes, largest)),
         };
         Self {
-            stamper: Stamper::new(rule, worker_index),
+            stamper: Stamper::new(rule, &workload.content, worker_index),
             last_writes,
             content_seed: derive(plan.seed, Purpose::Content, u64::from(worker_index)),
             replay: Generator::new(workload, plan),
@@ -329,10 +342,17 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     pub(crate) fn drive_verified(&mut self, now: Nanos, pacing: Pace) -> Result<(), EngineError> {
         let Some(rule) = self.verifier.as_ref().map(|verifier| verifier.rule.clone()) else { return Ok(()) };
         let mut load = Load::of(pacing);
-        let Budget { operations, bytes: pass } = self.budget;
-        let mut left = Left { operations, pass, round: 0, unmoved: 0 };
         let mut now = now;
         let mut between = Nanos::ZERO;
+        if self.state == State::Ramp {
+            self.number_from(RAMP_NUMBERS);
+            self.issue_all(now, load.take())?;
+            load.give_back(&mut self.schedule);
+            now = self.clock.now();
+            self.begin_after_ramp();
+        }
+        let Budget { operations, bytes: pass } = self.budget;
+        let mut left = Left { operations, pass, round: 0, unmoved: 0 };
         loop {
             left.round = rule.round_bytes.min(left.pass);
             let mut is_over = false;
@@ -365,12 +385,32 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 let start = now;
                 now = self.verify_phase(end, next.is_none())?;
                 between = between.after(now.since(start));
+                load.put_off(now.since(start));
             }
             let Some(bytes) = next.filter(|_| !self.is_over(now)) else { return Ok(()) };
             if left.pass == 0 && !self.begin_pass(bytes) {
                 return Ok(());
             }
             left.pass = bytes;
+        }
+    }
+
+    /// Numbers the writes to come.
+    fn number_from(&mut self, number: u64) {
+        let Some(verifier) = &mut self.verifier else { return };
+        (verifier.issued, verifier.writes) = (0, 0);
+        (verifier.next, verifier.oldest, verifier.round_first) = (number, number, number);
+        verifier.failed.clear();
+        if let Some(last) = &mut verifier.last_writes {
+            last.forget();
+        }
+    }
+
+    /// Leaves the writes of the ramp alone and begins the sequence anew, so that what counts is the same after any ramp.
+    fn begin_after_ramp(&mut self) {
+        self.number_from(0);
+        if let Some(verifier) = &self.verifier {
+            self.generator.clone_from(&verifier.replay);
         }
     }
 
@@ -382,12 +422,13 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         load: &mut Load,
         now: Nanos,
     ) -> Result<bool, EngineError> {
-        let most = if load.is_closed { self.segment_operations(rule, left.round) } else { u64::MAX };
+        let most = self.segment_operations(rule, left.round, load.is_closed);
         let segment = Budget { operations: most.min(left.operations), bytes: left.round };
         self.resume(now);
         self.budget = segment;
         if rule.writes {
             self.issue_all(now, load.take())?;
+            load.give_back(&mut self.schedule);
         } else {
             self.pretend();
         }
@@ -404,11 +445,11 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         Ok(operations > 0 && bytes > 0)
     }
 
-    /// Operations that surely go out whole: the loops plan ahead, and what a quota of bytes cut off would be missing from the
-    /// sequence that is generated again.
-    fn segment_operations(&self, rule: &VerifyRule, bytes: u64) -> u64 {
+    /// Operations that surely go out whole: closed loops plan ahead, and what a quota of bytes cut off would be missing from
+    /// the sequence that is generated again.
+    fn segment_operations(&self, rule: &VerifyRule, bytes: u64, plans_ahead: bool) -> u64 {
         let largest = self.verifier.as_ref().map_or(1, |verifier| verifier.largest);
-        let fitting = (bytes / largest).max(1);
+        let fitting = if plans_ahead { (bytes / largest).max(1) } else { u64::MAX };
         match rule.schedule {
             VerifySchedule::Backlog { operations, batch: _ } => fitting.min(operations),
             VerifySchedule::Never | VerifySchedule::AfterRound => fitting,

@@ -152,6 +152,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) staged: Vec<u32>,
     /// Until when operations in flight are integrated over time.
     pub(crate) integrated_until: Nanos,
+    /// Operations that are left to the next pause, between two stretches of load.
+    pub(crate) until_pause: Option<u64>,
     /// Arrivals of an open loop.
     pub(crate) schedule: Option<Box<Schedule>>,
     /// Number of targets the engine was opened with.
@@ -296,6 +298,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             holds_content: vec![false; depth as usize],
             staged: Vec::with_capacity(depth as usize),
             integrated_until: Nanos::ZERO,
+            until_pause: None,
             schedule: None,
             targets: plan.extents.len(),
             usage_at_start: Usage::default(),
@@ -371,7 +374,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             match self.state {
                 State::Ramp if at >= self.times.measure_start => {
                     self.hand_over(at, Phase::Measure, false);
-                    self.state = State::Measure;
+                    // Where writes are read back, those of the ramp are left alone, and what counts begins by itself.
+                    self.state = if self.has_rounds() { State::Drain } else { State::Measure };
                     self.usage_at_start = thread::usage();
                     self.last_completion = at;
                 }

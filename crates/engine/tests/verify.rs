@@ -4,7 +4,7 @@
 mod support;
 
 use fathom_schema::*;
-use fathom_units::Bytes;
+use fathom_units::{Bytes, Nanos};
 use std::path::Path;
 use support::{Outcome, run, stream};
 
@@ -111,6 +111,43 @@ fn walks() -> Vec<(&'static str, Ledger, Change)> {
     ]
 }
 
+/// Loads that wait, and that begin with operations that do not count.
+fn paced() -> Vec<(&'static str, Ledger, Change)> {
+    let every = Ledger::Every(512);
+    let open = |rate| Pacing::Open {
+        rate,
+        arrival: Arrival::Poisson,
+        course: Vec::new(),
+        backlog: Backlog::DropBeyond(4),
+    };
+    vec![
+        ("a rate over several rounds", every, Box::new(move |stream| stream.pacing = open(5000.0))),
+        (
+            "pauses",
+            every,
+            Box::new(|stream| {
+                stream.pacing = Pacing::Closed { think: Think::Every { operations: 5, pause_ns: 100_000 } };
+            }),
+        ),
+        (
+            "a ramp before writes to once-per-pass places",
+            Ledger::NotNeeded,
+            Box::new(move |stream| {
+                stream.workload.coverage = Coverage::OncePerPass;
+                stream.ramp = Nanos::millis(3);
+            }),
+        ),
+        (
+            "a ramp at a rate",
+            every,
+            Box::new(move |stream| {
+                stream.ramp = Nanos::millis(3);
+                stream.pacing = open(10_000.0);
+            }),
+        ),
+    ]
+}
+
 #[test]
 fn no_load_makes_a_mismatch_where_there_is_none() {
     let mixed = Size::Range { min: 512, max: 8192, step: 512 };
@@ -151,7 +188,7 @@ fn no_load_makes_a_mismatch_where_there_is_none() {
             }),
         ),
     ];
-    let cases = cases.into_iter().chain(walks());
+    let cases = cases.into_iter().chain(walks()).chain(paced());
     let folder = tempfile::tempdir().unwrap();
     for (name, ledger, change) in cases {
         for schedule in [AFTER, BACKLOG] {

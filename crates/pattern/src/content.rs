@@ -30,7 +30,7 @@ enum Source {
 
 /// Random bytes of which a share is constant.
 #[derive(Debug, Clone, Copy)]
-struct Texture {
+pub(crate) struct Texture {
     seed: u64,
     /// Share of each chunk that is random, 0 to 1.
     random_share: f64,
@@ -56,23 +56,15 @@ impl Filler {
     /// A filler for buffers of up to `largest` bytes. A dedupable share needs whole contents to come again, and so makes
     /// new ones for every write even where [`Freshness::Scrambled`] would do.
     pub fn new(content: &Content, seed: u64, largest: usize) -> Self {
-        let Content { fill, freshness, compressible, compress_chunk_bytes, dedupable, repeats } = content;
+        let Content { fill, freshness, compressible: _, compress_chunk_bytes: _, dedupable, repeats } =
+            content;
         let source = match fill {
             Fill::Zero => Source::Fixed(Vec::new()),
             Fill::Pattern(bytes) => {
                 assert!(!bytes.is_empty(), "a pattern of no bytes");
                 Source::Fixed(bytes.iter().copied().cycle().take(largest).collect())
             }
-            Fill::Random => Source::Random(Texture {
-                seed,
-                random_share: compressible.rest().value(),
-                // Without a constant share there is nothing that chunks would bound.
-                chunk_bytes: if compressible.value() > 0.0 {
-                    to_usize(*compress_chunk_bytes)
-                } else {
-                    usize::MAX
-                },
-            }),
+            Fill::Random => Source::Random(Texture::new(content, seed)),
         };
         let renewal = match (&source, freshness) {
             (Source::Fixed(_), _) | (_, Freshness::Never) => Renewal::None,
@@ -140,9 +132,29 @@ impl Filler {
 }
 
 impl Texture {
+    /// What `content` asks to compress.
+    pub(crate) fn new(content: &Content, seed: u64) -> Self {
+        let Content { compressible, compress_chunk_bytes, .. } = content;
+        Self {
+            seed,
+            random_share: compressible.rest().value(),
+            // Without a constant share there is nothing that chunks would bound.
+            chunk_bytes: if compressible.value() > 0.0 {
+                to_usize(*compress_chunk_bytes)
+            } else {
+                usize::MAX
+            },
+        }
+    }
+
     /// Overwrites `buffer` with content `number` of a purpose; equal numbers give equal bytes.
     fn draw(&self, purpose: Purpose, number: u64, buffer: &mut [u8]) {
-        let mut lanes = Lanes::new(derive(self.seed, purpose, number));
+        self.fill(derive(self.seed, purpose, number), buffer);
+    }
+
+    /// Overwrites `buffer` with what a seed of its own gives.
+    pub(crate) fn fill(&self, seed: u64, buffer: &mut [u8]) {
+        let mut lanes = Lanes::new(seed);
         for chunk in buffer.chunks_mut(self.chunk_bytes) {
             let (random, constant) = chunk.split_at_mut(self.random_bytes(chunk.len()));
             lanes.fill(random);

@@ -1,9 +1,11 @@
 //! Blocks that say what they are: the header that fio 3.33 puts into verified data, making whole blocks of it, and telling what
 //! is wrong with one that was read back. It does not know when blocks are written or read, nor which write was the last.
 
+use crate::content::Texture;
 use crate::digest::{DigestBytes, crc32c_of, digest};
-use crate::rng::Lanes;
-use fathom_schema::{MismatchKind, PatternPiece, Protection, Quota, VERIFY_HEADER_BYTES, VerifyRule};
+use fathom_schema::{
+    Content, MismatchKind, PatternPiece, Protection, Quota, VERIFY_HEADER_BYTES, VerifyRule,
+};
 
 /// First two bytes of every header.
 const MAGIC: u16 = 0xacca;
@@ -79,13 +81,15 @@ pub struct Stamper {
     /// Distance of headers; `usize::MAX` for the whole operation.
     interval: usize,
     header_at: usize,
+    /// What fills a block without a pattern.
+    texture: Texture,
     /// Number of the worker from 1, as fio counts its jobs.
     thread: u16,
 }
 
 impl Stamper {
-    /// One that keeps to `rule`, for the worker `worker_index`.
-    pub fn new(rule: &VerifyRule, worker_index: u32) -> Self {
+    /// One that keeps to `rule`, for the worker `worker_index`. Of `content` it takes how much of it compresses.
+    pub fn new(rule: &VerifyRule, content: &Content, worker_index: u32) -> Self {
         let length = |piece: &PatternPiece| match piece {
             PatternPiece::Bytes(bytes) => bytes.len(),
             PatternPiece::Offset => 8,
@@ -101,6 +105,7 @@ impl Stamper {
                 Quota::AtMost(bytes) => usize::try_from(bytes).expect("an interval is at most an operation"),
             },
             header_at: rule.header_at as usize,
+            texture: Texture::new(content, 0),
             thread: u16::try_from((worker_index + 1) & 0xffff).expect("cut to 16 bits"),
         }
     }
@@ -108,7 +113,7 @@ impl Stamper {
     /// Makes all of `block` what the write carries.
     pub fn stamp(&self, block: &mut [u8], write: &Write) {
         if self.pattern_length == 0 {
-            Lanes::new(write.seed).fill(block);
+            self.texture.fill(write.seed, block);
         } else {
             let (pattern, length) = self.pattern_at(write.offset);
             for piece in block.chunks_mut(length) {
@@ -326,7 +331,8 @@ fn low_16(number: u64) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_schema::{Ledger, VerifySchedule};
+    use fathom_schema::{Fill, Freshness, Ledger, Repeats, VerifySchedule};
+    use fathom_units::Ratio;
 
     const KINDS: [Protection; 17] = [
         Protection::Header,
@@ -369,6 +375,33 @@ mod tests {
         }
     }
 
+    fn content(compressible: f64) -> Content {
+        Content {
+            fill: Fill::Random,
+            freshness: Freshness::Every,
+            compressible: Ratio::percent(compressible),
+            compress_chunk_bytes: 1024,
+            dedupable: Ratio::ZERO,
+            repeats: Repeats::Any,
+        }
+    }
+
+    fn stamper(rule: &VerifyRule) -> Stamper {
+        Stamper::new(rule, &content(0.0), 0)
+    }
+
+    #[test]
+    fn data_that_is_verified_compresses_as_much_as_asked() {
+        let stamper = Stamper::new(&rule(Protection::Md5, Quota::Unlimited, 0), &content(75.0), 0);
+        let mut block = vec![0xaa; BLOCK];
+        stamper.stamp(&mut block, &write(8192, 3));
+        for chunk in block.chunks(1024) {
+            let random = chunk.iter().rposition(|&byte| byte != 0);
+            assert!(random.is_some_and(|last| (240..256).contains(&last)), "{random:?}");
+        }
+        stamper.check(&mut block, &expected(&write(8192, 3))).unwrap();
+    }
+
     fn write(offset: u64, number: u64) -> Write {
         Write { offset, number, seed: number ^ 0x5eed }
     }
@@ -379,7 +412,7 @@ mod tests {
 
     /// What a block of write `3` at 8192 is found to be after `change`.
     fn found(rule: &VerifyRule, change: impl Fn(&Stamper, &mut Vec<u8>)) -> Option<(MismatchKind, u32)> {
-        let stamper = Stamper::new(rule, 0);
+        let stamper = stamper(rule);
         let mut block = vec![0; BLOCK];
         stamper.stamp(&mut block, &write(8192, 3));
         change(&stamper, &mut block);
@@ -425,7 +458,7 @@ mod tests {
                 assert_eq!(found(&whole, header), named(MismatchKind::Header), "{protection:?}");
                 let parts = rule(protection, Quota::AtMost(512), 0);
                 let longer = |_: &Stamper, block: &mut Vec<u8>| {
-                    Stamper::new(&whole, 0).stamp(block, &write(8192, 3));
+                    stamper(&whole).stamp(block, &write(8192, 3));
                 };
                 assert_eq!(found(&parts, longer), named(MismatchKind::Length), "{protection:?}");
             }
@@ -446,7 +479,7 @@ mod tests {
     #[test]
     fn a_block_protected_by_something_else_is_told() {
         let other = |_: &Stamper, block: &mut Vec<u8>| {
-            Stamper::new(&rule(Protection::Md5, Quota::Unlimited, 0), 0).stamp(block, &write(8192, 3));
+            stamper(&rule(Protection::Md5, Quota::Unlimited, 0)).stamp(block, &write(8192, 3));
         };
         let whole = rule(Protection::Crc32c, Quota::Unlimited, 0);
         assert_eq!(found(&whole, other), Some((MismatchKind::OtherKind, 0)));

@@ -5,11 +5,11 @@ use crate::operations::Operations;
 use crate::remarks::Remarks;
 use fathom_model::{Dialect, Named, PatternPiece, Verify, VerifyWhen, WorkloadOptions};
 use fathom_schema::{
-    self as schema, Case, Coverage, Extent, FileOrder, Ledger, NoteKind, OperationKind, Pacing, PassEnd,
-    Protection, Quota, Run, Severity, Size, Stream, Think, Verification, VerifyRule, VerifySchedule,
-    WorkerPlan, Workload, Zones,
+    self as schema, Case, Coverage, Extent, FileOrder, Ledger, NoteKind, OperationKind, PassEnd, Protection,
+    Quota, Run, Severity, Size, Stream, Verification, VerifyRule, VerifySchedule, WorkerPlan, Workload,
+    Zones,
 };
-use fathom_units::{Bytes, Nanos, Ratio};
+use fathom_units::{Bytes, Ratio};
 
 /// Bytes that the table of last writes costs for each stretch.
 const LEDGER_ENTRY_BYTES: u64 = 4;
@@ -37,13 +37,16 @@ pub(crate) fn draft(
         return None;
     }
     let (interval, header_at) = headers(section, cases, protection, remarks)?;
-    for (asked, span, option) in [
-        (*options.compressible.get() > Ratio::ZERO, options.compressible.span(), "compressible"),
-        (*options.dedupable.get() > Ratio::ZERO, options.dedupable.span(), "dedupable"),
-    ] {
-        if asked {
-            let message = format!("{option} data that is verified is not built yet");
-            remarks.error(crate::NOT_BUILT, span, message, format!("leave out {option} or verify"));
+    if *options.dedupable.get() > Ratio::ZERO {
+        let message = format!(
+            "no block of the workload \"{}\" is written twice: each has a header of its own, so that dedupable has no effect",
+            section.name
+        );
+        let help = "leave out dedupable or verify";
+        if dialect == Dialect::Fio {
+            remarks.warn("plan.verify", options.dedupable.span(), message, help);
+        } else {
+            remarks.error("plan.verify", options.dedupable.span(), message, help);
         }
     }
     if protection == Protection::Sha512 {
@@ -156,11 +159,7 @@ pub(crate) struct Circumstances<'a> {
     pub pass_bytes: u64,
     /// All of it.
     pub region_bytes: u64,
-    pub pacing: &'a Pacing,
-    pub ramp: Nanos,
     pub depth: u32,
-    /// What ends a worker.
-    pub bytes: Quota,
     /// Whether the engine keeps what is written.
     pub keeps_data: bool,
     pub memory: Bytes,
@@ -179,10 +178,7 @@ pub(crate) fn complete(
         plans,
         pass_bytes,
         region_bytes,
-        pacing,
-        ramp,
         depth,
-        bytes,
         keeps_data,
         memory,
     } = circumstances;
@@ -196,25 +192,16 @@ pub(crate) fn complete(
     if rule.schedule == VerifySchedule::Never {
         return Some(Verification::On(Box::new(rule)));
     }
-    let is_backlog = matches!(rule.schedule, VerifySchedule::Backlog { .. });
-    let pauses = !matches!(pacing, Pacing::Closed { think: Think::None });
-    let has_rate = matches!(pacing, Pacing::Open { .. });
     rule.round_bytes = match workload.ends {
         PassEnd::Anew => (*pass_bytes).max(1),
         PassEnd::Renew => (*region_bytes).max(1),
         PassEnd::Stop => u64::MAX,
     };
-    let goes_on = !matches!(bytes, Quota::AtMost(bytes) if *bytes <= (*pass_bytes).max(*region_bytes));
-    for (asked, what) in [
-        (*ramp > Nanos::ZERO, "a ramp before writes that are read back"),
-        (operations.trims && *depth > 1, "trims among verified writes at a depth above 1"),
-        (has_rate && goes_on, "a rate for more than one pass that is read back"),
-        (is_backlog && pauses, "verify_backlog together with a rate or a think_time"),
-    ] {
-        if asked {
-            let message = format!("the stream \"{stream}\" asks for {what}, which is not built yet");
-            remarks.error(crate::NOT_BUILT, None, message, "leave one of them out");
-        }
+    if operations.trims && !workload.trim_then_write && *depth > 1 {
+        let message = format!(
+            "the stream \"{stream}\" asks for trims among verified writes at a depth above 1, which is not built yet"
+        );
+        remarks.error(crate::NOT_BUILT, None, message, "leave one of them out");
     }
     rule.ledger = ledger(operations, workload, plans);
     if let Ledger::Every(bytes) = rule.ledger {
@@ -297,7 +284,8 @@ pub(crate) fn shared(streams: &mut [&mut Stream], remarks: &mut Remarks) {
 
 /// Whether a place may be written twice in a round, and then the stretches that all operations are made of.
 fn ledger(operations: &Operations, workload: &Workload, plans: &[WorkerPlan]) -> Ledger {
-    if !operations.trims && goes_everywhere_once(operations, workload, plans) {
+    let stays = !operations.trims || workload.trim_then_write;
+    if stays && goes_everywhere_once(operations, workload, plans) {
         return Ledger::NotNeeded;
     }
     let Workload { cases, align, stride_bytes, zones, .. } = workload;

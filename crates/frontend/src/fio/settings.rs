@@ -2,7 +2,7 @@
 
 use super::extras::{LogColumns, LogValue, Measures, ReportUnits, Unified};
 use super::values::{Size, SplitEntry, Triple};
-use fathom_model::{Span, VerifyPattern};
+use fathom_model::Span;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -276,7 +276,7 @@ pub(crate) struct Verification {
     /// By what, as fio calls it; `0`: nothing.
     pub(crate) kind: String,
     /// Bytes instead of random ones.
-    pub(crate) pattern: Option<VerifyPattern>,
+    pub(crate) pattern: Option<String>,
     /// Read back after each pass.
     pub(crate) after_pass: bool,
     /// Distance of headers; 0: the block.

@@ -10,12 +10,24 @@ const PATTERN_BYTES_MAX: usize = 512;
 impl VerifyPattern {
     /// Reads fio's syntax: hexadecimal as written, decimal least byte first, `"text"`, `%o`; several in a row.
     pub fn parse(text: &str) -> Result<Self, String> {
+        Self::parse_with(text, &|_| Err("what a file holds is written out here: 0x…".to_owned()))
+    }
+
+    /// As [`Self::parse`], with `'file'` for what a file holds; of that, no more than what makes the pattern the longest that
+    /// there is.
+    pub fn parse_with(text: &str, file: &dyn Fn(&str) -> Result<Vec<u8>, String>) -> Result<Self, String> {
         let mut pieces: Vec<PatternPiece> = Vec::new();
         let mut rest = text.trim();
         while !rest.is_empty() {
             let (bytes, left) = if let Some(left) = rest.strip_prefix("%o") {
                 pieces.push(PatternPiece::Offset);
                 (Vec::new(), left)
+            } else if let Some(quoted) = rest.strip_prefix('\'') {
+                let end = quoted.find('\'').ok_or_else(|| format!("the file {rest} has no closing quote"))?;
+                let mut bytes = file(&quoted[..end])?;
+                let room = PATTERN_BYTES_MAX.saturating_sub(pieces.iter().map(PatternPiece::length).sum());
+                bytes.truncate(room);
+                (bytes, &quoted[end + 1..])
             } else {
                 literal_bytes(rest)?
             };
@@ -38,11 +50,16 @@ impl VerifyPattern {
 
     /// Bytes until it repeats.
     pub fn length(&self) -> usize {
-        let piece = |piece: &PatternPiece| match piece {
-            PatternPiece::Bytes(bytes) => bytes.len(),
-            PatternPiece::Offset => 8,
-        };
-        self.pieces.iter().map(piece).sum()
+        self.pieces.iter().map(PatternPiece::length).sum()
+    }
+}
+
+impl PatternPiece {
+    fn length(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Offset => 8,
+        }
     }
 }
 
@@ -51,9 +68,6 @@ fn literal_bytes(text: &str) -> Result<(Vec<u8>, &str), String> {
     if let Some(quoted) = text.strip_prefix('"') {
         let end = quoted.find('"').ok_or_else(|| format!("the text {text} has no closing quote"))?;
         return Ok((quoted.as_bytes()[..end].to_vec(), &quoted[end + 1..]));
-    }
-    if text.starts_with('\'') {
-        return Err("a pattern from a file is known but not built yet".to_owned());
     }
     if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
@@ -109,6 +123,13 @@ mod tests {
         for wrong in ["", "%x", "abc", "0x", "\"ab", "'file'", "%"] {
             assert!(VerifyPattern::parse(wrong).is_err(), "{wrong}");
         }
+        let file = |name: &str| if name == "long" { Ok(vec![7; 1000]) } else { Err("no file".to_owned()) };
+        let pattern = VerifyPattern::parse_with("0xab'long'", &file).unwrap();
+        assert_eq!(
+            (pattern.length(), &pattern.pieces[0]),
+            (512, &Bytes([vec![0xab], vec![7; 511]].concat()))
+        );
+        assert!(VerifyPattern::parse_with("'other'", &file).is_err());
         let long = "%o".repeat(65);
         assert!(VerifyPattern::parse(&long).is_err());
     }

@@ -1,9 +1,10 @@
 //! fio's verification as options of a workload: which of its switches hold together, and what fio makes of block sizes that
 //! headers do not divide.
 
+use super::super::Surroundings;
 use super::super::faults::Faults;
 use super::super::settings::Settings;
-use fathom_model::{Freshness, Span, Verify, VerifyWhen, WorkloadOptions};
+use fathom_model::{Freshness, Span, Verify, VerifyPattern, VerifyWhen, WorkloadOptions};
 use fathom_units::Bytes;
 
 /// Sets what is read back and checked. `writes`: smallest and largest write, in bytes; `None` where nothing is written.
@@ -12,6 +13,7 @@ pub(super) fn set(
     settings: &Settings,
     span: Span,
     writes: Option<(u64, u64)>,
+    surroundings: &Surroundings<'_>,
     faults: &mut Faults,
 ) {
     let verify = &settings.verify;
@@ -31,7 +33,14 @@ pub(super) fn set(
     }
     options.verify.set(kind, place);
     if let Some(pattern) = &verify.pattern {
-        options.verify_pattern.set(pattern.clone(), settings.span("verify_pattern", span));
+        let place = settings.span("verify_pattern", span);
+        match VerifyPattern::parse_with(pattern, surroundings.bytes) {
+            Ok(pattern) => options.verify_pattern.set(pattern, place),
+            Err(reason) => {
+                let help = "write 0xdeadbeef, \"text\", 'file', %o or a number";
+                faults.error("fio.bad-value", place, format!("verify_pattern: {reason}"), help);
+            }
+        }
     }
     if !verify.after_pass {
         options.verify_when.set(VerifyWhen::Never, settings.span("do_verify", span));

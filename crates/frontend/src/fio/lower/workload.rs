@@ -96,7 +96,7 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     content::set(&mut options, settings, *span, surroundings, faults);
     set_syncs(&mut options, settings, *span);
     let written = (shares[WRITE] > 0.0 || is_trimwrite).then(|| ends(&sizes[WRITE]));
-    super::verify::set(&mut options, settings, *span, written, faults);
+    super::verify::set(&mut options, settings, *span, written, surroundings, faults);
     debug_assert!(is_mix || !reads_and_writes);
     let writes = is_mix || rw.ends_with("write");
     Lowered {

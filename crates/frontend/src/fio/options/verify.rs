@@ -39,7 +39,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         &[],
         P0,
         Value::Text(|s, text, _| {
-            s.verify.pattern = Some(VerifyPattern::parse(text)?);
+            // What a file holds is read when the job is put together; here it stands for any.
+            VerifyPattern::parse_with(text, &|_| Ok(vec![0]))?;
+            s.verify.pattern = Some(text.to_owned());
             Ok(())
         }),
     ),
