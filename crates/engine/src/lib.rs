@@ -18,6 +18,7 @@ mod passes;
 pub mod prepare;
 pub mod probe;
 mod recorder;
+mod rounds;
 mod schedule;
 mod shared;
 mod syncs;

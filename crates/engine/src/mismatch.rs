@@ -7,7 +7,16 @@ use fathom_schema::{MismatchKind, Step, StreamTally, VerifyTotals, WorkerPlan};
 
 /// Totals of one worker; `reads`: what it read in its verify phases.
 pub(crate) fn totals(verified: &Verified, reads: Option<&Cell>) -> VerifyTotals {
-    let Verified { elapsed, checked, superseded, mismatches, kept: _, dump_failure: _ } = verified;
+    let Verified {
+        elapsed,
+        checked,
+        superseded,
+        mismatches,
+        kept: _,
+        dump_failure: _,
+        finished,
+        finished_last,
+    } = verified;
     let counts = MismatchKind::ALL.into_iter().zip(*mismatches);
     VerifyTotals {
         tally: reads.map_or_else(StreamTally::default, Cell::to_tally),
@@ -15,15 +24,14 @@ pub(crate) fn totals(verified: &Verified, reads: Option<&Cell>) -> VerifyTotals 
         checked: *checked,
         superseded: *superseded,
         mismatches: counts.filter(|&(_, count)| count > 0).collect(),
+        finished: *finished,
+        finished_last: finished_last.iter().copied().collect(),
     }
 }
 
 /// One line for each mismatch that was kept, and one for those that were not.
 pub(crate) fn describe(step: &Step, plan: &WorkerPlan, verified: Option<&Verified>) -> Vec<String> {
-    let Some(Verified { elapsed: _, checked: _, superseded: _, mismatches, kept, dump_failure }) = verified
-    else {
-        return Vec::new();
-    };
+    let Some(Verified { mismatches, kept, dump_failure, .. }) = verified else { return Vec::new() };
     let mut lines: Vec<String> = kept
         .iter()
         .map(|found| {
@@ -56,6 +64,7 @@ fn line(target: &str, found: &Found) -> String {
         MismatchKind::OtherKind => told("is protected by something else", "kind", &expected, &found),
         MismatchKind::Data => told("has damaged data", "digest", &expected_hex, &found_hex),
         MismatchKind::Pattern => told("does not hold the pattern", "byte", &expected_hex, &found_hex),
+        MismatchKind::Untrimmed => told("was trimmed and is not zeroes", "byte", &expected_hex, &found_hex),
         MismatchKind::Short => told("ends too soon", "length", &expected, &found),
     };
     let place = offset + u64::from(*at);

@@ -18,8 +18,8 @@ use fathom_metrics::{CellShape, OperationRow};
 use fathom_pattern::rng::{Purpose, derive};
 use fathom_pattern::{Filler, Generator, Planned};
 use fathom_schema::{
-    ErrorPolicy, OperationKind, Pacing, Phase, Quota, Reach, Stream, TimeLimit, Tolerance, VerifyRule,
-    VerifySchedule, WorkerPlan,
+    ErrorPolicy, OperationKind, Pacing, Phase, Quota, Reach, Stream, TimeLimit, Tolerance, VerifySchedule,
+    WorkerPlan,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -196,8 +196,10 @@ pub(crate) fn shape_of(stream: &Stream) -> CellShape {
         kinds[case.kind.index()] = true;
     }
     kinds[OperationKind::Write.index()] |= stream.workload.trim_then_write;
-    let reads_back = |rule: &VerifyRule| rule.schedule != VerifySchedule::Never;
-    kinds[OperationKind::Read.index()] |= stream.workload.verification.rule().is_some_and(reads_back);
+    if let Some(rule) = stream.workload.verification.rule() {
+        kinds[OperationKind::Read.index()] |= rule.schedule != VerifySchedule::Never;
+        kinds[OperationKind::Trim.index()] |= rule.trims.is_some();
+    }
     kinds[OperationKind::Sync.index()] = syncs::come_between(stream);
     CellShape {
         kinds,
@@ -593,7 +595,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             if let Some(measured_end) = verifier.measured_end {
                 (end, used) = (measured_end, verifier.used);
             }
-            verifier.verified
+            verifier.finish()
         });
         if self.stream.workload.sync.fsync_at_end && failure.is_none() {
             self.sync_all_targets();

@@ -427,7 +427,7 @@ continue_on_error=maybe
 numjobs=$ncpus+
 [unbuilt]
 size=1g
-verify_state_load=1
+cmdprio_bssplit=4k/50
 exitall
 zonemode=zbd
 steadystate=iops:5%

@@ -159,6 +159,14 @@ options! {
     verify_seed: bool = true, Kind::Flag, fio "verify_header_seed", example "false";
     /// Whether nothing is written and what an equal earlier run wrote is checked.
     verify_only: bool = false, Kind::Flag, fio "verify_only", example "true";
+    /// Share of the written blocks that are trimmed again before they are read back.
+    verify_trim: Ratio = Ratio::ZERO, Kind::Share, fio "trim_percentage", example "\"10%\"";
+    /// Writes after which the oldest of those blocks are trimmed.
+    verify_trim_backlog: u64 = 64, FROM_ONE, fio "trim_backlog", example "1024";
+    /// Blocks that are trimmed at once, at most. Defaults to `verify_trim_backlog`.
+    verify_trim_batch: u64, FROM_ONE, fio "trim_backlog_batch", example "16";
+    /// Whether what was trimmed has to be read back as zeroes.
+    verify_trim_zero: bool = true, Kind::Flag, fio "trim_verify_zero", example "false";
 }
 
 options! {
@@ -289,6 +297,8 @@ options! {
     at_error: AtError = AtError::Run, Kind::Choice(AtError::WORDS), fio "exitall_on_error", example "\"worker\"";
     /// Errors that are counted and end nothing, however many, instead of the run's `on_error`: `read` or `write` (trims and syncs too) with names or numbers.
     tolerate: Tolerated, Kind::Structured("a list such as [\"read EIO\", \"write EIO ENOSPC\"]"), fio "ignore_error", example "[\"read EIO\"]";
+    /// How many writes are checked, from the first: what an earlier run is known to have written before it broke off.
+    verify_until: u64, Kind::Count { min: 0, max: u64::MAX }, fio "verify_state_load", example "4711";
     /// Whether the time from accepted to completed gets a histogram of its own (fio's clat).
     completion_latency: bool = false, Kind::Flag, fio "clat_percentiles", example "true";
 }

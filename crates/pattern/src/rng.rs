@@ -24,6 +24,8 @@ pub enum Purpose {
     Content = 7,
     /// First content of a buffer; index: number of the buffer.
     Buffer = 8,
+    /// Which writes are trimmed again; index: number of the write, or of the worker.
+    Trim = 9,
 }
 
 /// The seed for `purpose` and `index` under `seed`.

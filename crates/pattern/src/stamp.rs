@@ -37,6 +37,8 @@ pub struct Expected {
     pub number: Option<u64>,
     /// Seed of the write, where it is known and compared.
     pub seed: Option<u64>,
+    /// Its place was trimmed afterwards: there has to be nothing but zeroes.
+    pub is_trimmed: bool,
 }
 
 /// What is wrong with an operation that was read back.
@@ -146,6 +148,9 @@ impl Stamper {
     /// Says what is wrong with an operation that was read back. The block's headers change places with the data, where
     /// they lie apart, and are left so.
     pub fn check(&self, block: &mut [u8], expected: &Expected) -> Result<(), Box<Mismatch>> {
+        if expected.is_trimmed {
+            return all_zero(block);
+        }
         if self.protection == Protection::Null {
             return Ok(());
         }
@@ -252,6 +257,18 @@ impl Stamper {
             front[..header_bytes].swap_with_slice(&mut rest[..header_bytes]);
         }
     }
+}
+
+/// Says where something was not trimmed.
+fn all_zero(block: &[u8]) -> Result<(), Box<Mismatch>> {
+    let Some(at) = block.iter().position(|&byte| byte != 0) else { return Ok(()) };
+    Err(Box::new(Mismatch {
+        kind: MismatchKind::Untrimmed,
+        at: 0,
+        length: narrow(block.len()),
+        expected: Evidence::Number(0),
+        found: Evidence::Number(u64::from(block[at])),
+    }))
 }
 
 /// What a header says; its times are 0, since nothing checks them.
@@ -372,6 +389,8 @@ mod tests {
             checks_seed: true,
             writes: true,
             ledger: Ledger::NotNeeded,
+            trims: None,
+            until: Quota::Unlimited,
         }
     }
 
@@ -407,7 +426,12 @@ mod tests {
     }
 
     fn expected(write: &Write) -> Expected {
-        Expected { offset: write.offset, number: Some(write.number), seed: Some(write.seed) }
+        Expected {
+            offset: write.offset,
+            number: Some(write.number),
+            seed: Some(write.seed),
+            is_trimmed: false,
+        }
     }
 
     /// What a block of write `3` at 8192 is found to be after `change`.
@@ -474,6 +498,17 @@ mod tests {
             let kind = kind.map(|(kind, _)| (kind, 3 * 512));
             assert_eq!(found(&rule(protection, Quota::AtMost(512), 0), third), kind, "{protection:?}");
         }
+    }
+
+    #[test]
+    fn a_trimmed_place_holds_nothing() {
+        let stamper = stamper(&rule(Protection::Crc32c, Quota::Unlimited, 0));
+        let gone = Expected { is_trimmed: true, ..expected(&write(8192, 3)) };
+        let mut block = vec![0; BLOCK];
+        assert_eq!(stamper.check(&mut block, &gone), Ok(()));
+        block[700] = 9;
+        let wrong = stamper.check(&mut block, &gone).unwrap_err();
+        assert_eq!((wrong.kind, wrong.found), (MismatchKind::Untrimmed, Evidence::Number(9)));
     }
 
     #[test]

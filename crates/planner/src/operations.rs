@@ -90,7 +90,7 @@ pub(crate) fn resolve(
         fsync_at_end,
         syncfs_at_end,
         trim_then_write,
-        verify: _, // here to `verify_seed`: verification
+        verify: _, // here to `verify_trim_zero`: verification
         verify_pattern: _,
         verify_when: _,
         verify_interval: _,
@@ -102,6 +102,10 @@ pub(crate) fn resolve(
         verify_sequence: _,
         verify_seed: _,
         verify_only: _,
+        verify_trim: _,
+        verify_trim_backlog: _,
+        verify_trim_batch: _,
+        verify_trim_zero: _,
     } = &section.options;
     let lines = mix.get().cloned().unwrap_or_else(|| {
         let (block_size, read) = (block_size.get().clone(), *read.get());
@@ -133,7 +137,7 @@ pub(crate) fn resolve(
         random: cases.iter().any(|case| case.random),
         reads: reads || !changes,
         writes: changes && (writes || (trims && *trim_then_write.get())),
-        trims: changes && trims,
+        trims: changes && (trims || draft.rule().is_some_and(|rule| rule.trims.is_some())),
         verification: draft,
         workload: Workload {
             cases,

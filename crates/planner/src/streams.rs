@@ -120,6 +120,7 @@ impl Setting<'_> {
             at_end: _,
             at_error: _,
             tolerate: _,
+            verify_until,
             completion_latency,
         } = &section.options;
         let sections = self.sections(load)?;
@@ -156,6 +157,7 @@ impl Setting<'_> {
             pass_bytes: manned.pass_bytes,
             region_bytes: manned.region_bytes,
             depth,
+            until: verify_until.get().map_or(Quota::Unlimited, |&writes| Quota::AtMost(writes)),
             keeps_data: kind.moves_bytes(),
             memory: self.scene.facts.memory,
         };
@@ -389,8 +391,14 @@ impl Setting<'_> {
 
     fn limits(&self, load: &Load<'_>, bytes: Quota, lanes: u32, remarks: &mut Remarks) -> StreamLimits {
         let options = &load.section.options;
-        let operations =
-            options.operations.get().map(|&n| Quota::AtMost(n.div_ceil(u64::from(lanes)).max(1)));
+        // A job that only reads checks as many blocks as are known to be written.
+        let verifies = load.operations.verification.rule().is_some();
+        let until = options.verify_until.get().filter(|_| verifies && !load.operations.writes);
+        let asked = options.operations.get().map(|&n| n.div_ceil(u64::from(lanes)).max(1));
+        let operations = match (asked, until) {
+            (asked, Some(&until)) => Some(Quota::AtMost(asked.unwrap_or(u64::MAX).min(until))),
+            (asked, None) => asked.map(Quota::AtMost),
+        };
         let operations = if *options.prepare_only.get() {
             Quota::AtMost(0)
         } else {

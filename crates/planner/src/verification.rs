@@ -6,8 +6,8 @@ use crate::remarks::Remarks;
 use fathom_model::{Dialect, Named, PatternPiece, Verify, VerifyWhen, WorkloadOptions};
 use fathom_schema::{
     self as schema, Case, Coverage, Extent, FileOrder, Ledger, NoteKind, OperationKind, PassEnd, Protection,
-    Quota, Run, Severity, Size, Stream, Verification, VerifyRule, VerifySchedule, WorkerPlan, Workload,
-    Zones,
+    Quota, Run, Severity, Size, Stream, TrimRule, Verification, VerifyRule, VerifySchedule, WorkerPlan,
+    Workload, Zones,
 };
 use fathom_units::{Bytes, Ratio};
 
@@ -83,6 +83,8 @@ pub(crate) fn draft(
         checks_seed: *options.verify_seed.get() && knows_writes,
         writes: !only,
         ledger: Ledger::NotNeeded,
+        trims: trims(options),
+        until: Quota::Unlimited,
     })))
 }
 
@@ -160,6 +162,8 @@ pub(crate) struct Circumstances<'a> {
     /// All of it.
     pub region_bytes: u64,
     pub depth: u32,
+    /// How many writes are checked.
+    pub until: Quota,
     /// Whether the engine keeps what is written.
     pub keeps_data: bool,
     pub memory: Bytes,
@@ -179,6 +183,7 @@ pub(crate) fn complete(
         pass_bytes,
         region_bytes,
         depth,
+        until,
         keeps_data,
         memory,
     } = circumstances;
@@ -189,6 +194,7 @@ pub(crate) fn complete(
         return None;
     }
     let mut rule = draft.clone();
+    rule.until = *until;
     if rule.schedule == VerifySchedule::Never {
         return Some(Verification::On(Box::new(rule)));
     }
@@ -197,7 +203,7 @@ pub(crate) fn complete(
         PassEnd::Renew => (*region_bytes).max(1),
         PassEnd::Stop => u64::MAX,
     };
-    if operations.trims && !workload.trim_then_write && *depth > 1 {
+    if mixes_trims(workload) && *depth > 1 {
         let message = format!(
             "the stream \"{stream}\" asks for trims among verified writes at a depth above 1, which is not built yet"
         );
@@ -284,8 +290,7 @@ pub(crate) fn shared(streams: &mut [&mut Stream], remarks: &mut Remarks) {
 
 /// Whether a place may be written twice in a round, and then the stretches that all operations are made of.
 fn ledger(operations: &Operations, workload: &Workload, plans: &[WorkerPlan]) -> Ledger {
-    let stays = !operations.trims || workload.trim_then_write;
-    if stays && goes_everywhere_once(operations, workload, plans) {
+    if !mixes_trims(workload) && goes_everywhere_once(operations, workload, plans) {
         return Ledger::NotNeeded;
     }
     let Workload { cases, align, stride_bytes, zones, .. } = workload;
@@ -303,6 +308,23 @@ fn ledger(operations: &Operations, workload: &Workload, plans: &[WorkerPlan]) ->
         });
     }
     Ledger::Every(unit.max(1))
+}
+
+/// Whether trims take away what was written, with nothing written there next.
+fn mixes_trims(workload: &Workload) -> bool {
+    !workload.trim_then_write && workload.cases.iter().any(|case| case.kind == OperationKind::Trim)
+}
+
+/// Trims of what was written.
+fn trims(options: &WorkloadOptions) -> Option<TrimRule> {
+    let operations = *options.verify_trim_backlog.get();
+    let share = options.verify_trim.get().value();
+    (share > 0.0).then(|| TrimRule {
+        operations,
+        batch: options.verify_trim_batch.get().copied().unwrap_or(operations),
+        share,
+        zeroes: *options.verify_trim_zero.get(),
+    })
 }
 
 /// Whether a round writes no place twice.

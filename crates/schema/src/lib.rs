@@ -42,7 +42,7 @@ pub use tally::{
     Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,
 };
 pub use verification::{
-    Ledger, MismatchKind, PatternPiece, Protection, VERIFY_HEADER_BYTES, Verification, VerifyRule,
+    Ledger, MismatchKind, PatternPiece, Protection, TrimRule, VERIFY_HEADER_BYTES, Verification, VerifyRule,
     VerifySchedule, VerifyTotals,
 };
 pub use walk::{FileLock, FileOrder, FileSkew, PassEnd, Passes, Run, Zones};

@@ -63,6 +63,25 @@ pub struct VerifyRule {
     pub writes: bool,
     /// Which write came last at each place.
     pub ledger: Ledger,
+    /// Whether some of what was written is trimmed again before it is read back.
+    #[serde(default)]
+    pub trims: Option<TrimRule>,
+    /// How many writes are checked, from the first.
+    #[serde(default)]
+    pub until: Quota,
+}
+
+/// Trims of written blocks, for finding out whether they take away what they should and nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TrimRule {
+    /// Operations between two batches; at least 1.
+    pub operations: u64,
+    /// Writes trimmed at once, at most; at least 1.
+    pub batch: u64,
+    /// Share of all writes, 0 to 1.
+    pub share: f64,
+    /// Whether what was trimmed has to be read as zeroes; it is not read back else.
+    pub zeroes: bool,
 }
 
 /// How a worker knows which of its writes is the last one at its place.
@@ -199,11 +218,13 @@ pub enum MismatchKind {
     Pattern = 8,
     /// The file ends before the block does.
     Short = 9,
+    /// Something else than zeroes where it was trimmed.
+    Untrimmed = 10,
 }
 
 impl MismatchKind {
     /// How many there are.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 11;
     /// All, in index order.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Zeroed,
@@ -216,6 +237,7 @@ impl MismatchKind {
         Self::Data,
         Self::Pattern,
         Self::Short,
+        Self::Untrimmed,
     ];
 
     /// 0 to `COUNT − 1`.
@@ -236,6 +258,7 @@ impl MismatchKind {
             Self::Data => "data",
             Self::Pattern => "pattern",
             Self::Short => "short",
+            Self::Untrimmed => "untrimmed",
         }
     }
 }
@@ -254,4 +277,10 @@ pub struct VerifyTotals {
     pub superseded: u64,
     /// Operations in which something was wrong, by what was found first.
     pub mismatches: Vec<(MismatchKind, u64)>,
+    /// Writes that were finished, from the first up to one that was not.
+    #[serde(default)]
+    pub finished: u64,
+    /// The last ones that finished, as many as the queue is deep, the latest last: extent of the worker and offset.
+    #[serde(default)]
+    pub finished_last: Vec<(u32, u64)>,
 }

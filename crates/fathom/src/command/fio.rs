@@ -6,6 +6,7 @@ mod logs;
 mod operations;
 mod reports;
 mod shape;
+mod states;
 mod watch;
 
 pub(crate) use logs::{log_names, write_logs};
@@ -170,6 +171,7 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
         if switches.bandwidth_log {
             lost.extend(logs::write_aggregate(&record, &targets));
         }
+        lost.extend(states::write(&record, &extras, &switches.aux_path, &targets));
         for reason in lost {
             terminal::message(&format!("warning: {}", diagnose::printable(&reason)));
         }

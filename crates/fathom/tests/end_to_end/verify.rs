@@ -100,6 +100,37 @@ fn each_checks_what_the_other_wrote() {
     check_both_ways(&cases);
 }
 
+#[test]
+fn each_reads_how_far_the_other_came() {
+    if !has_peer("each_reads_how_far_the_other_came") {
+        return;
+    }
+    for (writer, checker) in [(PEER, OURS), (OURS, PEER), (OURS, OURS)] {
+        let bench = Bench::new();
+        let run = |program: &[&str], options: &str| {
+            let line = format!(
+                "--name=v --filename=file --size=256k --bs=4k --verify=crc32c --output=out {options}"
+            );
+            let ended = bench.run(&[program, &line.split(' ').collect::<Vec<_>>()].concat());
+            (ended.code, ended.out + &ended.err)
+        };
+        let (code, said) = run(writer, "--rw=write --do_verify=0 --number_ios=5");
+        assert_eq!(code, 0, "{writer:?}: {said}");
+        // The rest of the file was never written: only what the state tells of can be checked.
+        let (code, said) = run(checker, "--rw=read --verify_state_load=1 --output-format=json");
+        assert_eq!(code, 0, "{checker:?} after {writer:?}: {said}");
+        let text = std::fs::read_to_string(bench.path("out")).expect("it was written");
+        let document: Value = serde_json::from_str(&text).expect("a document");
+        assert_eq!(document["jobs"][0]["read"]["total_ios"], 5, "{checker:?} after {writer:?}");
+        if checker == OURS {
+            let (code, said) = run(checker, "--rw=write --verify_only --verify_state_load=1");
+            assert_eq!(code, 0, "{checker:?} after {writer:?}: {said}");
+        }
+        let (code, _) = run(checker, "--rw=read --verify_state_save=0");
+        assert_eq!(code, 1, "{checker:?} after {writer:?}");
+    }
+}
+
 /// Operations and bytes of reads and writes.
 fn moved(bench: &Bench, program: &[&str], options: &str) -> [u64; 4] {
     let (code, said) = on_file(bench, program, &format!("--output-format=json {options}"));

@@ -88,6 +88,7 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
     if switches.readonly {
         refuse_writers(&mut reader);
     }
+    reader.aux_path.clone_from(&switches.aux_path);
     let mut reading = reader.finish();
     set_interval(&mut reading, &switches, source);
     (reading, switches)

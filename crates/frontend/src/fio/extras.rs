@@ -68,6 +68,8 @@ pub struct JobClone {
     pub engine: String,
     /// `iodepth`, as written.
     pub queue_depth: u64,
+    /// Whether a state of verification is written when it ends (`verify_state_save`), if it verifies at all.
+    pub saves_state: bool,
     /// Log files to write.
     pub logs: Logs,
 }

@@ -8,6 +8,7 @@ mod grammar;
 mod lower;
 mod options;
 mod settings;
+pub mod state;
 mod substitution;
 mod switches;
 mod values;
@@ -121,6 +122,8 @@ struct Reader<'a> {
     /// Only sections with these names become jobs; empty: all.
     wanted: Vec<String>,
     files_read: u32,
+    /// Folder for states of verification (`--aux-path`).
+    aux_path: String,
 }
 
 impl<'a> Reader<'a> {
@@ -135,6 +138,7 @@ impl<'a> Reader<'a> {
             command_lines: Vec::new(),
             wanted: Vec::new(),
             files_read: 0,
+            aux_path: String::new(),
         }
     }
 
@@ -236,7 +240,8 @@ impl<'a> Reader<'a> {
         let globals = listed(&self.globals);
         job.echo.push(("global".to_owned(), globals.clone()));
         let extras = Extras { globals, command_lines: self.command_lines, ..Extras::default() };
-        let (job, extras) = lower::lower(&self.jobs, job, extras, self.surroundings, &mut self.faults);
+        let (job, extras) =
+            lower::lower(&self.jobs, job, extras, self.surroundings, &self.aux_path, &mut self.faults);
         Reading { job, diagnostics: self.faults.into_diagnostics(), extras }
     }
 }

@@ -297,6 +297,18 @@ pub(crate) struct Verification {
     pub(crate) seed: bool,
     /// Nothing is written.
     pub(crate) only: bool,
+    /// A state is written when the job ends.
+    pub(crate) saves_state: bool,
+    /// What the state of an earlier run says was written is checked, and no more.
+    pub(crate) loads_state: bool,
+    /// Percentage of written blocks that are trimmed again.
+    pub(crate) trim: u64,
+    /// Written blocks between two batches of trims; 0: nothing is trimmed.
+    pub(crate) trim_backlog: u64,
+    /// Trims at once; 0: the backlog.
+    pub(crate) trim_batch: u64,
+    /// What was trimmed has to be zero.
+    pub(crate) trim_zero: bool,
 }
 
 /// What is reported.
@@ -522,6 +534,12 @@ impl Default for Verification {
             sequence: true,
             seed: true,
             only: false,
+            saves_state: true,
+            loads_state: false,
+            trim: 0,
+            trim_backlog: 0,
+            trim_batch: 0,
+            trim_zero: true,
         }
     }
 }

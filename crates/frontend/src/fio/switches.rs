@@ -41,6 +41,8 @@ pub struct Switches {
     pub cmdhelp: Option<String>,
     /// `--enghelp`: of which engine, after a comma which of its options; empty: the list of engines.
     pub enghelp: Option<String>,
+    /// `--aux-path`: folder for states of verification; empty: the current one.
+    pub aux_path: String,
     /// Job files named, in order; `-` is standard input.
     pub files: Vec<String>,
 }
@@ -219,10 +221,13 @@ pub(super) const SWITCHES: &[Switch] = &[
         Ok(())
     }),
     value("debug", areas),
-    // These change nothing that fathom measures: it has no pool of shared memory, no table of jobs and no files of state.
+    // These change nothing that fathom measures: it has no pool of shared memory and no table of jobs.
     value("max-jobs", |_, _| Ok(())),
     value("alloc-size", |_, _| Ok(())),
-    value("aux-path", |_, _| Ok(())),
+    value("aux-path", |s, text| {
+        text.clone_into(&mut s.aux_path);
+        Ok(())
+    }),
     refused(
         "idle-prof",
         Takes::Value,

@@ -78,7 +78,15 @@ impl Sums {
         self.add_tally(tally, end.since(*start), 1);
         if let Some(verified) = verified {
             // fio shows what it read back among its reads, over the time that took beside that of other reads.
-            let VerifyTotals { tally, elapsed, checked: _, superseded: _, mismatches } = &**verified;
+            let VerifyTotals {
+                tally,
+                elapsed,
+                checked: _,
+                superseded: _,
+                mismatches,
+                finished: _,
+                finished_last: _,
+            } = &**verified;
             self.mismatches += mismatches.iter().map(|(_, count)| count).sum::<u64>();
             let reads = self.runtime[OperationKind::Read.index()];
             self.runtime[OperationKind::Read.index()] = Nanos::ZERO;

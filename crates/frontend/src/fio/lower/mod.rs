@@ -37,12 +37,14 @@ pub(super) fn lower(
     job: Job,
     extras: Extras,
     surroundings: &Surroundings<'_>,
+    aux_path: &str,
     faults: &mut Faults,
 ) -> (Job, Extras) {
     let mut lowering = Lowering {
         job,
         extras,
         surroundings,
+        aux_path,
         faults,
         targets: Targets::default(),
         workload_names: Names::default(),
@@ -91,6 +93,7 @@ struct Lowering<'a> {
     job: Job,
     extras: Extras,
     surroundings: &'a Surroundings<'a>,
+    aux_path: &'a str,
     faults: &'a mut Faults,
     targets: Targets,
     workload_names: Names,
@@ -120,7 +123,10 @@ impl Lowering<'_> {
         let engine = engines::of(parsed, self.faults);
         let (place, is_shared) = place_of(parsed, 0, self.surroundings);
         let has_logs = settings.report.logs.iter().any(Option::is_some);
-        let is_merged = clones > 1 && settings.report.group_reporting && !has_logs && is_shared;
+        // Each clone has a state of its own.
+        let loads_state = settings.verify.loads_state && lowered.options.verify.span().is_some();
+        let is_merged =
+            clones > 1 && settings.report.group_reporting && !has_logs && is_shared && !loads_state;
         let mut base = self.stream(parsed, &lowered, engine);
         base.workload.set(workload_name, *span);
         self.set_wait(&mut base, parsed, clones);
@@ -149,9 +155,26 @@ impl Lowering<'_> {
             let target = self.target(parsed, place, last, &lowered, engine, &mut options);
             options.targets.set(vec![target], settings.span("filename", *span));
             options.first_worker.set(subjob, settings.span("numjobs", *span));
+            if loads_state {
+                self.set_known_writes(&mut options, parsed);
+            }
             let stream_name = if clones == 1 { name.clone() } else { format!("{name}.{subjob}") };
             let stream = self.add_stream(&stream_name, *span, options);
             self.add_clone(parsed, &stream, 0, subjob);
+        }
+    }
+
+    /// What an earlier run of the next clone left is all that is checked.
+    fn set_known_writes(&mut self, options: &mut StreamOptions, parsed: &ParsedJob) {
+        let place = parsed.settings.span("verify_state_load", parsed.span);
+        let number = self.extras.clones.len() + 1;
+        match verify::known_writes(parsed, number, self.aux_path, self.surroundings) {
+            Ok(writes) => options.verify_until.set(writes, place),
+            Err(reason) => {
+                let message = format!("verify_state_load: {reason}");
+                let help = "run the job that writes first, with verify_state_save=1, in the same folder";
+                self.faults.error("fio.bad-value", place, message, help);
+            }
         }
     }
 
@@ -223,6 +246,7 @@ impl Lowering<'_> {
             block_sizes: block_sizes(&parsed.settings),
             engine: parsed.settings.engine.name.clone(),
             queue_depth: parsed.settings.engine.depth,
+            saves_state: parsed.settings.verify.saves_state && !parsed.settings.verify.only,
             clat_percentiles: report.clat_percentiles,
             lat_percentiles: report.lat_percentiles,
             slat_percentiles: report.slat_percentiles,

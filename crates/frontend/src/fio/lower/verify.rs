@@ -1,11 +1,12 @@
 //! fio's verification as options of a workload: which of its switches hold together, and what fio makes of block sizes that
 //! headers do not divide.
 
-use super::super::Surroundings;
 use super::super::faults::Faults;
-use super::super::settings::Settings;
+use super::super::settings::{Settings, Verification};
+use super::super::state::{self, VerifyState};
+use super::super::{ParsedJob, Surroundings};
 use fathom_model::{Freshness, Span, Verify, VerifyPattern, VerifyWhen, WorkloadOptions};
-use fathom_units::Bytes;
+use fathom_units::{Bytes, Ratio};
 
 /// Sets what is read back and checked. `writes`: smallest and largest write, in bytes; `None` where nothing is written.
 pub(super) fn set(
@@ -77,10 +78,45 @@ pub(super) fn set(
             setting.set(false, settings.span(option, span));
         }
     }
+    set_trims(options, settings, span, faults);
     // As fio: every write has content of its own.
     if settings.content.refill.is_none() {
         options.freshness.set(Freshness::Every, place);
     }
+}
+
+/// Trims of what was written, which fio begins only where `trim_backlog` says when.
+fn set_trims(options: &mut WorkloadOptions, settings: &Settings, span: Span, faults: &mut Faults) {
+    let Verification { trim, trim_backlog, trim_batch, trim_zero, .. } = settings.verify;
+    if trim == 0 {
+        return;
+    }
+    let place = settings.span("trim_percentage", span);
+    if trim_backlog == 0 {
+        let message = "trim_percentage trims nothing without trim_backlog, as with fio";
+        faults.warn("fio.no-effect", place, message, "add trim_backlog=64, say");
+        return;
+    }
+    options.verify_trim.set(Ratio::percent(trim as f64), place);
+    options.verify_trim_backlog.set(trim_backlog, settings.span("trim_backlog", span));
+    if trim_batch > 0 {
+        options.verify_trim_batch.set(trim_batch, settings.span("trim_backlog_batch", span));
+    }
+    if !trim_zero {
+        options.verify_trim_zero.set(false, settings.span("trim_verify_zero", span));
+    }
+}
+
+/// How many writes an earlier run is known to have finished in the job with this number over the whole run, from 1.
+pub(super) fn known_writes(
+    parsed: &ParsedJob,
+    thread_number: usize,
+    aux_path: &str,
+    surroundings: &Surroundings<'_>,
+) -> Result<u64, String> {
+    let file = state::file_name(aux_path, &parsed.name, thread_number);
+    let bytes = (surroundings.bytes)(&file)?;
+    Ok(VerifyState::read(&bytes).map_err(|reason| format!("{file}: {reason}"))?.known_writes())
 }
 
 /// By what data is checked; `None`: not at all. A pattern alone asks for headers too

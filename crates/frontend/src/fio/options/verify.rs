@@ -57,15 +57,14 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("verify_backlog_batch", &[], P1, Value::Count(0, ANY_COUNT, |s, n| s.verify.backlog_batch = n)),
     // Writes are always found again by generating their sequence once more.
     accepted("experimental_verify", &[], P1, NO_BOOLEAN, ""),
-    not_yet("verify_state_load", &[], P1, &["0"]),
-    // fio saves a state whenever a job ends; without verify_state_load nobody reads it.
-    accepted("verify_state_save", &[], P1, NO_BOOLEAN, ""),
+    built("verify_state_load", &[], P1, Value::Boolean(|s, flag| s.verify.loads_state = flag)),
+    built("verify_state_save", &[], P1, Value::Boolean(|s, flag| s.verify.saves_state = flag)),
     built("verify_write_sequence", &[], P1, Value::Boolean(|s, flag| s.verify.sequence = flag)),
     built("verify_header_seed", &[], P1, Value::Boolean(|s, flag| s.verify.seed = flag)),
     accepted("verifysort", &[], P2, Value::Any, "fio itself took it out"),
     accepted("verifysort_nr", &[], P2, Value::Any, "fio itself took it out"),
-    not_yet("trim_percentage", &[], P1, &["0"]),
-    accepted("trim_verify_zero", &[], P2, NO_BOOLEAN, ""),
-    not_yet("trim_backlog", &[], P2, &["0"]),
-    accepted("trim_backlog_batch", &[], P2, Value::Any, ""),
+    built("trim_percentage", &[], P1, Value::Count(0, 100, |s, percent| s.verify.trim = percent)),
+    built("trim_verify_zero", &[], P2, Value::Boolean(|s, flag| s.verify.trim_zero = flag)),
+    built("trim_backlog", &[], P2, Value::Count(0, ANY_COUNT, |s, n| s.verify.trim_backlog = n)),
+    built("trim_backlog_batch", &[], P2, Value::Count(0, ANY_COUNT, |s, n| s.verify.trim_batch = n)),
 ];

@@ -1,0 +1,49 @@
+//! The states of verification that fio's jobs leave when they end: which job leaves one, and what of the record is in it.
+
+use super::shape::workers_of;
+use crate::output::{self, Targets};
+use fathom_frontend::fio::Extras;
+use fathom_frontend::fio::state::{VerifyState, file_name};
+use fathom_report::FioWorkers;
+use fathom_schema::{OperationKind, Record};
+use std::path::Path;
+
+/// Writes the states of all jobs that wrote verified data, each to a file of its own; what could not be written, and why.
+pub(crate) fn write(record: &Record, extras: &Extras, aux_path: &str, targets: &Targets) -> Vec<String> {
+    let mut lost = Vec::new();
+    for clone in extras.clones.iter().filter(|clone| clone.saves_state) {
+        for worker in workers_of(record, clone) {
+            let Some(mut state) = state_of(record, &worker) else { continue };
+            state.name.clone_from(&clone.job_name);
+            let number = usize::try_from(clone.thread_number).unwrap_or(usize::MAX);
+            let path = file_name(aux_path, &clone.job_name, number);
+            let bytes = state.write();
+            lost.extend(output::write_with(Path::new(&path), targets, |file| file.write_all(&bytes)).err());
+        }
+    }
+    lost
+}
+
+/// The state of one worker, without its name; `None` where it wrote nothing that is verified.
+fn state_of(record: &Record, worker: &FioWorkers) -> Option<VerifyState> {
+    let FioWorkers { step, stream, worker } = *worker;
+    let step = &record.steps[step];
+    let planned = step.started.step.streams.get(stream)?;
+    let workload = &planned.workload;
+    let writes =
+        workload.trim_then_write || workload.cases.iter().any(|case| case.kind == OperationKind::Write);
+    if !writes || !workload.verification.lets_write() {
+        return None;
+    }
+    let totals = step.finished.as_ref()?.streams.get(stream)?.workers.get(worker.unwrap_or(0))?;
+    let verified = totals.verified.as_deref()?;
+    let place = |&(extent, offset): &(u32, u64)| (u64::from(extent), offset);
+    Some(VerifyState {
+        name: String::new(),
+        depth: planned.queue_depth,
+        files: u32::try_from(planned.workers.first()?.extents.len()).unwrap_or(u32::MAX),
+        writes: verified.finished,
+        finished: verified.finished,
+        last: verified.finished_last.iter().rev().map(place).collect(),
+    })
+}
