@@ -10,22 +10,10 @@ export default defineConfig(({ mode }) => ({
     target: ["chrome105", "firefox105", "safari16"],
     emptyOutDir: false,
     reportCompressedSize: false,
+    outDir: "dist",
     ...(mode === "app"
-      ? {
-          outDir: "dist/app",
-          assetsInlineLimit: 0,
-          modulePreload: false,
-          rollupOptions: {
-            input: "app.html",
-            output: {
-              entryFileNames: "app.js",
-              chunkFileNames: "[name].js",
-              assetFileNames: "app[extname]",
-            },
-          },
-        }
+      ? { assetsInlineLimit: 0, modulePreload: false }
       : {
-          outDir: "dist",
           lib: {
             entry: "src/report/main.ts",
             formats: ["iife"],

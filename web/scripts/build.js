@@ -11,12 +11,12 @@ const out = resolve(process.argv[2] ?? join(root, "dist"));
 
 /** All that the bundles depend on, as paths from web/. */
 function sources() {
-  const found = ["package.json", "package-lock.json", "svelte.config.js", "tsconfig.json", "vite.config.js"];
+  const found = ["index.html", "package.json", "package-lock.json", "svelte.config.js", "tsconfig.json", "vite.config.js"];
   const walk = (folder) => {
     for (const name of readdirSync(join(root, folder))) {
       const path = `${folder}/${name}`;
       if (statSync(join(root, path)).isDirectory()) walk(path);
-      else if (!name.endsWith(".test.ts") && name !== "fixture.json") found.push(path);
+      else if (!name.endsWith(".test.ts") && !name.endsWith(".fixture.json")) found.push(path);
     }
   };
   walk("src");
@@ -28,18 +28,25 @@ const sha256 = (content, encoding) => createHash("sha256").update(content).diges
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 process.chdir(root);
-await build({ mode: "report", logLevel: "warn", build: { outDir: out } });
+for (const mode of ["report", "app"]) await build({ mode, logLevel: "warn", build: { outDir: out } });
+
+/** What both bundles contain. */
+const drawing = ["uplot/LICENSE", "svelte/LICENSE.md"];
 
 /** The notices of the libraries that a bundle contains, as a comment. */
-function notices() {
-  const texts = ["uplot/LICENSE", "svelte/LICENSE.md"].map((path) => {
+function notices(licences) {
+  const texts = licences.map((path) => {
     const text = readFileSync(join(root, "node_modules", path), "utf8").trim();
     return `${path.split("/")[0]}:\n${text}`;
   });
   return `/*! Contains, under their licences:\n\n${texts.join("\n\n")}\n*/\n`;
 }
 
-const script = notices() + readFileSync(join(out, "report.js"), "utf8");
+for (const name of readdirSync(join(out, "assets")).filter((name) => name.endsWith(".js"))) {
+  const path = join(out, "assets", name);
+  writeFileSync(path, notices([...drawing, "smol-toml/LICENSE"]) + readFileSync(path, "utf8"));
+}
+const script = notices(drawing) + readFileSync(join(out, "report.js"), "utf8");
 writeFileSync(join(out, "report.js"), script);
 // Inside a script element the first would end it; the second after a comment's beginning, which Svelte has in its texts, would
 // keep it from ending (HTML standard, 4.12.1.3).

@@ -77,3 +77,30 @@ export function nines(value: number): string {
   const digits = Math.max(2, Math.ceil(value) + 1);
   return `${Number((100 * (1 - 10 ** -value)).toPrecision(digits))} %`;
 }
+
+/** A length of time: `45 s`, `12 min 30 s`, `2 h 5 min`. */
+export function duration(seconds: number): string {
+  if (seconds < 60) return `${number(seconds, seconds < 10 ? 2 : 3)} s`;
+  const whole = Math.round(seconds);
+  const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const parts = h > 0 ? [`${h} h`, m > 0 ? `${m} min` : ""] : [`${m} min`, s > 0 ? `${s} s` : ""];
+  return parts.filter((part) => part !== "").join(" ");
+}
+
+/** A wall-clock time, milliseconds since 1970, in the reader's zone. */
+export function moment(ms: number): string {
+  return new Date(ms).toLocaleString(locale, { dateStyle: "medium", timeStyle: "short" });
+}
+
+/** A difference to a first value, as a share of it: `+12 %`. */
+export function change(value: number, first: number): string {
+  const share = value / first - 1;
+  const digits = Math.abs(share) < 0.1 ? 1 : 0;
+  const text = new Intl.NumberFormat(locale, { maximumFractionDigits: digits, signDisplay: "exceptZero" });
+  return `${text.format(share * 100)} %`;
+}
+
+/** A name as it is shown: what would reorder or hide a part of it is made visible, as on the terminal (report/table.rs). */
+export function visible(name: string): string {
+  return name.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`);
+}

@@ -1,54 +1,26 @@
 // Report pages in a real browser: every chart is drawn, nothing is said on the console, nothing is fetched, what is hostile
 // stays harmless, the keyboard reaches everything, and axe finds nothing serious. Leaves screenshots for a person to look at.
 //
-// usage: node tests/report.js [FOLDER_OF_PAGES]   (made by `cargo test -p fathom-report --test pages`)
+// usage: node --test tests/report.js   (opens what `cargo test -p fathom-report --test pages` has made)
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { pathToFileURL } from "node:url";
+import { fits, inked, isAccessible, launch, looks, open as opened, pages, shots } from "./browser.js";
 
-const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
-const target = process.env.CARGO_TARGET_DIR ?? join(root, "target");
-const pages = join(target, "tmp/pages");
-const shots = process.env.FATHOM_SCREENSHOTS ?? join(target, "screenshots");
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
-
-const names = existsSync(pages) ? readdirSync(pages).filter((name) => name.endsWith(".html")) : [];
-assert.ok(names.length > 0, `no pages in ${pages}; run: cargo test -p fathom-report --test pages`);
-assert.ok(executablePath, "no Chromium; install the package chromium");
-mkdirSync(shots, { recursive: true });
+const names = readdirSync(pages).filter((name) => name.endsWith(".html"));
 
 let browser;
 before(async () => {
-  browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+  browser = await launch();
 });
 after(() => browser?.close());
 
-/** Opens a page; what it complains of is collected, and any request but its own is one such complaint. */
-async function open(name, { width = 1280, height = 900, colorScheme = "light", javaScriptEnabled = true } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme, javaScriptEnabled, locale: "en-GB" });
-  const page = await context.newPage();
-  const complaints = [];
-  page.on("console", (message) => {
-    // That canvases are read is the tests' own doing.
-    const isOurs = message.text().includes("willReadFrequently");
-    if (["error", "warning"].includes(message.type()) && !isOurs) complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("dialog", (dialog) => {
-    complaints.push(`a dialog: ${dialog.message()}`);
-    void dialog.dismiss();
-  });
+/** Opens a page; any request but its own is a complaint. */
+function open(name, look = {}) {
   const url = pathToFileURL(join(pages, name)).href;
-  page.on("request", (request) => {
-    if (request.url() !== url) complaints.push(`asked for ${request.url()}`);
-  });
-  await page.goto(url);
-  return { context, page, complaints };
+  return opened(browser, url, look, (asked) => asked === url);
 }
 
 /** Opens up to two steps and scrolls through, so that every chart is drawn. */
@@ -63,25 +35,6 @@ async function drawAll(page) {
   return figures.length;
 }
 
-/** Per canvas, how many of its points differ from its first: none on a canvas where nothing was drawn. */
-function inked(page) {
-  return page.evaluate(() =>
-    [...document.querySelectorAll("canvas")].map((canvas) => {
-      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-      let count = 0;
-      for (let at = 0; at < data.length; at += 4) if (data[at + 3] > 0) count += 1;
-      return count;
-    }),
-  );
-}
-
-const looks = [
-  { name: "light", width: 1280, colorScheme: "light" },
-  { name: "dark", width: 1280, colorScheme: "dark" },
-  { name: "phone", width: 380, colorScheme: "light" },
-  { name: "phone-dark", width: 380, colorScheme: "dark" },
-];
-
 for (const name of names) {
   test(`${name}: charts, console, requests, looks, axe`, async () => {
     for (const look of looks) {
@@ -91,19 +44,9 @@ for (const name of names) {
       assert.equal(ink.length, charts, `${look.name}: a canvas per chart`);
       ink.forEach((count, at) => assert.ok(count > 500, `${look.name}: canvas ${at} is empty (${count} points)`));
       if (name !== "empty.html") assert.ok(charts >= 6, `${look.name}: only ${charts} charts`);
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      assert.ok(overflow <= 0, `${look.name}: ${overflow} px wider than the window`);
+      await fits(page, look.name);
       await page.screenshot({ path: join(shots, `${name.replace(".html", "")}-${look.name}.png`), fullPage: true });
-      if (look.width < 1280) {
-        assert.deepEqual(complaints, [], look.name);
-        await context.close();
-        continue;
-      }
-      await page.evaluate(axe);
-      const { violations } = await page.evaluate(() => globalThis.axe.run());
-      const grave = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
-      const told = grave.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).slice(0, 3).join(" ")}`);
-      assert.deepEqual(told, [], look.name);
+      if (look.width >= 1280) await isAccessible(page, look.name);
       assert.deepEqual(complaints, [], look.name);
       await context.close();
     }

@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, test } from "vitest";
 import * as format from "../format";
-import fixture from "./fixture.json";
+import fixture from "./charts.fixture.json";
 import {
   heatOverTime,
   latencyOverTime,
@@ -128,6 +128,13 @@ test("numbers read as people write them", () => {
     [format.clock(7500), "2:05:00"],
     [format.nines(4), "99.99 %"],
     [format.share(0.125), "13 %"],
+    [format.duration(7.25), "7.3 s"],
+    [format.duration(750), "12 min 30 s"],
+    [format.duration(7500), "2 h 5 min"],
+    [format.change(116, 100), "+16 %"],
+    [format.change(97.5, 100), "-2.5 %"],
+    [format.visible("a\u202eb\nc"), "a\\u{202e}b\\u{a}c"],
+    [format.visible("größe اختبار"), "größe اختبار"],
   ]) {
     expect(found).toBe(expected);
   }

@@ -104,12 +104,12 @@ function cellMiddles(step: StepCharts): number[] {
 function ramps(step: StepCharts): [number, number][] {
   const end = (step.series[0]?.iops.length ?? 0) * step.cell_s;
   const [from, to] = step.window_s;
-  const parts: [number, number][] = [
-    [0, from],
-    [to, end],
-  ];
+  if (to <= from) return [];
+  const parts: [number, number][] = [];
+  if (from > 0) parts.push([0, from]);
   // A last cell that is not full is no phase of its own.
-  return to > from ? parts.filter(([a, b]) => b - a > step.cell_s) : [];
+  if (end - to > step.cell_s) parts.push([to, end]);
+  return parts;
 }
 
 function line(label: string, values: Values, color: number, formatted: (value: number) => string): Line {

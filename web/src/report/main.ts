@@ -13,7 +13,7 @@ import {
   type Spec,
 } from "../charts/spec";
 import type { Charts, StepCharts } from "../charts/types";
-import "./report.css";
+import "../page.css";
 
 /** The plot of one place; nothing where there is nothing to draw. */
 function specOf(kind: string, title: string, step: StepCharts | undefined, charts: Charts): Spec | null {

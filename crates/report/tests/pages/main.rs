@@ -5,7 +5,7 @@
 
 mod records;
 
-use fathom_report::{charts, html, markdown, summary};
+use fathom_report::{charts, html, json, markdown, summary};
 use records::samples;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,13 +19,16 @@ fn page(name: &str) -> String {
     html(&record)
 }
 
-/// Leaves the pages where the browser's tests look for them.
+/// Leaves the pages, and what a server says of their records, where the browser's tests look for them.
 #[test]
 fn pages_are_written_for_the_browser() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
     std::fs::create_dir_all(&folder).unwrap();
     for (name, record) in samples() {
         std::fs::write(folder.join(format!("{name}.html")), html(&record)).unwrap();
+        std::fs::write(folder.join(format!("{name}.json")), json(&summary(&record))).unwrap();
+        let charts = serde_json::to_string(&charts(&record)).unwrap();
+        std::fs::write(folder.join(format!("{name}.charts.json")), charts).unwrap();
     }
 }
 
@@ -103,23 +106,29 @@ fn markdown_of_a_sweep() {
 fn the_data_of_charts_has_the_form_that_the_browser_reads() {
     let record = samples().into_iter().find(|(name, _)| *name == "short").unwrap().1;
     let text = serde_json::to_string_pretty(&charts(&record)).unwrap() + "\n";
-    let path = web().join("src/charts/fixture.json");
+    let path = web().join("src/charts/charts.fixture.json");
     if std::env::var_os("FATHOM_BLESS").is_some() {
         std::fs::write(&path, &text).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         kept == text,
-        "web/src/charts/fixture.json is stale; FATHOM_BLESS=1 cargo test -p fathom-report writes it"
+        "web/src/charts/charts.fixture.json is stale; FATHOM_BLESS=1 cargo test -p fathom-report writes it"
     );
 }
 
 /// Sources of the bundles, as paths from `web/`.
 fn web_sources() -> Vec<String> {
-    let mut found: Vec<String> =
-        ["package.json", "package-lock.json", "svelte.config.js", "tsconfig.json", "vite.config.js"]
-            .map(str::to_owned)
-            .to_vec();
+    let mut found: Vec<String> = [
+        "index.html",
+        "package.json",
+        "package-lock.json",
+        "svelte.config.js",
+        "tsconfig.json",
+        "vite.config.js",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     found.push("scripts/build.js".to_owned());
     let mut folders = vec![web().join("src")];
     while let Some(folder) = folders.pop() {
@@ -132,7 +141,7 @@ fn web_sources() -> Vec<String> {
             }
         }
     }
-    found.retain(|path| !path.ends_with(".test.ts") && !path.ends_with("fixture.json"));
+    found.retain(|path| !path.ends_with(".test.ts") && !path.ends_with(".fixture.json"));
     found.sort();
     found
 }

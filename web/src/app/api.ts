@@ -1,0 +1,201 @@
+// The one way to the server: every page asks through here. Owns addresses, forms of answers and how an answer that is none is
+// told; does not know what pages do with it.
+
+import type { Charts } from "../charts/types";
+
+/** A run in the list. */
+export interface RunRow {
+  run: string;
+  title: string;
+  tags: string[];
+  state: string;
+  unreadable: string | null;
+  started_ms: number | null;
+  duration_s: number;
+  steps: number;
+}
+
+/** A fault of a job's text, with its place. */
+export interface Diagnostic {
+  code: string;
+  severity: string;
+  line: number | null;
+  column: number | null;
+  message: string;
+  help: string | null;
+}
+
+/** What a target would suffer. */
+export interface Intent {
+  path: string;
+  reads: boolean;
+  writes: boolean;
+  trims: boolean;
+  creates: boolean;
+  lays_out_bytes: number;
+  removes: boolean;
+}
+
+/** Why a job may not run as it stands. */
+export interface Refusal {
+  code: string;
+  path: string;
+  reason: string;
+  remedy: string;
+}
+
+/** What has to be typed before a job may run. */
+export interface Question {
+  code: string;
+  path: string;
+  device: string;
+  reason: string;
+}
+
+/** What a job would do; without steps where it has faults. */
+export interface Plan {
+  may_run: boolean;
+  expected_seconds: number | null;
+  steps: { name: string }[];
+  targets: Intent[];
+  refusals: Refusal[];
+  questions: Question[];
+  notes: string[];
+  diagnostics: Diagnostic[];
+}
+
+/** What the user agrees to, as on the command line; the server judges it anew each time. */
+export interface Consent {
+  yes: boolean;
+  overwrite: boolean;
+  destroy: string[];
+  answers: { path: string; typed: string }[];
+}
+
+export const noConsent: Consent = { yes: false, overwrite: false, destroy: [], answers: [] };
+
+/** A job as it is sent. */
+export interface Upload {
+  name: string;
+  text: string;
+}
+
+export interface Preset {
+  name: string;
+  title: string;
+  text: string;
+}
+
+export interface Latency {
+  count: number;
+  mean_ns: number;
+  max_ns: number;
+  percentiles: { percent: number; ns: number | null }[];
+}
+
+export interface Kind {
+  kind: string;
+  operations: number;
+  bytes: number;
+  iops: number;
+  bytes_per_s: number;
+  errors: number;
+  response: Latency;
+}
+
+/** The report of a run: of docs/generated/report.schema.json, what pages show. */
+export interface Report {
+  run: string;
+  title: string;
+  description: string | null;
+  state: string;
+  reason: string | null;
+  tool_version: string;
+  command: string[];
+  host: { name: string; cpu_model: string };
+  started_ms: number;
+  validity: { id: string; severity: string; evidence: string; remedy: string }[];
+  steps: {
+    index: number;
+    name: string;
+    total: { start_s: number; end_s: number; all: Kind; kinds: Kind[] };
+    streams: { name: string; workload: string; engine: string; queue_depth: number; queue_depth_held: number; total: { all: Kind } }[];
+  }[];
+  notes: { at_s: number; severity: string; message: string }[];
+  environment: { subject: string; name: string; value: string | null; source: string }[];
+  sources: { name: string; text: string }[];
+}
+
+export interface BlockDevice {
+  name: string;
+  model: string;
+  serial: string;
+  size: number;
+  /** Ways in which it is in use; none when it may be written. */
+  in_use: unknown[];
+}
+
+export interface Facts {
+  host: string;
+  cpu: { model: string; usable: number[] };
+  memory: number;
+  targets: { path: string; device?: BlockDevice | null }[];
+}
+
+/** An answer that is none, in words for people. */
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+/** What the server says was wrong, and the way out. */
+function wordsOf(body: unknown): string | null {
+  if (!body || typeof body !== "object" || !("error" in body)) return null;
+  const { message, help } = body.error as { message?: string; help?: string };
+  return message ? [message, help].filter(Boolean).join("; ") : null;
+}
+
+async function ask<T>(path: string, init?: RequestInit): Promise<T> {
+  const response = await fetch(`/api/v1/${path}`, { ...init, headers: { accept: "application/json", ...init?.headers } });
+  const text = await response.text();
+  let body: unknown = null;
+  try {
+    body = text === "" ? null : JSON.parse(text);
+  } catch {
+    body = text;
+  }
+  if (!response.ok) {
+    throw new ApiError(wordsOf(body) ?? `${response.status} ${response.statusText}`, response.status);
+  }
+  return body as T;
+}
+
+function send<T>(path: string, body: unknown): Promise<T> {
+  return ask<T>(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+}
+
+const of = (run: string) => `runs/${encodeURIComponent(run)}`;
+
+export const api = {
+  runs: () => ask<RunRow[]>("runs"),
+  report: (run: string) => ask<Report>(of(run)),
+  /** Null from a server that has no charts to give. */
+  charts: (run: string) =>
+    ask<Charts>(`${of(run)}/charts`).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 404) return null;
+      throw error;
+    }),
+  facts: () => ask<Facts>("facts"),
+  presets: () => ask<Preset[]>("presets"),
+  plan: (job: Upload, consent: Consent) => send<Plan>("jobs/plan", { job, consent }),
+  convert: (job: Upload) => send<{ text: string; diagnostics: Diagnostic[] }>("jobs/convert", job),
+  start: (job: Upload, consent: Consent) => send<{ run: string }>("runs", { job, consent }),
+  stop: (run: string) => send<null>(`${of(run)}/stop`, {}),
+  mark: (run: string, text: string) => send<null>(`${of(run)}/marks`, { text }),
+  eventsUrl: (run: string) => `/api/v1/${of(run)}/events`,
+  pageUrl: (run: string, format: string) => `/api/v1/${of(run)}/report?format=${format}`,
+};

@@ -1,0 +1,59 @@
+// Events of a run as the server sends them (crates/report, `Live`): names instead of numbers, figures computed. Times end in
+// their unit.
+
+export interface StreamInfo {
+  name: string;
+  workload: string;
+  workers: number;
+  queue_depth: number;
+  rate_per_s: number | null;
+  ramp_s: number;
+  time_s: number | null;
+}
+
+export interface KindFigures {
+  kind: string;
+  operations: number;
+  errors: number;
+  iops: number;
+  bytes_per_s: number;
+  mean_ns: number | null;
+  p50_ns: number | null;
+  p99_ns: number | null;
+  p999_ns: number | null;
+  max_ns: number | null;
+}
+
+export interface IntervalEvent {
+  event: "interval";
+  step: number;
+  stream: number;
+  start_s: number;
+  end_s: number;
+  phase: "ramp" | "measure";
+  late: boolean;
+  queue_depth_held: number;
+  all: KindFigures;
+}
+
+export type RunEvent =
+  | {
+      event: "run_started";
+      run: string;
+      title: string;
+      description: string | null;
+      started_ms: number;
+      expected_seconds: number | null;
+    }
+  | {
+      event: "step_started";
+      step: number;
+      name: string;
+      parameters: [string, string][];
+      started_ms: number;
+      streams: StreamInfo[];
+    }
+  | IntervalEvent
+  | { event: "note"; at_s: number; severity: string; message: string }
+  | { event: "step_finished"; step: number; stop: string; elapsed_s: number }
+  | { event: "run_finished"; state: string; reason: string | null; finished_ms: number };

@@ -1,0 +1,46 @@
+// The form and the text of a job, there and back.
+
+import { expect, test } from "vitest";
+import { depthsOf, empty, toForm, toText, type Form } from "./job";
+
+test("a form comes back from its text", () => {
+  const forms: Partial<Form>[] = [
+    { path: "/mnt/disk/scratch" },
+    { path: "/dev/nvme1n1", size: "", remove: false, rate: "5k/s", title: 'a "quoted" \\ title\n' },
+    { path: "sim:", depths: [1, 2, 4, 8] },
+    { path: "null:", workers: 4, read: "0%", access: "sequential" },
+  ];
+  for (const part of forms) {
+    const form = { ...empty, ...part };
+    expect(toForm(toText(form))).toEqual(form);
+  }
+});
+
+test("a text that says more than the form keeps it closed", () => {
+  const text = toText({ ...empty, path: "/mnt/disk/scratch" });
+  expect(toForm(text)).not.toBeNull();
+  for (const more of [
+    "[stream.other]\nqueue_depth = 2\n",
+    "[workload.other]\n",
+    "[stage.main.x]\n",
+    "[run]\nseed = 7\n",
+    "nonsense",
+    "[target.disk]\n",
+  ]) {
+    expect(toForm(`${text}${more}`), more).toBeNull();
+  }
+  expect(toForm(text.replace("[stream.load]", "[stream.load]\nthink = \"1ms\""))).toBeNull();
+  expect(toForm("")).toBeNull();
+});
+
+test("what a text leaves to defaults is in the form", () => {
+  const form = toForm('[target.d]\npath = "/dev/sdb"\n[workload.w]\naccess = "random"\n[stream.s]\n[stage.one]\n');
+  expect(form).toMatchObject({ path: "/dev/sdb", read: "100%", blockSize: "4KiB", depths: [1], ramp: "0s", time: "30s" });
+});
+
+test("depths are lists or ranges that double", () => {
+  expect(depthsOf("16")).toEqual([16]);
+  expect(depthsOf("1, 2,8")).toEqual([1, 2, 8]);
+  expect(depthsOf("1..32")).toEqual([1, 2, 4, 8, 16, 32]);
+  for (const wrong of ["", "0", "1.5", "x", "1..", "8..4", "1..99999999"]) expect(depthsOf(wrong)).toBeNull();
+});

@@ -1,0 +1,85 @@
+// The reducer on recorded events: two streams, one of which ends early, as `fathom serve` sends them.
+
+import { expect, test } from "vitest";
+import recorded from "./recorded.fixture.json";
+import type { IntervalEvent, RunEvent } from "./events";
+import { cellsMax, gaugesLast, gaugesSince, initial, reduce, remaining, toCharts, type RunView } from "./reducer";
+
+const events = recorded as unknown as RunEvent[];
+
+function replay(list: RunEvent[], from: RunView = initial("x")): RunView {
+  return list.reduce((view, event, id) => reduce(view, id, event), from);
+}
+
+test("a recorded run gives its view", () => {
+  const view = replay(events);
+  expect(view.title).toBe("two streams");
+  expect(view.state).toBe("complete");
+  expect(view.notes.map((note) => note.message)).toEqual(["mark: half of it"]);
+  const [step] = view.steps;
+  const charts = toCharts(step!);
+  expect(charts.series.map((series) => series.name)).toEqual(["", "reads", "log"]);
+  expect(charts.window_s).toEqual([1, 5]);
+  expect(charts.series[0]!.iops).toEqual([900, 1500, 1500, 1000, 1000]);
+  expect(charts.series[2]!.iops).toEqual([null, 500, 500, null, null]);
+  expect(charts.series[0]!.p99_ns[1]).toBe(4_000_000);
+});
+
+test("what comes again after a lost connection changes nothing", () => {
+  const whole = replay(events);
+  const twice = events.slice(3).reduce((view, event, at) => reduce(view, at + 3, event), whole);
+  expect(twice).toBe(whole);
+});
+
+test("nothing that went in is changed by what comes later", () => {
+  const half = replay(events.slice(0, 5));
+  const kept = structuredClone(half);
+  replay(events, half);
+  events.slice(5).forEach((event, at) => reduce(half, at + 5, event));
+  expect(half).toEqual(kept);
+});
+
+test("gauges tell the last interval, or all that counts", () => {
+  const view = replay(events.slice(0, 6));
+  const step = view.steps[0]!;
+  expect(gaugesLast(step)).toMatchObject({ iops: 1500, bytesPerS: 6_144_000, p99Ns: 4_000_000, depth: 6 });
+  expect(gaugesSince(step)).toMatchObject({ iops: 1500, errors: 0, p99Ns: null });
+  expect(gaugesSince(replay(events).steps[0]!).errors).toBe(2);
+  expect(remaining(view, view.startedMs + 2000)).toBe(3);
+});
+
+test("days of a run stay as small as minutes, and keep every operation", () => {
+  const interval = (at: number): IntervalEvent => ({
+    event: "interval",
+    step: 0,
+    stream: 0,
+    start_s: at,
+    end_s: at + 1,
+    phase: "measure",
+    late: false,
+    queue_depth_held: 4,
+    all: {
+      kind: "all",
+      operations: at % 2 === 0 ? 100 : 300,
+      errors: 0,
+      iops: at % 2 === 0 ? 100 : 300,
+      bytes_per_s: 4096,
+      mean_ns: 1000,
+      p50_ns: 900,
+      p99_ns: at === 777 ? 9_000_000 : 5000,
+      p999_ns: null,
+      max_ns: 6000,
+    },
+  });
+  let view = replay(events.slice(0, 2));
+  const seconds = 5000;
+  for (let at = 0; at < seconds; at += 1) view = reduce(view, 100 + at, interval(at));
+  const step = view.steps[0]!;
+  expect(step.cells[0]!.length).toBeLessThanOrEqual(cellsMax);
+  expect(step.together).toBe(8);
+  const charts = toCharts(step);
+  const all = charts.series[0]!;
+  expect(all.iops.reduce<number>((sum, iops) => sum + (iops ?? 0) * charts.cell_s, 0)).toBeCloseTo(seconds * 200, 3);
+  expect([all.iops_min[0], all.iops_max[0]]).toEqual([100, 300]);
+  expect(Math.max(...all.p99_ns.map((ns) => ns ?? 0))).toBe(9_000_000);
+});

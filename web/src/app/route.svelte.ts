@@ -1,0 +1,39 @@
+// Which page is shown: the part of the address after the hash, so that the server has one page to give. Pure but for the
+// address itself.
+
+export interface Route {
+  page: "compose" | "runs" | "run" | "live" | "compare";
+  /** Of `run` and `live` the run; of `compare` all of them; of `compose` the run whose job is taken. */
+  runs: string[];
+}
+
+/** What an address says; anything else leads to the list of runs. */
+export function parseRoute(hash: string): Route {
+  const [page = "", rest = ""] = hash.replace(/^#\/?/, "").split("/", 2);
+  const runs = rest.split(",").filter((run) => run !== "").map(decodeURIComponent);
+  switch (page) {
+    case "compose":
+    case "compare":
+      return { page, runs };
+    case "run":
+    case "live":
+      return runs.length === 1 ? { page, runs } : { page: "runs", runs: [] };
+    default:
+      return { page: "runs", runs: [] };
+  }
+}
+
+export function address({ page, runs }: Route): string {
+  return runs.length > 0 ? `#/${page}/${runs.map(encodeURIComponent).join(",")}` : `#/${page}`;
+}
+
+const state = $state({ route: parseRoute(location.hash) });
+addEventListener("hashchange", () => (state.route = parseRoute(location.hash)));
+
+export function route(): Route {
+  return state.route;
+}
+
+export function go(to: Route): void {
+  location.hash = address(to);
+}

@@ -1,0 +1,178 @@
+// The pages of the server in a real browser, on a server that a test plays: compose → plan → start → live → run → compare,
+// a lost connection, what is empty, broken or hostile, keyboard and screen readers, and screenshots to look at.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import { fits, inked, isAccessible, launch, looks, open as opened, shots } from "./browser.js";
+import { Mock } from "./mock.js";
+
+let browser;
+let mock;
+let address;
+const contexts = [];
+before(async () => {
+  browser = await launch();
+});
+after(() => browser?.close());
+beforeEach(async () => {
+  mock = new Mock();
+  address = await mock.listen();
+});
+afterEach(async () => {
+  for (const context of contexts.splice(0)) await context.close();
+  await mock.close();
+});
+
+async function open(path, look = {}) {
+  const found = await opened(browser, `${address}#/${path}`, look, (url) => url.startsWith(address) || url.startsWith("data:"));
+  contexts.push(found.context);
+  return found;
+}
+
+const canvases = (page, count) => page.waitForFunction((n) => document.querySelectorAll("canvas").length >= n, count);
+
+for (const [path, ready] of [
+  ["runs", (page) => page.getByRole("table").waitFor()],
+  ["compose", (page) => page.getByLabel("The job").waitFor()],
+  ["run/steady", (page) => canvases(page, 6)],
+  ["run/sweep", (page) => canvases(page, 8)],
+  ["live/live", (page) => canvases(page, 4)],
+  ["compare/steady,mixed", (page) => canvases(page, 2)],
+]) {
+  test(`${path} in all its looks`, async () => {
+    mock.play(9);
+    for (const look of looks) {
+      const { page, complaints } = await open(path, look);
+      await ready(page);
+      (await inked(page)).forEach((count, at) => assert.ok(count > 500, `${look.name}: canvas ${at} is empty`));
+      await fits(page, look.name);
+      await page.screenshot({ path: join(shots, `app-${path.replaceAll(/\W/g, "-")}-${look.name}.png`), fullPage: true });
+      if (look.width >= 1280) await isAccessible(page, look.name);
+      assert.deepEqual(complaints, [], look.name);
+    }
+  });
+}
+
+test("from an idea to a comparison", async () => {
+  const { page, complaints } = await open("compose");
+  await page.getByLabel("Path").fill("/mnt/disk/scratch");
+  await page.getByLabel("Queue depth").fill("1..8");
+  assert.match(await page.getByLabel("The job").inputValue(), /sweep = \{ "stream.queue_depth" = \[1, 2, 4, 8\] \}/);
+  await page.getByRole("button", { name: "Show the plan" }).click();
+  await page.getByText("takes about 32 s").waitFor();
+  await page.getByText("/mnt/disk/scratch: is created, is read").waitFor();
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.waitForURL(/#\/live\/live/);
+  assert.equal(mock.asked.at(-1).path, "/api/v1/runs");
+  mock.play(7);
+  await page.locator(".tiles").getByText("1.5k", { exact: true }).waitFor();
+  await page.getByLabel("Gauges show").selectOption("since");
+  await page.getByLabel("What happens now").fill("rebuild started");
+  await page.getByRole("button", { name: "Mark" }).click();
+  await page.waitForFunction(() => document.querySelector("form input").value === "");
+  assert.deepEqual(mock.asked.at(-1), { path: "/api/v1/runs/live/marks", body: { text: "rebuild started" } });
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByRole("button", { name: "Stopping …" }).waitFor();
+  mock.play(99);
+  await page.getByText("It has ended.").waitFor();
+  await page.getByRole("link", { name: "Runs" }).click();
+  await page.getByLabel("compare OLTP on the new array").check();
+  await page.getByLabel("compare three at once").check();
+  await page.getByRole("button", { name: "Compare 2 runs" }).click();
+  await page.waitForURL(/#\/compare\/steady,mixed/);
+  await page.getByText(/^\+1\d %$/).first().waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test("form and text are one job, and neither loses what the other cannot say", async () => {
+  const { page } = await open("compose");
+  const text = page.getByLabel("The job");
+  await page.getByLabel("Start from").selectOption("oltp");
+  assert.equal(await page.getByLabel("Reads").inputValue(), "70%");
+  assert.match(await text.inputValue(), /\[stream\.b\]/);
+  await text.fill(`${await text.inputValue()}\n[workload.other]\n`);
+  await page.getByText("This text says more than the form can show").waitFor();
+  assert.equal(await page.getByLabel("Reads").count(), 0);
+  assert.match(await text.inputValue(), /workload\.other/);
+  await page.getByRole("button", { name: "New job" }).click();
+  assert.equal(await page.getByLabel("Reads").inputValue(), "100%");
+  await page.getByLabel("Open a job file …").setInputFiles({ name: "a.fio", mimeType: "text/plain", buffer: Buffer.from("[a]\nrw=read\n") });
+  await page.waitForFunction(() => document.querySelector("textarea").value.includes('kind = "sim"'));
+  assert.deepEqual(mock.asked.at(-1).body, { name: "a.fio", text: "[a]\nrw=read\n" });
+});
+
+test("faults are shown at their line", async () => {
+  const { page } = await open("compose");
+  const text = page.getByLabel("The job");
+  await text.fill((await text.inputValue()).replace("size", "sise"));
+  await page.getByRole("button", { name: "Show the plan" }).click();
+  await page.getByText("did you mean size?").waitFor();
+  await page.getByRole("button", { name: "line 3" }).click();
+  const chosen = await text.evaluate((area) => area.value.slice(area.selectionStart, area.selectionEnd));
+  assert.equal(chosen, 'sise = "1GiB"');
+});
+
+test("what would be destroyed has to be agreed to by name", async () => {
+  const { page } = await open("compose");
+  await page.getByLabel("Path").fill("/dev/precious");
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.getByText("an ext4 filesystem is on it").waitFor();
+  assert.ok(mock.asked.every(({ path }) => path !== "/api/v1/runs"), "nothing was started");
+  await page.getByLabel("to agree").fill("S1234567");
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.waitForURL(/#\/live\/live/);
+  assert.deepEqual(mock.asked.at(-1).body.consent.answers, [{ path: "/dev/precious", typed: "S1234567" }]);
+});
+
+test("a lost connection goes on where it broke", async () => {
+  mock.play(5);
+  const { page } = await open("live/live");
+  await canvases(page, 4);
+  mock.drop();
+  mock.play(10);
+  await page.locator("figure").first().getByRole("slider").and(page.locator("[aria-valuemax='4']")).waitFor();
+  mock.play(99);
+  await page.getByText("It has ended.").waitFor();
+  await page.getByText("mark: half of it").waitFor();
+  assert.equal(await page.getByText("mark: half of it").count(), 1, "nothing is told twice");
+});
+
+test("what is empty, broken or forbidden says so, and can be tried again", async () => {
+  mock.isEmpty = true;
+  const { page } = await open("runs");
+  await page.getByText("There is no run yet.").waitFor();
+  await page.screenshot({ path: join(shots, "app-empty.png") });
+  mock.isEmpty = false;
+  mock.broken = { status: 401, message: "no session", help: "open the address that fathom serve has printed" };
+  await page.reload();
+  await page.getByText("open the address that fathom serve has printed").waitFor();
+  await page.screenshot({ path: join(shots, "app-failed.png") });
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("table").waitFor();
+  const { page: compare } = await open("compare");
+  await compare.getByText("Choose two or more").waitFor();
+});
+
+test("hostile names stay names", async () => {
+  const { page, complaints } = await open("run/hostile");
+  await canvases(page, 6);
+  await page.getByText("<script>alert(1)</script>").first().waitFor();
+  await page.goto(`${address}#/runs`);
+  await page.getByRole("table").waitFor();
+  await page.goto(`${address}#/compare/hostile,mixed`);
+  await canvases(page, 2);
+  assert.deepEqual(complaints, []);
+});
+
+test("the keyboard alone leads from the list to a run and along its charts", async () => {
+  const { page } = await open("runs");
+  await page.getByRole("table").waitFor();
+  await page.getByRole("link", { name: "OLTP on the new array" }).focus();
+  await page.keyboard.press("Enter");
+  await canvases(page, 6);
+  const chart = page.getByRole("slider", { name: "IOPS over time" });
+  await chart.focus();
+  await page.keyboard.press("End");
+  await page.keyboard.press("ArrowLeft");
+  assert.match(await chart.getAttribute("aria-valuetext"), /^1:58|^1:59|IOPS/);
+});

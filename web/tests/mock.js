@@ -1,0 +1,134 @@
+// A server that answers like `fathom serve` from records that the tests of crates/report have made, and plays a run event by
+// event as a test says. With the same policy against foreign scripts as the real one.
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { dirname, extname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { pages } from "./browser.js";
+
+const web = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+const events = JSON.parse(readFileSync(join(web, "src/app/recorded.fixture.json"), "utf8"));
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+  "manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+const kinds = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8" };
+
+const noPlan = { may_run: false, expected_seconds: null, steps: [], targets: [], refusals: [], questions: [], notes: [], diagnostics: [] };
+
+/** What the plan of a job is here: judged by words in its text, so that a test can ask for each case. */
+function planOf({ job, consent }) {
+  if (job.text.includes("sise")) {
+    const line = job.text.split("\n").findIndex((one) => one.includes("sise")) + 1;
+    const fault = { code: "job.unknown-option", severity: "error", line, column: 1, message: 'unknown option "sise"', help: "did you mean size?" };
+    return { ...noPlan, diagnostics: [fault] };
+  }
+  const path = /path = "(.*)"/.exec(job.text)?.[1] ?? "sim:";
+  const isPrecious = path === "/dev/precious" && !consent.answers.some(({ typed }) => typed === "S1234567");
+  const question = { code: "device.signature", path, device: "Example NVMe", reason: "an ext4 filesystem is on it" };
+  return {
+    ...noPlan,
+    may_run: !isPrecious,
+    expected_seconds: 32,
+    steps: [{ name: "main" }],
+    targets: [{ path, reads: true, writes: isPrecious, trims: false, creates: !isPrecious, lays_out_bytes: 1 << 30, removes: true }],
+    questions: isPrecious ? [question] : [],
+  };
+}
+
+export class Mock {
+  #server = createServer((request, response) => void this.#answer(request, response));
+  #watchers = new Set();
+  /** How many events of the run have happened. */
+  #played = 0;
+  /** What the next request of the API is answered with instead. */
+  broken = null;
+  isEmpty = false;
+  /** What was sent to be done: method, path, body. */
+  asked = [];
+
+  async listen() {
+    await new Promise((done) => this.#server.listen(0, "127.0.0.1", done));
+    return `http://127.0.0.1:${this.#server.address().port}/`;
+  }
+
+  async close() {
+    this.drop();
+    this.#server.close();
+  }
+
+  /** Lets events happen up to the `count`th. */
+  play(count) {
+    this.#played = Math.min(count, events.length);
+    for (const watcher of this.#watchers) this.#tell(watcher);
+  }
+
+  /** Ends all connections, as a server that was killed. */
+  drop() {
+    for (const { response } of this.#watchers) response.destroy();
+    this.#watchers.clear();
+    this.#server.closeAllConnections();
+  }
+
+  #tell(watcher) {
+    for (; watcher.last < this.#played; watcher.last += 1) {
+      const event = events[watcher.last];
+      watcher.response.write(`id: ${watcher.last + 1}\nevent: ${event.event}\ndata: ${JSON.stringify(event)}\n\n`);
+    }
+  }
+
+  async #answer(request, response) {
+    const { pathname } = new URL(request.url, "http://mock");
+    response.setHeader("content-security-policy", policy);
+    if (!pathname.startsWith("/api/v1/")) return this.#page(pathname, response);
+    let body = "";
+    for await (const part of request) body += part;
+    const sent = body === "" ? null : JSON.parse(body);
+    if (request.method !== "GET") this.asked.push({ path: pathname, body: sent });
+    const json = (value, status = 200) => {
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
+    };
+    if (this.broken) {
+      const { status, message, help = "" } = this.broken;
+      this.broken = null;
+      return json({ error: { code: "mock.broken", message, help } }, status);
+    }
+    const [what, run, part] = pathname.slice("/api/v1/".length).split("/").map(decodeURIComponent);
+    const stored = (ending) => JSON.parse(readFileSync(join(pages, `${run}.${ending}`), "utf8"));
+    if (what === "presets") return json([{ name: "oltp", title: "OLTP", text: '[target.a]\npath = "/tmp/a"\nsize = "1GiB"\n[workload.b]\nread = "70%"\naccess = "random"\n[stream.b]\nqueue_depth = 30\n[stage.main]\ntime = "10min"\n' }]);
+    if (what === "facts") return json({ host: "lab1", cpu: { model: "Example", usable: [0] }, memory: 1, targets: [{ path: "/dev/precious", device: { name: "precious", model: "Example NVMe", serial: "S1234567", size: 1 << 30, in_use: [] } }] });
+    if (what === "jobs" && run === "plan") return json(planOf(sent));
+    if (what === "jobs" && run === "convert") return json({ text: '[target.disk]\nkind = "sim"\nsize = "1GiB"\n[workload.load]\n[stream.load]\n[stage.main]\ntime = "5s"\n', diagnostics: [] });
+    if (what === "runs" && request.method === "POST" && !run) return json({ run: "live" }, 202);
+    if (what === "runs" && !run) return json(this.isEmpty ? [] : this.#rows());
+    if (what === "runs" && part === "events") return this.#stream(request, response);
+    if (what === "runs" && request.method === "POST") return json(null, 202);
+    if (what === "runs" && part === "charts") return json(stored("charts.json"));
+    if (what === "runs") return json(stored("json"));
+    return json({ error: { code: "mock.unknown", message: "there is no such thing", help: "" } }, 404);
+  }
+
+  #rows() {
+    const row = (run, title, state) => ({ run, title, tags: [], state, unreadable: null, started_ms: 1_795_165_164_000, duration_s: 120, steps: 1 });
+    const names = ["steady", "mixed", "sweep", "hostile"];
+    return [row("live", "two streams", "running"), ...names.map((name) => row(name, JSON.parse(readFileSync(join(pages, `${name}.json`), "utf8")).title, "complete"))];
+  }
+
+  #stream(request, response) {
+    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+    response.write("retry: 50\n\n");
+    const watcher = { response, last: Number(request.headers["last-event-id"] ?? 0) };
+    this.#watchers.add(watcher);
+    request.on("close", () => this.#watchers.delete(watcher));
+    this.#tell(watcher);
+  }
+
+  #page(pathname, response) {
+    const path = pathname === "/" ? "index.html" : pathname.slice(1);
+    try {
+      const content = readFileSync(join(web, "dist", path));
+      response.writeHead(200, { "content-type": kinds[extname(path)] ?? "application/octet-stream" }).end(content);
+    } catch {
+      response.writeHead(404).end();
+    }
+  }
+}
