@@ -297,9 +297,9 @@ impl Setting<'_> {
             }
             (Rate::Max, points::Load::Share(share)) => share,
             (Rate::OfMaximum(share), _) => *share,
-            (Rate::Operations(Iops(rate)), _) => return open(load, *rate, lanes, remarks),
+            (Rate::Operations(Iops(rate)), _) => return asked(load, *rate, lanes, remarks),
             (Rate::Bandwidth(rate), _) => {
-                return open(load, rate.0 / load.operations.mean_bytes, lanes, remarks);
+                return asked(load, rate.0 / load.operations.mean_bytes, lanes, remarks);
             }
         };
         if pause > Nanos::ZERO {
@@ -491,6 +491,32 @@ fn memory(options: &StreamOptions) -> schema::Memory {
 fn backlog(options: &StreamOptions, lanes: u32) -> Backlog {
     let workers = u64::from(*options.workers.get()) * u64::from(lanes);
     options.backlog.get().map_or(Backlog::Keep, |&arrivals| Backlog::DropBeyond(arrivals.div_ceil(workers)))
+}
+
+/// Arrivals per second that one worker can follow: counting those that come due takes it up to 50 ns each, and at more than
+/// this it would do little else.
+const ARRIVALS_PER_WORKER_MAX: f64 = 2e7;
+
+/// As [`open`], of a rate that the user named.
+fn asked(load: &Load<'_>, rate: f64, lanes: u32, remarks: &mut Remarks) -> Option<(Pacing, bool)> {
+    let options = &load.section.options;
+    let workers = f64::from(*options.workers.get()) * f64::from(lanes);
+    if RATES.contains(&rate) && rate > ARRIVALS_PER_WORKER_MAX * workers {
+        let message = format!(
+            "the stream \"{}\" asks for {} operations per second of each worker; one can follow {}",
+            load.section.name,
+            Iops(rate / workers),
+            Iops(ARRIVALS_PER_WORKER_MAX)
+        );
+        remarks.error(
+            "plan.rate",
+            options.rate.span(),
+            message,
+            "use more workers, a lower rate, or \"max\"",
+        );
+        return None;
+    }
+    open(load, rate, lanes, remarks)
 }
 
 fn open(load: &Load<'_>, rate: f64, lanes: u32, remarks: &mut Remarks) -> Option<(Pacing, bool)> {

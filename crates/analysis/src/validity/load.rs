@@ -2,7 +2,10 @@
 
 use super::{Found, StepView};
 use crate::measured::{Measured, operations};
-use fathom_schema::{Ceiling, Interval, OperationKind, Pacing, Phase, Severity, Stream, TargetKind, Think};
+use fathom_metrics::Latency;
+use fathom_schema::{
+    Ceiling, Interval, LatencyTally, OperationKind, Pacing, Phase, Severity, Stream, TargetKind, Think,
+};
 use fathom_units::{Iops, Nanos};
 
 /// Above this Little's ratio more time was spent in operations than there were queue slots: the accounting is wrong.
@@ -27,6 +30,10 @@ const INTERVALS_MIN: usize = 3;
 const P99_OPERATIONS_MIN: u64 = 368;
 /// Share of what came due below which an open loop was overloaded, if its backlog grew as well.
 const RATE_SHARE_MIN: f64 = 0.99;
+/// Wait of an arrival beside a free slot from which on it is told, nanoseconds: timers and wake-ups of an idle host take less.
+const ISSUED_LATE_NS: u64 = 100_000;
+/// As a share of the service time.
+const ISSUED_LATE_SHARE: f64 = 0.6;
 /// Standard errors by which the backlog's slope must lie above zero: two-sided 95 % of the normal distribution.
 const SLOPE_ERRORS: f64 = 1.96;
 /// Share of late intervals that spoils the series: one in a hundred is seen as an outlier, more as noise.
@@ -58,6 +65,7 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
         samples(measured, &place, found);
         rate(stream, measured, &intervals, &place, found);
         dropped(measured, &place, found);
+        issued_late(measured, &place, found);
         late(&intervals, &place, found);
     }
 }
@@ -245,6 +253,35 @@ fn dropped(measured: &Measured, place: &str, found: &mut Found) {
             ),
             "response times say nothing of what was dropped: ask for a lower rate, or allow a longer backlog",
         );
+    }
+}
+
+/// Arrivals that found a free slot and went out late all the same: the host did not run the worker when it should have.
+fn issued_late(measured: &Measured, place: &str, found: &mut Found) {
+    let tally = &measured.tally;
+    // Those that waited for a slot say how the device kept up, not how the host did.
+    if tally.arrivals_late as f64 > tally.arrivals as f64 * (1.0 - RATE_SHARE_MIN) {
+        return;
+    }
+    let p99 = |latency: &LatencyTally| Latency::from(latency).quantile(0.99).unwrap_or(0);
+    for kind in &tally.kinds {
+        let Some(response) = kind.response.as_ref().map(p99) else { continue };
+        let service = p99(&kind.service);
+        let waited = response.saturating_sub(service);
+        if waited > ISSUED_LATE_NS && waited as f64 > service as f64 * ISSUED_LATE_SHARE {
+            found.add(
+                "pacing.issued-late",
+                Severity::Warn,
+                format!(
+                    "{place}the generator issued late: the response time of {}s has a p99 of {}, their service time of {}, \
+                     and slots were free",
+                    kind.kind.name(),
+                    Nanos(response).approximate(),
+                    Nanos(service).approximate()
+                ),
+                "read the service time, and measure again with processors left free for the workers",
+            );
+        }
     }
 }
 

@@ -149,6 +149,24 @@ fn pacing() {
 }
 
 #[test]
+fn arrivals_issued_late_beside_free_slots() {
+    // The constructed response times are half as long again as the service times: no more than waiting for a device.
+    let mut record = record(&[StreamShape { pacing: open(1000.0), ..base() }]);
+    check(&record, &[]);
+    let tally = &mut record.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally;
+    tally.arrivals = 10_000;
+    let kind = &mut tally.kinds[0];
+    let mut response = fathom_metrics::Latency::default();
+    (0..kind.operations).for_each(|k| response.record(if k % 50 == 0 { 30_000_000 } else { 4_000_000 }));
+    kind.response = Some(response.to_tally());
+    let mut waited = record.clone();
+    check(&record, &[("pacing.issued-late", Severity::Warn)]);
+    // Those that waited for a slot are the device's.
+    waited.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally.arrivals_late = 200;
+    check(&waited, &[]);
+}
+
+#[test]
 fn late_intervals() {
     let mut record = record(&[StreamShape { seconds: 200, ..base() }]);
     record.steps[0].intervals[7].late = true;

@@ -23,6 +23,7 @@ fn options_that_cannot_be() {
         ("--target null: --workers 0", &["--workers", "0"]),
         ("--target null: --read 120%", &["120%"]),
         ("--target null: --rate fast", &["fast"]),
+        ("--target null: --rate 100M/s", &["100M", "20.0M", "more workers", "^"]),
         ("--target null: --time 5lightyears", &["--time"]),
         ("--target null: --ramp 5", &["--ramp: 5 has no unit", "\"5s\"", "\"5min\"", "--ramp 15s"]),
         ("--target null: --read 70", &["--read: 70 has no unit", "\"70%\""]),
