@@ -19,7 +19,7 @@ export const strings = {
     inOrder: "steps, in order",
     time: "time",
     notEnough: "n/a",
-    ramp: "outside of the measure phase, does not count",
+    ramp: "does not count",
     fewer: "fewer operations",
     more: "more operations",
     leftOut: (count: number) => `${count} more lines are in the table only`,
@@ -170,6 +170,7 @@ export const strings = {
     job: "The job",
     again: "Compose from it",
     watch: "Watch it",
+    facts: (count: number) => `${count} facts`,
     fact: { subject: "of", name: "fact", value: "value" },
   },
   compare: {
