@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// List all options of job files
     Options,
+    /// Serve the pages and the API: compose, run, watch and look at runs in a browser
+    Serve(ServeArgs),
     /// Take Iometer's command line and configurations (.icf), and write its results.csv
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Iometer {
@@ -289,6 +291,28 @@ pub(crate) struct ReportArgs {
     /// Write it to this file, whole or not at all, instead of to standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Folder of the runs
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7070")]
+    pub(crate) listen: std::net::SocketAddr,
+    /// A further name under which it is asked for, e.g. `bench.lan`
+    #[arg(long = "allow-host", value_name = "NAME")]
+    pub(crate) hosts: Vec<String>,
+    /// Certificate chain, PEM; needed to listen beyond this machine
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its private key, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Listen beyond this machine without TLS: whoever can read the network can take over sessions
+    #[arg(long)]
+    pub(crate) insecure_listen: bool,
     /// Folder of the runs
     #[arg(long, value_name = "FOLDER")]
     pub(crate) store: Option<PathBuf>,

@@ -138,6 +138,31 @@ fn of_texts(texts: &[(String, String)], iometer: &IometerArgs, is_to_run: bool) 
     }
 }
 
+/// Reads a job that someone sent. What it names is not opened: neither files to include nor contents of patterns.
+pub(crate) fn uploaded(name: &str, text: &str, args: &IometerArgs) -> Loaded {
+    let guess = dialect_of(name, text);
+    let mut loaded = Loaded::default();
+    match guess.dialect {
+        _ if !guess.is_built => {
+            loaded.job.sources.add(name, text);
+            guess.report(name, &mut loaded.diagnostics);
+            loaded
+        }
+        Dialect::Iometer => configuration(name, text, args, true),
+        Dialect::Native => {
+            let (job, diagnostics) = native::read(name, text);
+            Loaded { job, diagnostics, ..loaded }
+        }
+        _ => {
+            let cpus =
+                std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
+            let world = fio::Surroundings { cpus, ..fio::Surroundings::empty() };
+            let fio::Reading { job, diagnostics, extras } = fio::read(name, text, &world);
+            Loaded { job, diagnostics, extras, ..loaded }
+        }
+    }
+}
+
 /// Reads an Iometer configuration.
 pub(crate) fn configuration(name: &str, text: &str, args: &IometerArgs, is_to_run: bool) -> Loaded {
     let mut loaded = Loaded { is_unread: true, title: file_stem(Path::new(name)), ..Loaded::default() };

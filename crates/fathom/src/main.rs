@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         Command::Percentiles(args) => command::percentiles::run(&args),
         Command::Doctor(args) => command::doctor::run(&args),
         Command::Options => command::options::run(),
+        Command::Serve(args) => command::serve::run(&args),
         Command::Iometer { arguments } => command::iometer::run(&arguments),
         Command::Fio { arguments } => return ExitCode::from(command::fio::run(&arguments)),
     }

@@ -23,6 +23,14 @@ pub(crate) fn job(name: &str) -> Result<Job, String> {
     Ok(job)
 }
 
+/// Name, title and text of each.
+pub(crate) fn all() -> impl Iterator<Item = (&'static str, String, &'static str)> {
+    PRESETS.into_iter().map(|(name, text)| {
+        let title = job(name).ok().and_then(|job| job.run.title.get().cloned()).unwrap_or_default();
+        (name, title, text)
+    })
+}
+
 /// A line per preset: name and title.
 pub(crate) fn list() -> String {
     let mut text = String::new();

@@ -93,13 +93,18 @@ pub(crate) fn look(loaded: &Loaded, consent: &ConsentArgs, store: &Path) -> Fact
             .filter(|path| path.is_absolute() && !paths.contains(path))
             .collect::<Vec<_>>(),
     );
+    facts_of(&paths, store)
+}
+
+/// The facts of these paths and of the machine.
+pub(crate) fn facts_of(paths: &[PathBuf], store: &Path) -> Facts {
     let engines = EngineRefusals { io_uring: fathom_io::probe_io_uring(), libaio: fathom_io::probe_libaio() };
-    let facts = probe::probe(&paths, store, engines);
+    let facts = probe::probe(paths, store, engines);
     Facts { ceiling: ceiling::known(&facts), ..facts }
 }
 
 /// Every worker opens its targets itself; the soft limit is often 1,024 where the hard one is half a million.
-fn raise_file_limit() {
+pub(crate) fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { current: _, maximum } = getrlimit(Resource::Nofile);
     // Where this is not allowed, the planner says what is missing.
@@ -107,7 +112,7 @@ fn raise_file_limit() {
 }
 
 /// What `seed = "fresh"` stands for in this run.
-fn entropy() -> u64 {
+pub(crate) fn entropy() -> u64 {
     // ULIDs carry 80 random bits from the system's generator; these are 64 of them.
     #[expect(clippy::cast_possible_truncation, reason = "the low 64 of 80 random bits are wanted")]
     let random = ulid::Ulid::new().random() as u64;
@@ -306,7 +311,7 @@ pub(crate) fn kernel_trusts_tsc() -> bool {
 }
 
 /// Adds what a reading of the clock costs, which bounds what can be told apart.
-fn describe_clock(clock: &mut RealClock, facts: &mut Facts) {
+pub(crate) fn describe_clock(clock: &mut RealClock, facts: &mut Facts) {
     let fact = |name: &str, value: String| EnvironmentFact {
         subject: "clock".to_owned(),
         name: name.to_owned(),

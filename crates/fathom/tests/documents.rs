@@ -232,3 +232,9 @@ fn report_fields_are_all_told() {
         assert!(told.contains(&name), "docs/report-json.md does not tell of {name}");
     }
 }
+
+/// The document of the API is made of the routes that are served.
+#[test]
+fn the_document_of_the_api_is_fresh() {
+    check_generated("docs/generated/openapi.json", &fathom_serve::openapi_document());
+}

@@ -12,6 +12,7 @@ mod describe;
 mod fio;
 mod html;
 mod iometer;
+mod live;
 mod markdown;
 mod rows;
 mod summary;
@@ -31,6 +32,7 @@ pub use iometer::{
     IOMETER_COLUMNS, IometerCpu, IometerHost, IometerRow, IometerShape, IometerSpec, IometerTest,
     iometer_results,
 };
+pub use live::{IntervalView, KindView, Live, StreamView, interval_view, live};
 pub use markdown::markdown;
 pub use rows::Csv;
 pub use summary::summary;

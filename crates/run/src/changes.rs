@@ -49,12 +49,23 @@ impl fmt::Display for NewLoad {
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
     asked: Arc<Mutex<Vec<RateChange>>>,
+    marks: Arc<Mutex<Vec<String>>>,
 }
 
 impl Changes {
     /// Asks for a change. It is made within a second, or refused with a note in the record.
     pub fn ask(&self, change: RateChange) {
         self.asked.lock().expect("no thread panics while it holds the lock").push(change);
+    }
+
+    /// Asks for a mark: a note with the text `what`, at the time when it is made. It is made within a second while a step
+    /// runs, else with the next one.
+    pub fn mark(&self, what: String) {
+        self.marks.lock().expect("no thread panics while it holds the lock").push(what);
+    }
+
+    pub(crate) fn take_marks(&self) -> Vec<String> {
+        std::mem::take(&mut *self.marks.lock().expect("no thread panics while it holds the lock"))
     }
 
     pub(crate) fn take(&self) -> Vec<RateChange> {

@@ -305,6 +305,9 @@ impl Relay<'_, '_> {
 
 impl Observer for Relay<'_, '_> {
     fn is_changed(&mut self, has_failed: bool) -> bool {
+        for mark in self.changes.take_marks() {
+            self.note(Severity::Info, format!("mark: {mark}"));
+        }
         for change in self.changes.take() {
             let failed = has_failed.then(|| "a worker of the step has ended for an error".to_owned());
             match failed.or_else(|| refusal(self.step, &change)) {

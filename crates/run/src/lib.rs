@@ -14,5 +14,5 @@ pub use bus::{Bus, Sink, SinkError};
 pub use changes::{Changes, NewLoad, RateChange};
 pub use drive::{RunError, RunOutcome, RunRequest, run};
 pub use fathom_engine::prepare::{PrepareError, Progress};
-pub use fathom_engine::{ExecuteError, probe};
+pub use fathom_engine::{ExecuteError, RealClock, probe, wall_ms};
 pub use signals::Stop;

@@ -6,6 +6,7 @@
 
 mod error;
 mod folder;
+mod labels;
 mod layout;
 mod reader;
 #[cfg(test)]
@@ -14,5 +15,6 @@ mod writer;
 
 pub use error::StoreError;
 pub use folder::{EXTENSION, State, Summary, default_folder, find, list, path_of};
+pub use labels::{LABEL_BYTES_MAX, Labels, TAGS_MAX, labels, set_labels};
 pub use reader::{Detail, each_interval, overview, read, read_with};
 pub use writer::{Unstored, Writer};

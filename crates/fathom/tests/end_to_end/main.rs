@@ -20,6 +20,7 @@ mod peer_reports;
 mod results;
 mod seeds;
 mod sequences;
+mod serve;
 mod signals;
 mod support;
 mod tables;

@@ -221,15 +221,15 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Reads its messages up to a line with `fragment`; panics when it ends before.
-    pub(crate) fn wait_for(&mut self, fragment: &str) {
+    /// Reads its messages up to a line with `fragment`, which it returns; panics when it ends before.
+    pub(crate) fn wait_for(&mut self, fragment: &str) -> String {
         loop {
             let mut line = String::new();
             let length = self.messages.read_line(&mut line).expect("messages are text");
             assert!(length > 0, "{fragment:?} never came from {}:\n{}", self.line, self.said);
             self.said += &line;
             if line.contains(fragment) {
-                return;
+                return line;
             }
         }
     }

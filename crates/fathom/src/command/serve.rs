@@ -1,0 +1,104 @@
+//! `fathom serve`: the server with what it has to know of this machine.
+
+use crate::cli::{self, IometerArgs, ServeArgs};
+use crate::exit::Exit;
+use crate::{diagnose, load, preset, session, terminal};
+use fathom_engine::RealClock;
+use fathom_model::{Diagnostics, Job};
+use fathom_schema::Facts;
+use fathom_serve::{Machine, Preset, Role, Server, Settings, Upload};
+use std::path::{Path, PathBuf};
+
+/// Bytes of a sector where nobody says otherwise.
+const SECTOR_BYTES: u64 = 512;
+
+pub(crate) fn run(args: &ServeArgs) -> Exit {
+    let ServeArgs { listen, hosts, tls_cert, tls_key, insecure_listen, store } = args;
+    let store = crate::command::store_folder(store.as_ref());
+    session::raise_file_limit();
+    let settings = Settings {
+        listen: *listen,
+        hosts: hosts.clone(),
+        store: store.clone(),
+        tls: tls_cert.clone().zip(tls_key.clone()),
+        insecure_listen: *insecure_listen,
+    };
+    let server = match Server::bind(settings, Box::new(ThisMachine { store })) {
+        Ok(server) => server,
+        Err(error) => {
+            terminal::message(&format!("error: {}", diagnose::printable(&error.to_string())));
+            return Exit::Usage;
+        }
+    };
+    if *insecure_listen && !listen.ip().is_loopback() && tls_cert.is_none() {
+        terminal::message("warning: without TLS, whoever can read the network can take over sessions");
+    }
+    terminal::message(&format!(
+        "fathom listens at {}; open this address, which works once:\n  {}",
+        server.address(),
+        server.invitation(Role::Admin)
+    ));
+    match server.run() {
+        Ok(()) => Exit::Ok,
+        Err(error) => {
+            terminal::message(&format!("error: {}", diagnose::printable(&error.to_string())));
+            Exit::Internal
+        }
+    }
+}
+
+/// The machine that this program runs on.
+struct ThisMachine {
+    store: PathBuf,
+}
+
+impl Machine for ThisMachine {
+    fn read(&self, upload: &Upload) -> (Job, Diagnostics) {
+        let Upload { name, text, maps, sector_size } = upload;
+        let size = sector_size.unwrap_or(SECTOR_BYTES);
+        if let Err(reason) = cli::sector_size(&size.to_string()) {
+            let mut found = Diagnostics::default();
+            found.error("run.sector-size", None, reason, "leave it out for 512");
+            return (Job::default(), found);
+        }
+        let args = IometerArgs { maps: maps.clone(), sector_size: size };
+        let loaded = load::uploaded(name, text, &args);
+        (loaded.job, loaded.diagnostics)
+    }
+
+    fn facts(&self, paths: &[PathBuf]) -> Facts {
+        session::facts_of(paths, &self.store)
+    }
+
+    fn devices(&self) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir("/sys/block") else { return Vec::new() };
+        let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
+        // Drives without a medium and loop devices without a file have no size.
+        let size = |name: &Path| std::fs::read_to_string(Path::new("/sys/block").join(name).join("size"));
+        let has_size = |name: &Path| size(name).is_ok_and(|size| size.trim() != "0");
+        let mut names: Vec<PathBuf> = names.map(PathBuf::from).filter(|name| has_size(name)).collect();
+        names.sort();
+        // The kernel writes the slash of a name as an exclamation mark.
+        names.iter().map(|name| Path::new("/dev").join(name.to_string_lossy().replace('!', "/"))).collect()
+    }
+
+    fn clock(&self, facts: &mut Facts) -> RealClock {
+        let mut clock = RealClock::new(session::kernel_trusts_tsc());
+        session::describe_clock(&mut clock, facts);
+        clock
+    }
+
+    fn presets(&self) -> Vec<Preset> {
+        preset::all()
+            .map(|(name, title, text)| Preset { name: name.to_owned(), title, text: text.to_owned() })
+            .collect()
+    }
+
+    fn entropy(&self) -> u64 {
+        session::entropy()
+    }
+
+    fn say(&self, message: &str) {
+        terminal::message(&diagnose::printable(message));
+    }
+}

@@ -1,0 +1,571 @@
+//! The server, through real HTTP: who is let in, what a run looks like from outside, and what nobody gets it to do.
+
+use crate::support::{Bench, Running, project, skip, tool};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+
+/// A server with a folder and a store of its own.
+struct Site<'a> {
+    bench: &'a Bench,
+    running: Running,
+    /// `127.0.0.1:PORT`.
+    host: String,
+    /// The cookie of an admin.
+    cookie: String,
+}
+
+/// An answer.
+struct Answer {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    fn header(&self, name: &str) -> Option<String> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
+    }
+
+    fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}\n{}", self.head, self.text());
+        self
+    }
+
+    /// Of a fault: its code.
+    fn code(&self) -> String {
+        self.json()["error"]["code"].as_str().expect("faults have a code").to_owned()
+    }
+}
+
+impl<'a> Site<'a> {
+    fn start(bench: &'a Bench) -> Self {
+        let mut running = bench.start("serve --listen 127.0.0.1:0");
+        let address = running.wait_for("?token=");
+        let (host, token) =
+            address.trim().trim_start_matches("http://").split_once("/?token=").expect("it has both");
+        let mut site = Self { bench, running, host: host.to_owned(), cookie: String::new() };
+        site.cookie = site.session(token);
+        site
+    }
+
+    /// Opens a session; its cookie.
+    fn session(&self, token: &str) -> String {
+        let opened = self.send("POST", "/api/v1/session", &[], &json!({ "token": token })).expect(200);
+        let cookie = opened.header("set-cookie").expect("a session has a cookie");
+        for part in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+            assert!(cookie.contains(part), "{cookie}");
+        }
+        cookie.split(';').next().expect("it has a first part").to_owned()
+    }
+
+    /// Sends a request as it is written, and reads what comes until the end.
+    fn raw(&self, request: &[u8]) -> Answer {
+        let mut stream = TcpStream::connect(&self.host).expect("the server listens");
+        // It may have refused before all was sent.
+        let _ = stream.write_all(request);
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        let at = bytes.windows(4).position(|window| window == b"\r\n\r\n").unwrap_or(bytes.len());
+        let head = String::from_utf8_lossy(&bytes[..at]).into_owned();
+        let status = head.split_whitespace().nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        Answer { status, head, body: bytes.get(at + 4..).unwrap_or_default().to_vec() }
+    }
+
+    /// Sends a request with just these headers. Of HTTP 1.0, whose answers end with the connection.
+    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let mut head = format!("{method} {path} HTTP/1.0\r\nContent-Length: {}\r\n", body.len());
+        if !headers.iter().any(|(name, _)| *name == "Host") {
+            head += &format!("Host: {}\r\n", self.host);
+        }
+        if !body.is_empty() {
+            head += "Content-Type: application/json\r\n";
+        }
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        self.raw(format!("{head}\r\n{body}").as_bytes())
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[("Cookie", &self.cookie)], &Value::Null)
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, &[("Cookie", &self.cookie)], body)
+    }
+
+    /// Begins a run; its identity.
+    fn begin(&self, order: &Value) -> String {
+        let begun = self.post("/api/v1/runs", order).expect(202).json();
+        begun["run"].as_str().expect("it has an identity").to_owned()
+    }
+
+    /// The events of a run after `from` as (number, kind, data), up to the end or to one of `kind`.
+    fn events(&self, run: &str, from: u64, until: &str) -> Vec<(u64, String, Value)> {
+        let mut stream = TcpStream::connect(&self.host).expect("the server listens");
+        let request = format!(
+            "GET /api/v1/runs/{run}/events HTTP/1.0\r\nHost: {}\r\nCookie: {}\r\nLast-Event-ID: {from}\r\n\r\n",
+            self.host, self.cookie
+        );
+        stream.write_all(request.as_bytes()).expect("the server reads");
+        let mut events = Vec::new();
+        let (mut number, mut kind) = (0, String::new());
+        for line in BufReader::new(stream).lines().map(|line| line.expect("events are text")) {
+            if let Some(id) = line.strip_prefix("id: ") {
+                number = id.parse().expect("events are numbered");
+            } else if let Some(name) = line.strip_prefix("event: ") {
+                name.clone_into(&mut kind);
+            } else if let Some(data) = line.strip_prefix("data: ") {
+                events.push((number, kind.clone(), serde_json::from_str(data).expect("data are JSON")));
+                if kind == until {
+                    return events;
+                }
+            }
+        }
+        events
+    }
+
+    fn end(self) {
+        self.running.signal(Signal::TERM);
+        self.running.ended().expect(0, &[]);
+    }
+}
+
+/// A job on the simulated device for a time.
+fn simulated(time: &str) -> Value {
+    let text = format!(
+        "[target.disk]\nkind = \"sim\"\nsize = \"1GiB\"\n[workload.w]\naccess = \"random\"\n\
+         [stream.users]\nworkload = \"w\"\nqueue_depth = 4\n[stage.main]\ntime = \"{time}\"\n"
+    );
+    json!({ "job": { "name": "sim.toml", "text": text } })
+}
+
+/// As [`simulated`], in real time, as long as it takes.
+fn null(time: &str) -> Value {
+    let text = format!(
+        "[target.disk]\nkind = \"null\"\nsize = \"1GiB\"\n[stream.users]\nrate = \"500/s\"\n[stage.main]\ntime = \"{time}\"\n"
+    );
+    json!({ "job": { "name": "null.toml", "text": text } })
+}
+
+#[test]
+fn only_those_who_were_invited_are_let_in() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let nothing = Value::Null;
+    for path in
+        ["/api/v1/runs", "/api/v1/facts", "/api/v1/options", "/api/v1/openapi.json", "/api/v1/session"]
+    {
+        let refused = site.send("GET", path, &[], &nothing).expect(401);
+        assert_eq!(refused.code(), "session.none", "{path}");
+        site.send("GET", path, &[("Cookie", "fathom_session=0")], &nothing).expect(401);
+        site.get(path).expect(200);
+    }
+    assert_eq!(site.get("/api/v1/session").json()["role"], "admin");
+    // An invitation works once, in the page's address as well.
+    let invite = |role: &str| {
+        let invited = site.post("/api/v1/invitations", &json!({ "role": role })).expect(200).json();
+        invited["token"].as_str().expect("it has a token").to_owned()
+    };
+    let token = invite("viewer");
+    let viewer = site.session(&token);
+    site.send("POST", "/api/v1/session", &[], &json!({ "token": token })).expect(401);
+    let entered = site.send("GET", &format!("/?token={}", invite("operator")), &[], &nothing).expect(303);
+    assert_eq!(entered.header("location").as_deref(), Some("/"));
+    let operator = entered.header("set-cookie").expect("it opens a session");
+    let operator = operator.split(';').next().expect("it has a first part");
+    // Each role may do its own and no more.
+    let role = |cookie: &str, method: &str, path: &str, body: &Value| {
+        site.send(method, path, &[("Cookie", cookie)], body).status
+    };
+    let unknown = "/api/v1/runs/01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    for (method, path, body, expect) in [
+        ("GET", "/api/v1/runs", nothing.clone(), [200, 200]),
+        ("POST", "/api/v1/jobs/plan", simulated("1s"), [403, 200]),
+        ("POST", "/api/v1/runs", json!({ "job": { "text": "" } }), [403, 422]),
+        ("DELETE", unknown, nothing.clone(), [403, 403]),
+        ("POST", "/api/v1/invitations", json!({ "role": "admin" }), [403, 403]),
+    ] {
+        assert_eq!(
+            [role(&viewer, method, path, &body), role(operator, method, path, &body)],
+            expect,
+            "{method} {path}"
+        );
+    }
+    site.send("DELETE", "/api/v1/session", &[("Cookie", &viewer)], &nothing).expect(204);
+    assert_eq!(role(&viewer, "GET", "/api/v1/runs", &nothing), 401, "it has ended");
+    site.end();
+}
+
+#[test]
+fn requests_of_other_sites_are_refused() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let cookie = ("Cookie", site.cookie.as_str());
+    let nothing = Value::Null;
+    // A name that someone else made lead here.
+    for host in ["evil.example", "evil.example:7070", "127.0.0.1"] {
+        let refused = site.send("GET", "/api/v1/runs", &[("Host", host), cookie], &nothing).expect(421);
+        assert_eq!(refused.code(), "request.refused");
+        site.send("GET", "/", &[("Host", host)], &nothing).expect(421);
+    }
+    // A page of another site, with the cookie even.
+    for foreign in [("Origin", "http://evil.example"), ("Origin", "null"), ("Sec-Fetch-Site", "cross-site")] {
+        site.send("POST", "/api/v1/runs", &[cookie, foreign], &simulated("1s")).expect(403);
+        site.send("GET", "/api/v1/runs", &[cookie, foreign], &nothing).expect(403);
+    }
+    assert_eq!(site.bench.stored(), 0);
+    let own = format!("http://{}", site.host);
+    site.send("POST", "/api/v1/jobs/check", &[cookie, ("Origin", &own)], &simulated("1s")["job"]).expect(200);
+    // A form can send no JSON.
+    let form = format!(
+        "POST /api/v1/runs HTTP/1.0\r\nHost: {}\r\nCookie: {}\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{{}}",
+        site.host, site.cookie
+    );
+    site.raw(form.as_bytes()).expect(415);
+    // Pages load nothing from elsewhere, and are in no other page.
+    let page = site.send("GET", "/", &[], &nothing).expect(200);
+    let policy = page.header("content-security-policy").expect("pages have a policy");
+    for part in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"] {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+    assert_eq!(page.header("x-content-type-options").as_deref(), Some("nosniff"));
+    assert!(page.header("access-control-allow-origin").is_none());
+    site.end();
+}
+
+#[test]
+fn bad_requests_end_as_such() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    for path in [
+        "/api/v1/nothing",
+        "/api/v1/runs/last",
+        "/api/v1/runs/..%2f..%2fetc%2fpasswd",
+        "/api/v1/runs/%2e%2e/report",
+        "/api/v1/runs/01ARZ3NDEKTSV4RRFFQ69G5FAV/export",
+        "/assets/../../Cargo.toml",
+    ] {
+        site.get(path).expect(404);
+    }
+    for path in ["/../../etc/passwd", "/..%2f..%2f..%2fetc%2fpasswd", "//etc/passwd"] {
+        assert!(!site.get(path).text().contains("root:"), "{path}");
+    }
+    let large = json!({ "name": "x.fio", "text": "x".repeat(5 << 20) });
+    site.post("/api/v1/jobs/check", &large).expect(413);
+    site.post("/api/v1/jobs/check", &json!({ "texts": "" })).expect(422);
+    site.post("/api/v1/runs/import", &json!({ "no": "run" })).expect(422);
+    assert_eq!(std::fs::read_dir(bench.store()).map_or(0, Iterator::count), 0, "nothing is left of it");
+    site.send("PUT", "/api/v1/runs", &[("Cookie", &site.cookie)], &Value::Null).expect(405);
+    // What never says what it wants is not waited for by anyone else.
+    let silent = TcpStream::connect(&site.host).expect("the server listens");
+    site.get("/api/v1/status").expect(200);
+    drop(silent);
+    site.raw(b"\x16\x03\x01\x02\x00nonsense\r\n\r\n").expect(400);
+    site.get("/api/v1/status").expect(200);
+    site.end();
+}
+
+#[test]
+fn a_run_is_composed_planned_watched_and_looked_at() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let order = simulated("3s");
+    // A fault has its line.
+    let checked = site
+        .post("/api/v1/jobs/check", &json!({ "name": "a.fio", "text": "[a]\nrw=reed\nsize=1m\n" }))
+        .expect(200)
+        .json();
+    assert_eq!((&checked["is_sound"], &checked["dialect"]), (&json!(false), &json!("fio")));
+    assert_eq!(checked["diagnostics"][0]["line"], 2);
+    let planned = site.post("/api/v1/jobs/plan", &order).expect(200).json();
+    assert_eq!((&planned["may_run"], &planned["expected_seconds"]), (&json!(true), &json!(3.0)));
+    assert_eq!(planned["steps"].as_array().map(Vec::len), Some(1));
+    let converted = site
+        .post("/api/v1/jobs/convert", &json!({ "name": "a.fio", "text": "[a]\nrw=randread\nsize=1m\n" }))
+        .expect(200)
+        .json();
+    assert!(converted["text"].as_str().is_some_and(|text| text.contains("[stream.a]")), "{converted}");
+
+    let run = site.begin(&order);
+    let events = site.events(&run, 0, "");
+    let kinds = |kind: &str| events.iter().filter(|(_, found, _)| found == kind).count();
+    assert_eq!(
+        [kinds("run_started"), kinds("step_started"), kinds("step_finished"), kinds("run_finished")],
+        [1; 4]
+    );
+    assert_eq!(kinds("interval"), 3);
+    let numbers: Vec<u64> = events.iter().map(|(number, _, _)| *number).collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>(), "without gaps");
+    let interval = events
+        .iter()
+        .find(|(_, kind, _)| kind == "interval")
+        .map(|(_, _, data)| data)
+        .expect("there are some");
+    assert_eq!(interval["all"]["p99_ns"], 400_000, "four wait for a device that takes 100 us for each");
+    assert!(interval["all"]["iops"].as_f64().is_some_and(|iops| iops > 1000.0), "{interval}");
+    // Whoever was cut off goes on after what it had, though the run is over.
+    assert_eq!(site.events(&run, 3, ""), events[3..]);
+
+    // The record says the same.
+    let summary = site.get(&format!("/api/v1/runs/{run}")).expect(200).json();
+    assert_eq!((&summary["run"], &summary["state"]), (&json!(run), &json!("complete")));
+    let intervals = site.get(&format!("/api/v1/runs/{run}/intervals")).expect(200).json();
+    let stored = intervals["intervals"].as_array().expect("they are a list");
+    assert_eq!(stored.len(), 3);
+    assert_eq!(stored[0]["all"], interval["all"]);
+    let part = site.get(&format!("/api/v1/runs/{run}/intervals?after_s=1.5&limit=1")).expect(200).json();
+    assert_eq!((&part["intervals"][0], &part["has_more"]), (&stored[1], &json!(true)));
+    let csv = site.get(&format!("/api/v1/runs/{run}/report?format=csv")).expect(200);
+    assert_eq!(csv.text().lines().count(), 1 + 3 * 2);
+    assert!(site.get(&format!("/api/v1/runs/{run}/report?format=text")).expect(200).text().contains("IOPS"));
+    site.end();
+}
+
+#[test]
+fn runs_are_listed_named_taken_along_and_deleted() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let first = site.begin(&simulated("1s"));
+    site.events(&first, 0, "");
+    let second = site.begin(&simulated("2s"));
+    site.events(&second, 0, "");
+    let listed = |query: &str| -> Vec<Value> {
+        let runs = site.get(&format!("/api/v1/runs{query}")).expect(200).json();
+        runs.as_array().expect("it is a list").iter().map(|run| run["run"].clone()).collect()
+    };
+    assert_eq!(listed(""), [json!(second), json!(first)], "the newest first");
+    assert_eq!(listed("?limit=1"), [json!(second)]);
+    let path = format!("/api/v1/runs/{first}");
+    let cookie = ("Cookie", site.cookie.as_str());
+    let naming = json!({ "title": "<script>alert(1)</script>", "tags": ["old", "array 1"] });
+    let named = site.send("PATCH", &path, &[cookie], &naming).expect(200).json();
+    assert_eq!(
+        (&named["title"], &named["tags"]),
+        (&naming["title"], &naming["tags"]),
+        "kept as it is, shown as text"
+    );
+    assert_eq!(site.get(&path).json()["title"], naming["title"]);
+    assert_eq!(listed("?tag=old"), [json!(first)]);
+    assert_eq!(listed("?title=SCRIPT&state=complete"), [json!(first)]);
+    assert!(listed("?state=failed").is_empty());
+    let kept = site.send("PATCH", &path, &[cookie], &json!({ "title": "" })).expect(200).json();
+    assert_eq!((&kept["title"], &kept["tags"]), (&json!("sim.toml"), &naming["tags"]));
+    for bad in [json!({ "title": "a\nb" }), json!({ "tags": [""] }), json!({ "title": "x".repeat(500) })] {
+        site.send("PATCH", &path, &[cookie], &bad).expect(400);
+    }
+    // Out, gone, in again: the same run with its tags.
+    let before = site.get(&path).json();
+    let file = site.get(&format!("{path}/export")).expect(200);
+    site.send("DELETE", &path, &[cookie], &Value::Null).expect(204);
+    site.get(&path).expect(404);
+    let head = format!(
+        "POST /api/v1/runs/import HTTP/1.0\r\nHost: {}\r\nCookie: {}\r\nContent-Length: {}\r\n\r\n",
+        site.host,
+        site.cookie,
+        file.body.len()
+    );
+    let import = [head.as_bytes(), &file.body].concat();
+    assert_eq!(site.raw(&import).expect(201).json()["run"], json!(first));
+    assert_eq!(site.raw(&import).expect(409).code(), "run.there");
+    assert_eq!(site.get(&path).json(), before);
+    assert_eq!(listed("?tag=old"), [json!(first)]);
+    // Only the two are in the folder.
+    assert_eq!(std::fs::read_dir(bench.store()).expect("it is there").count(), 2);
+    bench.fathom("runs").expect(0, &[]);
+    site.end();
+}
+
+#[test]
+fn a_run_that_goes_on_is_changed_marked_and_ended() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let run = site.begin(&null("10min"));
+    let path = |what: &str| format!("/api/v1/runs/{run}{what}");
+    site.events(&run, 0, "step_started");
+    assert_eq!(site.get("/api/v1/status").json()["run"], json!(run));
+    assert_eq!(site.post("/api/v1/runs", &simulated("1s")).expect(409).code(), "run.busy");
+    for what in ["/export", ""] {
+        let method = if what.is_empty() { "DELETE" } else { "GET" };
+        let refused = site.send(method, &path(what), &[("Cookie", &site.cookie)], &Value::Null).expect(409);
+        assert_eq!(refused.code(), "run.going");
+    }
+    site.post(&path("/marks"), &json!({ "text": "the cache is off" })).expect(202);
+    let marked = site.events(&run, 0, "interval");
+    let is_mark = |(_, _, data): &(u64, String, Value)| data["message"] == "mark: the cache is off";
+    assert!(
+        marked.iter().any(is_mark) || site.events(&run, 0, "note").iter().any(is_mark) || {
+            // It comes with the next look at what is asked.
+            let from = marked.last().map_or(0, |(number, _, _)| *number);
+            site.events(&run, from, "note").iter().any(is_mark)
+        }
+    );
+    site.post(&path("/rate"), &json!({ "stream": "users", "operations_per_s": 200.0 })).expect(202);
+    let from = site.events(&run, 0, "step_finished").last().map_or(0, |(number, _, _)| *number);
+    let next = site.events(&run, from, "step_started");
+    assert_eq!(next.last().map(|(_, _, data)| &data["streams"][0]["rate_per_s"]), Some(&json!(200.0)));
+    site.post(&path("/stop"), &Value::Null).expect(202);
+    let end = site.events(&run, from, "");
+    assert_eq!(end.last().map(|(_, _, data)| &data["state"]), Some(&json!("interrupted")));
+    assert_eq!(site.post(&path("/stop"), &Value::Null).expect(409).code(), "run.over");
+    let notes = site.get(&path("")).json()["notes"].to_string();
+    assert!(notes.contains("mark: the cache is off"), "{notes}");
+    // A signal ends the server and its run, and what was measured is kept.
+    let last = site.begin(&null("10min"));
+    site.events(&last, 0, "interval");
+    site.end();
+    bench.fathom(&format!("report {last}")).expect(0, &[]);
+}
+
+#[test]
+fn what_would_be_lost_is_asked_for_and_checked_here() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let precious = bench.write("precious", vec![7; 1 << 20]);
+    let text = format!(
+        "[target.disk]\npath = {precious:?}\n[workload.w]\nread = \"0%\"\n[stream.s]\n[stage.main]\ntime = \"100ms\"\n"
+    );
+    let order = |consent: Value| json!({ "job": { "name": "w.toml", "text": text }, "consent": consent });
+    for consent in
+        [json!({}), json!({ "yes": true }), json!({ "answers": [{ "path": precious, "typed": "yes" }] })]
+    {
+        let planned = site.post("/api/v1/jobs/plan", &order(consent.clone())).expect(200).json();
+        assert_eq!(planned["may_run"], json!(false));
+        assert_eq!(planned["targets"][0]["writes"], json!(true));
+        assert!(
+            planned["refusals"][0]["code"].as_str().is_some_and(|code| code.starts_with("unsafe.")),
+            "{planned}"
+        );
+        let refused = site.post("/api/v1/runs", &order(consent)).expect(403);
+        assert!(refused.code().starts_with("unsafe."), "{}", refused.text());
+    }
+    assert_eq!(std::fs::read(&precious).expect("it is there"), vec![7; 1 << 20]);
+    assert_eq!(bench.stored(), 0);
+    let run = site.begin(&order(json!({ "overwrite": true })));
+    assert_eq!(
+        site.events(&run, 0, "").last().map(|(_, _, data)| data["state"].clone()),
+        Some(json!("complete"))
+    );
+    assert_ne!(std::fs::read(&precious).expect("it is there"), vec![7; 1 << 20]);
+    // Jobs that are sent run no commands and read no files of this machine.
+    let secret = bench.write("secret.fio", "[secret]\nrw=read\nsize=1m\n");
+    for text in [
+        format!("[a]\nsize=1m\nexec_prerun=touch {}\n", bench.path("touched").display()),
+        format!("include {}\n[a]\nsize=1m\n", secret.display()),
+        format!("[a]\nrw=write\nsize=1m\nbuffer_pattern='{}'\n", secret.display()),
+        format!("[a]\nopendir={}\n", bench.path("").display()),
+    ] {
+        let job = json!({ "name": "a.fio", "text": text });
+        let checked = site.post("/api/v1/jobs/check", &job).expect(200).json();
+        assert_eq!(checked["is_sound"], json!(false), "{text}");
+        assert!(!checked.to_string().contains("[secret]"), "{checked}");
+        site.post("/api/v1/runs", &json!({ "job": job })).expect(422);
+    }
+    assert!(!bench.path("touched").exists());
+    site.end();
+}
+
+#[test]
+fn what_there_is_to_choose_from_is_told() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let options = site.get("/api/v1/options").expect(200).json();
+    let depth =
+        options.as_array().expect("it is a list").iter().find(|row| row["path"] == "stream.queue_depth");
+    let depth = depth.expect("there is such an option");
+    assert_eq!(
+        (&depth["kind"], &depth["max"], &depth["fio"]),
+        (&json!("count"), &json!(65_536), &json!("iodepth"))
+    );
+    let dialects = site.get("/api/v1/dialects").expect(200).json();
+    assert!(dialects[1]["options"].as_array().is_some_and(|rows| rows.len() > 100));
+    for preset in site.get("/api/v1/presets").expect(200).json().as_array().expect("it is a list") {
+        let job = json!({ "name": "p.toml", "text": preset["text"] });
+        assert_eq!(
+            site.post("/api/v1/jobs/check", &job).expect(200).json()["is_sound"],
+            json!(true),
+            "{preset}"
+        );
+    }
+    let facts = site.get("/api/v1/facts").expect(200).json();
+    assert!(facts["cpu"]["usable"].as_array().is_some_and(|cpus| !cpus.is_empty()));
+    let file = bench.write("file", "x");
+    let facts = site.get(&format!("/api/v1/facts?path={}", file.display())).expect(200).json();
+    assert_eq!(facts["targets"][0]["kind"], json!("file"));
+    // The document of the API is the generated one.
+    let generated =
+        std::fs::read_to_string(project().join("docs/generated/openapi.json")).expect("it is generated");
+    assert_eq!(site.get("/api/v1/openapi.json").expect(200).text(), generated);
+    // An Iometer configuration comes with what stands for its targets.
+    let icf = "'TEST SETUP\n'Run Time\n0 0 1\n'END test setup\n'ACCESS SPECIFICATIONS\n\
+        'Access specification name,default assignment\ns,NONE\n'size,\n4096,100,100,100,0,1,4096,0\n'END access specifications\n\
+        'MANAGER LIST\n'Manager ID, manager name\n1,M\n'Manager network address\n\n'Worker\nw\n'Worker type\nDISK\n\
+        'Assigned access specs\ns\n'End assigned access specs\n'Target assignments\n'Target\nC:\n'Target type\nDISK\n\
+        'End target\n'End target assignments\n'End worker\n'End manager\n'END manager list\n";
+    let order = |maps: Value| json!({ "job": { "name": "a.icf", "text": icf, "maps": maps } });
+    site.post("/api/v1/runs", &order(json!([]))).expect(422);
+    let run = site.begin(&order(json!(["C:=sim:"])));
+    assert_eq!(
+        site.events(&run, 0, "").last().map(|(_, kind, _)| kind.clone()),
+        Some("run_finished".to_owned())
+    );
+    site.end();
+}
+
+#[test]
+fn nothing_listens_beyond_this_machine_unprotected() {
+    let bench = Bench::new();
+    bench
+        .fathom("serve --listen 0.0.0.0:0")
+        .expect(2, &["other machines", "--tls-cert", "--insecure-listen"]);
+    bench.fathom("serve --listen 127.0.0.1:0 --tls-cert absent --tls-key absent").expect(2, &["absent"]);
+    let (key, certificate) = (bench.path("key.pem"), bench.path("cert.pem"));
+    let plain = |path: &std::path::Path| path.to_str().expect("its name is plain").to_owned();
+    let made = tool(
+        "openssl",
+        &[
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "1",
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=IP:127.0.0.1",
+            "-keyout",
+            &plain(&key),
+            "-out",
+            &plain(&certificate),
+        ],
+    );
+    if let Err(reason) = made {
+        return skip("nothing_listens_beyond_this_machine_unprotected", &reason);
+    }
+    let mut running =
+        bench.start("serve --listen 0.0.0.0:0 --tls-cert cert.pem --tls-key key.pem --allow-host 127.0.0.1");
+    let address = running.wait_for("?token=");
+    let address = address.trim().replace("0.0.0.0", "127.0.0.1");
+    match tool("curl", &["--silent", "--show-error", "--include", "--cacert", &plain(&certificate), &address])
+    {
+        Ok(answer) => assert!(answer.contains("303") && answer.contains("; Secure"), "{answer}"),
+        Err(reason) => skip("nothing_listens_beyond_this_machine_unprotected", &reason),
+    }
+    running.signal(Signal::TERM);
+    running.ended().expect(0, &[]);
+}

@@ -1,0 +1,262 @@
+//! A run's events as a viewer wants them while it goes on: small, with the figures computed and names instead of numbers.
+//! The same form serves the intervals of a stored record. Knows nothing of how they get to whoever looks.
+
+use crate::describe;
+use crate::summary::{errors, kinds, phase_name, quantile, response};
+use fathom_schema::{Event, Interval, KindTally, Outcome, Pacing, Severity, Step, Stop, Stream, TimeLimit};
+use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Something that happened in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Live {
+    /// The run began.
+    RunStarted {
+        /// Its identity.
+        run: String,
+        /// Title for people.
+        title: String,
+        /// What is to be found out; null when nothing is said.
+        description: Option<String>,
+        /// Wall clock, milliseconds since 1970-01-01 UTC.
+        started_ms: u64,
+        /// Seconds that it is expected to take; null when nothing bounds it in time.
+        expected_seconds: Option<f64>,
+    },
+    /// A step's workers were released.
+    StepStarted {
+        /// Index in the run, from 0.
+        step: u32,
+        /// Name for people.
+        name: String,
+        /// What is swept, and its value here.
+        parameters: Vec<(String, String)>,
+        /// Wall clock, milliseconds since 1970-01-01 UTC.
+        started_ms: u64,
+        /// Its streams, in plan order.
+        streams: Vec<StreamView>,
+    },
+    /// A stream did something in one interval.
+    Interval(IntervalView),
+    /// Something that the reader should know.
+    Note {
+        /// Seconds since the run's start.
+        at_s: f64,
+        /// `info`, `warn` or `invalid`.
+        severity: String,
+        /// In words.
+        message: String,
+    },
+    /// A step's workers have all ended.
+    StepFinished {
+        /// Index in the run.
+        step: u32,
+        /// Why: `complete`, `interrupted`, `io_errors`, `mismatch`, `failed`, `changed`.
+        stop: String,
+        /// Seconds from the workers' start to the last one's end.
+        elapsed_s: f64,
+    },
+    /// The run has ended.
+    RunFinished {
+        /// How: `complete`, `interrupted`, `io_errors`, `mismatch`, `failed`.
+        state: String,
+        /// Why, in words, when it did not end well.
+        reason: Option<String>,
+        /// Wall clock, milliseconds since 1970-01-01 UTC.
+        finished_ms: u64,
+    },
+}
+
+/// A stream of a step.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct StreamView {
+    /// Its name.
+    pub name: String,
+    /// What it does, in a few words.
+    pub workload: String,
+    /// Number of workers.
+    pub workers: u64,
+    /// Operations asked to be in flight, over all workers.
+    pub queue_depth: u64,
+    /// Asked operations per second; null in a closed loop.
+    pub rate_per_s: Option<f64>,
+    /// Time before measuring, seconds.
+    pub ramp_s: f64,
+    /// Time it measures at most, seconds; null when its work ends it.
+    pub time_s: Option<f64>,
+}
+
+/// One interval of one stream.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct IntervalView {
+    /// Index of the step in the run.
+    pub step: u32,
+    /// Index of the stream in the step.
+    pub stream: u32,
+    /// Start, seconds since the step's start.
+    pub start_s: f64,
+    /// End, in the same unit.
+    pub end_s: f64,
+    /// `ramp` or `measure`.
+    pub phase: String,
+    /// True when it covers more than one edge.
+    pub late: bool,
+    /// Mean number of operations in flight.
+    pub queue_depth_held: f64,
+    /// Arrivals that came due while no slot was free (open loop).
+    pub arrivals_late: u64,
+    /// Arrivals that were given up (open loop).
+    pub arrivals_dropped: u64,
+    /// Reads, writes and trims together.
+    pub all: KindView,
+    /// Each kind that occurred.
+    pub kinds: Vec<KindView>,
+}
+
+/// What operations of one kind did in an interval. Latencies are response times (intended start to completion) in
+/// nanoseconds, null without an operation.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct KindView {
+    /// `all`, `read`, `write`, `trim` or `sync`.
+    pub kind: String,
+    /// Completed without an error.
+    pub operations: u64,
+    /// Failed.
+    pub errors: u64,
+    /// Per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Mean.
+    pub mean_ns: Option<f64>,
+    /// 50th percentile.
+    pub p50_ns: Option<u64>,
+    /// 90th percentile.
+    pub p90_ns: Option<u64>,
+    /// 95th percentile.
+    pub p95_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// 99.9th percentile.
+    pub p999_ns: Option<u64>,
+    /// Largest.
+    pub max_ns: Option<u64>,
+}
+
+/// An event as a viewer wants it; `None` for those that only a store needs.
+pub fn live(event: &Event) -> Option<Live> {
+    Some(match event {
+        Event::RunStarted(started) => Live::RunStarted {
+            run: started.run.clone(),
+            title: started.title.clone(),
+            description: started.description.clone(),
+            started_ms: started.wall_ms,
+            expected_seconds: started.expected_seconds,
+        },
+        Event::StepStarted(started) => {
+            let Step { name, parameters, streams, .. } = &started.step;
+            Live::StepStarted {
+                step: started.index,
+                name: name.clone(),
+                parameters: parameters.clone(),
+                started_ms: started.wall_ms,
+                streams: streams.iter().map(stream_view).collect(),
+            }
+        }
+        Event::Interval(interval) => Live::Interval(interval_view(interval)),
+        Event::Sum(_) => return None,
+        Event::Note(note) => Live::Note {
+            at_s: note.at.as_secs_f64(),
+            severity: match note.severity {
+                Severity::Info => "info",
+                Severity::Warn => "warn",
+                Severity::Invalid => "invalid",
+            }
+            .to_owned(),
+            message: note.message.clone(),
+        },
+        Event::StepFinished(finished) => Live::StepFinished {
+            step: finished.index,
+            stop: match finished.stop {
+                Stop::Complete => "complete",
+                Stop::Interrupted => "interrupted",
+                Stop::IoErrors => "io_errors",
+                Stop::Mismatch => "mismatch",
+                Stop::Failed => "failed",
+                Stop::Changed => "changed",
+            }
+            .to_owned(),
+            elapsed_s: finished.elapsed.as_secs_f64(),
+        },
+        Event::RunFinished(finished) => {
+            let (state, reason) = match &finished.outcome {
+                Outcome::Complete => ("complete", None),
+                Outcome::Interrupted { .. } => ("interrupted", None),
+                Outcome::IoErrors => ("io_errors", None),
+                Outcome::Mismatch => ("mismatch", None),
+                Outcome::Failed { reason } => ("failed", Some(reason.clone())),
+            };
+            Live::RunFinished { state: state.to_owned(), reason, finished_ms: finished.wall_ms }
+        }
+    })
+}
+
+fn stream_view(stream: &Stream) -> StreamView {
+    StreamView {
+        name: stream.name.clone(),
+        workload: describe::workload(&stream.workload),
+        workers: stream.workers.len() as u64,
+        queue_depth: describe::queue_depth(stream),
+        rate_per_s: match &stream.pacing {
+            Pacing::Open { rate, .. } => Some(*rate),
+            Pacing::Closed { .. } => None,
+        },
+        ramp_s: stream.ramp.as_secs_f64(),
+        time_s: match stream.limits.time {
+            TimeLimit::Nanoseconds(ns) => Some(Nanos(ns).as_secs_f64()),
+            TimeLimit::Unbounded => None,
+        },
+    }
+}
+
+/// An interval with its figures.
+pub fn interval_view(interval: &Interval) -> IntervalView {
+    let length = interval.end.since(interval.start);
+    let (all, kinds) = kinds(std::iter::once(&interval.tally));
+    let held = if length.0 == 0 { 0.0 } else { interval.tally.in_flight_ns / length.0 as f64 };
+    IntervalView {
+        step: interval.step,
+        stream: interval.stream,
+        start_s: interval.start.as_secs_f64(),
+        end_s: interval.end.as_secs_f64(),
+        phase: phase_name(interval.phase).to_owned(),
+        late: interval.late,
+        queue_depth_held: held,
+        arrivals_late: interval.tally.arrivals_late,
+        arrivals_dropped: interval.tally.arrivals_dropped,
+        all: kind_view("all", &all, length),
+        kinds: kinds.iter().map(|kind| kind_view(kind.kind.name(), kind, length)).collect(),
+    }
+}
+
+fn kind_view(name: &str, tally: &KindTally, length: Nanos) -> KindView {
+    let latency = response(tally);
+    let some = (latency.moments.count > 0).then_some(());
+    let percentile = |q| some.and_then(|()| quantile(latency, q));
+    KindView {
+        kind: name.to_owned(),
+        operations: tally.operations,
+        errors: errors(tally),
+        iops: Iops::of(tally.operations, length).0,
+        bytes_per_s: BytesPerSec::of(Bytes(tally.bytes), length).0,
+        mean_ns: some.map(|()| latency.moments.mean_ns()),
+        p50_ns: percentile(0.5),
+        p90_ns: percentile(0.9),
+        p95_ns: percentile(0.95),
+        p99_ns: percentile(0.99),
+        p999_ns: percentile(0.999),
+        max_ns: some.map(|()| latency.moments.max_ns),
+    }
+}

@@ -1,0 +1,360 @@
+//! Jobs before they run: read, checked, printed in native words, planned and judged. Everything is judged anew for each
+//! request; what a page shows is no consent.
+
+use super::aside;
+use crate::fault::Fault;
+use crate::routes::{Route, json};
+use crate::running::Ready;
+use crate::session::Role;
+use crate::{App, Upload};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::post;
+use fathom_frontend::native;
+use fathom_model::{Diagnostic, Diagnostics, Job, Level, Sources};
+use fathom_planner::Plan;
+use fathom_planner::safety::{self, Consent, Intent, Refusal, Verdict};
+use fathom_schema::Facts;
+use fathom_units::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A job and what its sender agrees to.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Order {
+    /// The job.
+    pub(crate) job: Upload,
+    /// What may be overwritten.
+    #[serde(default)]
+    pub(crate) consent: Agreed,
+}
+
+/// What the sender agrees to: the same, named in the same words, as on the command line.
+#[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Agreed {
+    /// Overwrite content that has no known signature.
+    #[serde(default)]
+    pub(crate) yes: bool,
+    /// Overwrite regular files that fathom did not make.
+    #[serde(default)]
+    pub(crate) overwrite: bool,
+    /// Devices whose signed content may be overwritten: path or serial number.
+    #[serde(default)]
+    pub(crate) destroy: Vec<String>,
+    /// What was typed for each question of the plan.
+    #[serde(default)]
+    pub(crate) answers: Vec<Answer>,
+}
+
+/// What was typed for a question.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Answer {
+    /// The question's path.
+    pub(crate) path: PathBuf,
+    /// What was typed.
+    pub(crate) typed: String,
+}
+
+/// One fault of a job.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DiagnosticView {
+    /// Stable name, e.g. `fio.unknown-option`.
+    code: &'static str,
+    /// `error` or `warning`.
+    severity: &'static str,
+    /// Line, from 1; null when it is about the job as a whole.
+    line: Option<usize>,
+    /// Column in characters, from 1.
+    column: Option<usize>,
+    /// What is wrong.
+    message: String,
+    /// The way out.
+    help: String,
+}
+
+/// What is wrong with a job.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Checked {
+    /// `native`, `fio`, `vdbench` or `iometer`.
+    dialect: &'static str,
+    /// True when it can run, as far as can be told without looking at the machine.
+    is_sound: bool,
+    diagnostics: Vec<DiagnosticView>,
+}
+
+/// A job in native words.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Converted {
+    /// TOML.
+    text: String,
+    diagnostics: Vec<DiagnosticView>,
+}
+
+/// What a job would do here.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Planned {
+    /// True when it would run as it is.
+    may_run: bool,
+    /// Seconds that it takes; null when something other than time ends it.
+    expected_seconds: Option<f64>,
+    /// Every step, fully resolved; empty when there are errors.
+    steps: Vec<Value>,
+    /// What is done to each path.
+    targets: Vec<IntentView>,
+    /// What must not be done.
+    refusals: Vec<RefusalView>,
+    /// What may be done after `answer` was typed.
+    questions: Vec<QuestionView>,
+    /// What goes on and is worth saying.
+    notes: Vec<String>,
+    diagnostics: Vec<DiagnosticView>,
+}
+
+/// What is done to a path.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about one path")]
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct IntentView {
+    path: PathBuf,
+    reads: bool,
+    writes: bool,
+    trims: bool,
+    creates: bool,
+    lays_out_bytes: u64,
+    removes: bool,
+}
+
+/// Something that must not be done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RefusalView {
+    code: &'static str,
+    path: PathBuf,
+    reason: String,
+    remedy: String,
+}
+
+/// Something that a person has to confirm.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct QuestionView {
+    code: &'static str,
+    path: PathBuf,
+    /// The device in words.
+    device: String,
+    /// What would be lost.
+    reason: String,
+    /// What has to be typed.
+    answer: String,
+}
+
+pub(super) fn routes() -> Vec<Route> {
+    let post_of = |path, role, summary, body, answer, handler| Route {
+        method: "post",
+        path,
+        role: Some(role),
+        summary,
+        query: &[],
+        body,
+        status: StatusCode::OK,
+        answer,
+        handler,
+    };
+    let upload = json::<Upload>;
+    vec![
+        post_of(
+            "/jobs/check",
+            Role::Viewer,
+            "All faults of a job at once",
+            upload(),
+            json::<Checked>(),
+            || post(check),
+        ),
+        post_of(
+            "/jobs/convert",
+            Role::Viewer,
+            "A job in native words",
+            upload(),
+            json::<Converted>(),
+            || post(convert),
+        ),
+        post_of(
+            "/jobs/plan",
+            Role::Operator,
+            "What a job would do here: steps, time, what would be overwritten",
+            json::<Order>(),
+            json::<Planned>(),
+            || post(plan),
+        ),
+    ]
+}
+
+fn views(diagnostics: &Diagnostics, sources: &Sources) -> Vec<DiagnosticView> {
+    let view = |Diagnostic { code, level, span, message, help }: &Diagnostic| {
+        let place = span.and_then(|span| sources.line_and_column(span));
+        DiagnosticView {
+            code,
+            severity: match level {
+                Level::Error => "error",
+                Level::Warning => "warning",
+            },
+            line: place.map(|(line, _)| line),
+            column: place.map(|(_, column)| column),
+            message: message.clone(),
+            help: help.clone(),
+        }
+    };
+    diagnostics.all().iter().map(view).collect()
+}
+
+/// Reads a job with all faults that show without looking at the machine.
+fn read(app: &App, upload: &Upload) -> (Job, Diagnostics) {
+    let (job, mut diagnostics) = app.machine.read(upload);
+    if !diagnostics.has_errors() {
+        diagnostics.extend(fathom_model::check(&job));
+    }
+    (job, diagnostics)
+}
+
+async fn check(State(app): State<Arc<App>>, Json(upload): Json<Upload>) -> Result<Json<Checked>, Fault> {
+    aside(move || {
+        let (job, diagnostics) = read(&app, &upload);
+        let dialect = match job.dialect {
+            fathom_model::Dialect::Native => "native",
+            fathom_model::Dialect::Fio => "fio",
+            fathom_model::Dialect::Vdbench => "vdbench",
+            fathom_model::Dialect::Iometer => "iometer",
+        };
+        let is_sound = !diagnostics.has_errors();
+        Ok(Json(Checked { dialect, is_sound, diagnostics: views(&diagnostics, &job.sources) }))
+    })
+    .await
+}
+
+async fn convert(State(app): State<Arc<App>>, Json(upload): Json<Upload>) -> Result<Json<Converted>, Fault> {
+    aside(move || {
+        let (job, diagnostics) = read(&app, &upload);
+        let text = native::print(&fathom_planner::in_native_terms(&job));
+        Ok(Json(Converted { text, diagnostics: views(&diagnostics, &job.sources) }))
+    })
+    .await
+}
+
+async fn plan(State(app): State<Arc<App>>, Json(order): Json<Order>) -> Result<Json<Planned>, Fault> {
+    aside(move || {
+        let Judged { job, diagnostics, plan, .. } = judge(&app, &order);
+        let diagnostics = views(&diagnostics, &job.sources);
+        let Some((plan, verdict)) = plan else {
+            return Ok(Json(Planned {
+                may_run: false,
+                expected_seconds: None,
+                steps: Vec::new(),
+                targets: Vec::new(),
+                refusals: Vec::new(),
+                questions: Vec::new(),
+                notes: Vec::new(),
+                diagnostics,
+            }));
+        };
+        let steps = plan.experiment.preview();
+        let steps = steps.iter().map(|step| serde_json::to_value(step).unwrap_or_default()).collect();
+        Ok(Json(Planned {
+            may_run: verdict.allows(),
+            expected_seconds: plan.expected.map(Nanos::as_secs_f64),
+            steps,
+            targets: plan.intents.iter().map(intent).collect(),
+            notes: plan.notes.iter().map(|note| note.message.clone()).chain(verdict.notes.clone()).collect(),
+            refusals: verdict.refusals.iter().map(refusal).collect(),
+            questions: questions(&verdict),
+            diagnostics,
+        }))
+    })
+    .await
+}
+
+fn intent(intent: &Intent) -> IntentView {
+    let Intent { path, reads, writes, trims, creates, lays_out, removes } = intent.clone();
+    IntentView { path, reads, writes, trims, creates, lays_out_bytes: lays_out.0, removes }
+}
+
+fn refusal(refusal: &Refusal) -> RefusalView {
+    let Refusal { code, path, reason, remedy } = refusal.clone();
+    RefusalView { code, path, reason, remedy }
+}
+
+fn questions(verdict: &Verdict) -> Vec<QuestionView> {
+    let view = |question: &safety::Question| QuestionView {
+        code: question.code,
+        path: question.path.clone(),
+        device: question.device.clone(),
+        reason: question.reason.clone(),
+        answer: question.answer.clone(),
+    };
+    verdict.questions.iter().map(view).collect()
+}
+
+/// A job that was read, planned and judged.
+struct Judged {
+    job: Job,
+    diagnostics: Diagnostics,
+    facts: Facts,
+    plan: Option<(Plan, Verdict)>,
+}
+
+fn judge(app: &App, order: &Order) -> Judged {
+    let (job, mut diagnostics) = read(app, &order.job);
+    if diagnostics.has_errors() {
+        return Judged { job, diagnostics, facts: Facts::default(), plan: None };
+    }
+    let Agreed { yes, overwrite, destroy, answers } = order.consent.clone();
+    let mut paths = fathom_planner::paths(&job);
+    paths.extend(destroy.iter().map(PathBuf::from).filter(|path| path.is_absolute()));
+    let facts = app.machine.facts(&paths);
+    let (plan, planned) = fathom_planner::plan(&job, &facts, app.machine.entropy());
+    diagnostics.extend(planned);
+    let mut consent = Consent { yes, overwrite, destroy, dialect_writes_named_files: false };
+    let plan = plan.filter(|_| !diagnostics.has_errors()).map(|plan| {
+        let mut verdict = safety::judge(&plan.intents, &facts, &consent);
+        // Each answer settles one question; none settles a refusal.
+        for answer in &answers {
+            let question = verdict.questions.iter().find(|question| question.path == answer.path);
+            if question.is_some_and(|question| question.confirm(&answer.typed, &mut consent)) {
+                verdict = safety::judge(&plan.intents, &facts, &consent);
+            }
+        }
+        (plan, verdict)
+    });
+    Judged { job, diagnostics, facts, plan }
+}
+
+/// A job that may run; else why not.
+pub(super) fn ready(app: &App, order: &Order) -> Result<Ready, Fault> {
+    let Judged { job, diagnostics, facts, plan } = judge(app, order);
+    let first = diagnostics.all().iter().find(|one| one.level == Level::Error);
+    let Some((plan, verdict)) = plan else {
+        let message = first.map_or_else(|| "the job cannot be planned".to_owned(), |one| one.message.clone());
+        let help = "POST /api/v1/jobs/plan has all faults with their places";
+        return Err(Fault::new(StatusCode::UNPROCESSABLE_ENTITY, "job.faults", message, help));
+    };
+    let refused = verdict.refusals.iter().map(|refusal| (refusal.code, refusal.to_string()));
+    let asked = verdict.questions.iter().map(|question| (question.code, question.to_string()));
+    if let Some((code, message)) = refused.chain(asked).next() {
+        let help = "POST /api/v1/jobs/plan has all that is refused, and what would have to be typed";
+        return Err(Fault::new(StatusCode::FORBIDDEN, code, message, help));
+    }
+    let name = if order.job.name.is_empty() { "job" } else { &order.job.name };
+    Ok(Ready {
+        facts,
+        title: job.run.title.get().cloned().unwrap_or_else(|| name.to_owned()),
+        description: job.run.description.get().cloned(),
+        sources: job.sources.all().iter().map(|source| (source.name.clone(), source.text.clone())).collect(),
+        echo: job.echo.clone(),
+        // What differs from what the job's own program would do is part of the result.
+        remarks: diagnostics.all().iter().map(|one| one.message.clone()).chain(verdict.notes).collect(),
+        plan,
+    })
+}

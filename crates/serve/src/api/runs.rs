@@ -1,0 +1,465 @@
+//! Runs: begun, changed, ended, listed, looked at, named, taken along and deleted.
+
+use super::jobs::{self, Order};
+use super::{aside, media};
+use crate::App;
+use crate::fault::Fault;
+use crate::routes::{Content, Route, json};
+use crate::running::file_of;
+use crate::session::Role;
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, patch, post};
+use fathom_report::{Csv, IntervalView, Summary, interval_view};
+use fathom_run::{NewLoad, RateChange};
+use fathom_store::{LABEL_BYTES_MAX, Labels, TAGS_MAX};
+use fathom_units::Iops;
+use futures_util::StreamExt;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use tokio::io::AsyncWriteExt;
+
+/// Runs of a list at once, and when nothing else is asked for.
+const LISTED_MAX: usize = 1000;
+/// Intervals of an answer at once: two hours of one stream.
+const INTERVALS_MAX: usize = 8192;
+/// Longest text of a mark, in bytes.
+const MARK_BYTES_MAX: usize = 500;
+
+/// A run in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RunView {
+    /// Its identity.
+    run: String,
+    title: String,
+    tags: Vec<String>,
+    /// `running`, `complete`, `interrupted`, `io errors`, `mismatch`, `failed`, `unfinished`, `damaged`, `newer`, `foreign`.
+    state: String,
+    /// Why it cannot be read; null when it can.
+    unreadable: Option<String>,
+    /// Wall clock at the start, milliseconds since 1970-01-01 UTC.
+    started_ms: Option<u64>,
+    /// Seconds from the start to the last event.
+    duration_s: f64,
+    /// Steps that began.
+    steps: u32,
+}
+
+/// Which runs.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Filter {
+    state: Option<String>,
+    title: Option<String>,
+    tag: Option<String>,
+    since_ms: Option<u64>,
+    until_ms: Option<u64>,
+    limit: Option<usize>,
+}
+
+/// A run that began or came in.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Begun {
+    /// Its identity.
+    run: String,
+}
+
+/// Another load for a stream.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Rate {
+    /// The stream's name.
+    stream: String,
+    /// Operations per second over all its workers; null for as fast as slots free up.
+    operations_per_s: Option<f64>,
+}
+
+/// A mark.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Mark {
+    /// What happened.
+    text: String,
+}
+
+/// What a run is called.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Naming {
+    /// Its title; empty for the job's own. Left as it is when it is not given.
+    title: Option<String>,
+    /// Its tags. Left as they are when they are not given.
+    tags: Option<Vec<String>>,
+}
+
+/// Which form of a report.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Form {
+    format: Option<String>,
+}
+
+/// Which intervals.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Part {
+    step: Option<u32>,
+    after_s: Option<f64>,
+    limit: Option<usize>,
+}
+
+/// Intervals of a run, in order.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Intervals {
+    intervals: Vec<IntervalView>,
+    /// True when there are more; ask again with `after_s` of the last.
+    has_more: bool,
+}
+
+pub(super) fn routes() -> Vec<Route> {
+    let route = |method, path, role, summary, handler| Route {
+        method,
+        path,
+        role: Some(role),
+        summary,
+        query: &[],
+        body: Content::None,
+        status: StatusCode::OK,
+        answer: Content::None,
+        handler,
+    };
+    let act = |path, summary, body, handler| Route {
+        body,
+        status: StatusCode::ACCEPTED,
+        ..route("post", path, Role::Operator, summary, handler)
+    };
+    vec![
+        Route {
+            query: &[
+                ("state", "only those in this state"),
+                ("title", "only those whose title contains this, whatever the case"),
+                ("tag", "only those with this tag"),
+                ("since_ms", "only those that began at this time or later"),
+                ("until_ms", "only those that began before this time"),
+                ("limit", "at most so many"),
+            ],
+            answer: json::<Vec<RunView>>(),
+            ..route("get", "/runs", Role::Viewer, "The runs, newest first", || get(list))
+        },
+        Route {
+            answer: json::<Begun>(),
+            ..act(
+                "/runs",
+                "Begin a run; what it would overwrite has to be agreed to by name",
+                json::<Order>(),
+                || post(begin),
+            )
+        },
+        Route {
+            body: Content::Media("application/vnd.fathom.run"),
+            status: StatusCode::CREATED,
+            answer: json::<Begun>(),
+            ..route("post", "/runs/import", Role::Operator, "Take in a run's file", || post(import))
+        },
+        Route {
+            answer: json::<Summary>(),
+            ..route("get", "/runs/{run}", Role::Viewer, "What a run came to", || get(open))
+        },
+        Route {
+            body: json::<Naming>(),
+            answer: json::<RunView>(),
+            ..route("patch", "/runs/{run}", Role::Operator, "Name a run, tag it", || patch(rename))
+        },
+        Route {
+            status: StatusCode::NO_CONTENT,
+            ..route("delete", "/runs/{run}", Role::Admin, "Delete a run", || delete(remove))
+        },
+        Route {
+            query: &[
+                ("step", "only those of this step"),
+                ("after_s", "only those that end later, seconds since their step's start"),
+                ("limit", "at most so many"),
+            ],
+            answer: json::<Intervals>(),
+            ..route("get", "/runs/{run}/intervals", Role::Viewer, "The intervals of a run", || get(intervals))
+        },
+        Route {
+            query: &[("format", "json, csv or text; json when it is not given")],
+            answer: Content::Media("*/*"),
+            ..route("get", "/runs/{run}/report", Role::Viewer, "A run's report as a document", || get(report))
+        },
+        Route {
+            answer: Content::Media("application/vnd.fathom.run"),
+            ..route("get", "/runs/{run}/export", Role::Viewer, "A run's file, to be taken along", || {
+                get(export)
+            })
+        },
+        act("/runs/{run}/stop", "End a run; what it measured is kept", Content::None, || post(stop)),
+        act("/runs/{run}/rate", "Change the load of a stream within a second", json::<Rate>(), || {
+            post(change_rate)
+        }),
+        act("/runs/{run}/marks", "Put a mark into the record", json::<Mark>(), || post(mark)),
+    ]
+}
+
+async fn begin(State(app): State<Arc<App>>, Json(order): Json<Order>) -> Result<Response, Fault> {
+    let run = aside(move || Ok(app.running.begin(&app, jobs::ready(&app, &order)?)?.id)).await?;
+    Ok((StatusCode::ACCEPTED, Json(Begun { run })).into_response())
+}
+
+fn view(app: &App, summary: fathom_store::Summary) -> RunView {
+    let goes_on = app.running.of(&summary.id).is_some_and(|active| !active.is_over());
+    let labels = match summary.state.unread_because() {
+        None if !goes_on => fathom_store::labels(&summary.path).unwrap_or_default(),
+        _ => Labels::default(),
+    };
+    RunView {
+        title: labels.title.unwrap_or(summary.title),
+        tags: labels.tags,
+        state: if goes_on { "running".to_owned() } else { summary.state.word().to_owned() },
+        unreadable: summary.state.unread_because().map(str::to_owned),
+        run: summary.id,
+        started_ms: summary.wall_ms,
+        duration_s: summary.duration.as_secs_f64(),
+        steps: summary.steps,
+    }
+}
+
+async fn list(
+    State(app): State<Arc<App>>,
+    Query(filter): Query<Filter>,
+) -> Result<Json<Vec<RunView>>, Fault> {
+    aside(move || {
+        let Filter { state, title, tag, since_ms, until_ms, limit } = filter;
+        let title = title.map(|title| title.to_lowercase());
+        let began = |run: &fathom_store::Summary| {
+            since_ms.is_none_or(|since| run.wall_ms.is_some_and(|at| at >= since))
+                && until_ms.is_none_or(|until| run.wall_ms.is_some_and(|at| at < until))
+        };
+        let wanted = |run: &RunView| {
+            state.as_ref().is_none_or(|state| run.state == *state)
+                && title.as_ref().is_none_or(|title| run.title.to_lowercase().contains(title))
+                && tag.as_ref().is_none_or(|tag| run.tags.contains(tag))
+        };
+        let runs = fathom_store::list(app.store())?.into_iter().rev().filter(began);
+        let limit = limit.unwrap_or(LISTED_MAX).min(LISTED_MAX);
+        Ok(Json(runs.map(|run| view(&app, run)).filter(wanted).take(limit).collect()))
+    })
+    .await
+}
+
+async fn open(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<Json<Summary>, Fault> {
+    aside(move || {
+        let path = file_of(app.store(), &run)?;
+        let mut summary = fathom_report::summary(&fathom_store::overview(&path)?);
+        if let Some(title) = fathom_store::labels(&path).ok().and_then(|labels| labels.title) {
+            summary.title = title;
+        }
+        Ok(Json(summary))
+    })
+    .await
+}
+
+async fn rename(
+    State(app): State<Arc<App>>,
+    Path(run): Path<String>,
+    Json(Naming { title, tags }): Json<Naming>,
+) -> Result<Json<RunView>, Fault> {
+    let mut texts = title.iter().chain(tags.iter().flatten());
+    let is_bad = |text: &String| text.len() > LABEL_BYTES_MAX || text.contains(char::is_control);
+    if texts.any(is_bad) || tags.iter().flatten().any(|tag| tag.trim().is_empty()) {
+        let message = format!(
+            "a title or tag is longer than {LABEL_BYTES_MAX} bytes or has control characters, or a tag is empty"
+        );
+        return Err(Fault::bad("run.label", message, "give a short text"));
+    }
+    if tags.as_ref().is_some_and(|tags| tags.len() > TAGS_MAX) {
+        return Err(Fault::bad("run.label", format!("there are more than {TAGS_MAX} tags"), "give fewer"));
+    }
+    aside(move || {
+        let path = file_of(app.store(), &run)?;
+        if app.running.going(&run).is_ok() {
+            return Err(Fault::conflict("run.going", "the run goes on", "name it when it has ended"));
+        }
+        let mut labels = fathom_store::labels(&path)?;
+        if let Some(title) = title {
+            labels.title = Some(title).filter(|title| !title.trim().is_empty());
+        }
+        labels.tags = tags.unwrap_or(labels.tags);
+        fathom_store::set_labels(&path, &labels)?;
+        let summary = fathom_store::list(app.store())?.into_iter().find(|summary| summary.path == path);
+        summary.map(|summary| Json(view(&app, summary))).ok_or_else(|| Fault::no_run(&run))
+    })
+    .await
+}
+
+async fn remove(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<StatusCode, Fault> {
+    aside(move || {
+        let path = file_of(app.store(), &run)?;
+        if app.running.going(&run).is_ok() {
+            return Err(Fault::conflict("run.going", "the run goes on", "stop it first"));
+        }
+        let failed = |error| Fault::conflict("run.delete", format!("{}: {error}", path.display()), "");
+        std::fs::remove_file(&path).map_err(failed)?;
+        Ok(StatusCode::NO_CONTENT)
+    })
+    .await
+}
+
+async fn intervals(
+    State(app): State<Arc<App>>,
+    Path(run): Path<String>,
+    Query(part): Query<Part>,
+) -> Result<Json<Intervals>, Fault> {
+    aside(move || {
+        let Part { step, after_s, limit } = part;
+        let limit = limit.unwrap_or(INTERVALS_MAX).min(INTERVALS_MAX);
+        let mut found = Intervals { intervals: Vec::new(), has_more: false };
+        fathom_store::each_interval(&file_of(app.store(), &run)?, &mut |_, interval| {
+            let is_wanted = step.is_none_or(|step| interval.step == step)
+                && after_s.is_none_or(|after| interval.end.as_secs_f64() > after);
+            if is_wanted && found.intervals.len() < limit {
+                found.intervals.push(interval_view(&interval));
+            } else if is_wanted {
+                found.has_more = true;
+            }
+        })?;
+        Ok(Json(found))
+    })
+    .await
+}
+
+async fn report(
+    State(app): State<Arc<App>>,
+    Path(run): Path<String>,
+    Query(Form { format }): Query<Form>,
+) -> Result<Response, Fault> {
+    const COLUMNS: usize = 100;
+    let form = format.unwrap_or_else(|| "json".to_owned());
+    let name = format!("attachment; filename=\"{run}.{}\"", if form == "text" { "txt" } else { &form });
+    let (kind, text) = aside(move || {
+        let path = file_of(app.store(), &run)?;
+        let summary = || fathom_store::overview(&path).map(|record| fathom_report::summary(&record));
+        match form.as_str() {
+            "json" => Ok(("application/json", fathom_report::json(&summary()?).into_bytes())),
+            "text" => Ok((
+                "text/plain; charset=utf-8",
+                fathom_report::text(&summary()?, COLUMNS, false).into_bytes(),
+            )),
+            "csv" => Ok(("text/csv; charset=utf-8", rows(&path)?)),
+            _ => Err(Fault::bad(
+                "report.format",
+                format!("there is no report as {form}"),
+                "use json, csv or text",
+            )),
+        }
+    })
+    .await?;
+    Ok(([(header::CONTENT_DISPOSITION, name)], media(kind, text)).into_response())
+}
+
+fn rows(path: &std::path::Path) -> Result<Vec<u8>, Fault> {
+    let failed = |error: std::io::Error| Fault::conflict("report.csv", error.to_string(), "");
+    let mut text = Vec::new();
+    let mut csv = Csv::new(&mut text).map_err(failed)?;
+    let mut fault = None;
+    fathom_store::each_interval(path, &mut |record, interval| {
+        if fault.is_none() {
+            fault = csv.interval(record, &interval).err();
+        }
+    })?;
+    fault.map_or(Ok(()), Err).map_err(failed)?;
+    csv.finish().map_err(failed)?;
+    Ok(text)
+}
+
+async fn export(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<Response, Fault> {
+    let path = file_of(app.store(), &run)?;
+    if app.running.going(&run).is_ok() {
+        return Err(Fault::conflict("run.going", "the run goes on", "take it along when it has ended"));
+    }
+    let bytes =
+        tokio::fs::read(&path).await.map_err(|error| Fault::conflict("run.export", error.to_string(), ""))?;
+    let name = format!("attachment; filename=\"{run}.fathom\"");
+    Ok(([(header::CONTENT_DISPOSITION, name)], media("application/vnd.fathom.run", bytes)).into_response())
+}
+
+/// Writes what comes in beside the runs, and makes it one when it can be read as one that is not there yet.
+async fn import(State(app): State<Arc<App>>, body: Body) -> Result<Response, Fault> {
+    let failed = |error: std::io::Error| Fault::conflict("run.import", error.to_string(), "");
+    tokio::fs::create_dir_all(app.store()).await.map_err(failed)?;
+    let part = app.store().join(format!("{}.import", ulid::Ulid::new()));
+    let received = receive(body, &part).await;
+    let taken = match received {
+        Ok(()) => {
+            let part = part.clone();
+            aside(move || take_in(&app, &part)).await
+        }
+        Err(fault) => Err(fault),
+    };
+    // What became a run has another name by now.
+    let _ = tokio::fs::remove_file(&part).await;
+    Ok((StatusCode::CREATED, Json(Begun { run: taken? })).into_response())
+}
+
+async fn receive(body: Body, part: &std::path::Path) -> Result<(), Fault> {
+    let failed = |error: std::io::Error| Fault::conflict("run.import", error.to_string(), "");
+    let mut file = tokio::fs::File::create_new(part).await.map_err(failed)?;
+    let mut pieces = axum::body::Body::into_data_stream(body);
+    let mut bytes = 0;
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|error| Fault::bad("run.import", error.to_string(), ""))?;
+        bytes += piece.len();
+        if bytes > crate::routes::IMPORT_BYTES_MAX {
+            return Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "run.import", "the file is too large", ""));
+        }
+        file.write_all(&piece).await.map_err(failed)?;
+    }
+    file.flush().await.map_err(failed)
+}
+
+fn take_in(app: &App, part: &std::path::Path) -> Result<String, Fault> {
+    let run = fathom_store::overview(part)?.started.run;
+    // A name that a file gives itself may not lead anywhere.
+    let id = ulid::Ulid::from_string(&run)
+        .map_err(|_| Fault::bad("run.import", format!("\"{run}\" is no identity of a run"), ""))?;
+    let place = fathom_store::path_of(app.store(), &id.to_string());
+    // Fails where a run of that name is, unlike renaming.
+    std::fs::hard_link(part, &place).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            Fault::conflict("run.there", format!("the run {id} is here already"), "")
+        }
+        _ => Fault::conflict("run.import", format!("{}: {error}", place.display()), ""),
+    })?;
+    Ok(id.to_string())
+}
+
+async fn stop(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<StatusCode, Fault> {
+    app.running.going(&run)?.stop.raise();
+    Ok(StatusCode::ACCEPTED)
+}
+
+async fn change_rate(
+    State(app): State<Arc<App>>,
+    Path(run): Path<String>,
+    Json(Rate { stream, operations_per_s }): Json<Rate>,
+) -> Result<StatusCode, Fault> {
+    let load = operations_per_s.map_or(NewLoad::Maximum, |rate| NewLoad::Rate(Iops(rate)));
+    app.running.going(&run)?.changes.ask(RateChange { stream, load });
+    Ok(StatusCode::ACCEPTED)
+}
+
+async fn mark(
+    State(app): State<Arc<App>>,
+    Path(run): Path<String>,
+    Json(Mark { text }): Json<Mark>,
+) -> Result<StatusCode, Fault> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > MARK_BYTES_MAX || text.contains(char::is_control) {
+        let message = format!("a mark has 1 to {MARK_BYTES_MAX} bytes and no control characters");
+        return Err(Fault::bad("run.mark", message, "say what happened in a few words"));
+    }
+    app.running.going(&run)?.changes.mark(text.to_owned());
+    Ok(StatusCode::ACCEPTED)
+}

@@ -1,0 +1,66 @@
+//! What goes wrong with a request, as JSON: a code for programs, words for people, and the way out.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use fathom_store::StoreError;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Why a request was not done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Fault {
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) status: StatusCode,
+    /// Stable name, e.g. `run.unknown`.
+    pub(crate) code: &'static str,
+    /// What is wrong.
+    pub(crate) message: String,
+    /// The way out; empty when the message says it.
+    pub(crate) help: String,
+}
+
+impl Fault {
+    pub(crate) fn new(
+        status: StatusCode,
+        code: &'static str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self { status, code, message: message.into(), help: help.into() }
+    }
+
+    pub(crate) fn bad(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, message, help)
+    }
+
+    pub(crate) fn conflict(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, code, message, help)
+    }
+
+    pub(crate) fn no_run(id: &str) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "run.unknown",
+            format!("there is no run {id}"),
+            "GET /api/v1/runs lists all",
+        )
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        let status = match error {
+            StoreError::NotFound { .. } => StatusCode::NOT_FOUND,
+            _ => StatusCode::UNPROCESSABLE_ENTITY,
+        };
+        Self::new(status, "run.unreadable", error.to_string(), "")
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        (self.status, Json(serde_json::json!({ "error": &self }))).into_response()
+    }
+}

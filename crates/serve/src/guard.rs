@@ -1,0 +1,146 @@
+//! Who may ask at all: requests meant for another host, and those that a page of another site sends, end here. Sets the
+//! headers that keep a page to what this server gives it. Knows nothing of sessions.
+
+use crate::App;
+use crate::fault::Fault;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// What a page may load, and from where: everything from here, nothing from anywhere else.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
+    connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+const HEADERS: [(HeaderName, &str); 6] = [
+    (header::CONTENT_SECURITY_POLICY, POLICY),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("permissions-policy"), "camera=(), microphone=(), geolocation=()"),
+];
+
+/// Under which names the server may be asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Allowed {
+    scheme: &'static str,
+    /// With port, in lower case.
+    hosts: Vec<String>,
+}
+
+impl Allowed {
+    /// The address itself, `localhost` where it is of this machine alone, and `named` hosts, which may have a port.
+    pub(crate) fn new(address: SocketAddr, scheme: &'static str, named: &[String]) -> Self {
+        let port = address.port();
+        let mut hosts = vec![address.to_string()];
+        if address.ip().is_loopback() || address.ip().is_unspecified() {
+            hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{host}:{port}")));
+        }
+        for host in named.iter().map(|host| host.to_ascii_lowercase()) {
+            // Behind a proxy the port may be another, or none.
+            hosts.push(format!("{host}:{port}"));
+            hosts.push(host);
+        }
+        Self { scheme, hosts }
+    }
+
+    fn has(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        self.hosts.contains(&host)
+    }
+
+    /// Why a request is refused, if it is. `is_api` tells the API from pages, which a link elsewhere may lead to.
+    pub(crate) fn refusal(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        is_api: bool,
+    ) -> Option<(StatusCode, &'static str)> {
+        let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let host = hosts.next().and_then(|host| host.to_str().ok());
+        if hosts.next().is_some() || !host.is_some_and(|host| self.has(host)) {
+            // A name that an attacker controls may lead here (DNS rebinding).
+            return Some((StatusCode::MISDIRECTED_REQUEST, "this host is not served here"));
+        }
+        let changes = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+        if let Some(origin) = text("origin") {
+            let prefix = format!("{}://", self.scheme);
+            let is_own = origin.strip_prefix(&prefix).is_some_and(|host| self.has(host));
+            if !is_own && (changes || is_api) {
+                return Some((StatusCode::FORBIDDEN, "the request comes from a page of another site"));
+            }
+        }
+        match text("sec-fetch-site") {
+            None | Some("same-origin" | "none") => None,
+            Some(_) if changes || is_api => {
+                Some((StatusCode::FORBIDDEN, "the request comes from another site"))
+            }
+            // Following a link to a page is no harm.
+            Some(_) if text("sec-fetch-mode").is_none_or(|mode| mode == "navigate") => None,
+            Some(_) => Some((StatusCode::FORBIDDEN, "the request comes from another site")),
+        }
+    }
+}
+
+/// Refuses what must not be answered, and adds the headers to what is.
+pub(crate) async fn check(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let is_api = request.uri().path().starts_with("/api/");
+    let mut response = match app.guard.refusal(request.method(), request.headers(), is_api) {
+        Some((status, reason)) => Fault::new(status, "request.refused", reason, "").into_response(),
+        None => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_meant_for_here_is_answered() {
+        let allowed =
+            Allowed::new("127.0.0.1:8080".parse().expect("it is one"), "http", &["Bench.lan".to_owned()]);
+        let check = |method: Method, is_api: bool, headers: &[(&'static str, &'static str)]| {
+            let headers: HeaderMap = headers
+                .iter()
+                .map(|&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+                .collect();
+            allowed.refusal(&method, &headers, is_api).map(|(status, _)| status.as_u16())
+        };
+        let host = ("host", "localhost:8080");
+        for good in ["127.0.0.1:8080", "LOCALHOST:8080", "[::1]:8080", "bench.lan", "bench.lan:8080"] {
+            assert_eq!(check(Method::GET, true, &[("host", good)]), None, "{good}");
+        }
+        for bad in ["evil.example", "127.0.0.1", "localhost:80", "127.0.0.1:8080.evil.example", ""] {
+            assert_eq!(check(Method::GET, false, &[("host", bad)]), Some(421), "{bad}");
+        }
+        assert_eq!(check(Method::GET, true, &[]), Some(421), "no host");
+        let own = ("origin", "http://localhost:8080");
+        assert_eq!(check(Method::POST, true, &[host, own, ("sec-fetch-site", "same-origin")]), None);
+        assert_eq!(check(Method::POST, true, &[host]), None, "a program sends neither");
+        for (name, value) in [
+            ("origin", "http://evil.example"),
+            ("origin", "https://localhost:8080"),
+            ("origin", "http://localhost:8081"),
+            ("origin", "null"),
+            ("sec-fetch-site", "cross-site"),
+            ("sec-fetch-site", "same-site"),
+        ] {
+            assert_eq!(check(Method::POST, true, &[host, (name, value)]), Some(403), "{name} {value}");
+            assert_eq!(check(Method::GET, true, &[host, (name, value)]), Some(403), "{name} {value}");
+        }
+        let navigate = [host, ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")];
+        assert_eq!(check(Method::GET, false, &navigate), None, "a link to a page");
+        let embedded = [host, ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")];
+        assert_eq!(check(Method::GET, false, &embedded), Some(403));
+    }
+}

@@ -1,0 +1,190 @@
+//! The browser's side of fathom: an HTTP API, a stream of a run's events, and the embedded pages.
+//!
+//! Everything happens in threads of its own, and nothing here can hold a run up: events leave the run through a queue that
+//! never blocks, and whoever is slow reads later. It keeps no figures of its own; runs are in the store. How jobs are read
+//! and what the machine is like comes in through [`Machine`].
+#![forbid(unsafe_code)]
+
+mod api;
+mod assets;
+mod fault;
+mod guard;
+mod hub;
+mod listen;
+mod openapi;
+mod routes;
+mod running;
+mod session;
+
+pub use openapi::document as openapi_document;
+pub use session::Role;
+
+use fathom_model::{Diagnostics, Job};
+use fathom_run::RealClock;
+use fathom_schema::Facts;
+use running::Running;
+use session::Sessions;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What the server is told of the machine it runs on, and how jobs are read there.
+pub trait Machine: Send + Sync + 'static {
+    /// Reads a job that someone sent. It opens no file that the text names, and runs nothing.
+    fn read(&self, upload: &Upload) -> (Job, Diagnostics);
+    /// What is at these paths, and the machine's own facts.
+    fn facts(&self, paths: &[PathBuf]) -> Facts;
+    /// Block devices of this machine.
+    fn devices(&self) -> Vec<PathBuf>;
+    /// The clock of a run; what there is to say of it goes into the facts.
+    fn clock(&self, facts: &mut Facts) -> RealClock;
+    /// Ready-made jobs.
+    fn presets(&self) -> Vec<Preset>;
+    /// What `seed = "fresh"` stands for.
+    fn entropy(&self) -> u64;
+    /// Says something to whoever started the server.
+    fn say(&self, message: &str);
+}
+
+/// A job that someone sent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Upload {
+    /// Name of the file, for messages and for telling the dialect: `.toml`, `.fio`, `.icf`.
+    #[serde(default)]
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// What stands for the targets of an Iometer configuration: `NAME=PATH`.
+    #[serde(default)]
+    pub maps: Vec<String>,
+    /// Bytes that its sectors have; 512 when it is not given.
+    #[serde(default)]
+    pub sector_size: Option<u64>,
+}
+
+/// A ready-made job.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+pub struct Preset {
+    /// Its name.
+    pub name: String,
+    /// What it is, in a few words.
+    pub title: String,
+    /// Its native text; the targets are examples.
+    pub text: String,
+}
+
+/// How to serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Names under which the server may be asked for, beside its address and `localhost`.
+    pub hosts: Vec<String>,
+    /// Folder of the runs.
+    pub store: PathBuf,
+    /// Certificate chain and private key, PEM.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// Listen beyond this machine without TLS.
+    pub insecure_listen: bool,
+}
+
+/// Why the server cannot start.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The address is not of this machine alone, and nothing protects what goes over the wire.
+    Exposed(SocketAddr),
+    /// The address cannot be listened at.
+    Listen(SocketAddr, std::io::Error),
+    /// The certificate or its key cannot be used.
+    Certificate(PathBuf, String),
+    /// The threads of the server cannot start.
+    Start(std::io::Error),
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exposed(address) => write!(
+                f,
+                "{address} can be reached from other machines; give --tls-cert and --tls-key, or listen at 127.0.0.1 \
+                 (--insecure-listen sends everything, sessions included, in the clear)"
+            ),
+            Self::Listen(address, error) => {
+                write!(f, "cannot listen at {address}: {error}; choose another with --listen")
+            }
+            Self::Certificate(path, reason) => write!(f, "cannot use {}: {reason}", path.display()),
+            Self::Start(error) => write!(f, "cannot start the server: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {}
+
+/// What all requests share.
+pub(crate) struct App {
+    pub(crate) store: PathBuf,
+    pub(crate) guard: guard::Allowed,
+    pub(crate) sessions: Sessions,
+    pub(crate) machine: Box<dyn Machine>,
+    pub(crate) running: Running,
+}
+
+impl App {
+    fn store(&self) -> &Path {
+        &self.store
+    }
+}
+
+/// A server that listens.
+pub struct Server {
+    app: Arc<App>,
+    listener: listen::Listener,
+    scheme: &'static str,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Server {
+    /// Begins to listen; nothing is answered before [`Server::run`].
+    pub fn bind(settings: Settings, machine: Box<dyn Machine>) -> Result<Self, ServeError> {
+        let Settings { listen, hosts, store, tls, insecure_listen } = settings;
+        if !listen.ip().is_loopback() && tls.is_none() && !insecure_listen {
+            return Err(ServeError::Exposed(listen));
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            // What viewers ask for shares the machine with the measurement: two threads are enough for many of them.
+            .worker_threads(2)
+            .max_blocking_threads(8)
+            .thread_name("fathom-serve")
+            .enable_all()
+            .build()
+            .map_err(ServeError::Start)?;
+        let listener = runtime.block_on(listen::Listener::bind(listen, tls.as_ref()))?;
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let guard = guard::Allowed::new(listener.address(), scheme, &hosts);
+        let sessions = Sessions::new(scheme == "https");
+        let app = Arc::new(App { store, guard, sessions, machine, running: Running::default() });
+        Ok(Self { app, listener, scheme, runtime })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.listener.address()
+    }
+
+    /// An address that opens a session of `role` in a browser, once.
+    pub fn invitation(&self, role: Role) -> String {
+        format!("{}://{}/?token={}", self.scheme, self.address(), self.app.sessions.invite(role))
+    }
+
+    /// Answers until a signal asks for the end. A run that goes on is ended like by Ctrl-C, and what it measured is kept.
+    pub fn run(self) -> Result<(), ServeError> {
+        let Self { app, listener, scheme: _, runtime } = self;
+        let router = routes::router(&app);
+        runtime.block_on(listener.serve(router)).map_err(ServeError::Start)?;
+        app.running.end();
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! All routes, each declared once: method, path, role, what goes in and comes out. The router and the `OpenAPI` document are
+//! made of the same rows.
+
+use crate::session::{Role, require};
+use crate::{App, api, assets, guard};
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::StatusCode;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::MethodRouter;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use std::sync::Arc;
+use std::time::Duration;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::timeout::TimeoutLayer;
+
+/// Where the API begins.
+pub(crate) const BASE: &str = "/api/v1";
+/// Largest body of a request but an imported run: far more than any job file.
+const BODY_BYTES_MAX: usize = 4 << 20;
+/// Largest run that is imported.
+pub(crate) const IMPORT_BYTES_MAX: usize = 2 << 30;
+/// How long a request may take to begin its answer; planning thousands of steps takes seconds.
+const ANSWER_TIME: Duration = Duration::from_secs(60);
+
+/// What a body or an answer is.
+pub(crate) enum Content {
+    /// Nothing.
+    None,
+    /// JSON of this schema.
+    Json(fn(&mut SchemaGenerator) -> Schema),
+    /// Something else, by its media type.
+    Media(&'static str),
+}
+
+/// JSON of a type.
+pub(crate) fn json<T: JsonSchema>() -> Content {
+    Content::Json(SchemaGenerator::subschema_for::<T>)
+}
+
+/// One operation of the API.
+pub(crate) struct Route {
+    pub(crate) method: &'static str,
+    /// After [`BASE`], as in `OpenAPI`.
+    pub(crate) path: &'static str,
+    /// Who may; `None`: everybody.
+    pub(crate) role: Option<Role>,
+    pub(crate) summary: &'static str,
+    /// Names of query parameters, and what they are.
+    pub(crate) query: &'static [(&'static str, &'static str)],
+    pub(crate) body: Content,
+    pub(crate) status: StatusCode,
+    pub(crate) answer: Content,
+    pub(crate) handler: fn() -> MethodRouter<Arc<App>>,
+}
+
+/// All of it, as one service.
+pub(crate) fn router(app: &Arc<App>) -> Router {
+    let mut router = Router::new();
+    for route in api::routes() {
+        let mut handler = (route.handler)();
+        if let Some(role) = route.role {
+            handler = handler.layer(from_fn_with_state((Arc::clone(app), role), require));
+        }
+        let limit = if route.path == "/runs/import" { IMPORT_BYTES_MAX } else { BODY_BYTES_MAX };
+        handler = handler.layer(DefaultBodyLimit::max(limit));
+        if route.path != "/runs/{run}/events" && route.path != "/runs/import" {
+            handler = handler.layer(TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, ANSWER_TIME));
+        }
+        router = router.route(&format!("{BASE}{}", route.path), handler);
+    }
+    router
+        .fallback(assets::page)
+        .layer(from_fn_with_state(Arc::clone(app), api::session::enter))
+        .layer(CatchPanicLayer::new())
+        .layer(from_fn_with_state(Arc::clone(app), guard::check))
+        .layer(from_fn(api::errors))
+        .with_state(Arc::clone(app))
+}

@@ -1,0 +1,71 @@
+//! What people call a run after it was made: another title, and tags. They lie in a table of their own beside the record,
+//! which stays as it was written; older fathoms do not look there.
+
+use crate::{StoreError, layout};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use std::path::Path;
+
+/// Longest title and longest tag, in bytes: what a list can show.
+pub const LABEL_BYTES_MAX: usize = 200;
+/// Tags of one run, at most.
+pub const TAGS_MAX: usize = 32;
+
+/// What people call a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Labels {
+    /// The title that takes the place of the job's.
+    pub title: Option<String>,
+    /// Tags, in order.
+    pub tags: Vec<String>,
+}
+
+/// The labels of the run in `path`; none where nobody gave any.
+pub fn labels(path: &Path) -> Result<Labels, StoreError> {
+    let db = crate::reader::open(path)?;
+    read(&db, path)
+}
+
+/// Reads the labels out of an open run.
+pub(crate) fn read(db: &Connection, path: &Path) -> Result<Labels, StoreError> {
+    let sqlite = |error| StoreError::of(path, error);
+    let there: Option<i64> = db
+        .query_row("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'label'", (), |row| {
+            row.get(0)
+        })
+        .optional()
+        .map_err(sqlite)?;
+    if there.is_none() {
+        return Ok(Labels::default());
+    }
+    let mut query = db.prepare("SELECT kind, value FROM label ORDER BY rowid").map_err(sqlite)?;
+    let rows = query
+        .query_map((), |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
+        .map_err(sqlite)?;
+    let mut labels = Labels::default();
+    for row in rows {
+        match row.map_err(sqlite)? {
+            (kind, value) if kind == "title" => labels.title = Some(value),
+            (_, value) => labels.tags.push(value),
+        }
+    }
+    Ok(labels)
+}
+
+/// Gives the run in `path` these labels in the place of those it has. A run that goes on has none yet.
+pub fn set_labels(path: &Path, labels: &Labels) -> Result<(), StoreError> {
+    let sqlite = |error| StoreError::of(path, error);
+    let mut db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sqlite)?;
+    layout::check(&db, path)?;
+    let transaction = db.transaction().map_err(sqlite)?;
+    transaction
+        .execute_batch(
+            "CREATE TABLE IF NOT EXISTS label (kind TEXT NOT NULL, value TEXT NOT NULL) STRICT; DELETE FROM label;",
+        )
+        .map_err(sqlite)?;
+    let all =
+        labels.title.iter().map(|title| ("title", title)).chain(labels.tags.iter().map(|tag| ("tag", tag)));
+    for (kind, value) in all {
+        transaction.execute("INSERT INTO label VALUES (?1, ?2)", params![kind, value]).map_err(sqlite)?;
+    }
+    transaction.commit().map_err(sqlite)
+}
