@@ -332,6 +332,13 @@ fn a_run_is_composed_planned_watched_and_looked_at() {
     let csv = site.get(&format!("/api/v1/runs/{run}/report?format=csv")).expect(200);
     assert_eq!(csv.text().lines().count(), 1 + 3 * 2);
     assert!(site.get(&format!("/api/v1/runs/{run}/report?format=text")).expect(200).text().contains("IOPS"));
+    let charts = site.get(&format!("/api/v1/runs/{run}/charts")).expect(200).json();
+    assert_eq!(charts["steps"].as_array().map(Vec::len), Some(1), "{charts}");
+    // A name in a header is none that someone sent.
+    let page = site.get(&format!("/api/v1/runs/{run}/report?format=html")).expect(200);
+    assert_eq!(page.header("content-disposition"), Some(format!("attachment; filename=\"{run}.html\"")));
+    assert!(page.text().starts_with("<!DOCTYPE html>"));
+    site.get(&format!("/api/v1/runs/{run}/report?format=x%22%0d%0aSet-Cookie:a")).expect(400);
     site.end();
 }
 

@@ -185,7 +185,17 @@ pub(super) fn routes() -> Vec<Route> {
             ..route("get", "/runs/{run}/intervals", Role::Viewer, "The intervals of a run", || get(intervals))
         },
         Route {
-            query: &[("format", "json, csv or text; json when it is not given")],
+            answer: Content::Media("application/json"),
+            ..route(
+                "get",
+                "/runs/{run}/charts",
+                Role::Viewer,
+                "A run reduced to the points of its charts",
+                || get(charts),
+            )
+        },
+        Route {
+            query: &[("format", "json, csv, text, markdown or html; json when it is not given")],
             answer: Content::Media("*/*"),
             ..route("get", "/runs/{run}/report", Role::Viewer, "A run's report as a document", || get(report))
         },
@@ -330,6 +340,14 @@ async fn intervals(
     .await
 }
 
+async fn charts(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<Response, Fault> {
+    aside(move || {
+        let record = fathom_store::overview(&file_of(app.store(), &run)?)?;
+        Ok(Json(fathom_report::charts(&record)).into_response())
+    })
+    .await
+}
+
 async fn report(
     State(app): State<Arc<App>>,
     Path(run): Path<String>,
@@ -337,21 +355,32 @@ async fn report(
 ) -> Result<Response, Fault> {
     const COLUMNS: usize = 100;
     let form = format.unwrap_or_else(|| "json".to_owned());
-    let name = format!("attachment; filename=\"{run}.{}\"", if form == "text" { "txt" } else { &form });
+    let ending = match form.as_str() {
+        "text" => "txt",
+        "markdown" => "md",
+        form => form,
+    };
+    // Always to be kept, never to be shown in place: a report is a page of its own.
+    let name = format!("attachment; filename=\"{run}.{ending}\"");
     let (kind, text) = aside(move || {
         let path = file_of(app.store(), &run)?;
-        let summary = || fathom_store::overview(&path).map(|record| fathom_report::summary(&record));
+        let record = || fathom_store::overview(&path);
+        let summary = || record().map(|record| fathom_report::summary(&record));
         match form.as_str() {
             "json" => Ok(("application/json", fathom_report::json(&summary()?).into_bytes())),
             "text" => Ok((
                 "text/plain; charset=utf-8",
                 fathom_report::text(&summary()?, COLUMNS, false).into_bytes(),
             )),
+            "markdown" => {
+                Ok(("text/markdown; charset=utf-8", fathom_report::markdown(&summary()?).into_bytes()))
+            }
+            "html" => Ok(("text/html; charset=utf-8", fathom_report::html(&record()?).into_bytes())),
             "csv" => Ok(("text/csv; charset=utf-8", rows(&path)?)),
             _ => Err(Fault::bad(
                 "report.format",
                 format!("there is no report as {form}"),
-                "use json, csv or text",
+                "use json, csv, text, markdown or html",
             )),
         }
     })
