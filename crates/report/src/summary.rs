@@ -128,6 +128,7 @@ fn empty(kind: OperationKind) -> KindTally {
 fn state(outcome: Option<&Outcome>) -> (&'static str, Option<String>) {
     match outcome {
         Some(Outcome::Complete) => ("complete", None),
+        Some(Outcome::Interrupted { signal: 0 }) => ("interrupted", Some("on request".to_owned())),
         Some(Outcome::Interrupted { signal }) => ("interrupted", Some(format!("by signal {signal}"))),
         Some(Outcome::IoErrors) => ("io_errors", Some("more I/O errors than the policy allows".to_owned())),
         Some(Outcome::Mismatch) => {

@@ -69,3 +69,32 @@ pub fn set_labels(path: &Path, labels: &Labels) -> Result<(), StoreError> {
     }
     transaction.commit().map_err(sqlite)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_kept_beside_the_record() {
+        let folder = tempfile::tempdir().expect("there is a place for temporary files");
+        let id = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+        let mut writer = crate::Writer::create(folder.path(), id).expect("it can be made");
+        writer.append(&crate::tests::run_started()).expect("it can be written");
+        let path = writer.finish().expect("it can be written");
+        assert_eq!(labels(&path).expect("it can be read"), Labels::default());
+        let before = crate::read(&path).expect("it can be read");
+        for given in [
+            Labels { title: Some("other".to_owned()), tags: vec!["b".to_owned(), "a".to_owned()] },
+            Labels { title: None, tags: vec!["c".to_owned()] },
+            Labels::default(),
+        ] {
+            set_labels(&path, &given).expect("it can be written");
+            assert_eq!(labels(&path).expect("it can be read"), given);
+            assert_eq!(crate::read(&path).expect("it can be read"), before);
+        }
+        let other = folder.path().join("other.fathom");
+        std::fs::write(&other, "no run").expect("it can be written");
+        assert!(set_labels(&other, &Labels::default()).is_err());
+        assert_eq!(std::fs::read(&other).expect("it is there"), b"no run", "it is left as it is");
+    }
+}

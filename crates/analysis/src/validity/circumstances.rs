@@ -27,7 +27,10 @@ pub(super) fn run(record: &Record, found: &mut Found) {
         Some(Outcome::Interrupted { signal }) => found.add(
             "run.interrupted",
             Severity::Warn,
-            format!("signal {signal} ended the run; {until}"),
+            match signal {
+                0 => format!("the run was ended on request; {until}"),
+                signal => format!("signal {signal} ended the run; {until}"),
+            },
             "let it run to its end for a full result",
         ),
         Some(Outcome::Failed { reason }) => found.add(

@@ -260,6 +260,7 @@ fn endings() {
     assert!(findings(&killed)[0].evidence.contains("second 7"));
     for (outcome, expect) in [
         (Outcome::Interrupted { signal: 2 }, ("run.interrupted", Severity::Warn)),
+        (Outcome::Interrupted { signal: 0 }, ("run.interrupted", Severity::Warn)),
         (Outcome::Failed { reason: "gone".to_owned() }, ("run.failed", Severity::Invalid)),
     ] {
         let mut ended = record(&[base()]);

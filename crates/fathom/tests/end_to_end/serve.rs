@@ -428,7 +428,9 @@ fn a_run_that_goes_on_is_changed_marked_and_ended() {
     let end = site.events(&run, from, "");
     assert_eq!(end.last().map(|(_, _, data)| &data["state"]), Some(&json!("interrupted")));
     assert_eq!(site.post(&path("/stop"), &Value::Null).expect(409).code(), "run.over");
-    let notes = site.get(&path("")).json()["notes"].to_string();
+    let summary = site.get(&path("")).json();
+    assert_eq!(summary["reason"], "on request");
+    let notes = summary["notes"].to_string();
     assert!(notes.contains("mark: the cache is off"), "{notes}");
     // A signal ends the server and its run, and what was measured is kept.
     let last = site.begin(&null("10min"));
