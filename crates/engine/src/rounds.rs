@@ -13,6 +13,9 @@ use fathom_pattern::Planned;
 use fathom_schema::{OperationKind, Phase, Think, TrimRule, VerifyRule, VerifySchedule};
 use fathom_units::Nanos;
 
+/// Operations after which a loop that issues none looks at the stop flag.
+const LOOK_EVERY_OPERATIONS: u64 = 65_536;
+
 /// What is left to do of a stream whose writes are read back.
 struct Left {
     /// Of the stream.
@@ -120,6 +123,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             self.issue_all(now, load.take())?;
             load.give_back(&mut self.schedule);
             now = self.clock.now();
+            if self.is_over(now) {
+                return Ok(());
+            }
             self.begin_after_ramp();
         }
         let mut left = Left::of(&rule, self.budget);
@@ -148,7 +154,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             } else if left.pass > 0 {
                 Some(left.pass)
             } else {
-                self.course.next(left.unmoved)
+                self.course.next(std::mem::take(&mut left.unmoved))
             };
             if rule.schedule != VerifySchedule::Never && !self.is_stopped() {
                 let start = now;
@@ -242,7 +248,12 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Goes through the operations without issuing any: what an equal run wrote before.
     fn pretend(&mut self) {
         let mut one = [Planned::BLANK];
+        let mut gone = 0_u64;
         while self.verifier.as_ref().is_some_and(|verifier| !verifier.is_through()) && self.allow(1) > 0 {
+            gone += 1;
+            if gone % LOOK_EVERY_OPERATIONS == 0 && self.is_stopped() {
+                return;
+            }
             if self.generator.fill(&mut one) == 0 {
                 self.end_pass();
                 continue;

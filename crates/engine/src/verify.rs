@@ -14,7 +14,9 @@ use fathom_schema::{Ledger, MismatchKind, OperationKind, Quota, VerifyRule, Work
 use fathom_units::Nanos;
 use rustix::io::Errno;
 use std::collections::{BTreeSet, VecDeque};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 /// Mismatches that a worker keeps with their evidence; further ones are counted. Enough to see a pattern in them.
@@ -104,6 +106,8 @@ pub(crate) struct Verifier {
     number_in: Vec<u64>,
     /// Writes that failed and were not read back yet: what is at their places is not known.
     failed: BTreeSet<u64>,
+    /// Some trim failed, so that what was to be trimmed may or may not be.
+    has_failed_trims: bool,
     first_failed: u64,
     /// Files whose cached pages are dropped before they are read back.
     pub(crate) cached: Vec<File>,
@@ -153,6 +157,7 @@ impl Verifier {
             expected: vec![None; depth as usize],
             number_in: vec![0; depth as usize],
             failed: BTreeSet::new(),
+            has_failed_trims: false,
             first_failed: u64::MAX,
             cached,
             names,
@@ -176,9 +181,10 @@ impl Verifier {
         u32::try_from((number - self.round_first) % u64::from(u32::MAX) + 1).expect("a remainder of 32 bits")
     }
 
-    /// Takes note of a write that came back.
+    /// Takes note of a write that came back. One that moved less than all of it is as good as failed: what lies there is
+    /// known to nobody.
     fn note_end(&mut self, operation: &Operation, result: i32) {
-        if result < 0 {
+        if i64::from(result) < i64::from(operation.length) {
             let number = self.number_in[operation.slot as usize];
             self.failed.insert(number);
             self.first_failed = self.first_failed.min(number);
@@ -296,7 +302,8 @@ impl Verifier {
             let is_trimmed = number < self.trimmed.next && self.trimmed.takes(number);
             // Which of an earlier run's writes came so far as to be trimmed is not known.
             let may_be_trimmed = !self.rule.writes && self.trimmed.takes(number);
-            if may_be_trimmed || is_trimmed && self.rule.trims.is_some_and(|trims| !trims.zeroes) {
+            let is_unknown = self.has_failed_trims || self.rule.trims.is_some_and(|trims| !trims.zeroes);
+            if may_be_trimmed || is_trimmed && is_unknown {
                 continue;
             }
             let write = self.write(offset, number);
@@ -353,11 +360,19 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
     }
 
+    /// Whether an operation reads something back that is to be checked.
+    pub(crate) fn is_checked(&self, operation: &Operation) -> bool {
+        let expected = |verifier: &Verifier| verifier.expected[operation.slot as usize].is_some();
+        operation.kind == OperationKind::Read && self.verifier.as_ref().is_some_and(expected)
+    }
+
     /// Looks at what a read brought, where it is to be checked; takes note of writes that failed.
     pub(crate) fn examine(&mut self, operation: &Operation, result: i32) {
         let Some(verifier) = &mut self.verifier else { return };
-        if operation.kind == OperationKind::Write {
-            verifier.note_end(operation, result);
+        match operation.kind {
+            OperationKind::Write => verifier.note_end(operation, result),
+            OperationKind::Trim => verifier.has_failed_trims |= result < 0,
+            OperationKind::Read | OperationKind::Sync => {}
         }
         if operation.kind != OperationKind::Read || result < 0 {
             return;
@@ -410,16 +425,24 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     }
 }
 
+/// Writes a block to a file of the current directory; never through a link to somewhere else.
+fn put(name: &str, block: &[u8]) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    options.write(true).create(true).truncate(true).custom_flags(flags);
+    options.open(name)?.write_all(block)
+}
+
 impl Verifier {
     /// Writes what was read, and what should have been where that is known, into the current directory, as fio names them.
     fn dump(&self, extent: u32, block: &mut [u8], expected: &Expected) -> std::io::Result<()> {
         let name = self.names[extent as usize].file_name().unwrap_or_default().to_string_lossy().into_owned();
-        std::fs::write(format!("{name}.{}.received", expected.offset), &*block)?;
+        put(&format!("{name}.{}.received", expected.offset), block)?;
         if let Some(seed) = expected.seed {
             let number = expected.number.unwrap_or(0);
             let write = Write { offset: expected.offset, number, seed };
             self.stamper.stamp(block, &write);
-            std::fs::write(format!("{name}.{}.expected", expected.offset), &*block)?;
+            put(&format!("{name}.{}.expected", expected.offset), block)?;
         }
         Ok(())
     }

@@ -496,11 +496,14 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     #[cold]
     fn failed(&mut self, slot: &Slot, result: i32, counts: bool, completed: Nanos) -> bool {
         let errno = match (result, slot.operation.kind) {
+            // What was written is gone: that is for the check to tell.
+            (0, OperationKind::Read) if self.is_checked(&slot.operation) => return false,
             (0, OperationKind::Read | OperationKind::Write) => Errno::IO.raw_os_error(),
             (0, OperationKind::Trim | OperationKind::Sync) => return false,
             (error, _) => -error,
         };
         if self.stream.limits.full_ends && is_full(errno) {
+            self.examine(&slot.operation, -errno);
             self.state = State::Drain;
             return true;
         }

@@ -75,11 +75,15 @@ impl KindCell {
 
     /// Counts one failed operation.
     pub fn record_error(&mut self, errno: i32) {
+        self.add_errors(errno, 1);
+    }
+
+    fn add_errors(&mut self, errno: i32, count: u64) {
         let slot = self.errors.iter().position(|&(n, count)| n == errno || count == 0).unwrap_or(ERRNOS - 1);
         if self.errors[slot].1 == 0 {
             self.errors[slot].0 = errno;
         }
-        self.errors[slot].1 += 1;
+        self.errors[slot].1 += count;
     }
 
     /// Failed operations of all numbers.
@@ -112,10 +116,7 @@ impl KindCell {
             }
         }
         for &(errno, count) in errors.iter().filter(|&&(_, count)| count > 0) {
-            (0..count.min(1)).for_each(|_| self.record_error(errno));
-            if let Some(slot) = self.errors.iter_mut().find(|slot| slot.0 == errno && slot.1 > 0) {
-                slot.1 += count - 1;
-            }
+            self.add_errors(errno, count);
         }
     }
 

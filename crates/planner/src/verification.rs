@@ -259,16 +259,28 @@ pub(crate) fn shared(streams: &mut [&mut Stream], remarks: &mut Remarks) {
         }
     }
     written.sort_by_key(|(extent, _)| (extent.target, extent.start));
-    let meets = |one: &Extent, other: &Extent| {
-        one.target == other.target
-            && one.start.0 < other.start.0 + other.length.0
-            && other.start.0 < one.start.0 + one.length.0
-    };
+    let end = |extent: &Extent| extent.start.0 + extent.length.0;
     let mut affected: Vec<usize> = Vec::new();
-    for pair in written.windows(2) {
-        if pair[0].1 != pair[1].1 && meets(&pair[0].0, &pair[1].0) {
-            affected.extend([pair[0].1.0, pair[1].1.0]);
+    // Of those that begin no later, the one that reaches farthest, and the farthest of any other worker: what begins before
+    // such an end meets it.
+    type Written = (Extent, (usize, usize));
+    let farther = |one: Written, other: Written| if end(&other.0) > end(&one.0) { other } else { one };
+    let mut reach: [Option<Written>; 2] = [None, None];
+    for one in written {
+        if reach[0].is_some_and(|held| held.0.target != one.0.target) {
+            reach = [None, None];
         }
+        for held in reach.iter().flatten() {
+            if held.1 != one.1 && one.0.start.0 < end(&held.0) {
+                affected.extend([held.1.0, one.1.0]);
+            }
+        }
+        reach = match reach {
+            [Some(first), second] if first.1 == one.1 => [Some(farther(first, one)), second],
+            [Some(first), _] if end(&one.0) > end(&first.0) => [Some(one), Some(first)],
+            [Some(first), second] => [Some(first), Some(second.map_or(one, |second| farther(second, one)))],
+            [None, _] => [Some(one), None],
+        };
     }
     for at in affected {
         let stream = &mut *streams[at];

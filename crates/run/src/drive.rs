@@ -115,6 +115,15 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     RunOutcome { outcome, error, left_behind }
 }
 
+/// What a run came to after one step and the next: lost data outweighs all else, then what came last and was not well.
+fn graver(so_far: StepStop, next: StepStop) -> StepStop {
+    match (so_far, next) {
+        (StepStop::Mismatch, _) => StepStop::Mismatch,
+        (_, StepStop::Complete | StepStop::Changed) => so_far,
+        (_, next) => next,
+    }
+}
+
 struct Runner<'a, 'b> {
     facts: Facts,
     /// What the probe saw of the environment at the start; the facts may hold more, which does not change.
@@ -142,7 +151,7 @@ impl Runner<'_, '_> {
         let mut so_far = StepStop::Complete;
         while let Some(step) = experiment.next(finished.as_ref()) {
             if !self.wait(step.pause_before) {
-                return Ok(StepStop::Interrupted);
+                return Ok(graver(so_far, StepStop::Interrupted));
             }
             let mut step = step;
             let mut first = None;
@@ -157,9 +166,7 @@ impl Runner<'_, '_> {
                     None => break (finished, ends_run),
                 }
             };
-            if !matches!(done.stop, StepStop::Complete | StepStop::Changed) {
-                so_far = done.stop;
-            }
+            so_far = graver(so_far, done.stop);
             if ends_run {
                 let left = (experiment.steps_hint() as u64 + self.changed).saturating_sub(u64::from(index));
                 if left > 0 && so_far == StepStop::Complete {
