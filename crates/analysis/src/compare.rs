@@ -11,7 +11,7 @@ pub use side::{Series, StepSide};
 
 use crate::statistics::{Difference, Sample, Shift, quantile_shifts, subsessions, welch};
 use fathom_metrics::bucket_bounds;
-use fathom_schema::{EnvironmentFact, Record};
+use fathom_schema::{EnvironmentFact, Record, StepRecord};
 
 /// Quantiles of the latency that are set side by side.
 pub const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
@@ -82,23 +82,31 @@ pub struct Comparison {
 /// Compares; `margin` is the change that matters, e.g. 0.03. `None` when the sides have no step in common.
 pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Comparison> {
     let (first, second) = (base.first()?, new.first()?);
-    let names: Vec<(usize, usize, String)> = pairs(first, second);
+    let names = common_steps(first, second);
     if names.is_empty() {
         return None;
     }
     // Several statements at 95 % together: each at 1 − 5 % ÷ their number (Bonferroni).
     let deciding = 2 * names.len();
     let level = 1.0 - 0.05 / deciding as f64;
-    let steps: Vec<StepComparison> = names
-        .iter()
-        .filter_map(|(left, right, name)| {
-            let sides = (StepSide::of(base, *left), StepSide::of(new, *right));
-            Some(step(name, &sides.0?, &sides.1?, margin, level))
-        })
-        .collect();
+    let is_only = first.steps.len() == 1 && second.steps.len() == 1;
+    let mut remarks = Vec::new();
+    let mut steps = Vec::new();
+    for name in &names {
+        let in_each = |side: &[&Record]| {
+            StepSide::of(&side.iter().map(|run| step_of(run, name, is_only)).collect::<Vec<_>>())
+        };
+        match (in_each(base), in_each(new)) {
+            (Some(left), Some(right)) => steps.push(step(&name.0, &left, &right, margin, level)),
+            _ => remarks
+                .push(format!("{}: some run measured nothing in it, so nothing can be said of it", name.0)),
+        }
+    }
+    let is_complete = steps.len() == names.len();
     let deciding = || steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides);
     let verdict = deciding().map(|metric| metric.verdict).max().unwrap_or(Verdict::Inconclusive);
-    let mut remarks = Vec::new();
+    // A loss in one step is a loss; anything milder says nothing of steps without figures.
+    let verdict = if is_complete { verdict } else { verdict.max(Verdict::Inconclusive) };
     let runs = (base.len(), new.len());
     if runs.0.min(runs.1) == 1 {
         remarks.push(
@@ -120,18 +128,32 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Compari
     })
 }
 
-/// Steps of two records that belong together: by name; the only step of each in any case.
-fn pairs(base: &Record, new: &Record) -> Vec<(usize, usize, String)> {
-    let name = |record: &Record, at: usize| record.steps[at].started.step.name.clone();
-    if base.steps.len() == 1 && new.steps.len() == 1 {
-        return vec![(0, 0, name(new, 0))];
+/// Names of the steps that two records have in common, each with how many of that name come before it; the only step of
+/// each in any case.
+fn common_steps(base: &Record, new: &Record) -> Vec<(String, usize)> {
+    let mut names: Vec<(String, usize)> = Vec::new();
+    for step in &new.steps {
+        let name = &step.started.step.name;
+        let before = names.iter().filter(|(own, _)| own == name).count();
+        names.push((name.clone(), before));
     }
-    (0..base.steps.len())
-        .filter_map(|left| {
-            let own = name(base, left);
-            (0..new.steps.len()).find(|&right| name(new, right) == own).map(|right| (left, right, own))
-        })
-        .collect()
+    if base.steps.len() != 1 || new.steps.len() != 1 {
+        names.retain(|name| step_of(base, name, false).is_some());
+    }
+    names
+}
+
+/// The step of a record with this name, after so many others of it. Where the sides have one step (`is_only`), it belongs to
+/// that of the other whatever it is called.
+fn step_of<'a>(
+    record: &'a Record,
+    (name, before): &(String, usize),
+    is_only: bool,
+) -> Option<&'a StepRecord> {
+    match record.steps.as_slice() {
+        [only] if is_only => Some(only),
+        steps => steps.iter().filter(|step| step.started.step.name == *name).nth(*before),
+    }
 }
 
 fn step(name: &str, base: &StepSide, new: &StepSide, margin: f64, level: f64) -> StepComparison {
@@ -148,7 +170,9 @@ fn step(name: &str, base: &StepSide, new: &StepSide, margin: f64, level: f64) ->
         let change = right.figure() / left.figure() - 1.0;
         let samples = sample(&left).zip(sample(&right));
         let interval = samples.and_then(|(left, right)| change_interval(&left, &right, change, level));
-        let count = left.values.len().min(right.values.len());
+        // Runs like these: with one on a side its intervals are independent values, but no runs.
+        let are_runs = left.is_of_runs && right.is_of_runs;
+        let count = if are_runs { left.values.len().min(right.values.len()) } else { 1 };
         let figures = (left.figure(), right.figure());
         let figure = Figure { name: name.to_owned(), more_is_better, figures, interval, decides, count };
         metrics.push(figure.judged(margin));
@@ -158,23 +182,28 @@ fn step(name: &str, base: &StepSide, new: &StepSide, margin: f64, level: f64) ->
         u64::midpoint(low, high) as f64
     };
     let are_of_runs = base.iops.is_of_runs && new.iops.is_of_runs;
-    let count = base.blocks.len().min(new.blocks.len());
+    let blocks = base.blocks.len().min(new.blocks.len());
+    let count = if are_of_runs { blocks } else { 1 };
     for shift in quantile_shifts(&base.blocks, &new.blocks, &QUANTILES, &value_of, level, RESAMPLES, SEED) {
         let Shift { q, first, second, ratio_interval } = shift;
-        if base.operations().min(new.operations()) * (1.0 - q) < BEYOND_MIN {
+        let decides = q == 0.99;
+        let is_supported = base.operations().min(new.operations()) * (1.0 - q) >= BEYOND_MIN;
+        // What decides is there even where there are too few operations to say something.
+        if !is_supported && !decides {
             continue;
         }
-        let interval = if are_of_runs {
+        let interval = if !is_supported {
+            None
+        } else if are_of_runs {
             // Runs are few: Student's t allows for that, resampling does not.
             let of = |side: &StepSide| {
                 Sample::of(&side.quantile_of_blocks(q).into_iter().map(value_of).collect::<Vec<_>>())
             };
             change_interval(&of(base), &of(new), second / first - 1.0, level)
         } else {
-            ratio_interval.filter(|_| count >= BLOCKS_MIN).map(|(low, high)| (low - 1.0, high - 1.0))
+            ratio_interval.filter(|_| blocks >= BLOCKS_MIN).map(|(low, high)| (low - 1.0, high - 1.0))
         };
         let name = format!("p{}", (q * 1e6).round() / 1e4);
-        let decides = q == 0.99;
         let figure =
             Figure { name, more_is_better: false, figures: (first, second), interval, decides, count };
         metrics.push(figure.judged(margin));
@@ -189,7 +218,7 @@ struct Figure {
     figures: (f64, f64),
     interval: Option<(f64, f64)>,
     decides: bool,
-    /// Values of the smaller side.
+    /// Runs of the smaller side.
     count: usize,
 }
 
@@ -211,7 +240,7 @@ fn sample(series: &Series) -> Option<Sample> {
     if series.is_of_runs {
         return (series.values.len() >= 2).then(|| Sample::of(&series.values));
     }
-    subsessions(&series.values).map(|found| found.sample)
+    subsessions(&series.values).filter(|found| found.is_independent).map(|found| found.sample)
 }
 
 /// Interval of the relative change of means.
@@ -312,6 +341,38 @@ mod tests {
         assert!((floor - 0.06).abs() < 1e-3, "{floor}");
         // Two runs a side tell little: t has two degrees of freedom.
         check(&[10_000, 10_200], &[9_000, 9_200], Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn a_step_without_figures_is_not_passed_over() {
+        let mut base = run(10_000);
+        crate::sample::push(&mut base, &[StreamShape::default()], 1);
+        base.steps[1].started.step.name = "second".to_owned();
+        let mut failed = base.clone();
+        for worker in &mut failed.steps[1].finished.as_mut().unwrap().streams[0].workers {
+            worker.tally.kinds.clear();
+        }
+        let found = compare(&[&base], &[&failed], 0.03).unwrap();
+        assert_eq!(found.verdict, Verdict::Inconclusive);
+        assert!(found.remarks.iter().any(|remark| remark.contains("second")), "{:?}", found.remarks);
+        // In one of several runs alike, and by name wherever it stands.
+        let mut turned = base.clone();
+        turned.steps.swap(0, 1);
+        let found = compare(&[&base, &turned], &[&base, &failed], 0.03).unwrap();
+        assert_eq!((found.verdict, found.steps.len()), (Verdict::Inconclusive, 1));
+        let change = found.steps[0].metrics[0].change;
+        assert!(change.abs() < 1e-9, "{change}");
+    }
+
+    #[test]
+    fn one_run_asks_for_few_more_and_not_for_as_many_as_it_has_intervals() {
+        let (base, mut new) = (run(10_000), run(9_800));
+        for interval in &mut new.steps[0].intervals {
+            let factor = if interval.sequence % 2 == 0 { 1.1 } else { 0.9 };
+            interval.tally.kinds[0].operations = (9_800.0 * factor) as u64;
+        }
+        let found = compare(&[&base], &[&new], 0.03).unwrap();
+        assert!(found.more_runs.is_none_or(|more| more < 20), "{found:#?}");
     }
 
     #[test]

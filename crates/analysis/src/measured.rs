@@ -119,6 +119,8 @@ fn from_intervals(stream: &Stream, intervals: &[&Interval]) -> Measured {
     }
     let start = intervals.iter().map(|interval| interval.start).min().unwrap_or_default();
     let end = intervals.iter().map(|interval| interval.end).max().unwrap_or_default();
+    // What was read back between two rounds is no part of the window.
+    let end = end.min(start.after(Nanos(covered_ns as u64)));
     let slots = stream.workers.len() as f64 * f64::from(stream.queue_depth);
     Measured { tally, start, end, workers: Vec::new(), slot_ns: covered_ns * slots, partial: true }
 }

@@ -1,10 +1,14 @@
 //! Verification on real files under loads that write places twice, in parts, out of order and over several rounds: what was
 //! written last is found everywhere, and nothing else is taken for it.
 
+#[expect(dead_code, reason = "shared with tests that use more of it")]
+#[path = "../../io/tests/support/stage.rs"]
+mod stage;
 mod support;
 
 use fathom_schema::*;
 use fathom_units::{Bytes, Nanos};
+use stage::{Stage, skip};
 use std::path::Path;
 use support::{Outcome, run, stream};
 
@@ -99,6 +103,29 @@ fn only_what_is_known_to_be_written_is_checked() {
     };
     assert_eq!(check(Quota::AtMost(10)), (10, 0));
     assert_eq!(check(Quota::AtMost(11)), (11, 1));
+}
+
+#[test]
+fn writes_for_which_there_was_no_room_are_not_looked_for() {
+    let mut stage = Stage::new();
+    let folder = match stage.tmpfs("full", 32 << 10) {
+        Ok(folder) => folder,
+        Err(why) => return skip("a full filesystem", &why),
+    };
+    for kind in [EngineKind::Psync, EngineKind::Libaio(AioSettings::default())] {
+        let path = folder.join("file");
+        // Half of what is to be written has room.
+        let outcome = outcome(&path, rule(AFTER, Ledger::Every(4096)), |stream| {
+            stream.engine.kind = kind;
+            stream.workload.cases[0].random = false;
+            stream.limits.full_ends = true;
+        });
+        assert_eq!(outcome.executed.mismatches, [""; 0], "{kind:?}");
+        assert_eq!(outcome.executed.io_errors, [""; 0], "{kind:?}");
+        let writes = outcome.kind(OperationKind::Write).unwrap().operations;
+        assert_eq!((writes, verified(&outcome).checked), (8, 8), "{kind:?}");
+        std::fs::remove_file(&path).unwrap();
+    }
 }
 
 fn verified(outcome: &Outcome) -> &VerifyTotals {

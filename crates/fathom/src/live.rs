@@ -233,8 +233,10 @@ fn describe(name: &str, start: Nanos, end: Nanos, phase: Phase, tally: &StreamTa
     if errors > 0 {
         parts.push((0, format!("{errors} errors")));
     }
-    if phase == Phase::Ramp {
-        parts.push((0, "(ramp)".to_owned()));
+    match phase {
+        Phase::Ramp => parts.push((0, "(ramp)".to_owned())),
+        Phase::Verify => parts.push((0, "(reading back)".to_owned())),
+        Phase::Measure => {}
     }
     let line =
         |parts: &[(u8, String)]| parts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("  ");

@@ -355,6 +355,10 @@ mod tests {
         let mut kind = KindCell::default();
         (1..20).for_each(|errno| kind.record_error(errno));
         assert_eq!(kind.errors_total(), 19);
+        let mut other = KindCell::default();
+        (20..40).for_each(|errno| (0..3).for_each(|_| other.record_error(errno)));
+        kind.merge(&other);
+        assert_eq!(kind.errors_total(), 19 + 60);
     }
 
     #[test]

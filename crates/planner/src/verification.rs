@@ -10,6 +10,7 @@ use fathom_schema::{
     Workload, Zones,
 };
 use fathom_units::{Bytes, Ratio};
+use std::collections::BTreeSet;
 
 /// Bytes that the table of last writes costs for each stretch.
 const LEDGER_ENTRY_BYTES: u64 = 4;
@@ -245,6 +246,9 @@ pub(crate) fn complete(
     Some(Verification::On(Box::new(rule)))
 }
 
+/// What is written, and the stream and worker that write it.
+type Written = (Extent, (usize, usize));
+
 /// Where workers write what others verify, whose write a block is cannot be told: numbers and seeds are not compared.
 pub(crate) fn shared(streams: &mut [&mut Stream], remarks: &mut Remarks) {
     let writes = |stream: &Stream| {
@@ -252,37 +256,13 @@ pub(crate) fn shared(streams: &mut [&mut Stream], remarks: &mut Remarks) {
         stream.workload.verification.lets_write() && cases.any(|case| case.kind != OperationKind::Read)
     };
     // Whole extents with the worker they belong to, in order of their place.
-    let mut written: Vec<(Extent, (usize, usize))> = Vec::new();
+    let mut written: Vec<Written> = Vec::new();
     for (at, stream) in streams.iter().enumerate().filter(|(_, stream)| writes(stream)) {
         for (worker, plan) in stream.workers.iter().enumerate() {
             written.extend(plan.extents.iter().map(|extent| (*extent, (at, worker))));
         }
     }
-    written.sort_by_key(|(extent, _)| (extent.target, extent.start));
-    let end = |extent: &Extent| extent.start.0 + extent.length.0;
-    let mut affected: Vec<usize> = Vec::new();
-    // Of those that begin no later, the one that reaches farthest, and the farthest of any other worker: what begins before
-    // such an end meets it.
-    type Written = (Extent, (usize, usize));
-    let farther = |one: Written, other: Written| if end(&other.0) > end(&one.0) { other } else { one };
-    let mut reach: [Option<Written>; 2] = [None, None];
-    for one in written {
-        if reach[0].is_some_and(|held| held.0.target != one.0.target) {
-            reach = [None, None];
-        }
-        for held in reach.iter().flatten() {
-            if held.1 != one.1 && one.0.start.0 < end(&held.0) {
-                affected.extend([held.1.0, one.1.0]);
-            }
-        }
-        reach = match reach {
-            [Some(first), second] if first.1 == one.1 => [Some(farther(first, one)), second],
-            [Some(first), _] if end(&one.0) > end(&first.0) => [Some(one), Some(first)],
-            [Some(first), second] => [Some(first), Some(second.map_or(one, |second| farther(second, one)))],
-            [None, _] => [Some(one), None],
-        };
-    }
-    for at in affected {
+    for at in meeting(written) {
         let stream = &mut *streams[at];
         // Workers of one stream that take turns at one once-per-pass order keep off each other's blocks.
         if let Verification::On(rule) = &mut stream.workload.verification
@@ -298,6 +278,34 @@ pub(crate) fn shared(streams: &mut [&mut Stream], remarks: &mut Remarks) {
             remarks.warn("plan.verify-shared", None, message, help);
         }
     }
+}
+
+/// The streams of which a worker writes what another worker writes too.
+fn meeting(mut written: Vec<Written>) -> BTreeSet<usize> {
+    written.sort_by_key(|(extent, _)| (extent.target, extent.start));
+    let end = |extent: &Extent| extent.start.0 + extent.length.0;
+    let mut found = BTreeSet::new();
+    // Of those that begin no later, the one that reaches farthest, and the farthest of any other worker: what begins before
+    // such an end meets it.
+    let farther = |one: Written, other: Written| if end(&other.0) > end(&one.0) { other } else { one };
+    let mut reach: [Option<Written>; 2] = [None, None];
+    for one in written {
+        if reach[0].is_some_and(|held| held.0.target != one.0.target) {
+            reach = [None, None];
+        }
+        for held in reach.iter().flatten() {
+            if held.1 != one.1 && one.0.start.0 < end(&held.0) {
+                found.extend([held.1.0, one.1.0]);
+            }
+        }
+        reach = match reach {
+            [Some(first), second] if first.1 == one.1 => [Some(farther(first, one)), second],
+            [Some(first), _] if end(&one.0) > end(&first.0) => [Some(one), Some(first)],
+            [Some(first), second] => [Some(first), Some(second.map_or(one, |second| farther(second, one)))],
+            [None, _] => [Some(one), None],
+        };
+    }
+    found
 }
 
 /// Whether a place may be written twice in a round, and then the stretches that all operations are made of.
@@ -412,4 +420,38 @@ fn protection(verify: Verify) -> Option<Protection> {
         Verify::PatternHeader => Protection::PatternHeader,
         Verify::Null => Protection::Null,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn extents_that_meet_are_those_that_share_a_byte(
+            all in prop::collection::vec((0_u32..2, 0_u64..40, 1_u64..30, 0_usize..3, 0_usize..2), 0..12),
+        ) {
+            let written: Vec<Written> = all
+                .iter()
+                .map(|&(target, start, length, stream, worker)| {
+                    (Extent { target, start: Bytes(start), length: Bytes(length), room: Bytes(0) }, (stream, worker))
+                })
+                .collect();
+            let share = |one: &Extent, other: &Extent| {
+                one.target == other.target
+                    && one.start.0 < other.start.0 + other.length.0
+                    && other.start.0 < one.start.0 + one.length.0
+            };
+            let mut expect = BTreeSet::new();
+            for one in &written {
+                for other in &written {
+                    if one.1 != other.1 && share(&one.0, &other.0) {
+                        expect.insert(one.1.0);
+                    }
+                }
+            }
+            prop_assert_eq!(meeting(written), expect);
+        }
+    }
 }

@@ -4,7 +4,7 @@
 use crate::measured::{measured, operations};
 use crate::statistics::{bucket_at, subsessions};
 use fathom_metrics::{BUCKETS, merge_tally};
-use fathom_schema::{Interval, OperationKind, Phase, Record, StepRecord, StreamTally};
+use fathom_schema::{Interval, OperationKind, Phase, StepRecord, StreamTally};
 
 /// Blocks of one run's latencies at most: more add little, and each holds a distribution.
 const BLOCKS_MAX: usize = 60;
@@ -90,13 +90,10 @@ impl Sums {
 }
 
 impl StepSide {
-    /// Of the step with this index in each of the runs; `None` when none of them measured anything in it.
-    pub(super) fn of(runs: &[&Record], step: usize) -> Option<Self> {
-        let steps: Vec<&StepRecord> = runs.iter().filter_map(|record| record.steps.get(step)).collect();
-        let totals: Vec<(Sums, Vec<u64>)> = steps.iter().filter_map(|step| whole(step)).collect();
-        if totals.is_empty() {
-            return None;
-        }
+    /// Of one step as each of the runs has it; `None` when one of them lacks it or measured nothing in it.
+    pub(super) fn of(runs: &[Option<&StepRecord>]) -> Option<Self> {
+        let steps: Vec<&StepRecord> = runs.iter().copied().collect::<Option<_>>()?;
+        let totals: Vec<(Sums, Vec<u64>)> = steps.iter().map(|step| whole(step)).collect::<Option<_>>()?;
         let intervals = match steps.as_slice() {
             [only] => by_interval(only),
             _ => Vec::new(),

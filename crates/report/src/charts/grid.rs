@@ -3,7 +3,7 @@
 use super::{Series, rounded};
 use crate::summary::{errors, kinds, response};
 use fathom_metrics::Latency;
-use fathom_schema::Interval;
+use fathom_schema::{Interval, Phase};
 use fathom_units::Nanos;
 
 /// A cell of which less than this share was measured has no rate: the few milliseconds that a last interval may be long
@@ -34,7 +34,8 @@ impl<'a> Grid<'a> {
         let cell = fine * together;
         let count = usize::try_from(end.div_ceil(cell)).unwrap_or(0);
         let mut cells: Vec<Vec<&Interval>> = vec![Vec::new(); count];
-        for interval in intervals {
+        // What is read back to be checked is no load.
+        for interval in intervals.iter().filter(|interval| interval.phase != Phase::Verify) {
             let middle = u64::midpoint(interval.start.0, interval.end.0);
             if let Some(cell) = usize::try_from(middle / cell).ok().and_then(|index| cells.get_mut(index)) {
                 cell.push(interval);
