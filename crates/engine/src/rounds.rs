@@ -251,7 +251,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let mut gone = 0_u64;
         while self.verifier.as_ref().is_some_and(|verifier| !verifier.is_through()) && self.allow(1) > 0 {
             gone += 1;
-            if gone % LOOK_EVERY_OPERATIONS == 0 && self.is_stopped() {
+            if gone.is_multiple_of(LOOK_EVERY_OPERATIONS) && self.is_stopped() {
                 return;
             }
             if self.generator.fill(&mut one) == 0 {
