@@ -368,8 +368,8 @@ mod tests {
     fn one_run_asks_for_few_more_and_not_for_as_many_as_it_has_intervals() {
         let (base, mut new) = (run(10_000), run(9_800));
         for interval in &mut new.steps[0].intervals {
-            let factor = if interval.sequence % 2 == 0 { 1.1 } else { 0.9 };
-            interval.tally.kinds[0].operations = (9_800.0 * factor) as u64;
+            let is_even = interval.sequence.is_multiple_of(2);
+            interval.tally.kinds[0].operations = if is_even { 10_780 } else { 8_820 };
         }
         let found = compare(&[&base], &[&new], 0.03).unwrap();
         assert!(found.more_runs.is_none_or(|more| more < 20), "{found:#?}");

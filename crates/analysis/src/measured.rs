@@ -112,17 +112,17 @@ fn from_workers(stream: &Stream, workers: Vec<WorkerTotals>) -> Measured {
 
 fn from_intervals(stream: &Stream, intervals: &[&Interval]) -> Measured {
     let mut tally = StreamTally::default();
-    let mut covered_ns = 0.0;
+    let mut covered_ns = 0_u64;
     for interval in intervals {
         merge_tally(&mut tally, &interval.tally);
-        covered_ns += interval.end.since(interval.start).0 as f64;
+        covered_ns += interval.end.since(interval.start).0;
     }
     let start = intervals.iter().map(|interval| interval.start).min().unwrap_or_default();
     let end = intervals.iter().map(|interval| interval.end).max().unwrap_or_default();
     // What was read back between two rounds is no part of the window.
-    let end = end.min(start.after(Nanos(covered_ns as u64)));
+    let end = end.min(start.after(Nanos(covered_ns)));
     let slots = stream.workers.len() as f64 * f64::from(stream.queue_depth);
-    Measured { tally, start, end, workers: Vec::new(), slot_ns: covered_ns * slots, partial: true }
+    Measured { tally, start, end, workers: Vec::new(), slot_ns: covered_ns as f64 * slots, partial: true }
 }
 
 #[cfg(test)]
