@@ -287,6 +287,9 @@ fn stream(shape: &StreamShape) -> Stream {
             batch_complete: 1,
             advice: Advice::None,
             memory: Memory::default(),
+            refill_at: fathom_schema::Quota::Unlimited,
+            batch_complete_max: fathom_schema::Quota::Unlimited,
+            serialize_overlap: false,
         },
         queue_depth: shape.queue_depth,
         workload: workload(cases, shape.block_bytes),
@@ -305,6 +308,9 @@ fn stream(shape: &StreamShape) -> Stream {
         control: fathom_schema::Control::default(),
         lock: FileLock::None,
         fresh_files: false,
+        demands: fathom_schema::Demands::default(),
+        flow: None,
+        scheduling: fathom_schema::Scheduling::default(),
     }
 }
 

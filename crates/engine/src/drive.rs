@@ -9,7 +9,7 @@ use crate::worker::{PLAN_AHEAD, Slot, Stamp, State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, EngineError, Operation, Wait};
 use fathom_pattern::Planned;
-use fathom_schema::Think;
+use fathom_schema::{EngineSettings, Pacing, Quota, Think};
 use fathom_units::Nanos;
 
 /// Waits shorter than this are spent polling: timers fire some tens of microseconds late.
@@ -27,16 +27,24 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         match (pacing, E::SYNCHRONOUS) {
             (Pace::Closed(Think::None), true) if self.is_plain() => self.sync_plain(now),
             (Pace::Closed(think), true) => self.sync_closed(now, think),
-            (Pace::Closed(think), false) => self.async_closed(now, think),
+            (Pace::Closed(think), false) if self.is_careful(think) => self.async_closed::<true>(now, think),
+            (Pace::Closed(think), false) => self.async_closed::<false>(now, think),
             (Pace::Open(schedule), true) => self.sync_open(now, schedule),
             (Pace::Open(schedule), false) => self.async_open(now, schedule),
         }
     }
 
+    /// True when more than a free slot decides whether the next operation goes out.
+    fn is_careful(&self, think: Think) -> bool {
+        let EngineSettings { refill_at, serialize_overlap, .. } = self.stream.engine;
+        let counts_issues = matches!(think, Think::Every { by_issue: true, .. });
+        refill_at != Quota::Unlimited || serialize_overlap || counts_issues
+    }
+
     /// True when nothing can end, interrupt or follow an operation but time, errors and the stop flag.
     fn is_plain(&self) -> bool {
         let unlimited = self.budget.operations == u64::MAX && self.budget.bytes == u64::MAX;
-        let is_bare = !self.fills && self.locks.is_none() && !self.syncs.come;
+        let is_bare = !self.fills && self.locks.is_none() && !self.syncs.come && self.flow.is_none();
         unlimited && is_bare && !self.generator.ends()
     }
 
@@ -160,7 +168,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 }
                 if until_pause != u64::MAX {
                     until_pause -= 1;
-                    if until_pause == 0 {
+                    if until_pause == 0 || now >= self.pause_at {
                         until_pause = operations_of(think);
                         now = self.pause(now, think);
                     }
@@ -185,7 +193,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             }
             // Asked first: what comes due after the last operation is nobody's.
             if self.allow(1) == 0 {
-                break;
+                now = self.clock.now();
+                continue;
             }
             let Some(due) = self.next_due(now) else { break };
             if due > now {
@@ -263,20 +272,39 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         Ok(completed)
     }
 
-    fn async_closed(&mut self, mut now: Nanos, think: Think) -> Result<(), EngineError> {
+    /// `CAREFUL`: slots that are free may have to stay so; see [`Self::is_careful`].
+    fn async_closed<const CAREFUL: bool>(&mut self, mut now: Nanos, think: Think) -> Result<(), EngineError> {
         let mut until_pause = self.until_pause.take().unwrap_or_else(|| operations_of(think));
         let mut pausing = until_pause == 0;
+        let by_issue = CAREFUL && matches!(think, Think::Every { by_issue: true, .. });
+        let refill_at = match self.stream.engine.refill_at {
+            Quota::AtMost(most) => usize::try_from(most).unwrap_or(usize::MAX),
+            Quota::Unlimited => usize::MAX,
+        };
+        let mut refills = true;
         loop {
             if self.needs_control(now) {
                 self.control(now);
             }
-            let may_issue = !pausing && self.takes_turn();
+            let may_issue = !pausing && (!CAREFUL || refills) && self.takes_turn();
             while may_issue && self.state != State::Drain && !self.free.is_empty() {
-                let going = self.allow(self.free.len().min(self.batch.operations()));
+                let mut going = self.allow(self.free.len().min(self.batch.operations()));
+                if CAREFUL && by_issue {
+                    going = going.min(usize::try_from(until_pause).unwrap_or(usize::MAX));
+                }
                 if going == 0 {
                     break;
                 }
+                let before = if CAREFUL { self.in_flight() } else { 0 };
                 now = self.issue(going, now, None)?;
+                if CAREFUL {
+                    if by_issue {
+                        until_pause -= (self.in_flight() - before) as u64;
+                    }
+                    if self.held.is_some() {
+                        break;
+                    }
+                }
                 if self.needs_control(now) {
                     break;
                 }
@@ -297,7 +325,11 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 }
                 continue;
             }
+            if CAREFUL && self.free.is_empty() {
+                refills = false;
+            }
             let waits = self.state == State::Drain || pausing || self.next_pass.is_some() || !may_issue;
+            let waits = waits || CAREFUL && (!refills || self.held.is_some() || until_pause == 0);
             let full = self.free.is_empty() || waits;
             let min = if full { self.stream.engine.batch_complete } else { 0 };
             // No more are taken up than go down again together: a slot whose completion was taken up is idle until it
@@ -305,9 +337,14 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             let most = self.batch.operations().max(min as usize);
             let found;
             (found, now) = self.collect(now, min, most, self.next_event)?;
+            if CAREFUL && self.in_flight() <= refill_at {
+                refills = true;
+            }
             if until_pause != u64::MAX {
-                until_pause = until_pause.saturating_sub(found);
-                pausing = until_pause == 0;
+                if !by_issue {
+                    until_pause = until_pause.saturating_sub(found);
+                }
+                pausing = until_pause == 0 || now >= self.pause_at;
             }
         }
     }
@@ -333,6 +370,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 staged += slots;
                 if issued {
                     self.pass_due();
+                } else if self.held.is_some() {
+                    break;
                 }
             }
             self.note_waiting();
@@ -415,8 +454,12 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if count == 0 {
             return Ok(now);
         }
-        let staged = if self.syncs.come {
-            self.stage_with_syncs(count, intended)
+        let staged = if self.syncs.come || self.stream.engine.serialize_overlap {
+            let staged = self.stage_one_by_one(count, intended);
+            if staged == 0 {
+                return Ok(now);
+            }
+            staged
         } else {
             self.stage_batch(count, intended)
         };
@@ -441,22 +484,45 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         staged
     }
 
-    /// As [`Self::stage_batch`], with the syncs that fall due among the operations: each takes the place of one, so they
-    /// are planned one by one.
-    fn stage_with_syncs(&mut self, count: usize, intended: Option<Nanos>) -> usize {
+    /// As [`Self::stage_batch`], with the syncs that fall due among the operations, each of which takes the place of one, or
+    /// with operations that may have to wait for others.
+    fn stage_one_by_one(&mut self, count: usize, intended: Option<Nanos>) -> usize {
         let mut staged = 0;
         while staged < count && !self.spent() {
             staged += self.stage_sync();
             if staged < count {
-                let mut one = [Planned::BLANK];
-                if self.generator.fill(&mut one) == 0 {
-                    self.end_pass();
-                    break;
-                }
-                staged += self.stage_planned(&one[0], intended);
+                let Some(next) = self.plan_one() else { break };
+                staged += self.stage_planned(&next, intended);
             }
         }
         staged
+    }
+
+    /// The next operation; `None` when the pass is over, or when it has to wait for one in flight that touches its place.
+    fn plan_one(&mut self) -> Option<Planned> {
+        let mut one = [Planned::BLANK];
+        match self.held.take() {
+            Some(held) => one[0] = held,
+            None if self.generator.fill(&mut one) == 0 => {
+                self.end_pass();
+                return None;
+            }
+            None => {}
+        }
+        if self.stream.engine.serialize_overlap {
+            let Planned { kind: _, extent, offset, length } = one[0];
+            let end = offset + u64::from(length);
+            let meets =
+                |&(_, of, first, last): &(u32, u32, u64, u64)| of == extent && first < end && offset < last;
+            if self.places.iter().any(meets) {
+                self.held = Some(one[0]);
+                return None;
+            }
+            // It takes the next free slot.
+            let slot = self.free.last().copied().expect("never asks beyond the queue depth");
+            self.places.push((slot, extent, offset, end));
+        }
+        Some(one[0])
     }
 
     /// Plans one operation and gives it to the engine; before it, the sync that became due, which then takes the only
@@ -466,12 +532,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if self.free.is_empty() {
             return (staged, false);
         }
-        let mut one = [Planned::BLANK];
-        if self.generator.fill(&mut one) == 0 {
-            self.end_pass();
-            return (staged, false);
-        }
-        (staged + self.stage_planned(&one[0], Some(intended)), true)
+        let Some(next) = self.plan_one() else { return (staged, false) };
+        (staged + self.stage_planned(&next, Some(intended)), true)
     }
 
     /// Gives the sync that became due to the engine; returns how many slots it took.
@@ -580,9 +642,17 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
 
     /// Waits out a pause, dealing with edges on the way.
     fn pause(&mut self, now: Nanos, think: Think) -> Nanos {
-        let Think::Every { operations: _, pause_ns } = think else { return now };
+        let Think::Every { pause_ns, spin_ns, .. } = think else { return now };
         let resume = now.after(Nanos(pause_ns));
+        let spins_until = now.after(Nanos(spin_ns));
         let mut now = now;
+        while now < spins_until && self.state != State::Drain && !self.clock.is_virtual() {
+            std::hint::spin_loop();
+            now = self.clock.now();
+            if self.needs_control(now) {
+                self.control(now);
+            }
+        }
         while now < resume && self.state != State::Drain {
             self.wait_until(resume.min(self.next_event));
             now = self.clock.now();
@@ -591,7 +661,15 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             }
         }
         self.integrated_until = now;
+        self.begin_thinking(now);
         now
+    }
+
+    /// From here on, load counts towards the next pause.
+    pub(crate) fn begin_thinking(&mut self, now: Nanos) {
+        if let Pacing::Closed { think: Think::Every { after_ns, .. } } = self.stream.pacing {
+            self.pause_at = if after_ns == u64::MAX { Nanos::NEVER } else { now.after(Nanos(after_ns)) };
+        }
     }
 }
 
@@ -636,7 +714,8 @@ pub(crate) enum Pace {
 fn operations_of(think: Think) -> u64 {
     match think {
         Think::None => u64::MAX,
-        Think::Every { operations, pause_ns: _ } => operations,
+        // Only time counts, which is looked at with each operation.
+        Think::Every { operations, .. } => operations.min(u64::MAX - 1),
     }
 }
 

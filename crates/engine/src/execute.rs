@@ -17,8 +17,8 @@ use fathom_io::{
 use fathom_metrics::{Cell, CellShape, OperationRow};
 use fathom_pattern::Arrivals;
 use fathom_schema::{
-    EngineKind, Extent, Interval, IoMode, OpenRule, OperationKind, Pacing, Step, Stop, Stream, StreamTotals,
-    WorkerPlan, WorkerTotals,
+    EngineKind, Extent, Interval, IoMode, IoPriority, OpenRule, OperationKind, Pacing, Scheduling, Step,
+    Stop, Stream, StreamTotals, WorkerPlan, WorkerTotals,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -58,6 +58,8 @@ pub struct Executed {
     pub io_errors: Vec<String>,
     /// What reading back found wrong, in words: the first mismatches of each worker, then how many there were.
     pub mismatches: Vec<String>,
+    /// What workers did not keep that was demanded of them, in words.
+    pub broken: Vec<String>,
     /// Why workers could not go on, in words.
     pub failures: Vec<String>,
 }
@@ -299,6 +301,13 @@ fn gather(
     let failures: Vec<String> =
         ends.iter().flatten().flatten().filter_map(|ended| ended.failure.clone()).collect();
     let io_errors = describe_errors(step, share, &ends);
+    let broken = step
+        .streams
+        .iter()
+        .zip(&ends)
+        .flat_map(|(stream, workers)| workers.iter().flatten().map(move |ended| (stream, ended)))
+        .filter_map(|(stream, ended)| Some(format!("{}: {}", stream.name, ended.broken.as_ref()?)))
+        .collect();
     let mismatches = step
         .streams
         .iter()
@@ -339,7 +348,7 @@ fn gather(
                 .collect(),
         })
         .collect();
-    Executed { streams, stop, ends_run: shared.ends_run(), elapsed, io_errors, mismatches, failures }
+    Executed { streams, stop, ends_run: shared.ends_run(), elapsed, io_errors, mismatches, broken, failures }
 }
 
 fn turn(collector: &mut Collector, now: Option<Nanos>, observer: &mut dyn Observer) {
@@ -357,7 +366,7 @@ fn turn(collector: &mut Collector, now: Option<Nanos>, observer: &mut dyn Observ
 }
 
 fn totals(cell: &Cell, verify: Option<&Cell>, ended: &Ended) -> WorkerTotals {
-    let Ended { start, end, usage, first_error, failure: _, verified } = ended;
+    let Ended { start, end, usage, first_error, broken: _, failure: _, verified } = ended;
     let thread::Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = *usage;
     WorkerTotals {
         tally: cell.to_tally(),
@@ -378,6 +387,10 @@ fn describe_errors(step: &Step, share: Share, ends: &[Vec<Option<Ended>>]) -> Ve
     for (stream, workers) in step.streams.iter().zip(ends) {
         let plans = stream.workers.iter().enumerate().filter(|(k, _)| mine(*k, share)).map(|(_, plan)| plan);
         for (plan, ended) in plans.zip(workers) {
+            // What was not kept is told by itself.
+            if ended.as_ref().is_some_and(|ended| ended.broken.is_some()) {
+                continue;
+            }
             let first = ended.as_ref().and_then(|ended| ended.first_error);
             // Mismatches are told by themselves.
             let Some(FirstError { errno, operation, at_end }) =
@@ -477,6 +490,15 @@ impl Seat<'_> {
         let Self { stream_index, seat_index: _, worker_index, stream, plan, recorder } = self;
         thread::pin(&plan.cpus).map_err(|error| format!("cannot run on CPUs {:?}: {error}", plan.cpus))?;
         thread::wake_exactly();
+        let Scheduling { nice, io } = stream.scheduling;
+        thread::renice(nice).map_err(|error| {
+            format!("cannot set the nice value {nice}: {error}; leave nice out or run as root")
+        })?;
+        if let Some(IoPriority { class, level }) = io {
+            thread::prioritise(class, level).map_err(|error| {
+                format!("cannot set the I/O priority {level} of class {class}: {error}; use the idle or best-effort class, or run as root")
+            })?;
+        }
         let largest = stream.workload.cases.iter().map(|case| case.size.largest()).max().unwrap_or(1);
         // Engines that move nothing need no memory to move it from or to.
         let slot_bytes = if stream.engine.kind.moves_bytes() { largest } else { 1 };
@@ -582,6 +604,7 @@ impl Drop for Farewell<'_> {
                 end: Nanos::ZERO,
                 usage: thread::Usage::default(),
                 first_error: None,
+                broken: None,
                 failure,
                 verified: None,
             };

@@ -9,6 +9,7 @@
 
 mod caches;
 mod collect;
+mod demands;
 mod drive;
 mod execute;
 mod lock;

@@ -1,11 +1,13 @@
 //! A worker's bounds: how many operations and bytes it may still issue, how often it goes through its extents and how much
 //! each pass may use up. It does not know what ends a pass before its bytes do.
 
+use crate::demands::FlowShare;
 use crate::worker::{State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, OpenTarget, Setup};
 use fathom_pattern::Planned;
 use fathom_schema::{OperationKind, Passes, Quota};
+use fathom_units::Nanos;
 use std::rc::Rc;
 
 /// Where a worker stands in its passes.
@@ -84,7 +86,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     #[inline]
     pub(crate) fn allow(&mut self, wanted: usize) -> usize {
         if self.state == State::Ramp {
-            return wanted;
+            return if self.flow.is_none() { wanted } else { usize::from(self.takes_turn_in_flow()) };
         }
         if (self.budget.bytes == 0 || self.budget.operations == 0) && !self.begin_next_pass() {
             return 0;
@@ -106,6 +108,11 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Begins the next pass when all of the last one is back; false when there is none, or not yet.
     #[cold]
     fn begin_next_pass(&mut self) -> bool {
+        if self.flow.is_some() && self.budget.bytes > 0 {
+            let goes = self.takes_turn_in_flow();
+            self.budget.operations = u64::from(goes);
+            return goes;
+        }
         if self.has_rounds() {
             // What was written is read back first.
             self.state = State::Drain;
@@ -115,7 +122,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             bytes
         } else {
             let unused = std::mem::take(&mut self.unused);
-            let granted = if self.budget.operations == 0 { None } else { self.course.next(unused) };
+            let is_used_up = self.flow.as_ref().map_or(self.budget.operations == 0, FlowShare::is_used_up);
+            let granted = if is_used_up { None } else { self.course.next(unused) };
             let Some(bytes) = granted else {
                 self.state = State::Drain;
                 return false;
@@ -127,6 +135,32 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
         self.next_pass = None;
         self.begin_pass(bytes)
+    }
+
+    /// Whether the worker may issue an operation now. One that is ahead of its share waits a while, and deals with what is due
+    /// meanwhile, since its loop does not come by.
+    #[cold]
+    fn takes_turn_in_flow(&mut self) -> bool {
+        let Some(flow) = &mut self.flow else { return true };
+        if flow.is_used_up() {
+            self.state = State::Drain;
+            return false;
+        }
+        if flow.take_turn() {
+            return true;
+        }
+        let pause = flow.pause;
+        let mut now = self.clock.now();
+        if pause > Nanos::ZERO {
+            self.wait_until(now.after(pause).min(self.next_event));
+            now = self.clock.now();
+        } else {
+            std::thread::yield_now();
+        }
+        if self.needs_control(now) {
+            self.control(now);
+        }
+        false
     }
 
     /// Begins a pass of so many bytes; false when that cannot be.

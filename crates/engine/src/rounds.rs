@@ -161,6 +161,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 now = self.verify_phase(end, next.is_none())?;
                 between = between.after(now.since(start));
                 load.put_off(now.since(start));
+                if let Some(watch) = &mut self.watch {
+                    watch.begin_anew(now);
+                }
             }
             let Some(bytes) = next.filter(|_| !self.is_over(now)) else { return Ok(()) };
             if left.pass == 0 && !self.begin_pass(bytes) {

@@ -3,6 +3,7 @@
 //! A worker's loop reads its stream's stop flag, nothing else; all that is locked or waited for here happens before a
 //! worker's start and after its end.
 
+use crate::demands::FlowGroup;
 use crate::turns::TargetLocks;
 use fathom_schema::{Reach, Stream};
 use fathom_units::Nanos;
@@ -19,6 +20,7 @@ pub(crate) struct Shared {
     ends_run: AtomicBool,
     /// By target.
     locks: TargetLocks,
+    flows: Vec<FlowGroup>,
     /// Raised when data that was read back is not what was written, and that makes the run fail.
     mismatch: AtomicBool,
     ends: Mutex<Vec<End>>,
@@ -54,6 +56,7 @@ impl Shared {
             streams: streams.iter().map(shared).collect(),
             has_failed: AtomicBool::new(false),
             ends_run: AtomicBool::new(false),
+            flows: FlowGroup::of(streams.iter().filter_map(|stream| stream.flow.as_ref())),
             locks: (0..targets).map(|_| RwLock::new(())).collect(),
             mismatch: AtomicBool::new(false),
             ends: Mutex::new(ends),
@@ -117,6 +120,11 @@ impl Shared {
     /// True when a worker ended for an error.
     pub(crate) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// The flows of the step.
+    pub(crate) fn flows(&self) -> &[FlowGroup] {
+        &self.flows
     }
 
     /// Makes the step fail, at its end, for data that is not what was written.

@@ -3,6 +3,7 @@
 //!
 //! The loops themselves are in `drive`; nothing here or there allocates, locks or logs after the start.
 
+use crate::demands::{FlowShare, Watch};
 use crate::drive::Batch;
 use crate::passes::{Budget, Course, Reopen};
 use crate::recorder::Recorder;
@@ -132,6 +133,16 @@ pub(crate) struct Worker<'a, E, C> {
     /// Why the next pass could not be begun.
     pub(crate) stuck: Option<String>,
     pub(crate) locks: Option<FileLocks<'a>>,
+    /// What it has to keep.
+    pub(crate) watch: Option<Box<Watch>>,
+    /// Its part in a flow.
+    pub(crate) flow: Option<FlowShare<'a>>,
+    /// What it did not keep, in words.
+    broken: Option<String>,
+    /// An operation that waits for those in flight that touch its place.
+    pub(crate) held: Option<Planned>,
+    /// Places in flight, where operations wait for each other: slot, extent, first byte and end.
+    pub(crate) places: Vec<(u32, u32, u64, u64)>,
     pub(crate) slots: Vec<Slot>,
     pub(crate) free: Vec<u32>,
     pub(crate) planned: Vec<Planned>,
@@ -154,6 +165,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) integrated_until: Nanos,
     /// Operations that are left to the next pause, between two stretches of load.
     pub(crate) until_pause: Option<u64>,
+    /// When the next pause comes, whatever was done by then.
+    pub(crate) pause_at: Nanos,
     /// Arrivals of an open loop.
     pub(crate) schedule: Option<Box<Schedule>>,
     /// Number of targets the engine was opened with.
@@ -173,6 +186,8 @@ pub(crate) struct Ended {
     pub(crate) end: Nanos,
     pub(crate) usage: Usage,
     pub(crate) first_error: Option<FirstError>,
+    /// What it did not keep, in words.
+    pub(crate) broken: Option<String>,
     /// Why it could not go on.
     pub(crate) failure: Option<String>,
     /// What verification came to.
@@ -188,6 +203,15 @@ fn only_kind(stream: &Stream) -> Option<OperationKind> {
     let CellShape { kinds, response, completion, rows: _ } = shape_of(stream);
     let mut used = OperationKind::ALL.into_iter().filter(|kind| kinds[kind.index()]);
     used.next().filter(|_| used.next().is_none() && !response && !completion)
+}
+
+/// Completions taken up at once, at most.
+fn completions_at_once(stream: &Stream) -> usize {
+    let depth = stream.queue_depth as usize;
+    match stream.engine.batch_complete_max {
+        Quota::Unlimited => depth,
+        Quota::AtMost(most) => usize::try_from(most).unwrap_or(depth).clamp(1, depth),
+    }
 }
 
 pub(crate) fn shape_of(stream: &Stream) -> CellShape {
@@ -269,15 +293,21 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let filler = (writes && stream.engine.kind.moves_bytes() && verifier.is_none())
             .then(|| Filler::new(&stream.workload.content, content_seed, buffers.slot_bytes()));
         let largest = stream.workload.cases.iter().map(|case| case.size.largest()).max().unwrap_or(1);
+        let flow = stream.flow.as_ref();
+        let operations = every(stream.limits.operations);
         let mut course = Course::new(stream.limits.passes, stream.limits.bytes, u64::from(largest));
         Self {
             generator: Generator::new(&stream.workload, plan),
             fills: filler.is_some() || verifier.is_some(),
-            looks_closer: recorder.keeps_rows || verifier.is_some(),
+            looks_closer: recorder.keeps_rows
+                || verifier.is_some()
+                || !stream.demands.are_none()
+                || stream.engine.serialize_overlap,
             filler,
             state: State::Ramp,
             next_event: Nanos::NEVER,
-            budget: Budget { operations: every(stream.limits.operations), bytes: course.begin() },
+            // In a flow each operation is granted by itself.
+            budget: Budget { operations: if flow.is_some() { 0 } else { operations }, bytes: course.begin() },
             course,
             unused: 0,
             next_pass: None,
@@ -285,13 +315,18 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             seed: plan.seed,
             stuck: None,
             locks: FileLocks::new(stream, plan, shared.locks()),
+            watch: Watch::new(&stream.demands),
+            flow: flow.map(|flow| FlowShare::new(flow, shared.flows(), operations)),
+            broken: None,
+            held: None,
+            places: Vec::with_capacity(depth as usize),
             slots: (0..depth).map(slot).collect(),
             // Popped from the end: slot 0 goes first.
             free: (0..depth).rev().collect(),
             planned: vec![Planned::BLANK; (depth as usize).max(PLAN_AHEAD)],
             only_kind: only_kind(stream),
             stamps: vec![Stamp { result: 0, completed: Nanos::ZERO }; PLAN_AHEAD],
-            completions: vec![Completion::default(); depth as usize],
+            completions: vec![Completion::default(); completions_at_once(stream)],
             syncs: Syncs::new(stream, plan.extents.len()),
             last_completion: Nanos::ZERO,
             first_error: None,
@@ -301,6 +336,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             staged: Vec::with_capacity(depth as usize),
             integrated_until: Nanos::ZERO,
             until_pause: None,
+            pause_at: Nanos::NEVER,
             schedule: None,
             targets: plan.extents.len(),
             usage_at_start: Usage::default(),
@@ -337,6 +373,13 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         self.cpu_at_cell = thread::cpu_ns();
         self.last_completion = now;
         self.integrated_until = now;
+        if let Some(watch) = &mut self.watch {
+            watch.begin(now);
+        }
+        if let Some(flow) = &self.flow {
+            flow.join();
+        }
+        self.begin_thinking(now);
         self.next_event = self.event_after(now);
         now
     }
@@ -347,7 +390,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             State::Measure => self.times.measure_end,
             State::Drain | State::Verify => Nanos::NEVER,
         };
-        self.times.next_edge(now).min(phase_change)
+        let watched = self.watch.as_ref().map_or(Nanos::NEVER, |watch| watch.next.max(Nanos(now.0 + 1)));
+        self.times.next_edge(now).min(phase_change).min(watched)
     }
 
     /// Waits until `deadline`, or a while: callers look at the stop flag and come again.
@@ -400,6 +444,12 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             }
             self.next_event = self.event_after(at);
         }
+        if matches!(self.state, State::Ramp | State::Measure)
+            && let Some(watch) = &mut self.watch
+            && let Some(broken) = watch.look(now)
+        {
+            self.break_off(Errno::IO, self.slots[0].operation, broken);
+        }
         if self.stop.load(Ordering::Relaxed) {
             self.state = State::Drain;
         }
@@ -444,7 +494,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
         if !counts {
             if self.looks_closer {
-                self.examine(&slot.operation, result);
+                self.look_closer(slot, result, completed);
             }
             return;
         }
@@ -463,9 +513,33 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
         self.last_completion = completed;
         if self.looks_closer {
-            self.examine(&slot.operation, result);
+            self.look_closer(slot, result, completed);
             self.keep_row(slot, moved, completed);
         }
+    }
+
+    /// What only some jobs want to know of an operation that came back.
+    #[inline(never)]
+    fn look_closer(&mut self, slot: &Slot, result: i32, completed: Nanos) {
+        self.examine(&slot.operation, result);
+        if self.stream.engine.serialize_overlap {
+            self.places.retain(|&(of, ..)| of != slot.operation.slot);
+        }
+        if self.state != State::Verify
+            && result >= 0
+            && let Some(watch) = &mut self.watch
+            && let Some(broken) = watch.note(slot, u64::from(result.unsigned_abs()), completed)
+        {
+            self.break_off(Errno::TIMEDOUT, slot.operation, broken);
+        }
+    }
+
+    /// Ends for something that was not kept.
+    #[cold]
+    fn break_off(&mut self, errno: Errno, operation: Operation, broken: String) {
+        self.first_error.get_or_insert(FirstError { errno: errno.raw_os_error(), operation, at_end: false });
+        self.broken.get_or_insert(broken);
+        self.fail(self.stream.control.at_error);
     }
 
     /// Keeps an operation by itself; a cell that has no room for another goes at once.
@@ -524,7 +598,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             self.last_completion = completed;
             self.recorder.cell.kind(slot.operation.kind).record_error(errno);
         }
-        self.examine(&slot.operation, -errno);
+        self.look_closer(slot, -errno, completed);
         self.account_error(errno, slot.operation);
     }
 
@@ -603,6 +677,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if self.stream.workload.sync.fsync_at_end && failure.is_none() {
             self.sync_all_targets();
         }
+        if let Some(flow) = &self.flow {
+            flow.leave();
+        }
         self.engine.close();
         let gone = self.clock.now();
         self.shared.end_with(self.stream_index, self.stream.control.at_end);
@@ -613,6 +690,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             end: end.since(step_start),
             usage: used,
             first_error: self.first_error,
+            broken: self.broken.take(),
             failure,
             verified,
         }
@@ -651,6 +729,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             end: now,
             usage: Usage::default(),
             first_error: None,
+            broken: None,
             failure: None,
             verified: None,
         }

@@ -3,10 +3,11 @@
 mod support;
 
 use fathom_schema::*;
-use fathom_units::{Nanos, Ratio};
+use fathom_units::{Bytes, Nanos, Ratio};
 use support::{device, run, step, stream};
 
 const MS: u64 = 1_000_000;
+const SECOND: u64 = 1000 * MS;
 
 fn close(found: f64, expect: f64, relative: f64) {
     assert!((found / expect - 1.0).abs() <= relative, "{found} is not {expect} ± {}%", relative * 100.0);
@@ -168,7 +169,15 @@ fn a_freeze_shows_in_response_times_and_not_in_the_closed_loops() {
     close(at(0.75), 50.0, 0.02);
     close(at(0.99), 98.0, 0.02);
     let mut closed_loop = stream(EngineKind::Sim, 1);
-    closed_loop.pacing = Pacing::Closed { think: Think::Every { operations: 1, pause_ns: 9 * MS } };
+    closed_loop.pacing = Pacing::Closed {
+        think: Think::Every {
+            operations: 1,
+            pause_ns: 9 * MS,
+            by_issue: false,
+            after_ns: u64::MAX,
+            spin_ns: 0,
+        },
+    };
     seconds(&mut closed_loop, 200);
     let outcome = run(step(TargetKind::Sim(frozen), closed_loop));
     assert!(outcome.service_quantile(0.999) < 0.002, "a closed loop hides the freeze");
@@ -260,6 +269,72 @@ fn no_arrival_is_counted_after_the_last_operation() {
             let tally = &outcome.executed.streams[0].workers[0].tally;
             assert_eq!((tally.arrivals, outcome.reads().operations), (10, 10), "{arrival:?}, depth {depth}");
         }
+    }
+}
+
+#[test]
+fn what_is_demanded_is_kept_or_ends_the_stream() {
+    let rate = |unit, at_least| Demands {
+        rates: vec![RateDemand { kind: Some(OperationKind::Read), unit, at_least }],
+        rate_settles: Nanos::secs(1),
+        ..Demands::default()
+    };
+    let latency = |kind, at_most_ns| Demands {
+        latencies: vec![LatencyDemand { kind, at_most_ns }],
+        ..Demands::default()
+    };
+    for (demands, errno, ends_after) in [
+        (Demands::default(), 0, 4 * SECOND),
+        // One operation of 4 KiB in each millisecond.
+        (rate(RateUnit::Operations, 990.0), 0, 4 * SECOND),
+        (rate(RateUnit::Operations, 1010.0), 5, 2 * SECOND),
+        (rate(RateUnit::Bytes, 4_000_000.0), 0, 4 * SECOND),
+        (rate(RateUnit::Bytes, 4_200_000.0), 5, 2 * SECOND),
+        (latency(None, MS), 0, 4 * SECOND),
+        (latency(None, MS - 1), 110, MS),
+        (latency(Some(OperationKind::Write), 1), 0, 4 * SECOND),
+    ] {
+        let mut stream = stream(EngineKind::Sim, 1);
+        stream.demands = demands.clone();
+        stream.limits.time = TimeLimit::Nanoseconds(4 * SECOND);
+        let sim = TargetKind::Sim(device(SimService::Constant { ns: MS }, 1));
+        let outcome = run(support::step(sim, stream));
+        let totals = &outcome.executed.streams[0].workers[0];
+        assert_eq!(
+            (totals.error, outcome.executed.broken.len()),
+            (errno, usize::from(errno != 0)),
+            "{demands:?}"
+        );
+        assert!(totals.end.0.abs_diff(ends_after) <= 2 * MS, "{demands:?}: {}", totals.end);
+    }
+}
+
+#[test]
+fn a_queue_that_was_full_refills_when_it_has_run_low() {
+    for (refill_at, runs_low) in [(Quota::Unlimited, false), (Quota::AtMost(2), true)] {
+        let mut stream = stream(EngineKind::Sim, 8);
+        stream.engine.refill_at = refill_at;
+        stream.engine.batch_submit = 8;
+        stream.limits.time = TimeLimit::Nanoseconds(SECOND);
+        let sim = TargetKind::Sim(device(SimService::Uniform { min_ns: MS, max_ns: 2 * MS }, 8));
+        let tally = run(support::step(sim, stream)).executed.streams[0].workers[0].tally.clone();
+        // But for the first time, several go at once only where the queue had to run low first.
+        let several: u64 = tally.submit_sizes[2..].iter().sum();
+        assert_eq!(several > 100, runs_low, "{refill_at:?}: {:?}", tally.submit_sizes);
+    }
+}
+
+#[test]
+fn operations_wait_for_those_that_touch_their_place() {
+    for (serialize_overlap, depth) in [(false, 8.0), (true, 1.0)] {
+        let mut stream = stream(EngineKind::Sim, 8);
+        stream.engine.serialize_overlap = serialize_overlap;
+        stream.workers[0].extents[0].length = Bytes(4096); // one block
+        stream.limits.time = TimeLimit::Nanoseconds(SECOND);
+        let sim = TargetKind::Sim(device(SimService::Constant { ns: MS }, 8));
+        let tally = run(support::step(sim, stream)).executed.streams[0].workers[0].tally.clone();
+        let mean = tally.in_flight_ns / SECOND as f64;
+        assert!((mean - depth).abs() < 0.05 * depth, "{serialize_overlap}: {mean}");
     }
 }
 

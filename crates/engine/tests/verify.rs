@@ -204,7 +204,15 @@ fn paced() -> Vec<(&'static str, Ledger, Change)> {
             "pauses",
             every,
             Box::new(|stream| {
-                stream.pacing = Pacing::Closed { think: Think::Every { operations: 5, pause_ns: 100_000 } };
+                stream.pacing = Pacing::Closed {
+                    think: Think::Every {
+                        operations: 5,
+                        pause_ns: 100_000,
+                        by_issue: false,
+                        after_ns: u64::MAX,
+                        spin_ns: 0,
+                    },
+                };
             }),
         ),
         (

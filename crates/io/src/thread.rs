@@ -79,6 +79,31 @@ pub fn pin(cpus: &[u32]) -> io::Result<()> {
     }
 }
 
+/// Sets the nice value of the calling thread, −20 to 19; 0 leaves it alone.
+pub fn renice(nice: i32) -> io::Result<()> {
+    if nice == 0 {
+        return Ok(());
+    }
+    // SAFETY: takes plain numbers; to Linux, process 0 is the calling thread.
+    match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Sets the priority of the calling thread's I/O: class 1 to 3, level 0 to 7 (`ioprio_set(2)`).
+pub fn prioritise(class: u8, level: u8) -> io::Result<()> {
+    /// `IOPRIO_WHO_PROCESS`, and where the class lies in a priority (linux/ioprio.h).
+    const WHO_PROCESS: libc::c_long = 1;
+    const CLASS_SHIFT: u32 = 13;
+    let priority = libc::c_long::from(class) << CLASS_SHIFT | libc::c_long::from(level);
+    // SAFETY: takes plain numbers; process 0 is the calling thread.
+    match unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0 as libc::c_long, priority) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Makes timers of the calling thread fire as exactly as the kernel can (timer slack 1 ns instead of 50 µs).
 pub fn wake_exactly() {
     // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory of ours. It cannot fail for the calling thread.

@@ -19,9 +19,10 @@ pub use literal::{Literal, Spanned};
 pub use options::{RunOptions, StageOptions, StreamOptions, TargetOptions, WorkloadOptions};
 pub use row::{Given, Group, Kind, OptionValue, Options, Row, Setting, rows};
 pub use value::{
-    Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ContentSource, Coverage, CpusPolicy, Cursor,
-    Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, Layout, MemoryKind, MixLine, OnError,
-    PriorityClass, RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind, RunKind, Seed, ServiceTime,
-    Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions, Zones, errno_of,
+    Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ByKind, ContentSource, Coverage, CpusPolicy,
+    Cursor, Direction, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, Layout, MemoryKind,
+    MixLine, Nice, OnError, PriorityClass, RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind,
+    RunKind, Seed, ServiceTime, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions, Zones,
+    errno_of,
 };
 pub use value::{PatternPiece, Verify, VerifyPattern, VerifyWhen};

@@ -2,10 +2,10 @@
 
 use crate::row::{Group, Kind, options};
 use crate::value::{
-    Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ContentSource, Coverage, CpusPolicy, Cursor,
-    Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, Layout, MemoryKind, MixLine, OnError,
-    PriorityClass, RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind, RunKind, Seed, ServiceTime,
-    Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions, Zones,
+    Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ByKind, ContentSource, Coverage, CpusPolicy,
+    Cursor, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, Layout, MemoryKind, MixLine, Nice,
+    OnError, PriorityClass, RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind, RunKind, Seed,
+    ServiceTime, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions, Zones,
 };
 use crate::value::{Verify, VerifyPattern, VerifyWhen};
 use fathom_units::{Bytes, Nanos, Ratio};
@@ -235,6 +235,12 @@ options! {
     batch_submit: u32, Kind::Count { min: 1, max: 65_536 }, fio "iodepth_batch", example "16";
     /// Completions waited for when the queue is full.
     batch_complete: u32 = 1, Kind::Count { min: 1, max: 65_536 }, fio "iodepth_batch_complete_min", example "8";
+    /// When the queue is full, nothing is issued until no more than these are in flight. Defaults to the queue depth less one.
+    refill_at: u32, Kind::Count { min: 1, max: 65_536 }, fio "iodepth_low", example "8";
+    /// Completions taken up at once, at most.
+    batch_complete_max: u32, Kind::Count { min: 1, max: 65_536 }, fio "iodepth_batch_complete_max", example "16";
+    /// Whether an operation waits until no other operation of its worker that is in flight touches its place.
+    serialize_overlap: bool = false, Kind::Flag, fio "serialize_overlap", example "true";
     /// Rate of the whole stream, over all workers; `"max"` issues whenever a slot is free.
     rate: Rate = Rate::Max, Kind::Rate, fio "rate_iops", vdbench "iorate", example "\"5k/s\"";
     /// How arrivals at a rate are spaced; the last three come in bursts.
@@ -243,10 +249,16 @@ options! {
     rate_course: Vec<RatePiece>, Kind::Structured("a list of \"RATE for TIME\", \"to RATE over TIME\" and \"idle for TIME\""), example "[\"1k/s for 30s\", \"to 10k/s over 2min\", \"10k/s for 30s\"]";
     /// Arrivals that may wait for a free slot, over all workers; beyond, those that waited longest are dropped and counted. Defaults to any number.
     backlog: u64, FROM_ONE, example "10000";
-    /// Pause of a worker after every `think_every` operations (closed loop only).
+    /// Pause of a worker after every `think_every` operations or `think_after` (closed loop only).
     think_time: Nanos = Nanos::ZERO, Kind::Time, fio "thinktime", iometer "Transfer delay", example "\"1ms\"";
     /// Operations between two pauses.
     think_every: u64 = 1, FROM_ONE, fio "thinktime_blocks", iometer "Burst length", example "8";
+    /// Whether `think_every` counts operations that were issued instead of those that completed.
+    think_issued: bool = false, Kind::Flag, fio "thinktime_blocks_type", example "true";
+    /// Time of load after which a worker pauses; `think_every` then counts only where it is given.
+    think_after: Nanos = Nanos::ZERO, Kind::Time, fio "thinktime_iotime", example "\"2s\"";
+    /// First part of the pause, in which a worker keeps its CPU busy.
+    think_spin: Nanos = Nanos::ZERO, Kind::Time, fio "thinktime_spin", example "\"20us\"";
     /// How long the stream measures; overrides the stage's.
     time: Nanos, Kind::Time, fio "runtime", vdbench "elapsed", iometer "Run Time", example "\"60s\"";
     /// Time before measuring whose I/Os never count; overrides the stage's.
@@ -297,6 +309,24 @@ options! {
     at_error: AtError = AtError::Run, Kind::Choice(AtError::WORDS), fio "exitall_on_error", example "\"worker\"";
     /// Errors that are counted and end nothing, however many, instead of the run's `on_error`: `read` or `write` (trims and syncs too) with names or numbers.
     tolerate: Tolerated, Kind::Structured("a list such as [\"read EIO\", \"write EIO ENOSPC\"]"), fio "ignore_error", example "[\"read EIO\"]";
+    /// Least rate of the whole stream: where less is done in a `rate_min_window`, the stream ends for an error.
+    rate_min: ByKind<Rate>, Kind::Structured("a rate, or a list such as [\"read 1k/s\", \"write 10MB/s\"]"), fio "rate_iops_min", example "\"1k/s\"";
+    /// Over how long the least rate is looked at.
+    rate_min_window: Nanos = Nanos::secs(1), Kind::Time, fio "rate_cycle", example "\"5s\"";
+    /// Longest that an operation may take; the stream ends for an error at the first one that takes longer.
+    latency_max: ByKind<Nanos>, Kind::Structured("a time, or a list such as [\"read 10ms\", \"write 50ms\"]"), fio "max_latency", example "\"50ms\"";
+    /// Streams with one number issue in proportion to their `flow_weight`; 0: this one in proportion to none.
+    flow: u32 = 0, Kind::Count { min: 0, max: 65_535 }, fio "flow_id", example "1";
+    /// Share of each worker in its flow, against the weights of all its workers.
+    flow_weight: u32 = 1, Kind::Count { min: 1, max: 1000 }, fio "flow", example "8";
+    /// What a worker waits that is ahead of its share in its flow; it polls when this is 0.
+    flow_pause: Nanos = Nanos::ZERO, Kind::Time, fio "flow_sleep", example "\"100us\"";
+    /// Nice value of the workers' threads.
+    nice: Nice, Kind::Structured("a whole number from -20 to 19"), fio "nice", example "-5";
+    /// Class of the workers' I/O priority.
+    thread_priority_class: PriorityClass, Kind::Choice(PriorityClass::WORDS), fio "prioclass", example "\"idle\"";
+    /// Level of the workers' I/O priority, from 0 (first) to 7.
+    thread_priority_level: u32, Kind::Count { min: 0, max: 7 }, fio "prio", example "2";
     /// How many writes are checked, from the first: what an earlier run is known to have written before it broke off.
     verify_until: u64, Kind::Count { min: 0, max: u64::MAX }, fio "verify_state_load", example "4711";
     /// Whether the time from accepted to completed gets a histogram of its own (fio's clat).

@@ -2,6 +2,7 @@
 //! back is in the modules below, by what they describe.
 
 mod basic;
+mod demands;
 mod errors;
 mod load;
 mod operations;
@@ -409,6 +410,25 @@ pub struct MixLine {
     /// Access within the line.
     pub access: Access,
 }
+
+/// A nice value, from −20 to 19.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nice(pub i32);
+
+/// A kind of operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Trims.
+    Trim,
+}
+
+/// Something that holds for all operations together (no direction), or for one kind of them; each at most once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ByKind<T>(pub Vec<(Option<Direction>, T)>);
 
 /// When operations are due.
 #[derive(Debug, Clone, Copy, PartialEq)]

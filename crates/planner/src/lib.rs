@@ -10,6 +10,7 @@ mod anywhere;
 mod changed;
 mod control;
 mod course;
+mod demands;
 mod endings;
 mod engines;
 mod experiment;

@@ -4,6 +4,7 @@
 
 use crate::control;
 use crate::course::{self, Leg};
+use crate::demands;
 use crate::endings;
 use crate::engines;
 use crate::locality;
@@ -21,7 +22,7 @@ use fathom_model::{
 };
 use fathom_schema::{
     self as schema, Backlog, Distribution, EngineKind, EngineSettings, IoMode, MemorySource, NoteKind,
-    OpenRule, Pacing, PassEnd, Passes, Quota, RATES, Repeats, Severity, Size, Stream, StreamLimits, Think,
+    OpenRule, Pacing, PassEnd, Passes, Quota, RATES, Repeats, Severity, Size, Stream, StreamLimits,
     TimeLimit, WorkerPlan, Workload,
 };
 use fathom_units::{Bytes, Iops, Nanos, Ratio};
@@ -89,12 +90,18 @@ impl Setting<'_> {
             priority_level: _,
             batch_submit: _,
             batch_complete: _,
-            rate, // here to `think_every`: pacing
+            refill_at: _,
+            batch_complete_max: _,
+            serialize_overlap: _,
+            rate, // here to `think_spin`: pacing
             arrival: _,
             rate_course: _,
             backlog: _,
             think_time: _,
             think_every: _,
+            think_issued: _,
+            think_after: _,
+            think_spin: _,
             time: _, // limits
             ramp,
             start_delay,
@@ -121,6 +128,15 @@ impl Setting<'_> {
             at_error: _,
             tolerate: _,
             verify_until,
+            rate_min: _, // here to `thread_priority_level`: demands
+            rate_min_window: _,
+            latency_max: _,
+            flow: _,
+            flow_weight: _,
+            flow_pause: _,
+            nice: _,
+            thread_priority_class: _,
+            thread_priority_level: _,
             completion_latency,
         } = &section.options;
         let sections = self.sections(load)?;
@@ -139,6 +155,7 @@ impl Setting<'_> {
             dialect: self.job.dialect,
         };
         let manned = crew.plans(remarks)?;
+        let threads = manned.plans.len() as u64;
         let distribution = locality::of_workers(section, operations, &manned.plans, remarks)?;
         let (mut workload, passes, bytes) = Self::passage(load, &crew, &manned, distribution, remarks)?;
         let limits =
@@ -157,6 +174,7 @@ impl Setting<'_> {
             pass_bytes: manned.pass_bytes,
             region_bytes: manned.region_bytes,
             depth,
+            serializes: *section.options.serialize_overlap.get(),
             until: verify_until.get().map_or(Quota::Unlimited, |&writes| Quota::AtMost(writes)),
             keeps_data: kind.moves_bytes(),
             memory: self.scene.facts.memory,
@@ -193,6 +211,9 @@ impl Setting<'_> {
                     FileLock::ReadWrite => schema::FileLock::ReadWrite,
                 },
                 fresh_files: *fresh_files.get(),
+                demands: demands::demands(&section.options, operations, threads),
+                flow: demands::flow(&section.options),
+                scheduling: demands::scheduling(&section.options),
             },
         })
     }
@@ -287,12 +308,7 @@ impl Setting<'_> {
         let pause = *options.think_time.get();
         let share = match (options.rate.get(), self.curve) {
             (Rate::Max, points::Load::AsDeclared | points::Load::Maximum) => {
-                let think = if pause == Nanos::ZERO {
-                    Think::None
-                } else {
-                    let operations = options.think_every.get().div_ceil(u64::from(lanes));
-                    Think::Every { operations, pause_ns: pause.0 }
-                };
+                let think = demands::think(options, lanes);
                 return Some((Pacing::Closed { think }, pause == Nanos::ZERO));
             }
             (Rate::Max, points::Load::Share(share)) => share,
@@ -445,6 +461,9 @@ fn say_trims_are_alone(load: &Load<'_>, kind: EngineKind, depth: u32, remarks: &
 
 fn engine_settings(options: &StreamOptions, kind: EngineKind, mode: IoMode, depth: u32) -> EngineSettings {
     let batch = |asked: u32| asked.clamp(1, depth);
+    let most = |asked: Option<u32>| {
+        asked.filter(|&asked| asked < depth).map_or(Quota::Unlimited, |asked| Quota::AtMost(u64::from(asked)))
+    };
     EngineSettings {
         kind,
         mode,
@@ -460,6 +479,9 @@ fn engine_settings(options: &StreamOptions, kind: EngineKind, mode: IoMode, dept
         },
         batch_submit: batch(options.batch_submit.get().copied().unwrap_or(depth)),
         batch_complete: batch(*options.batch_complete.get()),
+        refill_at: most(options.refill_at.get().copied()),
+        batch_complete_max: most(options.batch_complete_max.get().copied()),
+        serialize_overlap: *options.serialize_overlap.get() && depth > 1,
         advice: match options.advice.get() {
             Advice::None => schema::Advice::None,
             Advice::Random => schema::Advice::Random,

@@ -163,6 +163,8 @@ pub(crate) struct Circumstances<'a> {
     /// All of it.
     pub region_bytes: u64,
     pub depth: u32,
+    /// Whether no two operations in flight touch one place.
+    pub serializes: bool,
     /// How many writes are checked.
     pub until: Quota,
     /// Whether the engine keeps what is written.
@@ -184,6 +186,7 @@ pub(crate) fn complete(
         pass_bytes,
         region_bytes,
         depth,
+        serializes,
         until,
         keeps_data,
         memory,
@@ -204,11 +207,11 @@ pub(crate) fn complete(
         PassEnd::Renew => (*region_bytes).max(1),
         PassEnd::Stop => u64::MAX,
     };
-    if mixes_trims(workload) && *depth > 1 {
+    if mixes_trims(workload) && *depth > 1 && !*serializes {
         let message = format!(
-            "the stream \"{stream}\" asks for trims among verified writes at a depth above 1, which is not built yet"
+            "the stream \"{stream}\" has trims among verified writes at a depth above 1: in flight together, either may win"
         );
-        remarks.error(crate::NOT_BUILT, None, message, "leave one of them out");
+        remarks.error("plan.verify", None, message, "add serialize_overlap = true, or use a depth of 1");
     }
     rule.ledger = ledger(operations, workload, plans);
     if let Ledger::Every(bytes) = rule.ledger {
@@ -234,7 +237,7 @@ pub(crate) fn complete(
             Bytes(needed).approximate()
         );
         remarks.note(NoteKind::Job, Severity::Info, message);
-        if *depth > 1 && (rule.checks_sequence || rule.checks_seed) {
+        if *depth > 1 && !*serializes && (rule.checks_sequence || rule.checks_seed) {
             (rule.checks_sequence, rule.checks_seed) = (false, false);
             let message = format!(
                 "the stream \"{stream}\" may have two writes of one place in flight, of which either may win: numbers and \

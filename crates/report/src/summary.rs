@@ -403,6 +403,7 @@ fn note(note: &Note) -> NoteSummary {
         NoteKind::LateInterval => "late_interval",
         NoteKind::IoError => "io_error",
         NoteKind::Mismatch => "mismatch",
+        NoteKind::Demand => "demand",
         NoteKind::Environment => "environment",
     };
     NoteSummary {

@@ -213,7 +213,7 @@ impl Runner<'_, '_> {
         let executed = execute(&ready, &self.clock, Share::WHOLE, self.stop.flag(), &mut observer);
         observer.finish();
         let accepted = observer.accepted;
-        let Executed { streams, stop, ends_run, elapsed, io_errors, mismatches, failures } =
+        let Executed { streams, stop, ends_run, elapsed, io_errors, mismatches, broken, failures } =
             executed.map_err(RunError::Execute)?;
         let next = if stop == StepStop::Changed {
             self.changed += 1;
@@ -227,6 +227,9 @@ impl Runner<'_, '_> {
         }
         for message in &io_errors {
             self.note(NoteKind::IoError, Severity::Warn, message.clone());
+        }
+        for message in broken {
+            self.note(NoteKind::Demand, Severity::Warn, message);
         }
         for message in mismatches {
             self.note(NoteKind::Mismatch, Severity::Invalid, message);

@@ -3,6 +3,7 @@
 //! What an engine is called and whether it waits for each operation is said here and nowhere else.
 
 use crate::memory::{Advice, Memory};
+use crate::step::Quota;
 use crate::wire;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,16 @@ pub struct EngineSettings {
     /// Where the buffers lie.
     #[serde(default)]
     pub memory: Memory,
+    /// Once the queue was full, nothing is issued until no more than these are in flight; at least the queue depth: at
+    /// once.
+    #[serde(default)]
+    pub refill_at: Quota,
+    /// Completions taken up at once.
+    #[serde(default)]
+    pub batch_complete_max: Quota,
+    /// Whether an operation waits for those in flight that touch its place.
+    #[serde(default)]
+    pub serialize_overlap: bool,
 }
 
 /// Which engine moves the bytes.

@@ -185,6 +185,8 @@ pub enum NoteKind {
     IoError,
     /// Data that was read back is not what was written.
     Mismatch,
+    /// A rate or a latency was not kept that was demanded.
+    Demand,
     /// The environment changed.
     Environment,
 }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod control;
+mod demands;
 mod engine;
 mod event;
 mod facts;
@@ -18,6 +19,7 @@ mod walk;
 mod wire;
 
 pub use control::{Control, Reach, Tolerance};
+pub use demands::{Demands, Flow, IoPriority, LatencyDemand, RateDemand, RateUnit, Scheduling};
 pub use engine::{
     AioSettings, CallFlags, Durability, EngineKind, EngineSettings, ForcedAsync, IoMode, OpenRule,
     OperationPriority, Registration, RingSettings, Submitter,

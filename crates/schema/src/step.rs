@@ -2,6 +2,7 @@
 //! "unlimited"; whatever was a percentage, a dialect's quirk or the user's silence ended in the planner.
 
 use crate::control::Control;
+use crate::demands::{Demands, Flow, Scheduling};
 use crate::engine::EngineSettings;
 use crate::tally::OperationKind;
 use crate::verification::Verification;
@@ -168,6 +169,15 @@ pub struct Stream {
     /// Whether files that fathom made are removed after each pass, and made again, empty, for the next.
     #[serde(default)]
     pub fresh_files: bool,
+    /// What each of its workers has to keep.
+    #[serde(default)]
+    pub demands: Demands,
+    /// The flow that its workers take part in.
+    #[serde(default)]
+    pub flow: Option<Flow>,
+    /// How the kernel schedules its workers.
+    #[serde(default)]
+    pub scheduling: Scheduling,
 }
 
 /// When a stream ends: at the first of these.
@@ -571,13 +581,26 @@ pub enum Pacing {
 pub enum Think {
     /// None.
     None,
-    /// After every so many completed operations the worker drains its queue and waits.
+    /// After every so many operations the worker drains its queue and waits.
     Every {
-        /// At least 1.
+        /// At least 1; `u64::MAX` where only time counts.
         operations: u64,
         /// How long it waits.
         pause_ns: u64,
+        /// Whether they are counted when they are issued; else when they complete.
+        #[serde(default)]
+        by_issue: bool,
+        /// Time of load after which it waits, whatever was done; `u64::MAX`: never.
+        #[serde(default = "never")]
+        after_ns: u64,
+        /// First part of the pause, in which it keeps its CPU busy.
+        #[serde(default)]
+        spin_ns: u64,
     },
+}
+
+fn never() -> u64 {
+    u64::MAX
 }
 
 /// A stretch of a rate that changes along a straight line.

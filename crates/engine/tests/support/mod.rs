@@ -25,6 +25,9 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
             batch_complete: 1,
             advice: Advice::None,
             memory: Memory::default(),
+            refill_at: fathom_schema::Quota::Unlimited,
+            batch_complete_max: fathom_schema::Quota::Unlimited,
+            serialize_overlap: false,
         },
         queue_depth: depth,
         workload: Workload {
@@ -84,6 +87,9 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
         control: Control::default(),
         lock: FileLock::None,
         fresh_files: false,
+        demands: fathom_schema::Demands::default(),
+        flow: None,
+        scheduling: fathom_schema::Scheduling::default(),
     }
 }
 

@@ -162,7 +162,9 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     let mut failed_jobs = 0;
     let written = done.record(Detail::Whole).and_then(|record| {
         failed_jobs = failed(&record, &extras);
-        for note in record.notes.iter().filter(|note| note.kind == NoteKind::Mismatch) {
+        for note in
+            record.notes.iter().filter(|note| matches!(note.kind, NoteKind::Mismatch | NoteKind::Demand))
+        {
             terminal::message(&format!("fio: {}", diagnose::printable(&note.message)));
         }
         // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.

@@ -2,6 +2,7 @@
 //! need beside. Owns everything that is peculiar to fio; opens no file and asks no host, which come as arguments.
 
 mod arguments;
+mod demands;
 mod extras;
 mod faults;
 mod grammar;

@@ -1,5 +1,6 @@
 //! What a fio job is set to, with fio's defaults: the typed state that option rows write and lowering reads.
 
+use super::demands::Demands;
 use super::extras::{LogColumns, LogValue, Measures, ReportUnits, Unified};
 use super::values::{Size, SplitEntry, Triple};
 use fathom_model::Span;
@@ -21,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) engine: Engine,
     /// What is written, and when it is made stable.
     pub(crate) content: Content,
+    /// What has to be kept.
+    pub(crate) demands: Demands,
     /// What is read back and checked.
     pub(crate) verify: Verification,
     /// What is reported.
@@ -512,6 +515,7 @@ impl Default for Settings {
                 end_fsync: false,
                 fsync_on_close: false,
             },
+            demands: Demands::default(),
             verify: Verification::default(),
             report: Report::default(),
             kb_base: 1024,

@@ -4,6 +4,7 @@
 mod caches;
 mod content;
 mod control;
+mod demands;
 mod engines;
 mod files;
 mod targets;
@@ -137,6 +138,7 @@ impl Lowering<'_> {
             let target = self.target(parsed, place, clones - 1, &lowered, engine, &mut base);
             base.targets.set(vec![target], settings.span("filename", *span));
             base.workers.set(clones, settings.span("numjobs", *span));
+            demands::set_rates(&mut base, settings, clones, *span, self.faults);
             if let Some(rate) = of_all(*base.rate.get(), clones) {
                 base.rate.set(rate, base.rate.span().unwrap_or(*span));
             }
@@ -149,6 +151,7 @@ impl Lowering<'_> {
         for order in 0..clones {
             let subjob = subjob_of(order, clones);
             let mut options = base.clone();
+            demands::set_rates(&mut options, settings, 1, *span, self.faults);
             self.set_cpus(&mut options, parsed, 1);
             let (place, is_shared) = place_of(parsed, subjob, self.surroundings);
             let last = if is_shared { clones - 1 } else { subjob };
@@ -314,7 +317,6 @@ impl Lowering<'_> {
         }
         if set.thinktime > 0 {
             options.think_time.set(Nanos::micros(set.thinktime), settings.span("thinktime", span));
-            options.think_every.set(set.think_blocks, settings.span("thinktime_blocks", span));
         }
         let seed = match (operations.seed, operations.rand_repeat) {
             (Some(seed), _) => Seed::Fixed(seed),
@@ -339,6 +341,7 @@ impl Lowering<'_> {
                 .offset_align
                 .set(Bytes(align), settings.span("offset_align", settings.span("offset", span)));
         }
+        demands::set(&mut options, settings, span, self.faults);
         self.set_times(&mut options, parsed, lowered);
         caches::set_files(&mut options, parsed, lowered.is_random);
         caches::set_memory(&mut options, parsed, self.faults);

@@ -3,6 +3,7 @@
 
 mod content;
 mod control;
+mod demands;
 mod engine;
 mod files;
 mod operations;
@@ -89,6 +90,7 @@ pub(crate) enum Value {
 pub fn rows() -> impl Iterator<Item = &'static OptionRow> {
     let tables = [
         control::ROWS,
+        demands::ROWS,
         files::ROWS,
         operations::ROWS,
         engine::ROWS,

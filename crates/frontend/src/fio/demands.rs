@@ -1,0 +1,42 @@
+//! What a fio job has to keep, its part in a flow, how its pauses come and its queue refills, as its options say it.
+
+use super::values::Triple;
+
+/// See the module; 0 everywhere: not asked for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Demands {
+    /// Bytes per second, at least, per direction.
+    pub(crate) rate_min: Triple<u64>,
+    /// Operations per second, at least, per direction.
+    pub(crate) rate_iops_min: Triple<u64>,
+    /// Milliseconds over which both are looked at; absent: 1000.
+    pub(crate) rate_cycle_ms: Option<u64>,
+    /// Microseconds, at most, per direction.
+    pub(crate) max_latency: Triple<u64>,
+    /// Weight in a flow.
+    pub(crate) flow: u64,
+    /// Which flow.
+    pub(crate) flow_id: u64,
+    /// Microseconds.
+    pub(crate) flow_sleep: u64,
+    /// Microseconds of load between pauses.
+    pub(crate) think_iotime: u64,
+    /// Microseconds of a pause that are spent busy.
+    pub(crate) think_spin: u64,
+    /// Whether operations between pauses are counted when they are issued.
+    pub(crate) think_by_issue: bool,
+    /// Whether `thinktime_blocks` was given.
+    pub(crate) think_counts: bool,
+    /// Operations in flight at which a queue that was full refills.
+    pub(crate) depth_low: u64,
+    /// Completions taken up at once.
+    pub(crate) complete_max: u64,
+    /// Operations wait for those in flight that touch their place.
+    pub(crate) serialize_overlap: bool,
+    /// Nice value.
+    pub(crate) nice: i32,
+    /// Level of the I/O priority.
+    pub(crate) prio: Option<u64>,
+    /// Its class.
+    pub(crate) prio_class: u64,
+}

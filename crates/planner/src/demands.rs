@@ -1,0 +1,92 @@
+//! What a stream has to keep, its part in a flow, its pauses and its threads' priorities, as its workers obey them. It knows
+//! nothing of the operations.
+
+use crate::operations::Operations;
+use fathom_model::{ByKind, Direction, PriorityClass, Rate, StreamOptions};
+use fathom_schema::{
+    Demands, Flow, IoPriority, LatencyDemand, OperationKind, RateDemand, RateUnit, Scheduling, Think,
+};
+use fathom_units::{BytesPerSec, Iops, Nanos};
+
+/// How long a rate may take to come up: fio's rule for `rate_min`, which fathom takes over.
+const SETTLES: Nanos = Nanos::secs(2);
+
+/// What each of `workers` workers has to keep; of operations that there are none of, nothing.
+pub(crate) fn demands(options: &StreamOptions, operations: &Operations, workers: u64) -> Demands {
+    let occurs = |kind: Option<Direction>| match kind {
+        None => true,
+        Some(Direction::Read) => operations.reads,
+        Some(Direction::Write) => operations.writes,
+        Some(Direction::Trim) => operations.trims,
+    };
+    let rate = |(kind, rate): &(Option<Direction>, Rate)| {
+        let (unit, whole) = match *rate {
+            Rate::Operations(Iops(rate)) => (RateUnit::Operations, rate),
+            Rate::Bandwidth(BytesPerSec(rate)) => (RateUnit::Bytes, rate),
+            // The model lets neither of them through.
+            Rate::Max | Rate::OfMaximum(_) => return None,
+        };
+        Some(RateDemand { kind: kind.map(kind_of), unit, at_least: whole / workers.max(1) as f64 })
+    };
+    let latency = |&(kind, time): &(Option<Direction>, Nanos)| LatencyDemand {
+        kind: kind.map(kind_of),
+        at_most_ns: time.0,
+    };
+    Demands {
+        rates: items(options.rate_min.get()).filter(|item| occurs(item.0)).filter_map(rate).collect(),
+        rate_window: (*options.rate_min_window.get()).max(Nanos::millis(1)),
+        rate_settles: SETTLES,
+        latencies: items(options.latency_max.get()).map(latency).collect(),
+    }
+}
+
+fn items<T>(given: Option<&ByKind<T>>) -> impl Iterator<Item = &(Option<Direction>, T)> {
+    given.into_iter().flat_map(|ByKind(items)| items)
+}
+
+fn kind_of(direction: Direction) -> OperationKind {
+    match direction {
+        Direction::Read => OperationKind::Read,
+        Direction::Write => OperationKind::Write,
+        Direction::Trim => OperationKind::Trim,
+    }
+}
+
+/// The flow it takes part in.
+pub(crate) fn flow(options: &StreamOptions) -> Option<Flow> {
+    let (id, weight, pause) = (*options.flow.get(), *options.flow_weight.get(), *options.flow_pause.get());
+    (id > 0).then_some(Flow { id, weight, pause })
+}
+
+/// How its threads are scheduled. A level without a class is one of the usual class.
+pub(crate) fn scheduling(options: &StreamOptions) -> Scheduling {
+    let level = options.thread_priority_level.get().copied();
+    let class = options.thread_priority_class.get().map(|class| match class {
+        PriorityClass::RealTime => 1,
+        PriorityClass::BestEffort => 2,
+        PriorityClass::Idle => 3,
+    });
+    let level_of = |level: Option<u32>| u8::try_from(level.unwrap_or(0)).unwrap_or(7);
+    Scheduling {
+        nice: options.nice.get().map_or(0, |nice| nice.0),
+        io: (class.is_some() || level.is_some())
+            .then(|| IoPriority { class: class.unwrap_or(2), level: level_of(level) }),
+    }
+}
+
+/// Its pauses; `lanes` threads share the operations of one worker.
+pub(crate) fn think(options: &StreamOptions, lanes: u32) -> Think {
+    let pause = *options.think_time.get();
+    if pause == Nanos::ZERO {
+        return Think::None;
+    }
+    let after = *options.think_after.get();
+    let counts = after == Nanos::ZERO || options.think_every.span().is_some();
+    Think::Every {
+        operations: if counts { options.think_every.get().div_ceil(u64::from(lanes)) } else { u64::MAX },
+        pause_ns: pause.0,
+        by_issue: *options.think_issued.get(),
+        after_ns: if after == Nanos::ZERO { u64::MAX } else { after.0 },
+        spin_ns: options.think_spin.get().0.min(pause.0),
+    }
+}
