@@ -7,7 +7,9 @@
 pub mod compare;
 mod errno;
 pub mod layouts;
+pub mod load;
 mod measured;
+pub mod objective;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
 pub mod scaling;

@@ -381,6 +381,7 @@ fn run_started() -> RunStarted {
         echo: vec![("stream".to_owned(), vec![("access".to_owned(), "random".to_owned())])],
         wall_ms: WALL_MS,
         expected_seconds: Some(10.0),
+        question: None,
         facts: Facts {
             host: "lab1".to_owned(),
             cpu: CpuFacts { model: "Example CPU".to_owned(), usable: vec![0, 1] },

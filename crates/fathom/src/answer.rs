@@ -1,6 +1,10 @@
 //! What a load curve says, in words and as JSON: for measured tables and for curves that fathom measured itself. Owns the
 //! sentences; computes nothing.
 
+mod record;
+
+pub(crate) use record::{document_of, of_record};
+
 use fathom_analysis::scaling::{Answers, Coefficient, Estimate, Fit, LatencyLimit, Law, Point, Verdict};
 use fathom_units::{Iops, Nanos, significant};
 use serde_json::{Map, Value, json};
@@ -62,9 +66,10 @@ fn interval(interval: Option<(f64, f64)>) -> Option<[f64; 2]> {
 }
 
 fn latency_limit(limit: &LatencyLimit) -> Value {
-    let LatencyLimit { seconds, n, x, is_extrapolated } = limit;
+    let LatencyLimit { quantile, seconds, n, x, is_extrapolated } = limit;
     json!({
         "kind": "latency",
+        "quantile": quantile,
         "seconds": seconds,
         "n": n.map(|n| n.value),
         "x": x.map(|x| x.value),
@@ -109,7 +114,12 @@ pub(crate) fn text(name: &str, answers: &Answers, points: &[Point]) -> String {
     text +=
         &format!("{name}: {} points, load {}, throughput {}\n\n", points.len(), span(|p| p.n), span(|p| p.x));
     text += &figures(answers, points);
-    text += "\n  law       error   AICc  coefficients ± standard error\n";
+    text + &laws(answers)
+}
+
+/// Every law with its coefficients, and which was chosen.
+fn laws(answers: &Answers) -> String {
+    let mut text = "\n  law       error   AICc  coefficients ± standard error\n".to_owned();
     for (at, fit) in answers.fits.iter().enumerate() {
         let mark = if answers.chosen == Some(at) { '*' } else { ' ' };
         let coefficients: Vec<String> = fit.coefficients.iter().map(coefficient).collect();
@@ -150,8 +160,11 @@ pub(crate) fn figures(answers: &Answers, points: &[Point]) -> String {
         }
     };
     push("ceiling", &answers.ceiling, &rate);
-    push("knee", &answers.knee, &|figure| format!("load {}", load(figure)));
-    push("95 % of it", &answers.n_at_95_percent, &|figure| format!("load {}", load(figure)));
+    // Below the smallest load there is nothing to read off.
+    let smallest = points.iter().map(|p| p.n).fold(f64::INFINITY, f64::min);
+    let within = |figure: Option<Estimate>| figure.filter(|figure| figure.value >= smallest);
+    push("knee", &within(answers.knee), &|figure| format!("load {}", load(figure)));
+    push("95 % of it", &within(answers.n_at_95_percent), &|figure| format!("load {}", load(figure)));
     push("works like", &answers.parallel_units, &|figure| format!("{} parallel units", load(figure)));
     for limit in &answers.latency_limits {
         let found = match (&limit.n, &limit.x) {
@@ -164,10 +177,14 @@ pub(crate) fn figures(answers: &Answers, points: &[Point]) -> String {
             _ => "not reached".to_owned(),
         };
         let found = match lowest {
-            Some(lowest) if limit.seconds < lowest => "every measured load takes longer".to_owned(),
+            Some(lowest) if limit.quantile.is_none() && limit.seconds < lowest => {
+                "every measured load takes longer".to_owned()
+            }
             _ => found,
         };
-        lines.push((format!("mean latency {}", time(limit.seconds)), found));
+        let statistic =
+            limit.quantile.map_or_else(|| "mean".to_owned(), |q| format!("p{}", number(q * 100.0)));
+        lines.push((format!("{statistic} latency {}", time(limit.seconds)), found));
     }
     let width = lines.iter().map(|(title, _)| title.chars().count()).max().unwrap_or(0);
     lines

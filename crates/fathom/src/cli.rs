@@ -28,6 +28,10 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Compare stored runs: regressed, improved, equivalent, or how many more runs it takes to tell
     Compare(crate::command::compare::CompareArgs),
+    /// Measure a load curve: peak, knee, what limits it, the load at which latency reaches a limit
+    Curve(crate::command::curve::CurveArgs),
+    /// Prove that a rate keeps its latencies, or find the highest rate that does
+    Slo(crate::command::slo::SloArgs),
     /// Find the scaling law of measured loads and throughputs: peak, knee, what limits it
     Fit(crate::command::fit::FitArgs),
     /// Judge whether series of rounds reached a steady state
@@ -57,7 +61,7 @@ pub(crate) enum Command {
 }
 
 /// What to run: job files, or a target and a few figures.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct JobArgs {
     /// Job files: native (.toml), fio, or an Iometer configuration (.icf)
     #[arg(value_name = "JOB", conflicts_with = "target")]
@@ -95,7 +99,7 @@ pub(crate) fn sector_size(text: &str) -> Result<u64, String> {
 }
 
 /// Figures of a job without a file; each is an option of job files under the same name.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Without a job file")]
 pub(crate) struct QuickArgs {
     /// Size of the file, or the part of a device that is used, e.g. 64MiB

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod convert;
+pub(crate) mod curve;
 pub(crate) mod doctor;
 pub(crate) mod fio;
 pub(crate) mod fit;
@@ -15,10 +16,22 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod serve;
+pub(crate) mod slo;
 
+use crate::cli::JobArgs;
 use std::path::PathBuf;
 
 /// The folder of runs: as given, else the usual one.
 pub(crate) fn store_folder(given: Option<&PathBuf>) -> PathBuf {
     given.cloned().unwrap_or_else(|| fathom_store::default_folder(&|name| std::env::var_os(name)))
+}
+
+/// The words of a job, with times for each step of a search where a target is named and no times are.
+fn brief(job: &JobArgs, time: &str, ramp: &str) -> JobArgs {
+    let mut job = job.clone();
+    if job.target.is_some() && job.quick.preset.is_none() && job.quick.time.is_none() {
+        job.quick.time = Some(time.to_owned());
+        job.quick.ramp.get_or_insert_with(|| ramp.to_owned());
+    }
+    job
 }

@@ -7,6 +7,7 @@ use fathom_frontend::{dialect_of, icf, native};
 use fathom_model::{
     Diagnostics, Dialect, Job, Literal, Named, Options, Source, Sources, Span, TargetKind, TargetOptions,
 };
+use fathom_schema::Question;
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -23,6 +24,8 @@ pub(crate) struct Loaded {
     pub(crate) extras: Extras,
     /// What Iometer's results need beside; empty for other dialects.
     pub(crate) iometer: Option<Configuration>,
+    /// What the run is to find out beyond its figures.
+    pub(crate) question: Option<Question>,
     /// Title for people when the job has none.
     pub(crate) title: String,
     /// No job could be read at all, so that what is missing in it would be a misleading complaint.

@@ -45,6 +45,8 @@ fn main() -> ExitCode {
         Command::Runs(args) => command::runs::run(&args),
         Command::Report(args) => command::report::run(&args),
         Command::Compare(args) => command::compare::run(&args),
+        Command::Curve(args) => command::curve::run(&args),
+        Command::Slo(args) => command::slo::run(&args),
         Command::Fit(args) => command::fit::run(&args),
         Command::Judge(args) => command::judge::run(&args),
         Command::Percentiles(args) => command::percentiles::run(&args),

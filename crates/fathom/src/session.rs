@@ -11,8 +11,9 @@ use crate::load::Loaded;
 use crate::terminal;
 use fathom_engine::RealClock;
 use fathom_engine::probe::{self, EngineRefusals};
-use fathom_model::Level;
+use fathom_model::{Diagnostics, Job, Level};
 use fathom_planner::safety::{self, Consent, Verdict};
+use fathom_planner::search::Search;
 use fathom_planner::{ENGINE_UNAVAILABLE, NOT_BUILT, Plan};
 use fathom_run::{Bus, Changes, RunError, RunRequest, Sink, Stop};
 use fathom_schema::{EnvironmentFact, Event, Facts, Note, NoteKind, Record, RunStarted, Severity};
@@ -64,7 +65,28 @@ fn is_unsupported(code: &str) -> bool {
 }
 
 /// Looks at the host and plans. Faults are printed; `Err` when it cannot run.
-pub(crate) fn plan(mut loaded: Loaded, consent: &ConsentArgs, store: &Path) -> Result<Planned, Exit> {
+pub(crate) fn plan(loaded: Loaded, consent: &ConsentArgs, store: &Path) -> Result<Planned, Exit> {
+    plan_by(loaded, consent, store, fathom_planner::plan)
+}
+
+/// As [`plan`], of a search that picks its steps by their results.
+pub(crate) fn plan_search(
+    loaded: Loaded,
+    consent: &ConsentArgs,
+    store: &Path,
+    search: Search,
+) -> Result<Planned, Exit> {
+    plan_by(loaded, consent, store, |job, facts, entropy| {
+        fathom_planner::plan_search(job, facts, entropy, search)
+    })
+}
+
+fn plan_by(
+    mut loaded: Loaded,
+    consent: &ConsentArgs,
+    store: &Path,
+    planner: impl FnOnce(&Job, &Facts, u64) -> (Option<Plan>, Diagnostics),
+) -> Result<Planned, Exit> {
     let checked = loaded.check();
     if loaded.diagnostics.has_errors() || checked.has_errors() {
         loaded.diagnostics.extend(checked);
@@ -73,7 +95,7 @@ pub(crate) fn plan(mut loaded: Loaded, consent: &ConsentArgs, store: &Path) -> R
     }
     raise_file_limit();
     let facts = look(&loaded, consent, store);
-    let (plan, diagnostics) = fathom_planner::plan(&loaded.job, &facts, entropy());
+    let (plan, diagnostics) = planner(&loaded.job, &facts, entropy());
     loaded.diagnostics.extend(diagnostics);
     report_faults(&loaded)?;
     match plan {
@@ -288,6 +310,7 @@ fn started(id: &str, loaded: &Loaded, facts: Facts, plan: &Plan) -> RunStarted {
         echo: job.echo.clone(),
         wall_ms: fathom_engine::wall_ms(),
         expected_seconds: plan.expected.map(Nanos::as_secs_f64),
+        question: loaded.question.clone(),
         facts,
     }
 }

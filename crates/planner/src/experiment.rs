@@ -3,10 +3,13 @@
 //! It keeps the job and the facts rather than the steps, since the rates of a curve come out of earlier steps and a plan
 //! of ten thousand points would not fit in memory. It knows neither time nor the world.
 
-use crate::points::Point;
+use crate::points::{Load, Point};
 use crate::remarks::Remarks;
 use crate::scene::{Maxima, Scene};
+use crate::search::Search;
+use crate::seeds;
 use crate::steps::{self, Built};
+use fathom_analysis::load::LoadPoint;
 use fathom_model::{Job, Named, StageOptions};
 use fathom_schema::{Facts, OperationKind, Step, StepFinished, StreamTotals};
 use std::collections::BTreeSet;
@@ -31,12 +34,17 @@ pub struct Experiment {
     pub(crate) position: usize,
     /// Streams of the step handed out last that show their maximum: index in the step, index in the job.
     pub(crate) awaited: Vec<(usize, usize)>,
+    /// What chooses the next step, where the points are not all known beforehand; they then are its extremes.
+    pub(crate) search: Option<Search>,
 }
 
 impl Experiment {
     /// The next step, or `None` when all are done. `finished` is the end of the step handed out before; absent at the
     /// first call.
     pub fn next(&mut self, finished: Option<&StepFinished>) -> Option<Step> {
+        if self.search.is_some() {
+            return self.next_of_search(finished);
+        }
         for &(in_step, in_job) in finished.map_or(&[][..], |_| &self.awaited) {
             let totals = finished.and_then(|finished| finished.streams.get(in_step));
             if let Some(rate) = totals.and_then(reached) {
@@ -56,12 +64,26 @@ impl Experiment {
         Some(step)
     }
 
-    /// How many steps there are in all.
-    pub fn steps_hint(&self) -> usize {
-        self.points.len()
+    fn next_of_search(&mut self, finished: Option<&StepFinished>) -> Option<Step> {
+        let result = finished.and_then(|finished| LoadPoint::of(&finished.streams));
+        if self.position > 0 && result.is_none() {
+            return None;
+        }
+        let settings = self.search.as_mut()?.next(result.as_ref())?;
+        let point = Point { stage: 0, index: self.position, settings, load: Load::AsDeclared };
+        let job = seeds::for_step(&self.job, self.position, self.entropy);
+        let scene = Scene::new(&self.facts, self.entropy, &self.changed);
+        let built = steps::build(&scene, &job, &self.stages, &point, &self.maxima, &mut Remarks::default())?;
+        self.position += 1;
+        Some(built.step)
     }
 
-    /// All steps, for people: where a rate is a share of a maximum that only the run finds, [`PREVIEW_MAXIMUM`] stands
+    /// How many steps there are in all; of a search, about how many.
+    pub fn steps_hint(&self) -> usize {
+        self.search.as_ref().map_or(self.points.len(), Search::steps_hint)
+    }
+
+    /// All steps (of a search: the least and the most that it may ask for), for people: where a rate is a share of a maximum that only the run finds, [`PREVIEW_MAXIMUM`] stands
     /// for it and the step's name or parameters say "50% of maximum".
     pub fn preview(&self) -> Vec<Step> {
         let mut maxima = Maxima::new();

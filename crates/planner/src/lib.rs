@@ -24,6 +24,7 @@ mod regions;
 mod remarks;
 pub mod safety;
 mod scene;
+pub mod search;
 mod seeds;
 mod steps;
 mod streams;
@@ -38,12 +39,13 @@ pub use files::TARGETS_MAX;
 pub use native::in_native_terms;
 pub use remarks::PlanNote;
 
-use fathom_model::{Diagnostics, Job, Named, Sources, StageOptions};
+use fathom_model::{Diagnostics, Job, Named, Sources, StageOptions, Sweep};
 use fathom_schema::Facts;
 use fathom_units::Nanos;
 use remarks::Remarks;
 use safety::Intent;
 use scene::{Maxima, Scene};
+use search::Search;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -145,9 +147,52 @@ pub fn plan(job: &Job, facts: &Facts, entropy: u64) -> (Option<Plan>, Diagnostic
             maxima: Maxima::new(),
             position: 0,
             awaited: Vec::new(),
+            search: None,
         },
     };
     (Some(plan), remarks.diagnostics)
+}
+
+/// As [`plan`], of an experiment that picks its steps by their results. The job is judged at the least and the most that
+/// the search may ask for; it may have one stage, without a sweep or a curve.
+pub fn plan_search(job: &Job, facts: &Facts, entropy: u64, search: Search) -> (Option<Plan>, Diagnostics) {
+    let mut diagnostics = Diagnostics::default();
+    let mut stages = points::stages(job);
+    if stages.len() > 1 {
+        let message = format!("the job has {} stages", stages.len());
+        diagnostics.error(
+            "plan.search-stages",
+            Some(stages[1].span),
+            message,
+            "leave one: the search repeats it",
+        );
+    }
+    for stage in &stages {
+        if let Some(span) = stage.options.sweep.span().or(stage.options.curve.span()) {
+            let message = format!("the stage \"{}\" has a sweep or a curve of its own", stage.name);
+            diagnostics.error(
+                "plan.search-sweep",
+                Some(span),
+                message,
+                "leave it out: the search chooses the load",
+            );
+        }
+    }
+    if diagnostics.has_errors() {
+        return (None, diagnostics);
+    }
+    let place = stages[0].span;
+    stages[0].options.sweep.set(Sweep { dimensions: search.extremes() }, place);
+    let (plan, diagnostics) = plan(&Job { stages, ..job.clone() }, facts, entropy);
+    let plan = plan.map(|mut plan| {
+        plan.points = search.steps_hint();
+        // The longest step stands for all.
+        let of_step = plan.experiment.preview().iter().filter_map(fathom_schema::Step::ends).flatten().max();
+        plan.expected = of_step.map(|step| Nanos(step.0.saturating_mul(plan.points as u64)));
+        plan.experiment.search = Some(search);
+        plan
+    });
+    (plan, diagnostics)
 }
 
 struct Survey {

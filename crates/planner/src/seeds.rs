@@ -20,6 +20,26 @@ pub(crate) fn of_stream(job: &Job, stream: usize, entropy: u64) -> u64 {
     splitmix(splitmix(seed) ^ stream as u64)
 }
 
+/// The job with seeds for a step of a search: a depth that is measured again shall not hit the same places again, which a
+/// cache may hold by now.
+pub(crate) fn for_step(job: &Job, position: usize, entropy: u64) -> Job {
+    let mut job = job.clone();
+    let moved = |seed: Seed| match seed {
+        Seed::Fixed(seed) => Seed::Fixed(splitmix(seed ^ splitmix(position as u64)) >> 1),
+        Seed::Fresh => Seed::Fixed(splitmix(entropy ^ splitmix(position as u64)) >> 1),
+    };
+    let place = job.run.seed.span().unwrap_or_default();
+    let of_run = moved(*job.run.seed.get());
+    job.run.seed.set(of_run, place);
+    for stream in &mut job.streams {
+        if let Some(&own) = stream.options.seed.get() {
+            let place = stream.options.seed.span().unwrap_or_default();
+            stream.options.seed.set(moved(own), place);
+        }
+    }
+    job
+}
+
 /// The seed of one worker of a stream that has `of_stream`.
 pub(crate) const fn of_worker(of_stream: u64, worker: u64) -> u64 {
     splitmix(of_stream ^ splitmix(worker.wrapping_add(1)))

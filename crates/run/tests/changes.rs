@@ -44,6 +44,7 @@ fn changed(job: &str) -> Vec<Step> {
         echo: Vec::new(),
         wall_ms: 0,
         expected_seconds: None,
+        question: None,
         facts,
     };
     let clock = fathom_engine::RealClock::new(true);

@@ -1,6 +1,7 @@
 //! Events: the only interface from the runner to anything that shows or keeps results.
 
 use crate::facts::{DeviceNumber, EnvironmentFact, Facts};
+use crate::question::Question;
 use crate::record::StreamTotals;
 use crate::step::Step;
 use crate::tally::Interval;
@@ -52,6 +53,9 @@ pub struct RunStarted {
     pub wall_ms: u64,
     /// Seconds the run is expected to take; absent when nothing bounds it in time.
     pub expected_seconds: Option<f64>,
+    /// What the run is to find out beyond its figures; absent for a plain run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Question>,
     /// What was found on the host.
     pub facts: Facts,
 }

@@ -11,6 +11,7 @@ mod engine;
 mod event;
 mod facts;
 mod memory;
+mod question;
 mod record;
 mod step;
 mod tally;
@@ -33,6 +34,7 @@ pub use facts::{
     Filesystem, InUse, Limits as HostLimits, Signature, TargetFact,
 };
 pub use memory::{Advice, Memory, MemorySource};
+pub use question::{LatencyGoal, Question};
 pub use record::{Finding, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use step::{
     Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, ErrorPolicy, Extent, Fill, Freshness,

@@ -31,6 +31,7 @@ pub(crate) fn run_started() -> Event {
         echo: Vec::new(),
         wall_ms: WALL_MS,
         expected_seconds: Some(3.0),
+        question: None,
         facts: fathom_schema::Facts::default(),
     }))
 }

@@ -41,9 +41,11 @@ pub struct Peak {
     pub is_extrapolated: bool,
 }
 
-/// Where the mean latency reaches a limit.
+/// Where a latency reaches a limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LatencyLimit {
+    /// Which quantile of it, 0 to 1; `None`: the mean.
+    pub quantile: Option<f64>,
     /// The limit, seconds.
     pub seconds: f64,
     /// Load there; `None` when no load of the law or curve has this latency.
@@ -262,7 +264,7 @@ fn law_limit(
     };
     let n = estimate(&|law| law.load_at_latency(seconds));
     let x = estimate(&|law| law.load_at_latency(seconds).map(|n| law.throughput(n)));
-    LatencyLimit { seconds, n, x, is_extrapolated: n.is_some_and(|n| n.value > n_max) }
+    LatencyLimit { quantile: None, seconds, n, x, is_extrapolated: n.is_some_and(|n| n.value > n_max) }
 }
 
 fn remarks(fits: &[Fit], loads: &[curve::Load]) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use super::choice::{Estimate, LatencyLimit};
 use super::fit::Point;
+use crate::statistics::nearest_rank;
 
 /// All points of one load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,28 +59,69 @@ pub(super) fn load_at(loads: &[Load], x: f64) -> Option<f64> {
 /// Where N/X of the means reaches a limit.
 pub(super) fn little_limit(loads: &[Load], seconds: f64) -> LatencyLimit {
     let rows: Vec<[f64; 3]> = loads.iter().map(|load| [load.n, load.x, load.n / load.x]).collect();
-    crossing(&rows, seconds)
+    limit_of(crossing(&rows, seconds), seconds, [None, None])
 }
 
-/// Where measured latencies reach a limit.
-pub(super) fn measured_limit(points: &[Point], latencies: &[f64], seconds: f64) -> LatencyLimit {
+/// Resamples of the points of each load.
+const RESAMPLES: usize = 1000;
+/// Seed of the resampling.
+const SEED: u64 = 29;
+
+/// Where measured latencies (seconds, one per point) reach a limit, on straight lines between the means of each load. The
+/// interval is from resampling the points of each load, where each has several.
+pub fn measured_limit(points: &[Point], latencies: &[f64], seconds: f64) -> LatencyLimit {
     let mut rows: Vec<[f64; 3]> = points.iter().zip(latencies).map(|(p, &r)| [p.n, p.x, r]).collect();
     rows.sort_by(|a, b| a[0].total_cmp(&b[0]));
-    let rows: Vec<[f64; 3]> = rows
-        .chunk_by(|a, b| a[0] == b[0])
-        .map(|group| {
-            std::array::from_fn(|at| group.iter().map(|row| row[at]).sum::<f64>() / group.len() as f64)
-        })
-        .collect();
-    crossing(&rows, seconds)
+    let groups: Vec<&[[f64; 3]]> = rows.chunk_by(|a, b| a[0] == b[0]).collect();
+    let means: Vec<[f64; 3]> = groups.iter().map(|group| mean(group.iter())).collect();
+    let at = crossing(&means, seconds);
+    let mut intervals = [None, None];
+    if at.is_some() && groups.iter().all(|group| group.len() > 1) {
+        let mut random = fastrand::Rng::with_seed(SEED);
+        let mut drawn: Vec<[f64; 2]> = (0..RESAMPLES)
+            .filter_map(|_| {
+                let draw = |group: &&[[f64; 3]]| {
+                    mean(
+                        (0..group.len())
+                            .map(|_| &group[random.usize(..group.len())])
+                            .collect::<Vec<_>>()
+                            .into_iter(),
+                    )
+                };
+                crossing(&groups.iter().map(draw).collect::<Vec<_>>(), seconds)
+            })
+            .collect();
+        // Where a twentieth of the resamples never reach it, there is no upper end.
+        if drawn.len() * 20 >= RESAMPLES * 19 {
+            intervals = [0, 1].map(|which| {
+                drawn.sort_by(|a, b| a[which].total_cmp(&b[which]));
+                let values: Vec<f64> = drawn.iter().map(|pair| pair[which]).collect();
+                Some((nearest_rank(&values, 0.025), nearest_rank(&values, 0.975)))
+            });
+        }
+    }
+    limit_of(at, seconds, intervals)
 }
 
-/// First crossing of the limit by rows of load, throughput, latency, on straight lines between them.
-fn crossing(rows: &[[f64; 3]], seconds: f64) -> LatencyLimit {
-    let at = rows.windows(2).find(|pair| pair[0][2] <= seconds && pair[1][2] > seconds).map(|pair| {
-        let share = (seconds - pair[0][2]) / (pair[1][2] - pair[0][2]);
-        [0, 1].map(|at| pair[0][at] + share * (pair[1][at] - pair[0][at]))
-    });
-    let bare = |value| Estimate { value, interval: None };
-    LatencyLimit { seconds, n: at.map(|[n, _]| bare(n)), x: at.map(|[_, x]| bare(x)), is_extrapolated: false }
+fn mean<'a>(group: impl ExactSizeIterator<Item = &'a [f64; 3]>) -> [f64; 3] {
+    let count = group.len() as f64;
+    let sum = group.fold([0.0; 3], |sum, row| std::array::from_fn(|at| sum[at] + row[at]));
+    sum.map(|sum| sum / count)
+}
+
+/// Load and throughput where rows of load, throughput and latency first cross the limit, on straight lines between them.
+fn crossing(rows: &[[f64; 3]], seconds: f64) -> Option<[f64; 2]> {
+    let pair = rows.windows(2).find(|pair| pair[0][2] <= seconds && pair[1][2] > seconds)?;
+    let share = (seconds - pair[0][2]) / (pair[1][2] - pair[0][2]);
+    Some([0, 1].map(|at| pair[0][at] + share * (pair[1][at] - pair[0][at])))
+}
+
+fn limit_of(at: Option<[f64; 2]>, seconds: f64, [n, x]: [Option<(f64, f64)>; 2]) -> LatencyLimit {
+    LatencyLimit {
+        quantile: None,
+        seconds,
+        n: at.map(|[value, _]| Estimate { value, interval: n }),
+        x: at.map(|[_, value]| Estimate { value, interval: x }),
+        is_extrapolated: false,
+    }
 }

@@ -147,22 +147,26 @@ fn pelt(values: &[f64]) -> Vec<usize> {
     let mut best = vec![f64::INFINITY; n + 1];
     best[0] = -penalty;
     let mut previous = vec![0; n + 1];
-    let mut candidates = vec![0];
+    // Each with the place from which on it cannot be the best any more.
+    let mut candidates: Vec<(usize, usize)> = vec![(0, usize::MAX)];
     for to in SEGMENT_MIN..=n {
+        candidates.retain(|&(_, gone)| to < gone);
         let total = |from: usize| best[from] + sums.cost(from, to);
         let (from, least) = candidates
             .iter()
-            .map(|&from| (from, total(from)))
+            .map(|&(from, _)| (from, total(from)))
             .min_by(|a, b| a.1.total_cmp(&b.1))
-            .expect("the start always is one");
-        let keep: Vec<usize> =
-            candidates.iter().copied().filter(|&from| total(from) <= least + penalty).collect();
+            .expect("one was put there a segment ago");
+        // A segment that could as well be cut here will be beaten by the cut, as soon as one may follow.
+        let beaten: Vec<bool> = candidates.iter().map(|&(from, _)| total(from) > least + penalty).collect();
+        for ((_, gone), _) in candidates.iter_mut().zip(beaten).filter(|(_, beaten)| *beaten) {
+            *gone = (*gone).min(to + SEGMENT_MIN);
+        }
         best[to] = least + penalty;
         previous[to] = from;
-        candidates = keep;
         // A segment that begins here can end SEGMENT_MIN later at the earliest, which is when it is first looked at.
         if to + 1 >= 2 * SEGMENT_MIN {
-            candidates.push(to + 1 - SEGMENT_MIN);
+            candidates.push((to + 1 - SEGMENT_MIN, usize::MAX));
         }
     }
     let mut cuts = Vec::new();

@@ -17,6 +17,7 @@ mod peer;
 mod peer_command_line;
 mod peer_logs;
 mod peer_reports;
+mod questions;
 mod results;
 mod seeds;
 mod sequences;

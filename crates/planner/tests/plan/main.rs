@@ -8,4 +8,5 @@ mod faults;
 mod foreign;
 mod host;
 mod properties;
+mod search;
 mod verification;

@@ -1,0 +1,124 @@
+//! What one step showed as a point of a load curve: the load it held, the throughput, and latencies. For those who pick the
+//! next step and for those who give the answer.
+
+use crate::scaling::{Answers, LatencyLimit, Point, Weighting, answers, measured_limit};
+use fathom_metrics::{Latency, merge_kind, merge_tally};
+use fathom_schema::{
+    KindTally, LatencyGoal, LatencyTally, OperationKind, Pacing, Record, StepRecord, StreamTally,
+    StreamTotals,
+};
+
+/// One step as a point of a load curve, all streams together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadPoint {
+    /// Operations in flight, averaged over time.
+    pub held: f64,
+    /// Operations per second.
+    pub rate: f64,
+    /// Mean response time, seconds.
+    pub mean_s: f64,
+    /// Response time of all operations.
+    pub response: LatencyTally,
+    /// Arrivals that came due per second; 0 in a closed loop.
+    pub offered: f64,
+    /// Arrivals that were given up.
+    pub dropped: u64,
+    /// Most arrivals waiting at once.
+    pub backlog_max: u64,
+}
+
+impl LoadPoint {
+    /// Of a step's totals; `None` when nothing was measured.
+    pub fn of(streams: &[StreamTotals]) -> Option<Self> {
+        let workers = || streams.iter().flat_map(|stream| &stream.workers);
+        let start = workers().map(|worker| worker.start).min()?;
+        let end = workers().map(|worker| worker.end).max()?;
+        let seconds = end.since(start).as_secs_f64();
+        let mut tally = StreamTally::default();
+        workers().for_each(|worker| merge_tally(&mut tally, &worker.tally));
+        let mut all: Option<KindTally> = None;
+        for kind in tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync) {
+            match &mut all {
+                Some(all) => merge_kind(all, kind),
+                None => all = Some(kind.clone()),
+            }
+        }
+        let all = all.filter(|all| all.operations > 0 && seconds > 0.0)?;
+        let response = all.response.unwrap_or(all.service);
+        Some(Self {
+            held: tally.in_flight_ns / 1e9 / seconds,
+            rate: all.operations as f64 / seconds,
+            mean_s: response.moments.mean_ns() / 1e9,
+            response,
+            offered: tally.arrivals as f64 / seconds,
+            dropped: tally.arrivals_dropped,
+            backlog_max: tally.backlog_max,
+        })
+    }
+
+    /// What a goal is about, in seconds.
+    pub fn latency_s(&self, goal: &LatencyGoal) -> f64 {
+        match goal.quantile {
+            None => self.mean_s,
+            Some(q) => Latency::from(&self.response).quantile(q).map_or(0.0, |ns| ns as f64 / 1e9),
+        }
+    }
+}
+
+/// Share of its slots that a step has to keep busy for its load to be the depth that was asked for.
+const FULL_SHARE: f64 = 0.98;
+/// Seed of the resampling: the same record gives the same intervals.
+const SEED: u64 = 23;
+
+/// The answer of a load curve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    /// What the curve says; its limits are those asked for, in their order.
+    pub answers: Answers,
+    /// Load and throughput of each step.
+    pub points: Vec<Point>,
+    /// The steps themselves, in the order they ran.
+    pub steps: Vec<LoadPoint>,
+}
+
+/// The load curve that a record's steps make; `None` with fewer than two loads.
+pub fn curve(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {
+    let (steps, points): (Vec<LoadPoint>, Vec<Point>) = record
+        .steps
+        .iter()
+        .filter_map(|step| {
+            let point = LoadPoint::of(&step.finished.as_ref()?.streams)?;
+            let load = Point { n: load(step, &point), x: point.rate };
+            (load.n > 0.0).then_some((point, load))
+        })
+        .unzip();
+    if points.iter().all(|point| Some(point.n) == points.first().map(|first| first.n)) {
+        return None;
+    }
+    let means: Vec<f64> =
+        limits.iter().filter(|goal| goal.quantile.is_none()).map(|goal| goal.limit.as_secs_f64()).collect();
+    let mut found = answers(&points, None, Weighting::Relative, &means, SEED);
+    let mut of_means = found.latency_limits.into_iter();
+    found.latency_limits = limits
+        .iter()
+        .filter_map(|goal| match goal.quantile {
+            None => of_means.next(),
+            // No law says how percentiles grow: they are read off.
+            Some(_) => {
+                let latencies: Vec<f64> = steps.iter().map(|step| step.latency_s(goal)).collect();
+                let limit = measured_limit(&points, &latencies, goal.limit.as_secs_f64());
+                Some(LatencyLimit { quantile: goal.quantile, ..limit })
+            }
+        })
+        .collect();
+    Some(Curve { answers: found, points, steps })
+}
+
+/// The load of a step: its queue slots, where they were kept busy; else, and in an open loop, what it held.
+fn load(step: &StepRecord, point: &LoadPoint) -> f64 {
+    let streams = &step.started.step.streams;
+    let slots: f64 =
+        streams.iter().map(|stream| stream.workers.len() as f64 * f64::from(stream.queue_depth)).sum();
+    let is_closed = streams.iter().all(|stream| matches!(stream.pacing, Pacing::Closed { .. }));
+    if is_closed && point.held >= FULL_SHARE * slots { slots } else { point.held }
+}

@@ -1,0 +1,168 @@
+//! The answer to the question that a run was made for, from its record: at the end of the run and whenever it is reported
+//! again.
+
+use super::{figures, laws, number, sentence, time};
+use crate::diagnose::printable;
+use crate::exit::Exit;
+use fathom_analysis::load::{Curve, curve};
+use fathom_analysis::objective::{Objective, State, Trial, objective};
+use fathom_analysis::validity;
+use fathom_schema::{LatencyGoal, Question, Record, Severity};
+use fathom_units::Iops;
+use serde_json::{Value, json};
+
+/// The page or the document, and what it comes to for scripts. Of a run without a question, nothing.
+pub(crate) fn of_record(record: &Record, as_json: bool) -> (String, Exit) {
+    let (text, document, exit) = match &record.started.question {
+        None => return (String::new(), Exit::Ok),
+        Some(Question::Curve { limits }) => match curve(record, limits) {
+            Some(found) => (curve_page(&found), super::document(&found.answers, &found.points), Exit::Ok),
+            None => nothing("the run measured fewer than two loads: no curve can be drawn"),
+        },
+        Some(Question::Objective { rate, goals }) => match objective(record, *rate, goals) {
+            Some(found) => {
+                let exit = if found.state == State::Met { Exit::Ok } else { Exit::Threshold };
+                (objective_page(&found, *rate), objective_document(&found, *rate), exit)
+            }
+            None => nothing("the run tried no rate: there is no answer"),
+        },
+    };
+    let doubts: Vec<String> = validity::findings(record)
+        .into_iter()
+        .filter(|finding| finding.severity > Severity::Info)
+        .map(|finding| {
+            let word = if finding.severity == Severity::Invalid { "INVALID" } else { "WARN" };
+            format!("{word} {}: {}", finding.id, printable(&finding.evidence))
+        })
+        .collect();
+    if as_json {
+        let mut document = document;
+        document["run"] = json!(record.started.run);
+        document["doubts"] = json!(doubts);
+        let text = serde_json::to_string_pretty(&document).expect("it has only string keys") + "\n";
+        return (text, exit);
+    }
+    let doubts: String = doubts.iter().map(|doubt| format!("  {doubt}\n")).collect();
+    let doubts = if doubts.is_empty() { doubts } else { format!("\nCan it be trusted?\n{doubts}") };
+    (text + &doubts, exit)
+}
+
+/// The document of [`of_record`], to stand within another.
+pub(crate) fn document_of(record: &Record) -> Option<Value> {
+    let (text, _) = of_record(record, true);
+    serde_json::from_str(&text).ok()
+}
+
+fn nothing(why: &str) -> (String, Value, Exit) {
+    (format!("{why}\n"), json!({ "sentence": why }), Exit::Inconclusive)
+}
+
+fn curve_page(found: &Curve) -> String {
+    let mut text = sentence(&found.answers) + "\n\n";
+    text += &figures(&found.answers, &found.points);
+    text += "\n    load      IOPS      mean       p99  measured\n";
+    let mut rows: Vec<(f64, usize)> =
+        found.points.iter().enumerate().map(|(at, point)| (point.n, at)).collect();
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let p99 = LatencyGoal { quantile: Some(0.99), limit: fathom_units::Nanos(1) };
+    for group in rows.chunk_by(|a, b| a.0 == b.0) {
+        let steps = || group.iter().map(|(_, at)| &found.steps[*at]);
+        let count = group.len() as f64;
+        let mean =
+            |of: &dyn Fn(&fathom_analysis::load::LoadPoint) -> f64| steps().map(of).sum::<f64>() / count;
+        text += &format!(
+            "{:>8}{:>10}{:>10}{:>10}{:>10}\n",
+            number(group[0].0),
+            Iops(mean(&|step| step.rate)).to_string(),
+            time(mean(&|step| step.mean_s)),
+            time(mean(&|step| step.latency_s(&p99))),
+            if group.len() == 1 { "once".to_owned() } else { format!("{} times", group.len()) }
+        );
+    }
+    text + &laws(&found.answers)
+}
+
+fn objective_sentence(found: &Objective, wanted: Option<f64>) -> String {
+    let margin = found.margins.iter().map(|(_, _, left)| *left).fold(f64::INFINITY, f64::min);
+    let percent = |share: f64| format!("{} %", number((share.abs() * 1000.0).round() / 10.0));
+    match (wanted, found.rate, found.state) {
+        (Some(rate), _, State::Met) => {
+            format!("Met: {}/s are carried, with {} to spare to the limit.", Iops(rate), percent(margin))
+        }
+        (Some(rate), _, State::NotMet) => {
+            format!("Not met: {}/s are carried, but {} above the limit.", Iops(rate), percent(margin))
+        }
+        (Some(rate), _, State::Overloaded) => {
+            let done = found.trials.iter().map(|trial| trial.done).fold(f64::INFINITY, f64::min);
+            format!(
+                "Overloaded: of {}/s only {}/s are done, the others wait ever longer.",
+                Iops(rate),
+                Iops(done)
+            )
+        }
+        (None, Some(rate), _) => match found.missed {
+            Some(missed) => {
+                format!(
+                    "{}/s is the highest rate that keeps the limits; {}/s does not.",
+                    Iops(rate),
+                    Iops(missed)
+                )
+            }
+            None => format!("{}/s keeps the limits, the highest rate that was tried.", Iops(rate)),
+        },
+        (None, None, _) => {
+            let lowest = found.trials.iter().map(|trial| trial.rate).fold(f64::INFINITY, f64::min);
+            format!("Not met: even {}/s does not keep the limits.", Iops(lowest))
+        }
+    }
+}
+
+fn objective_page(found: &Objective, wanted: Option<f64>) -> String {
+    let Objective { margins, trials, .. } = found;
+    let mut text = objective_sentence(found, wanted) + "\n\n";
+    for (goal, worst, left) in margins {
+        let side = if *left >= 0.0 { "below" } else { "above" };
+        text += &format!(
+            "  {goal}: {}, {} % {side}\n",
+            time(*worst),
+            number((left.abs() * 1000.0).round() / 10.0)
+        );
+    }
+    let titles: Vec<String> =
+        margins.iter().map(|(goal, _, _)| format!("{:>10}", goal.statistic())).collect();
+    text += &format!("\n      rate      done{}  verdict\n", titles.concat());
+    for Trial { rate, done, latencies_s, state } in trials {
+        let latencies: String =
+            latencies_s.iter().take(margins.len()).map(|s| format!("{:>10}", time(*s))).collect();
+        text += &format!(
+            "{:>10}{:>10}{latencies}  {}\n",
+            Iops(*rate).to_string(),
+            Iops(*done).to_string(),
+            state.name().replace('_', " ")
+        );
+    }
+    text
+}
+
+fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
+    let Objective { rate, state, missed, margins, trials } = found;
+    json!({
+        "sentence": objective_sentence(found, wanted),
+        "verdict": state.name(),
+        "wanted": wanted,
+        "rate": rate,
+        "missed": missed,
+        "goals": margins.iter().map(|(goal, worst, left)| json!({
+            "statistic": goal.statistic(),
+            "limit_s": goal.limit.as_secs_f64(),
+            "worst_s": worst,
+            "margin": left,
+        })).collect::<Vec<_>>(),
+        "trials": trials.iter().map(|Trial { rate, done, latencies_s, state }| json!({
+            "rate": rate,
+            "done": done,
+            "latencies_s": latencies_s,
+            "verdict": state.name(),
+        })).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,83 @@
+//! `fathom curve` and `fathom slo` on simulated devices whose answers are known in closed form, in virtual time; and the
+//! answer again from the record.
+
+use crate::support::{Bench, number};
+use serde_json::Value;
+
+/// Eight servers of 1 ms: X = 1000·min(N, 8).
+const EIGHT: &str = "[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"constant 1ms\"\nparallelism = 8\n[stream.s]\n[stage.main]\ntime = \"10s\"\n";
+/// M/M/1 with a mean service time of 1 ms.
+const ONE: &str = "[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"exponential 1ms\"\n[stream.s]\n[stage.main]\ntime = \"200s\"\n";
+
+fn close(document: &Value, pointer: &str, expect: f64, tolerance: f64) {
+    let found = number(document, pointer);
+    assert!((found / expect - 1.0).abs() <= tolerance, "{pointer}: {found}, not {expect}");
+}
+
+#[test]
+fn a_curve_finds_how_parallel_a_device_is() {
+    let bench = Bench::new();
+    bench.write("eight.toml", EIGHT);
+    let line = "curve eight.toml --quiet --json --latency 2ms --latency p99<3ms";
+    let document = bench.fathom(line).expect(0, &["record: "]).json();
+    assert_eq!((&document["chosen"], &document["verdict"]), (&"softmin".into(), &"capped".into()));
+    close(&document, "/knee", 8.0, 0.01);
+    close(&document, "/parallel_units", 8.0, 0.01);
+    // Mean latency N/X is 2 ms at N = 16.
+    close(&document, "/limits/0/n", 16.0, 0.01);
+    close(&document, "/limits/0/x", 8000.0, 0.01);
+    close(&document, "/limits/1/n", 24.0, 0.02);
+    assert_eq!(document["limits"][1]["quantile"], 0.99);
+    let points = document["points"].as_array().expect("a list");
+    assert!(points.len() >= 18, "three times six depths at least: {points:?}");
+    // The record knows the question: a report gives the answer again.
+    let page = bench.fathom("report last").expect(0, &[]).out.clone();
+    assert!(page.starts_with("Something holds it at 8") && page.contains("3 times"), "{page}");
+    assert_eq!(bench.report()["answer"]["chosen"], "softmin");
+    assert_eq!(bench.report()["answer"]["limits"], document["limits"]);
+}
+
+#[test]
+fn an_objective_is_met_missed_or_beyond_reach() {
+    let bench = Bench::new();
+    bench.write("one.toml", ONE);
+    // p99 = S/(1 − ρ) · ln 100: 7.7 ms at 400/s, 15.4 ms at 700/s.
+    for (rate, code, verdict, says) in [
+        (400, 0, "met", "Met: 400/s"),
+        (700, 99, "not_met", "Not met: 700/s"),
+        (1200, 99, "overloaded", "Overloaded"),
+    ] {
+        let line = format!("slo one.toml --quiet --iops {rate} --latency p99<10ms");
+        let ended = bench.fathom(&line);
+        assert!(ended.expect(code, &[]).out.starts_with(says), "{ended:#?}");
+        assert_eq!(bench.report()["answer"]["verdict"], verdict);
+    }
+    close(&bench.report(), "/answer/trials/0/done", 1000.0, 0.01);
+}
+
+#[test]
+fn the_highest_rate_that_keeps_a_percentile_is_that_of_theory() {
+    let bench = Bench::new();
+    bench.write("one.toml", ONE);
+    let document = bench.fathom("slo one.toml --quiet --json --latency p99<10ms").expect(0, &[]).json();
+    // 1/S − ln 100 / T = 539.5; 200 s of random arrivals know it to a few per cent.
+    close(&document, "/rate", 539.5, 0.04);
+    assert!(number(&document, "/missed") > number(&document, "/rate"));
+    assert!(number(&document, "/missed") / number(&document, "/rate") < 1.02);
+}
+
+#[test]
+fn what_a_search_chooses_is_not_for_the_job_to_say() {
+    let bench = Bench::new();
+    bench.write("sweep.toml", format!("{EIGHT}sweep = {{ \"stream.queue_depth\" = [1, 2] }}\n"));
+    for (line, says) in [
+        ("curve sweep.toml", "has a sweep or a curve of its own"),
+        ("curve --target sim: --queue-depth 4", "--max-depth"),
+        ("curve --target sim: --latency 0ms", "p99<1ms"),
+        ("slo --target sim:", "--latency"),
+        ("slo --target sim: --latency p99<1ms --rate 5k/s", "--iops"),
+        ("slo --target sim: --latency p101<1ms", "p101"),
+    ] {
+        bench.check_refused(line, 2, &[says]);
+    }
+}

@@ -1,0 +1,165 @@
+//! Depths for a load curve: doubled until more brings nothing, then around the knee, then all of them again in random
+//! order, so that drift of the device is not taken for an effect of the load (method.md §2.6).
+
+use super::{Settings, depth};
+use fathom_analysis::load::LoadPoint;
+use fathom_analysis::scaling::{self, LOADS_MIN, Point, Weighting};
+use fathom_model::Literal;
+use std::collections::VecDeque;
+
+/// Gain of a doubling that counts as none; two in a row end the doubling.
+const GAIN_MIN: f64 = 0.02;
+/// Fall below the best that ends it.
+const FALL_MAX: f64 = 0.05;
+/// Depths that are added around the knee at most.
+const REFINED_MAX: usize = 5;
+
+/// Chooses depths.
+#[derive(Debug, Clone)]
+pub struct CurveSearch {
+    depth_max: u32,
+    replicates: u32,
+    random: fastrand::Rng,
+    queue: VecDeque<u32>,
+    /// The depth that runs.
+    running: Option<u32>,
+    measured: Vec<(u32, f64)>,
+    part: Part,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Doubling,
+    Refining,
+    Repeating,
+    Done,
+}
+
+impl CurveSearch {
+    /// From depth 1 to `depth_max`, each depth `replicates` times; `seed` is for their order.
+    pub fn new(depth_max: u32, replicates: u32, seed: u64) -> Self {
+        Self {
+            depth_max: depth_max.max(1),
+            replicates: replicates.max(1),
+            random: fastrand::Rng::with_seed(seed),
+            queue: VecDeque::from([1]),
+            running: None,
+            measured: Vec::new(),
+            part: Part::Doubling,
+        }
+    }
+
+    pub(super) fn next(&mut self, result: Option<&LoadPoint>) -> Option<Settings> {
+        if let (Some(running), Some(result)) = (self.running.take(), result) {
+            self.measured.push((running, result.rate));
+        }
+        while self.queue.is_empty() {
+            match self.part {
+                Part::Doubling => match self.doubled() {
+                    Some(next) => self.queue.push_back(next),
+                    None => {
+                        self.queue.extend(self.refined());
+                        self.part = Part::Refining;
+                    }
+                },
+                Part::Refining => {
+                    let again = self.repeated();
+                    self.queue.extend(again);
+                    self.part = Part::Repeating;
+                }
+                Part::Repeating | Part::Done => {
+                    self.part = Part::Done;
+                    return None;
+                }
+            }
+        }
+        let next = self.queue.pop_front()?;
+        self.running = Some(next);
+        Some(vec![depth(next)])
+    }
+
+    /// The next power of two, unless more load has stopped to bring anything.
+    fn doubled(&self) -> Option<u32> {
+        // A step that measured nothing gives no reason to load more.
+        let &(last, x) = self.measured.last()?;
+        let best = self.measured.iter().map(|(_, x)| *x).fold(0.0, f64::max);
+        let gains = |pair: &[(u32, f64)]| pair[1].1 / pair[0].1 - 1.0;
+        let flat = self.measured.windows(2).rev().take(2).filter(|pair| gains(pair) < GAIN_MIN).count();
+        let goes_on = last < self.depth_max && flat < 2 && x >= (1.0 - FALL_MAX) * best;
+        goes_on.then(|| (last * 2).min(self.depth_max))
+    }
+
+    /// Depths where the laws say that something happens, then the middles of the widest gaps until there are enough.
+    fn refined(&self) -> Vec<u32> {
+        let Some(largest) = self.measured.iter().map(|(depth, _)| *depth).max() else { return Vec::new() };
+        let points: Vec<Point> = self
+            .measured
+            .iter()
+            .filter(|(_, x)| *x > 0.0)
+            .map(|&(n, x)| Point { n: f64::from(n), x })
+            .collect();
+        let answers = scaling::answers(&points, None, Weighting::Relative, &[], 0);
+        let mut wanted: Vec<f64> = Vec::new();
+        wanted.extend(answers.knee.map(|knee| knee.value));
+        wanted.extend(answers.n_at_95_percent.map(|n| n.value));
+        if answers.peak.is_of_law {
+            wanted.extend([answers.peak.n.value, answers.peak.n.value * 1.4]);
+        }
+        let mut known: Vec<u32> = self.measured.iter().map(|(depth, _)| *depth).collect();
+        let mut added = Vec::new();
+        let mut add = |n: u32, known: &mut Vec<u32>| {
+            if added.len() < REFINED_MAX && !known.contains(&n) {
+                known.push(n);
+                known.sort_unstable();
+                added.push(n);
+            }
+        };
+        for n in wanted.into_iter().filter(|n| *n >= 1.0 && *n <= f64::from(largest)) {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "between 1 and the largest depth"
+            )]
+            add(n.round() as u32, &mut known);
+        }
+        while known.len() < LOADS_MIN {
+            // Geometric: what matters of a depth is how many times more it is.
+            let widest = known.windows(2).filter(|pair| pair[1] - pair[0] > 1).max_by(|a, b| {
+                let ratio = |pair: &[u32]| f64::from(pair[1]) / f64::from(pair[0]);
+                ratio(a).total_cmp(&ratio(b))
+            });
+            let Some(&[low, high]) = widest else { break };
+            let before = known.len();
+            add((low * high).isqrt().clamp(low + 1, high - 1), &mut known);
+            if known.len() == before {
+                break;
+            }
+        }
+        added
+    }
+
+    /// All depths so many times more, shuffled.
+    fn repeated(&mut self) -> Vec<u32> {
+        let mut depths: Vec<u32> = self.measured.iter().map(|(depth, _)| *depth).collect();
+        depths.sort_unstable();
+        depths.dedup();
+        let mut all: Vec<u32> = Vec::new();
+        for _ in 1..self.replicates {
+            // Each depth once before any comes again.
+            let mut round = depths.clone();
+            self.random.shuffle(&mut round);
+            all.extend(round);
+        }
+        all
+    }
+
+    pub(super) fn extremes(&self) -> Vec<(String, Vec<Literal>)> {
+        let (path, most) = depth(self.depth_max);
+        vec![(path, vec![Literal::Integer(1), most])]
+    }
+
+    pub(super) fn steps_hint(&self) -> usize {
+        let doublings = self.depth_max.ilog2() as usize + 1;
+        (doublings + 2) * self.replicates as usize
+    }
+}

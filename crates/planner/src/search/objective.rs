@@ -1,0 +1,143 @@
+//! Rates for an objective: one rate proven several times, or the highest that keeps its latencies, by bisection in an open
+//! loop between what is kept and what is not.
+
+use super::{Settings, depth, full_speed, rate};
+use fathom_analysis::load::LoadPoint;
+use fathom_analysis::objective::{State, state};
+use fathom_model::Literal;
+use fathom_schema::LatencyGoal;
+
+/// How close the highest rate kept and the lowest one missed come before the search ends.
+const GAP_MAX: f64 = 0.01;
+/// Steps of a bisection at most: with twelve the gap is 1/4096 of the first bracket.
+const STEPS_MAX: u32 = 12;
+/// Queue slots per operation that Little's law expects in flight: latency under load is not that of an idle device.
+const SLOTS_SPARE: f64 = 8.0;
+/// Fewest queue slots of an open loop.
+const SLOTS_MIN: u32 = 16;
+
+/// Chooses rates.
+#[derive(Debug, Clone)]
+pub struct ObjectiveSearch {
+    goals: Vec<LatencyGoal>,
+    wanted: Option<f64>,
+    replicates: u32,
+    depth_max: u32,
+    /// Arrivals as the job has them, else Poisson.
+    arrival: Option<&'static str>,
+    part: Part,
+    depth: u32,
+    kept: f64,
+    missed: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Part {
+    /// One operation at a time: how long does it take?
+    Alone,
+    /// All at once: what is the most?
+    Maximum,
+    /// This rate, for the so many'th time.
+    At(f64, u32),
+    Bisecting(f64, u32),
+    Done,
+}
+
+impl ObjectiveSearch {
+    /// Proves `wanted` so many times, or finds the highest rate when it is absent. `poisson`: whether arrivals are made
+    /// random; else they are as the job has them.
+    pub fn new(
+        goals: Vec<LatencyGoal>,
+        wanted: Option<f64>,
+        replicates: u32,
+        depth_max: u32,
+        poisson: bool,
+    ) -> Self {
+        Self {
+            goals,
+            wanted,
+            replicates: replicates.max(1),
+            depth_max: depth_max.max(1),
+            arrival: poisson.then_some("poisson"),
+            part: Part::Alone,
+            depth: 1,
+            kept: 0.0,
+            missed: f64::INFINITY,
+        }
+    }
+
+    pub(super) fn next(&mut self, result: Option<&LoadPoint>) -> Option<Settings> {
+        let Some(result) = result else {
+            // The first step, or the end: a step that measured nothing says nothing about the next.
+            return (self.part == Part::Alone).then(|| vec![depth(1), full_speed()]);
+        };
+        self.part = match self.part {
+            Part::Alone => match self.wanted {
+                Some(wanted) => {
+                    self.depth = self.slots(wanted * result.mean_s);
+                    Part::At(wanted, 1)
+                }
+                None => Part::Maximum,
+            },
+            Part::Maximum => {
+                self.depth = self.depth_max;
+                self.missed = result.rate;
+                self.middle(1)
+            }
+            Part::At(at, times) if times < self.replicates => Part::At(at, times + 1),
+            Part::Bisecting(at, times) => {
+                if state(result, at, &self.goals) == State::Met {
+                    self.kept = at;
+                } else {
+                    self.missed = at;
+                }
+                self.middle(times + 1)
+            }
+            Part::At(..) | Part::Done => Part::Done,
+        };
+        match self.part {
+            Part::Alone | Part::Done => None,
+            Part::Maximum => Some(vec![depth(self.depth_max), full_speed()]),
+            Part::At(at, _) | Part::Bisecting(at, _) => {
+                let mut settings = vec![depth(self.depth), rate(at)];
+                if let Some(arrival) = self.arrival {
+                    settings.push(("stream.arrival".to_owned(), Literal::Text(arrival.to_owned())));
+                }
+                Some(settings)
+            }
+        }
+    }
+
+    fn middle(&self, times: u32) -> Part {
+        let gap = (self.missed - self.kept) / self.missed;
+        if times > STEPS_MAX || gap <= GAP_MAX {
+            Part::Done
+        } else {
+            Part::Bisecting(f64::midpoint(self.kept, self.missed), times)
+        }
+    }
+
+    /// Queue slots for a load that Little's law expects.
+    fn slots(&self, in_flight: f64) -> u32 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "cut to a queue depth")]
+        let slots = (in_flight * SLOTS_SPARE).ceil().min(f64::from(self.depth_max)) as u32;
+        slots.clamp(SLOTS_MIN.min(self.depth_max), self.depth_max)
+    }
+
+    pub(super) fn extremes(&self) -> Vec<(String, Vec<Literal>)> {
+        let (path, most) = depth(self.depth_max);
+        let (option, wanted) = rate(self.wanted.unwrap_or(1.0));
+        let mut all = vec![(path, vec![most]), (option, vec![wanted])];
+        if let Some(arrival) = self.arrival {
+            all.push(("stream.arrival".to_owned(), vec![Literal::Text(arrival.to_owned())]));
+        }
+        all
+    }
+
+    pub(super) fn steps_hint(&self) -> usize {
+        match self.wanted {
+            Some(_) => 1 + self.replicates as usize,
+            None => 2 + STEPS_MAX as usize,
+        }
+    }
+}
