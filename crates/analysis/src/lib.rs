@@ -15,6 +15,7 @@ pub mod sample;
 pub mod scaling;
 pub mod statistics;
 pub mod steady;
+pub mod thresholds;
 pub mod validity;
 
 pub use errno::errno_name;

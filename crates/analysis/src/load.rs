@@ -19,6 +19,10 @@ pub struct LoadPoint {
     pub mean_s: f64,
     /// Response time of all operations.
     pub response: LatencyTally,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Operations that failed.
+    pub errors: u64,
     /// Arrivals that came due per second; 0 in a closed loop.
     pub offered: f64,
     /// Arrivals that were given up.
@@ -50,6 +54,8 @@ impl LoadPoint {
             rate: all.operations as f64 / seconds,
             mean_s: response.moments.mean_ns() / 1e9,
             response,
+            bytes_per_s: all.bytes as f64 / seconds,
+            errors: tally.kinds.iter().flat_map(|kind| &kind.errors).map(|(_, count)| count).sum(),
             offered: tally.arrivals as f64 / seconds,
             dropped: tally.arrivals_dropped,
             backlog_max: tally.backlog_max,

@@ -3,9 +3,11 @@
 //! Owns the list of checks and how findings of many streams are told once. Does not know how findings are shown, and
 //! changes no figure.
 
+mod behaviour;
 mod circumstances;
 mod device;
 mod load;
+mod surroundings;
 
 use crate::measured::{Measured, measured};
 use fathom_schema::{Finding, Record, Severity, StepRecord, Stream, TargetKind};
@@ -17,11 +19,14 @@ const PLACES_SHOWN: usize = 3;
 pub fn findings(record: &Record) -> Vec<Finding> {
     let mut found = Found::default();
     circumstances::run(record, &mut found);
+    surroundings::run(record, &mut found);
     for step in &record.steps {
         let view = StepView { record, step, measured: measured(step) };
         circumstances::step(&view, &mut found);
         load::check(&view, &mut found);
         device::check(&view, &mut found);
+        surroundings::step(&view, &mut found);
+        behaviour::check(&view, &mut found);
     }
     found.into_findings()
 }

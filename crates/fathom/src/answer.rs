@@ -3,7 +3,7 @@
 
 mod record;
 
-pub(crate) use record::{document_of, of_record};
+pub(crate) use record::{above, of_record, within};
 
 use fathom_analysis::scaling::{Answers, Coefficient, Estimate, Fit, LatencyLimit, Law, Point, Verdict};
 use fathom_units::{Iops, Nanos, significant};

@@ -26,6 +26,8 @@ pub(crate) enum Command {
     Runs(RunsArgs),
     /// Show a stored run again: as text, JSON, CSV, Markdown or a page with charts
     Report(ReportArgs),
+    /// Note something on the time line of a run, while it goes on or afterwards
+    Mark(crate::command::mark::MarkArgs),
     /// Compare stored runs: regressed, improved, equivalent, or how many more runs it takes to tell
     Compare(crate::command::compare::CompareArgs),
     /// Measure a load curve: peak, knee, what limits it, the load at which latency reaches a limit
@@ -208,6 +210,10 @@ pub(crate) struct RunArgs {
     pub(crate) job: JobArgs,
     #[command(flatten)]
     pub(crate) consent: ConsentArgs,
+    /// Bound that every step has to keep, e.g. 'iops>100k', 'p99<1ms' or 'errors<1'; may be given several times. Exit code 99
+    /// when one is not kept
+    #[arg(long, value_name = "BOUND", help_heading = "Options")]
+    pub(crate) threshold: Vec<fathom_schema::Threshold>,
     /// Write the report as JSON to this file; `-` for standard output, instead of the text
     #[arg(long, value_name = "FILE", help_heading = "Options")]
     pub(crate) json: Option<PathBuf>,

@@ -9,6 +9,7 @@ pub(crate) mod fio;
 pub(crate) mod fit;
 pub(crate) mod iometer;
 pub(crate) mod judge;
+pub(crate) mod mark;
 pub(crate) mod options;
 pub(crate) mod percentiles;
 pub(crate) mod plan;

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => command::convert::run(&args),
         Command::Runs(args) => command::runs::run(&args),
         Command::Report(args) => command::report::run(&args),
+        Command::Mark(args) => command::mark::run(&args),
         Command::Compare(args) => command::compare::run(&args),
         Command::Curve(args) => command::curve::run(&args),
         Command::Slo(args) => command::slo::run(&args),

@@ -405,6 +405,7 @@ fn note(note: &Note) -> NoteSummary {
         NoteKind::Mismatch => "mismatch",
         NoteKind::Demand => "demand",
         NoteKind::Environment => "environment",
+        NoteKind::Mark => "mark",
     };
     NoteSummary {
         at_s: at.as_secs_f64(),

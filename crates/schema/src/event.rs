@@ -193,6 +193,8 @@ pub enum NoteKind {
     Demand,
     /// The environment changed.
     Environment,
+    /// What a person noted on the time line.
+    Mark,
 }
 
 /// How much a note or a finding matters.

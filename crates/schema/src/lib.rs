@@ -15,6 +15,7 @@ mod question;
 mod record;
 mod step;
 mod tally;
+mod threshold;
 mod verification;
 mod walk;
 mod wire;
@@ -45,6 +46,7 @@ pub use step::{
 pub use tally::{
     Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,
 };
+pub use threshold::Threshold;
 pub use verification::{
     Ledger, MismatchKind, PatternPiece, Protection, TrimRule, VERIFY_HEADER_BYTES, Verification, VerifyRule,
     VerifySchedule, VerifyTotals,

@@ -1,7 +1,7 @@
 //! What a run is to find out beyond its figures, kept with the record so that every report of it gives the answer. Does not
 //! know how the answer is found.
 
-use crate::wire;
+use crate::{Threshold, wire};
 use fathom_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -15,6 +15,11 @@ pub enum Question {
     Curve {
         /// Limits asked about.
         limits: Vec<LatencyGoal>,
+    },
+    /// Does every step keep these bounds?
+    Thresholds {
+        /// The bounds.
+        thresholds: Vec<Threshold>,
     },
     /// Does it carry a rate within these limits; or, without a rate, which is the highest that does?
     Objective {

@@ -116,6 +116,7 @@ fn drive(machine: &dyn Machine, ready: Ready, active: &Active, writer: Writer) {
         echo,
         wall_ms: fathom_run::wall_ms(),
         expected_seconds: plan.expected.map(Nanos::as_secs_f64),
+        question: None,
         facts,
     };
     let request =

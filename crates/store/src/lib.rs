@@ -8,6 +8,7 @@ mod error;
 mod folder;
 mod labels;
 mod layout;
+mod marks;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -16,5 +17,6 @@ mod writer;
 pub use error::StoreError;
 pub use folder::{EXTENSION, State, Summary, default_folder, find, list, path_of};
 pub use labels::{LABEL_BYTES_MAX, Labels, TAGS_MAX, labels, set_labels};
+pub use marks::mark;
 pub use reader::{Detail, each_interval, overview, read, read_with};
 pub use writer::{Unstored, Writer};

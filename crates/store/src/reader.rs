@@ -108,7 +108,13 @@ impl Opened {
                 .map_err(|error| damaged(path, format!("event {seq} cannot be read: {error}")))?;
             take(path, &mut record, event)?;
         }
-        record.ok_or_else(|| damaged(path, "it holds no event".to_owned()))
+        let mut record = record.ok_or_else(|| damaged(path, "it holds no event".to_owned()))?;
+        let marks = crate::marks::read(self, record.started.wall_ms).map_err(sqlite)?;
+        if !marks.is_empty() {
+            record.notes.extend(marks);
+            record.notes.sort_by_key(|note| note.at);
+        }
+        Ok(record)
     }
 
     /// Hands every time of every stream over once: of the finest level of which there are no more than `rows_max`, of a

@@ -1,5 +1,7 @@
 //! Each finding is provoked once on a constructed record, and shown not to appear on a sound one.
 
+mod timeline;
+
 use super::*;
 use crate::sample::{StreamShape, on_file, push, record};
 use fathom_schema::{

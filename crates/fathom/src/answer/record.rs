@@ -6,8 +6,9 @@ use crate::diagnose::printable;
 use crate::exit::Exit;
 use fathom_analysis::load::{Curve, curve};
 use fathom_analysis::objective::{Objective, State, Trial, objective};
+use fathom_analysis::thresholds::{Kept, thresholds};
 use fathom_analysis::validity;
-use fathom_schema::{LatencyGoal, Question, Record, Severity};
+use fathom_schema::{LatencyGoal, Question, Record, Severity, Threshold};
 use fathom_units::Iops;
 use serde_json::{Value, json};
 
@@ -15,6 +16,15 @@ use serde_json::{Value, json};
 pub(crate) fn of_record(record: &Record, as_json: bool) -> (String, Exit) {
     let (text, document, exit) = match &record.started.question {
         None => return (String::new(), Exit::Ok),
+        Some(Question::Thresholds { thresholds: bounds }) => {
+            let all = thresholds(record, bounds);
+            let exit = if all.iter().all(|one| one.is_kept) { Exit::Ok } else { Exit::Threshold };
+            // The report below has the findings.
+            if !as_json {
+                return (thresholds_page(&all), exit);
+            }
+            (String::new(), thresholds_document(&all), exit)
+        }
         Some(Question::Curve { limits }) => match curve(record, limits) {
             Some(found) => (curve_page(&found), super::document(&found.answers, &found.points), Exit::Ok),
             None => nothing("the run measured fewer than two loads: no curve can be drawn"),
@@ -47,10 +57,22 @@ pub(crate) fn of_record(record: &Record, as_json: bool) -> (String, Exit) {
     (text + &doubts, exit)
 }
 
-/// The document of [`of_record`], to stand within another.
-pub(crate) fn document_of(record: &Record) -> Option<Value> {
-    let (text, _) = of_record(record, true);
-    serde_json::from_str(&text).ok()
+/// The answer to the run's question, to stand above its figures; empty for a plain run.
+pub(crate) fn above(record: &Record) -> String {
+    let (text, _) = of_record(record, false);
+    if text.is_empty() { text } else { text + "\n" }
+}
+
+/// A report's document with the answer as one more field, where the run was made for a question.
+pub(crate) fn within(record: &Record, document: String) -> String {
+    let (answer, _) = of_record(record, true);
+    match (serde_json::from_str(&answer), serde_json::from_str::<Value>(&document)) {
+        (Ok(answer), Ok(mut whole)) => {
+            whole["answer"] = answer;
+            serde_json::to_string_pretty(&whole).expect("it has only string keys") + "\n"
+        }
+        _ => document,
+    }
 }
 
 fn nothing(why: &str) -> (String, Value, Exit) {
@@ -80,6 +102,37 @@ fn curve_page(found: &Curve) -> String {
         );
     }
     text + &laws(&found.answers)
+}
+
+fn thresholds_sentence(all: &[Kept]) -> String {
+    match all.iter().filter(|one| !one.is_kept).count() {
+        0 => format!("Kept: all {} thresholds.", all.len()),
+        broken => format!("Breached: {broken} of {} thresholds.", all.len()),
+    }
+}
+
+fn thresholds_page(all: &[Kept]) -> String {
+    let mut text = thresholds_sentence(all) + "\n";
+    for Kept { step, threshold, found, is_kept } in all {
+        let figure = match threshold {
+            Threshold::IopsAbove(_) | Threshold::IopsBelow(_) => Iops(*found).to_string(),
+            Threshold::BandwidthAbove(_) => fathom_units::BytesPerSec(*found).to_string(),
+            Threshold::Latency(_) => time(*found),
+            Threshold::ErrorsBelow(_) => number(*found),
+        };
+        let verdict = if *is_kept { "kept" } else { "breached" };
+        text += &format!("  {verdict:<9} {threshold}: {figure}, step {}\n", printable(step));
+    }
+    text
+}
+
+fn thresholds_document(all: &[Kept]) -> Value {
+    let row = |Kept { step, threshold, found, is_kept }: &Kept| json!({ "step": step, "threshold": threshold.to_string(), "found": found, "kept": is_kept });
+    json!({
+        "sentence": thresholds_sentence(all),
+        "verdict": if all.iter().all(|one| one.is_kept) { "kept" } else { "breached" },
+        "thresholds": all.iter().map(row).collect::<Vec<_>>(),
+    })
 }
 
 fn objective_sentence(found: &Objective, wanted: Option<f64>) -> String {

@@ -43,12 +43,13 @@ fn show(path: &Path, args: &ReportArgs) -> Result<Exit, StoreError> {
     let summary = || fathom_report::summary(&record);
     let text = match args.format {
         Format::Text if args.output.is_some() => {
-            answered(&record) + &fathom_report::text(&summary(), TEXT_WIDTH, false)
+            answer::above(&record) + &fathom_report::text(&summary(), TEXT_WIDTH, false)
         }
         Format::Text => {
-            answered(&record) + &fathom_report::text(&summary(), terminal::width(), terminal::colours_data())
+            answer::above(&record)
+                + &fathom_report::text(&summary(), terminal::width(), terminal::colours_data())
         }
-        Format::Json | Format::Csv => with_answer(&record, fathom_report::json(&summary())),
+        Format::Json | Format::Csv => answer::within(&record, fathom_report::json(&summary())),
         Format::Markdown => fathom_report::markdown(&summary()),
         Format::Html => fathom_report::html(&record),
     };
@@ -56,24 +57,6 @@ fn show(path: &Path, args: &ReportArgs) -> Result<Exit, StoreError> {
         None => crate::printed(&text),
         Some(output) => ended(output, output::write(output, &text, &spared)),
     })
-}
-
-/// The answer to the run's question, above the figures; empty for a plain run.
-fn answered(record: &Record) -> String {
-    let (text, _) = answer::of_record(record, false);
-    if text.is_empty() { text } else { text + "\n" }
-}
-
-/// The document with the answer as one more field, where the run was made for a question.
-fn with_answer(record: &Record, document: String) -> String {
-    let answer = record.started.question.as_ref().and_then(|_| answer::document_of(record));
-    match (answer, serde_json::from_str::<serde_json::Value>(&document)) {
-        (Some(answer), Ok(mut whole)) => {
-            whole["answer"] = answer;
-            serde_json::to_string_pretty(&whole).expect("it has only string keys") + "\n"
-        }
-        _ => document,
-    }
 }
 
 /// Columns of a text that goes to a file.

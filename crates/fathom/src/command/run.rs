@@ -6,9 +6,10 @@ use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::output::Targets;
 use crate::session::{self, Done, Manner};
-use crate::{control, diagnose, load, output, preset, terminal};
+use crate::{answer, control, diagnose, load, output, preset, terminal};
 use fathom_frontend::fio::Extras;
 use fathom_run::Changes;
+use fathom_schema::Question;
 use fathom_store::Detail;
 use std::path::Path;
 
@@ -21,7 +22,11 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
 
 fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
     let store = store_folder(args.store.as_ref());
-    let planned = session::plan(load::load(&args.job), &args.consent, &store)?;
+    let mut loaded = load::load(&args.job);
+    if !args.threshold.is_empty() {
+        loaded.question = Some(Question::Thresholds { thresholds: args.threshold.clone() });
+    }
+    let planned = session::plan(loaded, &args.consent, &store)?;
     let extras = planned.loaded.extras.clone();
     let document = args.json.iter().filter(|file| file.as_path() != Path::new("-")).cloned();
     let outputs: Vec<_> = document.chain(fio::log_names(&extras)).collect();
@@ -42,10 +47,12 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
     let manner = Manner { store: &store, live: !args.quiet, changes, watchers: vec![&mut operations] };
     let mut done = session::run(planned, notes, manner)?;
     let mut exit = done.exit;
-    for reason in show(&mut done, args, &extras, &operations) {
+    let (failed, verdict) = show(&mut done, args, &extras, &operations);
+    for reason in failed {
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));
         exit = if exit == Exit::Ok { Exit::Target } else { exit };
     }
+    exit = if exit == Exit::Ok { verdict } else { exit };
     if let Some(path) = done.path() {
         terminal::message(&format!("record: {}", path.display()));
     }
@@ -53,25 +60,30 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
 }
 
 /// Prints the report, and writes what else was asked for. What could not be done keeps nothing else from being done; the
-/// reasons.
-fn show(done: &mut Done, args: &RunArgs, extras: &Extras, operations: &OperationLog) -> Vec<String> {
+/// reasons, and what became of the thresholds.
+fn show(done: &mut Done, args: &RunArgs, extras: &Extras, operations: &OperationLog) -> (Vec<String>, Exit) {
     // Logs have every interval in them; a report of a long run is made of sums.
     let has_logs = extras.clones.iter().any(|clone| !clone.logs.are_none());
     let record = match done.record(if has_logs { Detail::Whole } else { Detail::Overview }) {
         Ok(record) => record,
-        Err(reason) => return vec![reason],
+        Err(reason) => return (vec![reason], Exit::Ok),
     };
     let summary = fathom_report::summary(&record);
+    let json = || answer::within(&record, fathom_report::json(&summary));
     let targets = Targets::of(&record.started.facts);
     let mut failed = fio::write_logs(&record, extras, operations, &targets);
     let printed = match args.json.as_deref() {
-        Some(file) if file == Path::new("-") => terminal::data(&fathom_report::json(&summary)),
+        Some(file) if file == Path::new("-") => terminal::data(&json()),
         file => {
-            let written = file.map(|file| output::write(file, &fathom_report::json(&summary), &targets));
+            let written = file.map(|file| output::write(file, &json(), &targets));
             failed.extend(written.and_then(Result::err));
-            terminal::data(&fathom_report::text(&summary, terminal::width(), terminal::colours_data()))
+            let above = answer::above(&record);
+            terminal::data(
+                &(above + &fathom_report::text(&summary, terminal::width(), terminal::colours_data())),
+            )
         }
     };
     failed.extend(printed.err().map(|error| format!("cannot write to standard output: {error}")));
-    failed
+    let (_, verdict) = answer::of_record(&record, false);
+    (failed, verdict)
 }

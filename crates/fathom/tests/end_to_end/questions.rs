@@ -81,3 +81,63 @@ fn what_a_search_chooses_is_not_for_the_job_to_say() {
         bench.check_refused(line, 2, &[says]);
     }
 }
+
+#[test]
+fn thresholds_decide_the_exit_code() {
+    let bench = Bench::new();
+    let run = "run --target sim: --time 5s --quiet";
+    let ended = bench.fathom(&format!("{run} --threshold iops>9k --threshold p99<1ms --threshold errors<1"));
+    assert!(ended.expect(0, &[]).out.starts_with("Kept: all 3 thresholds."), "{ended:#?}");
+    let ended = bench.fathom(&format!("{run} --threshold iops>11k --threshold mean<1ms --json -"));
+    let document = ended.expect(99, &["record: "]).json();
+    assert_eq!(document["answer"]["verdict"], "breached");
+    assert_eq!(document["answer"]["thresholds"][0]["kept"], false);
+    assert_eq!(document["answer"]["thresholds"][1]["kept"], true);
+    let page = bench.fathom("report last").expect(0, &[]).out.clone();
+    assert!(
+        page.starts_with("Breached: 1 of 2 thresholds.") && page.contains("IOPS > 11.0k: 10.0k"),
+        "{page}"
+    );
+    bench.check_refused(&format!("{run} --threshold fast"), 2, &["fast is no threshold"]);
+}
+
+#[test]
+fn marks_are_put_on_the_time_line() {
+    let bench = Bench::new();
+    bench.fathom("run --target sim: --time 5s --quiet").expect(0, &[]);
+    bench.fathom_with(&["mark", "last", "rebuild started", "--at", "3s"]).expect(0, &["marked: "]);
+    bench.fathom_with(&["mark", "last", "fan \u{1b}[2J stopped", "--at", "1s"]).expect(0, &[]);
+    let report = bench.report();
+    let marks: Vec<&Value> =
+        report["notes"].as_array().expect("a list").iter().filter(|note| note["kind"] == "mark").collect();
+    assert_eq!(marks.len(), 2, "{report:#}");
+    assert_eq!((&marks[0]["at_s"], &marks[1]["at_s"]), (&1.0.into(), &3.0.into()));
+    assert_eq!(marks[1]["message"], "mark at 3.00 s: rebuild started");
+    let page = bench.fathom("report last").expect(0, &[]).out.clone();
+    assert!(page.contains("rebuild started") && !page.contains('\u{1b}'), "{page}");
+    bench.check_refused("mark nowhere text", 2, &["nowhere"]);
+    bench.write("other.fathom", "no run");
+    bench.check_refused("mark other.fathom text", 4, &["other.fathom"]);
+}
+
+#[test]
+fn a_run_that_goes_on_can_be_marked() {
+    let bench = Bench::new();
+    let mut run = bench.start("run --target null: --time 60s");
+    run.wait_for(" IOPS ");
+    bench.fathom_with(&["mark", "last", "cable pulled"]).expect(0, &[]);
+    run.wait_for(" IOPS ");
+    run.signal(rustix::process::Signal::INT);
+    run.ended().expect(130, &[]);
+    let notes = bench.report()["notes"].to_string();
+    assert!(notes.contains("cable pulled"), "{notes}");
+}
+
+#[test]
+fn reads_of_holes_are_no_result() {
+    let bench = Bench::new();
+    let file = std::fs::File::create(bench.path("sparse")).expect("the folder is ours");
+    file.set_len(16 << 20).expect("it can be sparse");
+    let ended = bench.fathom("run --target sparse --access random --time 1s --quiet");
+    assert!(ended.expect(0, &[]).out.contains("INVALID  target.unwritten"), "{ended:#?}");
+}

@@ -1,0 +1,184 @@
+//! Findings about how a step behaved over time: warm-up, changes of level, drift, stalls that come regularly. A mean over
+//! two levels is of neither, so each says where the levels lie.
+
+use super::{Found, StepView};
+use crate::statistics::{Change, Sample, change_points, trend, warm_up};
+use fathom_metrics::merge_tally;
+use fathom_schema::{Interval, OperationKind, Phase, Severity, StreamTally};
+use fathom_units::{Bytes, Iops, Nanos};
+
+/// Fewest intervals that a behaviour is read from: MSER-5 has six batches of them then.
+const INTERVALS_MIN: usize = 30;
+/// Share of the usual length from which on an interval counts.
+const WHOLE_SHARE: f64 = 0.5;
+/// Difference of two levels that matters, as a share.
+const LEVEL_MIN: f64 = 0.10;
+/// Fall from one level to the next that is a cliff, as a share: a cache that is full, a clock that is throttled, a credit
+/// that is used up.
+const CLIFF_MIN: f64 = 0.30;
+/// Drift over a whole step that matters, as a share.
+const DRIFT_MIN: f64 = 0.05;
+/// Share of the median below which an interval is a stall.
+const STALL_SHARE: f64 = 0.5;
+/// Fewest stalls that can be called regular.
+const STALLS_MIN: usize = 4;
+/// Spread of the gaps between them, as a share of their mean, up to which they are regular.
+const GAP_SPREAD_MAX: f64 = 0.15;
+
+/// One interval of all streams together.
+struct Second {
+    start: Nanos,
+    iops: f64,
+    written: f64,
+}
+
+/// Checks of one step.
+pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
+    let seconds = seconds(view);
+    if seconds.len() < INTERVALS_MIN {
+        return;
+    }
+    let iops: Vec<f64> = seconds.iter().map(|second| second.iops).collect();
+    let stalls = stalls(&seconds, &iops, view, found);
+    // Single stalls are no levels of their own.
+    let levels: Vec<Change> = change_points(&iops)
+        .into_iter()
+        .filter(|change| (change.after / change.before - 1.0).abs() >= LEVEL_MIN)
+        .filter(|change| !stalls || change.before.min(change.after) >= STALL_SHARE * median(&iops))
+        .collect();
+    let warm = warm(&seconds, &iops, &levels, view, found);
+    let later: Vec<&Change> = levels.iter().filter(|change| change.at > warm).collect();
+    let cliff = later.iter().find(|change| change.after <= (1.0 - CLIFF_MIN) * change.before);
+    if let Some(cliff) = cliff {
+        let written: f64 = seconds[..cliff.at].iter().map(|second| second.written).sum();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of counts")]
+        let after = if written > 0.0 {
+            format!(", after {} were written", Bytes(written as u64).approximate())
+        } else {
+            String::new()
+        };
+        found.add(
+            "behaviour.cliff",
+            Severity::Warn,
+            format!("{}{}{after}", view.place(), told(cliff, &seconds)),
+            "a cache is full, a clock is throttled or a credit used up: the figures mix both levels; measure the one that lasts",
+        );
+    } else if let Some(first) = later.first() {
+        let more =
+            if later.len() > 1 { format!(", and {} changes more", later.len() - 1) } else { String::new() };
+        found.add(
+            "behaviour.level-changed",
+            Severity::Warn,
+            format!("{}{}{more}", view.place(), told(first, &seconds)),
+            "something changed while it was measured: look what began then, and measure again",
+        );
+    } else if let Some(drift) = trend(&iops[warm..]).filter(crate::statistics::Trend::is_certain) {
+        let share = drift.change / drift.mean;
+        if share.abs() >= DRIFT_MIN && !stalls {
+            let word = if share < 0.0 { "fell" } else { "rose" };
+            found.add(
+                "behaviour.drift",
+                Severity::Warn,
+                format!("{}throughput {word} by {:.0} % over the step", view.place(), share.abs() * 100.0),
+                "it has no steady state yet: measure for longer, or start after it has settled",
+            );
+        }
+    }
+}
+
+/// How a change is told.
+fn told(change: &Change, seconds: &[Second]) -> String {
+    format!(
+        "at {:.0} s throughput went from {} to {} IOPS",
+        seconds[change.at].start.as_secs_f64(),
+        Iops(change.before),
+        Iops(change.after)
+    )
+}
+
+/// Tells a warm-up; how many intervals it has.
+fn warm(
+    seconds: &[Second],
+    iops: &[f64],
+    levels: &[Change],
+    view: &StepView<'_>,
+    found: &mut Found,
+) -> usize {
+    let Some(warm) = warm_up(iops).filter(|warm| warm.is_found && warm.length > 0) else { return 0 };
+    let (before, after) = (Sample::of(&iops[..warm.length]).mean, Sample::of(&iops[warm.length..]).mean);
+    let share = before / after - 1.0;
+    // A cliff after a long time is no warm-up: what came before it lasted.
+    let lasts = levels.first().is_some_and(|first| first.at * 10 > iops.len() && first.before > first.after);
+    if share.abs() < LEVEL_MIN || lasts {
+        return 0;
+    }
+    let word = if share < 0.0 { "below" } else { "above" };
+    found.add(
+        "behaviour.warm-up",
+        Severity::Warn,
+        format!(
+            "{}the first {:.0} s are {:.0} % {word} the rest",
+            view.place(),
+            seconds[warm.length].start.as_secs_f64() - seconds[0].start.as_secs_f64(),
+            share.abs() * 100.0
+        ),
+        "they count in the figures: give the stage a ramp at least as long",
+    );
+    warm.length
+}
+
+/// Tells stalls that come regularly; whether there are.
+fn stalls(seconds: &[Second], iops: &[f64], view: &StepView<'_>, found: &mut Found) -> bool {
+    let floor = STALL_SHARE * median(iops);
+    let at: Vec<usize> =
+        (0..iops.len()).filter(|&i| iops[i] < floor && (i == 0 || iops[i - 1] >= floor)).collect();
+    let gaps: Vec<f64> = at
+        .windows(2)
+        .map(|pair| seconds[pair[1]].start.as_secs_f64() - seconds[pair[0]].start.as_secs_f64())
+        .collect();
+    let sample = Sample::of(&gaps);
+    if at.len() < STALLS_MIN || sample.stddev() > GAP_SPREAD_MAX * sample.mean {
+        return false;
+    }
+    found.add(
+        "behaviour.stalls",
+        Severity::Warn,
+        format!(
+            "{}throughput fell below half {} times, about every {:.0} s",
+            view.place(),
+            at.len(),
+            sample.mean
+        ),
+        "something comes regularly: a flush, a trim, a checkpoint, garbage collection; percentiles show what it costs",
+    );
+    true
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+/// The measured intervals, all streams together; those much shorter than the others hold the edge of a phase.
+fn seconds(view: &StepView<'_>) -> Vec<Second> {
+    let mut measured: Vec<&Interval> =
+        view.step.intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
+    measured.sort_by_key(|interval| interval.sequence);
+    let length = |interval: &Interval| interval.end.since(interval.start).as_secs_f64();
+    let usual = measured.iter().map(|interval| length(interval)).fold(0.0, f64::max);
+    measured
+        .chunk_by(|a, b| a.sequence == b.sequence)
+        .filter_map(|group| {
+            let seconds = group.iter().map(|interval| length(interval)).fold(0.0, f64::max);
+            let mut tally = StreamTally::default();
+            group.iter().for_each(|interval| merge_tally(&mut tally, &interval.tally));
+            let written = tally.kinds.iter().filter(|kind| kind.kind == OperationKind::Write);
+            (seconds >= WHOLE_SHARE * usual && seconds > 0.0).then(|| Second {
+                start: group[0].start,
+                iops: crate::operations(&tally) as f64 / seconds,
+                written: written.map(|kind| kind.bytes as f64).sum(),
+            })
+        })
+        .collect()
+}

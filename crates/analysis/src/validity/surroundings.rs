@@ -1,0 +1,234 @@
+//! Checks of what lies around the measurement: caps that were set on fathom itself, what the target stands on, data that is
+//! not there. Each reads facts that the probe took; none looks at a figure.
+
+use super::{Found, StepView};
+use fathom_schema::{EnvironmentFact, Facts, OperationKind, Record, Severity, TargetFact, TargetKind};
+use fathom_units::Bytes;
+
+/// Share of a file that may be missing before reads of it say nothing: a last block, an extent's slack.
+const UNWRITTEN_MAX: f64 = 0.02;
+/// Share of a filesystem that should be free: below, many look for room longer than they write.
+const FREE_MIN: f64 = 0.05;
+
+/// Checks of the run as a whole.
+pub(super) fn run(record: &Record, found: &mut Found) {
+    let facts = &record.started.facts;
+    for fact in &facts.environment {
+        let Some(value) = fact.value.as_deref().map(str::trim).filter(|value| !value.is_empty()) else {
+            continue;
+        };
+        of_fact(fact, value, found);
+    }
+    links(&facts.environment, found);
+    full_filesystems(record, found);
+}
+
+/// Checks of one step.
+pub(super) fn step(view: &StepView<'_>, found: &mut Found) {
+    unwritten(view, found);
+    short_queues(view, found);
+    let throttled = view.step.finished.iter().flat_map(|finished| &finished.environment_changes);
+    for fact in throttled.filter(|fact| fact.name.ends_with("throttle count")) {
+        found.add(
+            "environment.throttled",
+            Severity::Warn,
+            format!("{}the {} rose while it was measured", view.place(), fact.name),
+            "the processor was slowed down for its temperature: cool it, and run it again",
+        );
+    }
+}
+
+fn of_fact(fact: &EnvironmentFact, value: &str, found: &mut Found) {
+    let EnvironmentFact { subject, name, .. } = fact;
+    let seen = || format!("{subject} {name} is {value}");
+    match (subject.as_str(), name.as_str()) {
+        ("cgroup", "cpu.max" | "cpu.cfs_quota_us") if caps_processors(value) => found.add(
+            "cgroup.cpu-limit",
+            Severity::Warn,
+            seen(),
+            "fathom may not use all of its processors: the limit may be measured instead of the target",
+        ),
+        ("cgroup", file) if caps_io(file, value) => found.add(
+            "cgroup.io-limit",
+            Severity::Warn,
+            seen(),
+            "a control group caps the rate of a device: run outside of it to measure the device",
+        ),
+        (_, "loop dio") if value == "0" => found.add(
+            "device.loop-buffered",
+            Severity::Warn,
+            seen(),
+            "the loop device goes through the page cache of its file: make it with `losetup --direct-io=on`",
+        ),
+        (_, "alignment") if value.contains(" off ") => found.add(
+            "device.misaligned",
+            Severity::Warn,
+            seen(),
+            "blocks of the partition straddle those of the disk: align the partition",
+        ),
+        _ => {}
+    }
+}
+
+/// The values of a group and those above it: `50000 100000; /outer: max 100000`.
+fn values(text: &str) -> impl Iterator<Item = &str> {
+    text.split(';').map(|part| part.rsplit_once(": ").map_or(part, |(_, value)| value).trim())
+}
+
+/// A quota below the whole: version 2 says `max` where there is none, version 1 says −1.
+fn caps_processors(text: &str) -> bool {
+    values(text).any(|value| {
+        let quota = value.split_whitespace().next().unwrap_or("max");
+        quota != "max" && !quota.starts_with('-')
+    })
+}
+
+/// `8:0 rbps=1048576 wbps=max` in version 2, `8:0 4096` in version 1.
+fn caps_io(file: &str, text: &str) -> bool {
+    match file {
+        "io.max" => text
+            .split(|c: char| c.is_whitespace() || c == ',' || c == ';')
+            .filter_map(|word| word.split_once('='))
+            .any(|(_, limit)| limit != "max"),
+        file => file.starts_with("blkio.throttle.") && text.split_whitespace().count() >= 2,
+    }
+}
+
+/// A link that is slower or narrower than both its ends could.
+fn links(facts: &[EnvironmentFact], found: &mut Found) {
+    for fact in facts.iter().filter(|fact| fact.name == "pcie link speed" || fact.name == "pcie link width") {
+        let most = facts
+            .iter()
+            .find(|other| other.subject == fact.subject && other.name == format!("{} max", fact.name));
+        // `8.0 GT/s PCIe`, `4`.
+        let number = |fact: &EnvironmentFact| -> Option<f64> {
+            fact.value.as_ref()?.split_whitespace().next()?.parse().ok()
+        };
+        if let (Some(now), Some(most)) = (number(fact), most.and_then(number))
+            && now < most
+        {
+            found.add(
+                "device.link-slow",
+                Severity::Warn,
+                format!("{} {} is {now} of {most}", fact.subject, fact.name),
+                "the device is connected more slowly than it could be: look at its slot, cable and power saving",
+            );
+        }
+    }
+}
+
+/// Filesystems under targets that are written, with hardly any room.
+fn full_filesystems(record: &Record, found: &mut Found) {
+    for target in &record.started.facts.targets {
+        let Some(filesystem) = &target.filesystem else { continue };
+        let is_written = record.steps.iter().any(|step| {
+            step.started.step.streams.iter().any(|stream| {
+                stream.workload.cases.iter().any(|case| case.kind == OperationKind::Write)
+                    && step.started.step.targets.iter().any(|one| path_of(one) == Some(&target.path))
+            })
+        });
+        let free = filesystem.available.0 as f64 / filesystem.size.0.max(1) as f64;
+        if is_written && filesystem.size.0 > 0 && free < FREE_MIN {
+            found.add(
+                "filesystem.nearly-full",
+                Severity::Warn,
+                format!(
+                    "{} has {} free of {}",
+                    filesystem.mount_point.display(),
+                    filesystem.available.approximate(),
+                    filesystem.size.approximate()
+                ),
+                "a full filesystem looks for room longer than it writes: free some, or say that it is meant so",
+            );
+        }
+    }
+}
+
+fn path_of(target: &fathom_schema::Target) -> Option<&std::path::PathBuf> {
+    match &target.kind {
+        TargetKind::File { path, .. } | TargetKind::BlockDevice { path } => Some(path),
+        TargetKind::Null | TargetKind::Sim(_) => None,
+    }
+}
+
+/// Reads of a file that has holes, which the filesystem answers by itself.
+fn unwritten(view: &StepView<'_>, found: &mut Found) {
+    let step = &view.step.started.step;
+    for stream in &step.streams {
+        let kinds = || stream.workload.cases.iter().map(|case| case.kind);
+        if kinds().any(|kind| kind == OperationKind::Write)
+            || !kinds().any(|kind| kind == OperationKind::Read)
+        {
+            continue;
+        }
+        let extents = stream.workers.iter().flat_map(|worker| &worker.extents);
+        let mut seen = Vec::new();
+        for target in extents.filter_map(|extent| step.targets.get(extent.target as usize)) {
+            let Some(TargetFact { file: Some(file), path, .. }) = fact_of(&view.record.started.facts, target)
+            else {
+                continue;
+            };
+            let missing = 1.0 - file.written.0 as f64 / file.size.0.max(1) as f64;
+            // What fathom made it also fills before it reads.
+            if file.made_by_fathom || missing <= UNWRITTEN_MAX || seen.contains(&path) {
+                continue;
+            }
+            seen.push(path);
+            found.add(
+                "target.unwritten",
+                Severity::Invalid,
+                format!(
+                    "{}of {} only {} are written: {:.0} % of the reads find holes",
+                    view.stream_place(stream),
+                    path.display(),
+                    Bytes(file.written.0).approximate(),
+                    missing * 100.0
+                ),
+                "reads of holes never reach the device: write the file in full first",
+            );
+        }
+    }
+}
+
+fn fact_of<'a>(facts: &'a Facts, target: &fathom_schema::Target) -> Option<&'a TargetFact> {
+    let path = path_of(target)?;
+    facts.targets.iter().find(|fact| &fact.path == path)
+}
+
+/// More operations in flight than the kernel's queue of the device takes.
+fn short_queues(view: &StepView<'_>, found: &mut Found) {
+    let step = &view.step.started.step;
+    let facts = &view.record.started.facts;
+    for (index, target) in step.targets.iter().enumerate() {
+        let Some(device) = fact_of(facts, target).and_then(|fact| fact.device.as_ref()) else { continue };
+        let number = |name: &str| -> Option<u64> {
+            let subject = format!("device {}", device.disk);
+            let found = facts.environment.iter().find(|fact| fact.subject == subject && fact.name == name);
+            found?.value.as_ref()?.trim().parse().ok()
+        };
+        let Some(requests) = number("queue nr_requests") else { continue };
+        let room = requests * number("hardware queues").unwrap_or(1).max(1);
+        let in_flight: u64 = step
+            .streams
+            .iter()
+            .map(|stream| {
+                let on_it = |worker: &&fathom_schema::WorkerPlan| {
+                    worker.extents.iter().any(|extent| extent.target as usize == index)
+                };
+                stream.workers.iter().filter(on_it).count() as u64 * u64::from(stream.queue_depth)
+            })
+            .sum();
+        if in_flight > room {
+            found.add(
+                "device.queue-short",
+                Severity::Info,
+                format!(
+                    "{}{in_flight} operations in flight, {room} fit into the queue of {}",
+                    view.place(),
+                    device.disk
+                ),
+                "the rest waits in the kernel before the device sees it, which counts in its latency",
+            );
+        }
+    }
+}

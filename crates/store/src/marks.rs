@@ -1,0 +1,45 @@
+//! Marks on the time line of a run: what a person notes while it goes on, or afterwards. They lie in a table of their own, so
+//! that the run's writer need not know of them.
+
+use crate::{StoreError, reader};
+use fathom_schema::{Note, NoteKind, Severity};
+use fathom_units::Nanos;
+use rusqlite::{Connection, OpenFlags};
+use std::path::Path;
+
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS mark (at_ms INTEGER NOT NULL, body TEXT NOT NULL) STRICT";
+
+/// Adds a mark to the run in `path`, at this wall-clock time in milliseconds. The run may be going on: its writer waits for
+/// the moment it takes.
+pub fn mark(path: &Path, at_ms: u64, text: &str) -> Result<(), StoreError> {
+    // Says what is wrong with the file before anything is written to it.
+    drop(reader::open(path)?);
+    let sqlite = |error| StoreError::of(path, error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags).map_err(sqlite)?;
+    db.execute_batch(TABLE).map_err(sqlite)?;
+    let at_ms = i64::try_from(at_ms).unwrap_or(i64::MAX);
+    db.execute("INSERT INTO mark (at_ms, body) VALUES (?1, ?2)", (at_ms, text)).map_err(sqlite)?;
+    Ok(())
+}
+
+/// The marks of a run that began at `started_ms`, as notes.
+pub(crate) fn read(db: &Connection, started_ms: u64) -> Result<Vec<Note>, rusqlite::Error> {
+    let has_marks: bool =
+        db.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'mark')", (), |row| {
+            row.get(0)
+        })?;
+    if !has_marks {
+        return Ok(Vec::new());
+    }
+    let mut query = db.prepare("SELECT at_ms, body FROM mark ORDER BY at_ms")?;
+    let rows = query.query_map((), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+    rows.map(|row| {
+        let (at_ms, text) = row?;
+        let after_ms = u64::try_from(at_ms).unwrap_or(0).saturating_sub(started_ms);
+        let at = Nanos(after_ms.saturating_mul(1_000_000));
+        let message = format!("mark at {}: {text}", at.approximate());
+        Ok(Note { at, kind: NoteKind::Mark, severity: Severity::Info, message })
+    })
+    .collect()
+}
