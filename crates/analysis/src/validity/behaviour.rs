@@ -13,6 +13,9 @@ const INTERVALS_MIN: usize = 30;
 const WHOLE_SHARE: f64 = 0.5;
 /// Difference of two levels that matters, as a share.
 const LEVEL_MIN: f64 = 0.10;
+/// Fewest intervals of a level, and the part of a step that it has to last.
+const LASTING_MIN: usize = 5;
+const LASTING_PARTS: usize = 20;
 /// Fall from one level to the next that is a cliff, as a share: a cache that is full, a clock that is throttled, a credit
 /// that is used up.
 const CLIFF_MIN: f64 = 0.30;
@@ -39,13 +42,11 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
         return;
     }
     let iops: Vec<f64> = seconds.iter().map(|second| second.iops).collect();
-    let stalls = stalls(&seconds, &iops, view, found);
-    // Single stalls are no levels of their own.
-    let levels: Vec<Change> = change_points(&iops)
-        .into_iter()
-        .filter(|change| (change.after / change.before - 1.0).abs() >= LEVEL_MIN)
-        .filter(|change| !stalls || change.before.min(change.after) >= STALL_SHARE * median(&iops))
-        .collect();
+    if stalls(&seconds, &iops, view, found) {
+        // Each stall would be a level of its own.
+        return;
+    }
+    let levels = levels(&iops);
     let warm = warm(&seconds, &iops, &levels, view, found);
     let later: Vec<&Change> = levels.iter().filter(|change| change.at > warm).collect();
     let cliff = later.iter().find(|change| change.after <= (1.0 - CLIFF_MIN) * change.before);
@@ -74,7 +75,7 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
         );
     } else if let Some(drift) = trend(&iops[warm..]).filter(crate::statistics::Trend::is_certain) {
         let share = drift.change / drift.mean;
-        if share.abs() >= DRIFT_MIN && !stalls {
+        if share.abs() >= DRIFT_MIN {
             let word = if share < 0.0 { "fell" } else { "rose" };
             found.add(
                 "behaviour.drift",
@@ -84,6 +85,23 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
             );
         }
     }
+}
+
+/// Changes from one level to another. A level is one that lasts: a dip of a few seconds is none.
+fn levels(iops: &[f64]) -> Vec<Change> {
+    let mut edges: Vec<usize> = vec![0];
+    edges.extend(change_points(iops).iter().map(|change| change.at));
+    edges.push(iops.len());
+    let lasting: Vec<(usize, f64)> = edges
+        .windows(2)
+        .filter(|pair| pair[1] - pair[0] >= LASTING_MIN.max(iops.len() / LASTING_PARTS))
+        .map(|pair| (pair[0], Sample::of(&iops[pair[0]..pair[1]]).mean))
+        .collect();
+    lasting
+        .windows(2)
+        .filter(|pair| (pair[1].1 / pair[0].1 - 1.0).abs() >= LEVEL_MIN)
+        .map(|pair| Change { at: pair[1].0, before: pair[0].1, after: pair[1].1 })
+        .collect()
 }
 
 /// How a change is told.

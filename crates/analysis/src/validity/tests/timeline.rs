@@ -54,7 +54,7 @@ fn behaviour_over_time() {
     );
     let drifting: Vec<u64> =
         noisy(&[(300, 10_000)]).iter().enumerate().map(|(i, r)| r - 5 * i as u64).collect();
-    check_rates(&drifting, &["behaviour.drift"], "throughput fell by 15 %");
+    check_rates(&drifting, &["behaviour.drift"], "throughput fell by 16 %");
     let stalling: Vec<u64> = noisy(&[(300, 10_000)])
         .iter()
         .enumerate()
