@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
-const target = process.env.CARGO_TARGET_DIR ?? join(root, "target");
+export const target = process.env.CARGO_TARGET_DIR ?? join(root, "target");
 /** Made by `cargo test -p fathom-report --test pages`. */
 export const pages = join(target, "tmp/pages");
 /** For a person to look at. */

@@ -1,0 +1,181 @@
+// The pages on the real server: compose → plan → run → live → record → compare on the simulated and on a file target, what is
+// refused, and a server that is killed under a page.
+//
+// usage: node --test tests/serve.js   (runs the binary that `cargo build -p fathom` has made, or the one in FATHOM)
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import { fits, inked, isAccessible, launch, open as opened, shots, target } from "./browser.js";
+
+const fathom = process.env.FATHOM ?? join(target, "debug/fathom");
+assert.ok(existsSync(fathom), `no ${fathom}; run: cargo build -p fathom`);
+
+/** A server with a store of its own; what it has printed is its invitation. */
+class Server {
+  constructor(folder) {
+    this.folder = folder;
+  }
+
+  async start(port = 0) {
+    const words = ["serve", "--listen", `127.0.0.1:${port}`, "--store", join(this.folder, "store")];
+    this.process = spawn(fathom, words, { stdio: ["ignore", "pipe", "pipe"] });
+    let said = "";
+    const invitation = /http:\/\/127\.0\.0\.1:(\d+)\/\?token=\w+/;
+    await new Promise((done, fail) => {
+      const read = (part) => {
+        said += part;
+        if (invitation.test(said)) done();
+      };
+      this.process.stdout.on("data", read);
+      this.process.stderr.on("data", read);
+      this.process.on("exit", (code) => fail(new Error(`fathom serve ended with ${code}: ${said}`)));
+    });
+    const [url, at] = invitation.exec(said);
+    this.invitation = url;
+    this.port = Number(at);
+    this.address = `http://127.0.0.1:${at}/`;
+  }
+
+  async end(signal) {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
+    const ended = new Promise((done) => this.process.removeAllListeners("exit").on("exit", done));
+    this.process.kill(signal);
+    await ended;
+  }
+}
+
+let browser;
+let folder;
+let server;
+const contexts = [];
+before(async () => {
+  browser = await launch();
+});
+after(() => browser?.close());
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "fathom-web."));
+  server = new Server(folder);
+  await server.start();
+});
+afterEach(async () => {
+  for (const context of contexts.splice(0)) await context.close();
+  await server.end("SIGTERM");
+  rmSync(folder, { recursive: true });
+});
+
+/** A page of someone who was invited. */
+async function enter() {
+  const found = await opened(browser, server.invitation, {}, (url) => url.startsWith(server.address) || url.startsWith("data:"));
+  contexts.push(found.context);
+  assert.ok(!found.page.url().includes("token"), "the invitation is no longer in the address");
+  return found;
+}
+
+/** Fills the form and starts; the page is at the run then. */
+async function start(page, fields) {
+  await page.goto(`${server.address}#/compose`);
+  for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.waitForURL(/#\/(live|run)\//);
+  return page.url().split("/").at(-1);
+}
+
+/** Waits for the end of the run that the page shows; it shows the record then. */
+async function ended(page) {
+  const link = page.getByRole("link", { name: "See the run" });
+  // One that was over before anyone listened is shown as a record at once.
+  await link.or(page.getByText("Can it be trusted?")).first().waitFor();
+  if (await link.isVisible()) await link.click();
+}
+
+test("from an idea to a comparison, on the simulated device and on a file", async () => {
+  const { page, complaints } = await enter();
+  await page.getByText("There is no run yet.").waitFor();
+  const sweep = await start(page, { Title: "simulated", Path: "sim:", "Queue depth": "1..4", Measure: "3s" });
+  await ended(page);
+  await page.getByText("Nothing was found against these figures.").or(page.locator(".findings")).first().waitFor();
+  await page.getByLabel("Charts of").waitFor();
+  const file = { Title: "on a file", Path: join(folder, "scratch"), Size: "16MiB", Ramp: "1s", Measure: "30s" };
+  const run = await start(page, file);
+  await page.locator(".tiles").waitFor();
+  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 4);
+  await page.getByLabel("What happens now").fill("half of it");
+  await page.getByRole("button", { name: "Mark" }).click();
+  await page.getByText("mark: half of it").waitFor();
+  await page.screenshot({ path: join(shots, "serve-live.png"), fullPage: true });
+  await page.getByRole("button", { name: "Stop" }).click();
+  await ended(page);
+  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 6);
+  (await inked(page)).forEach((count, at) => assert.ok(count > 500, `canvas ${at} is empty`));
+  await fits(page, "run");
+  await isAccessible(page, "run");
+  await page.screenshot({ path: join(shots, "serve-run.png"), fullPage: true });
+  const download = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Report as one page" }).click();
+  assert.match((await download).suggestedFilename(), /\.html$/);
+  await page.goto(`${server.address}#/runs`);
+  await page.getByLabel("compare on a file").check();
+  await page.getByLabel("compare simulated").check();
+  await page.getByRole("button", { name: "Compare 2 runs" }).click();
+  await page.waitForURL(new RegExp(`#/compare/${run},${sweep}`));
+  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 2);
+  assert.ok(!existsSync(join(folder, "scratch")), "the file that was to be removed is gone");
+  assert.deepEqual(complaints, []);
+});
+
+test("what somebody else made is not overwritten unasked", async () => {
+  const precious = join(folder, "precious");
+  writeFileSync(precious, Buffer.alloc(65536, 0x5a));
+  const { page } = await enter();
+  await page.goto(`${server.address}#/compose`);
+  const fields = { Path: precious, Size: "64KiB", Reads: "0%", Ramp: "0s", Measure: "1s" };
+  for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.getByText("Refused as it stands").waitFor();
+  assert.match(page.url(), /compose/);
+  await page.screenshot({ path: join(shots, "serve-refused.png"), fullPage: true });
+  await page.getByLabel("Files that fathom did not make may be overwritten").check();
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.waitForURL(/#\/(live|run)\//);
+});
+
+test("faults of a job are at their line, and other dialects become native", async () => {
+  const { page } = await enter();
+  await page.goto(`${server.address}#/compose`);
+  const text = page.getByLabel("The job");
+  await text.fill('[target.a]\nkind = "sim"\nsise = "1GiB"\n[workload.a]\n[stream.a]\n');
+  await page.getByRole("button", { name: "Show the plan" }).click();
+  await page.getByRole("button", { name: "line 3" }).waitFor();
+  const job = Buffer.from("[a]\nioengine=null\nrw=randread\nsize=1g\nruntime=2\ntime_based=1\niodepth=4\n");
+  await page.getByLabel("Open a job file …").setInputFiles({ name: "a.fio", mimeType: "text/plain", buffer: job });
+  await page.waitForFunction(() => document.querySelector("textarea").value.includes("[target."));
+  await page.getByRole("button", { name: "Show the plan" }).click();
+  await page.getByRole("heading", { name: "The plan" }).waitFor();
+});
+
+test("a server that is killed and comes back has what was measured until then", async () => {
+  const { page } = await enter();
+  const run = await start(page, { Path: join(folder, "scratch"), Size: "16MiB", Ramp: "0s", Measure: "60s" });
+  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 4);
+  await server.end("SIGKILL");
+  await page.getByText("The connection is lost").waitFor();
+  await server.start(server.port);
+  // Sessions end with a server: whoever was in is told how to get in again.
+  await page.getByText(/This could not be loaded/).waitFor();
+  await page.goto(server.invitation);
+  await page.goto(`${server.address}#/run/${run}`);
+  await page.getByText("killed, or still running").waitFor();
+  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 6);
+});
+
+test("nobody gets in uninvited", async () => {
+  const { page } = await opened(browser, `${server.address}#/runs`, {}, () => true).then((found) => {
+    contexts.push(found.context);
+    return found;
+  });
+  await page.getByText(/This could not be loaded/).waitFor();
+  assert.equal(await page.getByRole("table").count(), 0);
+});
