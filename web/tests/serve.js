@@ -4,7 +4,7 @@
 // usage: node --test tests/serve.js   (runs the binary that `cargo build -p fathom` has made, or the one in FATHOM)
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, test } from "node:test";
@@ -127,8 +127,8 @@ test("from an idea to a comparison, on the simulated device and on a file", asyn
 });
 
 test("what somebody else made is not overwritten unasked", async () => {
-  const precious = join(folder, "precious");
-  writeFileSync(precious, Buffer.alloc(65536, 0x5a));
+  const [precious, other] = ["precious", "other"].map((name) => join(folder, name));
+  for (const path of [precious, other]) writeFileSync(path, Buffer.alloc(65536, 0x5a));
   const { page } = await enter();
   await page.goto(`${server.address}#/compose`);
   const fields = { Path: precious, Size: "64KiB", Reads: "0%", Ramp: "0s", Measure: "1s" };
@@ -137,9 +137,19 @@ test("what somebody else made is not overwritten unasked", async () => {
   await page.getByText("Refused as it stands").waitFor();
   assert.match(page.url(), /compose/);
   await page.screenshot({ path: join(shots, "serve-refused.png"), fullPage: true });
-  await page.getByLabel("Files that fathom did not make may be overwritten").check();
+  const consent = page.getByLabel("Files that fathom did not make may be overwritten");
+  await consent.check();
+  // What was agreed to for one job is not agreed to for the next.
+  await page.getByLabel("Path", { exact: true }).fill(other);
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.getByText(`${other}: holds`).waitFor();
+  assert.equal(await consent.isChecked(), false);
+  assert.ok(readFileSync(other).every((byte) => byte === 0x5a) && readFileSync(precious).every((byte) => byte === 0x5a));
+  await consent.check();
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.waitForURL(/#\/(live|run)\//);
+  await ended(page);
+  assert.ok(readFileSync(precious).every((byte) => byte === 0x5a), "the other was agreed to, not this");
 });
 
 test("faults of a job are at their line, and other dialects become native", async () => {
