@@ -1,63 +1,69 @@
 //! The mark on files that fathom made: an extended attribute, so that a later run may overwrite them unasked and nothing
 //! else.
 //!
-//! A file that was made by fathom and then filled by someone else (`cp` onto it keeps the attribute) is someone else's:
-//! a finished run writes size and modification time into the mark, and a mark that does not fit them any more is void. A
-//! file that a run writes carries the sizes that the run may give it, and one that is being laid out a hash of its first
-//! bytes as well, so that what a killed run leaves can be told from what someone else has put in its place.
+//! It holds what the file was like when fathom last was done with it: its size and the times of its last change and of
+//! its last change of status. A file that is not like that any more is someone else's, whoever made it: `cp` onto it keeps
+//! the attribute, `touch -r` gives it its old time back, but nothing gives it its old change of status. What a run writes
+//! carries that run's name until it has ended. After a kill nobody can tell that run's last writes from what someone has
+//! put there since, so what a killed run was writing is someone else's too, unless it had not written yet.
 
+use fathom_schema::VoidMark;
 use rustix::fs::{self, XattrFlags};
 use std::fs::{File, Metadata};
-use std::ops::RangeInclusive;
-use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
 
 /// The extended attribute.
 pub const MARK: &str = "user.fathom";
-/// Its value while a run writes the file, and after a run that was killed, begins with this.
-const IN_USE: &str = "in use:";
-/// Its value while the file is laid out, and after a run that was killed meanwhile, begins with this.
-const LAYOUT: &str = "layout:";
-/// Bytes at the start of a file by which a part of a layout is recognised: a page, which is written as a whole or not at
-/// all.
-const HEAD: usize = 4096;
+/// Its value while a run writes the file, and after a run that was killed, begins with this and the run.
+const IN_USE: &str = "in use by ";
+/// Its value while the file is laid out, and after a run that was killed meanwhile, begins with this and the run.
+const LAYOUT: &str = "layout by ";
+/// Longest value that is read: 10 characters of state, 26 of a run, a size and two times of at most 30 digits each.
+const VALUE_BYTES_MAX: usize = 256;
+/// Setting the mark is itself a change of status, whose time cannot be known before. It may lie this much after the time
+/// that the mark holds: the kernel counts it in ticks of 1 to 10 ms, so that mostly it is the same.
+const SETTING_NS_MAX: i128 = 5_000_000;
+/// Tries to set the mark within that time. Each takes microseconds; one may fall on the edge of a tick or wait for a
+/// journal.
+const TRIES: u32 = 16;
 
 /// What a mark says of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// There is none, or it is void: the file is someone else's.
-    Foreign,
-    /// fathom made it, and a run that was killed left it before it was laid out in full.
-    Unfinished,
-    /// fathom made it.
+    /// There is none: the file is someone else's.
+    Absent,
+    /// There is one that does not hold any more: the file counts as someone else's.
+    Void {
+        /// Why.
+        because: VoidMark,
+        /// It was left before it was laid out in full.
+        unfinished: bool,
+    },
+    /// fathom made it, and nobody has changed it since.
     Ours,
 }
 
-/// Marks an open file as fathom's while a run writes it, which leaves it with one of these sizes. Filesystems without user
-/// attributes (some tmpfs): a later run then has to be told `--overwrite`.
-pub(crate) fn begin(file: &File, sizes: &RangeInclusive<u64>) {
-    set(file, &in_use_value(sizes));
+/// Marks an open file as fathom's while `run` writes it. Filesystems without user attributes (some tmpfs): a later run
+/// then has to be told `--overwrite`.
+pub(crate) fn begin(file: &File, run: &str) {
+    seal(file, &format!("{IN_USE}{run}:"));
 }
 
-/// Marks a new file that is about to be laid out from its start on with `content`, up to `most` bytes.
-pub(crate) fn begin_layout(file: &File, content: &[u8], most: u64) {
-    set(file, &layout_value(&content[..content.len().min(HEAD)], most));
+/// Marks a new file that `run` is about to lay out.
+pub(crate) fn begin_layout(file: &File, run: &str) {
+    seal(file, &format!("{LAYOUT}{run}:"));
 }
 
 /// Marks an open file as left by a run that has ended. One that is not laid out in full keeps the mark that says so.
 pub(crate) fn finish(file: &File) {
-    let mut found = [0_u8; 64];
-    let length = fs::fgetxattr(file, MARK, &mut found[..]).unwrap_or(0);
-    if !found[..length].starts_with(LAYOUT.as_bytes()) {
+    if !value_of(file).is_some_and(|value| value.starts_with(LAYOUT)) {
         complete(file);
     }
 }
 
 /// Marks an open file as fathom's and laid out.
 pub(crate) fn complete(file: &File) {
-    if let Ok(meta) = file.metadata() {
-        set(file, &value(&meta));
-    }
+    seal(file, "");
 }
 
 /// Takes the mark away: the file holds what someone else has written.
@@ -65,118 +71,165 @@ pub(crate) fn take_away(file: &File) {
     let _ = fs::fremovexattr(file, MARK);
 }
 
-fn set(file: &File, value: &str) {
-    let _ = fs::fsetxattr(file, MARK, value.as_bytes(), XattrFlags::empty());
-}
-
-/// Whether the file at a path is fathom's and unchanged since.
-pub(crate) fn is_ours(path: &Path) -> bool {
-    read(path) != Mark::Foreign
-}
-
-/// What the mark on the file at a path says.
-pub(crate) fn read(path: &Path) -> Mark {
-    // The longest, a size and a time, takes at most 20 + 1 + 30 digits.
-    let mut found = [0_u8; 64];
-    let Ok(length) = fs::getxattr(path, MARK, &mut found[..]) else { return Mark::Foreign };
-    let Ok(meta) = std::fs::metadata(path) else { return Mark::Foreign };
-    let Ok(found) = std::str::from_utf8(&found[..length]) else { return Mark::Foreign };
-    if let Some(layout) = found.strip_prefix(LAYOUT) {
-        return if is_begun_by(path, &meta, layout) { Mark::Unfinished } else { Mark::Foreign };
+/// Sets a mark of this state that holds. Where that cannot be done in time, one that does not is left: the file then
+/// counts as someone else's.
+fn seal(file: &File, state: &str) {
+    for _ in 0..TRIES {
+        let Ok(before) = file.metadata() else { return };
+        let value = format!("{state}{}", likeness(&before));
+        if fs::fsetxattr(file, MARK, value.as_bytes(), XattrFlags::empty()).is_err() {
+            return;
+        }
+        if file.metadata().is_ok_and(|after| is_like(&likeness(&before), &after)) {
+            return;
+        }
     }
-    let holds = match found.strip_prefix(IN_USE) {
-        Some(sizes) => sizes
-            .split_once('-')
-            .and_then(|(least, most)| Some(least.parse().ok()?..=most.parse().ok()?))
-            .is_some_and(|sizes: RangeInclusive<u64>| sizes.contains(&meta.len())),
-        None => found == value(&meta),
+}
+
+/// Whether an open file is fathom's and unchanged since.
+pub(crate) fn is_ours(file: &File) -> bool {
+    read(file) == Mark::Ours
+}
+
+/// What the mark on an open file says.
+pub(crate) fn read(file: &File) -> Mark {
+    let (Some(value), Ok(meta)) = (value_of(file), file.metadata()) else { return Mark::Absent };
+    let (run, unfinished, likeness) = match (value.strip_prefix(IN_USE), value.strip_prefix(LAYOUT)) {
+        (Some(rest), _) => split(rest, false),
+        (_, Some(rest)) => split(rest, true),
+        (None, None) => (None, false, &*value),
     };
-    if holds { Mark::Ours } else { Mark::Foreign }
+    match run {
+        _ if is_like(likeness, &meta) => Mark::Ours,
+        Some(run) => Mark::Void { because: VoidMark::Unended { run: run.to_owned() }, unfinished },
+        None => Mark::Void { because: VoidMark::Changed, unfinished },
+    }
 }
 
-/// Whether a file begins with what its mark says it was begun with, and is no longer than it was to become; one without
-/// content has nothing to lose.
-fn is_begun_by(path: &Path, meta: &Metadata, layout: &str) -> bool {
-    let most = layout.split_once(':').and_then(|(most, _)| most.parse().ok());
-    let Some(most) = most.filter(|&most| meta.len() <= most) else { return false };
-    let mut head = vec![0; usize::try_from(meta.len()).unwrap_or(HEAD).min(HEAD)];
-    let read = File::open(path).and_then(|file| file.read_exact_at(&mut head, 0));
-    read.is_ok()
-        && (head.is_empty()
-            || layout_value(&head, most).strip_prefix(LAYOUT).is_some_and(|value| value == layout))
+fn split(rest: &str, unfinished: bool) -> (Option<&str>, bool, &str) {
+    let (run, likeness) = rest.split_once(':').unwrap_or(("", rest));
+    (Some(run), unfinished, likeness)
 }
 
-fn in_use_value(sizes: &RangeInclusive<u64>) -> String {
-    format!("{IN_USE}{}-{}", sizes.start(), sizes.end())
+fn value_of(file: &File) -> Option<String> {
+    let mut found = [0_u8; VALUE_BYTES_MAX];
+    let length = fs::fgetxattr(file, MARK, &mut found[..]).ok()?;
+    // Marks of other versions are text as well, and do not fit.
+    Some(String::from_utf8_lossy(&found[..length]).into_owned())
 }
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo: <http://www.isthe.com/chongo/tech/comp/fnv/>): stable over versions, and nobody
-/// gains from forging it.
-fn layout_value(head: &[u8], most: u64) -> String {
-    let hash = head.iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
-    });
-    format!("{LAYOUT}{most}:{hash:016x}")
+/// What tells a file from itself after a change.
+fn likeness(meta: &Metadata) -> String {
+    format!("{}@{}", content_likeness(meta), status_ns(meta))
 }
 
-fn value(meta: &Metadata) -> String {
+fn content_likeness(meta: &Metadata) -> String {
     format!("{}@{}.{:09}", meta.size(), meta.mtime(), meta.mtime_nsec())
+}
+
+fn status_ns(meta: &Metadata) -> i128 {
+    i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec())
+}
+
+fn is_like(likeness: &str, meta: &Metadata) -> bool {
+    let Some((content, status)) = likeness.rsplit_once('@') else { return false };
+    let since = status.parse().map(|status: i128| status_ns(meta) - status);
+    content == content_likeness(meta) && since.is_ok_and(|since| (0..=SETTING_NS_MAX).contains(&since))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Write;
+    use std::path::Path;
+    use std::process::Command;
 
-    #[test]
-    fn a_mark_holds_until_someone_else_writes() {
+    /// What happens to a file of 4 bytes with a mark, and what the mark says then.
+    fn check(what: &str, put_mark: fn(&File), happens: impl FnOnce(&mut File, &Path), expect: &Mark) {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = folder.path().join("file");
-        let mut file = File::create(&path).unwrap();
-        assert!(!is_ours(&path));
-        begin(&file, &(0..=4));
-        if !is_ours(&path) {
+        std::fs::write(&path, b"ours").unwrap();
+        let mut file = File::options().read(true).write(true).open(&path).unwrap();
+        assert_eq!(read(&file), Mark::Absent);
+        put_mark(&file);
+        if value_of(&file).is_none() {
             eprintln!("SKIPPED: {} has no user attributes", folder.path().display());
             return;
         }
-        file.write_all(b"ours").unwrap();
-        assert!(is_ours(&path), "a run that was killed leaves its mark");
-        finish(&file);
-        assert!(is_ours(&path));
-        std::fs::write(&path, b"someone else's").unwrap();
-        assert!(!is_ours(&path));
+        assert_eq!(read(&file), Mark::Ours, "{what}: at once");
+        // The clock of the filesystem ticks on before anything else happens.
+        tick(&folder.path().join("clock"), &file);
+        happens(&mut file, &path);
+        assert_eq!(&read(&File::open(&path).unwrap()), expect, "{what}");
+    }
+
+    /// Touches a file beside until its time is too far from the marked one's to pass for the setting of a mark.
+    fn tick(clock: &Path, marked: &File) {
+        let marked = status_ns(&marked.metadata().unwrap());
+        loop {
+            std::fs::write(clock, b"tick").unwrap();
+            if status_ns(&std::fs::metadata(clock).unwrap()) > marked + 2 * SETTING_NS_MAX {
+                return;
+            }
+        }
+    }
+
+    fn unended(unfinished: bool) -> Mark {
+        Mark::Void { because: VoidMark::Unended { run: "RUN".to_owned() }, unfinished }
     }
 
     #[test]
-    fn the_mark_of_a_killed_run_fits_the_sizes_it_could_leave() {
+    fn a_mark_holds_until_anything_changes() {
+        let changed = Mark::Void { because: VoidMark::Changed, unfinished: false };
+        check("nothing", complete, |_, _| {}, &Mark::Ours);
+        check("reading", complete, |_, path| drop(std::fs::read(path).unwrap()), &Mark::Ours);
+        check("a copy onto it", complete, |_, path| std::fs::write(path, b"else").unwrap(), &changed);
+        check("another size", complete, |file, _| file.set_len(2).unwrap(), &changed);
+        let restore: fn(&mut File, &Path) = |file, path| {
+            let time = file.metadata().unwrap().modified().unwrap();
+            std::fs::write(path, b"else").unwrap();
+            file.set_modified(time).unwrap();
+        };
+        check("a copy with the old time", complete, restore, &changed);
+        let renew = |file: &mut File, path: &Path| {
+            restore(file, path);
+            complete(file);
+        };
+        check("a new mark", complete, renew, &Mark::Ours);
+    }
+
+    #[test]
+    fn what_a_killed_run_wrote_is_nobodys() {
+        let write: fn(&mut File, &Path) = |file, _| file.write_all(b"data").unwrap();
+        check("a run, killed before it wrote", |file| begin(file, "RUN"), |_, _| {}, &Mark::Ours);
+        check("a run that wrote", |file| begin(file, "RUN"), write, &unended(false));
+        check("a layout that wrote", |file| begin_layout(file, "RUN"), write, &unended(true));
+        let end: fn(&mut File, &Path) = |file, _| {
+            file.write_all(b"data").unwrap();
+            finish(file);
+        };
+        check("a run that ended", |file| begin(file, "RUN"), end, &Mark::Ours);
+        check("a layout that did not", |file| begin_layout(file, "RUN"), end, &unended(true));
+    }
+
+    /// Marks of earlier versions, and a copy with all its attributes.
+    #[test]
+    fn what_cannot_be_told_is_someone_elses() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        let path = folder.path().join("file");
-        let file = File::create(&path).unwrap();
-        begin(&file, &(0..=0));
-        if !is_ours(&path) {
-            eprintln!("SKIPPED: {} has no user attributes", folder.path().display());
-            return;
+        let (path, copy) = (folder.path().join("file"), folder.path().join("copy"));
+        std::fs::write(&path, b"ours").unwrap();
+        let file = File::open(&path).unwrap();
+        let times = content_likeness(&file.metadata().unwrap());
+        for value in ["1", "in use:4-4", "layout:4:85944171f73967e8", &times, "in use by", ""] {
+            if fs::fsetxattr(&file, MARK, value.as_bytes(), XattrFlags::empty()).is_err() {
+                eprintln!("SKIPPED: {} has no user attributes", folder.path().display());
+                return;
+            }
+            assert!(!is_ours(&file), "{value}");
         }
-        for (sizes, length, ours) in
-            [(4..=4, 4, true), (4..=4, 3, false), (4..=4, 5, false), (2..=4, 2, true), (2..=4, 1, false)]
-        {
-            begin(&file, &sizes);
-            std::fs::write(&path, vec![b'x'; length]).unwrap();
-            assert_eq!(is_ours(&path), ours, "{length} bytes of {sizes:?}");
-        }
-        // Marks of earlier versions fitted everything.
-        fs::setxattr(&path, MARK, b"1", XattrFlags::empty()).unwrap();
-        assert!(!is_ours(&path));
-        for (most, mark) in [(8, Mark::Unfinished), (7, Mark::Foreign)] {
-            std::fs::write(&path, b"laid out").unwrap();
-            begin_layout(&file, b"laid out", most);
-            assert_eq!(read(&path), mark, "up to {most} bytes");
-        }
-    }
-
-    /// The worked value of the hash's authors for "foobar".
-    #[test]
-    fn the_hash_is_fnv_1a() {
-        assert_eq!(layout_value(b"foobar", 9), "layout:9:85944171f73967e8");
+        complete(&file);
+        tick(&folder.path().join("clock"), &file);
+        assert!(Command::new("cp").arg("-a").args([&path, &copy]).status().unwrap().success());
+        assert!(is_ours(&file) && !is_ours(&File::open(&copy).unwrap()));
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::caches;
 use crate::lock::{self, Lock};
-use crate::mark::{self, Mark};
+use crate::mark;
 use crate::probe;
 use crate::used::UsedFile;
 pub use crate::used::{Tidied, Used, clean_up};
@@ -85,6 +85,7 @@ impl PrepareError {
             Some(Errno::INVAL) if action == "cannot open" => {
                 "its filesystem may refuse direct I/O; set direct = false"
             }
+            Some(Errno::TXTBSY) => "it is a program that runs; end it, or name another file",
             Some(Errno::ROFS) => "its filesystem is mounted read-only",
             Some(Errno::FBIG) => "its filesystem does not hold files of this size",
             _ => "",
@@ -146,6 +147,8 @@ pub struct Claims {
     used: Used,
     /// Files that are written, locked against other runs until the end of this one.
     locked: Mutex<BTreeMap<FileIdentity, File>>,
+    /// Files and devices that are only read, with a word to whoever writes them.
+    announced: Vec<File>,
     /// What the reader of the result should know.
     remarks: Vec<String>,
 }
@@ -174,6 +177,13 @@ impl Claims {
         Ok(claims)
     }
 
+    /// The same, of the run with this name: what it writes carries that until it has ended.
+    #[must_use]
+    pub fn of_run(self, run: &str) -> Self {
+        self.used.set_run(run);
+        self
+    }
+
     /// What the reader of the result should know about the targets: lower-case fragments.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
@@ -195,28 +205,46 @@ impl Claims {
                 }
             }
         }
-        for (path, is_written) in written {
-            if !is_written {
-                if lock::is_written_elsewhere(path) {
-                    let path = path.display();
-                    self.remarks
-                        .push(format!("{path} is being written by another process of fathom meanwhile"));
-                }
-            } else if let Some(device) = self.of(path) {
-                if lock::for_writing(device) == Lock::Taken {
-                    return Err(PrepareError::Taken { path: path.clone() });
-                }
-            } else if matches!(self.files.get(path), Some(Judged::File(_))) {
-                let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
-                let file = fs::open(path, flags, Mode::empty())
-                    .map_err(|error| PrepareError::system("cannot open", path, error))?;
-                if self.lock(&File::from(file), path)? == Lock::Impossible {
-                    self.remarks.push(format!(
-                        "{} cannot be locked; another process of fathom that writes to it would not be noticed",
-                        path.display()
-                    ));
-                }
+        for path in written.iter().filter_map(|(path, is_written)| is_written.then_some(path)) {
+            self.lock_out_writers(path)?;
+        }
+        // Afterwards, so that a file that this run writes under another name is not taken for another run's.
+        for path in written.iter().filter_map(|(path, is_written)| (!is_written).then_some(path)) {
+            if lock::is_written_elsewhere(path) {
+                let path = path.display();
+                self.remarks.push(format!("{path} is being written by another process of fathom meanwhile"));
+            } else if self.of(path).is_some() {
+                self.used.expect_still(path);
             }
+            self.announced.extend(lock::for_reading(path));
+        }
+        Ok(())
+    }
+
+    /// Locks a file or device that is there and will be written.
+    fn lock_out_writers(&mut self, path: &Path) -> Result<(), PrepareError> {
+        let is_read = if let Some(device) = self.of(path) {
+            if lock::for_writing(device) == Lock::Taken {
+                return Err(PrepareError::Taken { path: path.to_owned() });
+            }
+            lock::is_read_elsewhere(path)
+        } else if matches!(self.files.get(path), Some(Judged::File(_))) {
+            let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
+            let file = fs::open(path, flags, Mode::empty())
+                .map_err(|error| PrepareError::system("cannot open", path, error))?;
+            if self.lock(&File::from(file), path)? == Lock::Impossible {
+                self.remarks.push(format!(
+                    "{} cannot be locked; another process of fathom that writes to it would not be noticed",
+                    path.display()
+                ));
+            }
+            lock::is_read_elsewhere(path)
+        } else {
+            false
+        };
+        if is_read {
+            let path = path.display();
+            self.remarks.push(format!("{path} is being read by another process of fathom meanwhile"));
         }
         Ok(())
     }
@@ -437,11 +465,9 @@ impl Ready {
         let open = |extent: &Extent| {
             let target = &self.step.targets[extent.target as usize];
             let TargetKind::File { path, .. } = &target.kind else { return self.open_target(stream, target) };
-            let mut used = self.claims.used.files();
-            let is_as_left =
-                |meta: &std::fs::Metadata| used.get(path).is_some_and(|file| file.ours && file.fits(meta));
+            let used = &self.claims.used;
             match std::fs::symlink_metadata(path) {
-                Ok(meta) if is_as_left(&meta) => std::fs::remove_file(path)
+                Ok(meta) if used.is_ours_as_left(path, &meta) => std::fs::remove_file(path)
                     .map_err(|error| PrepareError::system("cannot remove", path, error))?,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 _ => return self.open_target(stream, target),
@@ -453,13 +479,11 @@ impl Ready {
                     fs::open(path, flags | OFlags::EXCL, Mode::from_raw_mode(0o644))
                         .map_err(|error| fail(error.into()))?,
                 );
-                let sizes = 0..=target.size.0;
-                mark::begin(&file, &sizes);
+                mark::begin(&file, &used.run());
                 let meta = file.metadata().map_err(fail)?;
-                used.insert(path.clone(), UsedFile::written(&meta, true, sizes));
+                used.insert(path, UsedFile::written(&meta, true, 0..=target.size.0));
                 self.claims.made().insert(path.clone());
             }
-            drop(used);
             Ok(OpenTarget { handle: TargetHandle::File(open_for(stream, path)?), size: target.size.0 })
         };
         plan.extents.iter().map(open).collect()
@@ -573,7 +597,7 @@ fn lay_out(
         }
         identities.insert(path.clone(), opened);
         let missing = missing(&file, path, target.size, *layout)?;
-        let is_new = created.contains(path) || mark::read(path) == Mark::Unfinished;
+        let is_new = created.contains(path);
         let meta = file.metadata().map_err(|error| PrepareError::system("cannot look at", path, error))?;
         let is_laid_out =
             is_new || !missing.is_empty() || (*layout == LayoutRule::Allocated && meta.len() < target.size.0);
@@ -593,14 +617,16 @@ fn lay_out(
         // What changes below must not make the mark void. That of a file being laid out says so until it is complete.
         let says_so = is_new && matches!(layout, LayoutRule::Written | LayoutRule::Appended);
         if ours && (is_written || is_laid_out) && !says_so {
-            mark::begin(&file, &(meta.len()..=target.size.0.max(meta.len())));
+            mark::begin(&file, &claims.used.run());
+        } else if !ours && (is_written || is_laid_out) {
+            // A mark that did not hold says nothing about what is written now.
+            mark::take_away(&file);
         }
-        files.push((path, target.size, *layout, users, file, missing, is_new, is_laid_out));
+        files.push((path, target.size, *layout, users, file, missing, is_laid_out));
     }
-    let total =
-        files.iter().flat_map(|(.., missing, _, _)| missing).map(|range| range.end - range.start).sum();
+    let total = files.iter().flat_map(|(.., missing, _)| missing).map(|range| range.end - range.start).sum();
     let mut done = 0;
-    for (path, size, layout, users, file, missing, is_new, is_laid_out) in files {
+    for (path, size, layout, users, file, missing, is_laid_out) in files {
         match layout {
             LayoutRule::Written | LayoutRule::Appended => {
                 let writer = users.iter().find(|stream| changes(stream));
@@ -609,7 +635,7 @@ fn lay_out(
                     done += written;
                     progress(&Progress { path, done: Bytes(done), total: Bytes(total) });
                 };
-                write_ranges(&file, path, &missing, &content, is_new, &mut report, stop)?;
+                write_ranges(&file, path, &missing, &content, &mut report, stop)?;
             }
             LayoutRule::Allocated => allocate(&file, path, size)?,
             LayoutRule::MustExist | LayoutRule::Created => {}
@@ -650,7 +676,12 @@ fn open_or_create(
                     created.push(path.to_owned());
                     claims.made().insert(path.to_owned());
                     let file = File::from(file);
-                    mark::begin(&file, &(0..=0));
+                    match layout {
+                        LayoutRule::Written | LayoutRule::Appended => {
+                            mark::begin_layout(&file, &claims.used.run());
+                        }
+                        _ => mark::begin(&file, &claims.used.run()),
+                    }
                     return Ok(file);
                 }
                 // Complete and read-only: good enough to be read; what is missing shows below.
@@ -723,7 +754,6 @@ fn write_ranges(
     path: &Path,
     ranges: &[std::ops::Range<u64>],
     content: &Content,
-    is_new: bool,
     report: &mut dyn FnMut(u64),
     stop: &AtomicBool,
 ) -> Result<(), PrepareError> {
@@ -743,9 +773,6 @@ fn write_ranges(
             }
             let length = usize::try_from(range.end - at).unwrap_or(CHUNK).min(CHUNK);
             filler.fill(&mut buffer[..length], at);
-            if is_new && at == 0 {
-                mark::begin_layout(file, &buffer[..length], ranges.last().map_or(0, |range| range.end));
-            }
             (&*file).write_all(&buffer[..length]).map_err(fail)?;
             at += length as u64;
             report(length as u64);

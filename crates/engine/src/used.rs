@@ -1,7 +1,8 @@
 //! What a run has done to the files it opened, and what becomes of them at its end.
 //!
 //! Other programs may put another file in the place of one, or write into it, while the run goes on. What is not as this
-//! run left it is someone else's: it is not removed, and its mark is not renewed.
+//! run left it is someone else's: it is not removed, and its mark is not renewed. What the run only read and someone has
+//! changed meanwhile is told: its figures are not those of a file at rest.
 
 use crate::{lock, mark};
 use fathom_schema::{Step, TargetKind};
@@ -17,7 +18,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The files that a run has opened, as it left them. Clones share the same list.
 #[derive(Debug, Clone, Default)]
-pub struct Used(Arc<Mutex<BTreeMap<PathBuf, UsedFile>>>);
+pub struct Used(Arc<Mutex<List>>);
+
+#[derive(Debug, Default)]
+struct List {
+    /// Which run it is; files that it writes are marked with that.
+    run: String,
+    files: BTreeMap<PathBuf, UsedFile>,
+    /// Devices that it only reads, and that nobody wrote when it began.
+    still_devices: BTreeSet<PathBuf>,
+}
 
 /// A file that a run has opened.
 #[derive(Debug, Clone)]
@@ -30,12 +40,22 @@ pub(crate) struct UsedFile {
 }
 
 /// What tells that a file is as the run left it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Left {
     /// The run writes it: its size is one of these.
     Written(RangeInclusive<u64>),
-    /// The run only reads it: its size and the time of its last change.
-    Still(u64, (i64, i64)),
+    /// The run only reads it: its size, and the times of its last change and of its last change of status.
+    Still { size: u64, changed: (i64, i64), status_changed: (i64, i64) },
+}
+
+impl Left {
+    fn still(meta: &Metadata) -> Self {
+        Self::Still {
+            size: meta.len(),
+            changed: (meta.mtime(), meta.mtime_nsec()),
+            status_changed: (meta.ctime(), meta.ctime_nsec()),
+        }
+    }
 }
 
 impl UsedFile {
@@ -46,8 +66,7 @@ impl UsedFile {
 
     /// A file that is only read from here on.
     pub(crate) fn still(meta: &Metadata, ours: bool) -> Self {
-        let left = Left::Still(meta.len(), (meta.mtime(), meta.mtime_nsec()));
-        Self { device: meta.dev(), inode: meta.ino(), ours, left }
+        Self { device: meta.dev(), inode: meta.ino(), ours, left: Left::still(meta) }
     }
 
     fn is(&self, meta: &Metadata) -> bool {
@@ -59,9 +78,7 @@ impl UsedFile {
         self.is(meta)
             && match &self.left {
                 Left::Written(sizes) => sizes.contains(&meta.len()),
-                Left::Still(size, changed) => {
-                    (*size, *changed) == (meta.len(), (meta.mtime(), meta.mtime_nsec()))
-                }
+                still @ Left::Still { .. } => *still == Left::still(meta),
             }
     }
 
@@ -80,8 +97,33 @@ pub struct Tidied {
 }
 
 impl Used {
-    pub(crate) fn files(&self) -> MutexGuard<'_, BTreeMap<PathBuf, UsedFile>> {
+    fn list(&self) -> MutexGuard<'_, List> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Names the run.
+    pub(crate) fn set_run(&self, run: &str) {
+        run.clone_into(&mut self.list().run);
+    }
+
+    /// The run's name, as the marks of what it writes have it.
+    pub(crate) fn run(&self) -> String {
+        self.list().run.clone()
+    }
+
+    /// Whether the file at a path, which is this one, is fathom's and as the run left it.
+    pub(crate) fn is_ours_as_left(&self, path: &Path, meta: &Metadata) -> bool {
+        self.list().files.get(path).is_some_and(|file| file.ours && file.fits(meta))
+    }
+
+    /// Takes a file in, or takes it anew.
+    pub(crate) fn insert(&self, path: &Path, file: UsedFile) {
+        self.list().files.insert(path.to_owned(), file);
+    }
+
+    /// A device that is only read, and that nobody writes yet.
+    pub(crate) fn expect_still(&self, device: &Path) {
+        self.list().still_devices.insert(device.to_owned());
     }
 
     /// A file that a step has opened; `grows_to`: the size that writing or laying it out may give it, `None` when it is only
@@ -94,10 +136,10 @@ impl Used {
         is_made: bool,
         grows_to: Option<Bytes>,
     ) -> bool {
-        let mut files = self.files();
+        let files = &mut self.list().files;
         let earlier = files.get(path).filter(|earlier| earlier.is(meta));
         let ours = is_made
-            || earlier.map_or_else(|| mark::is_ours(path), |earlier| earlier.ours && earlier.fits(meta));
+            || earlier.map_or_else(|| mark::is_ours(file), |earlier| earlier.ours && earlier.fits(meta));
         let now = match grows_to {
             Some(size) => UsedFile::written(meta, ours, meta.len()..=size.0.max(meta.len())),
             None => {
@@ -105,7 +147,7 @@ impl Used {
                 if ours && earlier.is_some_and(UsedFile::is_written) {
                     mark::finish(file);
                 }
-                UsedFile::still(meta, ours)
+                UsedFile::still(&file.metadata().unwrap_or_else(|_| meta.clone()), ours)
             }
         };
         files.insert(path.to_owned(), now);
@@ -115,30 +157,27 @@ impl Used {
     /// A file is laid out. `written`: the size below which the step writes it, and whether it may shrink; `None` when the
     /// step only reads it.
     pub(crate) fn laid_out(&self, path: &Path, file: &File, written: Option<(Bytes, bool)>) {
-        let (mut files, Ok(meta)) = (self.files(), file.metadata()) else { return };
+        let List { run, files, still_devices: _ } = &mut *self.list();
         let Some(used) = files.get_mut(path) else { return };
         let ours = used.ours;
+        match written {
+            Some(_) if ours => mark::begin(file, run),
+            None if ours => mark::complete(file),
+            _ => {}
+        }
+        let Ok(meta) = file.metadata() else { return };
         *used = match written {
             Some((size, shrinks)) => {
                 let least = if shrinks { 0 } else { meta.len() };
-                let sizes = least..=size.0.max(meta.len());
-                if ours {
-                    mark::begin(file, &sizes);
-                }
-                UsedFile::written(&meta, ours, sizes)
+                UsedFile::written(&meta, ours, least..=size.0.max(meta.len()))
             }
-            None => {
-                if ours {
-                    mark::complete(file);
-                }
-                UsedFile::still(&meta, ours)
-            }
+            None => UsedFile::still(&meta, ours),
         };
     }
 
     /// Removes a file that this run made and could not complete, unless another one is there by now.
     pub(crate) fn remove_incomplete(&self, path: &Path) {
-        let is_made_here = |meta: &Metadata| self.files().get(path).is_some_and(|used| used.is(meta));
+        let is_made_here = |meta: &Metadata| self.list().files.get(path).is_some_and(|used| used.is(meta));
         if std::fs::symlink_metadata(path).is_ok_and(|meta| is_made_here(&meta)) {
             // The first failure is the one to report; what cannot be removed either was never complete.
             drop(std::fs::remove_file(path));
@@ -147,19 +186,32 @@ impl Used {
 }
 
 /// Ends a run's hold on its files: those that are to be removed are, where fathom made them; the marks of those that it
-/// wrote are brought up to date. What someone else has changed meanwhile is left to them. To be called when the claims have
-/// been given back.
+/// wrote are brought up to date. What someone else has changed meanwhile is left to them, and told. To be called when the
+/// claims have been given back.
 pub fn clean_up(steps: &[Step], used: &Used) -> Tidied {
     let mut tidied = Tidied::default();
     let mut seen = BTreeSet::new();
     for target in steps.iter().flat_map(|step| &step.targets) {
-        let TargetKind::File { path, layout: _, remove_after } = &target.kind else { continue };
+        let (path, remove) = match &target.kind {
+            TargetKind::File { path, layout: _, remove_after } => (path, *remove_after),
+            TargetKind::BlockDevice { path } => (path, false),
+            TargetKind::Null | TargetKind::Sim(_) => continue,
+        };
         if !seen.insert(path) {
             continue;
         }
-        // What the run has not opened, or made by others, it has no say in.
-        let Some(file) = used.files().get(path).filter(|file| file.ours).cloned() else { continue };
-        if let Err(error) = release(path, &file, *remove_after, &mut tidied.remarks)
+        if used.list().still_devices.contains(path) && lock::is_written_elsewhere(path) {
+            tidied.remarks.push(format!(
+                "another process of fathom has begun to write to {} while this run read it",
+                path.display()
+            ));
+        }
+        // What the run has not opened it has no say in.
+        let Some(file) = used.list().files.get(path).cloned() else { continue };
+        if !file.is_written() && !(file.ours && remove) {
+            tidied.remarks.extend(disturbed(path, &file));
+        } else if file.ours
+            && let Err(error) = release(path, &file, remove, &mut tidied.remarks)
             && error.kind() != io::ErrorKind::NotFound
         {
             tidied.left_behind.push((path.clone(), error));
@@ -168,32 +220,59 @@ pub fn clean_up(steps: &[Step], used: &Used) -> Tidied {
     tidied
 }
 
-fn release(path: &Path, used: &UsedFile, remove: bool, remarks: &mut Vec<String>) -> io::Result<()> {
-    if !remove && !used.is_written() {
-        return Ok(());
+/// What has become of a file that was only read, where it is not as it was.
+fn disturbed(path: &Path, file: &UsedFile) -> Option<String> {
+    let path_text = path.display();
+    match std::fs::metadata(path) {
+        Ok(meta) if file.fits(&meta) => None,
+        Ok(meta) if file.is(&meta) => {
+            Some(format!("{path_text} has been changed by another program while this run read it"))
+        }
+        Ok(_) => Some(format!("another file has taken the place of {path_text} while this run read it")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Some(format!("{path_text} has been removed by another program while this run read it"))
+        }
+        // Nothing is known against it.
+        Err(_) => None,
     }
+}
+
+fn release(path: &Path, used: &UsedFile, remove: bool, remarks: &mut Vec<String>) -> io::Result<()> {
     let meta = std::fs::metadata(path)?;
+    let shown = path.display();
     if !used.is(&meta) {
         if remove {
             remarks.push(format!(
-                "{} was to be removed and is left: another file has taken its place since",
-                path.display()
+                "{shown} was to be removed and is left: another file has taken its place since"
             ));
         }
         return Ok(());
     }
     if lock::is_written_elsewhere(path) {
+        if remove {
+            remarks.push(format!(
+                "{shown} was to be removed and is left: another process of fathom writes to it"
+            ));
+        }
         return Ok(());
     }
     if !used.fits(&meta) {
         let fate =
             if remove { "was to be removed and is left" } else { "counts as not made by fathom from now on" };
-        remarks.push(format!("{} {fate}: another program has written to it during the run", path.display()));
+        remarks.push(format!("{shown} {fate}: another program has written to it during the run"));
         if used.is_written() {
             marked(path, used, mark::take_away);
         }
-    } else if !remove {
-        marked(path, used, mark::finish);
+        return Ok(());
+    }
+    let is_read = remove && lock::is_read_elsewhere(path);
+    if is_read {
+        remarks.push(format!("{shown} was to be removed and is left: another process of fathom reads it"));
+    }
+    if !remove || is_read {
+        if used.is_written() {
+            marked(path, used, mark::finish);
+        }
     } else if std::fs::symlink_metadata(path)?.is_file() {
         std::fs::remove_file(path)?;
     }

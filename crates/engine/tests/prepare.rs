@@ -234,31 +234,25 @@ fn look(path: &Path) -> FileFact {
     facts.targets[0].file.clone().expect("it is a file")
 }
 
+/// What a killed layout leaves could have been filled by anybody since: it is told, and is nobody's to write unasked.
 #[test]
-fn what_a_killed_layout_leaves_is_known_and_completed() {
+fn what_a_killed_layout_leaves_is_told_and_completed_when_agreed_to() {
     let stage = Stage::new();
     let left = left_by_a_killed_layout(&stage, 4 * MIB);
-    if let Err(error) = rustix::fs::getxattr(&left, MARK, &mut [0_u8; 64][..]) {
+    if let Err(error) = rustix::fs::getxattr(&left, MARK, &mut [0_u8; 256][..]) {
         return skip("killed layout", &error.to_string());
     }
     let found = look(&left);
-    assert!(found.made_by_fathom && found.unfinished && found.size == Bytes(2 * MIB), "{found:?}");
+    let because = Some(VoidMark::Unended { run: String::new() });
+    assert_eq!((found.made_by_fathom, found.unfinished, found.void_mark), (false, true, because));
+    assert_eq!(found.size, Bytes(2 * MIB));
     let before = content(&left, 2 << 20);
     ready(reading(&[(&left, LayoutRule::Written, 4 * MIB)])).unwrap();
     let found = look(&left);
-    assert!(found.made_by_fathom && !found.unfinished && found.written == Bytes(4 * MIB), "{found:?}");
+    assert!(!found.made_by_fathom && !found.unfinished && found.written == Bytes(4 * MIB), "{found:?}");
     let after = content(&left, 4 << 20);
     assert!(after[..2 << 20] == before[..], "what was there was not kept");
     check_incompressible(&after[2 << 20..]);
-}
-
-#[test]
-fn what_someone_puts_in_place_of_a_killed_layout_is_theirs() {
-    let stage = Stage::new();
-    let left = left_by_a_killed_layout(&stage, 4 * MIB);
-    File::options().write(true).open(&left).unwrap().write_all_at(b"precious", 100).unwrap();
-    let found = look(&left);
-    assert!(!found.made_by_fathom && !found.unfinished, "{found:?}");
 }
 
 #[test]
@@ -526,8 +520,44 @@ fn what_others_write_while_a_run_reads_is_theirs() {
     assert!(look(&path).made_by_fathom, "what was laid out is fathom's");
     // The same size: only the time tells.
     let theirs = || std::fs::write(&path, vec![5; 1 << 20]).unwrap();
-    leave(&[read], theirs);
+    let remarks = leave(std::slice::from_ref(&read), theirs).remarks;
+    assert!(remarks[0].contains("has been changed by another program while this run read it"), "{remarks:?}");
     assert!(!look(&path).made_by_fathom, "a run that only read made it its own");
+    // Someone else's file is no less disturbed.
+    let remarks = leave(std::slice::from_ref(&read), || std::fs::remove_file(&path).unwrap()).remarks;
+    assert!(remarks[0].contains("has been removed by another program"), "{remarks:?}");
+    stage.filled("f", 1 << 20, 1);
+    let replace = || std::fs::rename(stage.filled("other", 1 << 20, 2), &path).unwrap();
+    let remarks = leave(&[read], replace).remarks;
+    assert!(remarks[0].contains("another file has taken the place"), "{remarks:?}");
+}
+
+#[test]
+fn what_another_run_reads_is_told_and_not_removed() {
+    let stage = Stage::new();
+    let path = stage.path("f");
+    leave(&[keeping(writing(&path))], || {});
+    if !has_marks(&stage, "a reader's sign") {
+        return;
+    }
+    let reader = claim(reading(&[(&path, LayoutRule::MustExist, MIB)])).unwrap();
+    let writer = claim(writing(&path)).expect("readers do not lock writers out");
+    assert!(writer.remarks()[0].contains("is being read by another process"), "{:?}", writer.remarks());
+    drop(writer);
+    let remarks = leave(&[writing(&path)], || {}).remarks;
+    assert!(remarks[0].contains("is left: another process of fathom reads it"), "{remarks:?}");
+    drop(reader);
+    let tidied = leave(&[writing(&path)], || {});
+    assert!(tidied.remarks.is_empty() && !path.exists(), "{tidied:?}");
+    // A run's own readers under another name are no news.
+    let (own, link) = (stage.filled("own", 1 << 20, 1), stage.path("link"));
+    std::fs::hard_link(&own, &link).unwrap();
+    let claims = claim_all(&[reading(&[(&own, LayoutRule::MustExist, MIB)]), writing(&link)]).unwrap();
+    assert!(
+        claims.remarks().iter().all(|remark| !remark.contains("is being read")),
+        "{:?}",
+        claims.remarks()
+    );
 }
 
 #[test]
@@ -556,9 +586,12 @@ fn the_mark_of_a_killed_run_does_not_cover_what_others_put_there() {
     if !has_marks(&stage, "killed run") {
         return;
     }
-    assert!(look(&path).made_by_fathom);
-    std::fs::write(&path, b"precious").unwrap();
-    assert!(!look(&path).made_by_fathom);
+    assert!(look(&path).made_by_fathom, "it has not written yet");
+    // The size that the run gave it.
+    std::fs::write(&path, vec![5; 1 << 20]).unwrap();
+    let found = look(&path);
+    let because = Some(VoidMark::Unended { run: String::new() });
+    assert_eq!((found.made_by_fathom, found.unfinished, found.void_mark), (false, false, because));
 }
 
 #[test]

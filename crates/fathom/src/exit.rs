@@ -1,7 +1,7 @@
 //! Exit codes: documented in `docs/exit-codes.md`, decided by `main` alone.
 
 use fathom_planner::safety::Refusal;
-use fathom_run::{RunError, RunOutcome};
+use fathom_run::RunOutcome;
 use fathom_schema::Outcome;
 use std::process::ExitCode;
 
@@ -59,8 +59,6 @@ impl Exit {
     /// The code for a run that began.
     pub(crate) fn of_run(run: &RunOutcome) -> Self {
         match (&run.outcome, &run.error) {
-            // Someone else got hold of the device between the look and the claim.
-            (_, Some(RunError::Claim(_))) => Self::Unsafe,
             (_, Some(_)) | (Outcome::Failed { .. }, None) => Self::Target,
             (Outcome::Complete, None) => Self::Ok,
             (Outcome::Interrupted { signal: 0 }, None) => Self::Signal(2),

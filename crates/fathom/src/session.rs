@@ -10,6 +10,7 @@ use crate::live::Live;
 use crate::load::Loaded;
 use crate::terminal;
 use fathom_engine::RealClock;
+use fathom_engine::prepare::Claims;
 use fathom_engine::probe::{self, EngineRefusals};
 use fathom_model::{Diagnostics, Job, Level};
 use fathom_planner::safety::{self, Consent, Verdict};
@@ -227,6 +228,7 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
         Exit::Internal
     })?;
     let id = ulid::Ulid::new().to_string();
+    let claims = claim(&plan, &facts, &id)?;
     let writer = fathom_store::Writer::create(store, &id).map_err(|error| {
         let text = format!("error: nothing was run, since it cannot be kept: {error}");
         terminal::message(&diagnose::printable(&text));
@@ -240,6 +242,7 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
     let request = RunRequest {
         started: started(&id, &loaded, facts, &plan),
         experiment: plan.experiment,
+        claims,
         notes,
         clock,
         changes,
@@ -285,6 +288,18 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
         unstored = events;
     }
     Ok(Done { exit, path, unstored })
+}
+
+/// Claims the targets before anything is stored: what someone else has got hold of since the look is refused like what was
+/// seen at the look.
+fn claim(plan: &Plan, facts: &Facts, id: &str) -> Result<Claims, Exit> {
+    let claimed = Claims::take(&plan.experiment.preview(), facts);
+    let claimed = claimed.and_then(|claims| claims.unchanged(facts).map(|()| claims.of_run(id)));
+    claimed.map_err(|error| {
+        let text = error.to_string();
+        terminal::message(&format!("refused [unsafe.in-use]: {}", diagnose::printable(&text)));
+        Exit::Unsafe
+    })
 }
 
 /// Files that the job wants removed after the run and that stay, since they were there before and are not fathom's.

@@ -8,6 +8,7 @@ mod chance;
 pub mod clock;
 mod engine;
 mod memory;
+pub mod presence;
 pub mod thread;
 
 pub use buffers::Buffers;

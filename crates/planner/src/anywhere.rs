@@ -54,6 +54,7 @@ fn file() -> FileFact {
         written: SIZE_UNTOLD,
         made_by_fathom: true,
         unfinished: false,
+        void_mark: None,
         writable: true,
         readable: true,
         in_use: Vec::new(),

@@ -3,7 +3,9 @@
 //! Pure: it opens nothing and asks nobody; it says what is refused, what has to be asked, and what is worth a note. It
 //! deliberately does not know how facts are found, nor how a question is put.
 
-use fathom_schema::{BlockDevice, ContentFact, DeviceNumber, Facts, FileFact, FileKind, InUse, TargetFact};
+use fathom_schema::{
+    BlockDevice, ContentFact, DeviceNumber, Facts, FileFact, FileKind, InUse, TargetFact, VoidMark,
+};
 use fathom_units::Bytes;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -342,21 +344,38 @@ fn judge_file(place: &Place<'_>, file: &FileFact, consent: &Consent, verdict: &m
     let size = file.size;
     if consent.overwrite {
         verdict.notes.push(format!(
-            "{path}: {size} of a file that fathom did not make is overwritten, as --overwrite says"
+            "{path}: {size} that fathom is not known to have written are overwritten, as --overwrite says"
         ));
     } else if consent.dialect_writes_named_files && !place.intent.trims {
         // fio leaves the content of regular files alone when it is told to trim: nobody expects to lose it.
         verdict.notes.push(format!(
-            "{path}: {size} of a file that fathom did not make is overwritten, as the job names it"
+            "{path}: {size} that fathom is not known to have written are overwritten, as the job names it"
         ));
     } else {
-        let reason = format!("holds {size} that fathom did not write");
-        place.refuse(
-            verdict,
-            "unsafe.foreign-file",
-            reason,
+        let (reason, remedy) = foreign(file);
+        place.refuse(verdict, "unsafe.foreign-file", reason, remedy);
+    }
+}
+
+/// Why a file counts as someone else's, and the way out.
+fn foreign(file: &FileFact) -> (String, &'static str) {
+    let size = file.size;
+    match &file.void_mark {
+        None => (
+            format!("holds {size} that fathom did not write"),
             "say --overwrite to lose its content, or name another file",
-        );
+        ),
+        Some(VoidMark::Changed) => (
+            format!("holds {size}; fathom made it, and it has been changed since"),
+            "say --overwrite to lose its content, or name another file",
+        ),
+        Some(VoidMark::Unended { run }) => (
+            format!(
+                "holds {size}; run {run} was writing it and was killed, or still goes on, so that nobody can tell \
+                 whether someone else has written to it since"
+            ),
+            "if nothing in it is of use, remove it or say --overwrite; else name another file",
+        ),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::bus::{Bus, SinkError};
 use crate::changes::{Changes, RateChange, follow, refusal};
 use crate::signals::Stop;
 use crate::sums::Sums;
-use fathom_engine::prepare::{self, Claims, PrepareError, Tidied, Used};
+use fathom_engine::prepare::{self, Claims, PrepareError, Tidied};
 use fathom_engine::{ExecuteError, Executed, Observer, Share, execute, probe};
 use fathom_metrics::OperationRow;
 use fathom_planner::Experiment;
@@ -21,6 +21,8 @@ use std::sync::Arc;
 pub struct RunRequest {
     /// Yields the steps; already judged to be safe.
     pub experiment: Experiment,
+    /// What the steps may open, held since it was judged.
+    pub claims: Claims,
     /// The first event.
     pub started: RunStarted,
     /// Notes that the record should begin with.
@@ -46,8 +48,6 @@ pub struct RunOutcome {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
-    /// A device could not be claimed.
-    Claim(PrepareError),
     /// A step could not be prepared.
     Prepare(PrepareError),
     /// A step could not start.
@@ -61,7 +61,7 @@ pub enum RunError {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Claim(error) | Self::Prepare(error) => write!(f, "{error}"),
+            Self::Prepare(error) => write!(f, "{error}"),
             Self::Execute(error) => write!(f, "{error}"),
             Self::Worker(reasons) => f.write_str(&reasons.join("; ")),
             Self::Sink(error) => write!(f, "{error}"),
@@ -73,7 +73,8 @@ impl std::error::Error for RunError {}
 
 /// Runs all steps. Always ends with [`Event::RunFinished`], and removes what was to be removed.
 pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
-    let RunRequest { experiment, started, notes, clock, changes } = request;
+    let RunRequest { experiment, claims, started, notes, clock, changes } = request;
+    let used = claims.used();
     let preview = experiment.preview();
     let mut runner = Runner {
         environment: probe::environment(&started.facts.targets),
@@ -84,13 +85,12 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         started_at: fathom_engine::monotonic(),
         stop,
         bus,
-        used: Used::default(),
     };
     runner.bus.send(&Event::RunStarted(Box::new(started)));
     for note in notes {
         runner.bus.send(&Event::Note(note));
     }
-    let ended = runner.steps(experiment, &preview);
+    let ended = runner.steps(experiment, claims);
     let (outcome, error) = match ended {
         Ok(StepStop::Complete | StepStop::Changed) => (Outcome::Complete, None),
         Ok(StepStop::Interrupted) => (Outcome::Interrupted { signal: stop.signal() }, None),
@@ -102,7 +102,7 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         }
         Err(error) => (Outcome::Failed { reason: error.to_string() }, Some(error)),
     };
-    let Tidied { left_behind, remarks } = prepare::clean_up(&preview, &runner.used);
+    let Tidied { left_behind, remarks } = prepare::clean_up(&preview, &used);
     for message in remarks {
         runner.note(NoteKind::Target, Severity::Warn, message);
     }
@@ -135,14 +135,12 @@ struct Runner<'a, 'b> {
     started_at: Nanos,
     stop: &'a Stop,
     bus: &'a mut Bus<'b>,
-    used: Used,
 }
 
 impl Runner<'_, '_> {
-    fn steps(&mut self, mut experiment: Experiment, preview: &[Step]) -> Result<StepStop, RunError> {
-        let claims = Arc::new(Claims::take(preview, &self.facts).map_err(RunError::Claim)?);
-        self.used = claims.used();
-        claims.unchanged(&self.facts).map_err(RunError::Claim)?;
+    /// The claims are given back when it returns.
+    fn steps(&mut self, mut experiment: Experiment, claims: Claims) -> Result<StepStop, RunError> {
+        let claims = Arc::new(claims);
         for message in claims.remarks() {
             self.note(NoteKind::Target, Severity::Warn, message.clone());
         }

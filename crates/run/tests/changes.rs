@@ -1,5 +1,6 @@
 //! Changes of the load, through whole runs on targets that need no device.
 
+use fathom_engine::prepare::Claims;
 use fathom_planner::plan;
 use fathom_run::{Bus, Changes, NewLoad, RateChange, RunRequest, Sink, SinkError, Stop, run};
 use fathom_schema::{CpuFacts, Event, Facts, Outcome, Pacing, RunStarted, Step};
@@ -48,7 +49,14 @@ fn changed(job: &str) -> Vec<Step> {
         facts,
     };
     let clock = fathom_engine::RealClock::new(true);
-    let request = RunRequest { experiment: plan.experiment, started, notes: Vec::new(), clock, changes };
+    let request = RunRequest {
+        experiment: plan.experiment,
+        claims: Claims::default(),
+        started,
+        notes: Vec::new(),
+        clock,
+        changes,
+    };
     let mut steps = Steps::default();
     let outcome = run(request, &Stop::default(), &mut Bus::new(vec![&mut steps]));
     assert_eq!(outcome.outcome, Outcome::Complete, "{:?}", outcome.error);

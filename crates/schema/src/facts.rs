@@ -128,17 +128,33 @@ pub struct FileFact {
     /// Bytes of it that are allocated and written; less than `size` means holes or unwritten extents.
     #[serde(with = "wire::bytes")]
     pub written: Bytes,
-    /// Whether fathom wrote it: it carries fathom's mark (extended attribute `user.fathom`).
+    /// Whether fathom made it and nobody has changed it since: its mark (extended attribute `user.fathom`) says so.
     pub made_by_fathom: bool,
-    /// It is fathom's and was left before it was laid out in full, by a run that was killed.
+    /// Its mark says that it was left before it was laid out in full, by a run that was killed.
     #[serde(default)]
     pub unfinished: bool,
+    /// Why it does not count as made by fathom although it carries fathom's mark.
+    #[serde(default)]
+    pub void_mark: Option<VoidMark>,
     /// Whether this process may write to it.
     pub writable: bool,
     /// Whether this process may read it.
     pub readable: bool,
     /// Ways in which it is in use that forbid writing: a loop device's backing file, swap.
     pub in_use: Vec<InUse>,
+}
+
+/// Why fathom's mark on a file does not make it fathom's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VoidMark {
+    /// The file has been changed since fathom was done with it.
+    Changed,
+    /// A run began to write it and has not said that it ended: it was killed, or still goes on.
+    Unended {
+        /// Which run.
+        run: String,
+    },
 }
 
 /// A mounted filesystem.

@@ -32,7 +32,7 @@ pub use event::{
 };
 pub use facts::{
     BlockDevice, Ceiling, ContentFact, CpuFacts, DeviceNumber, EnvironmentFact, Facts, FileFact, FileKind,
-    Filesystem, InUse, Limits as HostLimits, Signature, TargetFact,
+    Filesystem, InUse, Limits as HostLimits, Signature, TargetFact, VoidMark,
 };
 pub use memory::{Advice, Memory, MemorySource};
 pub use question::{LatencyGoal, Question};

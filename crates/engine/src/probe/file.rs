@@ -35,12 +35,18 @@ pub(super) fn file(path: &Path, meta: &Metadata, filesystem: Option<&Filesystem>
         Some(data) => data,
         None => allocated,
     };
-    let mark = mark::read(path);
+    let mark = open_with(path, OFlags::empty()).map_or(Mark::Absent, |file| mark::read(&file));
+    let made_by_fathom = mark == Mark::Ours;
+    let (void_mark, unfinished) = match mark {
+        Mark::Void { because, unfinished } => (Some(because), unfinished),
+        Mark::Absent | Mark::Ours => (None, false),
+    };
     FileFact {
         size,
         written,
-        made_by_fathom: mark != Mark::Foreign,
-        unfinished: mark == Mark::Unfinished,
+        made_by_fathom,
+        unfinished,
+        void_mark,
         writable: may(path, Access::WRITE_OK),
         readable: may(path, Access::READ_OK),
         in_use: Vec::new(),

@@ -102,53 +102,6 @@ fn a_file_named_in_a_peers_job() {
 }
 
 #[test]
-fn a_file_that_another_run_writes_is_left_to_it() {
-    let bench = Bench::new();
-    bench.fathom("run --target own --size 1MiB --read 0% --time 100ms").expect(0, &[]);
-    std::fs::hard_link(bench.path("own"), bench.path("link")).expect("the file is ours");
-    let mut first = bench.start("run --target own --read 0% --rate 100/s --time 30s");
-    first.wait_for("1 s  ");
-    for name in ["own", "link"] {
-        let line = format!("run --target {name} --read 0% --time 100ms --overwrite");
-        bench.fathom(&line).expect(3, &[name, "being written by another process of fathom", "one job"]);
-    }
-    bench.fathom("run --target link --time 100ms").expect(0, &[]);
-    let notes = bench.report()["notes"].to_string();
-    assert!(notes.contains("link is being written by another process"), "{notes}");
-    first.signal(rustix::process::Signal::INT);
-    first.ended().expect(130, &[]);
-    bench.fathom("run --target own --read 0% --time 100ms").expect(0, &[]);
-}
-
-#[test]
-fn what_a_killed_run_was_laying_out_is_told_and_completed() {
-    let bench = Bench::new();
-    // A layout in progress takes a while on any disk; it is killed at the first sight of the file's content.
-    let mut running = bench.start("run --target own --size 8GiB --read 0% --time 1s");
-    let path = bench.path("own");
-    // Where it cannot even begin, its end says why.
-    while std::fs::metadata(&path).map_or(0, |meta| meta.len()) == 0 && running.is_running() {
-        std::thread::yield_now();
-    }
-    if running.is_running() {
-        running.signal(rustix::process::Signal::KILL);
-    }
-    running.ended().expect(137, &[]);
-    let plan = bench.fathom("plan --target own --size 8GiB --read 0%");
-    if !plan.out.contains("half laid out")
-        && rustix::fs::getxattr(&path, "user.fathom", &mut [0; 64][..]).is_err()
-    {
-        return skip("what_a_killed_run_was_laying_out", "the filesystem has no user attributes");
-    }
-    assert!(plan.expect(0, &[]).out.contains("left half laid out by a run that was killed"), "{plan:#?}");
-    let length = std::fs::metadata(&path).expect("it was left").len();
-    assert!(length < 8 << 30, "the whole file was laid out before the signal came");
-    bench.fathom("run --target own --size 1MiB --read 0% --time 100ms").expect(0, &[]);
-    assert!(bench.report()["notes"].to_string().contains("left half laid out"));
-    assert!(!bench.fathom("plan --target own --size 1MiB").out.contains("half laid out"));
-}
-
-#[test]
 fn a_stored_run_is_never_written_over() {
     let bench = Bench::new();
     bench.fathom("run --target null: --time 100ms").expect(0, &[]);
@@ -197,32 +150,6 @@ fn a_store_that_fills_up_ends_the_run() {
         bench.fathom("report --store small/runs").expect(0, &[]);
         Ok(())
     });
-}
-
-#[test]
-fn a_file_of_fathoms_own_needs_no_consent() {
-    let bench = Bench::new();
-    for _ in 0..2 {
-        bench.fathom("run --target own --size 1MiB --read 0% --time 100ms").expect(0, &[]);
-    }
-    // Whoever replaces it has made another file.
-    bench.write("other", vec![1; 1 << 20]);
-    std::fs::rename(bench.path("other"), bench.path("own")).expect("both are ours");
-    bench.check_refused("run --target own --size 1MiB --read 0% --time 1s", 3, &["--overwrite"]);
-}
-
-#[test]
-fn a_file_is_laid_out_with_data_and_removed_when_asked() {
-    let bench = Bench::new();
-    bench.fathom("run --target laid --size 1MiB --time 100ms").expect(0, &[]);
-    let content = std::fs::read(bench.path("laid")).expect("it stays");
-    assert_eq!(content.len(), 1 << 20);
-    assert!(content.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)), "a hole was left");
-    bench.fathom("run --target gone --size 1MiB --time 100ms --remove").expect(0, &[]);
-    assert!(!bench.path("gone").exists());
-    // A file that was there before the run is not fathom's to remove, even when fathom made it in an earlier one.
-    bench.fathom("run --target laid --time 100ms").expect(0, &[]);
-    assert!(bench.path("laid").exists());
 }
 
 /// Runs as a user without rights, with a copy of the binary, since the build folder may be closed to others.

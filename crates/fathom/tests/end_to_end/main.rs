@@ -12,6 +12,7 @@ mod convert;
 mod devices;
 mod examples;
 mod iometer;
+mod ownership;
 mod pages;
 mod peer;
 mod peer_command_line;

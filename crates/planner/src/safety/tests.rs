@@ -32,6 +32,7 @@ fn file(path: &str, kind: FileKind, size: Bytes) -> TargetFact {
         written: size,
         made_by_fathom: false,
         unfinished: false,
+        void_mark: None,
         writable: true,
         readable: true,
         in_use: Vec::new(),

@@ -43,6 +43,7 @@ pub(crate) fn fact(path: &Path, is: Is) -> TargetFact {
             written: size,
             made_by_fathom: true,
             unfinished: false,
+            void_mark: None,
             writable: true,
             readable: true,
             in_use: Vec::new(),
