@@ -2,7 +2,7 @@
 //!
 //! Opens read-only. Knows where to look and what "blank" takes; what a signature looks like is `signature`'s.
 
-use super::signature::{Samples, signatures};
+use super::signature::{Samples, copies, places, signatures};
 use fathom_schema::ContentFact;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
@@ -11,10 +11,10 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Read at each end: holds every signature known here but one, the first 512 KiB and the last of ZFS included.
+/// Read at each end: holds nearly every signature, the first 512 KiB and the last of ZFS included.
 const END_BYTES: u64 = 1 << 20;
-/// The second copy of a btrfs superblock, which outlives the wiping of the first mebibytes.
-const BTRFS_MIRROR_OFFSET: u64 = 64 << 20;
+/// Read at other places where a signature can be.
+const PLACE_BYTES: u64 = 8192;
 /// Devices up to this size are read as a whole before they are called blank: a tenth of a second on most.
 const WHOLE_BYTES: u64 = 128 << 20;
 /// Read at once of a device that is read as a whole.
@@ -40,7 +40,9 @@ fn look(path: &Path, size: u64, align: u64) -> io::Result<ContentFact> {
     let mut reader = Reader::open(path, align)?;
     let mut samples = Samples { size, windows: Vec::new() };
     let tail = size.saturating_sub(END_BYTES) / align * align;
-    for (offset, len) in [(0, END_BYTES), (tail, END_BYTES + align), (BTRFS_MIRROR_OFFSET, SPREAD_BYTES)] {
+    let ends = [(0, END_BYTES), (tail, END_BYTES + align)].into_iter();
+    let far = places(size).into_iter().map(|place| (place / align * align, PLACE_BYTES));
+    for (offset, len) in ends.chain(far) {
         if offset < size {
             samples.windows.push((offset, reader.read(offset, len.min(size - offset))?));
         }
@@ -50,21 +52,32 @@ fn look(path: &Path, size: u64, align: u64) -> io::Result<ContentFact> {
         return Ok(ContentFact::Signed(found));
     }
     let is_zero = |bytes: &[u8]| bytes.iter().all(|&byte| byte == 0);
-    if !samples.windows.iter().all(|(_, bytes)| is_zero(bytes)) {
+    let mut is_blank = samples.windows.iter().all(|(_, bytes)| is_zero(bytes));
+    let whole = size <= WHOLE_BYTES;
+    let copies_at: Vec<(u64, u64)> = if whole {
+        (0..size.div_ceil(WHOLE_STEP_BYTES)).map(|step| (step * WHOLE_STEP_BYTES, WHOLE_STEP_BYTES)).collect()
+    } else {
+        copies::places(size).into_iter().map(|place| (place / align * align, PLACE_BYTES)).collect()
+    };
+    for (offset, len) in copies_at {
+        let bytes = reader.read(offset, len.min(size - offset))?;
+        is_blank &= is_zero(&bytes);
+        if let Some(copy) = copies::find(&Samples { size, windows: vec![(offset, bytes)] }) {
+            return Ok(ContentFact::Signed(vec![copy]));
+        }
+    }
+    if !is_blank {
         return Ok(ContentFact::Unrecognised);
     }
-    let whole = size <= WHOLE_BYTES;
-    let (places, bytes): (Vec<u64>, u64) = if whole {
-        ((0..size.div_ceil(WHOLE_STEP_BYTES)).map(|step| step * WHOLE_STEP_BYTES).collect(), WHOLE_STEP_BYTES)
-    } else {
-        (spread(size, align).collect(), SPREAD_BYTES)
-    };
-    for offset in places {
-        if !is_zero(&reader.read(offset, bytes.min(size - offset))?) {
+    if whole {
+        return Ok(ContentFact::Blank);
+    }
+    for offset in spread(size, align) {
+        if !is_zero(&reader.read(offset, SPREAD_BYTES.min(size - offset))?) {
             return Ok(ContentFact::Unrecognised);
         }
     }
-    Ok(if whole { ContentFact::Blank } else { ContentFact::SeemsBlank })
+    Ok(ContentFact::SeemsBlank)
 }
 
 /// One place in each of equal parts of the device, shifted within its part so that a regular layout is not missed.
@@ -170,7 +183,11 @@ mod tests {
         check(&[(SIZE - 1, b"x")], "Unrecognised");
         check(&[(0, b"XFSB")], "xfs");
         check(&[(SIZE - 512, b"EFI PART")], "gpt");
-        check(&[(BTRFS_MIRROR_OFFSET + 64, b"_BHRfS_M")], "btrfs");
+        check(&[((64 << 20) + 64, b"_BHRfS_M")], "btrfs");
+        check(&[(1 << 20, b"\x0d\xd0\x01\xc0")], "vmfs");
+        check(&[(2 << 20, b"\x5e\xf1\xab\x2f")], "vmfs");
+        // A copy that outlived what was at the start.
+        check(&[(0, b"leftovers"), (20 << 20, b"XFSB")], "xfs");
         check(&[(20 << 20, &vec![1; 4 << 20])], "Unrecognised");
         check(&[(47 << 20, b"x")], "Unrecognised");
     }
@@ -181,6 +198,13 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(size).unwrap();
         assert_eq!(content(file.path(), size, 512), ContentFact::SeemsBlank);
+        // The second group of an ext4 with blocks of 4 KiB.
+        file.as_file().write_all_at(&[0, 0, 0, 0, 1], 128 << 20).unwrap();
+        file.as_file().write_all_at(&[0x53, 0xef], (128 << 20) + 56).unwrap();
+        file.as_file().write_all_at(&[1], (128 << 20) + 90).unwrap();
+        let ContentFact::Signed(found) = content(file.path(), size, 512) else { panic!("a copy is missed") };
+        assert_eq!((&*found[0].kind, found[0].offset), ("ext2", (128 << 20) + 56));
+        file.as_file().write_all_at(&[0; 512], 128 << 20).unwrap();
         file.as_file().write_all_at(&vec![7; 32 << 20], 500 << 20).unwrap();
         assert_eq!(content(file.path(), size, 512), ContentFact::Unrecognised);
     }
@@ -200,6 +224,95 @@ mod tests {
     fn what_cannot_be_read_is_said() {
         let ContentFact::Unreadable(_) = content(Path::new("/nonexistent"), 1, 512) else { panic!() };
         let ContentFact::Unreadable(_) = content(Path::new("/dev/null"), 0, 512) else { panic!() };
+    }
+
+    /// What a system tool makes of a file of 160 MiB, the size in which copies are looked for one by one. `None`, said aloud,
+    /// where the tool is missing.
+    fn made(tool: &[&str], input: &str) -> Option<tempfile::NamedTempFile> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(160 << 20).unwrap();
+        let path = file.path().to_str().unwrap();
+        let mut command = std::process::Command::new(tool[0]);
+        command.args(tool[1..].iter().map(|word| if *word == "FILE" { path } else { *word }));
+        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+        command.stderr(std::process::Stdio::null());
+        let Ok(mut child) = command.spawn() else {
+            writeln!(std::io::stderr(), "SKIPPED: {} is not here", tool[0]).unwrap();
+            return None;
+        };
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success(), "{tool:?}");
+        Some(file)
+    }
+
+    /// Whether libblkid has a name for it; false where it is not here.
+    fn blkid_names(path: &Path) -> bool {
+        let said = std::process::Command::new("blkid").args(["-p", "-o", "value"]).arg(path).output();
+        said.is_ok_and(|said| !said.stdout.is_empty())
+    }
+
+    fn kinds(path: &Path) -> Vec<String> {
+        match content(path, 160 << 20, 512) {
+            ContentFact::Signed(found) => found.into_iter().map(|found| found.kind).collect(),
+            other => vec![format!("{other:?}")],
+        }
+    }
+
+    #[test]
+    fn what_tools_make_and_libblkid_names_is_known() {
+        for (tool, input, kind) in [
+            (&["mkfs.ext2", "-q", "-F", "FILE"][..], "", "ext2"),
+            (&["mkfs.ext4", "-q", "-F", "-b", "1024", "FILE"], "", "ext4"),
+            (&["mkfs.minix", "-1", "FILE", "20000"], "", "minix"),
+            (&["mkfs.minix", "-2", "FILE"], "", "minix"),
+            (&["mkfs.minix", "-3", "FILE"], "", "minix"),
+            (&["mkfs.bfs", "FILE", "8192"], "", "bfs"),
+            (&["mkfs.btrfs", "-q", "FILE"], "", "btrfs"),
+            (&["mkfs.xfs", "-q", "FILE"], "", "xfs"),
+            (&["mkfs.f2fs", "-q", "FILE"], "", "f2fs"),
+            (&["mkfs.vfat", "FILE"], "", "vfat"),
+            (&["mkfs.vfat", "-F", "32", "FILE"], "", "vfat"),
+            (&["mkfs.exfat", "FILE"], "", "exfat"),
+            (&["mkfs.ntfs", "-q", "-F", "FILE"], "", "ntfs"),
+            (&["mkfs.jfs", "-q", "FILE"], "", "jfs"),
+            (&["mkfs.nilfs2", "-q", "FILE"], "", "nilfs2"),
+            (&["mkfs.udf", "FILE"], "", "udf"),
+            (&["mkswap", "FILE"], "", "swap"),
+            (&["sfdisk", "-q", "-X", "dos", "FILE"], ",,L\n", "mbr"),
+            (&["sfdisk", "-q", "-X", "gpt", "FILE"], ",,L\n", "gpt"),
+            (&["sfdisk", "-q", "-X", "sun", "FILE"], ",,83\n", "sun"),
+            (&["sfdisk", "-q", "-X", "sgi", "FILE"], ",,83\n", "sgi"),
+        ] {
+            let Some(file) = made(tool, input) else { continue };
+            let found = kinds(file.path());
+            assert!(found.iter().any(|found| found == kind), "{tool:?} makes {found:?}");
+            // With its start gone, whatever libblkid still sees is seen here too.
+            file.as_file().write_all_at(&[0; 512], 0).unwrap();
+            let found = kinds(file.path());
+            assert!(
+                !blkid_names(file.path()) || !found[0].starts_with(char::is_uppercase),
+                "{tool:?}: {found:?}"
+            );
+        }
+    }
+
+    /// The first mebibytes are gone, as after a slip with dd, and the rest could still be saved.
+    #[test]
+    fn what_outlives_the_wiping_of_the_start_is_known() {
+        for (tool, kind) in [
+            (&["mkfs.ext4", "-q", "-F", "-b", "1024", "FILE"][..], "ext4"),
+            (&["mkfs.ext4", "-q", "-F", "-b", "2048", "FILE"], "ext4"),
+            (&["mkfs.ext4", "-q", "-F", "-b", "4096", "FILE"], "ext4"),
+            (&["mkfs.xfs", "-q", "FILE"], "xfs"),
+            (&["mkfs.btrfs", "-q", "FILE"], "btrfs"),
+            (&["mkfs.ntfs", "-q", "-F", "FILE"], "ntfs"),
+        ] {
+            let Some(file) = made(tool, "") else { continue };
+            for rest in [0, 0xa5] {
+                file.as_file().write_all_at(&vec![rest; 4 << 20], 0).unwrap();
+                assert_eq!(kinds(file.path()), [kind], "{tool:?}");
+            }
+        }
     }
 
     #[test]
