@@ -31,6 +31,7 @@ use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+pub use usage::FileUses;
 use usage::Usage;
 
 /// Links followed when the last one leads to nothing, as the kernel limits them (`path_resolution(7)`).

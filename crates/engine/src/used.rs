@@ -208,7 +208,7 @@ pub fn clean_up(steps: &[Step], used: &Used) -> Tidied {
         }
         // What the run has not opened it has no say in.
         let Some(file) = used.list().files.get(path).cloned() else { continue };
-        if !file.is_written() && !(file.ours && remove) {
+        if !(file.is_written() || file.ours && remove) {
             tidied.remarks.extend(disturbed(path, &file));
         } else if file.ours
             && let Err(error) = release(path, &file, remove, &mut tidied.remarks)

@@ -8,9 +8,10 @@ use fathom_model::{
     Diagnostics, Dialect, Job, Literal, Named, Options, Source, Sources, Span, TargetKind, TargetOptions,
 };
 use fathom_schema::Question;
+use std::cell::RefCell;
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Largest job file that is read: a thousand times the largest seen in use.
 const JOB_BYTES_MAX: u64 = 64 << 20;
@@ -28,6 +29,8 @@ pub(crate) struct Loaded {
     pub(crate) question: Option<Question>,
     /// Title for people when the job has none.
     pub(crate) title: String,
+    /// The files that it was read from.
+    pub(crate) files: Vec<PathBuf>,
     /// No job could be read at all, so that what is missing in it would be a misleading complaint.
     pub(crate) is_unread: bool,
 }
@@ -96,6 +99,7 @@ fn read(args: &JobArgs, is_to_run: bool) -> Loaded {
         return faults;
     }
     let mut loaded = of_texts(&texts, &args.iometer, is_to_run);
+    loaded.files.extend(args.jobs.iter().map(|path| file_of(path)));
     loaded.title = args.jobs.iter().map(|path| file_stem(path)).collect::<Vec<_>>().join(", ");
     loaded
 }
@@ -132,11 +136,11 @@ fn of_texts(texts: &[(String, String)], iometer: &IometerArgs, is_to_run: bool) 
         _ => {
             let files: Vec<(&str, &str)> =
                 texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-            let fio::Reading { job, diagnostics, extras } =
+            let (fio::Reading { job, diagnostics, extras }, files) =
                 with_surroundings(|world| fio::read_all(&files, world));
             // Sections with faults are left out; that no job is left then follows from what is said already.
             let is_unread = diagnostics.has_errors() && job.streams.is_empty();
-            Loaded { job, diagnostics, extras, is_unread, ..Loaded::default() }
+            Loaded { job, diagnostics, extras, files, is_unread, ..Loaded::default() }
         }
     }
 }
@@ -193,11 +197,23 @@ pub(crate) fn configuration(name: &str, text: &str, args: &IometerArgs, is_to_ru
     loaded
 }
 
-/// The world a fio job file may ask about.
-pub(crate) fn with_surroundings<R>(with: impl FnOnce(&fio::Surroundings<'_>) -> R) -> R {
-    let read = |name: &str| read_text(Path::new(name));
+/// Where a job comes from that a command line names: `-` is standard input, which may be a file.
+fn file_of(path: &Path) -> PathBuf {
+    if path == Path::new("-") { "/dev/stdin".into() } else { path.to_owned() }
+}
+
+/// The world a fio job file may ask about. Returns the files that it has read, too.
+pub(crate) fn with_surroundings<R>(with: impl FnOnce(&fio::Surroundings<'_>) -> R) -> (R, Vec<PathBuf>) {
+    let files = RefCell::new(Vec::new());
+    let read = |name: &str| {
+        files.borrow_mut().push(file_of(Path::new(name)));
+        read_text(Path::new(name))
+    };
     let variable = |name: &str| std::env::var(name).ok();
-    let bytes = |name: &str| std::fs::read(name).map_err(|error| format!("cannot read {name}: {error}"));
+    let bytes = |name: &str| {
+        files.borrow_mut().push(name.into());
+        std::fs::read(name).map_err(|error| format!("cannot read {name}: {error}"))
+    };
     let is_special = |path: &str| {
         let kind = std::fs::metadata(path).map(|meta| meta.file_type());
         kind.is_ok_and(|kind| {
@@ -206,7 +222,7 @@ pub(crate) fn with_surroundings<R>(with: impl FnOnce(&fio::Surroundings<'_>) -> 
     };
     let cpus = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
     let memory = rustix::system::sysinfo();
-    with(&fio::Surroundings {
+    let made = with(&fio::Surroundings {
         read: &read,
         bytes: &bytes,
         below: &files_below,
@@ -215,7 +231,8 @@ pub(crate) fn with_surroundings<R>(with: impl FnOnce(&fio::Surroundings<'_>) -> 
         cpus,
         page_size_bytes: rustix::param::page_size() as u64,
         memory_mib: (memory.totalram.saturating_mul(u64::from(memory.mem_unit))) >> 20,
-    })
+    });
+    (made, files.into_inner())
 }
 
 /// All regular files below a folder, by name. Links are not followed: they may lead round in a circle, or out of it.

@@ -5,6 +5,8 @@
 use crate::diagnose::printable;
 use crate::exit::Exit;
 use crate::terminal;
+use fathom_engine::probe::{FileUses, Roots};
+use fathom_planner::safety;
 use fathom_schema::Facts;
 use rustix::fs::{Access, access};
 use std::collections::HashMap;
@@ -71,41 +73,65 @@ impl Place {
     }
 }
 
-/// What must not be an output, as it lies at one moment, with the words for each: above all the targets of a job.
-pub(crate) struct Targets(HashMap<Place, String>);
+/// What no output may take the place of: a job's targets, the files it was read from, whatever is in use, and the records
+/// of runs. As it lies at one moment.
+pub(crate) struct Spared {
+    targets: Vec<PathBuf>,
+    job_files: Vec<PathBuf>,
+    store: PathBuf,
+    named: HashMap<Place, String>,
+    uses: FileUses,
+}
 
-impl Targets {
-    /// They are looked at now.
-    pub(crate) fn of(facts: &Facts) -> Self {
-        let named = |path: &Path| (Place::of(path), format!("the target {} of this job", path.display()));
-        Self(facts.targets.iter().map(|target| named(&target.path)).collect())
+impl Spared {
+    /// Looks now.
+    pub(crate) fn of(facts: &Facts, job_files: &[PathBuf], store: &Path) -> Self {
+        let targets = facts.targets.iter().map(|target| target.path.clone()).collect();
+        Self::new(targets, job_files.to_vec(), store.to_owned())
     }
 
-    /// Kept runs as well.
-    pub(crate) fn and_runs(mut self, runs: impl Iterator<Item = PathBuf>) -> Self {
-        self.0.extend(runs.map(|path| (Place::of(&path), format!("the kept run {}", path.display()))));
-        self
+    /// The same things, looked at again.
+    pub(crate) fn again(&self) -> Self {
+        Self::new(self.targets.clone(), self.job_files.clone(), self.store.clone())
     }
 
-    /// Those of a job that runs nothing.
-    pub(crate) fn none() -> Self {
-        Self(HashMap::new())
+    /// Where nothing is measured.
+    pub(crate) fn without_targets(job_files: &[PathBuf], store: &Path) -> Self {
+        Self::new(Vec::new(), job_files.to_vec(), store.to_owned())
+    }
+
+    fn new(targets: Vec<PathBuf>, job_files: Vec<PathBuf>, store: PathBuf) -> Self {
+        let of = |path: &PathBuf, what: String| (Place::of(path), what);
+        let job = job_files.iter().map(|path| of(path, format!("the job file {}", path.display())));
+        let target =
+            targets.iter().map(|path| of(path, format!("the target {} of this job", path.display())));
+        // Of two that are one, the target is the graver.
+        let named = job.chain(target).collect();
+        let uses = FileUses::look(&Roots::default(), &store);
+        Self { targets, job_files, store, named, uses }
     }
 
     /// Fails with words when the output `path`, which leads to `place`, is one of them.
     fn spare(&self, path: &Path, place: &Place) -> Result<(), String> {
-        self.0.get(place).map_or(Ok(()), |target| {
-            Err(format!("the output {} is {target}; name another file", path.display()))
-        })
+        let shown = path.display();
+        if let Some(what) = self.named.get(place) {
+            return Err(format!("the output {shown} is {what}; name another file"));
+        }
+        let Ok(resolved) = path.canonicalize() else { return Ok(()) };
+        let uses = if resolved.is_file() { self.uses.of_file(&resolved) } else { Vec::new() };
+        match uses.as_slice() {
+            [] => Ok(()),
+            uses => Err(format!("the output {shown} is in use: {}; name another file", safety::uses(uses))),
+        }
     }
 }
 
 /// What would keep a document from being written to `path`, or must: nothing is opened.
-pub(crate) fn check(path: &Path, targets: &Targets) -> Result<(), Fault> {
+pub(crate) fn check(path: &Path, spared: &Spared) -> Result<(), Fault> {
     let shown = path.display();
     let destroys = |message: String| Err(Fault { message, destroys: true });
     let fails = |message: String| Err(Fault { message, destroys: false });
-    targets.spare(path, &Place::of(path)).or_else(destroys)?;
+    spared.spare(path, &Place::of(path)).or_else(destroys)?;
     let folder = folder(path);
     match std::fs::metadata(path) {
         Ok(meta) if meta.file_type().is_block_device() => destroys(on_device(path)),
@@ -144,16 +170,16 @@ pub(crate) fn check_apart(paths: &[PathBuf]) -> Result<(), Fault> {
 }
 
 /// Writes a document to a file, whole or not at all: into a new file beside it, then renamed. What cannot be replaced by
-/// a new file (a link, a pipe, a terminal, a file in a folder of others) is written to as it is; a block device and a
-/// target never, wherever names have come to lead since they were checked.
-pub(crate) fn write(path: &Path, text: &str, targets: &Targets) -> Result<(), String> {
-    write_with(path, targets, |out| out.write_all(text.as_bytes()))
+/// a new file (a link, a pipe, a terminal, a file in a folder of others) is written to as it is; a block device and
+/// what is to be spared never, wherever names have come to lead since they were checked.
+pub(crate) fn write(path: &Path, text: &str, spared: &Spared) -> Result<(), String> {
+    write_with(path, spared, |out| out.write_all(text.as_bytes()))
 }
 
 /// As [`write`], of a document that comes in parts.
 pub(crate) fn write_with(
     path: &Path,
-    targets: &Targets,
+    spared: &Spared,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), String> {
     let fail = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
@@ -162,22 +188,22 @@ pub(crate) fn write_with(
         let mut out = std::io::stdout().lock();
         return terminal::written(content(&mut out).and_then(|()| out.flush())).map_err(fail);
     }
-    targets.spare(path, &Place::of(path))?;
+    spared.spare(path, &Place::of(path))?;
     if let Ok(meta) = std::fs::metadata(path) {
         if meta.file_type().is_block_device() {
             return Err(on_device(path));
         }
         if !meta.is_file() || path.is_symlink() || !may_write(folder(path)) {
-            return overwrite(path, targets, content);
+            return overwrite(path, spared, content);
         }
     }
     replace_with(path, content).map_err(fail)
 }
 
 /// Adds to the end of a document, which is made when it is not there. It is judged once it is open.
-pub(crate) fn append(path: &Path, text: &str, targets: &Targets) -> Result<(), String> {
+pub(crate) fn append(path: &Path, text: &str, spared: &Spared) -> Result<(), String> {
     let fail = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
-    targets.spare(path, &Place::of(path))?;
+    spared.spare(path, &Place::of(path))?;
     if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device()) {
         return Err(on_device(path));
     }
@@ -186,14 +212,14 @@ pub(crate) fn append(path: &Path, text: &str, targets: &Targets) -> Result<(), S
     if meta.file_type().is_block_device() {
         return Err(on_device(path));
     }
-    targets.spare(path, &Place::of_meta(&meta))?;
+    spared.spare(path, &Place::of_meta(&meta))?;
     file.write_all(text.as_bytes()).map_err(fail)
 }
 
 /// Writes into what is there. It is judged once it is open, and only then emptied: names may lead elsewhere by now.
 fn overwrite(
     path: &Path,
-    targets: &Targets,
+    spared: &Spared,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), String> {
     let fail = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
@@ -202,7 +228,7 @@ fn overwrite(
     if meta.file_type().is_block_device() {
         return Err(on_device(path));
     }
-    targets.spare(path, &Place::of_meta(&meta))?;
+    spared.spare(path, &Place::of_meta(&meta))?;
     let emptied = if meta.is_file() { file.set_len(0) } else { Ok(()) };
     emptied.and_then(|()| content(&mut file)).map_err(fail)
 }
@@ -259,7 +285,7 @@ mod tests {
     use std::fs::{hard_link, read_to_string, write as put};
     use std::os::unix::fs::symlink;
 
-    fn targets(paths: &[&Path]) -> Targets {
+    fn targets(paths: &[&Path]) -> Spared {
         let fact = |path: &&Path| TargetFact {
             path: path.to_path_buf(),
             resolved: path.to_path_buf(),
@@ -269,11 +295,12 @@ mod tests {
             file: None,
             device: None,
         };
-        Targets::of(&Facts { targets: paths.iter().map(fact).collect(), ..Facts::default() })
+        let facts = Facts { targets: paths.iter().map(fact).collect(), ..Facts::default() };
+        Spared::of(&facts, &[], Path::new("/nonexistent"))
     }
 
     /// Neither checked nor written.
-    fn is_spared(output: &Path, targets: &Targets) {
+    fn is_spared(output: &Path, targets: &Spared) {
         let fault = check(output, targets).expect_err("it is a target");
         assert!(fault.destroys && fault.message.contains("is the target"), "{fault:?}");
         let error = write(output, "report", targets).expect_err("it is a target");
@@ -324,13 +351,44 @@ mod tests {
     }
 
     #[test]
+    fn job_files_and_records_are_no_outputs() {
+        let folder = tempfile::tempdir().unwrap();
+        let [job, link, store, run, hard] =
+            ["job", "link", "store", "store/run.fathom", "hard"].map(|name| folder.path().join(name));
+        put(&job, "[a]").unwrap();
+        symlink("job", &link).unwrap();
+        std::fs::create_dir(&store).unwrap();
+        put(&run, "record").unwrap();
+        hard_link(&run, &hard).unwrap();
+        let spared = Spared::without_targets(std::slice::from_ref(&job), &store);
+        for (output, what) in
+            [(&job, "is the job file"), (&link, "is the job file"), (&run, "own store"), (&hard, "own store")]
+        {
+            let fault = check(output, &spared).expect_err(what);
+            assert!(fault.destroys && fault.message.contains(what), "{fault:?}");
+            let nothing = |_: &mut dyn Write| Ok(());
+            for refused in [
+                write(output, "report", &spared),
+                append(output, "report", &spared),
+                overwrite(output, &spared, nothing),
+            ] {
+                assert!(refused.expect_err(what).contains(what));
+            }
+        }
+        assert_eq!(
+            (read_to_string(&job).unwrap(), read_to_string(&run).unwrap()),
+            ("[a]".into(), "record".into())
+        );
+    }
+
+    #[test]
     fn what_lies_where_a_part_would_be_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let [victim, output] = ["victim", "output"].map(|name| folder.path().join(name));
         put(&victim, "data").unwrap();
         let planted = folder.path().join(format!("output.{}-0.part", std::process::id()));
         symlink(&victim, &planted).unwrap();
-        assert_eq!(write(&output, "report", &Targets::none()), Ok(()));
+        assert_eq!(write(&output, "report", &targets(&[])), Ok(()));
         assert_eq!(read_to_string(&output).unwrap(), "report");
         assert_eq!(read_to_string(&victim).unwrap(), "data");
         assert!(planted.is_symlink() && !output.is_symlink());

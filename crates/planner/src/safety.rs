@@ -585,7 +585,8 @@ fn signature_text(signature: &fathom_schema::Signature) -> String {
     }
 }
 
-fn uses(in_use: &[InUse]) -> String {
+/// In which ways something is in use: a lower-case fragment.
+pub fn uses(in_use: &[InUse]) -> String {
     let texts: Vec<String> = in_use
         .iter()
         .map(|way| match way {
@@ -599,6 +600,7 @@ fn uses(in_use: &[InUse]) -> String {
                 format!("it carries the running system ({})", mount_point.display())
             }
             InUse::Store { folder } => format!("it carries fathom's own store ({})", folder.display()),
+            InUse::Record => "it is the record of a run of fathom".to_owned(),
             InUse::Exclusive => "another program has it open exclusively".to_owned(),
         })
         .collect();
@@ -607,7 +609,7 @@ fn uses(in_use: &[InUse]) -> String {
 
 /// The way out of the first use that has one; the running system has none.
 fn release(in_use: &[InUse]) -> String {
-    if in_use.iter().any(|way| matches!(way, InUse::System { .. } | InUse::Store { .. })) {
+    if in_use.iter().any(|way| matches!(way, InUse::System { .. } | InUse::Store { .. } | InUse::Record)) {
         return "name another target; this one is never written, whatever is agreed to".to_owned();
     }
     match in_use.first() {

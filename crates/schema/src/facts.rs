@@ -246,6 +246,8 @@ pub enum InUse {
         /// The store's folder.
         folder: PathBuf,
     },
+    /// It is the record of a run, wherever it lies.
+    Record,
     /// Opened exclusively by someone (`O_EXCL` says busy).
     Exclusive,
 }

@@ -36,7 +36,7 @@ pub use facts::{
 };
 pub use memory::{Advice, Memory, MemorySource};
 pub use question::{LatencyGoal, Question};
-pub use record::{Finding, Record, StepRecord, StreamTotals, WorkerTotals};
+pub use record::{Finding, RECORD_MARK, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use step::{
     Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, ErrorPolicy, Extent, Fill, Freshness,
     LayoutRule, Pacing, Quota, RATES, RangeSync, RatePiece, Repeats, ReuseClass, SharePart, SimDevice,

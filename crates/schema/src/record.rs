@@ -7,6 +7,10 @@ use crate::wire;
 use fathom_units::Nanos;
 use serde::{Deserialize, Serialize};
 
+/// What the database that a record is kept in carries as its application id: "Fthm" in ASCII, at offset 68 of the file
+/// (`SQLite` file format, header).
+pub const RECORD_MARK: i32 = 0x4674_686D;
+
 /// A whole run, as read back from a store or collected from the bus.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {

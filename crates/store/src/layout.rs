@@ -6,8 +6,8 @@ use fathom_schema::{Event, IntervalSum};
 use rusqlite::Connection;
 use std::path::Path;
 
-/// Marks a database as a run of fathom: "Fthm" in ASCII, at offset 68 of the file (`SQLite` file format, header).
-pub(crate) const APPLICATION_ID: i32 = 0x4674_686D;
+/// Marks a database as a run of fathom.
+pub(crate) const APPLICATION_ID: i32 = fathom_schema::RECORD_MARK;
 
 /// Version of the tables below; the events inside carry `fathom_schema::VERSION` of their own.
 pub(crate) const LAYOUT_VERSION: u32 = 2;

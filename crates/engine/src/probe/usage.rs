@@ -1,12 +1,18 @@
 //! Who uses a device or a file: mounts, swap, holders, loop devices, the running system, fathom's own store.
 //!
-//! Errs on the side of "in use". Knows the lists of mounts, swap and devices; opens nothing.
+//! Errs on the side of "in use". Knows the lists of mounts, swap and devices; opens nothing but files that may be records
+//! of fathom's.
 
 use super::block::{Blocks, Node};
+use super::content::open_with;
 use super::mounts::{Mount, Mounts};
 use super::roots::{Roots, names};
-use fathom_schema::{DeviceNumber, InUse};
-use std::os::unix::fs::MetadataExt;
+use fathom_schema::{DeviceNumber, InUse, RECORD_MARK};
+use rustix::fs::OFlags;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::fs::Metadata;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// All that is known of who uses what on a host.
@@ -19,12 +25,75 @@ pub(super) struct Usage<'a> {
     swaps: Vec<DeviceNumber>,
     /// Members of each btrfs that the kernel has open: its UUID and its devices' names.
     btrfs: Vec<(String, Vec<String>)>,
+    files: FileUses,
+    /// The mount that carries the store.
+    store_mount: Option<&'a Mount>,
+}
+
+/// Who uses which regular file.
+#[derive(Debug)]
+pub struct FileUses {
+    /// Loop devices and the files behind them.
+    loops: Vec<(String, PathBuf)>,
+    /// Paths of active swap.
+    swaps: Vec<PathBuf>,
     /// fathom's store, without links where it exists.
     store: PathBuf,
-    /// The part of it that exists.
-    store_place: PathBuf,
-    /// The mount that carries it.
-    store_mount: Option<&'a Mount>,
+    /// Filesystem and inode of all that lies in it: a hard link or another mount gives a record another path.
+    stored: OnceCell<BTreeSet<(u64, u64)>>,
+}
+
+impl FileUses {
+    /// What is known now.
+    pub fn look(roots: &Roots, store_folder: &Path) -> Self {
+        Self::new(&Blocks::read(roots), &Mounts::read(roots), store_folder)
+    }
+
+    fn new(blocks: &Blocks, mounts: &Mounts, store_folder: &Path) -> Self {
+        let store = store_folder.canonicalize().or_else(|_| std::path::absolute(store_folder));
+        let backed = |node: &Node| Some((node.name.clone(), node.backing.clone()?));
+        Self {
+            loops: blocks.nodes.iter().filter_map(backed).collect(),
+            swaps: mounts.swaps.clone(),
+            store: store.unwrap_or_else(|_| store_folder.to_owned()),
+            stored: OnceCell::new(),
+        }
+    }
+
+    /// Every way in which writing to a regular file, at its path without links, would write to something in use.
+    pub fn of_file(&self, resolved: &Path) -> Vec<InUse> {
+        let mut uses = Vec::new();
+        if self.swaps.iter().any(|swap| same_file(swap, resolved)) {
+            uses.push(InUse::Swap { device: resolved.display().to_string() });
+        }
+        for (name, _) in self.loops.iter().filter(|(_, backing)| same_file(backing, resolved)) {
+            uses.push(InUse::LoopBacking { device: name.clone() });
+        }
+        if self.is_stored(resolved) {
+            uses.push(InUse::Store { folder: self.store.clone() });
+        } else if is_record(resolved) {
+            uses.push(InUse::Record);
+        }
+        uses
+    }
+
+    fn is_stored(&self, resolved: &Path) -> bool {
+        let identity = |meta: &Metadata| (meta.dev(), meta.ino());
+        let stored = self.stored.get_or_init(|| {
+            let entries = std::fs::read_dir(&self.store).into_iter().flatten().flatten();
+            entries.filter_map(|entry| entry.metadata().ok()).map(|meta| identity(&meta)).collect()
+        });
+        resolved.starts_with(&self.store)
+            || resolved.metadata().is_ok_and(|meta| stored.contains(&identity(&meta)))
+    }
+}
+
+/// Whether a file is the record of a run, wherever it lies: a database of `SQLite` with fathom's mark in its header
+/// (<https://www.sqlite.org/fileformat.html>, 1.3).
+fn is_record(path: &Path) -> bool {
+    let mut head = [0; 72];
+    let read = open_with(path, OFlags::empty()).and_then(|file| file.read_exact_at(&mut head, 0));
+    read.is_ok() && head.starts_with(b"SQLite format 3\0") && head[68..] == RECORD_MARK.to_be_bytes()
 }
 
 impl<'a> Usage<'a> {
@@ -39,9 +108,9 @@ impl<'a> Usage<'a> {
         let number_at = |path: &Path| blocks.at_path(path).map(|node| node.number);
         let named =
             |mount: &Mount| mount.device_paths().filter_map(|path| number_at(Path::new(path))).collect();
-        let store = store_folder.canonicalize().or_else(|_| std::path::absolute(store_folder));
-        let store = store.unwrap_or_else(|_| store_folder.to_owned());
-        let store_place = store.ancestors().find_map(|part| part.canonicalize().ok()).unwrap_or_default();
+        let files = FileUses::new(blocks, mounts, store_folder);
+        let store_place =
+            files.store.ancestors().find_map(|part| part.canonicalize().ok()).unwrap_or_default();
         Self {
             blocks,
             mounts,
@@ -49,8 +118,7 @@ impl<'a> Usage<'a> {
             swaps: mounts.swaps.iter().filter_map(|path| number_at(path)).collect(),
             btrfs,
             store_mount: mounts.carrying(&store_place, mount_id(&store_place)),
-            store_place,
-            store,
+            files,
         }
     }
 
@@ -83,19 +151,7 @@ impl<'a> Usage<'a> {
 
     /// Every way in which writing to a regular file would write to something in use.
     pub(super) fn of_file(&self, resolved: &Path) -> Vec<InUse> {
-        let mut uses = Vec::new();
-        if self.mounts.swaps.iter().any(|swap| same_file(swap, resolved)) {
-            uses.push(InUse::Swap { device: resolved.display().to_string() });
-        }
-        for node in
-            self.blocks.nodes.iter().filter(|n| n.backing.as_deref().is_some_and(|b| same_file(b, resolved)))
-        {
-            uses.push(InUse::LoopBacking { device: node.name.clone() });
-        }
-        if self.store_place == self.store && resolved.starts_with(&self.store) {
-            uses.push(InUse::Store { folder: self.store.clone() });
-        }
-        uses
+        self.files.of_file(resolved)
     }
 
     /// Mounts of a device: by number, by a path that names it, or by a btrfs that it is a member of.
@@ -165,7 +221,7 @@ impl Found<'_, '_> {
         for mount in &mounts {
             let mount_point = mount.place.clone();
             if usage.store_mount == Some(*mount) {
-                self.add(InUse::Store { folder: usage.store.clone() });
+                self.add(InUse::Store { folder: usage.files.store.clone() });
             }
             if mount.is_system() {
                 self.add(InUse::System { mount_point: mount_point.clone() });
@@ -241,6 +297,7 @@ mod tests {
                 InUse::System { mount_point } => format!("system {}", mount_point.display()),
                 InUse::Store { .. } => "store".to_owned(),
                 InUse::Exclusive => "exclusive".to_owned(),
+                InUse::Record => "record".to_owned(),
             })
             .collect();
         assert_eq!(found, expect, "{fixture} {name}");
@@ -357,5 +414,24 @@ mod tests {
         }
         let inside = tree.roots.dev.join("run.fathom");
         assert!(matches!(&usage.of_file(&inside)[..], [InUse::Store { .. }]));
+    }
+
+    #[test]
+    fn a_record_is_known_under_every_name_and_by_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let [store, run, link, copy, other] =
+            ["store", "store/run.fathom", "link", "copy", "other"].map(|name| folder.path().join(name));
+        std::fs::create_dir(&store).unwrap();
+        std::fs::write(&run, "not yet a database").unwrap();
+        std::fs::hard_link(&run, &link).unwrap();
+        let mut header = vec![0; 100];
+        header[..16].copy_from_slice(b"SQLite format 3\0");
+        std::fs::write(&other, &header).unwrap();
+        header[68..72].copy_from_slice(&RECORD_MARK.to_be_bytes());
+        std::fs::write(&copy, &header).unwrap();
+        let uses = FileUses::look(&Roots::default(), &store);
+        let kept = || vec![InUse::Store { folder: store.canonicalize().unwrap() }];
+        assert_eq!((uses.of_file(&link), uses.of_file(&copy)), (kept(), vec![InUse::Record]));
+        assert_eq!(uses.of_file(&other), [], "another program's database");
     }
 }

@@ -16,7 +16,7 @@ use crate::cli::ConsentArgs;
 use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::load::{self, Loaded};
-use crate::output::Targets;
+use crate::output::Spared;
 use crate::session::{self, Manner, Planned};
 use crate::{diagnose, output, terminal};
 use fathom_frontend::fio::{self, Eta, Extras, Switches};
@@ -44,7 +44,8 @@ const FIO_WARNS: [&str; 1] = ["fio.no-runtime"];
 /// Returns the number the shell sees: fio's, not fathom's.
 pub(crate) fn run(arguments: &[String]) -> u8 {
     let (consent, arguments) = split_consent(arguments);
-    let (reading, switches) = load::with_surroundings(|world| fio::read_arguments(&arguments, world));
+    let ((reading, switches), files) =
+        load::with_surroundings(|world| fio::read_arguments(&arguments, world));
     if switches.help {
         return crate::printed(&help::usage()).number();
     }
@@ -66,7 +67,7 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
     let fio::Reading { job, diagnostics, extras } = reading;
     let title = extras.clones.first().map_or_else(String::new, |clone| clone.job_name.clone());
     let is_unread = diagnostics.has_errors() && job.streams.is_empty();
-    let loaded = Loaded { job, diagnostics, extras, title, is_unread, ..Loaded::default() };
+    let loaded = Loaded { job, diagnostics, extras, title, files, is_unread, ..Loaded::default() };
     if switches.parse_only || switches.showcmd {
         return parsed(&loaded, &switches);
     }
@@ -101,7 +102,7 @@ fn parsed(loaded: &Loaded, switches: &Switches) -> u8 {
     }
     if switches.showcmd {
         let lines: String = loaded.extras.command_lines.iter().map(|line| format!("{line}\n")).collect();
-        return u8::from(give_out(&lines, switches).is_err()) * FAILED;
+        return u8::from(give_out(&lines, loaded, switches).is_err()) * FAILED;
     }
     0
 }
@@ -111,12 +112,16 @@ fn warns(loaded: &Loaded) -> bool {
     loaded.diagnostics.all().iter().any(|diagnostic| FIO_WARNS.contains(&diagnostic.code))
 }
 
-/// Data to where `--output` says.
-fn give_out(text: &str, switches: &Switches) -> Result<(), String> {
-    match &switches.output {
-        Some(file) => output::write(Path::new(file), text, &Targets::none()),
+/// Data to where `--output` says; what keeps it from there is said.
+fn give_out(text: &str, loaded: &Loaded, switches: &Switches) -> Result<(), ()> {
+    let given = match &switches.output {
+        Some(file) => {
+            let spared = Spared::without_targets(&loaded.files, &store_folder(None));
+            output::write(Path::new(file), text, &spared)
+        }
         None => terminal::data(text).map_err(|error| error.to_string()),
-    }
+    };
+    given.map_err(|reason| terminal::message(&format!("error: {}", diagnose::printable(&reason))))
 }
 
 /// fathom's own switches among fio's.
@@ -141,9 +146,10 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     if switches.readonly {
         forbid_changes(&planned)?;
     }
-    check_outputs(&planned, switches)?;
+    let spared = Spared::of(&planned.facts, &planned.loaded.files, &store);
+    check_outputs(&planned, switches, &spared)?;
     let notes = session::judge(&planned, consent, true)?;
-    let mut watch = Watch::new(&reports, switches);
+    let mut watch = Watch::new(&reports, switches, &spared);
     let mut operations = OperationLog::of(&extras);
     let live = switches.eta == Eta::Auto && terminal::shows_messages();
     let opening = reports.opening();
@@ -168,18 +174,18 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
             terminal::message(&format!("fio: {}", diagnose::printable(&note.message)));
         }
         // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
-        let targets = Targets::of(&record.started.facts);
-        let mut lost = write_logs(&record, &extras, &operations, &targets);
+        let spared = spared.again();
+        let mut lost = write_logs(&record, &extras, &operations, &spared);
         if switches.bandwidth_log {
-            lost.extend(logs::write_aggregate(&record, &targets));
+            lost.extend(logs::write_aggregate(&record, &spared));
         }
-        lost.extend(states::write(&record, &extras, &switches.aux_path, &targets));
+        lost.extend(states::write(&record, &extras, &switches.aux_path, &spared));
         for reason in lost {
             terminal::message(&format!("warning: {}", diagnose::printable(&reason)));
         }
         let report = reports.text(&record, Some(&operations));
         match &switches.output {
-            Some(file) => output::write(Path::new(file), &(opening + watch.given_out() + &report), &targets),
+            Some(file) => output::write(Path::new(file), &(opening + watch.given_out() + &report), &spared),
             None => terminal::data(&report).map_err(|error| error.to_string()),
         }
     });
@@ -236,18 +242,17 @@ fn forbid_changes(planned: &Planned) -> Result<(), Exit> {
 
 /// Looks at the report's file and the logs before the run. A log that merely cannot be written does not keep fio from
 /// running.
-fn check_outputs(planned: &Planned, switches: &Switches) -> Result<(), Exit> {
-    let targets = Targets::of(&planned.facts);
+fn check_outputs(planned: &Planned, switches: &Switches, spared: &Spared) -> Result<(), Exit> {
     let mut outputs: Vec<PathBuf> = switches.output.iter().map(PathBuf::from).collect();
     for report in &outputs {
-        output::check(report, &targets).map_err(|fault| fault.refuse())?;
+        output::check(report, spared).map_err(|fault| fault.refuse())?;
     }
     let mut logs = log_names(&planned.loaded.extras);
     if switches.bandwidth_log {
         logs.extend(logs::aggregates().map(|(name, _)| name));
     }
     for log in &logs {
-        match output::check(log, &targets) {
+        match output::check(log, spared) {
             Err(fault) if fault.destroys => return Err(fault.refuse()),
             _ => {}
         }

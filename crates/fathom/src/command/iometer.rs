@@ -8,7 +8,7 @@ mod shape;
 
 use crate::exit::Exit;
 use crate::load;
-use crate::output::{self, Targets};
+use crate::output::{self, Spared};
 use crate::session::{self, Manner};
 use crate::{diagnose, terminal};
 use arguments::Arguments;
@@ -62,9 +62,9 @@ fn measured(arguments: &Arguments, file: &str, text: &str) -> Result<Exit, Exit>
     let consent = arguments.consent();
     let planned = session::plan(loaded, &consent, &store)?;
     let shape = planned.loaded.iometer.as_ref().map(shape::of).ok_or(Exit::Internal)?;
-    let targets = Targets::of(&planned.facts);
+    let spared = Spared::of(&planned.facts, &[file.into()], &store);
     if let Some(results) = &arguments.results {
-        output::check(results, &targets).map_err(|fault| fault.refuse())?;
+        output::check(results, &spared).map_err(|fault| fault.refuse())?;
     }
     let notes = session::judge(&planned, &consent, false)?;
     let mut host = HostWatch::default();
@@ -78,7 +78,7 @@ fn measured(arguments: &Arguments, file: &str, text: &str) -> Result<Exit, Exit>
     let given_out = done.record(Detail::Overview).and_then(|record| {
         let results = fathom_report::iometer_results(&record, &shape, host.steps());
         match &arguments.results {
-            Some(file) => output::append(file, &results, &Targets::of(&record.started.facts)),
+            Some(file) => output::append(file, &results, &spared.again()),
             None => {
                 terminal::data(&results).map_err(|error| format!("cannot write to standard output: {error}"))
             }

@@ -4,13 +4,13 @@ use crate::answer;
 use crate::cli::{Format, ReportArgs};
 use crate::command::store_folder;
 use crate::exit::Exit;
-use crate::output::{self, Targets};
+use crate::output::{self, Spared};
 use crate::terminal;
 use fathom_report::Csv;
 use fathom_schema::Record;
 use fathom_store::StoreError;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) fn run(args: &ReportArgs) -> Exit {
     if args.format == Format::Html && args.output.is_none() && io::stdout().is_terminal() {
@@ -62,14 +62,11 @@ fn show(path: &Path, args: &ReportArgs) -> Result<Exit, StoreError> {
 /// Columns of a text that goes to a file.
 const TEXT_WIDTH: usize = 100;
 
-/// What no report is written over: the run's targets, and every run beside it.
-fn spared(record: &Record, path: &Path) -> Targets {
+/// What no report is written over: the run's targets and job files, and every run beside it.
+fn spared(record: &Record, path: &Path) -> Spared {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let beside = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_run = |path: &PathBuf| {
-        path.extension().is_some_and(|ending| ending.as_encoded_bytes().starts_with(b"fathom"))
-    };
-    Targets::of(&record.started.facts).and_runs(beside.filter(is_run).chain([path.to_owned()]))
+    let job_files: Vec<_> = record.started.sources.iter().map(|(name, _)| name.into()).collect();
+    Spared::of(&record.started.facts, &job_files, folder)
 }
 
 fn ended(output: &Path, written: Result<(), String>) -> Exit {
@@ -86,7 +83,7 @@ fn ended(output: &Path, written: Result<(), String>) -> Exit {
 }
 
 /// Every interval, as it is read: all of them together may be more than fits into memory.
-fn csv(path: &Path, output: Option<&Path>, spared: &Targets) -> Result<Exit, StoreError> {
+fn csv(path: &Path, output: Option<&Path>, spared: &Spared) -> Result<Exit, StoreError> {
     let Some(output) = output else {
         let mut unread = Ok(());
         let written = rows(path, io::stdout().lock(), &mut unread);

@@ -4,7 +4,7 @@ use crate::cli::RunArgs;
 use crate::command::fio::{self, OperationLog};
 use crate::command::store_folder;
 use crate::exit::Exit;
-use crate::output::Targets;
+use crate::output::Spared;
 use crate::session::{self, Done, Manner};
 use crate::{answer, control, diagnose, load, output, preset, terminal};
 use fathom_frontend::fio::Extras;
@@ -30,9 +30,9 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
     let extras = planned.loaded.extras.clone();
     let document = args.json.iter().filter(|file| file.as_path() != Path::new("-")).cloned();
     let outputs: Vec<_> = document.chain(fio::log_names(&extras)).collect();
-    let targets = Targets::of(&planned.facts);
+    let spared = Spared::of(&planned.facts, &planned.loaded.files, &store);
     for path in &outputs {
-        output::check(path, &targets).map_err(|fault| fault.refuse())?;
+        output::check(path, &spared).map_err(|fault| fault.refuse())?;
     }
     output::check_apart(&outputs).map_err(|fault| fault.refuse())?;
     let notes = session::judge(&planned, &args.consent, false)?;
@@ -47,7 +47,7 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
     let manner = Manner { store: &store, live: !args.quiet, changes, watchers: vec![&mut operations] };
     let mut done = session::run(planned, notes, manner)?;
     let mut exit = done.exit;
-    let (failed, verdict) = show(&mut done, args, &extras, &operations);
+    let (failed, verdict) = show(&mut done, args, &extras, &operations, &spared);
     for reason in failed {
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));
         exit = if exit == Exit::Ok { Exit::Target } else { exit };
@@ -61,7 +61,13 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
 
 /// Prints the report, and writes what else was asked for. What could not be done keeps nothing else from being done; the
 /// reasons, and what became of the thresholds.
-fn show(done: &mut Done, args: &RunArgs, extras: &Extras, operations: &OperationLog) -> (Vec<String>, Exit) {
+fn show(
+    done: &mut Done,
+    args: &RunArgs,
+    extras: &Extras,
+    operations: &OperationLog,
+    spared: &Spared,
+) -> (Vec<String>, Exit) {
     // Logs have every interval in them; a report of a long run is made of sums.
     let has_logs = extras.clones.iter().any(|clone| !clone.logs.are_none());
     let record = match done.record(if has_logs { Detail::Whole } else { Detail::Overview }) {
@@ -70,12 +76,12 @@ fn show(done: &mut Done, args: &RunArgs, extras: &Extras, operations: &Operation
     };
     let summary = fathom_report::summary(&record);
     let json = || answer::within(&record, fathom_report::json(&summary));
-    let targets = Targets::of(&record.started.facts);
-    let mut failed = fio::write_logs(&record, extras, operations, &targets);
+    let spared = spared.again();
+    let mut failed = fio::write_logs(&record, extras, operations, &spared);
     let printed = match args.json.as_deref() {
         Some(file) if file == Path::new("-") => terminal::data(&json()),
         file => {
-            let written = file.map(|file| output::write(file, &json(), &targets));
+            let written = file.map(|file| output::write(file, &json(), &spared));
             failed.extend(written.and_then(Result::err));
             let above = answer::above(&record);
             terminal::data(

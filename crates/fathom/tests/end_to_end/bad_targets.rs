@@ -102,21 +102,6 @@ fn a_file_named_in_a_peers_job() {
 }
 
 #[test]
-fn a_stored_run_is_never_written_over() {
-    let bench = Bench::new();
-    bench.fathom("run --target null: --time 100ms").expect(0, &[]);
-    let run = bench.report()["run"].as_str().expect("an id").to_owned();
-    let path = bench.store().join(format!("{run}.fathom"));
-    let before = std::fs::read(&path).expect("it is ours");
-    let line = format!("run --target {} --read 0% --overwrite --time 1s", text(&path));
-    bench.check_refused(&line, 3, &["in-use", "fathom's own store"]);
-    bench
-        .fathom(&format!("fio --name=a --rw=write --bs=4k --filename={}", text(&path)))
-        .expect(1, &["own store"]);
-    assert!(std::fs::read(&path).expect("it is ours") == before);
-}
-
-#[test]
 fn a_swap_file_is_in_use() {
     with_root("a_swap_file_is_in_use", |bench, stage| {
         let path = bench.write("swap", vec![0; 1 << 20]);

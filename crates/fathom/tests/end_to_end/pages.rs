@@ -46,7 +46,7 @@ fn a_report_is_written_over_nothing_that_matters() {
     for (output, code, says) in [
         ("data", 2, "is the target"),
         ("link", 2, "is the target"),
-        (&*record.to_string(), 2, "is the kept run"),
+        (&*record.to_string(), 2, "own store"),
         ("nowhere/report.html", 4, "nowhere"),
         (".", 2, "is a folder"),
         ("/dev/full", 4, "/dev/full"),

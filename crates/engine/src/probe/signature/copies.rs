@@ -19,7 +19,7 @@ const XFS_BLOCK_BYTES: u64 = 4096;
 pub(in super::super) fn places(size: u64) -> Vec<u64> {
     let ext = [1024, 2048, 4096].into_iter().flat_map(|block| {
         // A group has as many blocks as one block has bits; with blocks of 1 KiB the first group begins at block 1.
-        let first = if block == 1024 { 1 } else { 0 };
+        let first = u64::from(block == 1024);
         EXT_GROUPS.iter().map(move |group| (group * block * 8 + first) * block)
     });
     let blocks = size / XFS_BLOCK_BYTES;

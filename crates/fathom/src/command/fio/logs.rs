@@ -2,7 +2,7 @@
 
 use super::operations::OperationLog;
 use super::shape::workers_of;
-use crate::output::{self, Targets};
+use crate::output::{self, Spared};
 use fathom_frontend::fio::{
     Extras, JobClone as FioClone, LogColumns as FioColumns, LogValue as FioValue, Logs, Measures,
 };
@@ -28,7 +28,7 @@ pub(crate) fn write_logs(
     record: &Record,
     extras: &Extras,
     operations: &OperationLog,
-    targets: &Targets,
+    spared: &Spared,
 ) -> Vec<String> {
     let mut files: Vec<(PathBuf, String)> = Vec::new();
     for clone in &extras.clones {
@@ -50,7 +50,7 @@ pub(crate) fn write_logs(
         }
     }
     let lost = operations.lost();
-    files.iter().filter_map(|(name, text)| output::write(name, text, targets).err()).chain(lost).collect()
+    files.iter().filter_map(|(name, text)| output::write(name, text, spared).err()).chain(lost).collect()
 }
 
 fn columns(logs: &Logs) -> LogColumns {
@@ -71,10 +71,10 @@ pub(super) fn aggregates() -> impl Iterator<Item = (PathBuf, OperationKind)> {
 }
 
 /// Writes the logs of `--bandwidth-log`; why which could not be written.
-pub(super) fn write_aggregate(record: &Record, targets: &Targets) -> Vec<String> {
+pub(super) fn write_aggregate(record: &Record, spared: &Spared) -> Vec<String> {
     aggregates()
         .filter_map(|(name, kind)| {
-            output::write(&name, &fathom_report::fio_aggregate_log(record, kind), targets).err()
+            output::write(&name, &fathom_report::fio_aggregate_log(record, kind), spared).err()
         })
         .collect()
 }

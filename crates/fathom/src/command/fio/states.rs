@@ -1,7 +1,7 @@
 //! The states of verification that fio's jobs leave when they end: which job leaves one, and what of the record is in it.
 
 use super::shape::workers_of;
-use crate::output::{self, Targets};
+use crate::output::{self, Spared};
 use fathom_frontend::fio::Extras;
 use fathom_frontend::fio::state::{VerifyState, file_name};
 use fathom_report::FioWorkers;
@@ -9,7 +9,7 @@ use fathom_schema::{OperationKind, Record};
 use std::path::Path;
 
 /// Writes the states of all jobs that wrote verified data, each to a file of its own; what could not be written, and why.
-pub(crate) fn write(record: &Record, extras: &Extras, aux_path: &str, targets: &Targets) -> Vec<String> {
+pub(crate) fn write(record: &Record, extras: &Extras, aux_path: &str, spared: &Spared) -> Vec<String> {
     let mut lost = Vec::new();
     for clone in extras.clones.iter().filter(|clone| clone.saves_state) {
         for worker in workers_of(record, clone) {
@@ -18,7 +18,7 @@ pub(crate) fn write(record: &Record, extras: &Extras, aux_path: &str, targets: &
             let number = usize::try_from(clone.thread_number).unwrap_or(usize::MAX);
             let path = file_name(aux_path, &clone.job_name, number);
             let bytes = state.write();
-            lost.extend(output::write_with(Path::new(&path), targets, |file| file.write_all(&bytes)).err());
+            lost.extend(output::write_with(Path::new(&path), spared, |file| file.write_all(&bytes)).err());
         }
     }
     lost

@@ -2,7 +2,7 @@
 //! far the jobs are; the reports are made elsewhere.
 
 use super::reports::Reports;
-use crate::output::{self, Targets};
+use crate::output::{self, Spared};
 use crate::terminal;
 use fathom_frontend::fio::{Eta, JobClone, Switches};
 use fathom_metrics::merge_tally;
@@ -17,6 +17,7 @@ use std::path::Path;
 pub(super) struct Watch<'a> {
     reports: &'a Reports,
     output: Option<&'a str>,
+    spared: &'a Spared,
     status_every: Nanos,
     status_next: Nanos,
     shows_line: bool,
@@ -35,12 +36,13 @@ struct Current {
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(reports: &'a Reports, switches: &'a Switches) -> Self {
+    pub(super) fn new(reports: &'a Reports, switches: &'a Switches, spared: &'a Spared) -> Self {
         let status_every = Nanos::micros(switches.status_interval_us);
         let newline_every = Nanos::micros(switches.eta_newline_us);
         Self {
             reports,
             output: switches.output.as_deref(),
+            spared,
             status_every,
             status_next: status_every,
             shows_line: switches.eta == Eta::Always,
@@ -111,8 +113,7 @@ impl<'a> Watch<'a> {
             let failed = match self.output {
                 Some(file) => {
                     self.given_out += &report;
-                    let targets = Targets::of(&record.started.facts);
-                    output::write(Path::new(file), &self.given_out, &targets).err()
+                    output::write(Path::new(file), &self.given_out, &self.spared.again()).err()
                 }
                 None => terminal::data(&report).err().map(|error| error.to_string()),
             };
