@@ -234,9 +234,16 @@ impl Host<'_> {
         }
     }
 
-    /// Nothing is at the path: follows links that lead nowhere, since creating the file would follow them.
+    /// Nothing is at the path. A link that leads nowhere is followed for what there is to say, and is an error: what is
+    /// made is made where nothing is, and never through a link.
     fn absent(&mut self, fact: &mut TargetFact) {
         let mut place = std::path::absolute(&fact.path).unwrap_or_else(|_| fact.path.clone());
+        if let Ok(link) = place.read_link() {
+            fact.error = Some(format!(
+                "it is a symbolic link to {}, where nothing is; name that, or make it first",
+                link.display()
+            ));
+        }
         for _ in 0..LINKS_MAX {
             let Ok(link) = place.read_link() else { break };
             // Joining an absolute link replaces the folder.
@@ -335,10 +342,10 @@ mod tests {
             (at("to-file"), FileKind::File, at("file"), false),
             (at("folder"), FileKind::Folder, at("folder"), false),
             (at("gone"), FileKind::Absent, at("gone"), false),
-            (at("to-gone"), FileKind::Absent, at("gone"), false),
-            (at("to-to-gone"), FileKind::Absent, at("gone"), false),
+            (at("to-gone"), FileKind::Absent, at("gone"), true),
+            (at("to-to-gone"), FileKind::Absent, at("gone"), true),
             (at("no/where"), FileKind::NoFolder, at("no/where"), false),
-            (at("to-no"), FileKind::NoFolder, at("to-no"), false),
+            (at("to-no"), FileKind::NoFolder, at("to-no"), true),
             (at("ring"), FileKind::Other, at("ring"), true),
             (at("file/x"), FileKind::Other, at("file/x"), true),
             ("/dev/null".into(), FileKind::Other, "/dev/null".into(), false),
@@ -347,7 +354,7 @@ mod tests {
             let fact = &facts.targets[0];
             let found = (fact.kind, &fact.resolved, fact.error.is_some());
             assert_eq!(found, (kind, &resolved, has_error), "{}: {fact:?}", path.display());
-            let is_on_filesystem = !has_error && kind != FileKind::Other;
+            let is_on_filesystem = kind != FileKind::Other;
             assert_eq!(fact.filesystem.is_some(), is_on_filesystem, "{}", path.display());
         }
     }

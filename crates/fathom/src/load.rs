@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 /// Largest job file that is read: a thousand times the largest seen in use.
 const JOB_BYTES_MAX: u64 = 64 << 20;
 
+/// Lines of a file with bytes that are no UTF-8 that are told: more of them, and it is no text.
+const REPLACED_LINES_MAX: usize = 8;
+
 /// A job as far as it could be read, and all that is wrong with it.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
@@ -52,6 +55,40 @@ impl Loaded {
         if self.is_unread { Diagnostics::default() } else { fathom_model::check(&self.job) }
     }
 
+    /// Refuses lines of these sources in which bytes that are no UTF-8 were replaced: a value with such bytes would name
+    /// another file than was meant. Comments and descriptions in other encodings are common in old job files and harmless.
+    pub(crate) fn judge_replaced(&mut self, replaced: &[String]) {
+        for (index, source) in (0..).zip(self.job.sources.all()) {
+            if !replaced.contains(&source.name) {
+                continue;
+            }
+            let (mut start, mut told) = (0, 0);
+            for line in source.text.split_inclusive('\n') {
+                let content = line.trim_end();
+                let span = Span { source: index, start, end: start + content.len() };
+                start += line.len();
+                let Some(at) = content.find(char::REPLACEMENT_CHARACTER) else { continue };
+                told += 1;
+                if told > REPLACED_LINES_MAX {
+                    break;
+                }
+                let (before, head) = (&content[..at], content.trim_start());
+                // Of a line that holds a sign of a comment in a text before, nobody can be sure.
+                let is_comment =
+                    head.starts_with(['#', ';']) || (before.contains(" #") && !before.contains(['"', '\'']));
+                let message = "bytes that are not UTF-8";
+                if is_comment || head.starts_with("description") {
+                    let help = "they are replaced where they are shown";
+                    self.diagnostics.warn("job.not-utf8", span, message, help);
+                } else {
+                    let help =
+                        "write the job in UTF-8; where a file's name has such bytes, name a link to it";
+                    self.diagnostics.error("job.not-utf8", span, message, help);
+                }
+            }
+        }
+    }
+
     /// As [`Loaded::check`], with all that would show on any host.
     pub(crate) fn check_in_full(&self) -> Diagnostics {
         // What could not be read would be missed in a plan, and be complained about twice.
@@ -73,7 +110,7 @@ fn read(args: &JobArgs, is_to_run: bool) -> Loaded {
     if let Some(target) = &args.target {
         return of_target(target, &args.quick);
     }
-    let mut texts = Vec::new();
+    let (mut texts, mut replaced) = (Vec::new(), Vec::new());
     let mut faults = Loaded::default();
     let given = args.quick.given();
     if args.jobs.is_empty() {
@@ -88,7 +125,11 @@ fn read(args: &JobArgs, is_to_run: bool) -> Loaded {
     }
     for path in &args.jobs {
         match read_text(path) {
-            Ok(text) => texts.push((path.display().to_string(), text)),
+            Ok((text, is_replaced)) => {
+                let name = path.display().to_string();
+                replaced.extend(is_replaced.then(|| name.clone()));
+                texts.push((name, text));
+            }
             Err(reason) => {
                 faults.diagnostics.error("job.unreadable", None, reason, "name a job file that can be read");
             }
@@ -100,6 +141,7 @@ fn read(args: &JobArgs, is_to_run: bool) -> Loaded {
     }
     let mut loaded = of_texts(&texts, &args.iometer, is_to_run);
     loaded.files.extend(args.jobs.iter().map(|path| file_of(path)));
+    loaded.judge_replaced(&replaced);
     loaded.title = args.jobs.iter().map(|path| file_stem(path)).collect::<Vec<_>>().join(", ");
     loaded
 }
@@ -136,11 +178,13 @@ fn of_texts(texts: &[(String, String)], iometer: &IometerArgs, is_to_run: bool) 
         _ => {
             let files: Vec<(&str, &str)> =
                 texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-            let (fio::Reading { job, diagnostics, extras }, files) =
+            let (fio::Reading { job, diagnostics, extras }, Asked { files, replaced }) =
                 with_surroundings(|world| fio::read_all(&files, world));
             // Sections with faults are left out; that no job is left then follows from what is said already.
             let is_unread = diagnostics.has_errors() && job.streams.is_empty();
-            Loaded { job, diagnostics, extras, files, is_unread, ..Loaded::default() }
+            let mut loaded = Loaded { job, diagnostics, extras, files, is_unread, ..Loaded::default() };
+            loaded.judge_replaced(&replaced);
+            loaded
         }
     }
 }
@@ -202,16 +246,27 @@ fn file_of(path: &Path) -> PathBuf {
     if path == Path::new("-") { "/dev/stdin".into() } else { path.to_owned() }
 }
 
-/// The world a fio job file may ask about. Returns the files that it has read, too.
-pub(crate) fn with_surroundings<R>(with: impl FnOnce(&fio::Surroundings<'_>) -> R) -> (R, Vec<PathBuf>) {
-    let files = RefCell::new(Vec::new());
+/// What a job file's world was asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    /// Files that were read.
+    pub(crate) files: Vec<PathBuf>,
+    /// Those of them, by the names in the sources, in which bytes were replaced.
+    pub(crate) replaced: Vec<String>,
+}
+
+/// The world a fio job file may ask about. Returns what it was asked for, too.
+pub(crate) fn with_surroundings<R>(with: impl FnOnce(&fio::Surroundings<'_>) -> R) -> (R, Asked) {
+    let asked = RefCell::new(Asked::default());
     let read = |name: &str| {
-        files.borrow_mut().push(file_of(Path::new(name)));
-        read_text(Path::new(name))
+        asked.borrow_mut().files.push(file_of(Path::new(name)));
+        let (text, is_replaced) = read_text(Path::new(name))?;
+        asked.borrow_mut().replaced.extend(is_replaced.then(|| name.to_owned()));
+        Ok(text)
     };
     let variable = |name: &str| std::env::var(name).ok();
     let bytes = |name: &str| {
-        files.borrow_mut().push(name.into());
+        asked.borrow_mut().files.push(name.into());
         std::fs::read(name).map_err(|error| format!("cannot read {name}: {error}"))
     };
     let is_special = |path: &str| {
@@ -232,7 +287,7 @@ pub(crate) fn with_surroundings<R>(with: impl FnOnce(&fio::Surroundings<'_>) -> 
         page_size_bytes: rustix::param::page_size() as u64,
         memory_mib: (memory.totalram.saturating_mul(u64::from(memory.mem_unit))) >> 20,
     });
-    (made, files.into_inner())
+    (made, asked.into_inner())
 }
 
 /// All regular files below a folder, by name. Links are not followed: they may lead round in a circle, or out of it.
@@ -255,14 +310,15 @@ fn files_below(folder: &str) -> Result<Vec<String>, String> {
     Ok(found)
 }
 
-/// A file's text, or why there is none, in words. Bytes that are no UTF-8 are replaced: comments in other encodings are
-/// common in old job files, and a value with such bytes fails where it is used.
-pub(crate) fn read_text(path: &Path) -> Result<String, String> {
+/// A file's text, or why there is none, in words. Bytes that are no UTF-8 are replaced; see [`Loaded::judge_replaced`].
+fn read_text(path: &Path) -> Result<(String, bool), String> {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("icf")) {
-        return read_icf(path);
+        return Ok((read_icf(path)?, false));
     }
-    Ok(String::from_utf8(read_bytes(path)?)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    Ok(match String::from_utf8(read_bytes(path)?) {
+        Ok(text) => (text, false),
+        Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), true),
+    })
 }
 
 /// As [`read_text`], of an Iometer configuration, which may be in the code page of Windows.

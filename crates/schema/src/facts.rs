@@ -84,9 +84,11 @@ pub struct DeviceNumber {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetFact {
     /// The path as asked.
+    #[serde(with = "wire::path")]
     pub path: PathBuf,
     /// The path with all links followed. Several names of one thing (hard links, a folder mounted twice, two nodes of a
     /// device) have the one by which it was met first, so that equal means the same and different means different.
+    #[serde(with = "wire::path")]
     pub resolved: PathBuf,
     /// What is there.
     pub kind: FileKind,
@@ -163,6 +165,7 @@ pub struct Filesystem {
     /// `ext4`, `xfs`, `tmpfs` …
     pub kind: String,
     /// Where it is mounted.
+    #[serde(with = "wire::path")]
     pub mount_point: PathBuf,
     /// Mount options as the kernel prints them.
     pub options: String,
@@ -217,6 +220,7 @@ pub enum InUse {
         /// Which device: itself, a partition, a holder's descendant.
         device: String,
         /// Where.
+        #[serde(with = "wire::path")]
         mount_point: PathBuf,
     },
     /// Swap space.
@@ -239,11 +243,13 @@ pub enum InUse {
     /// It carries the running system.
     System {
         /// Which mount shows it.
+        #[serde(with = "wire::path")]
         mount_point: PathBuf,
     },
     /// It carries fathom's own store.
     Store {
         /// The store's folder.
+        #[serde(with = "wire::path")]
         folder: PathBuf,
     },
     /// It is the record of a run, wherever it lies.

@@ -57,6 +57,7 @@ pub enum TargetKind {
     /// A regular file.
     File {
         /// Its path.
+        #[serde(with = "wire::path")]
         path: PathBuf,
         /// What `prepare` does to it.
         layout: LayoutRule,
@@ -66,6 +67,7 @@ pub enum TargetKind {
     /// A block device; never created, grown or removed.
     BlockDevice {
         /// Its path.
+        #[serde(with = "wire::path")]
         path: PathBuf,
     },
     /// Completes at once without touching anything: shows the generator's own ceiling.

@@ -24,6 +24,21 @@ pub(crate) fn registration<'de, D: Deserializer<'de>>(from: D) -> Result<Registr
     }
 }
 
+/// A path as text. What is not UTF-8 in it is replaced: a record is no less true for the name of a folder beside it, and
+/// could not be kept at all otherwise. What a job names is UTF-8.
+pub(crate) mod path {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::path::{Path, PathBuf};
+
+    pub(crate) fn serialize<S: Serializer>(value: &Path, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&value.to_string_lossy())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+        String::deserialize(from).map(PathBuf::from)
+    }
+}
+
 /// `Bytes` as an integer number of bytes.
 pub(crate) mod bytes {
     use fathom_units::Bytes;

@@ -1,7 +1,9 @@
 //! Checks of where the bytes went: through a cache, split on the way, amplified below, or shared between streams.
 
 use super::{Found, StepView};
-use fathom_schema::{DeviceNumber, Extent, IoMode, OperationKind, Severity, Stream, TargetKind};
+use fathom_schema::{
+    DeviceNumber, Extent, IoMode, LayoutRule, OperationKind, Severity, Stream, Target, TargetKind,
+};
 use fathom_units::Bytes;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -93,6 +95,36 @@ fn devices_under_targets(view: &StepView<'_>) -> Option<BTreeSet<DeviceNumber>> 
     (!numbers.is_empty()).then_some(numbers)
 }
 
+/// Why reads of the step's files may have met places without data: holes that were there, or what the run itself has
+/// trimmed. `None` where there are none, as far as is known.
+fn without_data(view: &StepView<'_>) -> Option<String> {
+    let step = &view.step.started;
+    let trims = |stream: &Stream| {
+        let workload = &stream.workload;
+        workload.trim_then_write || workload.cases.iter().any(|case| case.kind == OperationKind::Trim)
+    };
+    let is_file = |target: &Target| matches!(target.kind, TargetKind::File { .. });
+    let so_far = view.record.steps.iter().filter(|other| other.started.index <= step.index);
+    let mut streams = so_far.flat_map(|other| &other.started.step.streams);
+    if step.step.targets.iter().any(is_file) && streams.any(trims) {
+        return Some("the run itself has trimmed what it reads".to_owned());
+    }
+    step.step.targets.iter().find_map(|target| {
+        let TargetKind::File { path, layout, .. } = &target.kind else { return None };
+        let facts = &view.record.started.facts.targets;
+        let file = facts.iter().find(|fact| fact.path == *path)?.file.as_ref()?;
+        let has_holes = *layout != LayoutRule::Written && file.written < file.size;
+        has_holes.then(|| {
+            format!(
+                "of the {} of {} only {} hold data",
+                file.size,
+                path.display(),
+                file.written.approximate()
+            )
+        })
+    })
+}
+
 fn judge(view: &StepView<'_>, direction: OperationKind, compared: &Compared, found: &mut Found) {
     let Compared { ours, device, is_direct } = compared;
     let place = view.place();
@@ -105,6 +137,16 @@ fn judge(view: &StepView<'_>, direction: OperationKind, compared: &Compared, fou
         bytes_ratio * 100.0
     );
     if bytes_ratio < DEVICE_BYTES_MIN {
+        if let (OperationKind::Read, Some(why)) = (direction, without_data(view)) {
+            found.add(
+                "target.holes-read",
+                if *is_direct { Severity::Invalid } else { Severity::Warn },
+                format!("{bytes}: {why}"),
+                "reads of what was never written, or was trimmed, reach no device: lay the file out with data, or \
+                 write to it before it is read",
+            );
+            return;
+        }
         match (is_direct, direction) {
             (true, _) => found.add(
                 "cache.direct-not-honoured",

@@ -5,8 +5,8 @@ mod timeline;
 use super::*;
 use crate::sample::{StreamShape, on_file, push, record};
 use fathom_schema::{
-    Arrival, Backlog, Ceiling, DeviceCounters, EnvironmentFact, IoMode, OperationKind, Outcome, Pacing,
-    Severity, SimDevice, SimService, TargetKind,
+    Arrival, Backlog, Ceiling, DeviceCounters, EnvironmentFact, FileFact, IoMode, LayoutRule, OperationKind,
+    Outcome, Pacing, Severity, SimDevice, SimService, TargetKind,
 };
 use fathom_units::{Bytes, Ratio};
 
@@ -197,6 +197,30 @@ fn device_counters() {
     let cached: fn(&mut DeviceCounters) = |device| device.read_sectors /= 2;
     check(&spoil(cached), &[("cache.direct-not-honoured", Severity::Invalid)]);
     check(&buffered(cached), &[("cache.page-cache-read", Severity::Warn)]);
+    let mut trimmed = spoil(cached);
+    on_file(&mut trimmed, Bytes::gib(32));
+    check(&trimmed, &[("cache.direct-not-honoured", Severity::Invalid)]);
+    let mut sparse = trimmed.clone();
+    trimmed.steps[0].started.step.streams[0].workload.trim_then_write = true;
+    check(&trimmed, &[("target.holes-read", Severity::Invalid)]);
+    let fact = &mut sparse.started.facts.targets[0];
+    fact.file = Some(FileFact {
+        size: Bytes::gib(32),
+        written: Bytes::gib(16),
+        made_by_fathom: true,
+        unfinished: false,
+        void_mark: None,
+        writable: true,
+        readable: true,
+        in_use: Vec::new(),
+    });
+    // What is laid out with data has no holes any more.
+    check(&sparse, &[("cache.direct-not-honoured", Severity::Invalid)]);
+    let target = &mut sparse.steps[0].started.step.targets[0];
+    if let TargetKind::File { layout, .. } = &mut target.kind {
+        *layout = LayoutRule::MustExist;
+    }
+    check(&sparse, &[("target.holes-read", Severity::Invalid)]);
     check(&buffered(|device| device.write_sectors /= 2), &[("cache.written-to-memory", Severity::Warn)]);
     check(&spoil(|device| device.write_sectors *= 2), &[("device.amplified", Severity::Warn)]);
     check(&spoil(|device| device.reads *= 2), &[("device.split", Severity::Warn)]);

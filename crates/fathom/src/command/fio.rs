@@ -44,7 +44,7 @@ const FIO_WARNS: [&str; 1] = ["fio.no-runtime"];
 /// Returns the number the shell sees: fio's, not fathom's.
 pub(crate) fn run(arguments: &[String]) -> u8 {
     let (consent, arguments) = split_consent(arguments);
-    let ((reading, switches), files) =
+    let ((reading, switches), load::Asked { files, replaced }) =
         load::with_surroundings(|world| fio::read_arguments(&arguments, world));
     if switches.help {
         return crate::printed(&help::usage()).number();
@@ -67,7 +67,8 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
     let fio::Reading { job, diagnostics, extras } = reading;
     let title = extras.clones.first().map_or_else(String::new, |clone| clone.job_name.clone());
     let is_unread = diagnostics.has_errors() && job.streams.is_empty();
-    let loaded = Loaded { job, diagnostics, extras, title, files, is_unread, ..Loaded::default() };
+    let mut loaded = Loaded { job, diagnostics, extras, title, files, is_unread, ..Loaded::default() };
+    loaded.judge_replaced(&replaced);
     if switches.parse_only || switches.showcmd {
         return parsed(&loaded, &switches);
     }

@@ -260,3 +260,43 @@ fn a_job_may_come_through_a_pipe() {
     let endless = format!("yes '[a]' | {FATHOM} run -");
     bench.run(&["sh", "-c", &endless]).expect(2, &["larger than"]);
 }
+
+/// A value with bytes that are not UTF-8 would name another file than was meant; comments may hold what they like.
+#[test]
+fn bytes_that_are_not_utf_8() {
+    let bench = Bench::new();
+    bench.write("bad.fio", b"[a]\nsize=1m\nbs=4k\nfilename=d\xe9j\xe0\n");
+    bench.write("bad.toml", b"[target.t]\npath = \"d\xe9\"\nsize = \"1MiB\"\n[stream.s]\npasses = 1\n");
+    bench.write("inner.inc", b"filename=d\xe9\n");
+    bench.write("outer.fio", "[a]\nsize=1m\nbs=4k\ninclude inner.inc\n");
+    for (line, code, place) in [
+        ("run bad.fio", 2, "bad.fio:4"),
+        ("fio bad.fio", 1, "bad.fio:4"),
+        ("run bad.toml", 2, "bad.toml:2"),
+        ("run outer.fio", 2, "inner.inc:1"),
+    ] {
+        bench.check_refused(line, code, &["job.not-utf8", place, "UTF-8"]);
+    }
+    bench
+        .write("fine.fio", b"; d\xe9j\xe0\n[a]\n# d\xe9\ndescription=d\xe9\nioengine=null\nsize=1m\nbs=4k\n");
+    bench.fathom("run fine.fio").expect(0, &["warning[job.not-utf8]", "fine.fio:1", "fine.fio:4"]);
+    bench.fathom("fio fine.fio").expect(0, &["job.not-utf8"]);
+}
+
+#[test]
+fn a_store_whose_name_is_not_utf_8() {
+    use std::os::unix::ffi::OsStrExt;
+    let bench = Bench::new();
+    let store = bench.path("").join(std::ffi::OsStr::from_bytes(b"st\xe9re"));
+    let run = |words: &[&str]| {
+        let mut command = std::process::Command::new(crate::support::FATHOM);
+        command.args(words).current_dir(bench.path("")).env("FATHOM_STORE", &store);
+        command.output().expect("the binary was built")
+    };
+    let words = ["run", "--target", "new", "--size", "1MiB", "--read", "0%", "--time", "1200ms"];
+    let ended = run(&words);
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    let report = run(&["report", "last", "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_slice(&report.stdout).expect("a report");
+    assert_eq!(document["state"], "complete");
+}

@@ -62,9 +62,17 @@ fn a_file_that_fathom_did_not_make_is_not_written() {
 
 #[test]
 fn a_file_that_is_not_there_and_has_no_size() {
-    for options in ["--target absent", "--target absent --read 0%", "--target dangling"] {
+    for options in ["--target absent", "--target absent --read 0%"] {
         check(options, 2, &["does not exist", "size"]);
     }
+    for options in
+        ["--target dangling", "--target dangling --size 1MiB", "--target dangling --size 1MiB --read 0%"]
+    {
+        check(options, 4, &["dangling cannot be used", "symbolic link to nowhere, where nothing is"]);
+    }
+    let folder = Bench::new();
+    std::os::unix::fs::symlink("nowhere", folder.path("dangling")).expect("the folder is ours");
+    folder.check_refused("plan --target dangling --size 1MiB", 4, &["symbolic link to nowhere"]);
     let bench = Bench::new();
     for path in ["/dev/fathom-no-such-disk", "/dev/disk/by-fathom/x", "/dev/fathom-no-such-disk/x"] {
         check(&format!("--target {path} --size 1MiB"), 4, &["there is no device", "lsblk", "^"]);
