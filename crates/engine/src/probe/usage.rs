@@ -12,7 +12,8 @@ use rustix::fs::OFlags;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fs::Metadata;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// All that is known of who uses what on a host.
@@ -92,7 +93,7 @@ impl FileUses {
 /// (<https://www.sqlite.org/fileformat.html>, 1.3).
 fn is_record(path: &Path) -> bool {
     let mut head = [0; 72];
-    let read = open_with(path, OFlags::empty()).and_then(|file| file.read_exact_at(&mut head, 0));
+    let read = open_with(path, OFlags::empty()).and_then(|mut file| file.read_exact(&mut head));
     read.is_ok() && head.starts_with(b"SQLite format 3\0") && head[68..] == RECORD_MARK.to_be_bytes()
 }
 
