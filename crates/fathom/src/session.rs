@@ -10,7 +10,6 @@ use crate::live::Live;
 use crate::load::Loaded;
 use crate::terminal;
 use fathom_engine::RealClock;
-use fathom_engine::prepare::Claims;
 use fathom_engine::probe::{self, EngineRefusals};
 use fathom_model::{Diagnostics, Job, Level};
 use fathom_planner::safety::{self, Consent, Verdict};
@@ -228,7 +227,11 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
         Exit::Internal
     })?;
     let id = ulid::Ulid::new().to_string();
-    let claims = claim(&plan, &facts, &id)?;
+    let claims = fathom_run::claim(&plan.experiment, &facts, &id).map_err(|error| {
+        let text = error.to_string();
+        terminal::message(&format!("refused [unsafe.in-use]: {}", diagnose::printable(&text)));
+        Exit::Unsafe
+    })?;
     let writer = fathom_store::Writer::create(store, &id).map_err(|error| {
         let text = format!("error: nothing was run, since it cannot be kept: {error}");
         terminal::message(&diagnose::printable(&text));
@@ -288,18 +291,6 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
         unstored = events;
     }
     Ok(Done { exit, path, unstored })
-}
-
-/// Claims the targets before anything is stored: what someone else has got hold of since the look is refused like what was
-/// seen at the look.
-fn claim(plan: &Plan, facts: &Facts, id: &str) -> Result<Claims, Exit> {
-    let claimed = Claims::take(&plan.experiment.preview(), facts);
-    let claimed = claimed.and_then(|claims| claims.unchanged(facts).map(|()| claims.of_run(id)));
-    claimed.map_err(|error| {
-        let text = error.to_string();
-        terminal::message(&format!("refused [unsafe.in-use]: {}", diagnose::printable(&text)));
-        Exit::Unsafe
-    })
 }
 
 /// Files that the job wants removed after the run and that stay, since they were there before and are not fathom's.

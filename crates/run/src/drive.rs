@@ -71,6 +71,17 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
+/// Claims what the steps of the run with this name open. To be called before anything of the run is kept: what someone else
+/// has got hold of since the look is refused like what was seen at the look.
+///
+/// # Errors
+/// What is not as it was judged, or is held by someone else.
+pub fn claim(experiment: &Experiment, facts: &Facts, run: &str) -> Result<Claims, PrepareError> {
+    let claims = Claims::take(&experiment.preview(), facts)?;
+    claims.unchanged(facts)?;
+    Ok(claims.of_run(run))
+}
+
 /// Runs all steps. Always ends with [`Event::RunFinished`], and removes what was to be removed.
 pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     let RunRequest { experiment, claims, started, notes, clock, changes } = request;

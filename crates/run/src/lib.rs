@@ -12,7 +12,8 @@ mod sums;
 
 pub use bus::{Bus, Sink, SinkError};
 pub use changes::{Changes, NewLoad, RateChange};
-pub use drive::{RunError, RunOutcome, RunRequest, run};
+pub use drive::{RunError, RunOutcome, RunRequest, claim, run};
+pub use fathom_engine::prepare::Claims;
 pub use fathom_engine::prepare::{PrepareError, Progress};
 pub use fathom_engine::{ExecuteError, RealClock, probe, wall_ms};
 pub use signals::Stop;

@@ -5,7 +5,7 @@ use crate::fault::Fault;
 use crate::hub::Hub;
 use crate::{App, Machine};
 use fathom_planner::Plan;
-use fathom_run::{Bus, Changes, RunRequest, Sink, SinkError, Stop};
+use fathom_run::{Bus, Changes, Claims, RunRequest, Sink, SinkError, Stop};
 use fathom_schema::{Event, Facts, Note, NoteKind, RunStarted, Severity};
 use fathom_store::{Unstored, Writer};
 use fathom_units::Nanos;
@@ -74,12 +74,14 @@ impl Running {
             return Err(Fault::conflict("run.busy", message, "stop it, or wait until it has ended"));
         }
         let id = ulid::Ulid::new().to_string();
+        let claims = fathom_run::claim(&ready.plan.experiment, &ready.facts, &id)
+            .map_err(|error| Fault::conflict("run.claimed", error.to_string(), ""))?;
         let writer = Writer::create(app.store(), &id)?;
         let active = Active { id, hub: Hub::default(), changes: Changes::default(), stop: Stop::default() };
         let (of_run, of_app) = (active.clone(), Arc::clone(app));
         let thread = std::thread::Builder::new()
             .name("fathom-run".to_owned())
-            .spawn(move || drive(of_app.machine.as_ref(), ready, &of_run, writer))
+            .spawn(move || drive(of_app.machine.as_ref(), ready, claims, &of_run, writer))
             .map_err(|error| Fault::conflict("run.thread", format!("the run cannot start: {error}"), ""))?;
         *place = Some((active.clone(), thread));
         Ok(active)
@@ -96,7 +98,7 @@ impl Running {
     }
 }
 
-fn drive(machine: &dyn Machine, ready: Ready, active: &Active, writer: Writer) {
+fn drive(machine: &dyn Machine, ready: Ready, claims: Claims, active: &Active, writer: Writer) {
     let Ready { plan, mut facts, title, description, sources, echo, remarks } = ready;
     let clock = machine.clock(&mut facts);
     let planned = plan.notes.iter().map(|note| (note.kind, note.severity, note.message.clone()));
@@ -119,8 +121,8 @@ fn drive(machine: &dyn Machine, ready: Ready, active: &Active, writer: Writer) {
         question: None,
         facts,
     };
-    let request =
-        RunRequest { started, experiment: plan.experiment, notes, clock, changes: active.changes.clone() };
+    let experiment = plan.experiment;
+    let request = RunRequest { started, experiment, claims, notes, clock, changes: active.changes.clone() };
     let mut keep = Keep { writer };
     let mut live = active.hub.sink();
     let outcome = fathom_run::run(request, &active.stop, &mut Bus::new(vec![&mut keep, &mut live]));
