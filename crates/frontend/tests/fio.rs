@@ -66,7 +66,9 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("size=1g\nloops=3\nnumber_ios=10", &["passes = 3", "operations = 30"], &[]),
     ("size=1g\nio_size=512m\nloops=3", &["bytes = \"512MiB\"", "passes = 3"], &[]),
     ("size=1m\nio_size=3m\nloops=2", &["bytes = \"3MiB\"", "passes = 2", "files_end = \"stop\""], &[]),
-    ("rw=rw\nsize=1m\nio_size=3m", &["files_end = \"renew\"", "pass_bytes = \"3MiB\""], &[]),
+    ("rw=rw\nsize=1m\nio_size=3m", &["files_end = \"stop\"", "pass_bytes = \"3MiB\""], &[]),
+    ("size=1g\nnumber_ios=10\ntime_based\nruntime=9", &["time = \"9s\""], &[]),
+    ("rw=randrw\nsize=1g\nrwmixread=70%", &["size = \"1GiB\""], &["fio.misread"]),
     (
         "size=1m\nio_size=2m\nloops=3\nrw=randwrite\nnorandommap",
         &["pass_bytes = \"2MiB\"", "passes = 3"],

@@ -253,7 +253,9 @@ fn check_stream(job: &Job, stream: &Named<StreamOptions>, found: &mut Diagnostic
         let message = format!("memory_shift {} is above 1 MiB", options.memory_shift.get());
         found.error("stream.memory-shift", options.memory_shift.span(), message, "use less");
     }
-    if matches!(options.offset.get(), Amount::Share(share) if *share == Ratio::ONE) {
+    // In a job of fio it is the end of a file that the job makes longer.
+    let is_all = matches!(options.offset.get(), Amount::Share(share) if *share == Ratio::ONE);
+    if is_all && job.dialect != crate::Dialect::Fio {
         found.error("stream.offset", options.offset.span(), "an offset of 100% leaves nothing", "use less");
     }
     time_is_some(options.time.get(), options.time.span(), found);

@@ -51,6 +51,8 @@ options! {
     size_max: Bytes, Kind::Size, fio "filesize", example "\"16GiB\"";
     /// What is done to a file before the run. `"written"` writes real data where there is none; someone else's file that is only read keeps its holes.
     layout: Layout = Layout::Written, Kind::Choice(Layout::WORDS), fio "fallocate", example "\"written\"";
+    /// Whether the folder of a file that is not there is made, with those above it.
+    make_folder: bool = false, Kind::Flag, example "true";
     /// Whether the files are removed after the run.
     remove: bool = false, Kind::Flag, fio "unlink", example "true";
     /// Depth of a directory tree.

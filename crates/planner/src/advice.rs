@@ -237,6 +237,7 @@ fn idle_target_options(target: &Named<TargetOptions>, idle: &mut Idle<'_>) {
     }
     if matches!(kind, TargetKind::Sim | TargetKind::Null | TargetKind::Block) {
         idle(options.layout.span(), "layout", "the target is not a file");
+        idle(options.make_folder.span(), "make_folder", "the target is not a file");
         idle(options.remove.span(), "remove", "the target is not a file");
     }
 }

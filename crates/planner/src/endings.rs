@@ -48,6 +48,24 @@ pub(crate) fn are_alike(workload: &Workload, plans: &[WorkerPlan], passes: Passe
         })
 }
 
+/// The bytes that all passes of a workload that is like the endless one move together, at most `total`. Where a pass ends
+/// by its bytes, as many follow the counted ones as it takes to move what is asked for, less one operation.
+pub(crate) fn bytes_of(passes: Passes, total: Quota, workload: &Workload) -> Quota {
+    let Passes::Counted { count, bytes, at_least } = passes else { return total };
+    let never_ends =
+        workload.coverage == Coverage::Independent && workload.cases.iter().all(|case| case.random);
+    if never_ends || bytes == 0 {
+        return total;
+    }
+    let largest = workload.cases.iter().map(|case| u64::from(case.size.largest())).max().unwrap_or(1).max(1);
+    let enough = at_least.saturating_sub(largest - 1).div_ceil(bytes);
+    let moved = bytes.saturating_mul(count.max(enough));
+    match total {
+        Quota::Unlimited => Quota::AtMost(moved),
+        Quota::AtMost(total) => Quota::AtMost(total.min(moved)),
+    }
+}
+
 /// Turns the workload into the endless one.
 pub(crate) fn make_endless(workload: &mut Workload) {
     workload.ends = PassEnd::Anew;

@@ -4,8 +4,8 @@
 
 use crate::operations::Operations;
 use crate::remarks::Remarks;
-use crate::targets::Addressed;
-use fathom_model::{Amount, Named, StreamOptions};
+use crate::targets::{Addressed, Class};
+use fathom_model::{Amount, Dialect, Named, StreamOptions};
 use fathom_schema::Extent;
 use fathom_units::{Bytes, Ratio};
 
@@ -36,14 +36,45 @@ fn part_of_set(total: u64, block: u64, count: u64, number: u64) -> u64 {
 
 /// How far a stream reaches into each file of a set of `count`, when its options alone say so.
 pub(crate) fn reach(options: &StreamOptions, count: usize, block: u64) -> Option<u64> {
-    let (Some(&Amount::Bytes(size)), &Amount::Bytes(offset), &Amount::Bytes(per_worker)) =
-        (options.size.get(), options.offset.get(), options.offset_per_worker.get())
-    else {
-        return None;
-    };
+    let in_bytes = |amount: &Amount| matches!(amount, Amount::Bytes(_));
+    let knows_start = in_bytes(options.offset.get()) && in_bytes(options.offset_per_worker.get());
+    reach_of(options, count, block, 0).filter(|_| knows_start)
+}
+
+/// How far a stream reaches into each file of a set of `count` that has `there` bytes, of which it begins at a share; `None`
+/// when it begins at no share or has no size in bytes.
+pub(crate) fn reach_from_share(options: &StreamOptions, count: usize, block: u64, there: u64) -> Option<u64> {
+    let is_share = |amount: &Amount| matches!(amount, Amount::Share(_));
+    let begins_at_share = is_share(options.offset.get()) || is_share(options.offset_per_worker.get());
+    reach_of(options, count, block, there).filter(|_| begins_at_share)
+}
+
+fn reach_of(options: &StreamOptions, count: usize, block: u64, there: u64) -> Option<u64> {
+    let Some(&Amount::Bytes(size)) = options.size.get() else { return None };
     let last = u64::from(*options.first_worker.get()) + u64::from(*options.workers.get()).saturating_sub(1);
     let part = part_of_set(size.0, block, count.max(1) as u64, 0);
-    Some(per_worker.0.saturating_mul(last).saturating_add(offset.0).saturating_add(part))
+    Some(start_in(options, block, last, there).saturating_add(part))
+}
+
+/// Where the region of worker `number` begins in something of `whole` bytes.
+fn start_in(options: &StreamOptions, block: u64, number: u64, whole: u64) -> u64 {
+    let mut in_shares = false;
+    let mut distance = |amount: &Amount, times: u64| match *amount {
+        Amount::Bytes(bytes) => bytes.0.saturating_mul(times),
+        Amount::Share(share) => {
+            in_shares = true;
+            times_share(share, times, whole)
+        }
+    };
+    let start =
+        distance(options.offset.get(), 1).saturating_add(distance(options.offset_per_worker.get(), number));
+    // A place given as a share means "about there": the block boundary below it, or the next multiple of what was asked.
+    // One given in bytes is meant.
+    match options.offset_align.get() {
+        Some(align) if in_shares => start.next_multiple_of(align.0.max(1)),
+        None if in_shares => Bytes(start).round_down(Bytes(block)).0,
+        _ => start,
+    }
 }
 
 /// The extents that worker `number` of a stream addresses before workers divide them, in the order of the targets.
@@ -52,6 +83,7 @@ pub(crate) fn of_worker(
     operations: &Operations,
     number: u32,
     sections: &[&[Addressed]],
+    dialect: Dialect,
     remarks: &mut Remarks,
 ) -> Option<Vec<Extent>> {
     let mut extents = Vec::new();
@@ -59,10 +91,18 @@ pub(crate) fn of_worker(
         let own = || section.iter().filter(|item| item.owner.is_none_or(|owner| owner == number));
         let count = own().count() as u64;
         for (position, item) in own().enumerate() {
-            let (start, length) = span_in(stream, operations.smallest, number, item, count, position as u64);
+            let place = (position as u64, count);
+            let (start, length) = span_in(stream, operations.smallest, number, item, place, dialect);
+            let (start, length) = if dialect == Dialect::Fio && item.there == 0 {
+                from_the_start_where_nothing_is(stream, item, (start, length), remarks)
+            } else {
+                (start, length)
+            };
             let room = item.end.saturating_sub(start.saturating_add(length));
-            if length == 0 && count > 1 && start < item.size {
-                // A set with more files than the region has blocks: the last files get none.
+            let is_small = dialect == Dialect::Fio && item.size.saturating_sub(start) < operations.smallest;
+            if count > 1 && start < item.size && (length == 0 || is_small) {
+                // A set with more files than the region has blocks: the last files get none. fio passes over files that
+                // are smaller than a block.
                 continue;
             }
             if !fits(stream, operations, number, item, (start, length), remarks) {
@@ -75,6 +115,28 @@ pub(crate) fn of_worker(
                 room: Bytes(room),
             });
         }
+    }
+    let files: u64 = sections.iter().map(|section| section.len() as u64).sum();
+    let is_enough =
+        !matches!(stream.options.size.get(), Some(&Amount::Bytes(size)) if size.0 < operations.smallest);
+    if extents.is_empty() && dialect == Dialect::Fio && files > 1 && is_enough {
+        let message = format!(
+            "no file of the stream \"{}\" has room for one operation of {}, so that it does nothing",
+            stream.name,
+            Bytes(operations.smallest)
+        );
+        let help = "use fewer files (nrfiles), a larger size, or a smaller block size";
+        remarks.warn("plan.nothing-fits", stream.options.size.span().or(Some(stream.span)), message, help);
+        // They are laid out all the same.
+        let own = sections.iter().flat_map(|section| section.iter());
+        let own = own.filter(|item| item.owner.is_none_or(|owner| owner == number));
+        let nothing = |item: &Addressed| Extent {
+            target: item.index,
+            start: Bytes(0),
+            length: Bytes(0),
+            room: Bytes(0),
+        };
+        return Some(own.map(nothing).collect());
     }
     if extents.is_empty() {
         let message = format!("the stream \"{}\" has nothing to work on", stream.name);
@@ -91,34 +153,46 @@ fn span_in(
     block: u64,
     number: u32,
     item: &Addressed,
-    count: u64,
-    position: u64,
+    (position, count): (u64, u64),
+    dialect: Dialect,
 ) -> (u64, u64) {
     let options = &stream.options;
-    let mut in_shares = false;
-    let mut distance = |amount: &Amount, times: u64| match *amount {
-        Amount::Bytes(bytes) => bytes.0.saturating_mul(times),
-        Amount::Share(share) => {
-            in_shares = true;
-            times_share(share, times, item.size)
-        }
-    };
-    let start = distance(options.offset.get(), 1)
-        .saturating_add(distance(options.offset_per_worker.get(), u64::from(number)));
-    // A place given as a share means "about there": the block boundary below it, or the next multiple of what was asked.
-    // One given in bytes is meant.
-    let start = match options.offset_align.get() {
-        _ if *options.append.get() => item.there,
-        Some(align) if in_shares => start.next_multiple_of(align.0.max(1)),
-        None if in_shares => Bytes(start).round_down(Bytes(block)).0,
-        _ => start,
-    };
+    // fio takes a share of the file that is there, however much of it a job uses.
+    let is_file = dialect == Dialect::Fio && item.class == Class::File;
+    let whole = if is_file && item.there > 0 { item.there } else { item.size };
+    let start =
+        if *options.append.get() { item.there } else { start_in(options, block, u64::from(number), whole) };
     let length = match options.size.get() {
         None => item.size.saturating_sub(start),
         Some(&Amount::Share(share)) => Bytes(share_of(share, item.size)).round_down(Bytes(block)).0,
         Some(&Amount::Bytes(size)) => part_of_set(size.0, block, count, position),
     };
     (start, length)
+}
+
+/// A share of a file that is not there is 0 to fio: where the region would not fit otherwise, it begins at the start.
+fn from_the_start_where_nothing_is(
+    stream: &Named<StreamOptions>,
+    item: &Addressed,
+    (start, length): (u64, u64),
+    remarks: &mut Remarks,
+) -> (u64, u64) {
+    let StreamOptions { offset, offset_per_worker, size, .. } = &stream.options;
+    let in_shares =
+        [offset.get(), offset_per_worker.get()].iter().any(|amount| matches!(amount, Amount::Share(_)));
+    let fits = start < item.size && start.saturating_add(length) <= item.size;
+    if item.class != Class::File || !in_shares || fits {
+        return (start, length);
+    }
+    let place = offset.span().or(offset_per_worker.span()).or(Some(stream.span));
+    let message = format!("{} is not there, so that a share of it is 0: the offset is 0", item.name);
+    remarks.warn(
+        "plan.share-of-nothing",
+        place,
+        message,
+        "give the offset in bytes, or lay the file out first",
+    );
+    (0, if size.get().is_some() { length } else { item.size })
 }
 
 fn fits(

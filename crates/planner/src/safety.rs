@@ -52,6 +52,8 @@ pub struct Intent {
     pub trims: bool,
     /// The file may be created when it is absent.
     pub creates: bool,
+    /// And the folder that it is in, with those above.
+    pub makes_folder: bool,
     /// Bytes that prepare would write, or allocate, in places that hold no data yet: a new file, a tail, holes. That
     /// much space is needed; anything above zero counts as changing the file.
     pub lays_out: Bytes,
@@ -62,11 +64,12 @@ pub struct Intent {
 impl Intent {
     /// Takes in what else is meant to be done to the same thing, by another step or under another name.
     pub(crate) fn unite(&mut self, also: &Self) {
-        let Self { path: _, reads, writes, trims, creates, lays_out, removes } = also;
+        let Self { path: _, reads, writes, trims, creates, makes_folder, lays_out, removes } = also;
         self.reads |= reads;
         self.writes |= writes;
         self.trims |= trims;
         self.creates |= creates;
+        self.makes_folder |= makes_folder;
         self.removes |= removes;
         // A file is laid out once, to the largest size that anyone wants of it.
         self.lays_out = self.lays_out.max(*lays_out);
@@ -74,7 +77,7 @@ impl Intent {
 
     /// Whether anything that is at the path now could be changed or lost.
     pub fn changes(&self) -> bool {
-        let Self { path: _, reads: _, writes, trims, creates: _, lays_out, removes } = self;
+        let Self { path: _, reads: _, writes, trims, creates: _, makes_folder: _, lays_out, removes } = self;
         *writes || *trims || *removes || lays_out.0 > 0
     }
 }
@@ -263,6 +266,7 @@ fn judge_place(place: &Place<'_>, facts: &Facts, consent: &Consent, verdict: &mu
             }
         },
         FileKind::Absent => judge_absent(place, verdict),
+        FileKind::NoFolder if place.intent.makes_folder => judge_absent(place, verdict),
         FileKind::NoFolder => {
             let folder = fact.path.parent().unwrap_or(Path::new("/")).display().to_string();
             let reason = format!("its folder {folder} does not exist");
@@ -542,7 +546,8 @@ fn judge_space(places: &[Place<'_>], verdict: &mut Verdict) {
         }
     }
     for (mount, (sum, place)) in wanted {
-        let Some(fs) = &place.fact.filesystem else { continue };
+        // One without any blocks (ramfs) does not say how much it takes.
+        let Some(fs) = place.fact.filesystem.as_ref().filter(|fs| fs.size > Bytes::ZERO) else { continue };
         let reserve = reserve(fs.size);
         if sum.0.saturating_add(reserve.0) > fs.available.0 {
             let reason = format!(

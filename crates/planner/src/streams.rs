@@ -158,8 +158,11 @@ impl Setting<'_> {
         let threads = manned.plans.len() as u64;
         let distribution = locality::of_workers(section, operations, &manned.plans, remarks)?;
         let (mut workload, passes, bytes) = Self::passage(load, &crew, &manned, distribution, remarks)?;
-        let limits =
+        let mut limits =
             StreamLimits { full_ends: *until_full.get(), passes, ..self.limits(load, bytes, lanes, remarks) };
+        if manned.is_idle {
+            limits.operations = Quota::AtMost(0);
+        }
         let ramp = if operations.verification.lets_write() {
             ramp.get().copied().unwrap_or(*self.stage.ramp.get())
         } else {
@@ -233,6 +236,7 @@ impl Setting<'_> {
             (passes, bytes) = crew.passes(manned);
         }
         if !*load.section.options.fresh_files.get() && endings::are_alike(&workload, &manned.plans, passes) {
+            bytes = endings::bytes_of(passes, bytes, &workload);
             endings::make_endless(&mut workload);
             passes = Passes::Endless;
         }

@@ -20,6 +20,9 @@ use std::path::{Path, PathBuf};
 /// products with it stay within 64 bits.
 pub(crate) const NULL_SIZE: Bytes = Bytes(1 << 40);
 
+/// Filesystems whose files lie in memory.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+
 /// How much more than what is free a file is given that is written until nothing is: others may free some meanwhile.
 const BEYOND_FULL: u64 = 1 << 30;
 
@@ -201,6 +204,14 @@ impl Resolver<'_> {
             );
             remarks.note(NoteKind::Target, Severity::Info, message);
         }
+        let memory = fact.filesystem.as_ref().filter(|fs| IN_MEMORY.contains(&&*fs.kind));
+        if let Some(filesystem) = memory.filter(|_| class == Class::File) {
+            let message = format!(
+                "{} is on {}, whose files are in memory: no device is measured, with direct or without",
+                item.name, filesystem.kind
+            );
+            remarks.note(NoteKind::Target, Severity::Warn, message);
+        }
         let intent = self.intent(path.clone(), class, fact, layout, size);
         let changes = intent.changes();
         found.intents.push(intent);
@@ -288,6 +299,9 @@ impl Resolver<'_> {
             ),
             (TargetKind::Auto | TargetKind::File | TargetKind::Tree, FileKind::File | FileKind::Absent)
             | (TargetKind::Tree, FileKind::NoFolder) => return Some(Class::File),
+            (TargetKind::Auto | TargetKind::File, FileKind::NoFolder) if self.makes_folders() => {
+                return Some(Class::File);
+            }
             (TargetKind::Auto | TargetKind::Block, FileKind::BlockDevice)
                 if fact.device.as_ref().is_some_and(|device| device.size == Bytes::ZERO) =>
             {
@@ -360,6 +374,14 @@ impl Resolver<'_> {
                 remarks.error("plan.device-too-small", span, message, "make size smaller or leave it out");
                 None
             }
+            (Some(&Amount::Bytes(asked)), Some(there)) if self.job.dialect == Dialect::Fio => {
+                // A region that begins at a share of the file may reach beyond its end, and makes it longer.
+                let reaches = self.users().filter_map(|load| {
+                    let (options, block) = (&load.section.options, load.operations.smallest);
+                    regions::reach_from_share(options, self.set_size, block, there.0)
+                });
+                Some(asked.max(Bytes(reaches.max().unwrap_or(0))))
+            }
             (Some(&Amount::Bytes(asked)), _) => Some(asked),
             (Some(&Amount::Share(share)), Some(there)) => Some(Bytes(regions::share_of(share, there.0))),
             (Some(&Amount::Share(share)), None) => {
@@ -411,6 +433,11 @@ impl Resolver<'_> {
                 }
             }
         }
+    }
+
+    fn makes_folders(&self) -> bool {
+        let options = &self.section.options;
+        *options.make_folder.get() && *options.layout.get() != Layout::MustExist
     }
 
     /// The streams on this section.
@@ -516,6 +543,7 @@ impl Resolver<'_> {
             writes,
             trims,
             creates: file && layout != LayoutRule::MustExist,
+            makes_folder: file && self.makes_folders(),
             lays_out: Bytes(lays_out),
             removes: file && *self.section.options.remove.get(),
         }

@@ -37,6 +37,8 @@ pub(crate) struct Manned {
     /// All of it.
     pub region_bytes: u64,
     pub coverage: Coverage,
+    /// Nothing fits anywhere, so that nothing is done.
+    pub is_idle: bool,
 }
 
 impl Crew<'_> {
@@ -66,7 +68,14 @@ impl Crew<'_> {
         if apart || *options.worker_regions.get() == WorkerRegions::Same {
             self.each_for_itself(numbers, remarks)
         } else {
-            let region = regions::of_worker(self.stream, self.operations, first, self.sections, remarks)?;
+            let region = regions::of_worker(
+                self.stream,
+                self.operations,
+                first,
+                self.sections,
+                self.dialect,
+                remarks,
+            )?;
             self.all_together(&region, threads, remarks)
         }
     }
@@ -92,7 +101,14 @@ impl Crew<'_> {
         }
         let mut plans = Vec::new();
         for (index, number) in numbers.enumerate() {
-            let region = regions::of_worker(self.stream, self.operations, number, self.sections, remarks)?;
+            let region = regions::of_worker(
+                self.stream,
+                self.operations,
+                number,
+                self.sections,
+                self.dialect,
+                remarks,
+            )?;
             let parts = if self.operations.sequential {
                 self.cut(&region, lanes, remarks)?
             } else {
@@ -194,6 +210,9 @@ impl Crew<'_> {
         };
         let region = |plan: &WorkerPlan| plan.extents.iter().map(|extent| extent.length.0).sum::<u64>();
         let region_bytes = plans.iter().map(region).min()?;
+        if region_bytes == 0 {
+            return Some(self.idle(plans));
+        }
         let smallest = plans.iter().map(blocks).min()?;
         let largest = plans.iter().map(blocks).max()?;
         if smallest != largest && self.stream.options.passes.get().is_some() {
@@ -219,7 +238,17 @@ impl Crew<'_> {
             let help = "give the stream a size that the number of workers divides";
             remarks.warn("plan.uneven-workers", Some(self.stream.span), message, help);
         }
-        Some(Manned { plans, pass_bytes: smallest * unit, region_bytes, coverage })
+        Some(Manned { plans, pass_bytes: smallest * unit, region_bytes, coverage, is_idle: false })
+    }
+
+    /// Workers that have no room for an operation: what they could not do is as large as one.
+    fn idle(&self, mut plans: Vec<WorkerPlan>) -> Manned {
+        let one = self.operations.largest;
+        for extent in plans.iter_mut().flat_map(|plan| &mut plan.extents) {
+            extent.length = extent.length.max(Bytes(one));
+        }
+        let coverage = self.operations.workload.coverage;
+        Manned { plans, pass_bytes: one, region_bytes: one, coverage, is_idle: true }
     }
 
     /// How often a worker goes through a region that ends, and how many bytes it moves at most. fio's rules: each of its

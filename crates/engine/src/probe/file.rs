@@ -7,9 +7,13 @@ use super::mounts::Mount;
 use crate::mark::{self, Mark};
 use fathom_schema::{FileFact, Filesystem};
 use fathom_units::Bytes;
-use rustix::fs::{Access, AtFlags, CWD, OFlags, SeekFrom, StatxFlags, accessat, seek, statvfs, statx};
+use rustix::fs::{
+    Access, AtFlags, CWD, MemfdFlags, OFlags, SeekFrom, StatxFlags, accessat, memfd_create, seek, statvfs,
+    statx,
+};
 use rustix::io::Errno;
 use std::fs::Metadata;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -17,8 +21,6 @@ use std::path::{Path, PathBuf};
 const EXTENTS_MAX: u32 = 1 << 20;
 /// Files of a folder that are asked for the alignment of direct I/O before giving up.
 const NEIGHBOURS_MAX: usize = 64;
-/// Filesystems in memory: they take `O_DIRECT`, since Linux 6.6, and do nothing about it.
-const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "hugetlbfs"];
 /// Filesystems whose `SEEK_DATA` may call the whole file data, so that allocated blocks tell more.
 const WITHOUT_HOLES: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "fuse", "fuseblk"];
 /// Alignment assumed where nothing tells: a page, which every direct I/O on Linux accepts.
@@ -94,13 +96,21 @@ pub(super) fn filesystem(
         options: mount.options.clone(),
         size: Bytes(space.f_blocks.saturating_mul(space.f_frsize)),
         available: Bytes(space.f_bavail.saturating_mul(space.f_frsize)),
-        direct_align_bytes: if IN_MEMORY.contains(&&*mount.kind) {
-            None
-        } else {
-            direct_align(folder, existing, sector_bytes.unwrap_or(ALIGN_FALLBACK_BYTES))
+        direct_align_bytes: match &*mount.kind {
+            // Where it is taken, since Linux 6.6, it changes nothing, so that any alignment will do.
+            "tmpfs" => memory_takes_direct().then_some(1),
+            "ramfs" | "hugetlbfs" => None,
+            _ => direct_align(folder, existing, sector_bytes.unwrap_or(ALIGN_FALLBACK_BYTES)),
         },
         can_create: may(folder, Access::WRITE_OK | Access::EXEC_OK),
     })
+}
+
+/// Whether this kernel opens files in memory with `O_DIRECT`: tried on one that is nowhere, since nothing is created on a
+/// mounted tmpfs to find out.
+fn memory_takes_direct() -> bool {
+    let Ok(file) = memfd_create("fathom", MemfdFlags::CLOEXEC) else { return false };
+    open_with(&PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())), OFlags::DIRECT).is_ok()
 }
 
 /// What direct I/O needs here: asked of the file, else of a file beside it, since a folder cannot be asked and nothing

@@ -18,6 +18,7 @@ mod pages;
 mod peer;
 mod peer_command_line;
 mod peer_logs;
+mod peer_places;
 mod peer_reports;
 mod questions;
 mod results;

@@ -286,13 +286,29 @@ pub(crate) fn split(
 }
 
 /// Gives entries without a percentage an equal part of what is left, and what no entry asks for to the last of the largest,
-/// as fio does. Fails when they ask for more than all.
+/// as fio does: of more than all, the largest shares lose what is beyond. Fails when nothing is left for one without a
+/// percentage.
 pub(crate) fn weights(entries: &[SplitEntry]) -> Result<Vec<(f64, u64)>, String> {
     let asked: u32 = entries.iter().filter_map(|entry| entry.1).sum();
-    if asked > 100 {
+    let without = entries.iter().filter(|entry| entry.1.is_none()).count();
+    if asked > 100 && without > 0 {
         return Err(format!("the percentages sum to {asked}, more than 100"));
     }
-    let without = entries.iter().filter(|entry| entry.1.is_none()).count();
+    if asked > 100 {
+        let mut kept: Vec<(u32, u64)> =
+            entries.iter().map(|&(value, percent)| (percent.unwrap_or(0), value)).collect();
+        kept.sort_by_key(|entry| entry.0);
+        let mut left = 100;
+        for (percent, _) in &mut kept {
+            *percent = (*percent).min(left);
+            left -= *percent;
+        }
+        return Ok(kept
+            .into_iter()
+            .filter(|entry| entry.0 > 0)
+            .map(|(percent, value)| (f64::from(percent), value))
+            .collect());
+    }
     let left = f64::from(100 - asked);
     let mut weights: Vec<(f64, u64)> = entries
         .iter()
@@ -466,7 +482,9 @@ mod tests {
         assert_eq!(weights_of("4k"), Ok(vec![(100.0, 4096)]));
         assert_eq!(weights_of("4k/100,8k/110"), Ok(vec![(100.0, 8192)]));
         assert_eq!(weights_of("4k/30:8k/30"), Ok(vec![(30.0, 4096), (70.0, 8192)]));
-        assert!(weights_of("4k/50:8k/60").is_err());
+        assert_eq!(weights_of("4k/50:8k/70:16k/10"), Ok(vec![(10.0, 16384), (50.0, 4096), (40.0, 8192)]));
+        assert_eq!(weights_of("4k/100:8k/100:16k/50"), Ok(vec![(50.0, 16384), (50.0, 4096)]));
+        assert!(weights_of("4k/50:8k/60:16k").is_err());
     }
 
     proptest! {

@@ -91,6 +91,7 @@ fn intent(path: &Path, what: &str) -> Intent {
         writes: what.contains('w'),
         trims: what.contains('t'),
         creates: what.contains('c'),
+        makes_folder: what.contains('f'),
         lays_out: if what.contains('L') {
             Bytes::gib(1)
         } else if what.contains('l') {
@@ -233,6 +234,7 @@ fn other_kinds_and_faults_are_refused() {
         (of_kind(FileKind::Folder), "w", "unsafe.kind"),
         (of_kind(FileKind::Other), "w", "unsafe.kind"),
         (of_kind(FileKind::NoFolder), "wc", "target.no-folder"),
+        (of_kind(FileKind::NoFolder), "wcf", ""),
         (of_kind(FileKind::Absent), "wcl", ""),
         (of_kind(FileKind::Absent), "r", "target.absent"),
         (sealed, "wc", "target.permission"),

@@ -114,6 +114,12 @@ impl Targets {
                 joined(directory, pattern)
             }
         };
+        // fio makes the folders of filename and of the job's name, and wants those of directory to be there.
+        let is_in_folder = |path: &String| path.contains('/') && !path.starts_with("/dev/");
+        let makes = settings.files.directories.is_empty() && !is_null;
+        if makes && matches!(place, Place::Paths(paths) if paths.iter().any(is_in_folder)) {
+            options.make_folder.set(true, files_span);
+        }
         if is_null {
             options.kind.set(TargetKind::Null, settings.span("ioengine", span));
         }

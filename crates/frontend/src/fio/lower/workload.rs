@@ -4,7 +4,7 @@ use super::super::ParsedJob;
 use super::super::Surroundings;
 use super::super::faults::Faults;
 use super::super::settings::Settings;
-use super::super::values::{Size, Unit, number, weights};
+use super::super::values::{Unit, number, weights};
 use super::{content, files};
 use fathom_model::{
     Access, BlockSizes, Coverage, Cursor, FilesEnd, MixLine, RandomDistribution, RangeSync, Rate, RunKind,
@@ -91,7 +91,7 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     set_places(&mut options, settings, *span, is_random, &used, faults);
     let reads_and_writes = shares[READ] > 0.0 && shares[WRITE] > 0.0;
     let is_mix = matches!(rw, "rw" | "readwrite" | "randrw");
-    set_ends(&mut options, job, is_mix && !is_random, faults);
+    set_ends(&mut options, job, faults);
     files::set_order(&mut options, settings, *span, faults);
     content::set(&mut options, settings, *span, surroundings, faults);
     set_syncs(&mut options, settings, *span);
@@ -111,15 +111,11 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
 }
 
 /// Where files end, and the windows in them.
-fn set_ends(options: &mut WorkloadOptions, job: &ParsedJob, wraps: bool, faults: &mut Faults) {
+fn set_ends(options: &mut WorkloadOptions, job: &ParsedJob, faults: &mut Faults) {
     let ParsedJob { settings, span, .. } = job;
-    let size_is_less = matches!(
-        (settings.operations.io_size, settings.operations.size),
-        (Some(Size::Bytes(io_size)), Some(Size::Bytes(size))) if io_size > size
-    );
     let is_timed = settings.control.time_based && settings.control.runtime.is_some();
     let place = settings.span("rw", *span);
-    let end = if is_timed || (wraps && size_is_less) { FilesEnd::Renew } else { FilesEnd::Stop };
+    let end = if is_timed { FilesEnd::Renew } else { FilesEnd::Stop };
     options.files_end.set(end, place);
     if settings.operations.repeats_place {
         options.run.set(RunKind::Again, settings.span("rw_sequencer", *span));

@@ -71,8 +71,13 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("bssplit", &[], P0, Value::Text(splits)),
     built("bs_unaligned", &["blocksize_unaligned"], P1, Value::Flag(|s, flag| s.operations.unaligned = flag)),
     built("bs_is_seq_rand", &[], P2, Value::Boolean(|s, flag| s.operations.sizes_by_access = flag)),
-    built("rwmixread", &[], P0, Value::Count(0, 100, |s, percent| s.operations.mix_read = percent)),
-    built("rwmixwrite", &[], P0, Value::Count(0, 100, |s, percent| s.operations.mix_read = 100 - percent)),
+    built("rwmixread", &[], P0, Value::Text(|s, text, misreads| mix(s, text, misreads, |read| read))),
+    built(
+        "rwmixwrite",
+        &[],
+        P0,
+        Value::Text(|s, text, misreads| mix(s, text, misreads, |write| 100 - write)),
+    ),
     built("num_range", &[], P1, Value::Count(1, 1 << 20, |s, n| s.operations.ranges = n)),
     built("randrepeat", &["allrandrepeat"], P0, Value::Boolean(|s, flag| s.operations.rand_repeat = flag)),
     built("randseed", &[], P0, Value::Count(0, i64::MAX as u64, |s, seed| s.operations.seed = Some(seed))),
@@ -146,11 +151,45 @@ fn ranges(s: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(
     Ok(())
 }
 
+/// The share of reads, of a percentage without its sign.
+fn mix(
+    s: &mut Settings,
+    text: &str,
+    misreads: &mut Vec<Misread>,
+    reads: fn(u64) -> u64,
+) -> Result<(), String> {
+    let read = number(text, Unit::Count, s.kb_base)?;
+    if read.is_percent {
+        // Observed with fio 3.33, for both options and any number before the sign.
+        s.operations.mix_read = 100;
+        let piece = text.trim().to_owned();
+        let instead = piece.trim_end_matches('%').to_owned();
+        let because = "the percent sign makes it a number beyond all";
+        misreads.push(Misread { piece, reads_as: "reads alone".to_owned(), because, instead });
+        return Ok(());
+    }
+    misreads.extend(read.misread);
+    let percent = u64::try_from(read.value).map_err(|_| format!("{} is below 0", read.value))?;
+    if percent > 100 {
+        return Err(format!("{percent} is above 100"));
+    }
+    s.operations.mix_read = reads(percent);
+    Ok(())
+}
+
 fn splits(s: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(), String> {
     let (splits, found) = split(text, Unit::Bytes, s.kb_base)?;
     misreads.extend(found);
     for group in &splits {
         weights(group)?;
+        let asked: u32 = group.iter().filter_map(|entry| entry.1).sum();
+        if asked > 100 && misreads.is_empty() {
+            let (piece, kept) = (text.trim().to_owned(), weights(group)?);
+            let kept: Vec<String> = kept.iter().map(|(weight, size)| format!("{size}/{weight}")).collect();
+            let instead = kept.join(":");
+            let because = "the percentages sum to more than 100, and what is beyond is taken off the largest";
+            misreads.push(Misread { piece, reads_as: instead.clone(), because, instead });
+        }
         if group.is_empty() {
             return Err(format!("\"{text}\" has no size"));
         }

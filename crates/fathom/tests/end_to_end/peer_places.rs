@@ -1,0 +1,134 @@
+//! fathom beside the peer where it works and how much: passes, shares of files, files too small for a block, folders that
+//! are not there. Lines of the command line, each run by both in a folder of its own. Skipped aloud where the peer is not
+//! installed.
+
+use crate::support::{Bench, FATHOM, skip, tool};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a run left: exit code, operations and bytes of each direction of each job, the files with their sizes.
+#[derive(Debug, PartialEq)]
+struct Left {
+    code: i32,
+    moved: Vec<[(u64, u64); 3]>,
+    files: BTreeMap<String, u64>,
+}
+
+/// Asserts that `program` leaves the same as the peer; with `Drawn`, which direction an operation has is drawn.
+fn check(line: &str, before: Option<(&str, u64)>, is_drawn: bool) {
+    let (mut peer, mut ours) = (left(&["fio"], line, before), left(&[FATHOM, "fio"], line, before));
+    if is_drawn {
+        for left in [&mut peer, &mut ours] {
+            for moved in &mut left.moved {
+                let (operations, bytes) = moved.iter().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+                *moved = [(operations, bytes), (0, 0), (0, 0)];
+            }
+        }
+    }
+    assert_eq!(ours, peer, "{line}");
+}
+
+fn left(program: &[&str], line: &str, before: Option<(&str, u64)>) -> Left {
+    let bench = Bench::new();
+    if let Some((name, bytes)) = before {
+        let file = std::fs::File::create(bench.path(name)).expect("the folder is ours");
+        file.set_len(bytes).expect("it is sparse");
+    }
+    let outputs = ["--name=a", "--output-format=json", "--output=out.json"];
+    let arguments: Vec<&str> = program.iter().chain(&outputs).copied().chain(line.split(' ')).collect();
+    let ran = bench.run(&arguments);
+    let text = std::fs::read_to_string(bench.path("out.json")).unwrap_or_default();
+    let document: Value = serde_json::from_str(&text).unwrap_or_default();
+    let count = |job: &Value, kind: &str, key: &str| job[kind][key].as_u64().unwrap_or(0);
+    let moved = document["jobs"].as_array().into_iter().flatten().map(|job| {
+        ["read", "write", "trim"].map(|kind| (count(job, kind, "total_ios"), count(job, kind, "io_bytes")))
+    });
+    let sizes = bench.snapshot().into_iter().filter(|(path, _)| !path.ends_with("out.json"));
+    let files = sizes.map(|(path, (size, ..))| {
+        let path = path.strip_prefix(bench.path("")).expect("it is in the folder");
+        (path.to_string_lossy().into_owned(), size)
+    });
+    Left { code: ran.code, moved: moved.collect(), files: files.collect() }
+}
+
+fn checked(test: &str, lines: &[&str], before: Option<(&str, u64)>, is_drawn: bool) {
+    match tool("fio", &["--version"]) {
+        Ok(_) => lines.iter().for_each(|line| check(line, before, is_drawn)),
+        Err(why) => skip(test, &why),
+    }
+}
+
+#[test]
+fn loops_and_io_size_end_together() {
+    let lines = [
+        "--size=1m --rw=read --loops=2 --io_size=3m",
+        "--size=1m --rw=read --loops=3 --io_size=2m",
+        "--size=1m --rw=randwrite --loops=3 --io_size=1500k",
+        "--size=1m --rw=randread --loops=2 --io_size=3m",
+        "--size=1m --rw=read --loops=4 --io_size=2500k",
+        "--size=1m --rw=read --loops=4 --io_size=512k",
+        "--size=1m --rw=write --loops=7 --io_size=300k",
+        "--size=1m --rw=randread --norandommap --loops=2 --io_size=1500k",
+        "--size=1m --rw=write --number_ios=300 --loops=2 --io_size=3m",
+        "--size=1m --rw=read --nrfiles=4 --loops=2 --io_size=3m",
+        "--size=1m --rw=read --io_size=1030k",
+        "--size=1m --rw=write --loops=3 --number_ios=10",
+    ];
+    checked("loops_and_io_size_end_together", &lines, None, false);
+    let drawn = [
+        "--size=1m --rw=randrw --loops=3 --io_size=1500k",
+        "--size=1m --rw=rw --loops=2 --io_size=512k",
+        "--size=1m --rw=randrw --norandommap --loops=2 --io_size=1500k",
+    ];
+    checked("loops_and_io_size_end_together", &drawn, None, true);
+}
+
+#[test]
+fn a_share_of_a_file_is_of_what_is_there() {
+    let there = [
+        "--filename=pre --rw=read --size=256k --offset=25%",
+        "--filename=pre --rw=read --size=256k --offset_increment=25% --numjobs=4",
+        "--filename=pre --rw=read --offset=25% --size=50%",
+        "--filename=pre --rw=write --offset=25% --size=2m",
+        "--filename=pre --rw=read --offset=75% --size=512k",
+        "--filename=pre --rw=write --offset=100% --size=1m",
+        "--filename=pre --rw=read --offset=100%",
+    ];
+    checked("a_share_of_a_file_is_of_what_is_there", &there, Some(("pre", 1 << 20)), false);
+    let absent =
+        ["--size=1m --rw=read --offset=100%", "--size=64k --rw=write --offset_increment=25% --numjobs=2"];
+    checked("a_share_of_a_file_is_of_what_is_there", &absent, None, false);
+}
+
+#[test]
+fn files_smaller_than_a_block_are_made_and_passed_over() {
+    let lines = [
+        "--nrfiles=3 --size=10k --rw=read",
+        "--nrfiles=20 --size=64k --rw=randwrite",
+        "--nrfiles=4 --filesize=2k --rw=write --runtime=1 --time_based",
+        "--nrfiles=3 --size=10k --bs=4k,2k --rw=randrw",
+        "--nrfiles=2 --size=10k --rw=write --loops=3 --numjobs=2",
+        "--nrfiles=2 --size=3k --rw=write",
+        "--size=3k --rw=write",
+    ];
+    checked("files_smaller_than_a_block_are_made_and_passed_over", &lines, None, false);
+}
+
+#[test]
+fn folders_of_names_are_made_and_those_of_directory_are_not() {
+    let lines = [
+        "--filename=new/x --rw=write --size=64k",
+        "--filename=new/er/x --rw=read --size=64k",
+        "--filename=new/x --rw=write --size=64k --create_on_open=1",
+        "--filename=new/x --rw=write --size=64k --allow_file_create=0",
+        "--directory=new --rw=write --size=64k",
+        "--directory=new --nrfiles=3 --rw=write --size=96k",
+    ];
+    checked("folders_of_names_are_made_and_those_of_directory_are_not", &lines, None, false);
+}
+
+#[test]
+fn percent_signs_and_sums_above_all_are_read_as_the_peer_does() {
+    let lines = ["--size=1m --rw=randrw --rwmixread=70%", "--size=1m --rw=randrw --rwmixwrite=30%"];
+    checked("percent_signs_and_sums_above_all_are_read_as_the_peer_does", &lines, None, false);
+}
