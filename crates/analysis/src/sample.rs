@@ -193,6 +193,7 @@ fn second(shape: &StreamShape) -> StreamTally {
             operations: rate,
             bytes: if kind == OperationKind::Sync { 0 } else { rate * u64::from(shape.block_bytes) },
             short: 0,
+            data_syncs: 0,
             errors: Vec::new(),
             service: latency(mean_ns, rate),
             response: is_open.then(|| latency(mean_ns * 1.5, rate)),
@@ -294,6 +295,7 @@ fn stream(shape: &StreamShape) -> Stream {
         queue_depth: shape.queue_depth,
         workload: workload(cases, shape.block_bytes),
         pacing: shape.pacing.clone(),
+        rate_counts: fathom_schema::Counted::Operations,
         limits: StreamLimits {
             time: TimeLimit::Nanoseconds(shape.seconds * 1_000_000_000),
             bytes: Quota::Unlimited,
@@ -317,6 +319,7 @@ fn stream(shape: &StreamShape) -> Stream {
 fn workload(cases: Vec<Case>, block_bytes: u32) -> Workload {
     Workload {
         cases,
+        kinds: fathom_schema::KindOrder::Drawn,
         cursor: Cursor::Shared,
         distribution: Distribution::Uniform,
         coverage: Coverage::Independent,

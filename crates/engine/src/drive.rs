@@ -206,7 +206,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 self.end_pass();
                 continue;
             }
-            self.pass_due();
+            self.pass_due(one[0].length);
             self.note_waiting();
             now = self.perform(&one[0], now, Some(due))?;
             self.was_full(now);
@@ -368,8 +368,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 }
                 let (slots, issued) = self.stage(due);
                 staged += slots;
-                if issued {
-                    self.pass_due();
+                if let Some(bytes) = issued {
+                    self.pass_due(bytes);
                 } else if self.held.is_some() {
                     break;
                 }
@@ -422,9 +422,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     }
 
     #[inline]
-    fn pass_due(&mut self) {
+    fn pass_due(&mut self, bytes: u32) {
         if let Some(schedule) = &mut self.schedule {
-            schedule.pass();
+            schedule.pass(bytes);
         }
     }
 
@@ -526,14 +526,14 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     }
 
     /// Plans one operation and gives it to the engine; before it, the sync that became due, which then takes the only
-    /// slot when there is but one. Returns how many slots were taken, and whether the operation was issued.
-    fn stage(&mut self, intended: Nanos) -> (usize, bool) {
+    /// slot when there is but one. Returns how many slots were taken, and the bytes of the operation when it was issued.
+    fn stage(&mut self, intended: Nanos) -> (usize, Option<u32>) {
         let staged = self.stage_sync();
         if self.free.is_empty() {
-            return (staged, false);
+            return (staged, None);
         }
-        let Some(next) = self.plan_one() else { return (staged, false) };
-        (staged + self.stage_planned(&next, Some(intended)), true)
+        let Some(next) = self.plan_one() else { return (staged, None) };
+        (staged + self.stage_planned(&next, Some(intended)), Some(next.length))
     }
 
     /// Gives the sync that became due to the engine; returns how many slots it took.

@@ -539,8 +539,18 @@ impl Seat<'_> {
         let pace = match &stream.pacing {
             Pacing::Closed { think } => Pace::Closed(*think),
             Pacing::Open { rate, arrival, course, backlog } => {
-                let arrivals = Arrivals::new(*rate, *arrival, course, plan.part, plan.seed);
-                Pace::Open(Box::new(Schedule::new(&arrivals, *backlog)))
+                let (part, seed) = (plan.part, plan.seed);
+                Pace::Open(Box::new(match stream.rate_counts {
+                    fathom_schema::Counted::Operations => {
+                        Schedule::new(&Arrivals::new(*rate, *arrival, course, part, seed), *backlog)
+                    }
+                    fathom_schema::Counted::Bytes => {
+                        let arrivals = Arrivals::scaled(*rate, *arrival, course, part, seed);
+                        let cases = &stream.workload.cases;
+                        let mean_bytes = cases.iter().map(|case| case.weight * case.size.mean()).sum();
+                        Schedule::by_bytes(&arrivals, *backlog, mean_bytes)
+                    }
+                }))
             }
         };
         drop(context.tell.send(Message::Ready(EngineInUse { stream: stream_index, description })));

@@ -25,11 +25,28 @@ pub(crate) struct Schedule {
     waiting_max: u64,
     /// Until when no slot was free: what came due before is late.
     full_until: Nanos,
+    /// Where operations count by their bytes: how.
+    by_bytes: Option<ByBytes>,
     /// Some waited when all slots had been taken: what comes due since is late too.
     is_behind: bool,
 }
 
+/// How much later operations come since those before were not of mean size.
+struct ByBytes {
+    mean: f64,
+    /// The schedule read as if they were, as far as `issued` is.
+    plain: Arrivals,
+    shift_ns: i64,
+}
+
 impl Schedule {
+    /// A schedule that counts an operation by its bytes, of which one has `mean_bytes` on average. What comes due is known
+    /// as far as sizes are: of those that wait, the mean is taken.
+    pub(crate) fn by_bytes(arrivals: &Arrivals, backlog: Backlog, mean_bytes: f64) -> Self {
+        let by_bytes = ByBytes { mean: mean_bytes, plain: arrivals.clone(), shift_ns: 0 };
+        Self { by_bytes: Some(by_bytes), ..Self::new(arrivals, backlog) }
+    }
+
     /// The schedule that `arrivals` reads; `backlog` is of one worker.
     pub(crate) fn new(arrivals: &Arrivals, backlog: Backlog) -> Self {
         Self {
@@ -44,6 +61,7 @@ impl Schedule {
                 Backlog::DropBeyond(arrivals) => arrivals,
             },
             full_until: Nanos::ZERO,
+            by_bytes: None,
             is_behind: false,
         }
     }
@@ -56,6 +74,9 @@ impl Schedule {
         self.origin = origin;
         self.due = origin.after(Nanos(self.issued.next_ns()));
         self.coming = origin.after(Nanos(self.counted.next_ns()));
+        if let Some(by_bytes) = &mut self.by_bytes {
+            by_bytes.plain.next_ns();
+        }
     }
 
     /// Puts off everything to come, and what waits, by a pause in the load.
@@ -81,8 +102,8 @@ impl Schedule {
     /// one that has waited longest is given up.
     #[inline]
     pub(crate) fn come_due(&mut self, until: Nanos, free: u64, cell: &mut Cell) {
-        while self.coming < until {
-            let was_full = self.coming < self.full_until;
+        while self.coming() < until {
+            let was_full = self.coming() < self.full_until;
             cell.arrivals += 1;
             cell.arrivals_late += u64::from(self.is_behind || was_full);
             self.waiting += 1;
@@ -97,7 +118,7 @@ impl Schedule {
     fn drop_beyond(&mut self, free: u64, cell: &mut Cell) {
         while self.waiting > self.waiting_max.saturating_add(free) {
             cell.arrivals_dropped += 1;
-            self.pass();
+            self.pass_as(1.0);
         }
     }
 
@@ -108,11 +129,30 @@ impl Schedule {
         self.waiting
     }
 
-    /// Goes on to the next arrival: the one that was due is issued, or given up.
+    /// When the next arrival that is not counted yet is due, as far as it is known.
     #[inline]
-    pub(crate) fn pass(&mut self) {
+    fn coming(&self) -> Nanos {
+        match &self.by_bytes {
+            None => self.coming,
+            Some(by_bytes) => Nanos(self.coming.0.saturating_add_signed(by_bytes.shift_ns)),
+        }
+    }
+
+    /// Goes on to the next arrival: the one that was due is issued, with so many bytes.
+    #[inline]
+    pub(crate) fn pass(&mut self, bytes: u32) {
+        let times = self.by_bytes.as_ref().map_or(1.0, |by_bytes| f64::from(bytes) / by_bytes.mean);
+        self.pass_as(times);
+    }
+
+    #[inline]
+    fn pass_as(&mut self, times: f64) {
         self.waiting -= 1;
-        self.due = self.origin.after(Nanos(self.issued.next_ns()));
+        let next_ns = self.issued.next_scaled_ns(times);
+        self.due = self.origin.after(Nanos(next_ns));
+        if let Some(by_bytes) = &mut self.by_bytes {
+            by_bytes.shift_ns = next_ns.wrapping_sub(by_bytes.plain.next_ns()).cast_signed();
+        }
     }
 }
 
@@ -153,6 +193,30 @@ mod tests {
             assert_eq!(schedule.due().0, first + dropped * MS, "those that waited longest go");
             assert_eq!(schedule.left_waiting(), 10 - dropped);
         }
+    }
+
+    #[test]
+    fn bytes_shift_what_comes() {
+        let part = SharePart { index: 0, count: 1 };
+        let arrivals = Arrivals::scaled(1000.0, Arrival::Constant, &[], part, 1);
+        let (mut schedule, mut cell) = (Schedule::by_bytes(&arrivals, Backlog::Keep, 1000.0), cell());
+        schedule.begin(Nanos::ZERO);
+        let mut due = 0;
+        for bytes in [500, 3000, 1000, 250] {
+            schedule.come_due(Nanos(due + 1), 1, &mut cell);
+            assert_eq!((schedule.due(), schedule.left_waiting()), (Nanos(due), 1));
+            schedule.pass(bytes);
+            due += u64::from(bytes) * 1000;
+        }
+        assert_eq!(cell.arrivals, 4);
+        // Ten milliseconds late: as many as come at mean size have come.
+        schedule.come_due(Nanos(due + 10 * MS + 1), 1, &mut cell);
+        assert_eq!((schedule.due(), schedule.left_waiting()), (Nanos(due), 11));
+        for _ in 0..5 {
+            schedule.pass(2000);
+        }
+        schedule.come_due(Nanos(due + 10 * MS + 1), 1, &mut cell);
+        assert_eq!((schedule.due(), schedule.left_waiting()), (Nanos(due + 10 * MS), 6));
     }
 
     #[test]

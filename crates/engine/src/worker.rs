@@ -500,7 +500,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
         let kind = self.recorder.cell.kind(slot.operation.kind);
         let moved = u64::from(result.unsigned_abs());
-        if slot.operation.kind != OperationKind::Sync {
+        if slot.operation.kind == OperationKind::Sync {
+            kind.data_syncs += u64::from(slot.operation.data_only || slot.operation.range_flags != 0);
+        } else {
             kind.bytes += moved;
             kind.short += u64::from(moved < u64::from(slot.operation.length));
         }

@@ -132,7 +132,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("rate_iops=100\nsize=1g", &["rate = \"100/s\""], &[]),
     ("rate=1m\nrate_process=poisson\nsize=1g", &["rate = \"1048576B/s\"", "arrival = \"poisson\""], &[]),
     ("rw=randrw\nrate_iops=100,50\nsize=1g", &["rate = \"150/s\""], &["fio.rate-and-mix"]),
-    ("rw=randrw\nrate=400k\nsize=1g", &["rate = \"200/s\"", "read = \"50%\""], &[]),
+    ("rw=randrw\nrate=400k\nsize=1g", &["rate = \"819200B/s\"", "read = \"50%\""], &[]),
     ("rw=randrw\nrate_iops=100,\nsize=1g", &[], &["fio.not-built"]),
     ("rate_iops=100\nrate=1m\nsize=1g", &[], &["fio.contradiction"]),
     ("thinktime=1ms\nthinktime_blocks=8\nsize=1g", &["think_time = \"1ms\"", "think_every = 8"], &[]),

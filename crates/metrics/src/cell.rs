@@ -56,6 +56,8 @@ pub struct KindCell {
     pub bytes: u64,
     /// Fewer bytes moved than asked.
     pub short: u64,
+    /// See [`KindTally::data_syncs`].
+    pub data_syncs: u64,
     /// Submitted → completed; one value per operation that completed without an error.
     pub service: Latency,
     /// Intended → completed; not recorded in closed loops.
@@ -96,8 +98,8 @@ impl KindCell {
     }
 
     fn clear(&mut self) {
-        let Self { bytes, short, service, response, submission, completion, errors } = self;
-        (*bytes, *short) = (0, 0);
+        let Self { bytes, short, data_syncs, service, response, submission, completion, errors } = self;
+        (*bytes, *short, *data_syncs) = (0, 0, 0);
         service.clear();
         response.iter_mut().chain(completion).for_each(Latency::clear);
         *submission = Tallied::default();
@@ -105,9 +107,10 @@ impl KindCell {
     }
 
     fn merge(&mut self, other: &Self) {
-        let Self { bytes, short, service, response, submission, completion, errors } = other;
+        let Self { bytes, short, data_syncs, service, response, submission, completion, errors } = other;
         self.bytes += bytes;
         self.short += short;
+        self.data_syncs += data_syncs;
         self.service.merge(service);
         self.submission.merge(submission);
         for (mine, theirs) in [(&mut self.response, response), (&mut self.completion, completion)] {
@@ -126,6 +129,7 @@ impl KindCell {
             operations: self.service.count(),
             bytes: self.bytes,
             short: self.short,
+            data_syncs: self.data_syncs,
             errors: self.errors.iter().copied().filter(|&(_, count)| count > 0).collect(),
             service: self.service.to_tally(),
             response: self.response.as_ref().map(Latency::to_tally),

@@ -40,11 +40,22 @@ pub fn merge_latency(into: &mut LatencyTally, from: &LatencyTally) {
 
 /// Adds `from` to `into`; both of one kind.
 pub fn merge_kind(into: &mut KindTally, from: &KindTally) {
-    let KindTally { kind: _, operations, bytes, short, errors, service, response, submission, completion } =
-        from;
+    let KindTally {
+        kind: _,
+        operations,
+        bytes,
+        short,
+        data_syncs,
+        errors,
+        service,
+        response,
+        submission,
+        completion,
+    } = from;
     into.operations += operations;
     into.bytes += bytes;
     into.short += short;
+    into.data_syncs += data_syncs;
     for &(errno, count) in errors {
         match into.errors.iter_mut().find(|(known, _)| *known == errno) {
             Some((_, total)) => *total += count,

@@ -20,9 +20,9 @@ pub use options::{RunOptions, StageOptions, StreamOptions, TargetOptions, Worklo
 pub use row::{Given, Group, Kind, OptionValue, Options, Row, Setting, rows};
 pub use value::{
     Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ByKind, ContentSource, Coverage, CpusPolicy,
-    Cursor, Direction, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, Layout, MemoryKind,
-    MixLine, Nice, OnError, PriorityClass, RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind,
-    RunKind, Seed, ServiceTime, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions, Zones,
-    errno_of,
+    Cursor, Direction, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, KindOrder, Layout,
+    MemoryKind, MixLine, Nice, OnError, PriorityClass, RandomDistribution, RangeSync, Rate, RatePiece,
+    RepeatKind, RunKind, Seed, ServiceTime, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions,
+    Zones, errno_of,
 };
 pub use value::{PatternPiece, Verify, VerifyPattern, VerifyWhen};

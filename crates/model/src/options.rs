@@ -3,9 +3,9 @@
 use crate::row::{Group, Kind, options};
 use crate::value::{
     Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ByKind, ContentSource, Coverage, CpusPolicy,
-    Cursor, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, Layout, MemoryKind, MixLine, Nice,
-    OnError, PriorityClass, RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind, RunKind, Seed,
-    ServiceTime, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions, Zones,
+    Cursor, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, KindOrder, Layout, MemoryKind,
+    MixLine, Nice, OnError, PriorityClass, RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind,
+    RunKind, Seed, ServiceTime, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions, Zones,
 };
 use crate::value::{Verify, VerifyPattern, VerifyWhen};
 use fathom_units::{Bytes, Nanos, Ratio};
@@ -99,6 +99,8 @@ options! {
     run: RunKind = RunKind::Onward, Kind::Choice(RunKind::WORDS), fio "rw_sequencer", example "\"again\"";
     /// Bytes skipped after each sequential operation; negative goes backwards.
     stride: i64 = 0, Kind::Distance, fio "rw=read:N", vdbench "stride", example "\"8KiB\"";
+    /// How the kind of an operation of a mix is chosen: drawn by its share, or the one that is furthest behind.
+    kind_order: KindOrder = KindOrder::Drawn, Kind::Choice(KindOrder::WORDS), example "\"even\"";
     /// Whether reads and writes continue from one sequential position or each from its own.
     cursor: Cursor = Cursor::Shared, Kind::Choice(Cursor::WORDS), example "\"per-kind\"";
     /// What happens where a file or region has been gone through.

@@ -187,6 +187,15 @@ choice! {
     }
 }
 choice! {
+    /// How the kind of an operation of a mix is chosen.
+    KindOrder {
+        /// By its share, by chance.
+        Drawn = "drawn",
+        /// The one that is furthest behind its share; where the rate is in bytes, by bytes.
+        Even = "even",
+    }
+}
+choice! {
     /// Which earlier content a repeating write carries.
     RepeatKind {
         /// Any of the worker's earlier ones.

@@ -129,6 +129,7 @@ impl Endless {
     fn new(workload: &Workload, plan: &WorkerPlan) -> Self {
         let Workload {
             cases,
+            kinds: _, // drawn; in order they are for walks that end
             cursor,
             distribution,
             coverage,
@@ -350,6 +351,7 @@ mod tests {
     fn workload(cases: Vec<Case>) -> Workload {
         Workload {
             cases,
+            kinds: fathom_schema::KindOrder::Drawn,
             cursor: Cursor::Shared,
             distribution: Distribution::Uniform,
             coverage: Coverage::Independent,

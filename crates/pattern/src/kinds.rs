@@ -4,15 +4,26 @@
 use crate::mix::{Alias, Choice};
 use crate::region::PLACED_KINDS;
 use crate::rng::Rng;
-use fathom_schema::{Case, OperationKind};
+use fathom_schema::{Case, Counted, KindOrder, OperationKind};
 
 /// The mix of a walk.
 #[derive(Debug, Clone)]
 pub(crate) struct Kinds {
     kinds: Vec<OperationKind>,
     alias: Alias,
+    /// What each kind has done, where it is not drawn.
+    done: Option<Done>,
     /// By kind: share of random operations, sizes of the sequential and of the random ones.
     of: [Option<OfKind>; PLACED_KINDS],
+}
+
+/// Kinds that keep their shares without chance.
+#[derive(Debug, Clone)]
+struct Done {
+    counted: Counted,
+    /// By kind: what one counted thing adds, and the sum; 1 when a kind has done its share of all.
+    each: [f64; PLACED_KINDS],
+    sums: [f64; PLACED_KINDS],
 }
 
 #[derive(Debug, Clone)]
@@ -61,7 +72,7 @@ impl Sizes {
 
 impl Kinds {
     /// The mix of `cases`, at least one.
-    pub(crate) fn new(cases: &[Case]) -> Self {
+    pub(crate) fn new(cases: &[Case], order: KindOrder) -> Self {
         let of = std::array::from_fn(|index| {
             let own = || cases.iter().filter(move |case| case.kind.index() == index);
             let all: f64 = own().map(|case| case.weight).sum();
@@ -83,7 +94,21 @@ impl Kinds {
         let kinds = [OperationKind::Read, OperationKind::Write, OperationKind::Trim];
         let kinds: Vec<OperationKind> = kinds.into_iter().filter(|&kind| weight(kind) > 0.0).collect();
         let weights: Vec<f64> = kinds.iter().map(|&kind| weight(kind)).collect();
-        Self { alias: Alias::new(&weights), kinds, of }
+        let done = match order {
+            KindOrder::Drawn => None,
+            KindOrder::Even(counted) => {
+                let share = |case: &Case| match counted {
+                    Counted::Operations => case.weight,
+                    Counted::Bytes => case.weight * case.size.mean(),
+                };
+                let share_of = |index: usize| -> f64 {
+                    cases.iter().filter(|case| case.kind.index() == index).map(share).sum()
+                };
+                let each = std::array::from_fn(|index| 1.0 / share_of(index));
+                Some(Done { counted, each, sums: [0.0; PLACED_KINDS] })
+            }
+        };
+        Self { alias: Alias::new(&weights), kinds, done, of }
     }
 
     fn of(&self, kind: OperationKind) -> &OfKind {
@@ -104,7 +129,26 @@ impl Kinds {
     /// The kind of the next operation.
     #[inline]
     pub(crate) fn draw(&self, rng: &mut Rng) -> OperationKind {
-        if let [only] = self.kinds[..] { only } else { self.kinds[self.alias.draw(rng)] }
+        match (&self.kinds[..], &self.done) {
+            ([only], _) => *only,
+            (kinds, None) => kinds[self.alias.draw(rng)],
+            (kinds, Some(done)) => {
+                let behind = |kind: &OperationKind| done.sums[kind.index()];
+                *kinds.iter().min_by(|a, b| behind(a).total_cmp(&behind(b))).expect("a mix has a case")
+            }
+        }
+    }
+
+    /// Takes note of an operation that goes out.
+    #[inline]
+    pub(crate) fn note(&mut self, kind: OperationKind, bytes: u32) {
+        if let Some(Done { counted, each, sums }) = &mut self.done {
+            let counts = match counted {
+                Counted::Operations => 1.0,
+                Counted::Bytes => f64::from(bytes),
+            };
+            sums[kind.index()] += counts * each[kind.index()];
+        }
     }
 
     /// Whether an operation of this kind jumps.

@@ -99,6 +99,7 @@ impl Walk {
     pub(crate) fn new(workload: &Workload, plan: &WorkerPlan) -> Self {
         let Workload {
             cases,
+            kinds: order,
             cursor,
             distribution,
             coverage,
@@ -117,7 +118,7 @@ impl Walk {
         } = workload;
         let WorkerPlan { extents, part, seed, cpus: _ } = plan;
         let private = derive(*seed, Purpose::Worker, u64::from(part.index));
-        let kinds = Kinds::new(cases);
+        let kinds = Kinds::new(cases, *order);
         let rule = Rule {
             ends: *ends,
             run_length: *run_length,
@@ -185,6 +186,7 @@ impl Walk {
         loop {
             let at = self.files.choose(&mut self.choice)?;
             if let Some(planned) = self.try_on(at) {
+                self.kinds.note(planned.kind, planned.length);
                 if self.rule.trim_then_write && planned.kind == OperationKind::Trim {
                     let write = Planned { kind: OperationKind::Write, ..planned };
                     let track = self.rule.track_of[OperationKind::Write.index()];
@@ -402,6 +404,7 @@ mod tests {
     fn workload(cases: Vec<Case>) -> Workload {
         Workload {
             cases,
+            kinds: fathom_schema::KindOrder::Drawn,
             cursor: Cursor::PerKind,
             distribution: Distribution::Uniform,
             coverage: Coverage::Independent,

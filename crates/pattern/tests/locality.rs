@@ -19,6 +19,7 @@ fn generator(distribution: Distribution, blocks: u64, part: SharePart) -> Genera
     };
     let workload = Workload {
         cases: vec![case],
+        kinds: fathom_schema::KindOrder::Drawn,
         cursor: Cursor::Shared,
         distribution,
         coverage: Coverage::Independent,

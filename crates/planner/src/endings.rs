@@ -4,7 +4,8 @@
 use crate::remarks::Remarks;
 use fathom_model::{Named, StreamOptions};
 use fathom_schema::{
-    Coverage, Distribution, FileOrder, PassEnd, Passes, Quota, Run, Size, WorkerPlan, Workload, Zones,
+    Coverage, Distribution, FileOrder, KindOrder, PassEnd, Passes, Quota, Run, Size, WorkerPlan, Workload,
+    Zones,
 };
 use fathom_units::Bytes;
 
@@ -13,8 +14,19 @@ const MAP_BYTES_MAX: u64 = 1 << 30;
 
 /// Whether the endless sequence gives the same operations up to the end of the stream.
 pub(crate) fn are_alike(workload: &Workload, plans: &[WorkerPlan], passes: Passes) -> bool {
-    let Workload { cases, coverage, align, run_length, run, stride_bytes, ends, zones, file_order, .. } =
-        workload;
+    let Workload {
+        cases,
+        kinds,
+        coverage,
+        align,
+        run_length,
+        run,
+        stride_bytes,
+        ends,
+        zones,
+        file_order,
+        ..
+    } = workload;
     let [first, others @ ..] = &cases[..] else { return false };
     let (Size::Fixed(size), true) = (first.size, others.iter().all(|case| case.size == first.size)) else {
         return false;
@@ -25,6 +37,7 @@ pub(crate) fn are_alike(workload: &Workload, plans: &[WorkerPlan], passes: Passe
         && *run_length == 1
         && *stride_bytes == 0
         && *coverage != Coverage::Map
+        && (*kinds == KindOrder::Drawn || cases.len() == 1)
         && !matches!(file_order, FileOrder::Skewed { .. })
         && others.iter().all(|case| case.random == first.random);
     // Sequential reads and writes each have a position: a further pass begins both anew, wherever they are.

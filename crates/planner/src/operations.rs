@@ -6,12 +6,12 @@ use crate::locality;
 use crate::remarks::Remarks;
 use crate::verification;
 use fathom_model::{
-    Access, BlockSizes, ContentSource, Coverage, Cursor, Dialect, FileOrder, FilesEnd, Freshness, MixLine,
-    Named, RandomDistribution, RangeSync, RepeatKind, RunKind, WorkloadOptions, Zones,
+    Access, BlockSizes, ContentSource, Coverage, Cursor, Dialect, FileOrder, FilesEnd, Freshness, KindOrder,
+    MixLine, Named, RandomDistribution, RangeSync, RepeatKind, RunKind, WorkloadOptions, Zones,
 };
 use fathom_schema::{
-    self as schema, Case, Content, Distribution, FileSkew, Fill, NoteKind, OperationKind, PassEnd, Quota,
-    Repeats, Run, Severity, Size, SyncRule, Workload, ZoneShare,
+    self as schema, Case, Content, Counted, Distribution, FileSkew, Fill, NoteKind, OperationKind, PassEnd,
+    Quota, Repeats, Run, Severity, Size, SyncRule, Workload, ZoneShare,
 };
 use fathom_units::{Bytes, Ratio};
 
@@ -71,6 +71,7 @@ pub(crate) fn resolve(
         run_length,
         run,
         stride,
+        kind_order,
         cursor,
         files_end,
         zones,
@@ -141,6 +142,10 @@ pub(crate) fn resolve(
         verification: draft,
         workload: Workload {
             cases,
+            kinds: match kind_order.get() {
+                KindOrder::Drawn => schema::KindOrder::Drawn,
+                KindOrder::Even => schema::KindOrder::Even(Counted::Operations),
+            },
             cursor: match cursor.get() {
                 Cursor::Shared => schema::Cursor::Shared,
                 Cursor::PerKind => schema::Cursor::PerKind,
@@ -213,6 +218,7 @@ fn needs_ends(section: &Named<WorkloadOptions>) -> bool {
         || options.files_at_once.get().is_some()
         || *options.coverage.get() == Coverage::Map
         || *options.run.get() == RunKind::Again
+        || *options.kind_order.get() == KindOrder::Even
         || matches!(
             options.file_order.get(),
             FileOrder::Zipf(..) | FileOrder::Pareto(..) | FileOrder::Normal(..)

@@ -21,9 +21,9 @@ use fathom_model::{
     StreamOptions, WORKERS_MAX,
 };
 use fathom_schema::{
-    self as schema, Backlog, Distribution, EngineKind, EngineSettings, IoMode, MemorySource, NoteKind,
-    OpenRule, Pacing, PassEnd, Passes, Quota, RATES, Repeats, Severity, Size, Stream, StreamLimits,
-    TimeLimit, WorkerPlan, Workload,
+    self as schema, Backlog, Counted, Distribution, EngineKind, EngineSettings, IoMode, KindOrder,
+    MemorySource, NoteKind, OpenRule, Pacing, PassEnd, Passes, Quota, RATES, Repeats, Severity, Size, Stream,
+    StreamLimits, TimeLimit, WorkerPlan, Workload,
 };
 use fathom_units::{Bytes, Iops, Nanos, Ratio};
 
@@ -157,6 +157,7 @@ impl Setting<'_> {
         let manned = crew.plans(remarks)?;
         let threads = manned.plans.len() as u64;
         let distribution = locality::of_workers(section, operations, &manned.plans, remarks)?;
+        let rate_counts = rate_counts(load);
         let (mut workload, passes, bytes) = Self::passage(load, &crew, &manned, distribution, remarks)?;
         let mut limits =
             StreamLimits { full_ends: *until_full.get(), passes, ..self.limits(load, bytes, lanes, remarks) };
@@ -202,6 +203,7 @@ impl Setting<'_> {
                 queue_depth: depth,
                 workload,
                 pacing,
+                rate_counts,
                 limits,
                 start_delay: *start_delay.get(),
                 ramp,
@@ -231,6 +233,9 @@ impl Setting<'_> {
     ) -> Option<(Workload, Passes, Quota)> {
         let mut workload =
             Workload { coverage: manned.coverage, distribution, ..load.operations.workload.clone() };
+        if let KindOrder::Even(counted) = &mut workload.kinds {
+            *counted = rate_counts(load);
+        }
         let (mut passes, mut bytes) = (Passes::Endless, Quota::Unlimited);
         if load.operations.ends() {
             (passes, bytes) = crew.passes(manned);
@@ -511,6 +516,20 @@ fn memory(options: &StreamOptions) -> schema::Memory {
         shift_bytes: narrow(*options.memory_shift.get()),
         locked: *options.locked_memory.get(),
     }
+}
+
+/// What the rate of a stream counts: bytes make a difference where operations have several sizes.
+fn rate_counts(load: &Load<'_>) -> Counted {
+    let options = &load.section.options;
+    let is_in_bytes = |rate: &Rate| matches!(rate, Rate::Bandwidth(_));
+    let all_in_bytes = match options.rate_course.get() {
+        None => is_in_bytes(options.rate.get()),
+        Some(pieces) => pieces.iter().all(|piece| match piece {
+            RatePiece::Hold(rate, _) | RatePiece::Ramp(rate, _) => is_in_bytes(rate),
+            RatePiece::Idle(_) => true,
+        }),
+    };
+    if all_in_bytes && load.operations.only_size().is_none() { Counted::Bytes } else { Counted::Operations }
 }
 
 /// How many arrivals may wait: those of the stream, shared by its workers.

@@ -73,8 +73,6 @@ pub struct FioEntry {
     pub units: FioUnits,
     /// Distribution of its submission latencies by kind, where it was collected.
     pub submissions: Vec<(OperationKind, SparseHistogram)>,
-    /// All its syncs are `fdatasync`, which fio leaves out of the number of syncs.
-    pub only_data_syncs: bool,
 }
 
 /// `unified_rw_reporting`.

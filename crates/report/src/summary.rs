@@ -117,6 +117,7 @@ fn empty(kind: OperationKind) -> KindTally {
         operations: 0,
         bytes: 0,
         short: 0,
+        data_syncs: 0,
         errors: Vec::new(),
         service: LatencyTally::default(),
         response: None,

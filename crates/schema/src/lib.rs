@@ -51,7 +51,7 @@ pub use verification::{
     Ledger, MismatchKind, PatternPiece, Protection, TrimRule, VERIFY_HEADER_BYTES, Verification, VerifyRule,
     VerifySchedule, VerifyTotals,
 };
-pub use walk::{FileLock, FileOrder, FileSkew, PassEnd, Passes, Run, Zones};
+pub use walk::{Counted, FileLock, FileOrder, FileSkew, KindOrder, PassEnd, Passes, Run, Zones};
 
 /// Version of every serialised form here. Raised when an older reader would misread a newer document.
 pub const VERSION: u32 = 1;

@@ -6,7 +6,7 @@ use crate::demands::{Demands, Flow, Scheduling};
 use crate::engine::EngineSettings;
 use crate::tally::OperationKind;
 use crate::verification::Verification;
-use crate::walk::{FileLock, FileOrder, PassEnd, Passes, Run, Zones};
+use crate::walk::{Counted, FileLock, FileOrder, KindOrder, PassEnd, Passes, Run, Zones};
 use crate::wire;
 use fathom_units::{Bytes, Nanos, Ratio};
 use serde::{Deserialize, Serialize};
@@ -150,6 +150,10 @@ pub struct Stream {
     pub workload: Workload,
     /// When the operations are due.
     pub pacing: Pacing,
+    /// What its rate counts: with bytes, the next operation is due when those of the one before have passed at the rate of
+    /// mean operations.
+    #[serde(default)]
+    pub rate_counts: Counted,
     /// When the stream ends.
     pub limits: StreamLimits,
     /// Delay between the step's start and the stream's.
@@ -265,6 +269,9 @@ pub struct SharePart {
 pub struct Workload {
     /// What one operation may be; drawn independently by weight. At least one; weights sum to 1.
     pub cases: Vec<Case>,
+    /// How the kind of one is chosen.
+    #[serde(default)]
+    pub kinds: KindOrder,
     /// Whether reads, writes and trims each have a sequential position of their own.
     pub cursor: Cursor,
     /// Where random operations go.

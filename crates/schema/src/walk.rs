@@ -34,6 +34,28 @@ pub enum Passes {
     },
 }
 
+/// What a share or a rate counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// Operations, however large.
+    #[default]
+    Operations,
+    /// The bytes of operations.
+    Bytes,
+}
+
+/// Which kind an operation of a mix is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KindOrder {
+    /// Drawn by its share.
+    #[default]
+    Drawn,
+    /// The one that is furthest behind its share. Not for [`PassEnd::Anew`].
+    Even(Counted),
+}
+
 /// Where the operations of a run go after its first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -59,6 +59,7 @@ fn tally() -> StreamTally {
         operations: 3,
         bytes: 12_288,
         short: 0,
+        data_syncs: 0,
         errors: vec![(5, 1)],
         service: LatencyTally { moments, histogram },
         response: None,

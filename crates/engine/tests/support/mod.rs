@@ -37,6 +37,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
                 size: Size::Fixed(4096),
                 random: true,
             }],
+            kinds: fathom_schema::KindOrder::Drawn,
             cursor: Cursor::Shared,
             distribution: Distribution::Uniform,
             coverage: Coverage::Independent,
@@ -68,6 +69,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
             verification: fathom_schema::Verification::Off,
         },
         pacing: Pacing::Closed { think: Think::None },
+        rate_counts: fathom_schema::Counted::Operations,
         limits: StreamLimits {
             time: TimeLimit::Nanoseconds(2_000_000_000),
             bytes: Quota::Unlimited,

@@ -19,6 +19,7 @@ mod peer;
 mod peer_command_line;
 mod peer_logs;
 mod peer_places;
+mod peer_rates;
 mod peer_reports;
 mod questions;
 mod results;

@@ -58,8 +58,6 @@ pub struct JobClone {
     pub units: ReportUnits,
     /// Whether the counters of its devices are shown (`disk_util`).
     pub disk_util: bool,
-    /// Whether all its syncs are `fdatasync`, which fio does not count as syncs.
-    pub only_data_syncs: bool,
     /// `rw`, as written.
     pub rw: String,
     /// Smallest and largest block of reads, writes and trims, bytes.

@@ -17,6 +17,7 @@ fn finished(index: u32, operations: u64) -> StepFinished {
         operations: operations / 2,
         bytes: 0,
         short: 0,
+        data_syncs: 0,
         errors: Vec::new(),
         service: LatencyTally::default(),
         response: None,

@@ -143,9 +143,10 @@ impl<'a> EntryFigures<'a> {
         [share(self.sums.user_ns), share(self.sums.system_ns)]
     }
 
-    /// Syncs as fio counts them, which leaves out `fdatasync`.
+    /// Syncs as fio counts them, which leaves out `fdatasync` and `sync_file_range`.
     pub(super) fn syncs(&self) -> u64 {
-        if self.entry.only_data_syncs { 0 } else { self.sync().operations }
+        let sync = self.sync();
+        sync.operations.saturating_sub(sync.data_syncs)
     }
 
     /// What syncs of all sorts did.
@@ -326,6 +327,7 @@ fn nothing(kind: OperationKind) -> KindTally {
         operations: 0,
         bytes: 0,
         short: 0,
+        data_syncs: 0,
         errors: Vec::new(),
         service: LatencyTally::default(),
         response: None,

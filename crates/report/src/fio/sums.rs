@@ -192,10 +192,20 @@ fn share_out(tally: &mut StreamTally, (index, count): (u64, u64)) {
     *in_flight_ns /= count as f64;
     [cpu_ns, arrivals, arrivals_late, arrivals_dropped].into_iter().for_each(share);
     [depth_levels, submit_sizes, complete_sizes].into_iter().flatten().for_each(share);
-    for KindTally { kind: _, operations, bytes, short, errors, service, response, submission, completion } in
-        kinds
+    for KindTally {
+        kind: _,
+        operations,
+        bytes,
+        short,
+        data_syncs,
+        errors,
+        service,
+        response,
+        submission,
+        completion,
+    } in kinds
     {
-        [operations, bytes, short].into_iter().for_each(share);
+        [operations, bytes, short, data_syncs].into_iter().for_each(share);
         errors.iter_mut().for_each(|(_, failed)| share(failed));
         share_moments(submission);
         for latency in [Some(service), response.as_mut(), completion.as_mut()].into_iter().flatten() {

@@ -25,7 +25,6 @@ pub(super) fn shape(
                     workers.into_iter().filter(|worker| !entry.workers.contains(worker)).collect::<Vec<_>>();
                 entry.workers.extend(new);
                 entry.members += 1;
-                entry.only_data_syncs &= clone.only_data_syncs;
                 // As with fio, the last job of the group has the say.
                 entry.percentiles.clone_from(&clone.percentiles);
                 entry.percentile_digits = clone.percentile_digits;
@@ -55,7 +54,6 @@ pub(super) fn shape(
                 measures: measures(clone.measures),
                 units: units(clone.units),
                 submissions: Vec::new(),
-                only_data_syncs: clone.only_data_syncs,
             }),
         }
     }

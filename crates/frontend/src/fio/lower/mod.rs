@@ -220,7 +220,7 @@ impl Lowering<'_> {
     }
 
     fn add_clone(&mut self, parsed: &ParsedJob, stream: &str, worker: u32, subjob: u32) {
-        let Settings { report, content, .. } = &parsed.settings;
+        let Settings { report, .. } = &parsed.settings;
         let [bandwidth, latency, iops, histogram] = report
             .logs
             .clone()
@@ -244,7 +244,6 @@ impl Lowering<'_> {
             measures: report.measures,
             units: report.units,
             disk_util: report.disk_util,
-            only_data_syncs: content.fdatasync > 0 && content.fsync == 0 && !content.end_fsync,
             rw: parsed.settings.operations.rw.clone(),
             block_sizes: block_sizes(&parsed.settings),
             engine: parsed.settings.engine.name.clone(),

@@ -7,8 +7,8 @@ use super::super::settings::Settings;
 use super::super::values::{Unit, number, weights};
 use super::{content, files};
 use fathom_model::{
-    Access, BlockSizes, Coverage, Cursor, FilesEnd, MixLine, RandomDistribution, RangeSync, Rate, RunKind,
-    Span, WorkloadOptions, Zones,
+    Access, BlockSizes, Coverage, Cursor, FilesEnd, KindOrder, MixLine, RandomDistribution, RangeSync, Rate,
+    RunKind, Span, WorkloadOptions, Zones,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Ratio};
 
@@ -78,6 +78,10 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
             },
         },
     });
+    if rate != Rate::Max && shares.iter().filter(|&&share| share > 0.0).count() > 1 {
+        // Each direction has a rate of its own.
+        options.kind_order.set(KindOrder::Even, settings.span("rate_iops", settings.span("rate", *span)));
+    }
     set_mix(&mut options, &directions, sequential_sizes.as_ref(), settings, *span);
     let used = || directions.iter().filter(|direction| direction.share > 0.0);
     let smallest =
@@ -245,6 +249,7 @@ fn rate(
                 faults.error("fio.not-built", place, message, format!("give both, e.g. {option}=100,50"));
                 return Rate::Max;
             };
+            let bytes = limits.iter().filter_map(|limit| limit.1).sum::<f64>();
             let share = one / (one + other);
             if (share - shares[first]).abs() > 1e-9 {
                 let message = format!(
@@ -257,6 +262,9 @@ fn rate(
                 faults.warn("fio.rate-and-mix", place, message, help);
             }
             (shares[first], shares[second]) = (share, 1.0 - share);
+            if limits.iter().all(|limit| limit.1.is_some()) {
+                return Rate::Bandwidth(BytesPerSec(bytes));
+            }
             Rate::Operations(Iops(one + other))
         }
         _ => Rate::Max,
