@@ -35,6 +35,7 @@ fn finished(step: &Step, rate: f64, latencies_ns: &[u64]) -> StepFinished {
         operations,
         bytes: 0,
         short: 0,
+        data_syncs: 0,
         errors: Vec::new(),
         service: latency.to_tally(),
         response: None,

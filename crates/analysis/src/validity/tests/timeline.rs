@@ -125,6 +125,7 @@ fn holes_and_full_filesystems() {
             written: Bytes::gib(written),
             made_by_fathom,
             unfinished: false,
+            void_mark: None,
             writable: true,
             readable: true,
             in_use: Vec::new(),
