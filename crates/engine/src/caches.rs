@@ -1,6 +1,7 @@
 //! Cached pages of targets before a step: dropped, or all of a target read in. It does not know how targets come about.
 
-use crate::prepare::{CHUNK, PrepareError, touches};
+use crate::claims::touches;
+use crate::prepare::{CHUNK, PrepareError};
 use fathom_schema::{OpenRule, Step, Stream, TargetKind};
 use rustix::fs::{self, Advice};
 use std::fs::File;

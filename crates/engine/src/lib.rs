@@ -8,6 +8,7 @@
 )]
 
 mod caches;
+mod claims;
 mod collect;
 mod demands;
 mod drive;

@@ -4,29 +4,29 @@
 //! that a preparation that fails or is stopped leaves no half-made file of ours behind.
 
 use crate::caches;
+pub use crate::claims::Claims;
+use crate::claims::{changes, touches};
 use crate::lock::{self, Lock};
 use crate::mark;
-use crate::probe;
 use crate::used::UsedFile;
 pub use crate::used::{Tidied, Used, clean_up};
 use fathom_io::{OpenTarget, TargetHandle};
 use fathom_pattern::Filler;
 use fathom_schema::{
-    self as schema, Content, DeviceNumber, Durability, EngineKind, Extent, Facts, FileKind, Fill, Freshness,
-    IoMode, LayoutRule, OperationKind, Repeats, Step, Stream, Target, TargetKind, WorkerPlan,
+    self as schema, Content, Durability, EngineKind, Extent, Fill, Freshness, IoMode, LayoutRule, Repeats,
+    Step, Stream, Target, TargetKind, WorkerPlan,
 };
 use fathom_units::{Bytes, Ratio};
 use rustix::fs::{self, Advice, FallocateFlags, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes written at once while laying out: large enough for full bandwidth, small enough to stop within milliseconds.
 pub(crate) const CHUNK: usize = 1 << 20;
@@ -130,286 +130,6 @@ impl std::error::Error for PrepareError {}
 /// Why a worker could not open a target.
 pub type OpenError = PrepareError;
 
-/// What a run may open: block devices held for the whole run, and the files that were judged.
-#[derive(Debug, Default)]
-pub struct Claims {
-    held: Vec<(DeviceNumber, Arc<File>)>,
-    /// Those that are held exclusively, since they are written or trimmed.
-    exclusive: BTreeSet<DeviceNumber>,
-    /// Which device each path led to.
-    devices: BTreeMap<PathBuf, DeviceNumber>,
-    /// What was at the paths of files when the run began. A path that is not here was judged by nobody and is not
-    /// compared: tests prepare steps without a look at the host.
-    files: BTreeMap<PathBuf, Judged>,
-    /// Files that this run made itself.
-    made: Mutex<BTreeSet<PathBuf>>,
-    /// Files that this run has opened, as it left them.
-    used: Used,
-    /// Files that are written, locked against other runs until the end of this one.
-    locked: Mutex<BTreeMap<FileIdentity, File>>,
-    /// Files and devices that are only read, with a word to whoever writes them.
-    announced: Vec<File>,
-    /// What the reader of the result should know.
-    remarks: Vec<String>,
-}
-
-/// What was at a file's path when it was judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Judged {
-    Absent,
-    File(FileIdentity),
-}
-
-impl Claims {
-    /// Claims every block device of the steps: exclusively (`O_EXCL`) where it is written or trimmed, which keeps the kernel
-    /// from mounting it or giving it to md or dm meanwhile. What is opened must have the device number that `facts` have,
-    /// and what is at the paths of files must still be what `facts` saw there.
-    pub fn take(steps: &[Step], facts: &Facts) -> Result<Self, PrepareError> {
-        let mut claims = Self::default();
-        for target in steps.iter().flat_map(|step| &step.targets) {
-            match &target.kind {
-                TargetKind::BlockDevice { path } => claims.hold(path, steps, facts)?,
-                TargetKind::File { path, .. } => claims.note(path, facts)?,
-                TargetKind::Null | TargetKind::Sim(_) => {}
-            }
-        }
-        claims.lock_out_others(steps)?;
-        Ok(claims)
-    }
-
-    /// The same, of the run with this name: what it writes carries that until it has ended.
-    #[must_use]
-    pub fn of_run(self, run: &str) -> Self {
-        self.used.set_run(run);
-        self
-    }
-
-    /// What the reader of the result should know about the targets: lower-case fragments.
-    pub fn remarks(&self) -> &[String] {
-        &self.remarks
-    }
-
-    /// The files that the run has opened so far and opens later.
-    pub fn used(&self) -> Used {
-        self.used.clone()
-    }
-
-    /// Locks what is there and will be written. What is only read is shared, with a word when another run writes to it.
-    fn lock_out_others(&mut self, steps: &[Step]) -> Result<(), PrepareError> {
-        let mut written = BTreeMap::new();
-        for step in steps {
-            let changed = changed_targets(step);
-            for (index, target) in step.targets.iter().enumerate() {
-                if let TargetKind::File { path, .. } | TargetKind::BlockDevice { path } = &target.kind {
-                    *written.entry(path).or_insert(false) |= changed.contains(&index);
-                }
-            }
-        }
-        for path in written.iter().filter_map(|(path, is_written)| is_written.then_some(path)) {
-            self.lock_out_writers(path)?;
-        }
-        // Afterwards, so that a file that this run writes under another name is not taken for another run's.
-        for path in written.iter().filter_map(|(path, is_written)| (!is_written).then_some(path)) {
-            if lock::is_written_elsewhere(path) {
-                let path = path.display();
-                self.remarks.push(format!("{path} is being written by another process of fathom meanwhile"));
-            } else if self.of(path).is_some() {
-                self.used.expect_still(path);
-            }
-            self.announced.extend(lock::for_reading(path));
-        }
-        Ok(())
-    }
-
-    /// Locks a file or device that is there and will be written.
-    fn lock_out_writers(&mut self, path: &Path) -> Result<(), PrepareError> {
-        let is_read = if let Some(device) = self.of(path) {
-            if lock::for_writing(device) == Lock::Taken {
-                return Err(PrepareError::Taken { path: path.to_owned() });
-            }
-            lock::is_read_elsewhere(path)
-        } else if matches!(self.files.get(path), Some(Judged::File(_))) {
-            let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
-            let file = fs::open(path, flags, Mode::empty())
-                .map_err(|error| PrepareError::system("cannot open", path, error))?;
-            if self.lock(&File::from(file), path)? == Lock::Impossible {
-                self.remarks.push(format!(
-                    "{} cannot be locked; another process of fathom that writes to it would not be noticed",
-                    path.display()
-                ));
-            }
-            lock::is_read_elsewhere(path)
-        } else {
-            false
-        };
-        if is_read {
-            let path = path.display();
-            self.remarks.push(format!("{path} is being read by another process of fathom meanwhile"));
-        }
-        Ok(())
-    }
-
-    /// Keeps other runs from writing to an open file until the end of this one.
-    fn lock(&self, file: &File, path: &Path) -> Result<Lock, PrepareError> {
-        let mut locked = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
-        let identity = identity(file, path)?;
-        if locked.contains_key(&identity) {
-            return Ok(Lock::Held);
-        }
-        let answer = lock::for_writing(file);
-        match answer {
-            Lock::Taken => return Err(PrepareError::Taken { path: path.to_owned() }),
-            Lock::Impossible => {}
-            Lock::Held => {
-                let kept =
-                    file.try_clone().map_err(|error| PrepareError::system("cannot hold", path, error))?;
-                locked.insert(identity, kept);
-            }
-        }
-        Ok(answer)
-    }
-
-    /// Whether the run has a file locked for writing.
-    fn locks(&self, file: FileIdentity) -> bool {
-        self.locked.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&file)
-    }
-
-    /// Looks once more at the content of the devices that are held exclusively: between the first look and the claim
-    /// someone may have made a filesystem on one, while a person was being asked.
-    pub fn unchanged(&self, facts: &Facts) -> Result<(), PrepareError> {
-        for (path, number) in &self.devices {
-            let Some(device) =
-                facts.targets.iter().find(|fact| &fact.path == path).and_then(|fact| fact.device.as_ref())
-            else {
-                continue;
-            };
-            if self.exclusive.contains(number) && probe::content_of(path, device) != device.content {
-                let what = "its content is another one than was judged".to_owned();
-                return Err(PrepareError::Changed { path: path.clone(), what });
-            }
-        }
-        Ok(())
-    }
-
-    fn hold(&mut self, path: &Path, steps: &[Step], facts: &Facts) -> Result<(), PrepareError> {
-        if self.devices.contains_key(path) {
-            return Ok(());
-        }
-        let number = judged_number(path, facts)?;
-        self.devices.insert(path.to_owned(), number);
-        // One device under two names is one claim.
-        if self.of(path).is_some() {
-            return Ok(());
-        }
-        let same = |target: &TargetKind| match target {
-            TargetKind::BlockDevice { path } => judged_number(path, facts).is_ok_and(|other| other == number),
-            TargetKind::File { .. } | TargetKind::Null | TargetKind::Sim(_) => false,
-        };
-        let changes = steps.iter().any(|step| is_changed(step, &same));
-        let flags = if changes { OFlags::RDWR | OFlags::EXCL } else { OFlags::RDONLY };
-        let file = fs::open(path, flags | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
-            .map_err(|error| PrepareError::system("cannot claim", path, error))?;
-        let file = File::from(file);
-        same_device(path, &file, number)?;
-        if changes {
-            self.exclusive.insert(number);
-        }
-        self.held.push((number, Arc::new(file)));
-        Ok(())
-    }
-
-    fn note(&mut self, path: &Path, facts: &Facts) -> Result<(), PrepareError> {
-        let Some(fact) = facts.targets.iter().find(|fact| fact.path == path) else { return Ok(()) };
-        let changed = |what: String| Err(PrepareError::Changed { path: path.to_owned(), what });
-        let judged = match (fact.kind, std::fs::metadata(path)) {
-            (FileKind::Absent | FileKind::NoFolder, Err(error))
-                if error.kind() == io::ErrorKind::NotFound =>
-            {
-                Judged::Absent
-            }
-            (FileKind::Absent | FileKind::NoFolder, _) => {
-                return changed("nothing was there, and now something is".to_owned());
-            }
-            (_, Ok(meta)) => {
-                let size = fact.file.as_ref().map_or(Bytes(meta.len()), |file| file.size);
-                if !meta.is_file() || meta.len() != size.0 {
-                    return changed(format!("a file of {size} was judged, {} are there", Bytes(meta.len())));
-                }
-                Judged::File((meta.dev(), meta.ino()))
-            }
-            (_, Err(error)) => return Err(PrepareError::system("cannot look at", path, error)),
-        };
-        self.files.insert(path.to_owned(), judged);
-        Ok(())
-    }
-
-    /// Whether what was opened at a path is what was judged, or what this run made itself.
-    fn admits(&self, path: &Path, opened: FileIdentity) -> bool {
-        match self.files.get(path) {
-            None => true,
-            Some(Judged::File(judged)) => *judged == opened || self.made().contains(path),
-            Some(Judged::Absent) => self.made().contains(path),
-        }
-    }
-
-    fn made(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn of(&self, path: &Path) -> Option<&Arc<File>> {
-        let number = self.devices.get(path)?;
-        self.held.iter().find(|(held, _)| held == number).map(|(_, file)| file)
-    }
-}
-
-fn judged_number(path: &Path, facts: &Facts) -> Result<DeviceNumber, PrepareError> {
-    let judged = facts.targets.iter().find(|fact| fact.path == path).and_then(|fact| fact.device.as_ref());
-    judged
-        .map(|device| device.number)
-        .ok_or_else(|| PrepareError::Changed { path: path.to_owned(), what: "no facts about it".to_owned() })
-}
-
-fn same_device(path: &Path, file: &File, judged: DeviceNumber) -> Result<(), PrepareError> {
-    let stat = fs::fstat(file).map_err(|error| PrepareError::system("cannot look at", path, error))?;
-    let is_block = fs::FileType::from_raw_mode(stat.st_mode) == fs::FileType::BlockDevice;
-    let found = DeviceNumber { major: fs::major(stat.st_rdev), minor: fs::minor(stat.st_rdev) };
-    if is_block && found == judged {
-        return Ok(());
-    }
-    let what = format!(
-        "device {}:{} was judged, {}:{} is there",
-        judged.major, judged.minor, found.major, found.minor
-    );
-    Err(PrepareError::Changed { path: path.to_owned(), what })
-}
-
-/// True when a stream of the step writes or trims a target that `is_it`, whatever its index there.
-fn is_changed(step: &Step, is_it: &dyn Fn(&TargetKind) -> bool) -> bool {
-    let mut indices =
-        step.targets.iter().enumerate().filter(|(_, target)| is_it(&target.kind)).map(|(index, _)| index);
-    indices.any(|index| step.streams.iter().any(|stream| touches(stream, index) && changes(stream)))
-}
-
-/// Indices of the targets that streams of the step write or trim. The null engine opens nothing.
-fn changed_targets(step: &Step) -> BTreeSet<usize> {
-    let is_real = |stream: &&Stream| stream.engine.kind != fathom_schema::EngineKind::Null;
-    let streams = step.streams.iter().filter(is_real).filter(|stream| changes(stream));
-    let extents = streams.flat_map(|stream| &stream.workers).flat_map(|plan| &plan.extents);
-    extents.map(|extent| extent.target as usize).collect()
-}
-
-pub(crate) fn touches(stream: &Stream, target: usize) -> bool {
-    stream.workers.iter().flat_map(|plan| &plan.extents).any(|extent| extent.target as usize == target)
-}
-
-fn changes(stream: &Stream) -> bool {
-    let workload = &stream.workload;
-    let mut cases = workload.cases.iter();
-    workload.verification.lets_write()
-        && (workload.trim_then_write
-            || cases.any(|case| matches!(case.kind, OperationKind::Write | OperationKind::Trim)))
-}
-
 /// A step whose targets are there and laid out.
 #[derive(Debug)]
 pub struct Ready {
@@ -421,7 +141,7 @@ pub struct Ready {
 }
 
 /// What a file is, whatever its path leads to later: filesystem and inode.
-type FileIdentity = (u64, u64);
+pub(crate) type FileIdentity = (u64, u64);
 
 /// Prepares a step: lays out its files and drops caches. `index`: its number in the run. `progress` is called about every
 /// MiB; `stop` ends it early. Files that this call created are removed again when it fails.
@@ -538,7 +258,7 @@ impl Ready {
     }
 }
 
-fn identity(file: &File, path: &Path) -> Result<FileIdentity, PrepareError> {
+pub(crate) fn identity(file: &File, path: &Path) -> Result<FileIdentity, PrepareError> {
     let stat = fs::fstat(file).map_err(|error| PrepareError::system("cannot look at", path, error))?;
     Ok((stat.st_dev, stat.st_ino))
 }

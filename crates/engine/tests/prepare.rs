@@ -364,8 +364,9 @@ fn a_file_that_must_exist_does_so_with_its_size() {
     let error = check_failure(step(&absent), &["cannot open", "absent", "No such file"], &[&absent]);
     assert_eq!(error.raw_os_error(), Some(Errno::NOENT.raw_os_error()));
     assert_eq!(std::fs::read(&short).unwrap(), [1; 1000]);
-    let no_folder = stage.path("no/such/folder/f");
-    check_failure(reading(&[(&no_folder, LayoutRule::Written, MIB)]), &["cannot create"], &[]);
+    // A folder that is absent is the planner's to refuse; a file in its place is not to be passed.
+    let no_folder = stage.filled("file", 1, 1).join("f");
+    check_failure(reading(&[(&no_folder, LayoutRule::Written, MIB)]), &["cannot open"], &[]);
 }
 
 #[test]

@@ -57,9 +57,14 @@ impl Table {
             .comment(Some(b'#'))
             .from_reader(bytes);
         let mut rows = Vec::new();
+        let (mut line, mut seen) = (1_u64, 0);
         for record in reader.byte_records() {
             let record = record.map_err(|error| format!("{name}: {error}"))?;
-            let line = record.position().map_or(0, csv::Position::line);
+            // A record's own position may be that of an empty line before it.
+            let at = record.position().and_then(|place| usize::try_from(place.byte()).ok()).unwrap_or(seen);
+            let blank = bytes[at..].iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+            line += bytes[seen..at + blank].iter().filter(|&&byte| byte == b'\n').count() as u64;
+            seen = at + blank;
             let cells = record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned());
             rows.push((line, cells.collect::<Vec<_>>()));
         }

@@ -27,8 +27,16 @@ pub fn in_native_terms(job: &Job) -> Job {
         if job.dialect == Dialect::Fio
             && let (Some(&passes), Some(&Amount::Bytes(bytes))) = (options.passes.get(), options.bytes.get())
         {
-            // fio's loops repeat its io_size.
-            let all = Bytes(bytes.0.saturating_mul(u64::from(passes)));
+            // fio's loops repeat its io_size, but go on in whole passes over the region (`endings::bytes_of`).
+            let passes = u64::from(passes);
+            let most = bytes.0.saturating_mul(passes);
+            let all = match options.size.get() {
+                Some(&Amount::Bytes(region)) if region.0 > 0 => {
+                    most.min(region.0.saturating_mul(passes.max(bytes.0.div_ceil(region.0))))
+                }
+                _ => most,
+            };
+            let all = Bytes(all);
             options.bytes.set(Amount::Bytes(all), options.bytes.span().unwrap_or(stream.span));
             options.passes = Given::default();
         }

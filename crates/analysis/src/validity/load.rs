@@ -279,7 +279,7 @@ fn issued_late(measured: &Measured, place: &str, found: &mut Found) {
                     Nanos(response).approximate(),
                     Nanos(service).approximate()
                 ),
-                "read the service time, and measure again with processors left free for the workers",
+                "read the service time, and measure again with processors that are free for the workers",
             );
         }
     }
