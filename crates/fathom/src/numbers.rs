@@ -63,7 +63,7 @@ impl Table {
             // A record's own position may be that of an empty line before it.
             let at = record.position().and_then(|place| usize::try_from(place.byte()).ok()).unwrap_or(seen);
             let blank = bytes[at..].iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
-            line += bytes[seen..at + blank].iter().filter(|&&byte| byte == b'\n').count() as u64;
+            line += bytes[seen..at + blank].split(|&byte| byte == b'\n').count() as u64 - 1;
             seen = at + blank;
             let cells = record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned());
             rows.push((line, cells.collect::<Vec<_>>()));
