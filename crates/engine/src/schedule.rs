@@ -17,7 +17,7 @@ pub(crate) struct Schedule {
     /// When the next arrival to be issued was due.
     due: Nanos,
     counted: Arrivals,
-    /// When the next arrival that is not counted yet is due. Not before `due`.
+    /// When the next arrival that is not counted yet is due, as far as sizes are known. Not before `due`.
     coming: Nanos,
     /// Arrivals between the two: due and not issued.
     waiting: u64,
@@ -27,23 +27,24 @@ pub(crate) struct Schedule {
     full_until: Nanos,
     /// Where operations count by their bytes: how.
     by_bytes: Option<ByBytes>,
+    /// How much later they come, since those before were not of mean size; 0 where each counts as one.
+    shift_ns: i64,
     /// Some waited when all slots had been taken: what comes due since is late too.
     is_behind: bool,
 }
 
-/// How much later operations come since those before were not of mean size.
+/// Operations that count by their bytes.
 struct ByBytes {
     mean: f64,
     /// The schedule read as if they were, as far as `issued` is.
     plain: Arrivals,
-    shift_ns: i64,
 }
 
 impl Schedule {
     /// A schedule that counts an operation by its bytes, of which one has `mean_bytes` on average. What comes due is known
     /// as far as sizes are: of those that wait, the mean is taken.
     pub(crate) fn by_bytes(arrivals: &Arrivals, backlog: Backlog, mean_bytes: f64) -> Self {
-        let by_bytes = ByBytes { mean: mean_bytes, plain: arrivals.clone(), shift_ns: 0 };
+        let by_bytes = ByBytes { mean: mean_bytes, plain: arrivals.clone() };
         Self { by_bytes: Some(by_bytes), ..Self::new(arrivals, backlog) }
     }
 
@@ -62,6 +63,7 @@ impl Schedule {
             },
             full_until: Nanos::ZERO,
             by_bytes: None,
+            shift_ns: 0,
             is_behind: false,
         }
     }
@@ -102,12 +104,13 @@ impl Schedule {
     /// one that has waited longest is given up.
     #[inline]
     pub(crate) fn come_due(&mut self, until: Nanos, free: u64, cell: &mut Cell) {
-        while self.coming() < until {
-            let was_full = self.coming() < self.full_until;
+        while self.coming < until {
+            let was_full = self.coming < self.full_until;
             cell.arrivals += 1;
             cell.arrivals_late += u64::from(self.is_behind || was_full);
             self.waiting += 1;
-            self.coming = self.origin.after(Nanos(self.counted.next_ns()));
+            let coming = self.origin.after(Nanos(self.counted.next_ns()));
+            self.coming = Nanos(coming.0.saturating_add_signed(self.shift_ns));
             self.drop_beyond(if was_full { 0 } else { free }, cell);
         }
         // A sync has taken a slot that was there for an arrival.
@@ -129,15 +132,6 @@ impl Schedule {
         self.waiting
     }
 
-    /// When the next arrival that is not counted yet is due, as far as it is known.
-    #[inline]
-    fn coming(&self) -> Nanos {
-        match &self.by_bytes {
-            None => self.coming,
-            Some(by_bytes) => Nanos(self.coming.0.saturating_add_signed(by_bytes.shift_ns)),
-        }
-    }
-
     /// Goes on to the next arrival: the one that was due is issued, with so many bytes.
     #[inline]
     pub(crate) fn pass(&mut self, bytes: u32) {
@@ -151,7 +145,9 @@ impl Schedule {
         let next_ns = self.issued.next_scaled_ns(times);
         self.due = self.origin.after(Nanos(next_ns));
         if let Some(by_bytes) = &mut self.by_bytes {
-            by_bytes.shift_ns = next_ns.wrapping_sub(by_bytes.plain.next_ns()).cast_signed();
+            let shift_ns = next_ns.wrapping_sub(by_bytes.plain.next_ns()).cast_signed();
+            self.coming = Nanos(self.coming.0.saturating_add_signed(shift_ns.wrapping_sub(self.shift_ns)));
+            self.shift_ns = shift_ns;
         }
     }
 }
