@@ -7,7 +7,9 @@
 //! carries that run's name until it has ended. After a kill nobody can tell that run's last writes from what someone has
 //! put there since, so what a killed run was writing is someone else's too, unless it had not written yet.
 
+use fathom_io::clock;
 use fathom_schema::VoidMark;
+use fathom_units::Nanos;
 use rustix::fs::{self, XattrFlags};
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -22,7 +24,9 @@ const LAYOUT: &str = "layout by ";
 const VALUE_BYTES_MAX: usize = 256;
 /// Setting the mark is itself a change of status, whose time cannot be known before. It may lie this much after the time
 /// that the mark holds: the kernel counts it in ticks of 1 to 10 ms, so that mostly it is the same.
-const SETTING_NS_MAX: i128 = 5_000_000;
+const SETTING_NS_MAX: u64 = 5_000_000;
+/// Longest tick of a kernel's clock (100 Hz): a time that it gives may be this old.
+const TICK_NS_MAX: u64 = 10_000_000;
 /// Tries to set the mark within that time. Each takes microseconds; one may fall on the edge of a tick or wait for a
 /// journal.
 const TRIES: u32 = 16;
@@ -86,6 +90,15 @@ fn seal(file: &File, state: &str) {
     }
 }
 
+/// Returns when the marks set so far are old enough that no later change of a file passes for the setting of its mark:
+/// what a user's next command does to the file is seen, however soon it comes.
+pub(crate) fn settle() {
+    let settled = clock::monotonic().after(Nanos(SETTING_NS_MAX + TICK_NS_MAX));
+    while clock::monotonic() < settled {
+        clock::sleep_until(settled);
+    }
+}
+
 /// Whether an open file is fathom's and unchanged since.
 pub(crate) fn is_ours(file: &File) -> bool {
     read(file) == Mark::Ours
@@ -134,7 +147,8 @@ fn status_ns(meta: &Metadata) -> i128 {
 fn is_like(likeness: &str, meta: &Metadata) -> bool {
     let Some((content, status)) = likeness.rsplit_once('@') else { return false };
     let since = status.parse().map(|status: i128| status_ns(meta) - status);
-    content == content_likeness(meta) && since.is_ok_and(|since| (0..=SETTING_NS_MAX).contains(&since))
+    content == content_likeness(meta)
+        && since.is_ok_and(|since| (0..=i128::from(SETTING_NS_MAX)).contains(&since))
 }
 
 #[cfg(test)]
@@ -168,7 +182,7 @@ mod tests {
         let marked = status_ns(&marked.metadata().unwrap());
         loop {
             std::fs::write(clock, b"tick").unwrap();
-            if status_ns(&std::fs::metadata(clock).unwrap()) > marked + 2 * SETTING_NS_MAX {
+            if status_ns(&std::fs::metadata(clock).unwrap()) > marked + i128::from(2 * SETTING_NS_MAX) {
                 return;
             }
         }

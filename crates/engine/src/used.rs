@@ -217,6 +217,9 @@ pub fn clean_up(steps: &[Step], used: &Used) -> Tidied {
             tidied.left_behind.push((path.clone(), error));
         }
     }
+    if used.list().files.values().any(|file| file.ours) {
+        mark::settle();
+    }
     tidied
 }
 
