@@ -167,7 +167,8 @@ mod tests {
         assert_eq!(read(&file), Mark::Absent);
         put_mark(&file);
         if value_of(&file).is_none() {
-            eprintln!("SKIPPED: {} has no user attributes", folder.path().display());
+            writeln!(std::io::stderr(), "SKIPPED: {} has no user attributes", folder.path().display())
+                .expect("stderr can be written");
             return;
         }
         assert_eq!(read(&file), Mark::Ours, "{what}: at once");
@@ -236,7 +237,8 @@ mod tests {
         let times = content_likeness(&file.metadata().unwrap());
         for value in ["1", "in use:4-4", "layout:4:85944171f73967e8", &times, "in use by", ""] {
             if fs::fsetxattr(&file, MARK, value.as_bytes(), XattrFlags::empty()).is_err() {
-                eprintln!("SKIPPED: {} has no user attributes", folder.path().display());
+                writeln!(std::io::stderr(), "SKIPPED: {} has no user attributes", folder.path().display())
+                    .expect("stderr can be written");
                 return;
             }
             assert!(!is_ours(&file), "{value}");

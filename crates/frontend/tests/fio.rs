@@ -2,12 +2,11 @@
 //!
 //! Files of other projects are read when they lie beside this one, and skipped with a word when they do not.
 
-#![expect(clippy::print_stdout, reason = "a test that skips says so")]
-
 use fathom_frontend::fio::{Reading, Surroundings, read, read_all};
 use fathom_frontend::{DIAGNOSTICS_MAX, native};
 use fathom_model::{Amount, Diagnostics, Job, Level, Sources, Verify};
 use proptest::prelude::*;
+use std::io::Write;
 use std::path::PathBuf;
 
 fn surroundings() -> Surroundings<'static> {
@@ -34,7 +33,8 @@ fn shown(text: &str) -> String {
 fn beside(path: &str) -> Option<PathBuf> {
     let found = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus").join(path);
     if !found.exists() {
-        println!("skipped: there is no {} beside the project", found.display());
+        writeln!(std::io::stderr(), "SKIPPED: there is no {} beside the project", found.display())
+            .expect("stderr can be written");
         return None;
     }
     Some(found)

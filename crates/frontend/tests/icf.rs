@@ -3,6 +3,7 @@
 use fathom_frontend::icf::{self, Document, Record, Row, Test, decode, parse, print, rows, tests};
 use fathom_model::{Level, Sources};
 use proptest::prelude::*;
+use std::io::Write;
 
 /// A worker of a fixture: name, specifications, targets.
 type Worker<'a> = (&'a str, &'a [&'a str], &'a [&'a str]);
@@ -332,7 +333,9 @@ fn bytes_of_windows_become_text() {
 fn published_configurations_are_read() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/iometer");
     let Ok(files) = std::fs::read_dir(&folder) else {
-        eprintln!("skipped: published_configurations_are_read: there is no {}", folder.display());
+        let folder = folder.display();
+        writeln!(std::io::stderr(), "SKIPPED published_configurations_are_read: there is no {folder}")
+            .expect("stderr can be written");
         return;
     };
     let mut seen = 0;

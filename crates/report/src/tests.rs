@@ -12,6 +12,7 @@ use fathom_schema::{
 };
 use fathom_units::Nanos;
 use serde_json::Value;
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -301,12 +302,14 @@ fn fio_document_has_the_keys_of_fio_in_its_order() {
     for (format, json_plus) in [("json", false), ("json+", true)] {
         let ran = Command::new("fio").args(arguments).arg(format!("--output-format={format}")).output();
         let Ok(output) = ran else {
-            println!("skipped: fio is not installed");
+            writeln!(std::io::stderr(), "SKIPPED fio_document_has_the_keys: fio is not installed")
+                .expect("stderr can be written");
             return;
         };
         let theirs = String::from_utf8(output.stdout).unwrap();
         if !theirs.contains("\"fio version\" : \"fio-3.33\"") {
-            println!("skipped: this fio is not 3.33, whose keys are followed");
+            writeln!(std::io::stderr(), "SKIPPED fio_document_has_the_keys: this fio is not 3.33")
+                .expect("stderr can be written");
             return;
         }
         let mut ours = key_tree(&fio_json(&mixed(), &shape(vec![entry(None)], json_plus)));

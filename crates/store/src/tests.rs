@@ -10,7 +10,7 @@ use fathom_schema::{
 use fathom_units::Nanos;
 use rusqlite::Connection;
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs};
@@ -223,7 +223,8 @@ fn a_killed_writer_leaves_all_that_was_committed() {
 fn a_killed_run_reads_from_a_folder_that_cannot_be_written() {
     use std::os::unix::fs::PermissionsExt;
     if rustix::process::geteuid().is_root() {
-        println!("skipped: root may write everywhere, so a folder without write permission cannot be had");
+        writeln!(std::io::stderr(), "SKIPPED a_killed_run_reads_from_a_folder: root may write everywhere")
+            .expect("stderr can be written");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

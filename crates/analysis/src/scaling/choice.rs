@@ -6,7 +6,8 @@ use super::law::{Law, Operating};
 use super::{curve, verdict::Verdict};
 use crate::statistics::runs_p;
 
-/// Residual that a law may leave, as a share: beyond it the curve is not this law (method.md §2.5).
+/// Residual that a law may leave, as a share: beyond it the curve is not this law. A tenth is what someone who
+/// sizes a system by the law would still accept.
 const ERROR_MAX: f64 = 0.10;
 /// Points from which on residuals can be called noise by their order alone.
 const NOISE_POINTS_MIN: usize = 30;

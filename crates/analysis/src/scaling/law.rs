@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn closed_forms_of_the_usl() {
-        // cisco32 (usl-rs), with the inverses that its own formulas get wrong recomputed in method.md §2.1.
+        // cisco32 (usl-rs), with the inverses that its own formulas get wrong recomputed from the closed forms.
         let cisco = Law::Usl { alpha: 0.026_715_91, beta: 0.000_769_094_5, gamma: 995.648_6 };
         for (x, n) in [(955.0, 0.958_069_6), (11048.0, 19.923_899_6), (12201.0, 29.569_030_2)] {
             close(cisco.load_at(x).unwrap(), n);

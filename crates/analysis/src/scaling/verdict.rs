@@ -4,7 +4,8 @@ use super::curve::{Load, falls};
 use super::fit::Fit;
 use super::law::Law;
 
-/// Sharpness from which on a ceiling is held rather than approached (method.md §2.5).
+/// Sharpness (q of the soft minimum) from which on a ceiling is held rather than approached: nine tenths of
+/// it take 1.4 times the load at which the slope alone would reach it; at 1, the USL without coherency, 9 times.
 const SHARP: f64 = 3.0;
 /// Share of the most throughput that the smallest load has to give for a curve to count as flat.
 const FLAT_SHARE: f64 = 0.95;

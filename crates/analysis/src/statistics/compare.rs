@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn published_summary() {
-        // method.md §4.4: two samples of 65, p = .024, interval −.540 … −.039.
+        // Two published samples of 65, given by their summary: p = .024, 95 % interval −.540 … −.039.
         let side = |mean: f64, stddev: f64| Sample { count: 65, mean, variance: stddev * stddev };
         let found = welch(&side(98.105, 0.699), &side(98.394, 0.743)).unwrap();
         assert!((found.p - 0.024).abs() < 5e-4, "{found:?}");

@@ -202,7 +202,7 @@ const DEPTHS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
 #[test]
 fn curves_without_a_law_say_so() {
-    // A disk with command queuing (constructed), and a 12-disk RAID 0 whose start is superlinear (seed 004).
+    // A disk with command queuing (constructed), and a 12-disk RAID 0 whose start is superlinear (Iometer's figures).
     let disk = points(&DEPTHS[..6], &[100.0, 104.0, 125.0, 150.0, 175.0, 190.0]);
     let raid = points(
         &DEPTHS,

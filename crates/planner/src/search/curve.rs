@@ -1,5 +1,5 @@
 //! Depths for a load curve: doubled until more brings nothing, then around the knee, then all of them again in random
-//! order, so that drift of the device is not taken for an effect of the load (method.md §2.6).
+//! order, so that drift of the device is not taken for an effect of the load.
 
 use super::{Settings, depth};
 use fathom_analysis::load::LoadPoint;
