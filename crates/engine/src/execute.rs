@@ -1,6 +1,7 @@
 //! One step on one host: starts the workers together, collects while they run, sums up when they have ended.
 
 use crate::collect::{Collected, Collector};
+use crate::commands;
 use crate::drive::Pace;
 use crate::mismatch;
 use crate::prepare::{OpenError, Ready};
@@ -17,8 +18,8 @@ use fathom_io::{
 use fathom_metrics::{Cell, CellShape, OperationRow};
 use fathom_pattern::Arrivals;
 use fathom_schema::{
-    EngineKind, Extent, Interval, IoMode, IoPriority, OpenRule, OperationKind, Pacing, Scheduling, Step,
-    Stop, Stream, StreamTotals, WorkerPlan, WorkerTotals,
+    Counted, EngineKind, Extent, Interval, IoMode, IoPriority, OpenRule, OperationKind, Pacing, Scheduling,
+    ShellCommand, Step, Stop, Stream, StreamTotals, WorkerPlan, WorkerTotals,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -536,29 +537,25 @@ impl Seat<'_> {
             verifier,
         };
         let mut worker = Worker::new(parts);
-        let pace = match &stream.pacing {
-            Pacing::Closed { think } => Pace::Closed(*think),
-            Pacing::Open { rate, arrival, course, backlog } => {
-                let (part, seed) = (plan.part, plan.seed);
-                Pace::Open(Box::new(match stream.rate_counts {
-                    fathom_schema::Counted::Operations => {
-                        Schedule::new(&Arrivals::new(*rate, *arrival, course, part, seed), *backlog)
-                    }
-                    fathom_schema::Counted::Bytes => {
-                        let arrivals = Arrivals::scaled(*rate, *arrival, course, part, seed);
-                        let cases = &stream.workload.cases;
-                        let mean_bytes = cases.iter().map(|case| case.weight * case.size.mean()).sum();
-                        Schedule::by_bytes(&arrivals, *backlog, mean_bytes)
-                    }
-                }))
-            }
-        };
+        let pace = pace_of(stream, plan);
         drop(context.tell.send(Message::Ready(EngineInUse { stream: stream_index, description })));
         let Some(step_start) = context.await_go() else { return Ok(None) };
         let step_start = if is_virtual { Nanos::ZERO } else { step_start };
         let Some(awaited) = context.shared.await_ends(stream_index, &stream.control.after) else {
-            return Ok(Some(worker.never_started(step_start)));
+            return Ok(Some(worker.never_started(step_start, None)));
         };
+        let mut awaited = awaited;
+        if let Some(command) = &stream.control.before {
+            let begins = step_start.after(stream.start_delay.max(awaited));
+            match context.before(command, stream_index, if is_virtual { Nanos::ZERO } else { begins }) {
+                Ok(true) => {}
+                Ok(false) => return Ok(Some(worker.never_started(step_start, None))),
+                Err(reason) => return Ok(Some(worker.never_started(step_start, Some(reason)))),
+            }
+            if !is_virtual {
+                awaited = awaited.max(monotonic().since(step_start));
+            }
+        }
         // All workers of the stream start together, as those of the step did.
         let is_released_now = is_virtual || stream.control.after.is_empty();
         let awaited = if is_released_now { awaited } else { awaited.after(START_DELAY) };
@@ -567,7 +564,12 @@ impl Seat<'_> {
             context.shared.stop_all();
             error.to_string()
         });
-        let mut ended = worker.finish(failure);
+        let farewell = || match &stream.control.after_end {
+            // It tidies up, so that it runs after a stop as well; how it ended is for whoever reads what it printed.
+            Some(command) => commands::run(command, None).map(drop),
+            None => Ok(()),
+        };
+        let mut ended = worker.finish(failure, farewell);
         if stream.workload.sync.syncfs_at_end
             && let Err(error) = ready.sync_filesystems(plan)
         {
@@ -575,6 +577,24 @@ impl Seat<'_> {
         }
         Ok(Some(ended))
     }
+}
+
+/// When the operations of a worker are due.
+fn pace_of(stream: &Stream, plan: &WorkerPlan) -> Pace {
+    let (rate, arrival, course, backlog) = match &stream.pacing {
+        Pacing::Closed { think } => return Pace::Closed(*think),
+        Pacing::Open { rate, arrival, course, backlog } => (*rate, *arrival, course, *backlog),
+    };
+    let (part, seed) = (plan.part, plan.seed);
+    Pace::Open(Box::new(match stream.rate_counts {
+        Counted::Operations => Schedule::new(&Arrivals::new(rate, arrival, course, part, seed), backlog),
+        Counted::Bytes => {
+            let arrivals = Arrivals::scaled(rate, arrival, course, part, seed);
+            let cases = &stream.workload.cases;
+            let mean_bytes = cases.iter().map(|case| case.weight * case.size.mean()).sum();
+            Schedule::by_bytes(&arrivals, backlog, mean_bytes)
+        }
+    }))
 }
 
 /// The verifier of a worker, where its stream verifies.
@@ -633,6 +653,20 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// Runs what comes before a worker's start, at `begins`; false when the stream was stopped meanwhile, and the reason
+    /// when it did not end well.
+    fn before(&self, command: &ShellCommand, stream: usize, begins: Nanos) -> Result<bool, String> {
+        let stop = self.shared.stop_flag(stream);
+        if !commands::wait(begins, stop) {
+            return Ok(false);
+        }
+        match commands::run(command, Some(stop))? {
+            commands::End::Well => Ok(true),
+            commands::End::Badly(how) => Err(how),
+            commands::End::Stopped => Ok(false),
+        }
+    }
+
     fn await_go(&self) -> Option<Nanos> {
         let (state, changed) = self.go;
         let mut go = state.lock().expect("no thread panics while it holds the lock");

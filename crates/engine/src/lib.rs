@@ -10,6 +10,7 @@
 mod caches;
 mod claims;
 mod collect;
+mod commands;
 mod demands;
 mod drive;
 mod execute;

@@ -660,9 +660,14 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         });
     }
 
-    /// After the last completion: the last cell goes, and what the worker used is summed up.
-    pub(crate) fn finish(&mut self, failure: Option<String>) -> Ended {
-        let failure = failure.or_else(|| self.stuck.take());
+    /// After the last completion: the last cell goes, and what the worker used is summed up. `farewell` is called before
+    /// whatever waits for the worker's end goes on.
+    pub(crate) fn finish(
+        &mut self,
+        failure: Option<String>,
+        farewell: impl FnOnce() -> Result<(), String>,
+    ) -> Ended {
+        let mut failure = failure.or_else(|| self.stuck.take());
         let now = self.clock.now();
         let step_start = self.times.step_start;
         let mut used = thread::usage().since(&self.usage_at_start);
@@ -683,6 +688,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             flow.leave();
         }
         self.engine.close();
+        if let Err(reason) = farewell() {
+            failure.get_or_insert(reason);
+        }
         let gone = self.clock.now();
         self.shared.end_with(self.stream_index, self.stream.control.at_end);
         self.shared.ended(self.stream_index, gone.since(step_start));
@@ -721,8 +729,11 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 
-    /// It was stopped before the streams it waits for had ended.
-    pub(crate) fn never_started(mut self, step_start: Nanos) -> Ended {
+    /// It was stopped before the streams it waits for had ended, or could not begin for a reason of its job's.
+    pub(crate) fn never_started(mut self, step_start: Nanos, reason: Option<String>) -> Ended {
+        if let Some(reason) = reason {
+            self.break_off(Errno::CANCELED, self.slots[0].operation, reason);
+        }
         self.engine.close();
         let now = self.clock.now().since(step_start);
         self.shared.ended(self.stream_index, now);
@@ -730,8 +741,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             start: now,
             end: now,
             usage: Usage::default(),
-            first_error: None,
-            broken: None,
+            first_error: self.first_error,
+            broken: self.broken,
             failure: None,
             verified: None,
         }

@@ -202,6 +202,9 @@ pub(crate) struct ConsentArgs {
     /// Overwrite this device although it carries a filesystem, partition table or the like; path or serial number
     #[arg(long, value_name = "DEV")]
     pub(crate) destroy: Vec<String>,
+    /// Run the commands that the job names (`command_before`, fio's `exec_prerun` and the like)
+    #[arg(long)]
+    pub(crate) allow_exec: bool,
 }
 
 #[derive(Debug, Args)]

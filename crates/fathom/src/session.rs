@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::keep::Keep;
 use crate::live::Live;
 use crate::load::Loaded;
+use crate::output::{self, Spared};
 use crate::terminal;
 use fathom_engine::RealClock;
 use fathom_engine::probe::{self, EngineRefusals};
@@ -147,11 +148,12 @@ pub(crate) fn judge(
     args: &ConsentArgs,
     writes_named_files: bool,
 ) -> Result<Vec<String>, Exit> {
-    let ConsentArgs { yes, overwrite, destroy } = args.clone();
-    let mut consent = Consent { yes, overwrite, destroy, dialect_writes_named_files: writes_named_files };
+    let ConsentArgs { yes, overwrite, destroy, allow_exec } = args.clone();
+    let mut consent =
+        Consent { yes, overwrite, destroy, dialect_writes_named_files: writes_named_files, allow_exec };
     loop {
         let Verdict { refusals, questions, notes } =
-            safety::judge(&planned.plan.intents, &planned.facts, &consent);
+            safety::judge(&planned.plan.intents, &planned.plan.commands, &planned.facts, &consent);
         for refusal in &refusals {
             terminal::message(&format!(
                 "refused [{}]: {}",
@@ -220,6 +222,7 @@ impl Done {
 /// Runs a judged plan, keeping its record.
 pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'_>) -> Result<Done, Exit> {
     let Manner { store, live, changes, watchers } = manner;
+    check_commands(&planned, store)?;
     let Planned { loaded, mut facts, plan } = planned;
     let kept = kept_files(&plan, &facts);
     let stop = Stop::on_signals().map_err(|error| {
@@ -291,6 +294,19 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
         unstored = events;
     }
     Ok(Done { exit, path, unstored })
+}
+
+/// Looks at the files that take what the job's commands print.
+fn check_commands(planned: &Planned, store: &Path) -> Result<(), Exit> {
+    let Planned { loaded, facts, plan } = planned;
+    if plan.commands.is_empty() {
+        return Ok(());
+    }
+    let spared = Spared::of(facts, &loaded.files, store);
+    for command in &plan.commands {
+        output::check(&command.output, &spared).map_err(|fault| fault.refuse())?;
+    }
+    Ok(())
 }
 
 /// Files that the job wants removed after the run and that stay, since they were there before and are not fathom's.

@@ -313,6 +313,12 @@ options! {
     at_error: AtError = AtError::Run, Kind::Choice(AtError::WORDS), fio "exitall_on_error", example "\"worker\"";
     /// Errors that are counted and end nothing, however many, instead of the run's `on_error`: `read` or `write` (trims and syncs too) with names or numbers.
     tolerate: Tolerated, Kind::Structured("a list such as [\"read EIO\", \"write EIO ENOSPC\"]"), fio "ignore_error", example "[\"read EIO\"]";
+    /// Command that each worker has a shell run before it starts, which waits for it; one that fails, fails the worker. Only with `--allow-exec`.
+    command_before: String, Kind::Text, fio "exec_prerun", example "\"sync\"";
+    /// Command that each worker has a shell run after it has ended. Only with `--allow-exec`.
+    command_after: String, Kind::Text, fio "exec_postrun", example "\"sync\"";
+    /// Beginning of the names of the files that take what those commands print, before `.prerun.txt` and `.postrun.txt`. Defaults to the stream's name.
+    command_output: String, Kind::Text, example "\"oltp\"";
     /// Least rate of the whole stream: where less is done in a `rate_min_window`, the stream ends for an error.
     rate_min: ByKind<Rate>, Kind::Structured("a rate, or a list such as [\"read 1k/s\", \"write 10MB/s\"]"), fio "rate_iops_min", example "\"1k/s\"";
     /// Over how long the least rate is looked at.

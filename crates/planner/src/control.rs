@@ -3,9 +3,11 @@
 //! It knows names and places in the step, and nothing of what the streams do.
 
 use crate::remarks::Remarks;
-use fathom_model::{AtEnd, AtError, Job, Named, StageOptions, StreamOptions, Tolerated};
-use fathom_schema::{Control, Reach, Tolerance};
+use crate::safety::Command;
+use fathom_model::{AtEnd, AtError, Given, Job, Named, StageOptions, StreamOptions, Tolerated};
+use fathom_schema::{Control, Reach, ShellCommand, Step, Tolerance};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 /// Place in the step of each of its streams, by name.
 pub(crate) type Running<'a> = BTreeMap<&'a str, u32>;
@@ -39,7 +41,14 @@ pub(crate) fn of(
     remarks: &mut Remarks,
 ) -> Option<Control> {
     let options = &stream.options;
+    let prefix = options.command_output.get().unwrap_or(&stream.name);
+    let command = |line: &Given<String>, suffix: &str| {
+        let line = line.get()?.clone();
+        Some(ShellCommand { line, output: PathBuf::from(format!("{prefix}.{suffix}.txt")) })
+    };
     Some(Control {
+        before: command(&options.command_before, "prerun"),
+        after_end: command(&options.command_after, "postrun"),
         after: after(stream, running, earlier, remarks)?,
         at_end: match options.at_end.get() {
             AtEnd::Nothing => Reach::Nothing,
@@ -57,6 +66,20 @@ pub(crate) fn of(
             Tolerance::Listed { reads: reads.clone(), writes: writes.clone() }
         }),
     })
+}
+
+/// The commands that the streams of a step have a shell run.
+pub(crate) fn commands(step: &Step) -> Vec<Command> {
+    let of_stream = |stream: &fathom_schema::Stream| {
+        let all = stream.control.before.iter().chain(&stream.control.after_end);
+        let command = |ShellCommand { line, output }: &ShellCommand| Command {
+            stream: stream.name.clone(),
+            line: line.clone(),
+            output: output.clone(),
+        };
+        all.map(command).collect::<Vec<_>>()
+    };
+    step.streams.iter().flat_map(of_stream).collect()
 }
 
 /// Streams of the step that a stream waits for; `None` when one of them never runs before it, which is then among the

@@ -43,7 +43,7 @@ use fathom_model::{Diagnostics, Job, Named, Sources, StageOptions, Sweep};
 use fathom_schema::Facts;
 use fathom_units::Nanos;
 use remarks::Remarks;
-use safety::Intent;
+use safety::{Command, Intent};
 use scene::{Maxima, Scene};
 use search::Search;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,6 +63,8 @@ pub struct Plan {
     pub experiment: Experiment,
     /// What will be done to each path, over all steps: for [`safety::judge`].
     pub intents: Vec<Intent>,
+    /// What a shell will be told to run, over all steps: for [`safety::judge`].
+    pub commands: Vec<Command>,
     /// What was chosen or changed, for the record.
     pub notes: Vec<PlanNote>,
     /// From the first step's start to the last one's end; `None` when something other than time ends a step.
@@ -135,6 +137,7 @@ pub fn plan(job: &Job, facts: &Facts, entropy: u64) -> (Option<Plan>, Diagnostic
     let plan = Plan {
         points: points.len(),
         intents: survey.intents,
+        commands: survey.commands,
         notes: remarks.notes,
         expected: survey.expected,
         experiment: Experiment {
@@ -197,6 +200,7 @@ pub fn plan_search(job: &Job, facts: &Facts, entropy: u64, search: Search) -> (O
 
 struct Survey {
     intents: Vec<Intent>,
+    commands: Vec<Command>,
     expected: Option<Nanos>,
 }
 
@@ -211,11 +215,13 @@ fn survey(
     let mut maxima = Maxima::new();
     let mut intents: BTreeMap<PathBuf, Intent> = BTreeMap::new();
     let mut expected = Some(Nanos::ZERO);
+    let mut commands = BTreeSet::new();
     let mut extents = 0_u64;
     for point in points {
         let Some(built) = steps::build(scene, job, stages, point, &maxima, remarks) else { continue };
         experiment::assume_maxima(&built, &mut maxima);
         expected = expected.zip(built.duration).map(|(sum, duration)| sum.after(duration));
+        commands.extend(control::commands(&built.step));
         for intent in built.intents {
             match intents.get_mut(&intent.path) {
                 Some(known) => known.unite(&intent),
@@ -238,5 +244,5 @@ fn survey(
             break;
         }
     }
-    Survey { intents: intents.into_values().collect(), expected }
+    Survey { intents: intents.into_values().collect(), commands: commands.into_iter().collect(), expected }
 }

@@ -21,6 +21,7 @@ const RESERVE_FLOOR_DIVISOR: u64 = 20;
 const SERIAL_TAIL_CHARS: usize = 4;
 
 /// What the user has agreed to.
+#[expect(clippy::struct_excessive_bools, reason = "each is a consent of its own")]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Consent {
     /// `--yes`: content without a known signature may be overwritten.
@@ -33,6 +34,19 @@ pub struct Consent {
     /// A peer's dialect runs: files named in its job are written without `--overwrite`, and devices with content that
     /// has no signature without `--yes`, each with a note. It consents to nothing else.
     pub dialect_writes_named_files: bool,
+    /// `--allow-exec`: commands that the job names are run.
+    pub allow_exec: bool,
+}
+
+/// A command that a stream has run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Command {
+    /// The stream's name.
+    pub stream: String,
+    /// The command, with its arguments.
+    pub line: String,
+    /// File that takes what it prints.
+    pub output: PathBuf,
 }
 
 /// What a plan means to do to one path.
@@ -166,8 +180,11 @@ impl fmt::Display for Question {
 ///
 /// Paths that lead to the same device or file are judged once, with all that is meant to be done to it. Nothing in
 /// `consent` lifts a refusal for something in use, read-only or unreadable.
-pub fn judge(intents: &[Intent], facts: &Facts, consent: &Consent) -> Verdict {
+pub fn judge(intents: &[Intent], commands: &[Command], facts: &Facts, consent: &Consent) -> Verdict {
     let mut verdict = Verdict::default();
+    if !consent.allow_exec {
+        verdict.refusals.extend(commands.iter().map(refuse_command));
+    }
     let places = places(intents, facts, &mut verdict);
     for place in &places {
         judge_place(place, facts, consent, &mut verdict);
@@ -180,6 +197,19 @@ pub fn judge(intents: &[Intent], facts: &Facts, consent: &Consent) -> Verdict {
         }
     }
     verdict
+}
+
+/// Whatever a job names could be run with the rights of whoever starts it, so that taking a job from someone else would be
+/// to hand over the account.
+fn refuse_command(command: &Command) -> Refusal {
+    let Command { stream, line, output: _ } = command;
+    Refusal {
+        code: "unsafe.exec",
+        path: PathBuf::from(format!("stream \"{stream}\"")),
+        reason: format!("the job would run the command \"{line}\""),
+        remedy: "read it, then allow it with --allow-exec on the command line; `fathom serve` never does"
+            .to_owned(),
+    }
 }
 
 /// One thing on the host with all that is meant to be done to it.

@@ -123,10 +123,13 @@ impl Setting<'_> {
             cpus: _,
             cpus_policy: _,
             report_group,
-            wait_for: _, // here to `tolerate`: control
+            wait_for: _, // here to `command_output`: control
             at_end: _,
             at_error: _,
             tolerate: _,
+            command_before: _,
+            command_after: _,
+            command_output: _,
             verify_until,
             rate_min: _, // here to `thread_priority_level`: demands
             rate_min_window: _,

@@ -2,7 +2,9 @@
 //!
 //! Everything here is additive to a step: a record written before an option existed reads as one that does not use it.
 
+use crate::wire;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// What a stream has to do with the other streams of its step, and with errors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +18,20 @@ pub struct Control {
     pub at_error: Reach,
     /// Errors that are counted and do not end a worker.
     pub tolerates: Tolerance,
+    /// What each of its workers has a shell run before it starts.
+    pub before: Option<ShellCommand>,
+    /// And after it has ended.
+    pub after_end: Option<ShellCommand>,
+}
+
+/// A command that a shell runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShellCommand {
+    /// For `sh -c`.
+    pub line: String,
+    /// File that takes what it prints; made anew.
+    #[serde(with = "wire::path")]
+    pub output: PathBuf,
 }
 
 impl Default for Control {
@@ -25,6 +41,8 @@ impl Default for Control {
             at_end: Reach::Nothing,
             at_error: Reach::Run,
             tolerates: Tolerance::ByPolicy,
+            before: None,
+            after_end: None,
         }
     }
 }

@@ -20,7 +20,7 @@ mod verification;
 mod walk;
 mod wire;
 
-pub use control::{Control, Reach, Tolerance};
+pub use control::{Control, Reach, ShellCommand, Tolerance};
 pub use demands::{Demands, Flow, IoPriority, LatencyDemand, RateDemand, RateUnit, Scheduling};
 pub use engine::{
     AioSettings, CallFlags, Durability, EngineKind, EngineSettings, ForcedAsync, IoMode, OpenRule,

@@ -127,12 +127,13 @@ fn give_out(text: &str, loaded: &Loaded, switches: &Switches) -> Result<(), ()> 
 
 /// fathom's own switches among fio's.
 fn split_consent(arguments: &[String]) -> (ConsentArgs, Vec<String>) {
-    let mut consent = ConsentArgs { yes: false, overwrite: false, destroy: Vec::new() };
+    let mut consent = ConsentArgs { yes: false, overwrite: false, destroy: Vec::new(), allow_exec: false };
     let mut rest = Vec::new();
     for argument in arguments {
         match argument.strip_prefix("--destroy=") {
             Some(device) => consent.destroy.push(device.to_owned()),
             None if argument == "--yes" => consent.yes = true,
+            None if argument == "--allow-exec" => consent.allow_exec = true,
             None => rest.push(argument.clone()),
         }
     }

@@ -37,9 +37,9 @@ fn try_run(args: &PlanArgs) -> Result<Exit, Exit> {
         return Err(outcome.err().unwrap_or(Exit::Internal));
     };
     let planned = Planned { loaded, facts, plan };
-    let crate::cli::ConsentArgs { yes, overwrite, destroy } = args.consent.clone();
-    let consent = Consent { yes, overwrite, destroy, dialect_writes_named_files: false };
-    let verdict = safety::judge(&planned.plan.intents, &planned.facts, &consent);
+    let crate::cli::ConsentArgs { yes, overwrite, destroy, allow_exec } = args.consent.clone();
+    let consent = Consent { yes, overwrite, destroy, dialect_writes_named_files: false, allow_exec };
+    let verdict = safety::judge(&planned.plan.intents, &planned.plan.commands, &planned.facts, &consent);
     let printed = if args.json {
         terminal::data(&as_json(&planned, &verdict))
     } else {

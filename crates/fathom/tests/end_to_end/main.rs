@@ -12,6 +12,7 @@ mod convert;
 mod devices;
 mod examples;
 mod iometer;
+mod job_commands;
 mod outputs;
 mod ownership;
 mod pages;

@@ -70,6 +70,8 @@ pub(crate) struct Control {
     pub(crate) exit_all_on_error: bool,
     /// Which others, by word.
     pub(crate) exit_what: String,
+    /// Commands before and after.
+    pub(crate) commands: [Option<String>; 2],
     /// CPUs; empty: all.
     pub(crate) cpus: Vec<u32>,
     /// Each clone gets one of `cpus`.
@@ -418,6 +420,7 @@ impl Default for Settings {
                 exit_all: false,
                 exit_all_on_error: false,
                 exit_what: "group".to_owned(),
+                commands: [const { None }; 2],
                 cpus: Vec::new(),
                 splits_cpus: false,
             },

@@ -103,6 +103,27 @@ fn intent(path: &Path, what: &str) -> Intent {
     }
 }
 
+/// Of a job that has no commands.
+fn judge(intents: &[Intent], facts: &Facts, consent: &Consent) -> Verdict {
+    super::judge(intents, &[], facts, consent)
+}
+
+#[test]
+fn commands_are_run_for_those_who_allow_them() {
+    let command = Command { stream: "a".to_owned(), line: "rm -r /".to_owned(), output: PathBuf::new() };
+    let judged =
+        |consent: &Consent| super::judge(&[], std::slice::from_ref(&command), &Facts::default(), consent);
+    let all = Consent { yes: true, overwrite: true, dialect_writes_named_files: true, ..Consent::default() };
+    let verdict = judged(&all);
+    let refusal = &verdict.refusals[0];
+    assert!(refusal.code == "unsafe.exec" && refusal.protects());
+    assert!(
+        refusal.to_string().contains("\"rm -r /\"; read it, then allow it with --allow-exec"),
+        "{refusal}"
+    );
+    assert!(judged(&Consent { allow_exec: true, ..Consent::default() }).allows());
+}
+
 /// `y` yes, `o` overwrite, `p` a peer's dialect; the rest after a blank is `--destroy`.
 fn consent(text: &str) -> Consent {
     let (flags, destroy) = text.split_once(' ').unwrap_or((text, ""));
@@ -111,6 +132,7 @@ fn consent(text: &str) -> Consent {
         overwrite: flags.contains('o'),
         destroy: destroy.split_whitespace().map(str::to_owned).collect(),
         dialect_writes_named_files: flags.contains('p'),
+        allow_exec: false,
     }
 }
 
@@ -298,7 +320,13 @@ fn settings_of_the_kernel_are_no_files_to_write() {
     fact.filesystem.as_mut().unwrap().kind = "sysfs".to_owned();
     let wanted = [intent(&fact.path, "w")];
     let facts = Facts { targets: vec![fact], ..Facts::default() };
-    let all = Consent { yes: true, overwrite: true, destroy: Vec::new(), dialect_writes_named_files: true };
+    let all = Consent {
+        yes: true,
+        overwrite: true,
+        destroy: Vec::new(),
+        dialect_writes_named_files: true,
+        allow_exec: false,
+    };
     assert_eq!(judge(&wanted, &facts, &all).refusals[0].code, "unsafe.kind");
 }
 
@@ -363,7 +391,7 @@ fn consents() -> impl Strategy<Value = Consent> {
     let named = vec!["/dev/sda", "/dev/sda1", "/dev/sdb", "/dev/link", "S3R1AL42", "sda", "", "/"];
     let destroy = subsequence(named, 0..8).prop_map(|v| v.into_iter().map(str::to_owned).collect());
     (any::<bool>(), any::<bool>(), destroy, any::<bool>()).prop_map(|(yes, overwrite, destroy, dialect)| {
-        Consent { yes, overwrite, destroy, dialect_writes_named_files: dialect }
+        Consent { yes, overwrite, destroy, dialect_writes_named_files: dialect, allow_exec: false }
     })
 }
 

@@ -51,7 +51,11 @@ fn check(case: &Case) {
         };
         let [intent] = &plan.intents[..] else { panic!("{name}: {:?}", plan.intents) };
         assert_eq!((planned, intent.lays_out), (*layout, Bytes::mib(*lays_out)), "{name}, {dialect:?}");
-        assert_eq!(judge(&plan.intents, &facts, &Consent::default()).allows(), *unharmed, "{name}");
+        assert_eq!(
+            judge(&plan.intents, &plan.commands, &facts, &Consent::default()).allows(),
+            *unharmed,
+            "{name}"
+        );
         let warning = found.all().iter().find(|d| d.code == "plan.reads-unwritten");
         assert_eq!(warning.map(|d| d.message.as_str()), *warns_of, "{name}, {dialect:?}");
     }

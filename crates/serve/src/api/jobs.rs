@@ -316,14 +316,15 @@ fn judge(app: &App, order: &Order) -> Judged {
     let facts = app.machine.facts(&paths);
     let (plan, planned) = fathom_planner::plan(&job, &facts, app.machine.entropy());
     diagnostics.extend(planned);
-    let mut consent = Consent { yes, overwrite, destroy, dialect_writes_named_files: false };
+    let mut consent =
+        Consent { yes, overwrite, destroy, dialect_writes_named_files: false, allow_exec: false };
     let plan = plan.filter(|_| !diagnostics.has_errors()).map(|plan| {
-        let mut verdict = safety::judge(&plan.intents, &facts, &consent);
+        let mut verdict = safety::judge(&plan.intents, &plan.commands, &facts, &consent);
         // Each answer settles one question; none settles a refusal.
         for answer in &answers {
             let question = verdict.questions.iter().find(|question| question.path == answer.path);
             if question.is_some_and(|question| question.confirm(&answer.typed, &mut consent)) {
-                verdict = safety::judge(&plan.intents, &facts, &consent);
+                verdict = safety::judge(&plan.intents, &plan.commands, &facts, &consent);
             }
         }
         (plan, verdict)

@@ -118,7 +118,12 @@ impl Arguments {
 impl Arguments {
     /// What the user agrees to.
     pub(super) fn consent(&self) -> ConsentArgs {
-        ConsentArgs { yes: self.yes, overwrite: self.overwrite, destroy: self.destroy.clone() }
+        ConsentArgs {
+            yes: self.yes,
+            overwrite: self.overwrite,
+            destroy: self.destroy.clone(),
+            allow_exec: false,
+        }
     }
 
     /// What stands for the targets.

@@ -67,6 +67,21 @@ impl Lowering<'_> {
         }
     }
 
+    /// Commands before and after, of which all clones print to the same files.
+    pub(super) fn set_commands(options: &mut StreamOptions, parsed: &ParsedJob) {
+        let place = |name| parsed.settings.span(name, parsed.span);
+        let [before, after] = &parsed.settings.control.commands;
+        if let Some(line) = before {
+            options.command_before.set(line.clone(), place("exec_prerun"));
+        }
+        if let Some(line) = after {
+            options.command_after.set(line.clone(), place("exec_postrun"));
+        }
+        if before.is_some() || after.is_some() {
+            options.command_output.set(parsed.name.clone(), parsed.span);
+        }
+    }
+
     /// `wait_for`: the one job before of that name, with all its clones.
     pub(super) fn set_wait(&mut self, options: &mut StreamOptions, parsed: &ParsedJob, clones: u32) {
         let Some(awaited) = &parsed.settings.control.wait_for else { return };

@@ -132,6 +132,7 @@ impl Lowering<'_> {
         base.workload.set(workload_name, *span);
         self.set_wait(&mut base, parsed, clones);
         self.set_ends(&mut base, parsed);
+        Self::set_commands(&mut base, parsed);
         self.sections.begin(name, self.stages.len());
         if is_merged {
             self.set_cpus(&mut base, parsed, clones);

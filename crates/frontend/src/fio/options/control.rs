@@ -59,8 +59,24 @@ pub(super) const ROWS: &[OptionRow] = &[
     not_yet("ramp_size", &[], P1, &["0"]),
     built("loops", &[], P0, Value::Count(0, 1_000_000_000, |s, n| s.control.loops = n.max(1))),
     built("number_ios", &[], P0, Value::Count(0, u64::MAX, |s, n| s.control.number_ios = n)),
-    not_yet("exec_prerun", &[], P1, &[]),
-    not_yet("exec_postrun", &[], P1, &[]),
+    built(
+        "exec_prerun",
+        &[],
+        P1,
+        Value::Text(|s, text, _| {
+            s.control.commands[0] = Some(text.to_owned());
+            Ok(())
+        }),
+    ),
+    built(
+        "exec_postrun",
+        &[],
+        P1,
+        Value::Text(|s, text, _| {
+            s.control.commands[1] = Some(text.to_owned());
+            Ok(())
+        }),
+    ),
     built("create_only", &[], P1, Value::Boolean(|s, flag| s.files.create_only = flag)),
     not_yet("profile", &[], P2, &[]),
     accepted("comm", &[], P2, Value::OptionalText(|_, _| {}), ""),

@@ -1,0 +1,72 @@
+//! Commands that a job has a shell run beside the load. That it may has been judged before; what they do is theirs.
+
+use fathom_io::clock::{monotonic, sleep_until};
+use fathom_schema::ShellCommand;
+use fathom_units::Nanos;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How often is looked whether a command has ended, or the run is to.
+const LOOK_EVERY: Nanos = Nanos::millis(10);
+
+/// Waits for `until`; false when the stream was stopped before.
+pub(crate) fn wait(until: Nanos, stop: &AtomicBool) -> bool {
+    while monotonic() < until && !stop.load(Ordering::Relaxed) {
+        sleep_until(until.min(monotonic().after(LOOK_EVERY)));
+    }
+    !stop.load(Ordering::Relaxed)
+}
+
+/// How a command ended.
+pub(crate) enum End {
+    /// As it should.
+    Well,
+    /// With a status other than 0; in words.
+    Badly(String),
+    /// The stream was stopped meanwhile, and the command with it.
+    Stopped,
+}
+
+/// Runs a command to its end, or until `stop` is raised. What it prints goes to its file, which is never a link: it was
+/// looked at before the run.
+pub(crate) fn run(command: &ShellCommand, stop: Option<&AtomicBool>) -> Result<End, String> {
+    let ShellCommand { line, output } = command;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = open(output, flags, Mode::from_bits_truncate(0o644)).map(File::from);
+    let file = file.map_err(|error| format!("cannot write {}: {error}", output.display()))?;
+    let fails = |error: std::io::Error| format!("cannot run the command \"{line}\": {error}");
+    let mut child = Command::new("sh")
+        .arg("-c")
+        .arg(line)
+        .stdin(Stdio::null())
+        .stdout(file.try_clone().map_err(fails)?)
+        .stderr(file)
+        // A group of its own, so that all that it started can be ended with it.
+        .process_group(0)
+        .spawn()
+        .map_err(fails)?;
+    loop {
+        if let Some(status) = child.try_wait().map_err(fails)? {
+            let output = output.display();
+            return Ok(if status.success() {
+                End::Well
+            } else {
+                End::Badly(format!("the command \"{line}\" ended with {status}; what it said is in {output}"))
+            });
+        }
+        if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            if let Some(group) = group {
+                // It may just have ended by itself.
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            child.wait().map_err(fails)?;
+            return Ok(End::Stopped);
+        }
+        sleep_until(monotonic().after(LOOK_EVERY));
+    }
+}

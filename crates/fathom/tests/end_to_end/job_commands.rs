@@ -1,0 +1,77 @@
+//! Commands that a job names: run with permission, refused by name without it, and never run by the server.
+
+use crate::support::{Bench, FATHOM, skip, tool};
+use std::fs;
+
+const JOB: &str = "--name=a --ioengine=null --size=64k --rw=read";
+
+fn fio(bench: &Bench, consent: &[&str], command: &[&str]) -> crate::support::Ended {
+    let words: Vec<&str> = JOB.split(' ').collect();
+    bench.run(&[&[FATHOM, "fio"], consent, &words, command].concat())
+}
+
+fn said(bench: &Bench, name: &str) -> String {
+    fs::read_to_string(bench.path(name)).unwrap_or_else(|error| format!("{name}: {error}"))
+}
+
+#[test]
+fn commands_are_refused_by_name_without_permission() {
+    let bench = Bench::new();
+    let refused = ["unsafe.exec", "the command \"touch made\"", "--allow-exec"];
+    for option in ["--exec_prerun=touch made", "--exec_postrun=touch made"] {
+        let (before, stored) = (bench.snapshot(), bench.stored());
+        fio(&bench, &[], &[option]).expect(1, &refused);
+        assert!(bench.snapshot() == before && bench.stored() == stored, "{option}");
+    }
+    bench.write("job.toml", "[target.t]\nkind = \"null\"\nsize = \"1MiB\"\n[workload.w]\n[stream.s]\npasses = 1\ncommand_before = \"touch made\"\n");
+    for line in ["run job.toml", "run --yes --overwrite job.toml"] {
+        bench.check_refused(line, 3, &refused);
+    }
+    bench.fathom("plan job.toml").expect(3, &[]);
+    bench.fathom("run --allow-exec --quiet job.toml").expect(0, &[]);
+    assert!(bench.path("made").exists());
+}
+
+#[test]
+fn commands_run_before_and_after() {
+    let bench = Bench::new();
+    let order = "--exec_prerun=echo before | tee order; echo said";
+    fio(&bench, &["--allow-exec"], &[order, "--exec_postrun=echo after >> order; echo no >&2; false"])
+        .expect(0, &[]);
+    assert_eq!(said(&bench, "order"), "before\nafter\n");
+    assert_eq!(said(&bench, "a.prerun.txt"), "before\nsaid\n");
+    assert_eq!(said(&bench, "a.postrun.txt"), "no\n");
+    // A job that cannot begin has no result; the peer says that it went well.
+    let failed = fio(&bench, &["--allow-exec"], &["--exec_prerun=echo oh; exit 3", "--name=b", "--size=8k"]);
+    failed.expect(1, &["the command \"echo oh; exit 3\" ended with exit status: 3", "a.prerun.txt"]);
+    assert_eq!(said(&bench, "a.prerun.txt"), "oh\n");
+}
+
+#[test]
+fn what_commands_print_takes_the_place_of_nothing() {
+    let bench = Bench::new();
+    let target = bench.write("a.prerun.txt", vec![7; 65536]);
+    let line = ["--exec_prerun=echo oh", "--filename=a.prerun.txt", "--ioengine=psync"];
+    fio(&bench, &["--allow-exec"], &line).expect(1, &["is the target"]);
+    assert_eq!(fs::read(target).expect("it is there"), vec![7; 65536]);
+}
+
+#[test]
+fn the_peer_leaves_the_same_files() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("the_peer_leaves_the_same_files", &why);
+    }
+    let clones = ["--numjobs=2", "--exec_prerun=echo early", "--exec_postrun=echo late"];
+    let names = |bench: &Bench| {
+        bench
+            .snapshot()
+            .into_iter()
+            .map(|(path, of)| (path.file_name().map(ToOwned::to_owned), of.3))
+            .collect::<Vec<_>>()
+    };
+    let (peer, ours) = (Bench::new(), Bench::new());
+    let words: Vec<&str> = JOB.split(' ').collect();
+    peer.run(&[&["fio"], &words[..], &clones].concat()).expect(0, &[]);
+    fio(&ours, &["--allow-exec"], &clones).expect(0, &[]);
+    assert_eq!(names(&ours), names(&peer));
+}
