@@ -4,7 +4,7 @@
 //! is stuck in a long operation; what comes later goes out as a further, late interval. Nothing is lost, nobody waits.
 
 use crate::recorder::{CELLS, Filled, Outlet};
-use fathom_metrics::{Cell, CellShape, OperationRow};
+use fathom_metrics::{Cell, CellShape, IssuedRow, OperationRow};
 use fathom_schema::{Interval, Phase};
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
@@ -15,6 +15,8 @@ pub(crate) enum Collected {
     Interval(Box<Interval>),
     /// Single operations of a worker, in the order in which they completed.
     Rows { stream: usize, rows: Vec<OperationRow> },
+    /// Operations of a worker as they were issued, in order.
+    Issued { stream: usize, rows: Vec<IssuedRow> },
 }
 
 /// Collects for all workers of a step.
@@ -82,6 +84,7 @@ impl Collector {
     pub(crate) fn turn(&mut self, now: Option<Nanos>, emit: &mut dyn FnMut(Collected)) {
         for (index, stream) in self.streams.iter_mut().enumerate() {
             stream.take_cells(self.interval);
+            stream.take_issued(&mut |rows| emit(Collected::Issued { stream: index, rows }));
             stream.rows.drain(..).for_each(|rows| emit(Collected::Rows { stream: index, rows }));
             let grace = Nanos(self.interval.0 / 2);
             let overdue = now.map_or(Nanos::ZERO, |now| now.since(grace));
@@ -109,6 +112,16 @@ impl Collector {
 }
 
 impl StreamState {
+    fn take_issued(&mut self, emit: &mut dyn FnMut(Vec<IssuedRow>)) {
+        for issued in self.workers.iter_mut().filter_map(|worker| worker.outlet.issued.as_mut()) {
+            // No more than there are now: the worker goes on meanwhile.
+            let rows: Vec<IssuedRow> = (0..issued.slots()).filter_map(|_| issued.pop().ok()).collect();
+            if !rows.is_empty() {
+                emit(rows);
+            }
+        }
+    }
+
     fn take_cells(&mut self, interval: Nanos) {
         let workers = self.workers.len();
         for (index, worker) in self.workers.iter_mut().enumerate() {

@@ -224,14 +224,17 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     ) -> Result<Nanos, EngineError> {
         let mut now = now;
         if let Some(sync) = self.syncs.pending.take() {
-            now = self.perform_one(sync.operation(0), now, None)?;
+            let sync = sync.operation(0);
+            self.tell_of(&sync);
+            now = self.perform_one(sync, now, None)?;
         }
-        self.fill(0, planned);
+        let operation = of_plan(0, planned);
+        self.fill(planned, &operation);
         self.spend(planned);
         if let Some(locks) = &mut self.locks {
             locks.take(planned.extent, planned.kind, self.stream.lock);
         }
-        let completed = self.perform_one(of_plan(0, planned), now, intended)?;
+        let completed = self.perform_one(operation, now, intended)?;
         if let Some(locks) = &mut self.locks {
             locks.give_back();
         }
@@ -541,7 +544,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let Some(sync) = self.syncs.pending.take() else { return 0 };
         let slot = self.free.pop().expect("never asks beyond the queue depth");
         self.staged.push(slot);
-        self.take(sync.operation(slot), None);
+        let sync = sync.operation(slot);
+        self.tell_of(&sync);
+        self.take(sync, None);
         1
     }
 
@@ -551,10 +556,11 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         // The caller asked for at most as many operations as there are free slots, so running dry here means it
         // miscounted: stop rather than report a queue depth that was not held.
         let slot = self.free.pop().expect("never asks beyond the queue depth");
-        self.fill(slot, planned);
+        let operation = of_plan(slot, planned);
+        self.fill(planned, &operation);
         self.spend(planned);
         self.staged.push(slot);
-        self.take(of_plan(slot, planned), intended);
+        self.take(operation, intended);
         self.syncs.note(planned);
         1
     }

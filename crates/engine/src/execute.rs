@@ -15,7 +15,7 @@ use fathom_io::{
     Buffers, Call, Engine, IoUring, Libaio, Locked, Mmap, MmapRules, Null, OpenTarget, Setup, Sim,
     Synchronous, thread,
 };
-use fathom_metrics::{Cell, CellShape, OperationRow};
+use fathom_metrics::{Cell, CellShape, IssuedRow, OperationRow};
 use fathom_pattern::Arrivals;
 use fathom_schema::{
     Counted, EngineKind, Extent, Interval, IoMode, IoPriority, OpenRule, OperationKind, Pacing, Scheduling,
@@ -150,6 +150,15 @@ pub trait Observer {
     fn operations(&mut self, stream: usize, rows: &[OperationRow]) {
         let _ = (stream, rows);
     }
+    /// Whether operations of a stream are wanted as they are issued; asked before its workers are made.
+    fn wants_issued(&self, stream: usize) -> bool {
+        let _ = stream;
+        false
+    }
+    /// Operations that one worker issued, in order, whether they count or not.
+    fn issued(&mut self, stream: usize, rows: &[IssuedRow]) {
+        let _ = (stream, rows);
+    }
     /// Whether the step is to end because another is to take its place; asked several times a second. `has_failed`: a
     /// worker has ended for an error, and what is left of the step is not what was asked for.
     fn is_changed(&mut self, has_failed: bool) -> bool {
@@ -182,7 +191,10 @@ pub fn execute(
         let template = Cell::new(shape);
         let mut of_stream = Vec::new();
         for (worker_index, plan) in stream.workers.iter().enumerate().filter(|(k, _)| mine(*k, share)) {
-            let (recorder, outlet) = Recorder::new(&template, std::thread::current());
+            let (mut recorder, mut outlet) = Recorder::new(&template, std::thread::current());
+            if observer.wants_issued(stream_index) {
+                recorder.tell_of_issues(&mut outlet);
+            }
             let seat =
                 Seat { stream_index, seat_index: of_stream.len(), worker_index, stream, plan, recorder };
             of_stream.push(outlet);
@@ -360,6 +372,7 @@ fn turn(collector: &mut Collector, now: Option<Nanos>, observer: &mut dyn Observ
             observer.interval(*interval);
         }
         Collected::Rows { stream, rows } => observer.operations(stream, &rows),
+        Collected::Issued { stream, rows } => observer.issued(stream, &rows),
     });
     if any {
         observer.settled();

@@ -14,6 +14,7 @@ mod commands;
 mod demands;
 mod drive;
 mod execute;
+mod issue;
 mod lock;
 mod mark;
 mod mismatch;

@@ -2,7 +2,7 @@
 //!
 //! Full cells go to the collector through one single-producer queue, empty ones come back through another.
 
-use fathom_metrics::Cell;
+use fathom_metrics::{Cell, IssuedRow};
 use fathom_schema::Phase;
 use fathom_units::Nanos;
 use std::thread::Thread;
@@ -10,6 +10,9 @@ use std::thread::Thread;
 /// Cells of one worker: the one it fills, one on its way, and two so that a collector that is late by two whole intervals
 /// still costs nothing.
 pub(crate) const CELLS: usize = 4;
+
+/// Issued operations on their way to the collector, 160 KiB of them: some milliseconds of the fastest device.
+const ISSUED_ON_THE_WAY: usize = 4096;
 
 /// A cell that was handed over.
 #[derive(Debug)]
@@ -32,6 +35,8 @@ pub(crate) struct Recorder {
     pub(crate) cell: Box<Cell>,
     /// Whether single operations are kept.
     pub(crate) keeps_rows: bool,
+    /// Where operations are told of as they are issued, if anyone wants to know.
+    issued: Option<rtrb::Producer<IssuedRow>>,
     full: rtrb::Producer<Filled>,
     empty: rtrb::Consumer<Box<Cell>>,
     collector: Thread,
@@ -41,8 +46,9 @@ pub(crate) struct Recorder {
     late: bool,
 }
 
-/// Ends of the two queues that the collector holds.
+/// Ends of the queues that the collector holds.
 pub(crate) struct Outlet {
+    pub(crate) issued: Option<rtrb::Consumer<IssuedRow>>,
     pub(crate) full: rtrb::Consumer<Filled>,
     pub(crate) empty: rtrb::Producer<Box<Cell>>,
 }
@@ -59,6 +65,7 @@ impl Recorder {
         let recorder = Self {
             cell: Box::new(template.clone()),
             keeps_rows: template.keeps_rows(),
+            issued: None,
             full,
             empty,
             collector,
@@ -66,7 +73,29 @@ impl Recorder {
             phase: Phase::Ramp,
             late: false,
         };
-        (recorder, Outlet { full: full_out, empty: empty_in })
+        (recorder, Outlet { issued: None, full: full_out, empty: empty_in })
+    }
+
+    /// Tells of operations as they are issued, too.
+    pub(crate) fn tell_of_issues(&mut self, outlet: &mut Outlet) {
+        let (tell, told) = rtrb::RingBuffer::new(ISSUED_ON_THE_WAY);
+        (self.issued, outlet.issued) = (Some(tell), Some(told));
+    }
+
+    /// Whether somebody wants to know of operations as they are issued.
+    pub(crate) fn tells_of_issues(&self) -> bool {
+        self.issued.is_some()
+    }
+
+    /// Tells of an operation that is issued. None is lost: where the collector is late, the worker waits.
+    pub(crate) fn issued(&mut self, row: IssuedRow) {
+        let Some(issued) = &mut self.issued else { return };
+        let mut row = row;
+        while let Err(rtrb::PushError::Full(back)) = issued.push(row) {
+            row = back;
+            self.collector.unpark();
+            std::thread::yield_now();
+        }
     }
 
     /// The thread that collects.

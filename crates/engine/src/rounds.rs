@@ -303,6 +303,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 let next = if is_dry { None } else { self.next_of(errand, 0) };
                 let Some(operation) = next else { return Ok(now) };
                 left -= 1;
+                self.tell_of(&operation);
                 now = self.perform_one(operation, now, None)?;
                 continue;
             }
@@ -313,6 +314,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     Some(operation) => {
                         self.free.pop();
                         self.staged.push(slot);
+                        self.tell_of(&operation);
                         self.take(operation, None);
                         left -= 1;
                         is_dry = left == 0;

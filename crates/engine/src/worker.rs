@@ -106,7 +106,7 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) clock: C,
     pub(crate) generator: Generator,
     pub(crate) filler: Option<Filler>,
-    /// Whether anything is done to a buffer before its operation goes out.
+    /// Whether anything is done with an operation before it goes out.
     pub(crate) fills: bool,
     /// Whether anything is done with an operation once it was counted.
     pub(crate) looks_closer: bool,
@@ -158,7 +158,7 @@ pub(crate) struct Worker<'a, E, C> {
     has_failed: bool,
     pub(crate) batch: Batch,
     /// Slots whose buffer holds what the filler put there.
-    holds_content: Vec<bool>,
+    pub(crate) holds_content: Vec<bool>,
     /// Slots planned and filled, not yet pushed.
     pub(crate) staged: Vec<u32>,
     /// Until when operations in flight are integrated over time.
@@ -298,7 +298,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let mut course = Course::new(stream.limits.passes, stream.limits.bytes, u64::from(largest));
         Self {
             generator: Generator::new(&stream.workload, plan),
-            fills: filler.is_some() || verifier.is_some(),
+            fills: filler.is_some() || verifier.is_some() || recorder.tells_of_issues(),
             looks_closer: recorder.keeps_rows
                 || verifier.is_some()
                 || !stream.demands.are_none()
@@ -628,36 +628,6 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         self.state = State::Drain;
         self.next_event = self.clock.now();
         self.shared.fail(self.stream_index, reach);
-    }
-
-    /// Puts what a write carries into its buffer.
-    #[inline(always)]
-    pub(crate) fn fill(&mut self, slot: u32, planned: &Planned) {
-        if !self.fills {
-            return;
-        }
-        if self.verifier.is_some() {
-            return self.prepare_verified(slot, planned);
-        }
-        match planned.kind {
-            OperationKind::Write => self.fill_write(slot, planned),
-            OperationKind::Read => self.holds_content[slot as usize] = false,
-            OperationKind::Trim | OperationKind::Sync => {}
-        }
-    }
-
-    fn fill_write(&mut self, slot: u32, planned: &Planned) {
-        let Some(filler) = &mut self.filler else { return };
-        // A slot that took a read, or nothing yet, holds no content of ours.
-        let holds = &mut self.holds_content[slot as usize];
-        let anew = !filler.overwrites() && !std::mem::replace(holds, true);
-        let length = if anew { self.buffers.slot_bytes() } else { planned.length as usize };
-        self.buffers.fill(slot, length, |bytes| {
-            if anew {
-                filler.prepare(bytes);
-            }
-            filler.fill(&mut bytes[..planned.length as usize], planned.offset);
-        });
     }
 
     /// After the last completion: the last cell goes, and what the worker used is summed up. `farewell` is called before

@@ -16,4 +16,4 @@ pub use fio::{FIO_BUCKETS, fio_bucket_of, fio_bucket_value, fio_counts, fio_quan
 pub use histogram::{BUCKETS, Histogram, bucket_bounds, bucket_of};
 pub use latency::Latency;
 pub use merge::{merge_kind, merge_latency, merge_sparse, merge_tally};
-pub use operation::OperationRow;
+pub use operation::{IssuedRow, OperationRow};

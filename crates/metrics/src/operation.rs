@@ -21,6 +21,25 @@ pub struct OperationRow {
     pub completed: Nanos,
 }
 
+/// One operation as it was issued, whatever became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IssuedRow {
+    /// When, since the step's start.
+    pub at: Nanos,
+    /// What it does.
+    pub kind: OperationKind,
+    /// A sync of data without what is only known about it.
+    pub data_only: bool,
+    /// A sync of a range.
+    pub is_ranged: bool,
+    /// Index into the worker's extents.
+    pub extent: u32,
+    /// First byte in its file or device.
+    pub offset: u64,
+    /// Bytes that it is to move.
+    pub length: u32,
+}
+
 /// Room for a fixed number of operations. A copy has the same room.
 #[derive(Debug)]
 pub(crate) struct Rows(Vec<OperationRow>);

@@ -1,7 +1,7 @@
 //! The bus: every event goes to every sink, in order, on one thread.
 
 use fathom_engine::prepare::Progress;
-use fathom_metrics::OperationRow;
+use fathom_metrics::{IssuedRow, OperationRow};
 use fathom_schema::Event;
 use std::fmt;
 
@@ -36,6 +36,15 @@ pub trait Sink {
     /// Single operations of a stream that counted, of one worker, in the order in which they completed. They are passed on
     /// and kept nowhere else.
     fn operations(&mut self, stream: &str, rows: &[OperationRow]) {
+        let _ = (stream, rows);
+    }
+    /// Whether it wants the operations of a stream as they are issued, by the stream's name.
+    fn wants_issued(&self, stream: &str) -> bool {
+        let _ = stream;
+        false
+    }
+    /// Operations that one worker of a stream issued, in order. They are passed on and kept nowhere else.
+    fn issued(&mut self, stream: &str, rows: &[IssuedRow]) {
         let _ = (stream, rows);
     }
     /// No more events for now: what must be kept should be kept. Comes about once a second while a step runs.
@@ -76,6 +85,14 @@ impl<'a> Bus<'a> {
 
     pub(crate) fn operations(&mut self, stream: &str, rows: &[OperationRow]) {
         self.sinks.iter_mut().for_each(|sink| sink.operations(stream, rows));
+    }
+
+    pub(crate) fn wants_issued(&self, stream: &str) -> bool {
+        self.sinks.iter().any(|sink| sink.wants_issued(stream))
+    }
+
+    pub(crate) fn issued(&mut self, stream: &str, rows: &[IssuedRow]) {
+        self.sinks.iter_mut().for_each(|sink| sink.issued(stream, rows));
     }
 
     pub(crate) fn settled(&mut self) {

@@ -6,7 +6,7 @@ use crate::signals::Stop;
 use crate::sums::Sums;
 use fathom_engine::prepare::{self, Claims, PrepareError, Tidied};
 use fathom_engine::{ExecuteError, Executed, Observer, Share, execute, probe};
-use fathom_metrics::OperationRow;
+use fathom_metrics::{IssuedRow, OperationRow};
 use fathom_planner::Experiment;
 use fathom_schema::{
     DeviceNumber, EnvironmentFact, Event, Facts, Interval, Note, NoteKind, Outcome, RunFinished, RunStarted,
@@ -385,6 +385,14 @@ impl Observer for Relay<'_, '_> {
 
     fn operations(&mut self, stream: usize, rows: &[OperationRow]) {
         self.bus.operations(&self.step.streams[stream].name, rows);
+    }
+
+    fn wants_issued(&self, stream: usize) -> bool {
+        self.bus.wants_issued(&self.step.streams[stream].name)
+    }
+
+    fn issued(&mut self, stream: usize, rows: &[IssuedRow]) {
+        self.bus.issued(&self.step.streams[stream].name, rows);
     }
 
     fn settled(&mut self) {

@@ -2,6 +2,7 @@
 //! for devices the rules are fathom's.
 
 mod help;
+mod iolog;
 mod logs;
 mod operations;
 mod reports;

@@ -22,6 +22,7 @@ mod peer_logs;
 mod peer_places;
 mod peer_rates;
 mod peer_reports;
+mod peer_traces;
 mod questions;
 mod results;
 mod seeds;

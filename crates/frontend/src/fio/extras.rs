@@ -132,6 +132,8 @@ pub struct Logs {
     pub iops: Option<String>,
     /// Histograms of the completion latency.
     pub histogram: Option<String>,
+    /// The file that operations are added to as they were issued (`write_iolog`).
+    pub issued: Option<String>,
     /// Whether the clone's number is part of the name.
     pub per_job: bool,
     /// Which figure of a window a row says.
@@ -181,6 +183,7 @@ impl Logs {
 
     /// True when no log is asked for.
     pub fn are_none(&self) -> bool {
-        self.bandwidth.is_none() && self.latency.is_none() && self.iops.is_none() && self.histogram.is_none()
+        let Self { bandwidth, latency, iops, histogram, issued, .. } = self;
+        [bandwidth, latency, iops, histogram, issued].into_iter().all(Option::is_none)
     }
 }

@@ -346,6 +346,8 @@ pub(crate) struct Report {
     pub(crate) sample_ms: [u64; 2],
     /// File prefixes of bw, lat, iops and hist logs; empty text: the job's name.
     pub(crate) logs: [Option<String>; 4],
+    /// The file that operations are written to as they are issued.
+    pub(crate) iolog: Option<String>,
     /// Log files carry the job's number.
     pub(crate) per_job_logs: bool,
     /// Which figure of a window the logs say.
@@ -567,6 +569,7 @@ impl Default for Report {
             disk_util: true,
             sample_ms: [500; 2],
             logs: [const { None }; 4],
+            iolog: None,
             per_job_logs: true,
             log_value: LogValue::default(),
             log_columns: LogColumns::default(),

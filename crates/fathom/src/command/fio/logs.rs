@@ -1,5 +1,6 @@
 //! The log files that fio's jobs ask for: their names, and when they are written. Does not know their rows.
 
+use super::iolog;
 use super::operations::OperationLog;
 use super::shape::workers_of;
 use crate::output::{self, Spared};
@@ -14,7 +15,9 @@ use std::path::PathBuf;
 /// Names of the log files that a fio job asks for, each once.
 pub(crate) fn log_names(extras: &Extras) -> Vec<PathBuf> {
     let mut names = Vec::new();
-    for (name, _, _) in extras.clones.iter().flat_map(logs_of) {
+    let series = extras.clones.iter().flat_map(logs_of).map(|(name, _, _)| name);
+    let issued = extras.clones.iter().filter_map(|clone| clone.logs.issued.as_ref()).map(PathBuf::from);
+    for name in series.chain(issued) {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -49,8 +52,11 @@ pub(crate) fn write_logs(
             }
         }
     }
-    let lost = operations.lost();
-    files.iter().filter_map(|(name, text)| output::write(name, text, spared).err()).chain(lost).collect()
+    let mut lost: Vec<String> =
+        files.iter().filter_map(|(name, text)| output::write(name, text, spared).err()).collect();
+    lost.extend(iolog::write(record, extras, operations, spared));
+    lost.extend(operations.lost());
+    lost
 }
 
 fn columns(logs: &Logs) -> LogColumns {
@@ -92,6 +98,7 @@ fn logs_of(clone: &FioClone) -> Vec<(PathBuf, FioLog, Nanos)> {
         average_ms,
         histogram_ms,
         coarseness,
+        issued: _, // in `iolog`
         per_job,
     } = &clone.logs;
     let Measures { submission, completion, service, bandwidth: _ } = clone.measures;

@@ -2,7 +2,7 @@
 //! submission latencies, which no record holds. Knows which streams they are wanted of, and how many there is room for.
 
 use fathom_frontend::fio::Extras;
-use fathom_metrics::{Latency, OperationRow};
+use fathom_metrics::{IssuedRow, Latency, OperationRow};
 use fathom_report::FioWorkers;
 use fathom_run::{Sink, SinkError};
 use fathom_schema::{Event, OperationKind, Record, SparseHistogram};
@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// Operations that are kept at most, over all jobs: 2.5 GiB of them. fio keeps as many as there is memory for.
 const ROWS_MAX: usize = 64 << 20;
 
+/// Issued operations that are kept at most, over all jobs: 2 GiB of them.
+const ISSUED_MAX: usize = 64 << 20;
+
 /// Collects single operations by the name of their stream.
 #[derive(Default)]
 pub(crate) struct OperationLog {
@@ -18,6 +21,9 @@ pub(crate) struct OperationLog {
     submissions: BTreeMap<String, [Latency; OperationKind::COUNT]>,
     kept: usize,
     lost: u64,
+    issued: BTreeMap<String, Vec<IssuedRow>>,
+    issued_kept: usize,
+    issued_lost: u64,
 }
 
 impl OperationLog {
@@ -27,6 +33,9 @@ impl OperationLog {
         for clone in &extras.clones {
             if clone.logs.are_of_operations() {
                 log.rows.insert(clone.stream.clone(), Vec::new());
+            }
+            if clone.logs.issued.is_some() {
+                log.issued.insert(clone.stream.clone(), Vec::new());
             }
             if clone.slat_percentiles && clone.is_reported {
                 log.submissions.insert(clone.stream.clone(), Default::default());
@@ -38,6 +47,11 @@ impl OperationLog {
     /// Those of a stream, in the order in which they completed.
     pub(super) fn rows(&self, stream: &str) -> &[OperationRow] {
         self.rows.get(stream).map_or(&[], Vec::as_slice)
+    }
+
+    /// Those of a stream, in the order in which they were issued.
+    pub(super) fn issued(&self, stream: &str) -> &[IssuedRow] {
+        self.issued.get(stream).map_or(&[], Vec::as_slice)
     }
 
     /// Distributions of the submission latencies of these workers' streams by kind.
@@ -61,13 +75,13 @@ impl OperationLog {
     }
 
     /// What is missing in the logs, in words.
-    pub(super) fn lost(&self) -> Option<String> {
-        (self.lost > 0).then(|| {
-            format!(
-                "logs of single operations are full after {ROWS_MAX}; the last {} are missing; use log_avg_msec",
-                self.lost
-            )
-        })
+    pub(super) fn lost(&self) -> Vec<String> {
+        let missing = |lost: u64, what: &str, most: usize, help: &str| {
+            (lost > 0).then(|| format!("{what} are full after {most}; the last {lost} are missing; {help}"))
+        };
+        let rows = missing(self.lost, "logs of single operations", ROWS_MAX, "use log_avg_msec");
+        let issued = missing(self.issued_lost, "files of write_iolog", ISSUED_MAX, "use a shorter job");
+        rows.into_iter().chain(issued).collect()
     }
 }
 
@@ -78,6 +92,19 @@ impl Sink for OperationLog {
 
     fn wants_operations(&self, stream: &str) -> bool {
         self.rows.contains_key(stream) || self.submissions.contains_key(stream)
+    }
+
+    fn wants_issued(&self, stream: &str) -> bool {
+        self.issued.contains_key(stream)
+    }
+
+    fn issued(&mut self, stream: &str, rows: &[IssuedRow]) {
+        if let Some(kept) = self.issued.get_mut(stream) {
+            let room = (ISSUED_MAX - self.issued_kept).min(rows.len());
+            kept.extend_from_slice(&rows[..room]);
+            self.issued_kept += room;
+            self.issued_lost += (rows.len() - room) as u64;
+        }
     }
 
     fn operations(&mut self, stream: &str, rows: &[OperationRow]) {

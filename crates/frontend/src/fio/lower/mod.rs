@@ -123,7 +123,7 @@ impl Lowering<'_> {
 
         let engine = engines::of(parsed, self.faults);
         let (place, is_shared) = place_of(parsed, 0, self.surroundings);
-        let has_logs = settings.report.logs.iter().any(Option::is_some);
+        let has_logs = settings.report.logs.iter().any(Option::is_some) || settings.report.iolog.is_some();
         // Each clone has a state of its own.
         let loads_state = settings.verify.loads_state && lowered.options.verify.span().is_some();
         let is_merged =
@@ -258,6 +258,7 @@ impl Lowering<'_> {
                 latency,
                 iops,
                 histogram,
+                issued: report.iolog.clone(),
                 per_job: report.per_job_logs,
                 value: report.log_value,
                 columns: report.log_columns,

@@ -115,6 +115,15 @@ pub(super) const ROWS: &[OptionRow] = &[
         P1,
         Value::OptionalText(|s, prefix| s.report.logs[3] = Some(prefix.to_owned())),
     ),
+    built(
+        "write_iolog",
+        &[],
+        P1,
+        Value::Text(|s, name, _| {
+            s.report.iolog = Some(name.to_owned());
+            Ok(())
+        }),
+    ),
     built("log_avg_msec", &[], P0, Value::Count(0, u32::MAX as u64, |s, ms| s.report.log_avg_ms = ms)),
     built("log_hist_msec", &[], P1, Value::Count(0, u32::MAX as u64, |s, ms| s.report.log_hist_ms = ms)),
     built("log_hist_coarseness", &[], P1, Value::Count(0, 6, |s, n| s.report.hist_coarseness = n)),

@@ -4,7 +4,6 @@ use super::Priority::{P1, P2};
 use super::{OptionRow, Value, accepted, not_yet};
 
 pub(super) const ROWS: &[OptionRow] = &[
-    not_yet("write_iolog", &[], P1, &[]),
     not_yet("read_iolog", &[], P1, &[]),
     // What shapes a replay has no effect without one, and read_iolog is an error.
     accepted("read_iolog_chunked", &[], P2, Value::Any, ""),
