@@ -10,6 +10,7 @@ pub mod layouts;
 pub mod load;
 mod measured;
 pub mod objective;
+pub mod pts;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
 pub mod scaling;

@@ -4,9 +4,9 @@
 /// Rounds of a measurement window (PTS).
 pub const WINDOW: usize = 5;
 /// Largest range within a window, as a share of its mean.
-const RANGE_MAX: f64 = 0.20;
+pub const RANGE_MAX: f64 = 0.20;
 /// Largest excursion of the straight line through a window, as a share of its mean.
-const EXCURSION_MAX: f64 = 0.10;
+pub const EXCURSION_MAX: f64 = 0.10;
 /// Half of the band that the variant asks values and line to stay in, as a share of the mean.
 const ENVELOPE: f64 = 0.10;
 /// Limits are inclusive: rounding may not decide a window that lies on one exactly.

@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Curve(crate::command::curve::CurveArgs),
     /// Prove that a rate keeps its latencies, or find the highest rate that does
     Slo(crate::command::slo::SloArgs),
+    /// Run a test of SNIA's PTS: rounds of a whole matrix until they are steady
+    Steady(crate::command::steady::SteadyArgs),
     /// Find the scaling law of measured loads and throughputs: peak, knee, what limits it
     Fit(crate::command::fit::FitArgs),
     /// Judge whether series of rounds reached a steady state

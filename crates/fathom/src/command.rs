@@ -18,6 +18,7 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod serve;
 pub(crate) mod slo;
+pub(crate) mod steady;
 
 use crate::cli::JobArgs;
 use std::path::PathBuf;

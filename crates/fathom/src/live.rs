@@ -1,9 +1,10 @@
 //! The live view: a bar with the time left and a line per stream each second; plain lines where there is no terminal.
 
 use crate::terminal;
+use fathom_analysis::pts::{Flow, Outlook, Place};
 use fathom_metrics::{Latency, merge_tally};
 use fathom_run::{Progress, Sink, SinkError};
-use fathom_schema::{Event, Interval, OperationKind, Phase, Quota, Step, Stream, StreamTally};
+use fathom_schema::{Event, Interval, OperationKind, Phase, Question, Quota, Step, Stream, StreamTally};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -19,6 +20,10 @@ pub(crate) struct Live {
     lines: Vec<ProgressBar>,
     step: Option<Step>,
     steps: usize,
+    /// Steps of an earlier run, which are passed over.
+    earlier: usize,
+    /// The test of a standard that runs.
+    flow: Option<Flow>,
     /// Interval number and merged tallies of streams that share a line.
     together: Option<(u64, Merged)>,
     /// Decile of the preparation last reported where there is no terminal.
@@ -34,14 +39,25 @@ struct Merged {
 }
 
 impl Live {
-    /// One that shows `steps` steps.
-    pub(crate) fn new(steps: usize) -> Self {
+    /// One that shows `steps` steps, the first `earlier` of which are those of an earlier run.
+    pub(crate) fn new(steps: usize, earlier: usize) -> Self {
         let on_terminal = std::io::stderr().is_terminal();
         let target =
             if on_terminal { ProgressDrawTarget::stderr_with_hz(4) } else { ProgressDrawTarget::hidden() };
         let screen = MultiProgress::with_draw_target(target);
         let bar = screen.add(ProgressBar::new(0));
-        Self { on_terminal, screen, bar, lines: Vec::new(), step: None, steps, together: None, prepared: 0 }
+        Self {
+            on_terminal,
+            screen,
+            bar,
+            lines: Vec::new(),
+            step: None,
+            steps,
+            earlier,
+            flow: None,
+            together: None,
+            prepared: 0,
+        }
     }
 
     fn style(template: &str) -> ProgressStyle {
@@ -61,6 +77,8 @@ impl Live {
         let seconds = length(step);
         let which = if self.steps > 1 { format!("[{}/{}] ", index + 1, self.steps) } else { String::new() };
         let name = terminal_text(&step.name);
+        let outlook =
+            self.flow.as_ref().zip(Place::of(step)).map(|(flow, place)| outlook(flow.outlook(place)));
         if self.on_terminal {
             for line in self.lines.drain(..) {
                 line.finish_and_clear();
@@ -79,6 +97,12 @@ impl Live {
                 line.set_style(Self::style("  {msg}"));
                 self.lines.push(line);
             }
+            if let Some(outlook) = outlook {
+                let line = self.screen.add(ProgressBar::new_spinner());
+                line.set_style(Self::style("  {msg}"));
+                line.set_message(cut(&outlook, self.width()));
+                self.lines.push(line);
+            }
         } else {
             let length =
                 seconds.map_or_else(String::new, |s| format!(", about {}", Nanos::secs(s).approximate()));
@@ -86,7 +110,8 @@ impl Live {
                 1 => "1 stream".to_owned(),
                 several => format!("{several} streams"),
             };
-            terminal::message(&format!("{which}{name}: {streams}{length}"));
+            let outlook = outlook.map_or_else(String::new, |outlook| format!("; {outlook}"));
+            terminal::message(&format!("{which}{name}: {streams}{length}{outlook}"));
         }
         self.step = Some(step.clone());
         self.together = None;
@@ -166,10 +191,16 @@ impl Drop for Live {
 impl Sink for Live {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
         match event {
+            Event::RunStarted(started) => {
+                if let Some(Question::Steady(question)) = &started.question {
+                    self.flow = Some(Flow::of(question));
+                }
+            }
+            Event::StepStarted(started) if (started.index as usize) < self.earlier => {}
             Event::StepStarted(started) => self.begin(&started.step, started.index),
             Event::Interval(interval) => self.interval(interval),
             Event::StepFinished(_) | Event::RunFinished(_) => self.end(),
-            Event::RunStarted(_) | Event::Sum(_) | Event::Note(_) => {}
+            Event::Sum(_) | Event::Note(_) => {}
         }
         Ok(())
     }
@@ -196,6 +227,18 @@ impl Sink for Live {
             ));
         }
     }
+}
+
+/// When a test may end, in words.
+fn outlook(Outlook { earliest, latest }: Outlook) -> String {
+    if earliest == latest {
+        return format!("the test ends in {}", earliest.approximate());
+    }
+    format!(
+        "the test ends in {} at the earliest, {} at the latest",
+        earliest.approximate(),
+        latest.approximate()
+    )
 }
 
 /// Seconds a step takes, when time bounds all its streams and nothing else may end them earlier.

@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => command::compare::run(&args),
         Command::Curve(args) => command::curve::run(&args),
         Command::Slo(args) => command::slo::run(&args),
+        Command::Steady(args) => command::steady::run(&args),
         Command::Fit(args) => command::fit::run(&args),
         Command::Judge(args) => command::judge::run(&args),
         Command::Percentiles(args) => command::percentiles::run(&args),

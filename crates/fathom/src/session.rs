@@ -17,7 +17,9 @@ use fathom_planner::safety::{self, Consent, Verdict};
 use fathom_planner::search::Search;
 use fathom_planner::{ENGINE_UNAVAILABLE, NOT_BUILT, Plan};
 use fathom_run::{Bus, Changes, RunError, RunRequest, Sink, Stop};
-use fathom_schema::{EnvironmentFact, Event, Facts, Note, NoteKind, Record, RunStarted, Severity};
+use fathom_schema::{
+    EnvironmentFact, Event, Facts, Note, NoteKind, Record, RunStarted, Severity, StepRecord,
+};
 use fathom_store::{Detail, Unstored};
 use fathom_units::Nanos;
 use std::io::BufRead;
@@ -28,6 +30,8 @@ pub(crate) struct Planned {
     pub(crate) loaded: Loaded,
     pub(crate) facts: Facts,
     pub(crate) plan: Plan,
+    /// Steps of an earlier run that it goes on from.
+    pub(crate) earlier: Vec<StepRecord>,
 }
 
 /// Prints what is wrong with a job; the exit code when that keeps it from running.
@@ -82,7 +86,8 @@ pub(crate) fn plan_search(
     })
 }
 
-fn plan_by(
+/// As [`plan`], by another planner.
+pub(crate) fn plan_by(
     mut loaded: Loaded,
     consent: &ConsentArgs,
     store: &Path,
@@ -100,7 +105,7 @@ fn plan_by(
     loaded.diagnostics.extend(diagnostics);
     report_faults(&loaded)?;
     match plan {
-        Some(plan) => Ok(Planned { loaded, facts, plan }),
+        Some(plan) => Ok(Planned { loaded, facts, plan, earlier: Vec::new() }),
         None => Err(Exit::Internal),
     }
 }
@@ -223,7 +228,7 @@ impl Done {
 pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'_>) -> Result<Done, Exit> {
     let Manner { store, live, changes, watchers } = manner;
     check_commands(&planned, store)?;
-    let Planned { loaded, mut facts, plan } = planned;
+    let Planned { loaded, mut facts, plan, earlier } = planned;
     let kept = kept_files(&plan, &facts);
     let stop = Stop::on_signals().map_err(|error| {
         terminal::message(&format!("cannot listen to signals: {error}"));
@@ -245,6 +250,7 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
     describe_clock(&mut clock, &mut facts);
     let notes = notes(&loaded, &plan, verdict_notes);
     let steps = plan.experiment.steps_hint();
+    let mut live = live.then(|| Live::new(steps, earlier.len()));
     let request = RunRequest {
         started: started(&id, &loaded, facts, &plan),
         experiment: plan.experiment,
@@ -252,9 +258,9 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
         notes,
         clock,
         changes,
+        earlier,
     };
     let mut keep = Keep::new(writer);
-    let mut live = live.then(|| Live::new(steps));
     let mut sinks: Vec<&mut dyn Sink> = vec![&mut keep];
     if let Some(live) = &mut live {
         sinks.push(live);
@@ -298,7 +304,7 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
 
 /// Looks at the files that take what the job's commands print.
 fn check_commands(planned: &Planned, store: &Path) -> Result<(), Exit> {
-    let Planned { loaded, facts, plan } = planned;
+    let Planned { loaded, facts, plan, earlier: _ } = planned;
     if plan.commands.is_empty() {
         return Ok(());
     }

@@ -6,12 +6,11 @@
 use crate::points::{Load, Point};
 use crate::remarks::Remarks;
 use crate::scene::{Maxima, Scene};
-use crate::search::Search;
+use crate::search::{Choice, Search};
 use crate::seeds;
 use crate::steps::{self, Built};
-use fathom_analysis::load::LoadPoint;
 use fathom_model::{Job, Named, StageOptions};
-use fathom_schema::{Facts, OperationKind, Step, StepFinished, StreamTotals};
+use fathom_schema::{Facts, OperationKind, Step, StepFinished, StepRecord, StreamTotals};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -36,6 +35,8 @@ pub struct Experiment {
     pub(crate) awaited: Vec<(usize, usize)>,
     /// What chooses the next step, where the points are not all known beforehand; they then are its extremes.
     pub(crate) search: Option<Search>,
+    /// The end of the last step of an earlier run.
+    pub(crate) replayed: Option<StepFinished>,
 }
 
 impl Experiment {
@@ -65,17 +66,49 @@ impl Experiment {
     }
 
     fn next_of_search(&mut self, finished: Option<&StepFinished>) -> Option<Step> {
-        let result = finished.and_then(|finished| LoadPoint::of(&finished.streams));
-        if self.position > 0 && result.is_none() {
-            return None;
-        }
-        let settings = self.search.as_mut()?.next(result.as_ref())?;
-        let point = Point { stage: 0, index: self.position, settings, load: Load::AsDeclared };
+        let replayed = self.replayed.take();
+        let Choice { settings, label } = self.search.as_mut()?.next(finished.or(replayed.as_ref()))?;
+        let point = Point { stage: 0, index: self.position, settings, load: Load::AsDeclared, label };
         let job = seeds::for_step(&self.job, self.position, self.entropy);
         let scene = Scene::new(&self.facts, self.entropy, &self.changed);
         let built = steps::build(&scene, &job, &self.stages, &point, &self.maxima, &mut Remarks::default())?;
         self.position += 1;
+        self.search.as_mut()?.built(&built.step);
         Some(built.step)
+    }
+
+    /// Takes in steps that an earlier run of the same search has done, as if they had been handed out and had ended so.
+    ///
+    /// # Errors
+    /// Where this experiment comes to another step than the earlier run did, in words.
+    pub fn replay(&mut self, done: &[StepRecord]) -> Result<(), String> {
+        for StepRecord { started, intervals: _, finished } in done {
+            let was = &started.step;
+            let step =
+                self.next(None).ok_or_else(|| format!("\"{}\" is a step more than there are", was.name))?;
+            let is_alike = step.name == was.name && step.parameters == was.parameters;
+            if !is_alike {
+                return Err(format!(
+                    "step {} is \"{}\" and was \"{}\"",
+                    started.index + 1,
+                    step.name,
+                    was.name
+                ));
+            }
+            if step
+                .targets
+                .iter()
+                .map(|t| (&t.name, t.size))
+                .ne(was.targets.iter().map(|t| (&t.name, t.size)))
+            {
+                return Err(format!(
+                    "the targets of \"{}\" have other names or sizes than they had",
+                    was.name
+                ));
+            }
+            self.replayed.clone_from(finished);
+        }
+        Ok(())
     }
 
     /// How many steps there are in all; of a search, about how many.

@@ -39,13 +39,14 @@ pub use files::TARGETS_MAX;
 pub use native::in_native_terms;
 pub use remarks::PlanNote;
 
-use fathom_model::{Diagnostics, Job, Named, Sources, StageOptions, Sweep};
+use fathom_model::{Diagnostics, Job, Named, Sources, StageOptions};
 use fathom_schema::Facts;
 use fathom_units::Nanos;
+use points::{Load, Point};
 use remarks::Remarks;
 use safety::{Command, Intent};
 use scene::{Maxima, Scene};
-use search::Search;
+use search::{Choice, Search};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -116,6 +117,16 @@ fn changes_paths(path: &str) -> bool {
 /// The plan is `None` exactly when there are errors other than [`NOT_BUILT`]. A job that fails [`fathom_model::check`]
 /// is not planned; its faults come back.
 pub fn plan(job: &Job, facts: &Facts, entropy: u64) -> (Option<Plan>, Diagnostics) {
+    plan_points(job, facts, entropy, &points::points)
+}
+
+/// Plans the points that `points_of` makes of the stages.
+fn plan_points(
+    job: &Job,
+    facts: &Facts,
+    entropy: u64,
+    points_of: &dyn Fn(&[Named<StageOptions>]) -> Vec<Point>,
+) -> (Option<Plan>, Diagnostics) {
     let checked = fathom_model::check(job);
     if checked.has_errors() {
         return (None, checked);
@@ -126,7 +137,7 @@ pub fn plan(job: &Job, facts: &Facts, entropy: u64) -> (Option<Plan>, Diagnostic
     // A native integer is signed; a seed within 63 bits can be written into a job to repeat the run.
     let entropy = entropy >> 1;
     let stages = points::stages(&job);
-    let points = points::points(&stages);
+    let points = points_of(&stages);
     advice::of_job(&job, &mut remarks);
     let nothing = BTreeSet::new();
     let changed = changed::places(&Scene::new(facts, entropy, &nothing), &job, &stages, &points);
@@ -151,6 +162,7 @@ pub fn plan(job: &Job, facts: &Facts, entropy: u64) -> (Option<Plan>, Diagnostic
             position: 0,
             awaited: Vec::new(),
             search: None,
+            replayed: None,
         },
     };
     (Some(plan), remarks.diagnostics)
@@ -160,7 +172,7 @@ pub fn plan(job: &Job, facts: &Facts, entropy: u64) -> (Option<Plan>, Diagnostic
 /// the search may ask for; it may have one stage, without a sweep or a curve.
 pub fn plan_search(job: &Job, facts: &Facts, entropy: u64, search: Search) -> (Option<Plan>, Diagnostics) {
     let mut diagnostics = Diagnostics::default();
-    let mut stages = points::stages(job);
+    let stages = points::stages(job);
     if stages.len() > 1 {
         let message = format!("the job has {} stages", stages.len());
         diagnostics.error(
@@ -184,9 +196,17 @@ pub fn plan_search(job: &Job, facts: &Facts, entropy: u64, search: Search) -> (O
     if diagnostics.has_errors() {
         return (None, diagnostics);
     }
-    let place = stages[0].span;
-    stages[0].options.sweep.set(Sweep { dimensions: search.extremes() }, place);
-    let (plan, diagnostics) = plan(&Job { stages, ..job.clone() }, facts, entropy);
+    let extremes = |_: &[Named<StageOptions>]| {
+        let point = |(index, Choice { settings, label })| Point {
+            stage: 0,
+            index,
+            settings,
+            load: Load::AsDeclared,
+            label,
+        };
+        search.extremes().into_iter().enumerate().map(point).collect()
+    };
+    let (plan, diagnostics) = plan_points(job, facts, entropy, &extremes);
     let plan = plan.map(|mut plan| {
         plan.points = search.steps_hint();
         // The longest step stands for all.
@@ -209,7 +229,7 @@ fn survey(
     scene: &Scene<'_>,
     job: &Job,
     stages: &[Named<StageOptions>],
-    points: &[points::Point],
+    points: &[Point],
     remarks: &mut Remarks,
 ) -> Survey {
     let mut maxima = Maxima::new();

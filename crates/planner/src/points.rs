@@ -4,7 +4,7 @@
 //! the options mean.
 
 use fathom_model::{Job, Literal, Named, StageOptions};
-use fathom_units::Ratio;
+use fathom_units::{Nanos, Ratio};
 
 /// One point of one stage.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +17,19 @@ pub(crate) struct Point {
     pub settings: Vec<(String, Literal)>,
     /// Which part of a curve it is.
     pub load: Load,
+    /// What it is called, where that is not what is set.
+    pub label: Option<Label>,
+}
+
+/// What a point of a search is called.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Label {
+    /// For people.
+    pub name: String,
+    /// For reports, in place of what is set.
+    pub parameters: Vec<(String, String)>,
+    /// Idle time before it.
+    pub pause: Nanos,
 }
 
 /// Which part of a curve a point is.
@@ -44,6 +57,9 @@ impl Point {
 
     /// What is swept and its value here.
     pub(crate) fn parameters(&self) -> Vec<(String, String)> {
+        if let Some(label) = &self.label {
+            return label.parameters.clone();
+        }
         let mut parameters: Vec<(String, String)> =
             self.settings.iter().map(|(path, value)| (path.clone(), plain(value))).collect();
         match self.load {
@@ -56,6 +72,9 @@ impl Point {
 
     /// `main (queue_depth=16, rate=50% of maximum)`.
     pub(crate) fn name(&self, stage: &str) -> String {
+        if let Some(label) = &self.label {
+            return label.name.clone();
+        }
         let short = |path: &str| match Job::split_path(path) {
             Some((_, Some(name), option)) => format!("{name}.{option}"),
             Some((_, None, option)) => option.to_owned(),
@@ -119,6 +138,7 @@ pub(crate) fn points(stages: &[Named<StageOptions>]) -> Vec<Point> {
             index,
             settings,
             load,
+            label: None,
         }));
     }
     all

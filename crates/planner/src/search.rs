@@ -3,15 +3,34 @@
 
 mod curve;
 mod objective;
+mod steady;
 
 pub use curve::CurveSearch;
 pub use objective::ObjectiveSearch;
+pub use steady::SteadySearch;
 
+use crate::points::Label;
 use fathom_analysis::load::LoadPoint;
 use fathom_model::Literal;
+use fathom_schema::{Step, StepFinished};
 
 /// What a step changes of the job: option paths and values.
 pub(crate) type Settings = Vec<(String, Literal)>;
+
+/// A step that a search wants.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Choice {
+    /// What it changes of the job.
+    pub settings: Settings,
+    /// What it is called, where that is not what it changes.
+    pub label: Option<Label>,
+}
+
+impl From<Settings> for Choice {
+    fn from(settings: Settings) -> Self {
+        Self { settings, label: None }
+    }
+}
 
 /// The rule of a search.
 #[derive(Debug, Clone)]
@@ -20,23 +39,40 @@ pub enum Search {
     Curve(CurveSearch),
     /// Rates, towards the highest that keeps its latencies, or one rate to be proven.
     Objective(ObjectiveSearch),
+    /// The parts and rounds of a test of SNIA's PTS.
+    Steady(Box<SteadySearch>),
 }
 
 impl Search {
-    /// The next step; `None` when the question is answered. `result` is what the step before showed; `None` at the first
-    /// call, and when a step measured nothing.
-    pub(crate) fn next(&mut self, result: Option<&LoadPoint>) -> Option<Settings> {
+    /// The next step; `None` when the question is answered. `finished` is the end of the step before; absent at the first
+    /// call.
+    pub(crate) fn next(&mut self, finished: Option<&StepFinished>) -> Option<Choice> {
+        let result = finished.and_then(|finished| LoadPoint::of(&finished.streams));
+        if finished.is_some() && result.is_none() {
+            // A step that measured nothing says nothing about the next.
+            return None;
+        }
         match self {
-            Self::Curve(search) => search.next(result),
-            Self::Objective(search) => search.next(result),
+            Self::Curve(search) => search.next(result.as_ref()).map(Choice::from),
+            Self::Objective(search) => search.next(result.as_ref()).map(Choice::from),
+            Self::Steady(search) => search.next(result.as_ref()),
+        }
+    }
+
+    /// Tells it of the step that its choice has become.
+    pub(crate) fn built(&mut self, step: &Step) {
+        match self {
+            Self::Curve(_) | Self::Objective(_) => {}
+            Self::Steady(search) => search.built(step),
         }
     }
 
     /// The least and the most that it may ask for, for judging the job beforehand.
-    pub(crate) fn extremes(&self) -> Vec<(String, Vec<Literal>)> {
+    pub(crate) fn extremes(&self) -> Vec<Choice> {
         match self {
-            Self::Curve(search) => search.extremes(),
-            Self::Objective(search) => search.extremes(),
+            Self::Curve(search) => search.extremes().into_iter().map(Choice::from).collect(),
+            Self::Objective(search) => vec![search.extreme().into()],
+            Self::Steady(search) => search.extremes(),
         }
     }
 
@@ -45,6 +81,7 @@ impl Search {
         match self {
             Self::Curve(search) => search.steps_hint(),
             Self::Objective(search) => search.steps_hint(),
+            Self::Steady(search) => search.steps_hint(),
         }
     }
 }

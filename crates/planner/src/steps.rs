@@ -117,7 +117,11 @@ pub(crate) fn build(
         stage_index: narrow(point.stage),
         point_index: narrow(point.index),
         parameters,
-        pause_before: if point.index > 0 { *pause.get() } else { Nanos::ZERO },
+        pause_before: match &point.label {
+            Some(label) => label.pause,
+            None if point.index > 0 => *pause.get(),
+            None => Nanos::ZERO,
+        },
         targets: targets.of_step,
         streams: resolved.into_iter().map(|resolved| resolved.stream).collect(),
         errors: match on_error.get() {

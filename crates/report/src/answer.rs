@@ -2,6 +2,7 @@
 //! does not know how it is drawn.
 
 use crate::calendar;
+use crate::steady;
 use crate::table::visible;
 use crate::tables::{extreme, percentile, seconds};
 use crate::view::{EnvironmentSummary, StepSummary, StreamSummary, Summary, TargetSummary, VerifySummary};
@@ -20,6 +21,9 @@ const ENVIRONMENT_SHOWN: [&str; 7] = [
 
 /// The run's answer in one sentence.
 pub(crate) fn headline(summary: &Summary) -> String {
+    if let Some(answer) = &summary.steady {
+        return steady::sentence(answer);
+    }
     match summary.steps.as_slice() {
         [] => "nothing was measured".to_owned(),
         [step] => step_line(step),

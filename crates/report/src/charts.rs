@@ -18,7 +18,7 @@ use serde::Serialize;
 use sweep::Sweep;
 
 /// Version of the form that [`charts`] gives.
-const CHARTS_VERSION: u32 = 1;
+pub(crate) const CHARTS_VERSION: u32 = 1;
 /// Cells of one step at most: a chart is hardly ever wider in pixels than twice this.
 const CELLS_MAX: usize = 600;
 /// Cells of all steps together, which keeps a report of many steps below a few megabytes.

@@ -7,11 +7,13 @@
 mod parts;
 
 use crate::answer::{self, headline};
-use crate::charts::{self, StepCharts, charts};
+use crate::charts::{self, CHARTS_VERSION, Charts, StepCharts, charts};
+use crate::steady;
 use crate::summary::summary;
 use crate::table::visible;
 use crate::tables;
 use crate::view::{FindingSummary, NoteSummary, Summary};
+use fathom_analysis::pts::Answer;
 use fathom_schema::Record;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use parts::table;
@@ -28,7 +30,11 @@ const STEPS_OPEN_MAX: usize = 2;
 /// The report of a record, whole or an overview, as one HTML document.
 pub fn html(record: &Record) -> String {
     let summary = summary(record);
-    let charts = charts(record);
+    let charts = match summary.steady {
+        // Its drawings need no script, and charts of a thousand minutes would be no use.
+        Some(_) => Charts { version: CHARTS_VERSION, steps: Vec::new(), sweep: None },
+        None => charts(record),
+    };
     let title = visible(&summary.title);
     // Nothing but this very script may run, and nothing is loaded from anywhere, whatever slipped into the page.
     let policy = format!(
@@ -52,22 +58,9 @@ pub fn html(record: &Record) -> String {
                 (masthead(&summary, &title))
                 main #content {
                     (validity(&summary.validity))
-                    @if summary.steps.len() > 1 {
-                        (overview(&summary))
-                    }
-                    @let is_one_of_several = summary.steps.len() > 1;
-                    @for ((step, record), charts) in summary.steps.iter().zip(&record.steps).zip(&charts.steps) {
-                        @if is_one_of_several {
-                            details.step open[summary.steps.len() <= STEPS_OPEN_MAX] id={ "step-" (step.index) } {
-                                summary { h2 { "Step " bdi { (visible(&step.name)) } } }
-                                (parts::step(step, record, charts, true))
-                            }
-                        } @else {
-                            section.step id={ "step-" (step.index) } {
-                                h2 { "Step " bdi { (visible(&step.name)) } }
-                                (parts::step(step, record, charts, false))
-                            }
-                        }
+                    @match &summary.steady {
+                        Some(answer) => { (steady(answer)) }
+                        None => { (steps(&summary, record, &charts)) }
                     }
                     (notes(&summary.notes))
                     (environment(&summary))
@@ -123,6 +116,42 @@ fn validity(findings: &[FindingSummary]) -> Markup {
                             p.remedy { "→ " (remedy) }
                         }
                     }
+                }
+            }
+        }
+    }
+}
+
+/// What a test came to, in the place of its steps.
+fn steady(answer: &Answer) -> Markup {
+    html! {
+        @for section in steady::sections(answer) {
+            section {
+                h2 { (section.title) }
+                @for line in &section.lines { p { (line) } }
+                (steady::plots(answer, &section))
+                @for (caption, part) in &section.tables { (table(part, caption)) }
+            }
+        }
+    }
+}
+
+fn steps(summary: &Summary, record: &Record, charts: &Charts) -> Markup {
+    html! {
+        @if summary.steps.len() > 1 {
+            (overview(summary))
+        }
+        @let is_one_of_several = summary.steps.len() > 1;
+        @for ((step, record), charts) in summary.steps.iter().zip(&record.steps).zip(&charts.steps) {
+            @if is_one_of_several {
+                details.step open[summary.steps.len() <= STEPS_OPEN_MAX] id={ "step-" (step.index) } {
+                    summary { h2 { "Step " bdi { (visible(&step.name)) } } }
+                    (parts::step(step, record, charts, true))
+                }
+            } @else {
+                section.step id={ "step-" (step.index) } {
+                    h2 { "Step " bdi { (visible(&step.name)) } }
+                    (parts::step(step, record, charts, false))
                 }
             }
         }

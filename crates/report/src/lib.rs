@@ -15,6 +15,7 @@ mod iometer;
 mod live;
 mod markdown;
 mod rows;
+mod steady;
 mod summary;
 mod table;
 mod tables;
@@ -35,6 +36,7 @@ pub use iometer::{
 pub use live::{IntervalView, KindView, Live, StreamView, interval_view, live};
 pub use markdown::markdown;
 pub use rows::Csv;
+pub use steady::sentence as steady_sentence;
 pub use summary::summary;
 pub use text::text;
 pub use view::{

@@ -2,9 +2,11 @@
 //! tables are those of the text report.
 
 use crate::answer::{self, headline, step_line, what};
+use crate::steady::{self, Section};
 use crate::table::visible;
 use crate::tables::{self, STREAMS_SHOWN, Table, seconds};
 use crate::view::{FindingSummary, StepSummary, Summary};
+use fathom_analysis::pts::Answer;
 use std::fmt::Write as _;
 
 /// The report as Markdown.
@@ -17,12 +19,9 @@ pub fn markdown(summary: &Summary) -> String {
         page.line(&text(description));
     }
     page.validity(&summary.validity);
-    if summary.steps.len() > 1 {
-        page.line("## Steps");
-        page.table(&tables::overview(&summary.steps));
-    }
-    for step in &summary.steps {
-        page.step(step, summary.steps.len() > 1);
+    match &summary.steady {
+        Some(answer) => page.steady(answer),
+        None => page.steps(&summary.steps),
     }
     if !summary.notes.is_empty() {
         page.line("## Notes");
@@ -68,6 +67,29 @@ impl Page {
         self.list(findings.iter().map(|FindingSummary { id, severity, evidence, remedy }| {
             format!("**{}** `{id}`: {} → {}", severity.to_uppercase(), text(evidence), text(remedy))
         }));
+    }
+
+    fn steps(&mut self, steps: &[StepSummary]) {
+        if steps.len() > 1 {
+            self.line("## Steps");
+            self.table(&tables::overview(steps));
+        }
+        for step in steps {
+            self.step(step, steps.len() > 1);
+        }
+    }
+
+    /// What a test came to, in the place of its steps.
+    fn steady(&mut self, answer: &Answer) {
+        for Section { title, lines, tables, matrices } in steady::sections(answer) {
+            self.line(&format!("## {}", text(&title)));
+            self.list(lines.iter().map(|line| text(line)));
+            let matrices = matrices.iter().map(|matrix| (matrix.caption.clone(), matrix.table()));
+            for (caption, table) in matrices.chain(tables) {
+                self.line(&format!("{}:", text(&caption)));
+                self.table(&table);
+            }
+        }
     }
 
     fn step(&mut self, step: &StepSummary, is_one_of_several: bool) {

@@ -7,12 +7,12 @@ use crate::view::{
     LatencySummary, MismatchCount, NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source,
     StepSummary, StreamSummary, Summary, TargetSummary, Totals, VerifySummary,
 };
-use fathom_analysis::{Measured, errno_name, measured, validity};
+use fathom_analysis::{Measured, errno_name, measured, pts, validity};
 use fathom_metrics::{Latency, merge_kind};
 use fathom_schema::{
     DeviceCounters, EnvironmentFact, Facts, FileKind, Finding, Interval, IoMode, KindTally, LatencyTally,
-    MismatchKind, Note, NoteKind, OperationKind, Outcome, Pacing, Phase, Record, Severity, StepRecord, Stop,
-    Stream, StreamTally, TargetFact, VerifyTotals,
+    MismatchKind, Note, NoteKind, OperationKind, Outcome, Pacing, Phase, Question, Record, Severity,
+    StepRecord, Stop, Stream, StreamTally, TargetFact, VerifyTotals,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 use std::collections::BTreeSet;
@@ -43,14 +43,22 @@ pub fn summary(record: &Record) -> Summary {
         finished_ms: finished.as_ref().map(|finished| finished.wall_ms),
         validity: validity::findings(record).into_iter().map(finding).collect(),
         steps: steps.iter().map(step).collect(),
-        notes: notes.iter().map(note).collect(),
+        notes: told(notes, started.question.as_ref()).map(note).collect(),
         environment: started.facts.environment.iter().map(environment).collect(),
         sources: started
             .sources
             .iter()
             .map(|(name, text)| Source { name: name.clone(), text: text.clone() })
             .collect(),
+        steady: pts::answer(record),
     }
+}
+
+/// The notes that are told: a test of hundreds of steps chooses its engine as often, and says it once.
+fn told<'a>(notes: &'a [Note], question: Option<&'a Question>) -> impl Iterator<Item = &'a Note> {
+    let is_test = matches!(question, Some(Question::Steady(_)));
+    let mut seen = BTreeSet::new();
+    notes.iter().filter(move |note| !is_test || note.kind != NoteKind::Engine || seen.insert(&note.message))
 }
 
 /// Nearest-rank percentile of a stored latency, nanoseconds.

@@ -16,6 +16,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
+mod steady;
+
 const WIDTH: usize = 100;
 
 /// One stream, closed loop, sound.

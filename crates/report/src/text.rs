@@ -3,9 +3,11 @@
 //! Owns order, wording and alignment. Computes nothing beyond units; whatever a figure is, the summary has it.
 
 use crate::answer::{self, headline, step_line, what};
+use crate::steady::{self, Section};
 use crate::table::{lines, visible, wrap};
 use crate::tables::{self, STREAMS_SHOWN, Table, seconds};
 use crate::view::{FindingSummary, StepSummary, Summary, Totals};
+use fathom_analysis::pts::Answer;
 
 /// Narrowest text that is still laid out; below it lines run over.
 const WIDTH_MIN: usize = 40;
@@ -18,12 +20,9 @@ pub fn text(summary: &Summary, width: usize, colour: bool) -> String {
     let mut page = Page { out: String::new(), width: width.max(WIDTH_MIN), colour };
     page.heading(summary);
     page.validity(summary);
-    if summary.steps.len() > 1 {
-        page.section("Steps");
-        page.rows(&tables::overview(&summary.steps));
-    }
-    for step in &summary.steps {
-        page.step(step, summary.steps.len() > 1);
+    match &summary.steady {
+        Some(answer) => page.steady(answer),
+        None => page.steps(&summary.steps),
     }
     page.notes(summary);
     page.environment(summary);
@@ -114,6 +113,33 @@ impl Page {
             let indent = if self.width < NARROW { 4 } else { 11 };
             self.paragraph(&visible(evidence), indent);
             self.paragraph(&format!("→ {remedy}"), indent);
+        }
+    }
+
+    fn steps(&mut self, steps: &[StepSummary]) {
+        if steps.len() > 1 {
+            self.section("Steps");
+            self.rows(&tables::overview(steps));
+        }
+        for step in steps {
+            self.step(step, steps.len() > 1);
+        }
+    }
+
+    /// What a test came to; its steps one by one are hundreds of minutes, and for programs.
+    fn steady(&mut self, answer: &Answer) {
+        for Section { title, lines, tables, matrices } in steady::sections(answer) {
+            self.section(&title);
+            lines.iter().for_each(|line| self.paragraph(line, 2));
+            let matrices = matrices.iter().map(|matrix| (matrix.caption.clone(), matrix.table()));
+            for (caption, table) in matrices.chain(tables) {
+                self.line("");
+                self.paragraph(&format!("{caption}:"), 2);
+                self.rows(&table);
+                if let Some(remark) = table.remark {
+                    self.paragraph(remark, 2);
+                }
+            }
         }
     }
 

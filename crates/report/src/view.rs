@@ -47,6 +47,9 @@ pub struct Summary {
     pub environment: Vec<EnvironmentSummary>,
     /// The job's texts as given.
     pub sources: Vec<Source>,
+    /// What a test of SNIA's PTS came to; it takes the place of its steps for people, and stands under `answer` for programs.
+    #[serde(skip)]
+    pub steady: Option<fathom_analysis::pts::Answer>,
 }
 
 /// One statement about whether figures can be trusted.

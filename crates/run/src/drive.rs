@@ -10,7 +10,7 @@ use fathom_metrics::{IssuedRow, OperationRow};
 use fathom_planner::Experiment;
 use fathom_schema::{
     DeviceNumber, EnvironmentFact, Event, Facts, Interval, Note, NoteKind, Outcome, RunFinished, RunStarted,
-    Severity, Step, StepFinished, StepStarted, Stop as StepStop, TargetKind,
+    Severity, Step, StepFinished, StepRecord, StepStarted, Stop as StepStop, TargetKind,
 };
 use fathom_units::Nanos;
 use std::fmt;
@@ -31,6 +31,9 @@ pub struct RunRequest {
     pub clock: fathom_engine::RealClock,
     /// Through which its load may be changed while it runs.
     pub changes: Changes,
+    /// Steps of an earlier run that this one goes on from: the record begins with them, and the experiment has replayed
+    /// them.
+    pub earlier: Vec<StepRecord>,
 }
 
 /// How a run ended, for the caller; the record says the same.
@@ -84,7 +87,7 @@ pub fn claim(experiment: &Experiment, facts: &Facts, run: &str) -> Result<Claims
 
 /// Runs all steps. Always ends with [`Event::RunFinished`], and removes what was to be removed.
 pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
-    let RunRequest { experiment, claims, started, notes, clock, changes } = request;
+    let RunRequest { experiment, claims, started, notes, clock, changes, earlier } = request;
     let used = claims.used();
     let preview = experiment.preview();
     let mut runner = Runner {
@@ -101,7 +104,9 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     for note in notes {
         runner.bus.send(&Event::Note(note));
     }
-    let ended = runner.steps(experiment, claims);
+    let done = u32::try_from(earlier.len()).expect("an experiment has fewer steps than 2^32");
+    earlier.into_iter().for_each(|step| runner.take_over(step));
+    let ended = runner.steps(experiment, claims, done);
     let (outcome, error) = match ended {
         Ok(StepStop::Complete | StepStop::Changed) => (Outcome::Complete, None),
         Ok(StepStop::Interrupted) => (Outcome::Interrupted { signal: stop.signal() }, None),
@@ -149,14 +154,22 @@ struct Runner<'a, 'b> {
 }
 
 impl Runner<'_, '_> {
+    /// Puts a step of an earlier run into the record.
+    fn take_over(&mut self, StepRecord { started, intervals, finished }: StepRecord) {
+        self.bus.send(&Event::StepStarted(Box::new(started)));
+        intervals.into_iter().for_each(|interval| self.bus.send(&Event::Interval(Box::new(interval))));
+        finished.into_iter().for_each(|finished| self.bus.send(&Event::StepFinished(Box::new(finished))));
+        self.bus.settled();
+    }
+
     /// The claims are given back when it returns.
-    fn steps(&mut self, mut experiment: Experiment, claims: Claims) -> Result<StepStop, RunError> {
+    fn steps(&mut self, mut experiment: Experiment, claims: Claims, done: u32) -> Result<StepStop, RunError> {
         let claims = Arc::new(claims);
         for message in claims.remarks() {
             self.note(NoteKind::Target, Severity::Warn, message.clone());
         }
         let mut finished: Option<StepFinished> = None;
-        let mut index = 0;
+        let mut index = done;
         let mut so_far = StepStop::Complete;
         while let Some(step) = experiment.next(finished.as_ref()) {
             if !self.wait(step.pause_before) {

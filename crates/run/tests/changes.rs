@@ -56,6 +56,7 @@ fn changed(job: &str) -> Vec<Step> {
         notes: Vec::new(),
         clock,
         changes,
+        earlier: Vec::new(),
     };
     let mut steps = Steps::default();
     let outcome = run(request, &Stop::default(), &mut Bus::new(vec![&mut steps]));

@@ -35,7 +35,7 @@ pub use facts::{
     Filesystem, InUse, Limits as HostLimits, Signature, TargetFact, VoidMark,
 };
 pub use memory::{Advice, Memory, MemorySource};
-pub use question::{LatencyGoal, Question};
+pub use question::{LatencyGoal, Question, SteadyQuestion, SteadyTest};
 pub use record::{Finding, RECORD_MARK, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use step::{
     Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, ErrorPolicy, Extent, Fill, Freshness,

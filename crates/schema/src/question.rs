@@ -28,6 +28,92 @@ pub enum Question {
         /// Limits to keep.
         goals: Vec<LatencyGoal>,
     },
+    /// What do the targets do in the long run, by a test of SNIA's PTS?
+    Steady(SteadyQuestion),
+}
+
+/// A test of SNIA's Performance Test Specification as it was asked for: with the targets all that its steps come out of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SteadyQuestion {
+    /// Which test.
+    pub test: SteadyTest,
+    /// What all its times are divided by; 1 is the standard's. Any other is not the standard's test.
+    pub haste: u32,
+    /// The targets as they were named.
+    pub targets: Vec<String>,
+    /// Part of each target that is used, as it was given; absent: all of it.
+    pub size: Option<String>,
+    /// The engine as it was given; absent: chosen.
+    pub engine: Option<String>,
+    /// Whether the page cache is passed by, as it was given; absent: where that is possible.
+    pub direct: Option<bool>,
+    /// Whether all of the targets is trimmed before.
+    pub purge: bool,
+    /// Smaller blocks cannot be read and written here, bytes: the cells with such are left out.
+    pub block_min: u32,
+    /// The run that the first steps were taken over from.
+    pub resumed: Option<String>,
+}
+
+/// The tests of PTS 2.0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SteadyTest {
+    /// Random IOPS of block sizes and mixes of reads and writes.
+    Iops,
+    /// Sequential throughput.
+    Throughput,
+    /// Response times of single random operations.
+    Latency,
+    /// Write saturation: random writes until nothing changes any more.
+    Wsat,
+    /// Host idle recovery: what pauses between writes bring.
+    Hir,
+    /// Cross stimulus recovery: what another load leaves behind.
+    Xsr,
+    /// A composite of block sizes, over numbers of threads and queue depths.
+    Composite,
+    /// Demand intensity and response time histogram, over numbers of threads and queue depths.
+    Dirth,
+}
+
+impl SteadyTest {
+    /// All, in the order of the standard.
+    pub const ALL: [Self; 8] = [
+        Self::Iops,
+        Self::Throughput,
+        Self::Latency,
+        Self::Wsat,
+        Self::Hir,
+        Self::Xsr,
+        Self::Composite,
+        Self::Dirth,
+    ];
+
+    /// Name on the command line and in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Iops => "iops",
+            Self::Throughput => "throughput",
+            Self::Latency => "latency",
+            Self::Wsat => "wsat",
+            Self::Hir => "hir",
+            Self::Xsr => "xsr",
+            Self::Composite => "composite",
+            Self::Dirth => "dirth",
+        }
+    }
+}
+
+impl FromStr for SteadyTest {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|test| test.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|test| test.name()).collect();
+            format!("{text} is no test; there are {}", names.join(", "))
+        })
+    }
 }
 
 /// A limit of latency.

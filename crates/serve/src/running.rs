@@ -122,7 +122,15 @@ fn drive(machine: &dyn Machine, ready: Ready, claims: Claims, active: &Active, w
         facts,
     };
     let experiment = plan.experiment;
-    let request = RunRequest { started, experiment, claims, notes, clock, changes: active.changes.clone() };
+    let request = RunRequest {
+        started,
+        experiment,
+        claims,
+        notes,
+        clock,
+        changes: active.changes.clone(),
+        earlier: Vec::new(),
+    };
     let mut keep = Keep { writer };
     let mut live = active.hub.sink();
     let outcome = fathom_run::run(request, &active.stop, &mut Bus::new(vec![&mut keep, &mut live]));

@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use fathom_analysis::load::{Curve, curve};
 use fathom_analysis::objective::{Objective, State, Trial, objective};
 use fathom_analysis::thresholds::{Kept, thresholds};
-use fathom_analysis::validity;
+use fathom_analysis::{pts, validity};
 use fathom_schema::{LatencyGoal, Question, Record, Severity, Threshold};
 use fathom_units::Iops;
 use serde_json::{Value, json};
@@ -25,6 +25,12 @@ pub(crate) fn of_record(record: &Record, as_json: bool) -> (String, Exit) {
             }
             (String::new(), thresholds_document(&all), exit)
         }
+        Some(Question::Steady(_)) => match pts::answer(record) {
+            // The report has its tables itself.
+            Some(found) if !as_json => return (String::new(), super::steady::exit(&found)),
+            Some(found) => (String::new(), super::steady::document(&found), super::steady::exit(&found)),
+            None => nothing("the run is of no test"),
+        },
         Some(Question::Curve { limits }) => match curve(record, limits) {
             Some(found) => (curve_page(&found), super::document(&found.answers, &found.points), Exit::Ok),
             None => nothing("the run measured fewer than two loads: no curve can be drawn"),

@@ -221,7 +221,7 @@ fn failed(record: &Record, extras: &Extras) -> u8 {
 /// `--readonly`: nothing that is there may change, and nothing be made. fio ends with 1 too where a file it is to read is
 /// absent or short (seen with 3.33), though only after it has tried.
 fn forbid_changes(planned: &Planned) -> Result<(), Exit> {
-    let Planned { loaded: _, facts, plan } = planned;
+    let Planned { loaded: _, facts, plan, earlier: _ } = planned;
     for intent in &plan.intents {
         let is_absent =
             facts.targets.iter().any(|fact| fact.path == intent.path && fact.kind == FileKind::Absent);

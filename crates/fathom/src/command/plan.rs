@@ -36,7 +36,7 @@ fn try_run(args: &PlanArgs) -> Result<Exit, Exit> {
     let Some(plan) = plan.filter(|_| only_not_built) else {
         return Err(outcome.err().unwrap_or(Exit::Internal));
     };
-    let planned = Planned { loaded, facts, plan };
+    let planned = Planned { loaded, facts, plan, earlier: Vec::new() };
     let crate::cli::ConsentArgs { yes, overwrite, destroy, allow_exec } = args.consent.clone();
     let consent = Consent { yes, overwrite, destroy, dialect_writes_named_files: false, allow_exec };
     let verdict = safety::judge(&planned.plan.intents, &planned.plan.commands, &planned.facts, &consent);

@@ -29,6 +29,7 @@ mod seeds;
 mod sequences;
 mod serve;
 mod signals;
+mod steady;
 mod support;
 mod tables;
 mod terminal;

@@ -4,7 +4,6 @@
 use super::{Settings, depth};
 use fathom_analysis::load::LoadPoint;
 use fathom_analysis::scaling::{self, LOADS_MIN, Point, Weighting};
-use fathom_model::Literal;
 use std::collections::VecDeque;
 
 /// Gain of a doubling that counts as none; two in a row end the doubling.
@@ -153,9 +152,8 @@ impl CurveSearch {
         all
     }
 
-    pub(super) fn extremes(&self) -> Vec<(String, Vec<Literal>)> {
-        let (path, most) = depth(self.depth_max);
-        vec![(path, vec![Literal::Integer(1), most])]
+    pub(super) fn extremes(&self) -> Vec<Settings> {
+        vec![vec![depth(1)], vec![depth(self.depth_max)]]
     }
 
     pub(super) fn steps_hint(&self) -> usize {

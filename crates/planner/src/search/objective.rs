@@ -124,12 +124,10 @@ impl ObjectiveSearch {
         slots.clamp(SLOTS_MIN.min(self.depth_max), self.depth_max)
     }
 
-    pub(super) fn extremes(&self) -> Vec<(String, Vec<Literal>)> {
-        let (path, most) = depth(self.depth_max);
-        let (option, wanted) = rate(self.wanted.unwrap_or(1.0));
-        let mut all = vec![(path, vec![most]), (option, vec![wanted])];
+    pub(super) fn extreme(&self) -> Settings {
+        let mut all = vec![depth(self.depth_max), rate(self.wanted.unwrap_or(1.0))];
         if let Some(arrival) = self.arrival {
-            all.push(("stream.arrival".to_owned(), vec![Literal::Text(arrival.to_owned())]));
+            all.push(("stream.arrival".to_owned(), Literal::Text(arrival.to_owned())));
         }
         all
     }

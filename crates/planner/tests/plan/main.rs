@@ -9,4 +9,5 @@ mod foreign;
 mod host;
 mod properties;
 mod search;
+mod steady;
 mod verification;

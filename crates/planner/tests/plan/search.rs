@@ -21,7 +21,7 @@ fn planned(search: Search) -> Plan {
 }
 
 /// The end of a step that did `rate` operations a second with these response times, each as often as the others.
-fn finished(step: &Step, rate: f64, latencies_ns: &[u64]) -> StepFinished {
+pub(crate) fn finished(step: &Step, rate: f64, latencies_ns: &[u64]) -> StepFinished {
     let mut latency = Latency::default();
     #[expect(
         clippy::cast_possible_truncation,

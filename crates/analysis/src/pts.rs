@@ -1,0 +1,13 @@
+//! The tests of SNIA's Solid State Storage Performance Test Specification (PTS 2.0): what they consist of, and what a record
+//! of one shows. Owns the matrices, times and rules; does not know how a step is run, nor how an answer is shown.
+
+mod answer;
+mod flow;
+
+pub use answer::{
+    Answer, Conditioning, Ending, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer, answer,
+    resumable,
+};
+pub use flow::{
+    Blocks, Cell, Figure, Flow, Outlook, Part, PartKind, Place, ROUNDS_MAX, Rounds, operating_points,
+};

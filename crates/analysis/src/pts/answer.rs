@@ -1,0 +1,421 @@
+//! What a record of a test shows: its parts with their rounds, the window that was judged, and the means over it. A step
+//! that did not come to its end shows nothing.
+
+use super::flow::{Cell, Figure, Flow, Part, PartKind, Place, Rounds, operating_points};
+use crate::load::LoadPoint;
+use crate::steady::{Judgement, Rule, WINDOW, judge};
+use fathom_metrics::Latency;
+use fathom_schema::{
+    KindTally, OperationKind, Question, Record, SteadyQuestion, StepRecord, Stop, StreamTally,
+};
+use fathom_units::Nanos;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Samples that have to be as good as before in a row, before a load counts as recovered: one lucky sample is no recovery.
+const RECOVERED_SAMPLES: usize = 5;
+/// How good each of them has to be, as a share of the first load's mean: samples scatter about it, and five in a row above
+/// it would hardly ever come.
+const RECOVERED_SHARE: f64 = 0.95;
+/// Operations from which on the fifth nine of latencies means something: n · (1 − p) ≥ 1.
+const FIVE_NINES_FROM: u64 = 100_000;
+
+/// What one cell did.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Measure {
+    /// Operations per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Mean response time, seconds.
+    pub mean_s: f64,
+    /// Largest response time, seconds; of several rounds, the mean of their largest.
+    pub max_s: f64,
+    /// 99.999 % of the response times are no longer, seconds; absent where there are too few for it.
+    pub five_nines_s: Option<f64>,
+}
+
+impl Measure {
+    fn of(point: &LoadPoint) -> Self {
+        let count = point.response.moments.count;
+        let five_nines = || Latency::from(&point.response).quantile(0.99999).map(|ns| ns as f64 / 1e9);
+        Self {
+            iops: point.rate,
+            bytes_per_s: point.bytes_per_s,
+            mean_s: point.mean_s,
+            max_s: point.response.moments.max_ns as f64 / 1e9,
+            five_nines_s: if count >= FIVE_NINES_FROM { five_nines() } else { None },
+        }
+    }
+
+    /// The figure that is tracked.
+    pub const fn figure(&self, figure: Figure) -> f64 {
+        match figure {
+            Figure::Iops => self.iops,
+            Figure::Throughput => self.bytes_per_s,
+            Figure::MeanLatency => self.mean_s,
+        }
+    }
+
+    /// Figure by figure, the mean.
+    fn mean(all: &[Self]) -> Option<Self> {
+        let count = all.len() as f64;
+        let of = |figure: fn(&Self) -> f64| all.iter().map(figure).sum::<f64>() / count;
+        let nines: Option<f64> = all.iter().map(|one| one.five_nines_s).sum();
+        (!all.is_empty()).then(|| Self {
+            iops: of(|one| one.iops),
+            bytes_per_s: of(|one| one.bytes_per_s),
+            mean_s: of(|one| one.mean_s),
+            max_s: of(|one| one.max_s),
+            five_nines_s: nines.map(|sum| sum / count),
+        })
+    }
+}
+
+/// A sample of a long load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Minute {
+    /// Its end, seconds since the part began; time between steps is not counted.
+    pub end_s: f64,
+    /// Operations per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Mean response time, seconds.
+    pub mean_s: f64,
+    /// User capacities written since the part began.
+    pub fills: f64,
+}
+
+/// What purging or filling came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conditioning {
+    /// Of the part.
+    pub title: String,
+    /// How long it took; absent when it did not come to its end.
+    pub elapsed: Option<Nanos>,
+    /// Bytes that it trimmed or wrote.
+    pub bytes: u64,
+}
+
+/// What rounds came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoundsAnswer {
+    /// Of the part.
+    pub title: String,
+    /// Cells and rule.
+    pub rounds: Rounds,
+    /// Per complete round, a measure per cell.
+    pub measures: Vec<Vec<Measure>>,
+    /// The tracked figure of each complete round.
+    pub tracked: Vec<f64>,
+    /// What the rule says of it.
+    pub judgement: Judgement,
+    /// Rounds whose mean is given, from 0: the window, or all of them below five.
+    pub window: Range<usize>,
+    /// Per cell, the mean over that window; empty without a complete round.
+    pub means: Vec<Measure>,
+    /// Per cell, the largest response time of it, seconds.
+    pub largest_s: Vec<f64>,
+    /// Samples of the whole load, where cells are longer than one.
+    pub minutes: Vec<Minute>,
+    /// Whether the part came to its end.
+    pub is_complete: bool,
+}
+
+/// What a sequence of cells came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SequenceAnswer {
+    /// Of the part.
+    pub title: String,
+    /// The cells that came to their end, with what they did.
+    pub cells: Vec<(Cell, Measure)>,
+    /// Samples of it, where cells are longer than one.
+    pub minutes: Vec<Minute>,
+    /// Seconds of the third load until it did what the first one did on average, and kept to it; absent when it did not, or
+    /// there is no third.
+    pub recovery_s: Option<f64>,
+    /// Whether the part came to its end.
+    pub is_complete: bool,
+}
+
+/// What a part came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PartAnswer {
+    /// A purge or a fill.
+    Conditioning(Conditioning),
+    /// Rounds.
+    Rounds(Box<RoundsAnswer>),
+    /// Cells once.
+    Sequence(SequenceAnswer),
+}
+
+/// How a test ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// All rounds became steady.
+    Steady,
+    /// Some did not.
+    NotSteady,
+    /// It has no rounds, and came to its end.
+    Complete,
+    /// It was ended before.
+    Unfinished,
+}
+
+impl Ending {
+    /// Name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Steady => "steady",
+            Self::NotSteady => "not_steady",
+            Self::Complete => "complete",
+            Self::Unfinished => "unfinished",
+        }
+    }
+}
+
+/// What a test came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// What was asked.
+    pub question: SteadyQuestion,
+    /// Its parts, as far as they began.
+    pub parts: Vec<PartAnswer>,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+/// The answer of a record; `None` when it is of no test.
+pub fn answer(record: &Record) -> Option<Answer> {
+    let Some(Question::Steady(question)) = &record.started.question else { return None };
+    let flow = Flow::of(question);
+    let places: Vec<(Place, &StepRecord)> =
+        record.steps.iter().filter_map(|step| Some((Place::of(&step.started.step)?, step))).collect();
+    let mut parts = Vec::new();
+    for (index, part) in flow.parts.iter().enumerate() {
+        let steps: Vec<(Place, &StepRecord)> =
+            places.iter().copied().filter(|(place, _)| place.part == index).collect();
+        if steps.is_empty() {
+            break;
+        }
+        let found = part_answer(part, &steps, &parts, question);
+        parts.push(found);
+    }
+    let is_complete = |part: &PartAnswer| match part {
+        PartAnswer::Conditioning(found) => found.elapsed.is_some(),
+        PartAnswer::Rounds(found) => found.is_complete,
+        PartAnswer::Sequence(found) => found.is_complete,
+    };
+    let is_steady = |part: &PartAnswer| match part {
+        PartAnswer::Rounds(found) => Some(found.judgement.steady_at.is_some()),
+        PartAnswer::Conditioning(_) | PartAnswer::Sequence(_) => None,
+    };
+    let ending = if parts.len() < flow.parts.len() || !parts.iter().all(is_complete) {
+        Ending::Unfinished
+    } else {
+        match parts.iter().filter_map(is_steady).reduce(|all, one| all && one) {
+            None => Ending::Complete,
+            Some(true) => Ending::Steady,
+            Some(false) => Ending::NotSteady,
+        }
+    };
+    Some(Answer { question: question.clone(), parts, ending })
+}
+
+/// How many of the first steps of a record a further run need not do again: up to the end of its last whole round.
+pub fn resumable(record: &Record) -> usize {
+    let Some(Question::Steady(question)) = &record.started.question else { return 0 };
+    let flow = Flow::of(question);
+    let ends = |step: &StepRecord| {
+        let place = Place::of(&step.started.step)?;
+        Some(match &flow.parts.get(place.part)?.kind {
+            PartKind::Purge | PartKind::Fill(_) | PartKind::Sequence(_) => true,
+            PartKind::Rounds(rounds) => place.cell + 1 == rounds.cells.len(),
+            PartKind::OperatingPoints => place.cell % 2 == 1,
+        })
+    };
+    let whole = record.steps.iter().take_while(|step| point(step).is_some());
+    whole.enumerate().filter(|(_, step)| ends(step) == Some(true)).map(|(at, _)| at + 1).max().unwrap_or(0)
+}
+
+/// What a step measured, if it came to its end.
+fn point(step: &StepRecord) -> Option<LoadPoint> {
+    let finished = step.finished.as_ref().filter(|finished| finished.stop == Stop::Complete)?;
+    LoadPoint::of(&finished.streams)
+}
+
+fn part_answer(
+    part: &Part,
+    steps: &[(Place, &StepRecord)],
+    before: &[PartAnswer],
+    question: &SteadyQuestion,
+) -> PartAnswer {
+    let title = part.title.clone();
+    match &part.kind {
+        PartKind::Purge | PartKind::Fill(_) => {
+            let step = steps[0].1;
+            let done = step.finished.as_ref().filter(|finished| finished.stop == Stop::Complete);
+            let bytes = done.map_or(0, |done| {
+                done.streams
+                    .iter()
+                    .flat_map(|stream| &stream.workers)
+                    .map(|worker| kinds(&worker.tally).map(|kind| kind.bytes).sum::<u64>())
+                    .sum()
+            });
+            PartAnswer::Conditioning(Conditioning { title, elapsed: done.map(|done| done.elapsed), bytes })
+        }
+        PartKind::Rounds(rounds) => {
+            PartAnswer::Rounds(Box::new(rounds_answer(title, rounds, steps, question)))
+        }
+        PartKind::Sequence(cells) => PartAnswer::Sequence(sequence_answer(title, cells, steps, question)),
+        PartKind::OperatingPoints => {
+            let cells = before.iter().rev().find_map(|part| match part {
+                PartAnswer::Rounds(found) => {
+                    let means: Vec<(f64, f64)> =
+                        found.means.iter().map(|mean| (mean.iops, mean.mean_s)).collect();
+                    Some(operating_points(&found.rounds, &means, question.haste))
+                }
+                PartAnswer::Conditioning(_) | PartAnswer::Sequence(_) => None,
+            });
+            PartAnswer::Sequence(sequence_answer(title, &cells.unwrap_or_default(), steps, question))
+        }
+    }
+}
+
+fn rounds_answer(
+    title: String,
+    rounds: &Rounds,
+    steps: &[(Place, &StepRecord)],
+    question: &SteadyQuestion,
+) -> RoundsAnswer {
+    let found: BTreeMap<Place, Measure> =
+        steps.iter().filter_map(|(place, step)| Some((*place, Measure::of(&point(step)?)))).collect();
+    let part = steps[0].0.part;
+    let of_round = |round: usize| -> Option<Vec<Measure>> {
+        (0..rounds.cells.len()).map(|cell| found.get(&Place { part, round, cell }).copied()).collect()
+    };
+    let measures: Vec<Vec<Measure>> = (0..).map_while(of_round).collect();
+    let tracked: Vec<f64> =
+        measures.iter().map(|cells| cells[rounds.tracked].figure(rounds.figure)).collect();
+    let judgement = judge(&tracked, Rule::Literal);
+    let last = judgement.steady_at.unwrap_or(measures.len());
+    let window = last.saturating_sub(WINDOW)..last;
+    let of_cell = |cell: usize| measures[window.clone()].iter().map(|round| round[cell]).collect::<Vec<_>>();
+    let cells = || (0..rounds.cells.len()).map(of_cell).filter(|all| !all.is_empty());
+    let means: Vec<Measure> = cells().filter_map(|all| Measure::mean(&all)).collect();
+    let largest_s = cells().map(|all| all.iter().map(|one| one.max_s).fold(0.0, f64::max)).collect();
+    let minutes = minutes(&rounds.cells, steps, question);
+    let capacity: u64 = steps[0].1.started.step.targets.iter().map(|target| target.size.0).sum();
+    let of_cells = |round: &Vec<Measure>| {
+        rounds.cells.iter().zip(round).map(|(cell, found)| cell.written(found.bytes_per_s)).sum::<f64>()
+    };
+    let written: f64 = measures.iter().map(of_cells).sum();
+    let is_complete = rounds.is_over(&tracked, measures.len(), written / capacity as f64);
+    let rounds = rounds.clone();
+    RoundsAnswer {
+        title,
+        rounds,
+        measures,
+        tracked,
+        judgement,
+        window,
+        means,
+        largest_s,
+        minutes,
+        is_complete,
+    }
+}
+
+fn sequence_answer(
+    title: String,
+    cells: &[Cell],
+    steps: &[(Place, &StepRecord)],
+    question: &SteadyQuestion,
+) -> SequenceAnswer {
+    let done: Vec<(Cell, Measure)> = steps
+        .iter()
+        .filter_map(|(place, step)| Some((cells.get(place.cell)?.clone(), Measure::of(&point(step)?))))
+        .collect();
+    let minutes = minutes(cells, steps, question);
+    SequenceAnswer {
+        title,
+        is_complete: done.len() == cells.len(),
+        recovery_s: recovery(&done, steps, question),
+        cells: done,
+        minutes,
+    }
+}
+
+/// How long the third load took to do as the first one did.
+fn recovery(
+    done: &[(Cell, Measure)],
+    steps: &[(Place, &StepRecord)],
+    question: &SteadyQuestion,
+) -> Option<f64> {
+    let [(_, first), _, (third, _)] = done else { return None };
+    let samples = minutes(std::slice::from_ref(third), &steps[2..], question);
+    let is_back = |minute: &Minute| minute.bytes_per_s >= RECOVERED_SHARE * first.bytes_per_s;
+    let back = samples.windows(RECOVERED_SAMPLES).position(|samples| samples.iter().all(is_back))?;
+    Some(if back == 0 { 0.0 } else { samples[back - 1].end_s })
+}
+
+/// What came in one sample.
+#[derive(Default)]
+struct Bin {
+    seconds: f64,
+    end_s: f64,
+    operations: u64,
+    bytes: u64,
+    written: u64,
+    latency_ns: f64,
+    answered: u64,
+}
+
+/// The load of a part in samples; none where every cell is one by itself.
+fn minutes(cells: &[Cell], steps: &[(Place, &StepRecord)], question: &SteadyQuestion) -> Vec<Minute> {
+    let sample = Nanos(Nanos::secs(60).0 / u64::from(question.haste));
+    if cells.iter().all(|cell| cell.time <= sample) {
+        return Vec::new();
+    }
+    let mut bins: BTreeMap<u64, Bin> = BTreeMap::new();
+    let (mut base, mut capacity) = (Nanos::ZERO, 0);
+    for (_, step) in steps {
+        capacity = step.started.step.targets.iter().map(|target| target.size.0).sum();
+        let mut length = step.finished.as_ref().map_or(Nanos::ZERO, |finished| finished.elapsed);
+        for interval in &step.intervals {
+            length = length.max(interval.end);
+            let bin = bins.entry(base.after(interval.start).0 / sample.0.max(1)).or_default();
+            bin.seconds += interval.end.since(interval.start).as_secs_f64();
+            bin.end_s = bin.end_s.max(base.after(interval.end).as_secs_f64());
+            for kind in kinds(&interval.tally) {
+                bin.operations += kind.operations;
+                bin.bytes += kind.bytes;
+                bin.written += if kind.kind == OperationKind::Write { kind.bytes } else { 0 };
+                let moments = &kind.response.as_ref().unwrap_or(&kind.service).moments;
+                bin.latency_ns += moments.mean_ns() * moments.count as f64;
+                bin.answered += moments.count;
+            }
+        }
+        base = base.after(length);
+    }
+    let mut written = 0_u64;
+    bins.into_values()
+        .filter(|bin| bin.seconds > 0.0)
+        .map(|bin| {
+            written += bin.written;
+            Minute {
+                end_s: bin.end_s,
+                iops: bin.operations as f64 / bin.seconds,
+                bytes_per_s: bin.bytes as f64 / bin.seconds,
+                mean_s: if bin.answered > 0 { bin.latency_ns / bin.answered as f64 / 1e9 } else { 0.0 },
+                fills: if capacity > 0 { written as f64 / capacity as f64 } else { 0.0 },
+            }
+        })
+        .collect()
+}
+
+/// What moves data.
+fn kinds(tally: &StreamTally) -> impl Iterator<Item = &KindTally> {
+    tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync)
+}

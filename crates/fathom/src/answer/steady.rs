@@ -1,0 +1,144 @@
+//! The answer of a test of SNIA's PTS as a document.
+
+use crate::exit::Exit;
+use fathom_analysis::pts::{
+    Answer, Blocks, Cell, Ending, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
+};
+use fathom_analysis::steady::{EXCURSION_MAX, RANGE_MAX};
+use serde_json::{Value, json};
+
+/// What it comes to for scripts.
+pub(super) fn exit(answer: &Answer) -> Exit {
+    match answer.ending {
+        Ending::Steady | Ending::Complete => Exit::Ok,
+        Ending::NotSteady | Ending::Unfinished => Exit::Inconclusive,
+    }
+}
+
+/// All of it; docs/questions.md explains it.
+pub(super) fn document(answer: &Answer) -> Value {
+    let Answer { question, parts, ending } = answer;
+    json!({
+        "sentence": fathom_report::steady_sentence(answer),
+        "verdict": ending.name(),
+        "test": question.test.name(),
+        "is_pts": question.haste == 1,
+        "haste": question.haste,
+        "purged": question.purge,
+        "resumed": question.resumed,
+        "parts": parts.iter().map(part).collect::<Vec<_>>(),
+    })
+}
+
+fn part(part: &PartAnswer) -> Value {
+    match part {
+        PartAnswer::Conditioning(found) => json!({
+            "kind": "conditioning",
+            "title": found.title,
+            "elapsed_s": found.elapsed.map(fathom_units::Nanos::as_secs_f64),
+            "bytes": found.bytes,
+        }),
+        PartAnswer::Rounds(found) => rounds(found),
+        PartAnswer::Sequence(found) => {
+            let SequenceAnswer { title, cells, minutes, recovery_s, is_complete } = found;
+            let cells: Vec<Value> = cells
+                .iter()
+                .map(|(load, measure)| with(cell(load), "measured", self::measure(measure)))
+                .collect();
+            json!({
+                "kind": "sequence",
+                "title": title,
+                "complete": is_complete,
+                "recovery_s": recovery_s,
+                "cells": cells,
+                "samples": minutes.iter().map(sample).collect::<Vec<_>>(),
+            })
+        }
+    }
+}
+
+fn rounds(found: &RoundsAnswer) -> Value {
+    let RoundsAnswer {
+        title,
+        rounds,
+        measures,
+        tracked,
+        judgement,
+        window,
+        means,
+        largest_s,
+        minutes,
+        is_complete,
+    } = found;
+    let of_window = judgement.window.map(|judged| {
+        json!({
+            "first_round": window.start + 1,
+            "last_round": window.end,
+            "mean": judged.mean,
+            "range": judged.range,
+            "range_allowed": RANGE_MAX * judged.mean,
+            "slope": judged.slope,
+            "slope_excursion": judged.slope_excursion(),
+            "slope_excursion_allowed": EXCURSION_MAX * judged.mean,
+            "intercept": judged.mean - 3.0 * judged.slope,
+        })
+    });
+    let of_cell = |(at, load): (usize, &Cell)| {
+        let each: Vec<Value> = measures.iter().map(|round| measure(&round[at])).collect();
+        let load = with(cell(load), "mean", means.get(at).map_or(Value::Null, measure));
+        let load = with(load, "largest_s", json!(largest_s.get(at)));
+        with(load, "rounds", json!(each))
+    };
+    json!({
+        "kind": "rounds",
+        "title": title,
+        "complete": is_complete,
+        "steady_at": judgement.steady_at,
+        "rounds_max": rounds.rounds_max,
+        "tracked": {
+            "cell": rounds.cells[rounds.tracked].name(),
+            "figure": rounds.figure.name(),
+            "rounds": tracked,
+        },
+        "window": of_window,
+        "cells": rounds.cells.iter().enumerate().map(of_cell).collect::<Vec<_>>(),
+        "samples": minutes.iter().map(sample).collect::<Vec<_>>(),
+    })
+}
+
+fn with(mut object: Value, name: &str, value: Value) -> Value {
+    object[name] = value;
+    object
+}
+
+fn cell(load: &Cell) -> Value {
+    let Cell { row, column, blocks, read_percent, is_random, threads, depth, time, pause } = load;
+    json!({
+        "name": load.name(),
+        "row": row,
+        "column": column,
+        "block_bytes": match blocks { Blocks::Of(bytes) => Some(bytes), Blocks::Composite => None },
+        "read_percent": read_percent,
+        "random": is_random,
+        "threads": threads,
+        "queue_depth": depth,
+        "time_s": time.as_secs_f64(),
+        "pause_s": pause.as_secs_f64(),
+    })
+}
+
+fn measure(measure: &Measure) -> Value {
+    let Measure { iops, bytes_per_s, mean_s, max_s, five_nines_s } = measure;
+    json!({
+        "iops": iops,
+        "bytes_per_s": bytes_per_s,
+        "mean_s": mean_s,
+        "max_s": max_s,
+        "p99_999_s": five_nines_s,
+    })
+}
+
+fn sample(minute: &Minute) -> Value {
+    let Minute { end_s, iops, bytes_per_s, mean_s, fills } = minute;
+    json!({ "end_s": end_s, "iops": iops, "bytes_per_s": bytes_per_s, "mean_s": mean_s, "fills": fills })
+}

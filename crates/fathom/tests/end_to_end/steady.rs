@@ -1,0 +1,88 @@
+//! `fathom steady` on simulated devices, whose figures are known: the answer in every shape, exit codes, and a test that was
+//! ended and goes on.
+
+use crate::support::{Bench, number};
+
+#[test]
+fn response_times_of_a_simulated_device_are_steady_at_once() {
+    let bench = Bench::new();
+    let ended = bench.fathom("steady latency --target sim: --quick --quiet --json");
+    let document = ended.expect(0, &["record: "]).json();
+    assert_eq!((&document["verdict"], &document["is_pts"]), (&"steady".into(), &false.into()));
+    assert_eq!(document["parts"][0]["bytes"], 2_u64 << 30, "twice the capacity");
+    let rounds = &document["parts"][1];
+    assert_eq!((&rounds["steady_at"], &rounds["rounds_max"]), (&5.into(), &25.into()));
+    assert_eq!(rounds["tracked"]["cell"], "RND 4 KiB 0/100");
+    assert_eq!(rounds["cells"].as_array().expect("a list").len(), 9);
+    // One server, 100 µs, one operation at a time.
+    assert!((number(rounds, "/window/mean") - 1e-4).abs() < 1e-9, "{rounds:#}");
+    assert_eq!(rounds["window"]["range"], 0.0);
+    assert_eq!(bench.report()["answer"]["parts"], document["parts"], "the record knows it");
+    let page = bench.fathom("report last").expect(0, &[]).out.clone();
+    for line in [
+        "A try, not PTS. Response times: steady at round 5, RND 4 KiB 0/100 100 µs (mean of rounds 1 to 5).",
+        "            100/0   65/35   0/100\n  0.5 KiB  100 µs  100 µs  100 µs\n  4 KiB    100 µs",
+        "  rounds    mean  range  allowed range  slope excursion  allowed excursion  ",
+        "      5  100 µs  window\n",
+        "WARN: not PTS: all times are divided by 60",
+        "WARN: sim: is not purged, since it is no block device",
+    ] {
+        assert!(page.contains(line), "{line:?} is not in\n{page}");
+    }
+    assert_eq!(page.matches("runs on sim").count(), 1, "said once:\n{page}");
+    let wiki = bench.fathom("report last --format markdown").expect(0, &[]).out.clone();
+    assert!(
+        wiki.contains("|  | 100/0 | 65/35 | 0/100 |\n| -- | --: | --: | --: |\n| 0.5 KiB | 100 µs |"),
+        "{wiki}"
+    );
+    let html = bench.fathom("report last --format html").expect(0, &[]).out.clone();
+    for part in ["<table class=\"heat\">", "<polyline points=", "as bars", "rgba(37, 99, 235, 0.66)"] {
+        assert!(html.contains(part), "{part} is not in the page");
+    }
+    assert!(!html.contains("id=\"step-"), "no section for each of 46 steps");
+}
+
+#[test]
+fn a_test_that_was_ended_goes_on_from_its_record() {
+    let bench = Bench::new();
+    let mut run = bench.start("steady iops --target sim: --quick");
+    run.wait_for("IOPS, round 3: RND 16 KiB 95/5");
+    run.signal(rustix::process::Signal::INT);
+    let ended = run.ended();
+    let ended = ended.expect(130, &["to go on: fathom steady --resume "]);
+    assert!(ended.out.contains("Ended before there is an answer."), "{ended:#?}");
+    let first = bench.report();
+    let done = first["answer"]["parts"][1]["tracked"]["rounds"].as_array().expect("a list").len();
+    assert!((2..5).contains(&done), "{done} whole rounds");
+    let document = bench.fathom("steady --resume last --quiet --json").expect(0, &[]).json();
+    assert_eq!((&document["verdict"], &document["resumed"]), (&"steady".into(), &first["run"]));
+    assert_eq!(document["parts"][1]["steady_at"], 5);
+    let whole = bench.report();
+    let steps = whole["steps"].as_array().expect("a list");
+    assert_eq!(steps.len(), 1 + 5 * 56, "what was done is there, once");
+    assert_eq!(steps[0], first["steps"][0]);
+    let numbers: Vec<u64> = steps.iter().filter_map(|step| step["index"].as_u64()).collect();
+    assert_eq!(numbers, (0..281).collect::<Vec<_>>());
+    assert!(whole["notes"].to_string().contains("the first steps are those of run"), "{}", whole["notes"]);
+    bench.check_refused("steady --resume last", 2, &["came to its end"]);
+}
+
+#[test]
+fn what_makes_no_test_is_refused() {
+    let bench = Bench::new();
+    bench.fathom("run --target sim: --time 5s --quiet").expect(0, &[]);
+    bench.write("letters", "dear diary");
+    for (line, code, says) in [
+        ("steady iops", 2, "--target"),
+        ("steady --target sim:", 2, "TEST"),
+        ("steady speed --target sim:", 2, "speed is no test"),
+        ("steady --resume last", 2, "is no test"),
+        ("steady --resume nowhere", 2, "nowhere"),
+        ("steady iops --resume last", 2, "cannot be used"),
+        // Somebody's file is not written over unasked.
+        ("steady latency --target letters --size 2MiB --quick", 3, "--overwrite"),
+    ] {
+        bench.check_refused(line, code, &[says]);
+    }
+    assert_eq!(std::fs::read_to_string(bench.path("letters")).expect("it is there"), "dear diary");
+}

@@ -1,0 +1,381 @@
+//! A test of SNIA's PTS for people: its sentence, and its tables as the standard has them. Owns which figures are shown in
+//! which table; the figures are `fathom_analysis::pts`'s.
+
+mod plots;
+
+pub(crate) use plots::plots;
+
+use crate::table::{left, right, spare};
+use crate::tables::{Table, seconds};
+use fathom_analysis::pts::{
+    Answer, Cell, Ending, Figure, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
+};
+use fathom_analysis::steady::{EXCURSION_MAX, RANGE_MAX};
+use fathom_schema::SteadyTest;
+use fathom_units::{Bytes, BytesPerSec, Iops, significant};
+
+/// Rows of a table over time at most.
+const ROWS_MAX: usize = 24;
+
+/// A part of the report: a title, lines, tables.
+pub(crate) struct Section {
+    /// Heading.
+    pub(crate) title: String,
+    /// Said above the tables.
+    pub(crate) lines: Vec<String>,
+    /// Tables with their captions.
+    pub(crate) tables: Vec<(String, Table)>,
+    /// Tables of rows × columns of one figure.
+    pub(crate) matrices: Vec<Matrix>,
+}
+
+/// One figure over the rows and columns of the cells of a round.
+pub(crate) struct Matrix {
+    /// What it shows.
+    pub(crate) caption: String,
+    /// Titles of the columns.
+    pub(crate) columns: Vec<&'static str>,
+    /// Titles of the rows, each with a value per column.
+    pub(crate) rows: Vec<(String, Vec<Option<f64>>)>,
+    /// How a value is written.
+    pub(crate) print: fn(f64) -> String,
+}
+
+impl Matrix {
+    fn of(
+        answer: &RoundsAnswer,
+        caption: &str,
+        figure: fn(&Measure) -> f64,
+        print: fn(f64) -> String,
+    ) -> Self {
+        let mut columns: Vec<&'static str> = Vec::new();
+        let mut rows: Vec<(String, Vec<Option<f64>>)> = Vec::new();
+        let shown = || answer.rounds.cells.iter().zip(&answer.means).filter(|(cell, _)| !cell.row.is_empty());
+        for (cell, _) in shown() {
+            if !columns.contains(&cell.column) {
+                columns.push(cell.column);
+            }
+        }
+        for (cell, mean) in shown() {
+            let at = columns.iter().position(|column| *column == cell.column).expect("it was put there");
+            if rows.iter().all(|(row, _)| *row != cell.row) {
+                rows.push((cell.row.clone(), vec![None; columns.len()]));
+            }
+            let row = rows.iter_mut().find(|(row, _)| *row == cell.row).expect("it was put there");
+            row.1[at] = Some(figure(mean));
+        }
+        Self { caption: caption.to_owned(), columns, rows, print }
+    }
+
+    /// As a table of texts.
+    pub(crate) fn table(&self) -> Table {
+        let columns =
+            std::iter::once(left("")).chain(self.columns.iter().map(|title| right(title))).collect();
+        let print = |value: &Option<f64>| value.map_or_else(|| "n/a".to_owned(), self.print);
+        let row = |(name, values): &(String, Vec<Option<f64>>)| {
+            std::iter::once(name.clone()).chain(values.iter().map(print)).collect()
+        };
+        Table { columns, rows: self.rows.iter().map(row).collect(), remark: None }
+    }
+}
+
+/// What a test came to, in one sentence.
+pub fn sentence(answer: &Answer) -> String {
+    let Answer { question, parts, ending } = answer;
+    let manner = if question.haste == 1 { "" } else { "A try, not PTS. " };
+    let all: Vec<String> = parts
+        .iter()
+        .filter_map(|part| match part {
+            PartAnswer::Rounds(found) => Some(of_rounds(found)),
+            PartAnswer::Sequence(found) if question.test == SteadyTest::Xsr => Some(of_recovery(found)),
+            PartAnswer::Conditioning(_) | PartAnswer::Sequence(_) => None,
+        })
+        .collect();
+    let verdict = match ending {
+        Ending::Unfinished => "Ended before there is an answer. ",
+        Ending::Steady | Ending::NotSteady | Ending::Complete => "",
+    };
+    format!(
+        "{manner}{verdict}{}",
+        if all.is_empty() { "No round was complete.".to_owned() } else { all.join(" ") }
+    )
+}
+
+fn of_rounds(found: &RoundsAnswer) -> String {
+    let RoundsAnswer { title, rounds, tracked, judgement, window, means, is_complete, .. } = found;
+    let Some(mean) = means.get(rounds.tracked) else { return format!("{}: no whole round.", capital(title)) };
+    let figure = print(rounds.figure)(mean.figure(rounds.figure));
+    let name = rounds.cells[rounds.tracked].name();
+    let state = match (judgement.steady_at, is_complete) {
+        (Some(at), _) => format!("steady at round {at}"),
+        (None, true) => format!("NOT STEADY after {}", count(tracked.len(), "round")),
+        (None, false) => format!("not steady yet after {}", count(tracked.len(), "round")),
+    };
+    let of = match window.len() {
+        1 => format!("round {}", window.end),
+        _ => format!("mean of rounds {} to {}", window.start + 1, window.end),
+    };
+    format!("{}: {state}, {name} {figure} ({of}).", capital(title))
+}
+
+fn of_recovery(found: &SequenceAnswer) -> String {
+    match (found.recovery_s, found.is_complete) {
+        (Some(0.0), _) => "Recovered at once after the other load had ended.".to_owned(),
+        (Some(s), _) => format!("Recovered {} after the other load had ended.", seconds(s)),
+        (None, true) => {
+            "Not recovered: after the other load the first one never does again what it did.".to_owned()
+        }
+        (None, false) => "Whether it recovers is not known.".to_owned(),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
+}
+
+fn count(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+/// How a figure is written.
+fn print(figure: Figure) -> fn(f64) -> String {
+    match figure {
+        Figure::Iops => |value| format!("{} IOPS", Iops(value)),
+        Figure::Throughput => |value| BytesPerSec(value).to_string(),
+        Figure::MeanLatency => seconds,
+    }
+}
+
+/// How a figure is written under a heading that says what it is.
+fn bare(figure: Figure) -> fn(f64) -> String {
+    match figure {
+        Figure::Iops => |value| Iops(value).to_string(),
+        Figure::Throughput | Figure::MeanLatency => print(figure),
+    }
+}
+
+/// What is tracked, for a heading.
+fn tracked_name(found: &RoundsAnswer) -> String {
+    let what = match found.rounds.figure {
+        Figure::Iops => "IOPS",
+        Figure::Throughput => "throughput",
+        Figure::MeanLatency => "mean response time",
+    };
+    format!("{what} of {}", found.rounds.cells[found.rounds.tracked].name())
+}
+
+/// The tables of a test, part by part.
+pub(crate) fn sections(answer: &Answer) -> Vec<Section> {
+    let mut all = Vec::new();
+    let done: Vec<String> = answer
+        .parts
+        .iter()
+        .filter_map(|part| match part {
+            PartAnswer::Conditioning(found) => Some(match found.elapsed {
+                Some(elapsed) => format!(
+                    "{}: {} in {}",
+                    found.title,
+                    Bytes(found.bytes).approximate(),
+                    elapsed.approximate()
+                ),
+                None => format!("{}: did not come to its end", found.title),
+            }),
+            PartAnswer::Rounds(_) | PartAnswer::Sequence(_) => None,
+        })
+        .collect();
+    let none = "none: the state that the targets were in is not known".to_owned();
+    let lines = if done.is_empty() { vec![none] } else { done };
+    all.push(Section { title: "Conditioning".to_owned(), lines, tables: Vec::new(), matrices: Vec::new() });
+    let mut sequences: Vec<&SequenceAnswer> = Vec::new();
+    for part in &answer.parts {
+        match part {
+            PartAnswer::Conditioning(_) => {}
+            PartAnswer::Rounds(found) => all.push(rounds(found)),
+            PartAnswer::Sequence(found) => sequences.push(found),
+        }
+    }
+    if !sequences.is_empty() {
+        all.push(sequence(&sequences));
+    }
+    all
+}
+
+fn rounds(found: &RoundsAnswer) -> Section {
+    let what = tracked_name(found);
+    let mut tables = vec![
+        (format!("Steady state: {what}"), determination(found)),
+        (format!("Round by round: {what}"), tracked(found)),
+    ];
+    if !found.minutes.is_empty() {
+        tables.push(("Over time".to_owned(), over_time(&found.minutes)));
+    }
+    let rate = |mean: &Measure| mean.iops;
+    let mean_s = |mean: &Measure| mean.mean_s;
+    let has_many = found.rounds.cells.iter().filter(|cell| !cell.row.is_empty()).count() > 1;
+    let demand = found.rounds.cells.iter().any(|cell| cell.column.starts_with("depth"));
+    let matrices = match found.rounds.figure {
+        _ if !has_many || found.means.is_empty() => Vec::new(),
+        Figure::Iops if demand => vec![
+            Matrix::of(found, "IOPS, mean of the window", rate, |value| Iops(value).to_string()),
+            Matrix::of(found, "Mean response time, mean of the window", mean_s, seconds),
+        ],
+        Figure::Iops => {
+            vec![Matrix::of(found, "IOPS by block size and reads/writes, mean of the window", rate, |v| {
+                Iops(v).to_string()
+            })]
+        }
+        Figure::Throughput => {
+            let bytes = |mean: &Measure| mean.bytes_per_s;
+            vec![Matrix::of(
+                found,
+                "Throughput by block size and reads/writes, mean of the window",
+                bytes,
+                |value| BytesPerSec(value).to_string(),
+            )]
+        }
+        Figure::MeanLatency => vec![
+            Matrix::of(found, "Mean response time, mean of the window", mean_s, seconds),
+            Matrix::of(
+                found,
+                "Largest response time of a round, mean of the window",
+                |mean| mean.max_s,
+                seconds,
+            ),
+        ],
+    };
+    let mut lines = vec![of_rounds(found)];
+    if found.rounds.figure == Figure::MeanLatency
+        && let Some(largest) = found.largest_s.iter().copied().reduce(f64::max)
+    {
+        lines.push(format!("The longest of all operations in the window took {}.", seconds(largest)));
+    }
+    tables.retain(|(_, table)| !table.rows.is_empty());
+    Section { title: capital(&found.title), lines, tables, matrices }
+}
+
+/// The data that steady state is determined by.
+fn determination(found: &RoundsAnswer) -> Table {
+    let columns = [
+        left("rounds"),
+        right("mean"),
+        right("range"),
+        right("allowed range"),
+        right("slope excursion"),
+        right("allowed excursion"),
+        spare("line", 1),
+        left("steady"),
+    ];
+    let RoundsAnswer { rounds, judgement, window: range, .. } = found;
+    let write = bare(rounds.figure);
+    let of_mean = |share: f64, mean: f64| write(share * mean);
+    let rows = judgement.window.map(|window| {
+        vec![
+            format!("{} to {}", range.start + 1, range.end),
+            write(window.mean),
+            write(window.range),
+            of_mean(RANGE_MAX, window.mean),
+            write(window.slope_excursion()),
+            of_mean(EXCURSION_MAX, window.mean),
+            // Rounds of the window count from 1, as in the standard's reports.
+            format!("{}·R + {}", significant(window.slope), significant(window.mean - 3.0 * window.slope)),
+            if judgement.steady_at.is_some() { "yes" } else { "no" }.to_owned(),
+        ]
+    });
+    let remark = Some(
+        "a window is five rounds; allowed: 20 % of its mean for the range, 10 % for the excursion of the line",
+    );
+    Table { columns: columns.to_vec(), rows: rows.into_iter().collect(), remark }
+}
+
+fn tracked(found: &RoundsAnswer) -> Table {
+    let write = bare(found.rounds.figure);
+    let row = |(at, value): (usize, &f64)| {
+        let is_inside = found.judgement.steady_at.is_some() && found.window.contains(&at);
+        vec![(at + 1).to_string(), write(*value), if is_inside { "window" } else { "" }.to_owned()]
+    };
+    let rows = found.tracked.iter().enumerate().map(row).collect();
+    Table { columns: vec![right("round"), right("value"), left("")], rows, remark: None }
+}
+
+fn over_time(minutes: &[Minute]) -> Table {
+    let each = minutes.len().div_ceil(ROWS_MAX).max(1);
+    let row = |group: &[Minute]| {
+        let mean = |of: fn(&Minute) -> f64| group.iter().map(of).sum::<f64>() / group.len() as f64;
+        let last = group.last().expect("a group has a sample");
+        vec![
+            seconds(last.end_s),
+            format!("{:.2}", last.fills),
+            Iops(mean(|one| one.iops)).to_string(),
+            BytesPerSec(mean(|one| one.bytes_per_s)).to_string(),
+            seconds(mean(|one| one.mean_s)),
+        ]
+    };
+    let columns = [right("until"), right("fills"), right("IOPS"), right("bandwidth"), right("mean")];
+    let remark = Some("fills: how many times the capacity was written until then");
+    Table { columns: columns.to_vec(), rows: minutes.chunks(each).map(row).collect(), remark }
+}
+
+/// The loads of sequences; a load that comes many times is one row.
+fn sequence(found: &[&SequenceAnswer]) -> Section {
+    let columns = [
+        left("load"),
+        right("times"),
+        right("IOPS"),
+        right("least"),
+        right("most"),
+        right("bandwidth"),
+        right("mean"),
+        right("largest"),
+        spare("99.999 %", 1),
+    ];
+    let mut rows = Vec::new();
+    for part in found {
+        let mut at = 0;
+        while let Some((cell, _)) = part.cells.get(at) {
+            let same = part.cells[at..].iter().take_while(|(next, _)| next == cell).count();
+            let all: Vec<&Measure> = part.cells[at..at + same].iter().map(|(_, measure)| measure).collect();
+            rows.push(load_row(part, cell, &all));
+            at += same;
+        }
+    }
+    let lines: Vec<String> = found
+        .iter()
+        .filter(|part| !part.is_complete)
+        .map(|part| format!("{}: did not come to its end", capital(&part.title)))
+        .collect();
+    let mut tables =
+        vec![("Loads in order".to_owned(), Table { columns: columns.to_vec(), rows, remark: None })];
+    tables.extend(
+        found
+            .iter()
+            .filter(|part| !part.minutes.is_empty())
+            .map(|part| (format!("{} over time", capital(&part.title)), over_time(&part.minutes))),
+    );
+    Section { title: "Loads".to_owned(), lines, tables, matrices: Vec::new() }
+}
+
+fn load_row(part: &SequenceAnswer, cell: &Cell, all: &[&Measure]) -> Vec<String> {
+    let mean = |of: fn(&Measure) -> f64| all.iter().map(|one| of(one)).sum::<f64>() / all.len() as f64;
+    let most = |of: fn(&Measure) -> f64| all.iter().map(|one| of(one)).fold(f64::NEG_INFINITY, f64::max);
+    let least = all.iter().map(|one| one.iops).fold(f64::INFINITY, f64::min);
+    let load = format!("{} T{}Q{}", cell.name(), cell.threads, cell.depth);
+    let is_several = all.len() > 1;
+    let only_several = |text: String| if is_several { text } else { String::new() };
+    let nines =
+        all.iter().map(|one| one.five_nines_s).try_fold(0.0, |most: f64, one| one.map(|one| most.max(one)));
+    let role = if cell.row.is_empty() { String::new() } else { format!(", {}", cell.row) };
+    vec![
+        format!("{}{role}: {load}", part.title),
+        all.len().to_string(),
+        Iops(mean(|one| one.iops)).to_string(),
+        only_several(Iops(least).to_string()),
+        only_several(Iops(most(|one| one.iops)).to_string()),
+        BytesPerSec(mean(|one| one.bytes_per_s)).to_string(),
+        seconds(mean(|one| one.mean_s)),
+        seconds(most(|one| one.max_s)),
+        nines.map_or_else(String::new, seconds),
+    ]
+}

@@ -1,0 +1,93 @@
+//! The pages of a test of SNIA's PTS whose rounds are made up: steady late, and ended before the other half was.
+
+use crate::{html, markdown, steady_sentence, summary, text};
+use fathom_analysis::pts::{self, Ending, Place, resumable};
+use fathom_analysis::sample::{StreamShape, push, record};
+use fathom_schema::{OperationKind, Question, Record, SteadyQuestion, SteadyTest, Stop};
+
+/// A throughput test: these rounds of writes in 128 KiB, per second, then `second` of those in 1024 KiB.
+fn throughput(first: &[u64], second: &[u64]) -> Record {
+    let mut made = record(&[StreamShape::default()]);
+    made.steps.clear();
+    made.started.title = "PTS throughput test of /dev/nvme0n1".to_owned();
+    made.started.question = Some(Question::Steady(SteadyQuestion {
+        test: SteadyTest::Throughput,
+        haste: 1,
+        targets: vec!["/dev/nvme0n1".to_owned()],
+        size: None,
+        engine: None,
+        direct: None,
+        purge: true,
+        block_min: 512,
+        resumed: None,
+    }));
+    let mut add = |place: Place, kind: OperationKind, rate: u64, block_bytes: u32| {
+        let index = u32::try_from(made.steps.len()).expect("few steps");
+        let rates = vec![(kind, rate)];
+        push(
+            &mut made,
+            &[StreamShape { rates, block_bytes, random: false, ..StreamShape::default() }],
+            index,
+        );
+        made.steps.last_mut().expect("it was pushed").started.step.parameters = place.parameters("");
+    };
+    for (part, rounds, block) in [(0, first, 128 << 10), (3, second, 1024 << 10)] {
+        if rounds.is_empty() {
+            break;
+        }
+        let at = |part: usize| Place { part, ..Place::default() };
+        add(at(part), OperationKind::Trim, 1000, 1 << 20);
+        add(at(part + 1), OperationKind::Write, 1000, block);
+        for (round, &rate) in rounds.iter().enumerate() {
+            add(Place { part: part + 2, round, cell: 0 }, OperationKind::Read, 8000, block);
+            add(Place { part: part + 2, round, cell: 1 }, OperationKind::Write, rate, block);
+        }
+    }
+    made
+}
+
+const LATE: [u64; 10] = [4000, 3000, 2200, 1700, 1400, 1040, 1020, 1000, 990, 980];
+
+#[test]
+fn a_test_has_the_tables_of_the_standard() {
+    let record = throughput(&LATE, &[500, 400, 300]);
+    insta::assert_snapshot!(text(&summary(&record), 100, false));
+    let wiki = markdown(&summary(&record));
+    assert!(wiki.contains("| 128 KiB | 1.05 GB/s | 132 MB/s |"), "{wiki}");
+    let page = html(&record);
+    assert_eq!(page.matches("<table class=\"heat\">").count(), 2, "a map per block size");
+    assert!(page.contains("round</text>") && page.contains("opacity=\"0.25\""), "the window is drawn");
+    assert!(!page.contains("<figure class=\"chart\""), "nothing waits for a script");
+}
+
+#[test]
+fn how_a_test_ended_is_said() {
+    let check = |first: &[u64], second: &[u64], ending: Ending, says: &str, kept: usize| {
+        let record = throughput(first, second);
+        let answer = pts::answer(&record).expect("it is a test");
+        assert_eq!(answer.ending, ending, "{first:?} {second:?}");
+        assert!(steady_sentence(&answer).contains(says), "{says}: {}", steady_sentence(&answer));
+        assert_eq!(resumable(&record), kept, "{first:?} {second:?}");
+    };
+    let swings: Vec<u64> = (0..25).map(|round| if round % 2 == 0 { 1000 } else { 1300 }).collect();
+    check(&LATE, &[100; 5], Ending::Steady, "128 KiB: steady at round 10, SEQ 128 KiB 0/100 132 MB/s", 34);
+    check(&LATE, &swings, Ending::NotSteady, "1024 KiB: NOT STEADY after 25 rounds", 74);
+    check(&LATE[..4], &[], Ending::Unfinished, "Ended before there is an answer.", 10);
+    check(&LATE, &[], Ending::Unfinished, "steady at round 10", 22);
+}
+
+#[test]
+fn a_round_that_was_ended_within_is_none() {
+    let mut record = throughput(&LATE[..4], &[]);
+    record.steps[9].finished.as_mut().expect("it ended").stop = Stop::Interrupted;
+    let answer = pts::answer(&record).expect("it is a test");
+    assert!(
+        steady_sentence(&answer).contains("not steady yet after 3 rounds"),
+        "{}",
+        steady_sentence(&answer)
+    );
+    // The purge, the fill and three rounds of two cells are kept.
+    assert_eq!(resumable(&record), 8);
+    record.steps[1].finished = None;
+    assert_eq!(resumable(&record), 1);
+}
