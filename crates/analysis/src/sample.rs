@@ -370,6 +370,7 @@ fn run_started() -> RunStarted {
         kind: FileKind::BlockDevice,
         error: None,
         filesystem: None,
+        folder_made_by_fathom: false,
         file: None,
         device: Some(device),
     };

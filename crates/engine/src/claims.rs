@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a run may open: block devices held for the whole run, and the files that were judged.
@@ -28,6 +29,8 @@ pub struct Claims {
     files: BTreeMap<PathBuf, Judged>,
     /// Files that this run made itself.
     made: Mutex<BTreeSet<PathBuf>>,
+    /// Names that workers make files or folders at, and whether one of them has.
+    names: Mutex<BTreeMap<PathBuf, Arc<AtomicBool>>>,
     /// Files that this run has opened, as it left them.
     pub(crate) used: Used,
     /// Files that are written, locked against other runs until the end of this one.
@@ -54,7 +57,9 @@ impl Claims {
         for target in steps.iter().flat_map(|step| &step.targets) {
             match &target.kind {
                 TargetKind::BlockDevice { path } => claims.hold(path, steps, facts)?,
-                TargetKind::File { path, .. } => claims.note(path, facts)?,
+                TargetKind::File { path, .. } | TargetKind::Folder { path, .. } => {
+                    claims.note(path, facts)?;
+                }
                 TargetKind::Null | TargetKind::Sim(_) => {}
             }
         }
@@ -154,6 +159,11 @@ impl Claims {
         Ok(answer)
     }
 
+    /// Gives the lock of a file back: while a descriptor is open, removing its name frees nothing and would take no time.
+    pub(crate) fn unlock(&self, file: FileIdentity) {
+        self.locked.lock().unwrap_or_else(PoisonError::into_inner).remove(&file);
+    }
+
     /// Whether the run has a file locked for writing.
     pub(crate) fn locks(&self, file: FileIdentity) -> bool {
         self.locked.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&file)
@@ -188,7 +198,9 @@ impl Claims {
         }
         let same = |target: &TargetKind| match target {
             TargetKind::BlockDevice { path } => judged_number(path, facts).is_ok_and(|other| other == number),
-            TargetKind::File { .. } | TargetKind::Null | TargetKind::Sim(_) => false,
+            TargetKind::File { .. } | TargetKind::Folder { .. } | TargetKind::Null | TargetKind::Sim(_) => {
+                false
+            }
         };
         let changes = steps.iter().any(|step| is_changed(step, &same));
         let flags = if changes { OFlags::RDWR | OFlags::EXCL } else { OFlags::RDONLY };
@@ -215,6 +227,12 @@ impl Claims {
             (FileKind::Absent | FileKind::NoFolder, _) => {
                 return changed("nothing was there, and now something is".to_owned());
             }
+            (FileKind::Folder, Ok(meta)) => {
+                if !meta.is_dir() {
+                    return changed("a folder was judged, and now something else is there".to_owned());
+                }
+                Judged::File((meta.dev(), meta.ino()))
+            }
             (_, Ok(meta)) => {
                 let size = fact.file.as_ref().map_or(Bytes(meta.len()), |file| file.size);
                 if !meta.is_file() || meta.len() != size.0 {
@@ -239,6 +257,12 @@ impl Claims {
 
     pub(crate) fn made(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a worker has made what is at a name; all workers share the answer.
+    pub(crate) fn name(&self, path: &Path) -> Arc<AtomicBool> {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(names.entry(path.to_owned()).or_default())
     }
 
     pub(crate) fn of(&self, path: &Path) -> Option<&Arc<File>> {
@@ -288,6 +312,9 @@ pub(crate) fn touches(stream: &Stream, target: usize) -> bool {
 }
 
 pub(crate) fn changes(stream: &Stream) -> bool {
+    if let Some(operation) = stream.engine.kind.of_names() {
+        return operation.removes();
+    }
     let workload = &stream.workload;
     let mut cases = workload.cases.iter();
     workload.verification.lets_write()

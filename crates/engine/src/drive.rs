@@ -264,11 +264,17 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         now: Nanos,
         intended: Option<Nanos>,
     ) -> Result<Nanos, EngineError> {
+        if E::HAS_ASIDES {
+            self.engine.aside(Some(&operation));
+        }
         let submitted = if E::INSTANT { now } else { self.clock.now() };
         self.engine.push(&operation);
         let found = self.engine.reap(Wait { min_complete: 1, timeout_ns: 0 }, &mut self.completions[..1])?;
         debug_assert_eq!(found, 1, "a synchronous engine completes inside push");
         let completed = self.clock.now();
+        if E::HAS_ASIDES {
+            self.engine.aside(None);
+        }
         let slot =
             Slot { operation, intended: intended.unwrap_or(submitted), submitted, accepted: submitted };
         self.count(&slot, self.completions[0].result, completed);

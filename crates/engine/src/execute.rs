@@ -12,8 +12,8 @@ use crate::verify::{Verifier, cached};
 use crate::worker::{Ended, FirstError, Parts, Timeline, Worker, shape_of};
 use fathom_io::clock::{Clock, RealClock, VirtualClock, monotonic};
 use fathom_io::{
-    Buffers, Call, Engine, IoUring, Libaio, Locked, Mmap, MmapRules, Null, OpenTarget, Setup, Sim,
-    Synchronous, thread,
+    Buffers, Call, Engine, IoUring, Libaio, Locked, Mmap, MmapRules, Names, Null, OpenTarget, Setup, Sim,
+    Splice, Synchronous, thread,
 };
 use fathom_metrics::{Cell, CellShape, IssuedRow, OperationRow};
 use fathom_pattern::Arrivals;
@@ -478,6 +478,8 @@ impl Seat<'_> {
             }
             EngineKind::Falloc => self.run_on(&context, Synchronous::new(Call::Allocate), clock),
             EngineKind::Ftruncate => self.run_on(&context, Synchronous::new(Call::Truncate), clock),
+            EngineKind::Splice => self.run_on(&context, Splice::default(), clock),
+            EngineKind::Names(call) => self.run_on(&context, Names::new(call), clock),
             EngineKind::Mmap { write_through, random_access } => {
                 self.run_on(&context, Mmap::new(MmapRules { write_through, random_access }), clock)
             }
@@ -583,6 +585,7 @@ impl Seat<'_> {
             None => Ok(()),
         };
         let mut ended = worker.finish(failure, farewell);
+        ready.adopt(stream, plan);
         if stream.workload.sync.syncfs_at_end
             && let Err(error) = ready.sync_filesystems(plan)
         {

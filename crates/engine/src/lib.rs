@@ -18,6 +18,7 @@ mod issue;
 mod lock;
 mod mark;
 mod mismatch;
+mod names;
 mod passes;
 pub mod prepare;
 pub mod probe;

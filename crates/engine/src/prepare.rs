@@ -8,13 +8,14 @@ pub use crate::claims::Claims;
 use crate::claims::{changes, touches};
 use crate::lock::{self, Lock};
 use crate::mark;
+use crate::names;
 use crate::used::UsedFile;
 pub use crate::used::{Tidied, Used, clean_up};
 use fathom_io::{OpenTarget, TargetHandle};
 use fathom_pattern::Filler;
 use fathom_schema::{
-    self as schema, Content, Durability, EngineKind, Extent, Fill, Freshness, IoMode, LayoutRule, Repeats,
-    Step, Stream, Target, TargetKind, WorkerPlan,
+    self as schema, Content, Durability, EngineKind, Extent, Fill, Freshness, IoMode, LayoutRule,
+    NameOperation, Repeats, Step, Stream, Target, TargetKind, WorkerPlan,
 };
 use fathom_units::{Bytes, Ratio};
 use rustix::fs::{self, Advice, FallocateFlags, Mode, OFlags, SeekFrom};
@@ -188,15 +189,26 @@ impl Ready {
         stream: &Stream,
         plan: &WorkerPlan,
     ) -> Result<Vec<OpenTarget>, OpenError> {
+        let names = stream.engine.kind.of_names();
+        self.adopt(stream, plan);
         let open = |extent: &Extent| {
             let target = &self.step.targets[extent.target as usize];
-            let TargetKind::File { path, .. } = &target.kind else { return self.open_target(stream, target) };
+            let (TargetKind::File { path, .. } | TargetKind::Folder { path, .. }) = &target.kind else {
+                return self.open_target(stream, target);
+            };
             let used = &self.claims.used;
             match std::fs::symlink_metadata(path) {
-                Ok(meta) if used.is_ours_as_left(path, &meta) => std::fs::remove_file(path)
-                    .map_err(|error| PrepareError::system("cannot remove", path, error))?,
+                Ok(meta) if used.is_ours_as_left(path, &meta) => {
+                    let removed =
+                        if meta.is_dir() { std::fs::remove_dir(path) } else { std::fs::remove_file(path) };
+                    removed.map_err(|error| PrepareError::system("cannot remove", path, error))?;
+                }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 _ => return self.open_target(stream, target),
+            }
+            if names.is_some() {
+                self.claims.name(path).store(false, Ordering::Relaxed);
+                return self.open_target(stream, target);
             }
             if changes(stream) {
                 let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -215,6 +227,19 @@ impl Ready {
         plan.extents.iter().map(open).collect()
     }
 
+    /// Takes in what a worker has made at the names that it worked on: it is the run's from here on.
+    pub(crate) fn adopt(&self, stream: &Stream, plan: &WorkerPlan) {
+        if !stream.engine.kind.of_names().is_some_and(NameOperation::creates) {
+            return;
+        }
+        for extent in &plan.extents {
+            let target = &self.step.targets[extent.target as usize].kind;
+            if let TargetKind::File { path, .. } | TargetKind::Folder { path, .. } = target {
+                names::adopt(path, &self.claims);
+            }
+        }
+    }
+
     /// Flushes the filesystems that one worker's targets are on (`syncfs(2)`).
     pub(crate) fn sync_filesystems(&self, plan: &WorkerPlan) -> Result<(), OpenError> {
         for extent in &plan.extents {
@@ -230,9 +255,17 @@ impl Ready {
 
     fn open_target(&self, stream: &Stream, target: &Target) -> Result<OpenTarget, OpenError> {
         let size = target.size.0;
+        if let (Some(operation), TargetKind::File { path, .. } | TargetKind::Folder { path, .. }) =
+            (stream.engine.kind.of_names(), &target.kind)
+        {
+            let prepared = self.files.get(path).copied();
+            let name = names::open(path, operation, prepared, self.claims.name(path))?;
+            return Ok(OpenTarget { handle: TargetHandle::Name(name), size });
+        }
         let null_engine = stream.engine.kind == fathom_schema::EngineKind::Null;
         let handle = match &target.kind {
-            TargetKind::Null => TargetHandle::Null,
+            // Nothing but its name is worked on.
+            TargetKind::Null | TargetKind::Folder { .. } => TargetHandle::Null,
             TargetKind::Sim(description) => TargetHandle::Sim(description.clone()),
             _ if null_engine => TargetHandle::Null,
             TargetKind::File { path, .. } => {
@@ -302,10 +335,13 @@ fn lay_out(
     progress: &mut dyn FnMut(&Progress<'_>),
     stop: &AtomicBool,
 ) -> Result<BTreeMap<PathBuf, FileIdentity>, PrepareError> {
-    let mut identities = BTreeMap::new();
+    let mut identities = names::lay_out(step, claims)?;
     let mut files = Vec::new();
     for (index, target) in step.targets.iter().enumerate() {
         let TargetKind::File { path, layout, remove_after: _ } = &target.kind else { continue };
+        if *layout == LayoutRule::Untouched {
+            continue;
+        }
         let users: Vec<&Stream> = step.streams.iter().filter(|stream| touches(stream, index)).collect();
         // A file that only the null engine is aimed at is never opened, so it need not be there either.
         if users.iter().all(|stream| stream.engine.kind == fathom_schema::EngineKind::Null) {
@@ -364,7 +400,7 @@ fn lay_out(
                 write_ranges(&file, path, &missing, &content, &mut report, stop)?;
             }
             LayoutRule::Allocated => allocate(&file, path, size)?,
-            LayoutRule::MustExist | LayoutRule::Created => {}
+            LayoutRule::Untouched | LayoutRule::MustExist | LayoutRule::Created => {}
         }
         let truncates = |stream: &&Stream| stream.engine.kind == EngineKind::Ftruncate;
         if users.iter().any(|stream| changes(stream)) {
@@ -373,6 +409,10 @@ fn lay_out(
             claims.used.laid_out(path, &file, None);
         }
         caches::of_file(&file, path, &users, stop)?;
+        let removes = |stream: &&Stream| stream.engine.kind.of_names().is_some_and(NameOperation::removes);
+        if users.iter().any(removes) {
+            claims.unlock(identity(&file, path)?);
+        }
     }
     caches::of_devices(step, |path| claims.of(path), stop)?;
     Ok(identities)
@@ -388,7 +428,7 @@ fn open_or_create(
     let flags = OFlags::CLOEXEC | OFlags::NONBLOCK;
     let existing = match layout {
         // Looked at only; a file that is read needs no write permission.
-        LayoutRule::MustExist => {
+        LayoutRule::MustExist | LayoutRule::Untouched => {
             let file = fs::open(path, flags | OFlags::RDONLY, Mode::empty());
             file.map_err(|error| PrepareError::system("cannot open", path, error))?
         }
@@ -397,11 +437,7 @@ fn open_or_create(
                 Ok(file) => file,
                 Err(Errno::NOENT) => {
                     // The planner lets a folder be absent only where the job's dialect makes it.
-                    if let Some(folder) = path.parent() {
-                        std::fs::create_dir_all(folder).map_err(|error| {
-                            PrepareError::system("cannot make the folder of", path, error)
-                        })?;
-                    }
+                    names::make_folder_of(path)?;
                     let mode = Mode::from_raw_mode(0o644);
                     let file = fs::open(path, flags | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode)
                         .map_err(fail)?;
@@ -453,7 +489,9 @@ fn missing(
             let what = format!("it has {} where {size} is needed", Bytes(length));
             Err(PrepareError::Changed { path: path.to_owned(), what })
         }
-        LayoutRule::MustExist | LayoutRule::Created | LayoutRule::Allocated => Ok(Vec::new()),
+        LayoutRule::Untouched | LayoutRule::MustExist | LayoutRule::Created | LayoutRule::Allocated => {
+            Ok(Vec::new())
+        }
         LayoutRule::Written => {
             let mut ranges = holes(file, length.min(size.0));
             if length < size.0 {

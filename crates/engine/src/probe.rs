@@ -14,6 +14,7 @@ mod roots;
 mod signature;
 mod usage;
 
+use crate::mark;
 pub use crate::mark::MARK;
 pub use counters::{device_counters, device_counters_at};
 pub use roots::Roots;
@@ -185,6 +186,7 @@ impl Host<'_> {
             error: None,
             filesystem: None,
             file: None,
+            folder_made_by_fathom: false,
             device: None,
         };
         match path.canonicalize().and_then(|resolved| resolved.metadata().map(|meta| (resolved, meta))) {
@@ -230,6 +232,8 @@ impl Host<'_> {
             fact.file = Some(file);
         } else if kind.is_dir() {
             fact.kind = FileKind::Folder;
+            fact.folder_made_by_fathom =
+                content::open_with(&resolved, OFlags::DIRECTORY).is_ok_and(|folder| mark::is_ours(&folder));
             self.filesystem(fact, &resolved, None);
         }
     }

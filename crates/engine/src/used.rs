@@ -193,7 +193,8 @@ pub fn clean_up(steps: &[Step], used: &Used) -> Tidied {
     let mut seen = BTreeSet::new();
     for target in steps.iter().flat_map(|step| &step.targets) {
         let (path, remove) = match &target.kind {
-            TargetKind::File { path, layout: _, remove_after } => (path, *remove_after),
+            TargetKind::File { path, layout: _, remove_after }
+            | TargetKind::Folder { path, made: _, remove_after } => (path, *remove_after),
             TargetKind::BlockDevice { path } => (path, false),
             TargetKind::Null | TargetKind::Sim(_) => continue,
         };
@@ -276,7 +277,13 @@ fn release(path: &Path, used: &UsedFile, remove: bool, remarks: &mut Vec<String>
         if used.is_written() {
             marked(path, used, mark::finish);
         }
-    } else if std::fs::symlink_metadata(path)?.is_file() {
+        return Ok(());
+    }
+    let meta = std::fs::symlink_metadata(path)?;
+    if meta.is_dir() {
+        // Only an empty one goes.
+        std::fs::remove_dir(path)?;
+    } else if meta.is_file() {
         std::fs::remove_file(path)?;
     }
     Ok(())

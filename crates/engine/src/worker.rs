@@ -502,7 +502,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let moved = u64::from(result.unsigned_abs());
         if slot.operation.kind == OperationKind::Sync {
             kind.data_syncs += u64::from(slot.operation.data_only || slot.operation.range_flags != 0);
-        } else {
+        } else if !E::BYTELESS {
             kind.bytes += moved;
             kind.short += u64::from(moved < u64::from(slot.operation.length));
         }
@@ -574,6 +574,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let errno = match (result, slot.operation.kind) {
             // What was written is gone: that is for the check to tell.
             (0, OperationKind::Read) if self.is_checked(&slot.operation) => return false,
+            (0, _) if E::BYTELESS => return false,
             (0, OperationKind::Read | OperationKind::Write) => Errno::IO.raw_os_error(),
             (0, OperationKind::Trim | OperationKind::Sync) => return false,
             (error, _) => -error,

@@ -43,6 +43,7 @@ fn facts(devices: &[&Path]) -> Facts {
             kind: FileKind::BlockDevice,
             error: None,
             filesystem: None,
+            folder_made_by_fathom: false,
             file: None,
             device: Some(BlockDevice { number, ..BlockDevice::default() }),
         }

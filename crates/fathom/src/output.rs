@@ -292,6 +292,7 @@ mod tests {
             kind: FileKind::File,
             error: None,
             filesystem: None,
+            folder_made_by_fathom: false,
             file: None,
             device: None,
         };

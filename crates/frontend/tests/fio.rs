@@ -182,7 +182,21 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &["engine = \"falloc\"", "layout = \"created\""],
         &[],
     ),
-    ("ioengine=splice\nsize=1g", &[], &["fio.not-built"]),
+    ("ioengine=splice\nsize=1g", &["engine = \"splice\""], &[]),
+    ("ioengine=sg\nsize=1g", &[], &["fio.not-built"]),
+    (
+        "ioengine=filestat\nnrfiles=8\nfilesize=64k\nbs=4k\nrw=randread\nstat_type=lstat",
+        &["engine = \"filestat\"", "stat_call = \"lstat\"", "block_size = \"64KiB\"", "layout = \"written\""],
+        &[],
+    ),
+    ("ioengine=filecreate\nnrfiles=8\nrate_iops=9", &["size = \"32KiB\"", "block_size = \"4KiB\""], &[]),
+    ("ioengine=filedelete\nnrfiles=2\nfilesize=8k\nrate_iops=9", &["rate = \"36864B/s\""], &[]),
+    ("ioengine=filestat\nnrfiles=8", &[], &["fio.contradiction"]),
+    ("ioengine=filestat\nsize=1m\nrw=randrw", &[], &["fio.refused"]),
+    ("ioengine=filestat\nfilesize=1m-2m", &[], &["fio.refused"]),
+    ("ioengine=dirstat\nsize=1m\nbssplit=4k/50:8k/50", &[], &["fio.refused"]),
+    ("ioengine=filestat\nfilesize=2g", &[], &["fio.refused"]),
+    ("ioengine=filecreate\nstat_type=stat\nsize=1m", &[], &["fio.engine-option"]),
     ("ioengine=libiao\nsize=1g", &[], &["fio.bad-value"]),
     (
         "sync=dsync\nfsync=32\nend_fsync=1\nsize=1g",
@@ -435,7 +449,7 @@ zonemode=zbd
 steadystate=iops:5%
 read_iolog=trace
 wait_for=faults
-ioengine=splice
+ioengine=sg
 file_service_type=zipf:1.1
 random_distribution=zoned_abs:50/1g
 rw=randwrite

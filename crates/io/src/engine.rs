@@ -5,18 +5,23 @@
 
 pub(crate) mod libaio;
 pub(crate) mod mmap;
+pub(crate) mod names;
 pub(crate) mod null;
 pub(crate) mod sim;
+pub(crate) mod splice;
 pub(crate) mod synchronous;
 pub(crate) mod uring;
 
 use crate::buffers::Buffers;
 use fathom_schema::{OperationKind, RangeSync, SimDevice};
+use std::ffi::CString;
 use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// One operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,10 +103,23 @@ pub enum TargetHandle {
     File(File),
     /// An open block device.
     BlockDevice(File),
+    /// A name that is worked on; nothing is open.
+    Name(TargetName),
     /// Nothing behind it.
     Null,
     /// A simulated device.
     Sim(SimDevice),
+}
+
+/// The name of a file or folder.
+#[derive(Debug, Clone)]
+pub struct TargetName {
+    /// The path.
+    pub path: CString,
+    /// What was there when it was opened: filesystem and inode. Nothing else is removed.
+    pub there: Option<(u64, u64)>,
+    /// Set once this run has made what is there.
+    pub made: Arc<AtomicBool>,
 }
 
 impl OpenTarget {
@@ -109,7 +127,7 @@ impl OpenTarget {
     pub(crate) fn descriptor(&self) -> RawFd {
         match &self.handle {
             TargetHandle::File(file) | TargetHandle::BlockDevice(file) => file.as_raw_fd(),
-            TargetHandle::Null | TargetHandle::Sim(_) => -1,
+            TargetHandle::Name(_) | TargetHandle::Null | TargetHandle::Sim(_) => -1,
         }
     }
 }
@@ -190,6 +208,10 @@ pub trait Engine {
     /// Operations take no time of their own (null): the worker may use one clock reading as the end of one operation and
     /// the start of the next.
     const INSTANT: bool;
+    /// Operations move no bytes: 0 is what a good one gives, and what they are asked to move is counted by nobody.
+    const BYTELESS: bool = false;
+    /// It has something to do before and after each operation that is no part of it: [`Self::aside`].
+    const HAS_ASIDES: bool = false;
 
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
@@ -197,6 +219,11 @@ pub trait Engine {
     fn open(&mut self, setup: Setup) -> Result<(), EngineError>;
     /// Takes one operation. Synchronous engines perform it here.
     fn push(&mut self, operation: &Operation);
+    /// What belongs to an operation and not to its time: called with it before it is pushed, and with none when it has been
+    /// timed. Synchronous engines only, where [`Self::HAS_ASIDES`].
+    fn aside(&mut self, next: Option<&Operation>) {
+        let _ = next;
+    }
     /// Hands what was pushed to the kernel; returns how many operations it took.
     fn submit(&mut self) -> Result<u32, EngineError>;
     /// Collects completions into `into`, waiting as `wait` says; returns how many there are.
@@ -214,6 +241,11 @@ pub fn probe_io_uring() -> Option<String> {
 /// Why Linux AIO cannot be used here; `None` when it can.
 pub fn probe_libaio() -> Option<String> {
     libaio::probe().err().map(|error| error.to_string())
+}
+
+/// The error number of the call that has just failed.
+pub(crate) fn last_errno() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
 
 /// Performs a trim or a sync now: `BLKDISCARD` on devices, hole punching on files. For engines whose interface has no
@@ -247,10 +279,11 @@ pub(crate) fn perform_now(target: &OpenTarget, operation: &Operation) -> i32 {
             // SAFETY: the descriptor is open for as long as `file` is borrowed; no memory is passed.
             unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, length) }
         }
-        (OperationKind::Read | OperationKind::Write, _) | (_, TargetHandle::Null | TargetHandle::Sim(_)) => 0,
+        (OperationKind::Read | OperationKind::Write, _)
+        | (_, TargetHandle::Name(_) | TargetHandle::Null | TargetHandle::Sim(_)) => 0,
     };
     if outcome < 0 {
-        return -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+        return -last_errno();
     }
     i32::try_from(length).unwrap_or(i32::MAX)
 }

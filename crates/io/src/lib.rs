@@ -14,12 +14,14 @@ pub mod thread;
 pub use buffers::Buffers;
 pub use engine::libaio::Libaio;
 pub use engine::mmap::{Mmap, MmapRules};
+pub use engine::names::Names;
 pub use engine::null::Null;
 pub use engine::sim::Sim;
+pub use engine::splice::Splice;
 pub use engine::synchronous::{Call, Synchronous};
 pub use engine::uring::IoUring;
 pub use engine::{
-    Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, TargetHandle, Wait,
-    probe_io_uring, probe_libaio, range_flags,
+    Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, TargetHandle, TargetName,
+    Wait, probe_io_uring, probe_libaio, range_flags,
 };
 pub use memory::{Locked, MemoryError};

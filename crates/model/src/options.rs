@@ -5,7 +5,8 @@ use crate::value::{
     Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ByKind, ContentSource, Coverage, CpusPolicy,
     Cursor, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, KindOrder, Layout, MemoryKind,
     MixLine, Nice, OnError, PriorityClass, RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind,
-    RunKind, Seed, ServiceTime, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions, Zones,
+    RunKind, Seed, ServiceTime, StatCall, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions,
+    Zones,
 };
 use crate::value::{Verify, VerifyPattern, VerifyWhen};
 use fathom_units::{Bytes, Nanos, Ratio};
@@ -235,6 +236,8 @@ options! {
     priority_class: PriorityClass = PriorityClass::RealTime, Kind::Choice(PriorityClass::WORDS), fio "cmdprio_class", example "\"best-effort\"";
     /// Level of that priority within its class: 0 is the highest.
     priority_level: u32 = 0, Kind::Count { min: 0, max: 7 }, fio "cmdprio", example "4";
+    /// The call that asks about a file or folder (filestat, dirstat).
+    stat_call: StatCall = StatCall::Stat, Kind::Choice(StatCall::WORDS), fio "stat_type", example "\"statx\"";
     /// I/Os handed over in one system call at most. Defaults to the queue depth.
     batch_submit: u32, Kind::Count { min: 1, max: 65_536 }, fio "iodepth_batch", example "16";
     /// Completions waited for when the queue is full.

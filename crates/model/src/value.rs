@@ -55,39 +55,9 @@ macro_rules! choice {
     };
 }
 
-choice! {
-    /// Which engine moves the bytes.
-    Engine {
-        /// fathom chooses: `io_uring` where it works, else libaio with direct I/O, else psync.
-        Auto = "auto",
-        /// Nothing is moved.
-        Null = "null",
-        /// A simulated device in virtual time.
-        Sim = "sim",
-        /// `pread`, `pwrite`.
-        Psync = "psync",
-        /// `lseek`, then `read` or `write`.
-        Sync = "sync",
-        /// `lseek`, then `readv` or `writev`.
-        Vsync = "vsync",
-        /// `preadv`, `pwritev`.
-        Pvsync = "pvsync",
-        /// `preadv2`, `pwritev2` with flags.
-        Pvsync2 = "pvsync2",
-        /// Copies from and to a mapping of the file.
-        Mmap = "mmap",
-        /// `fallocate` in place of writes.
-        Falloc = "falloc",
-        /// `ftruncate` to the offset of each write.
-        Ftruncate = "ftruncate",
-        /// What carries it best here, in place of glibc's threads.
-        PosixAio = "posixaio",
-        /// `io_uring`.
-        IoUring = "io_uring",
-        /// Linux native AIO.
-        Libaio = "libaio",
-    }
-}
+mod engine;
+pub use engine::{Engine, StatCall};
+
 choice! {
     /// What else ends with a worker.
     AtEnd {

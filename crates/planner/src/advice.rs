@@ -99,7 +99,11 @@ fn cached(
 ) {
     let bytes: u64 = region.iter().map(|&(_, _, length)| length).fold(0, u64::saturating_add);
     let memory = scene.facts.memory;
-    if stream.engine.mode == IoMode::Buffered && load.operations.reads && bytes < memory.0 {
+    if stream.engine.mode == IoMode::Buffered
+        && stream.engine.kind.moves_bytes()
+        && load.operations.reads
+        && bytes < memory.0
+    {
         let message = format!(
             "the stream \"{}\" reads {} through the page cache of a host with {} of memory",
             stream.name,

@@ -1,9 +1,11 @@
 //! What planning would say on any host: a job is planned on one where nothing is missing, so that whatever is wrong then
 //! is wrong with the job. It keeps no plan and knows no host.
 
-use crate::{NOT_BUILT, paths, plan};
-use fathom_model::{Diagnostics, Job, TargetKind};
-use fathom_schema::{BlockDevice, Facts, FileFact, FileKind, Filesystem, HostLimits, TargetFact};
+use crate::{NOT_BUILT, engines, files, paths, plan};
+use fathom_model::{Diagnostics, Job, Named, StreamOptions, TargetKind, TargetOptions};
+use fathom_schema::{
+    BlockDevice, Facts, FileFact, FileKind, Filesystem, HostLimits, NameOperation, TargetFact,
+};
 use fathom_units::Bytes;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,15 +31,22 @@ fn ideal(job: &Job) -> Facts {
         .flat_map(|target| target.options.path.get().into_iter().flatten())
         .map(PathBuf::from)
         .collect();
+    let folders = folders(job);
     let fact = |path: &Path| {
         let is_device = devices.contains(path);
+        let kind = match (is_device, folders.contains(path)) {
+            (true, _) => FileKind::BlockDevice,
+            (false, true) => FileKind::Folder,
+            (false, false) => FileKind::File,
+        };
         TargetFact {
             path: path.to_owned(),
             resolved: path.to_owned(),
-            kind: if is_device { FileKind::BlockDevice } else { FileKind::File },
+            kind,
             error: None,
             filesystem: (!is_device).then(filesystem),
-            file: (!is_device).then(file),
+            file: (kind == FileKind::File).then(file),
+            folder_made_by_fathom: true,
             device: is_device.then(device),
         }
     };
@@ -46,6 +55,23 @@ fn ideal(job: &Job) -> Facts {
         targets: paths(job).iter().map(|path| fact(path)).collect(),
         ..Facts::default()
     }
+}
+
+/// Paths whose names streams use as those of folders.
+fn folders(job: &Job) -> BTreeSet<PathBuf> {
+    let of_folders = |stream: &&Named<StreamOptions>| {
+        engines::of_names(&stream.options).is_some_and(NameOperation::is_of_folders)
+    };
+    let streams: Vec<_> = job.streams.iter().filter(of_folders).collect();
+    let is_used = |target: &&Named<TargetOptions>| {
+        streams.iter().any(|stream| files::uses(&stream.options, &target.name))
+    };
+    job.targets
+        .iter()
+        .filter(is_used)
+        .flat_map(|target| files::items(job, target))
+        .filter_map(|item| item.path)
+        .collect()
 }
 
 fn file() -> FileFact {

@@ -3,6 +3,7 @@
 //! It looks at all stages and points at once, since a file that a later stage writes is laid out in full from the start.
 //! It does not know what laying out means.
 
+use crate::engines;
 use crate::files::{self, Item};
 use crate::points::Point;
 use crate::remarks::Remarks;
@@ -31,7 +32,8 @@ pub(crate) fn places(
         let moves = sweep.get().dimensions.iter().any(|(path, _)| crate::changes_paths(path));
         for load in scene::loads(&job, &mut Remarks::default()) {
             let runs = streams.get().is_none_or(|names| names.contains(&load.section.name));
-            let changes = load.operations.writes || load.operations.trims;
+            let is_of_names = engines::of_names(&load.section.options).is_some();
+            let changes = !is_of_names && (load.operations.writes || load.operations.trims);
             if !(runs && changes) || *load.section.options.engine.get() == Engine::Null {
                 continue;
             }

@@ -10,8 +10,8 @@ pub(crate) use settings::get_along;
 use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use crate::targets::{Addressed, Class, Direct};
-use fathom_model::{Engine, Named, StreamOptions};
-use fathom_schema::{EngineKind, IoMode, NoteKind, Severity};
+use fathom_model::{Engine, Named, StatCall, StreamOptions};
+use fathom_schema::{self as schema, EngineKind, IoMode, NameOperation, NoteKind, Severity};
 
 /// Error code: the host does not have the engine that was asked for.
 pub const ENGINE_UNAVAILABLE: &str = "plan.engine-unavailable";
@@ -25,7 +25,8 @@ pub(crate) fn mode(
     let direct = &stream.options.direct;
     let opened: Vec<&&Addressed> =
         targets.iter().filter(|target| target.direct != Direct::Substitute).collect();
-    if opened.is_empty() || *stream.options.engine.get() == Engine::Null {
+    let opens_nothing = *stream.options.engine.get() == Engine::Null || of_names(&stream.options).is_some();
+    if opened.is_empty() || opens_nothing {
         return Some(if direct.get() == Some(&true) { IoMode::Direct } else { IoMode::Buffered });
     }
     if *stream.options.engine.get() == Engine::Mmap {
@@ -61,6 +62,24 @@ pub(crate) fn mode(
             remarks.note(NoteKind::Target, Severity::Warn, message);
             Some(IoMode::Buffered)
         }
+    }
+}
+
+/// What a stream does to names, where its engine works on names alone.
+pub(crate) fn of_names(options: &StreamOptions) -> Option<NameOperation> {
+    let call = match options.stat_call.get() {
+        StatCall::Stat => schema::StatCall::Stat,
+        StatCall::Lstat => schema::StatCall::Lstat,
+        StatCall::Statx => schema::StatCall::Statx,
+    };
+    match options.engine.get() {
+        Engine::FileCreate => Some(NameOperation::CreateFile),
+        Engine::FileStat => Some(NameOperation::StatFile(call)),
+        Engine::FileDelete => Some(NameOperation::RemoveFile),
+        Engine::DirCreate => Some(NameOperation::CreateFolder),
+        Engine::DirStat => Some(NameOperation::StatFolder(call)),
+        Engine::DirDelete => Some(NameOperation::RemoveFolder),
+        _ => None,
     }
 }
 
@@ -129,6 +148,13 @@ fn choose(
         Engine::Pvsync2 => Some(EngineKind::Pvsync2(settings::of_calls(&stream.options))),
         Engine::Falloc => Some(EngineKind::Falloc),
         Engine::Ftruncate => Some(EngineKind::Ftruncate),
+        Engine::Splice => Some(EngineKind::Splice),
+        Engine::FileCreate
+        | Engine::FileStat
+        | Engine::FileDelete
+        | Engine::DirCreate
+        | Engine::DirStat
+        | Engine::DirDelete => of_names(&stream.options).map(EngineKind::Names),
         Engine::Mmap => Some(EngineKind::Mmap {
             write_through: stream.options.direct.get() == Some(&true),
             random_access: load.operations.random,

@@ -2,6 +2,7 @@
 //!
 //! Pure arithmetic over sizes; it does not know what the targets are.
 
+use crate::engines;
 use crate::operations::Operations;
 use crate::remarks::Remarks;
 use crate::targets::{Addressed, Class};
@@ -91,6 +92,12 @@ pub(crate) fn of_worker(
         let own = || section.iter().filter(|item| item.owner.is_none_or(|owner| owner == number));
         let count = own().count() as u64;
         for (position, item) in own().enumerate() {
+            if engines::of_names(&stream.options).is_some() {
+                // One operation for each name.
+                let length = Bytes(operations.largest);
+                extents.push(Extent { target: item.index, start: Bytes(0), length, room: Bytes(0) });
+                continue;
+            }
             let place = (position as u64, count);
             let (start, length) = span_in(stream, operations.smallest, number, item, place, dialect);
             let (start, length) = if dialect == Dialect::Fio && item.there == 0 {

@@ -64,10 +64,14 @@ pub struct Intent {
     pub writes: bool,
     /// The workload discards.
     pub trims: bool,
+    /// The workload removes it.
+    pub deletes: bool,
     /// The file may be created when it is absent.
     pub creates: bool,
     /// And the folder that it is in, with those above.
     pub makes_folder: bool,
+    /// It is a folder, or becomes one, of which only the name is worked on.
+    pub is_folder: bool,
     /// Bytes that prepare would write, or allocate, in places that hold no data yet: a new file, a tail, holes. That
     /// much space is needed; anything above zero counts as changing the file.
     pub lays_out: Bytes,
@@ -78,10 +82,23 @@ pub struct Intent {
 impl Intent {
     /// Takes in what else is meant to be done to the same thing, by another step or under another name.
     pub(crate) fn unite(&mut self, also: &Self) {
-        let Self { path: _, reads, writes, trims, creates, makes_folder, lays_out, removes } = also;
+        let Self {
+            path: _,
+            reads,
+            writes,
+            trims,
+            deletes,
+            creates,
+            makes_folder,
+            is_folder,
+            lays_out,
+            removes,
+        } = also;
         self.reads |= reads;
         self.writes |= writes;
         self.trims |= trims;
+        self.deletes |= deletes;
+        self.is_folder |= is_folder;
         self.creates |= creates;
         self.makes_folder |= makes_folder;
         self.removes |= removes;
@@ -91,8 +108,8 @@ impl Intent {
 
     /// Whether anything that is at the path now could be changed or lost.
     pub fn changes(&self) -> bool {
-        let Self { path: _, reads: _, writes, trims, creates: _, makes_folder: _, lays_out, removes } = self;
-        *writes || *trims || *removes || lays_out.0 > 0
+        let Self { writes, trims, deletes, removes, lays_out, .. } = self;
+        *writes || *trims || *deletes || *removes || lays_out.0 > 0
     }
 }
 
@@ -302,6 +319,7 @@ fn judge_place(place: &Place<'_>, facts: &Facts, consent: &Consent, verdict: &mu
             let reason = format!("its folder {folder} does not exist");
             place.refuse(verdict, "target.no-folder", reason, format!("create it with: mkdir -p {folder}"));
         }
+        FileKind::Folder if place.intent.is_folder => judge_folder(place, consent, verdict),
         FileKind::Folder => {
             let reason = "is a folder, and a file or a block device is needed".to_owned();
             place.refuse(verdict, "unsafe.kind", reason, "name a file in it");
@@ -371,7 +389,13 @@ fn judge_file(place: &Place<'_>, file: &FileFact, consent: &Consent, verdict: &m
         let reason = "this user may not write to it".to_owned();
         place.refuse(verdict, "target.permission", reason, "change its permissions or the user");
     }
-    if file.made_by_fathom || file.size.0 == 0 {
+    if file.made_by_fathom {
+        return;
+    }
+    if place.intent.deletes {
+        return judge_deletion(place, consent, verdict);
+    }
+    if file.size.0 == 0 {
         return;
     }
     let path = place.intent.path.display();
@@ -389,6 +413,27 @@ fn judge_file(place: &Place<'_>, file: &FileFact, consent: &Consent, verdict: &m
         let (reason, remedy) = foreign(file);
         place.refuse(verdict, "unsafe.foreign-file", reason, remedy);
     }
+}
+
+fn judge_folder(place: &Place<'_>, consent: &Consent, verdict: &mut Verdict) {
+    if place.intent.deletes && !place.fact.folder_made_by_fathom {
+        judge_deletion(place, consent, verdict);
+    }
+}
+
+/// Something that fathom is not known to have made is to be removed: a job that names it does not say enough.
+fn judge_deletion(place: &Place<'_>, consent: &Consent, verdict: &mut Verdict) {
+    if consent.overwrite {
+        let path = place.intent.path.display();
+        verdict
+            .notes
+            .push(format!("{path}, which fathom is not known to have made, is removed, as --overwrite says"));
+        return;
+    }
+    let reason =
+        "is to be removed, and fathom is not known to have made it, or it was changed since".to_owned();
+    let remedy = "remove it by hand, name others, or say --overwrite (fathom run) to lose it";
+    place.refuse(verdict, "unsafe.foreign-file", reason, remedy);
 }
 
 /// Why a file counts as someone else's, and the way out.

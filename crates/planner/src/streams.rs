@@ -84,6 +84,7 @@ impl Setting<'_> {
             vectored: _,
             force_async: _,
             userspace_reap: _,
+            stat_call: _,
             priority_reads: _,
             priority_writes: _,
             priority_class: _,

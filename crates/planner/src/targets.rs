@@ -2,6 +2,7 @@
 //!
 //! It looks at facts only and judges nothing that `safety` judges: consent, permissions, space.
 
+use crate::engines;
 use crate::files::{self, Item, TARGETS_MAX};
 use crate::regions;
 use crate::remarks::Remarks;
@@ -10,7 +11,8 @@ use crate::scene::{Load, Scene};
 use crate::seeds;
 use fathom_model::{Amount, Dialect, Engine, Job, Layout, Named, ServiceTime, TargetKind, TargetOptions};
 use fathom_schema::{
-    self as schema, FileKind, LayoutRule, NoteKind, Severity, SimDevice, SimService, Target, TargetFact,
+    self as schema, FileKind, LayoutRule, NameOperation, NoteKind, Severity, SimDevice, SimService, Target,
+    TargetFact,
 };
 use fathom_units::{Bytes, Nanos};
 use std::collections::{BTreeMap, HashMap};
@@ -60,6 +62,8 @@ pub(crate) enum Direct {
 pub(crate) enum Class {
     File,
     Block,
+    /// A folder whose name is worked on.
+    Folder,
     Null,
     Sim,
 }
@@ -90,6 +94,16 @@ struct Usage {
     opened: bool,
     /// A stream on it has the mmap engine.
     mapped: bool,
+    /// A stream uses it as a file.
+    as_file: bool,
+    /// A stream uses it as a folder, of which there is only the name.
+    as_folder: bool,
+    /// A stream needs it to be there.
+    needed: bool,
+    /// A stream moves bytes in it; else streams do no more than work on its name.
+    used_inside: bool,
+    /// A stream removes its name.
+    deleted: bool,
 }
 
 /// Resolves the sections that the streams at `running` use. Sections with faults are left out and remarked.
@@ -107,9 +121,17 @@ pub(crate) fn resolve(
         for load in loads.iter().filter(|load| running.contains(&load.index)) {
             if files::uses(&load.section.options, &section.name) {
                 let usage = usage.get_or_insert_with(Usage::default);
-                usage.reads |= load.operations.reads;
-                usage.writes |= load.operations.writes;
-                usage.trims |= load.operations.trims;
+                let names = engines::of_names(&load.section.options);
+                if names.is_none() {
+                    usage.reads |= load.operations.reads;
+                    usage.writes |= load.operations.writes;
+                    usage.trims |= load.operations.trims;
+                    usage.used_inside = true;
+                }
+                usage.as_file |= !names.is_some_and(NameOperation::is_of_folders);
+                usage.as_folder |= names.is_some_and(NameOperation::is_of_folders);
+                usage.needed |= !names.is_some_and(NameOperation::creates);
+                usage.deleted |= names.is_some_and(NameOperation::removes);
                 usage.mapped |= *load.section.options.engine.get() == Engine::Mmap;
                 usage.opened |= *load.section.options.engine.get() != Engine::Null;
             }
@@ -182,6 +204,7 @@ impl Resolver<'_> {
         let size = self.size(item, Some(fact), remarks)?;
         let options = &self.section.options;
         let layout = match options.layout.get() {
+            _ if !self.usage.needed => LayoutRule::Untouched,
             Layout::Written if self.is_only_read_and_not_ours(fact) => LayoutRule::Appended,
             Layout::Written => LayoutRule::Written,
             Layout::Allocated => LayoutRule::Allocated,
@@ -192,6 +215,11 @@ impl Resolver<'_> {
         };
         let kind = match class {
             Class::Block => schema::TargetKind::BlockDevice { path: path.clone() },
+            Class::Folder => schema::TargetKind::Folder {
+                path: path.clone(),
+                made: self.usage.needed,
+                remove_after: *options.remove.get(),
+            },
             _ => schema::TargetKind::File { path: path.clone(), layout, remove_after: *options.remove.get() },
         };
         if class == Class::File && !self.layout_is_possible(item, fact, layout, size, remarks) {
@@ -291,6 +319,9 @@ impl Resolver<'_> {
         let span = options.kind.span().or(options.path.span()).or(options.directory.span());
         let name = &item.name;
         let asked = *options.kind.get();
+        if self.usage.as_folder {
+            return self.folder(item, fact, remarks);
+        }
         let (code, message, help) = match (asked, fact.kind) {
             (_, FileKind::Absent | FileKind::NoFolder) if safety::is_among_devices(fact) => (
                 "target.absent",
@@ -355,6 +386,32 @@ impl Resolver<'_> {
         None
     }
 
+    /// Something whose name is that of a folder.
+    fn folder(&self, item: &Item, fact: &TargetFact, remarks: &mut Remarks) -> Option<Class> {
+        let options = &self.section.options;
+        let span = options.kind.span().or(options.path.span()).or(options.directory.span());
+        let name = &item.name;
+        let (message, help) = match fact.kind {
+            _ if self.usage.as_file => {
+                let message = format!("{name} is used as a file and as a folder at the same time");
+                (message, "give the streams targets of their own, or put them into stages of their own")
+            }
+            FileKind::Folder | FileKind::Absent if !safety::is_among_devices(fact) => {
+                return Some(Class::Folder);
+            }
+            FileKind::NoFolder if self.makes_folders() && !safety::is_among_devices(fact) => {
+                return Some(Class::Folder);
+            }
+            FileKind::Absent | FileKind::NoFolder => (
+                format!("the folder {name} cannot be made there"),
+                "make the folder that it is to be in first",
+            ),
+            _ => (format!("{name} is no folder, and the engine works on folders"), "use another name"),
+        };
+        remarks.error("target.kind", span, message, help);
+        None
+    }
+
     /// Bytes that may be addressed. `fact` is absent where nothing is opened.
     fn size(&self, item: &Item, fact: Option<&TargetFact>, remarks: &mut Remarks) -> Option<Bytes> {
         let options = &self.section.options;
@@ -365,7 +422,12 @@ impl Resolver<'_> {
             (Some(device), _) => Some(device.size),
             (None, file) => file.map(|file| file.size).filter(|&size| size > Bytes::ZERO),
         };
+        let one = || Bytes(self.users().map(|load| load.operations.largest).max().unwrap_or(1));
         match (options.size.get(), existing) {
+            // Nothing is addressed in it but its name.
+            (None | Some(Amount::Share(_)), there) if !self.usage.used_inside => {
+                Some(there.unwrap_or_else(one).max(one()))
+            }
             (Some(&Amount::Bytes(least)), there) if options.size_max.get().is_some() && device.is_none() => {
                 Some(self.drawn_size(item, least, there))
             }
@@ -523,7 +585,7 @@ impl Resolver<'_> {
         layout: LayoutRule,
         size: Bytes,
     ) -> Intent {
-        let Usage { reads, writes, trims, opened: _, mapped: _ } = self.usage;
+        let Usage { reads, writes, trims, deleted: deletes, .. } = self.usage;
         let file = fact.file.as_ref();
         let there = file.map_or(0, |file| file.size.0);
         let growth = size.0.saturating_sub(there);
@@ -537,15 +599,18 @@ impl Resolver<'_> {
             _ => 0,
         };
         let file = class == Class::File;
+        let is_made = matches!(class, Class::File | Class::Folder);
         Intent {
             path,
             reads,
             writes,
             trims,
-            creates: file && layout != LayoutRule::MustExist,
-            makes_folder: file && self.makes_folders(),
+            deletes,
+            creates: class == Class::Folder || file && layout != LayoutRule::MustExist,
+            makes_folder: is_made && self.makes_folders(),
+            is_folder: class == Class::Folder,
             lays_out: Bytes(lays_out),
-            removes: file && *self.section.options.remove.get(),
+            removes: is_made && *self.section.options.remove.get(),
         }
     }
 
@@ -608,10 +673,19 @@ fn unite(target: &mut Target, kind: schema::TargetKind, size: Bytes) {
     if let (
         schema::TargetKind::File { layout, remove_after, .. },
         schema::TargetKind::File { layout: also, remove_after: also_removed, .. },
+    ) = (&mut target.kind, &kind)
+    {
+        *remove_after |= *also_removed;
+        *layout = (*layout).max(*also);
+        return;
+    }
+    if let (
+        schema::TargetKind::Folder { made, remove_after, .. },
+        schema::TargetKind::Folder { made: also, remove_after: also_removed, .. },
     ) = (&mut target.kind, kind)
     {
         *remove_after |= also_removed;
-        *layout = (*layout).max(also);
+        *made |= also;
     }
 }
 

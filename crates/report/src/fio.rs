@@ -71,8 +71,19 @@ pub struct FioEntry {
     pub measures: FioMeasures,
     /// How bandwidth is written in the normal report.
     pub units: FioUnits,
+    /// How fio counts operations that are calls on names.
+    pub names: Option<FioNames>,
     /// Distribution of its submission latencies by kind, where it was collected.
     pub submissions: Vec<(OperationKind, SparseHistogram)>,
+}
+
+/// How fio counts calls on the names of files: as I/Os on all blocks of each file, and it times the calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FioNames {
+    /// I/Os for each call.
+    pub blocks: u64,
+    /// Bytes of each of them.
+    pub block_bytes: u64,
 }
 
 /// `unified_rw_reporting`.

@@ -297,7 +297,9 @@ fn devices_under(step: &Step, facts: &Facts) -> Vec<DeviceNumber> {
         .targets
         .iter()
         .filter_map(|target| match &target.kind {
-            TargetKind::File { path, .. } | TargetKind::BlockDevice { path } => Some(path),
+            TargetKind::File { path, .. }
+            | TargetKind::Folder { path, .. }
+            | TargetKind::BlockDevice { path } => Some(path),
             TargetKind::Null | TargetKind::Sim(_) => None,
         })
         .filter_map(|path| facts.targets.iter().find(|fact| &fact.path == path))

@@ -3,6 +3,7 @@
 //! What an engine is called and whether it waits for each operation is said here and nowhere else.
 
 use crate::memory::{Advice, Memory};
+use crate::names::NameOperation;
 use crate::step::Quota;
 use crate::wire;
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,10 @@ pub enum EngineKind {
     Falloc,
     /// `ftruncate(2)` to the offset of each write: moves nothing. Synchronous, depth 1.
     Ftruncate,
+    /// `splice(2)` between the file and a pipe, `vmsplice(2)` between the pipe and the buffer: synchronous, depth 1.
+    Splice,
+    /// Calls on the names of files or folders, one per operation: moves nothing. Synchronous, depth 1.
+    Names(NameOperation),
     /// `io_uring(7)`.
     IoUring(RingSettings),
     /// `io_submit(2)`: Linux native AIO.
@@ -235,6 +240,8 @@ impl EngineKind {
             Self::Mmap { .. } => "mmap",
             Self::Falloc => "falloc",
             Self::Ftruncate => "ftruncate",
+            Self::Splice => "splice",
+            Self::Names(operation) => operation.name(),
             Self::IoUring(_) => "io_uring",
             Self::Libaio(_) => "libaio",
         }
@@ -251,19 +258,33 @@ impl EngineKind {
             | Self::Pvsync2(_)
             | Self::Mmap { .. }
             | Self::Falloc
-            | Self::Ftruncate => true,
+            | Self::Ftruncate
+            | Self::Splice
+            | Self::Names(_) => true,
             Self::Sim | Self::IoUring(_) | Self::Libaio(_) => false,
         }
     }
 
     /// False for engines that move nothing: they need neither buffers nor content.
     pub const fn moves_bytes(self) -> bool {
-        !matches!(self, Self::Null | Self::Sim | Self::Falloc | Self::Ftruncate)
+        !matches!(self, Self::Null | Self::Sim | Self::Falloc | Self::Ftruncate | Self::Names(_))
+    }
+
+    /// What it does to names, where it works on names alone.
+    pub const fn of_names(self) -> Option<NameOperation> {
+        match self {
+            Self::Names(operation) => Some(operation),
+            _ => None,
+        }
     }
 
     /// False for engines that have nothing behind them: they open no target.
     pub const fn opens_targets(self) -> bool {
-        !matches!(self, Self::Null | Self::Sim)
+        match self {
+            Self::Null | Self::Sim => false,
+            Self::Names(operation) => !operation.creates() && !operation.is_of_folders(),
+            _ => true,
+        }
     }
 
     /// What in the engine's settings may be behind operations that fail with this error number, and the way out; `None`

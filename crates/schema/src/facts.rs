@@ -98,6 +98,9 @@ pub struct TargetFact {
     pub filesystem: Option<Filesystem>,
     /// For a regular file.
     pub file: Option<FileFact>,
+    /// For a folder: whether fathom made it and nobody has put anything into it or taken it out since.
+    #[serde(default)]
+    pub folder_made_by_fathom: bool,
     /// For a block device, or the one under a file's filesystem.
     pub device: Option<BlockDevice>,
 }

@@ -11,6 +11,7 @@ mod engine;
 mod event;
 mod facts;
 mod memory;
+mod names;
 mod question;
 mod record;
 mod step;
@@ -35,6 +36,7 @@ pub use facts::{
     Filesystem, InUse, Limits as HostLimits, Signature, TargetFact, VoidMark,
 };
 pub use memory::{Advice, Memory, MemorySource};
+pub use names::{NameOperation, StatCall};
 pub use question::{LatencyGoal, Question, SteadyQuestion, SteadyTest};
 pub use record::{Finding, RECORD_MARK, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use step::{

@@ -64,6 +64,16 @@ pub enum TargetKind {
         /// Whether fathom removes it after the run.
         remove_after: bool,
     },
+    /// A folder whose name is worked on, and nothing in it.
+    Folder {
+        /// Its path.
+        #[serde(with = "wire::path")]
+        path: PathBuf,
+        /// Whether it is made before the step; else it is left as it is, there or not.
+        made: bool,
+        /// Whether fathom removes it after the run, if it is empty.
+        remove_after: bool,
+    },
     /// A block device; never created, grown or removed.
     BlockDevice {
         /// Its path.
@@ -81,6 +91,8 @@ pub enum TargetKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LayoutRule {
+    /// Is left as it is, there or not.
+    Untouched,
     /// Must exist with at least the target's size; is not changed.
     MustExist,
     /// Only created when absent; grows as it is written.

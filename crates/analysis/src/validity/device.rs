@@ -86,7 +86,7 @@ fn devices_under_targets(view: &StepView<'_>) -> Option<BTreeSet<DeviceNumber>> 
     for target in &view.step.started.step.targets {
         let path: &Path = match &target.kind {
             TargetKind::File { path, .. } | TargetKind::BlockDevice { path } => path,
-            TargetKind::Null | TargetKind::Sim(_) => continue,
+            TargetKind::Folder { .. } | TargetKind::Null | TargetKind::Sim(_) => continue,
         };
         let facts = &view.record.started.facts.targets;
         let fact = facts.iter().find(|fact| fact.path == path || fact.resolved == path)?;

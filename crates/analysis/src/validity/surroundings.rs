@@ -146,7 +146,9 @@ fn full_filesystems(record: &Record, found: &mut Found) {
 
 fn path_of(target: &fathom_schema::Target) -> Option<&std::path::PathBuf> {
     match &target.kind {
-        TargetKind::File { path, .. } | TargetKind::BlockDevice { path } => Some(path),
+        TargetKind::File { path, .. }
+        | TargetKind::Folder { path, .. }
+        | TargetKind::BlockDevice { path } => Some(path),
         TargetKind::Null | TargetKind::Sim(_) => None,
     }
 }

@@ -61,9 +61,11 @@ fn as_json(planned: &Planned, verdict: &Verdict) -> String {
         .plan
         .intents
         .iter()
-        .map(|Intent { path, reads, writes, trims, creates, makes_folder: _, lays_out, removes }| {
+        .map(|intent| {
+            let Intent { path, reads, writes, trims, deletes, creates, makes_folder: _, is_folder: _, lays_out, removes } =
+                intent;
             json!({
-                "path": path, "reads": reads, "writes": writes, "trims": trims, "creates": creates,
+                "path": path, "reads": reads, "writes": writes, "trims": trims, "deletes": deletes, "creates": creates,
                 "lays_out_bytes": lays_out.0, "removes": removes,
             })
         })
@@ -135,11 +137,26 @@ fn as_text(planned: &Planned, verdict: &Verdict) -> String {
 }
 
 fn describe_intent(intent: &Intent) -> String {
-    let Intent { path, reads, writes, trims, creates, makes_folder: _, lays_out, removes } = intent;
+    let Intent {
+        path,
+        reads,
+        writes,
+        trims,
+        deletes,
+        creates,
+        makes_folder: _,
+        is_folder: _,
+        lays_out,
+        removes,
+    } = intent;
     let mut deeds = Vec::new();
-    for (does, word) in
-        [(creates, "created when absent"), (reads, "read"), (writes, "WRITTEN"), (trims, "TRIMMED")]
-    {
+    for (does, word) in [
+        (creates, "created when absent"),
+        (reads, "read"),
+        (writes, "WRITTEN"),
+        (trims, "TRIMMED"),
+        (deletes, "REMOVED"),
+    ] {
         if *does {
             deeds.push(word.to_owned());
         }

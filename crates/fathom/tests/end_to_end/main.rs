@@ -13,6 +13,7 @@ mod devices;
 mod examples;
 mod iometer;
 mod job_commands;
+mod names;
 mod outputs;
 mod ownership;
 mod pages;

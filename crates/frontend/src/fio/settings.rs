@@ -212,6 +212,8 @@ pub(crate) struct Engine {
     pub(crate) nonvectored: bool,
     /// One of this many goes to the kernel's threads; 0: none.
     pub(crate) force_async: u64,
+    /// Which call asks about a file; empty: the usual one.
+    pub(crate) stat_type: String,
     /// Completions are taken without a system call.
     pub(crate) userspace_reap: bool,
     /// Percent of the operations with a priority of their own, per direction.
@@ -490,6 +492,7 @@ impl Default for Settings {
                 submit_thread_cpu: None,
                 nonvectored: true,
                 force_async: 0,
+                stat_type: String::new(),
                 userspace_reap: false,
                 priority_percent: [None; 3],
                 priority_class: 1,

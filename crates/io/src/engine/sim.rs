@@ -109,7 +109,10 @@ impl Engine for Sim {
                 let description = match target.handle {
                     TargetHandle::Sim(description) => description,
                     // The planner aims the sim engine at simulated targets only.
-                    TargetHandle::File(_) | TargetHandle::BlockDevice(_) | TargetHandle::Null => {
+                    TargetHandle::File(_)
+                    | TargetHandle::BlockDevice(_)
+                    | TargetHandle::Name(_)
+                    | TargetHandle::Null => {
                         unreachable!("the sim engine has only simulated targets")
                     }
                 };

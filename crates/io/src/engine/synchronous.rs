@@ -4,10 +4,12 @@
 //! Which call it is, is asked for each operation: one predicted branch beside a system call is not measurable, and one
 //! engine is one loop to compile instead of five.
 
-use super::{Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, perform_now};
+use super::{
+    Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, last_errno,
+    perform_now,
+};
 use crate::chance::Chance;
 use fathom_schema::{CallFlags, EngineKind, OperationKind};
-use std::io;
 use std::os::fd::RawFd;
 
 /// Which calls move the bytes.
@@ -145,10 +147,6 @@ fn change_size(call: Call, target: &OpenTarget, operation: &Operation) -> i32 {
         }
     };
     if outcome < 0 { -last_errno() } else { i32::try_from(operation.length).unwrap_or(i32::MAX) }
-}
-
-fn last_errno() -> i32 {
-    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
 
 /// The flags of one call (`linux/fs.h`).

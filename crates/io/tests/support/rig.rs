@@ -4,7 +4,7 @@
 use fathom_io::clock::{VirtualClock, monotonic};
 use fathom_io::{
     Buffers, Call, Capabilities, Completion, Engine, EngineError, IoUring, Libaio, Mmap, MmapRules, Null,
-    OpenTarget, Operation, Setup, Sim, Synchronous, TargetHandle, Wait, probe_io_uring, probe_libaio,
+    OpenTarget, Operation, Setup, Sim, Splice, Synchronous, TargetHandle, Wait, probe_io_uring, probe_libaio,
 };
 use fathom_schema::{
     AioSettings, CallFlags, ForcedAsync, OperationKind, OperationPriority, Registration, RingSettings,
@@ -24,6 +24,7 @@ pub(crate) const AGES_NS: u64 = 20_000_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
     Calls(Call),
+    Splice,
     Mmap { write_through: bool },
     Libaio(AioSettings),
     IoUring(RingSettings),
@@ -37,7 +38,7 @@ impl Subject {
     }
 
     pub(crate) fn is_synchronous(self) -> bool {
-        matches!(self, Self::Calls(_) | Self::Mmap { .. } | Self::Null)
+        matches!(self, Self::Calls(_) | Self::Splice | Self::Mmap { .. } | Self::Null)
     }
 }
 
@@ -47,6 +48,7 @@ pub(crate) fn movers(test: &str) -> Vec<Subject> {
     let calls =
         [Call::Positioned, Call::Seeking, Call::SeekingVector, Call::Vector, Call::FlaggedVector(flags)];
     let mut found: Vec<Subject> = calls.into_iter().map(Subject::Calls).collect();
+    found.push(Subject::Splice);
     match probe_libaio() {
         None => found.extend(
             [false, true]
@@ -136,6 +138,7 @@ macro_rules! each {
     ($engine:expr, $name:ident => $call:expr) => {
         match $engine {
             AnyEngine::Calls($name) => $call,
+            AnyEngine::Splice($name) => $call,
             AnyEngine::Mmap($name) => $call,
             AnyEngine::Libaio($name) => $call,
             AnyEngine::IoUring($name) => $call,
@@ -147,6 +150,7 @@ macro_rules! each {
 
 enum AnyEngine {
     Calls(Synchronous),
+    Splice(Splice),
     Mmap(Mmap),
     Libaio(Libaio),
     IoUring(Box<IoUring>),
@@ -168,6 +172,7 @@ impl Rig {
     pub(crate) fn open(subject: Subject, targets: Vec<OpenTarget>, depth: u32, slot_bytes: u32) -> Self {
         let mut engine = match subject {
             Subject::Calls(call) => AnyEngine::Calls(Synchronous::new(call)),
+            Subject::Splice => AnyEngine::Splice(Splice::default()),
             Subject::Mmap { write_through } => {
                 AnyEngine::Mmap(Mmap::new(MmapRules { write_through, random_access: true }))
             }

@@ -4,12 +4,12 @@ use crate::host;
 use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use crate::targets::{Addressed, Class};
-use fathom_model::{Durability, Named, PriorityClass, Setting, Span, StreamOptions};
+use fathom_model::{Amount, Durability, Named, PriorityClass, Setting, Span, StreamOptions};
 use fathom_schema::{
-    AioSettings, CallFlags, EngineKind, ForcedAsync, IoMode, NoteKind, OperationPriority, Registration,
-    RingSettings, Severity, Stream, Submitter, Target,
+    AioSettings, CallFlags, EngineKind, ForcedAsync, IoMode, NameOperation, NoteKind, OperationPriority,
+    Quota, Registration, RingSettings, Severity, Stream, Submitter, Target, Zones,
 };
-use fathom_units::Ratio;
+use fathom_units::{Bytes, Ratio};
 use std::collections::BTreeSet;
 
 pub(super) fn of_calls(options: &StreamOptions) -> CallFlags {
@@ -131,7 +131,7 @@ pub(super) fn fits(
     }
 }
 
-fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 13] {
+fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 14] {
     let (calls, ring, aio) = (
         matches!(kind, EngineKind::Pvsync2(_)),
         matches!(kind, EngineKind::IoUring(_)),
@@ -145,8 +145,14 @@ fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 13] {
         (
             "durability",
             (*durable.get() != Durability::None).then(|| durable.span()),
-            !maps,
+            !maps && kind.of_names().is_none(),
             "all but mmap (fsync_every = 1 makes each of its writes stable)",
+        ),
+        (
+            "stat_call",
+            options.stat_call.given().map(|_| options.stat_call.span()),
+            matches!(kind.of_names(), Some(NameOperation::StatFile(_) | NameOperation::StatFolder(_))),
+            "filestat, dirstat",
         ),
         ("fixed_buffers", flag(&options.fixed_buffers), ring, "io_uring"),
         ("registered_files", flag(&options.registered_files), ring, "io_uring"),
@@ -216,13 +222,17 @@ fn ring_fits(
     is_right
 }
 
-/// Whether the engine has the stream's operations: those that change the size of a file have no reads and no devices.
+/// Whether the engine has the stream's operations: those that change the size of a file have no reads and no devices,
+/// those that work on names have nothing but names.
 pub(super) fn has_operations(
     load: &Load<'_>,
     kind: EngineKind,
     targets: &[&Addressed],
     remarks: &mut Remarks,
 ) -> bool {
+    if let Some(operation) = kind.of_names() {
+        return works_on_names(load, operation, targets, remarks);
+    }
     let operations = &load.operations;
     let lacks = match kind {
         EngineKind::Falloc => [("reads", operations.reads), ("", false)],
@@ -245,6 +255,54 @@ pub(super) fn has_operations(
         let help = "let it only write, to files; or use another engine";
         remarks.error("plan.engine-operation", load.section.options.engine.span(), message, help);
         is_right = false;
+    }
+    is_right
+}
+
+/// Whether all that is asked of a stream can be had of calls on names, of which there is one for each.
+fn works_on_names(
+    load: &Load<'_>,
+    operation: NameOperation,
+    targets: &[&Addressed],
+    remarks: &mut Remarks,
+) -> bool {
+    let (operations, options) = (&load.operations, &load.section.options);
+    let (name, engine) = (&load.section.name, operation.name());
+    let sync = &operations.workload.sync;
+    let syncs = [sync.fsync_every, sync.fdatasync_every, sync.range_every] != [Quota::Unlimited; 3]
+        || sync.fsync_at_end
+        || sync.syncfs_at_end;
+    let is_moved = |amount: &Amount| *amount != Amount::Bytes(Bytes::ZERO);
+    let asked = [
+        ("trims", operations.trims),
+        ("reads beside writes", operations.reads && operations.writes),
+        ("blocks of several sizes", operations.only_size().is_none()),
+        ("syncs", syncs),
+        ("an offset", is_moved(options.offset.get()) || is_moved(options.offset_per_worker.get())),
+        ("append", *options.append.get()),
+        ("until_full", *options.until_full.get()),
+        ("pre_read", *options.pre_read.get()),
+        ("zones", operations.workload.zones != Zones::None),
+    ];
+    let lacks = asked
+        .into_iter()
+        .filter(|(_, is_asked)| *is_asked)
+        .map(|(what, _)| format!("the stream \"{name}\" has {what}, which the engine {engine} does not"));
+    let devices = targets.iter().filter(|target| target.class == Class::Block);
+    let devices = devices
+        .map(|target| format!("the engine {engine} works on names in a folder; {} is a device", target.name));
+    let mut is_right = true;
+    for message in lacks.chain(devices) {
+        let help = "let it only read or only write, in blocks of one size, on files; or use another engine";
+        remarks.error("plan.engine-operation", options.engine.span(), message, help);
+        is_right = false;
+    }
+    if is_right {
+        let message = format!(
+            "each operation of the stream \"{name}\" is a call on one name ({engine}) and moves no bytes; its block size is \
+             only what bounds in bytes are counted in"
+        );
+        remarks.note(NoteKind::Engine, Severity::Info, message);
     }
     is_right
 }

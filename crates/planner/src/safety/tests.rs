@@ -13,6 +13,7 @@ fn disk(path: &str, minor: u32, content: ContentFact) -> TargetFact {
         kind: FileKind::BlockDevice,
         error: None,
         filesystem: None,
+        folder_made_by_fathom: false,
         file: None,
         device: Some(BlockDevice {
             disk: name.trim_end_matches(char::is_numeric).to_owned(),
@@ -51,6 +52,7 @@ fn file(path: &str, kind: FileKind, size: Bytes) -> TargetFact {
             direct_align_bytes: Some(512),
             can_create: true,
         }),
+        folder_made_by_fathom: false,
         file: (kind == FileKind::File).then_some(fact),
         // The device under the filesystem is of course in use; that must not matter to a file.
         device: disk("/dev/sdz", 99, signed("ext4")).device.map(|d| BlockDevice { in_use: every_use(), ..d }),
@@ -90,6 +92,8 @@ fn intent(path: &Path, what: &str) -> Intent {
         reads: what.contains('r'),
         writes: what.contains('w'),
         trims: what.contains('t'),
+        deletes: what.contains('d'),
+        is_folder: what.contains('D'),
         creates: what.contains('c'),
         makes_folder: what.contains('f'),
         lays_out: if what.contains('L') {
@@ -217,6 +221,11 @@ fn files_are_judged_by_their_maker() {
     let sealed = || with_file(own(), |f| f.writable = false);
     let secret = || with_file(own(), |f| f.readable = false);
     let cases: &[(&dyn Fn() -> TargetFact, &str, &str, &str)] = &[
+        (&own, "d", "", ""),
+        (&foreign, "d", "", "unsafe.foreign-file"),
+        (&foreign, "d", "yp", "unsafe.foreign-file"),
+        (&foreign, "d", "o", "~"),
+        (&empty, "d", "yp", "unsafe.foreign-file"),
         (&foreign, "r", "", ""),
         (&foreign, "w", "", "unsafe.foreign-file"),
         (&foreign, "rl", "", "unsafe.foreign-file"),
@@ -254,6 +263,8 @@ fn other_kinds_and_faults_are_refused() {
     let locked = with_device(disk("/dev/sda", 0, ContentFact::Blank), |d| d.read_only = true);
     for (fact, what, expect) in [
         (of_kind(FileKind::Folder), "w", "unsafe.kind"),
+        (of_kind(FileKind::Folder), "D", ""),
+        (of_kind(FileKind::Folder), "Dd", "~"),
         (of_kind(FileKind::Other), "w", "unsafe.kind"),
         (of_kind(FileKind::NoFolder), "wc", "target.no-folder"),
         (of_kind(FileKind::NoFolder), "wcf", ""),

@@ -359,6 +359,21 @@ fn engines_that_lack_what_is_asked_of_them() {
            to files; or use another engine",
         ],
     );
+    check(
+        &job("", "read = \"50%\"\nfsync_every = 4", "engine = \"filestat\"\noffset = \"1MiB\""),
+        DISK,
+        |_| {},
+        &[
+            "plan.engine-operation: the stream \"s\" has reads beside writes, which the engine filestat does not; let it only \
+           read or only write, in blocks of one size, on files; or use another engine",
+            "plan.engine-operation: the stream \"s\" has syncs, which the engine filestat does not; let it only read or only \
+           write, in blocks of one size, on files; or use another engine",
+            "plan.engine-operation: the stream \"s\" has an offset, which the engine filestat does not; let it only read or \
+           only write, in blocks of one size, on files; or use another engine",
+            "plan.engine-operation: the engine filestat works on names in a folder; /dev/x is a device; let it only read or \
+           only write, in blocks of one size, on files; or use another engine",
+        ],
+    );
     let ring = |options: &str| job("", "", &format!("engine = \"io_uring\"\n{options}"));
     // On a host of which nothing is known any CPU will do, as it does for workers.
     let submitter = "submit_thread = true\nsubmit_thread_cpu = 99";

@@ -38,6 +38,7 @@ pub(crate) fn fact(path: &Path, is: Is) -> TargetFact {
             direct_align_bytes: Some(512),
             can_create: true,
         }),
+        folder_made_by_fathom: false,
         file: (kind == FileKind::File).then(|| FileFact {
             size,
             written: size,

@@ -125,7 +125,7 @@ impl<'a> EntryFigures<'a> {
         };
         let moved = sums.moved();
         let classes = match &moved {
-            Some(moved) if entry.measures.completion => Classes::of(&moved.service),
+            Some(moved) if entry.measures.completion && entry.names.is_none() => Classes::of(&moved.service),
             _ => Classes::default(),
         };
         Self { entry, sums, directions, mixed, classes }

@@ -1,7 +1,7 @@
 //! What the workers of one entry did together, gathered from totals or, after a kill, from intervals. Owns how figures of
 //! a stream are shared out to one of its workers; does not know the document.
 
-use super::{FioEntry, FioWorkers};
+use super::{FioEntry, FioNames, FioWorkers};
 use fathom_metrics::{merge_kind, merge_tally};
 use fathom_schema::{
     Interval, KindTally, Moments, OperationKind, Phase, Record, StepRecord, Stream, StreamTally,
@@ -54,6 +54,18 @@ impl Sums {
         let mut all = kinds.next()?.clone();
         kinds.for_each(|kind| merge_kind(&mut all, kind));
         Some(all)
+    }
+
+    /// Counts calls on names as fio does.
+    fn count_blocks(&mut self, FioNames { blocks, block_bytes }: FioNames) {
+        for kind in &mut self.tally.kinds {
+            kind.operations *= blocks;
+            kind.bytes = kind.operations * block_bytes;
+        }
+        for sample in self.samples.iter_mut().flatten() {
+            sample.iops *= blocks as f64;
+            sample.bytes_per_s = sample.iops * block_bytes as f64;
+        }
     }
 
     /// Failed operations of all kinds, and those whose data was not what was written.
@@ -149,6 +161,9 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
         sums.error = errors.map(|&(errno, _)| errno).next().unwrap_or(0);
     }
     sums.samples = samples.into_values().collect();
+    if let Some(names) = entry.names {
+        sums.count_blocks(names);
+    }
     sums
 }
 

@@ -277,8 +277,27 @@ async fn plan(State(app): State<Arc<App>>, Json(order): Json<Order>) -> Result<J
 }
 
 fn intent(intent: &Intent) -> IntentView {
-    let Intent { path, reads, writes, trims, creates, makes_folder: _, lays_out, removes } = intent.clone();
-    IntentView { path, reads, writes, trims, creates, lays_out_bytes: lays_out.0, removes }
+    let Intent {
+        path,
+        reads,
+        writes,
+        trims,
+        deletes,
+        creates,
+        makes_folder: _,
+        is_folder: _,
+        lays_out,
+        removes,
+    } = intent.clone();
+    IntentView {
+        path,
+        reads,
+        writes,
+        trims,
+        creates,
+        lays_out_bytes: lays_out.0,
+        removes: removes || deletes,
+    }
 }
 
 fn refusal(refusal: &Refusal) -> RefusalView {

@@ -2,7 +2,7 @@
 //! sums up.
 
 use fathom_frontend::fio::{Extras, JobClone as FioClone, Measures, ReportUnits, Unified};
-use fathom_report::{FioBanner, FioEntry, FioMeasures, FioShape, FioUnified, FioUnits, FioWorkers};
+use fathom_report::{FioBanner, FioEntry, FioMeasures, FioNames, FioShape, FioUnified, FioUnits, FioWorkers};
 use fathom_schema::Record;
 
 /// What fio's document says beside the record: one entry per clone, or per group where the group reports together.
@@ -53,6 +53,7 @@ pub(super) fn shape(
                 },
                 measures: measures(clone.measures),
                 units: units(clone.units),
+                names: clone.names.map(|(blocks, block_bytes)| FioNames { blocks, block_bytes }),
                 submissions: Vec::new(),
             }),
         }

@@ -5,7 +5,7 @@ use super::super::ParsedJob;
 use super::super::faults::Faults;
 use super::super::grammar::{Line, shortened};
 use super::super::settings::Settings;
-use fathom_model::{Engine, PriorityClass, Span, StreamOptions, nearest};
+use fathom_model::{Engine, PriorityClass, Span, StatCall, StreamOptions, nearest};
 use fathom_units::Ratio;
 
 /// One of fio's engines.
@@ -34,6 +34,13 @@ static ENGINES: &[FioEngine] = &[
     waiting(&["mmap"], Engine::Mmap),
     waiting(&["falloc"], Engine::Falloc),
     waiting(&["ftruncate"], Engine::Ftruncate),
+    waiting(&["splice"], Engine::Splice),
+    waiting(&["filecreate"], Engine::FileCreate),
+    FioEngine { options: &["stat_type"], ..waiting(&["filestat"], Engine::FileStat) },
+    waiting(&["filedelete"], Engine::FileDelete),
+    waiting(&["dircreate"], Engine::DirCreate),
+    FioEngine { options: &["stat_type"], ..waiting(&["dirstat"], Engine::DirStat) },
+    waiting(&["dirdelete"], Engine::DirDelete),
     FioEngine {
         names: &["libaio", "linuxaio"],
         engine: Engine::Libaio,
@@ -77,16 +84,9 @@ const NOT_BUILT: &[&str] = &[
     "cpuio",
     "net",
     "netsplice",
-    "filecreate",
-    "filestat",
-    "filedelete",
-    "dircreate",
-    "dirstat",
-    "dirdelete",
     "exec",
     "page_fault",
     "e4defrag",
-    "splice",
     "mtd",
     "sg",
     "solarisaio",
@@ -213,6 +213,14 @@ pub(super) fn set_private(
     }
     if has("userspace_reap") {
         options.userspace_reap.set(set.userspace_reap, place("userspace_reap"));
+    }
+    if has("stat_type") {
+        let call = match set.stat_type.as_str() {
+            "lstat" => StatCall::Lstat,
+            "statx" => StatCall::Statx,
+            _ => StatCall::Stat,
+        };
+        options.stat_call.set(call, place("stat_type"));
     }
     if has("cmdprio_percentage") {
         let [reads, writes, _] = set.priority_percent.map(|percent| percent.unwrap_or(0));

@@ -7,6 +7,7 @@ mod control;
 mod demands;
 mod engines;
 mod files;
+mod names;
 mod targets;
 mod verify;
 mod workload;
@@ -52,6 +53,7 @@ pub(super) fn lower(
         stream_names: Names::default(),
         stages: vec![Stage::default()],
         group: Group::default(),
+        names: None,
         sections: control::Sections::default(),
         exit_all: jobs.iter().any(|parsed| parsed.settings.control.exit_all),
     };
@@ -101,6 +103,8 @@ struct Lowering<'a> {
     stream_names: Names,
     stages: Vec<Stage>,
     group: Group,
+    /// Of the section at hand: see [`names::adapted`].
+    names: Option<(u64, u64)>,
     sections: control::Sections,
     /// One `exitall` is every job's.
     exit_all: bool,
@@ -110,6 +114,10 @@ impl Lowering<'_> {
     /// One section with all its clones.
     fn section(&mut self, parsed: &ParsedJob) {
         let ParsedJob { name, span, settings, options } = parsed;
+        let adapted = names::adapted(parsed, self.faults);
+        let parsed = adapted.as_ref().map_or(parsed, |(adapted, _)| adapted);
+        let settings = if adapted.is_some() { &parsed.settings } else { settings };
+        self.names = adapted.as_ref().map(|(_, counts)| *counts);
         self.job.echo.push((name.clone(), listed(options)));
         let Some(clones) = self.clones_of(parsed) else { return };
         self.stage_and_group(parsed);
@@ -242,13 +250,16 @@ impl Lowering<'_> {
             percentiles: report.percentiles.clone(),
             percentile_digits: report.percentile_digits,
             unified: report.unified,
-            measures: report.measures,
+            measures: if self.names.is_some() { names::measured(report.measures) } else { report.measures },
             units: report.units,
-            disk_util: report.disk_util,
+            disk_util: report.disk_util && !names::is_diskless(&parsed.settings.engine.name),
             rw: parsed.settings.operations.rw.clone(),
-            block_sizes: block_sizes(&parsed.settings),
+            block_sizes: self
+                .names
+                .map_or_else(|| block_sizes(&parsed.settings), |(_, bytes)| [(bytes, bytes); 3]),
             engine: parsed.settings.engine.name.clone(),
             queue_depth: parsed.settings.engine.depth,
+            names: self.names,
             saves_state: parsed.settings.verify.saves_state && !parsed.settings.verify.only,
             clat_percentiles: report.clat_percentiles,
             lat_percentiles: report.lat_percentiles,

@@ -70,6 +70,12 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("nowait", &[], P1, Value::Boolean(|s, flag| s.engine.nowait = flag)),
     built("uncached", &[], P1, Value::Boolean(|s, flag| s.engine.uncached = flag)),
     built("force_async", &[], P1, Value::Count(0, 1_000_000_000, |s, n| s.engine.force_async = n)),
+    built(
+        "stat_type",
+        &[],
+        P1,
+        Value::Word(&["stat", "lstat", "statx"], |s, word, _| word.clone_into(&mut s.engine.stat_type)),
+    ),
     not_yet("cmd_type", &[], P2, &[]),
     built(
         "cmdprio_percentage",
