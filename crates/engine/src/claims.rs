@@ -217,7 +217,7 @@ impl Claims {
 
     fn note(&mut self, path: &Path, facts: &Facts) -> Result<(), PrepareError> {
         let Some(fact) = facts.targets.iter().find(|fact| fact.path == path) else { return Ok(()) };
-        let changed = |what: String| Err(PrepareError::Changed { path: path.to_owned(), what });
+        let changed = |what: String| Err(PrepareError::changed(path, what));
         let judged = match (fact.kind, std::fs::metadata(path)) {
             (FileKind::Absent | FileKind::NoFolder, Err(error))
                 if error.kind() == io::ErrorKind::NotFound =>

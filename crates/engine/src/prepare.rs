@@ -84,7 +84,7 @@ impl PrepareError {
             Some(Errno::BUSY) => "someone else holds it; close what uses it",
             Some(Errno::MFILE) => "raise the limit of open files (ulimit -n)",
             Some(Errno::INVAL) if action == "cannot open" => {
-                "its filesystem may refuse direct I/O; set direct = false"
+                "its filesystem may refuse direct I/O; turn that off"
             }
             Some(Errno::TXTBSY) => "it is a program that runs; end it, or name another file",
             Some(Errno::ROFS) => "its filesystem is mounted read-only",
@@ -92,6 +92,14 @@ impl PrepareError {
             _ => "",
         };
         Self::System { action, path: path.to_owned(), error, remedy }
+    }
+
+    /// What is at a path is not what was judged: mostly since another process of fathom was quicker.
+    pub(crate) fn changed(path: &Path, what: impl Into<String>) -> Self {
+        if lock::is_written_elsewhere(path) {
+            return Self::Taken { path: path.to_owned() };
+        }
+        Self::Changed { path: path.to_owned(), what: what.into() }
     }
 
     /// What the system said, when it did.
@@ -350,8 +358,7 @@ fn lay_out(
         let file = open_or_create(path, *layout, claims, created)?;
         let opened = identity(&file, path)?;
         if !claims.admits(path, opened) {
-            let what = "another file is there than was judged".to_owned();
-            return Err(PrepareError::Changed { path: path.clone(), what });
+            return Err(PrepareError::changed(path, "another file is there than was judged"));
         }
         let is_written = users.iter().any(|stream| changes(stream));
         if is_written {
@@ -424,7 +431,10 @@ fn open_or_create(
     claims: &Claims,
     created: &mut Vec<PathBuf>,
 ) -> Result<File, PrepareError> {
-    let fail = |error| PrepareError::system("cannot create", path, error);
+    let fail = |error| match error {
+        Errno::EXIST => PrepareError::changed(path, "nothing was there, and now something is"),
+        error => PrepareError::system("cannot create", path, error),
+    };
     let flags = OFlags::CLOEXEC | OFlags::NONBLOCK;
     let existing = match layout {
         // Looked at only; a file that is read needs no write permission.

@@ -292,8 +292,16 @@ impl Host<'_> {
         if let Some(known) = self.known.get(&node.number) {
             return known.clone();
         }
-        let device =
+        let mut device =
             BlockDevice { in_use: self.usage.of_device(node), ..self.blocks.describe(self.roots, node) };
+        let is_held = |other: &block::Node| {
+            let opened = content::open_with(&Path::new("/dev").join(&other.name), OFlags::EXCL);
+            opened.is_err_and(|error| Errno::from_io_error(&error) == Some(Errno::BUSY))
+        };
+        // Who writes to the same bytes through another loop device holds that one.
+        if device.in_use.is_empty() && self.blocks.shows_the_same(node).any(is_held) {
+            device.in_use.push(InUse::Exclusive);
+        }
         self.known.insert(node.number, device.clone());
         device
     }

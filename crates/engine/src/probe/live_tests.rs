@@ -269,7 +269,10 @@ fn swap_and_exclusive_use() {
         let holder =
             rustix::fs::open(&*loop_device, held, rustix::fs::Mode::empty()).map_err(|e| e.to_string())?;
         assert_eq!(device(&loop_device).in_use, [InUse::Exclusive]);
+        let other = stage.attach(&image)?;
+        assert_eq!(device(&other).in_use, [InUse::Exclusive], "the same bytes under another name");
         drop(holder);
+        assert_eq!(device(&other).in_use, []);
         run("swapon", &[&loop_device])?;
         stage.later("swapoff", &[&loop_device]);
         assert_eq!(device(&loop_device).in_use, [InUse::Swap { device: found.name }]);

@@ -247,14 +247,22 @@ impl Found<'_, '_> {
         if usage.mounts.swaps.iter().any(|swap| same_file(swap, backing)) {
             self.add(InUse::Swap { device: backing.display().to_string() });
         }
-        let (from, to) = node.loop_range();
-        for other in usage.blocks.nodes.iter().filter(|other| other.name != node.name) {
-            let (other_from, other_to) = other.loop_range();
-            let shares = other.backing.as_deref().is_some_and(|b| same_file(b, backing));
-            if shares && from < other_to && other_from < to {
-                self.upwards(other);
-            }
+        for other in usage.blocks.shows_the_same(node) {
+            self.upwards(other);
         }
+    }
+}
+
+impl Blocks {
+    /// Other loop devices that show the same bytes of the same file as this one; none of what is no loop device.
+    pub(super) fn shows_the_same<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = &'a Node> {
+        let (from, to) = node.loop_range();
+        self.nodes.iter().filter(move |other| {
+            let (other_from, other_to) = other.loop_range();
+            let is_same =
+                matches!((&node.backing, &other.backing), (Some(one), Some(two)) if same_file(one, two));
+            is_same && other.name != node.name && from < other_to && other_from < to
+        })
     }
 }
 

@@ -130,10 +130,13 @@ fn give_out(text: &str, loaded: &Loaded, switches: &Switches) -> Result<(), ()> 
 fn split_consent(arguments: &[String]) -> (ConsentArgs, Vec<String>) {
     let mut consent = ConsentArgs { yes: false, overwrite: false, destroy: Vec::new(), allow_exec: false };
     let mut rest = Vec::new();
-    for argument in arguments {
+    for (index, argument) in arguments.iter().enumerate() {
+        // With a value it is fio's option of that name.
+        let has_value = || matches!(arguments.get(index + 1).map(String::as_str), Some("0" | "1"));
         match argument.strip_prefix("--destroy=") {
             Some(device) => consent.destroy.push(device.to_owned()),
             None if argument == "--yes" => consent.yes = true,
+            None if argument == "--overwrite" && !has_value() => consent.overwrite = true,
             None if argument == "--allow-exec" => consent.allow_exec = true,
             None => rest.push(argument.clone()),
         }

@@ -90,6 +90,20 @@ fn what_was_filled_since_is_its_owners() {
     }
 }
 
+/// fio leaves files alone when it is told to trim them, so that nobody expects to lose one to a job of its.
+#[test]
+fn a_peers_trim_of_somebodys_file_takes_a_word_of_consent() {
+    let bench = Bench::new();
+    bench.write("theirs", vec![7; MIB]);
+    let line = "fio --name=a --filename=theirs --rw=trim --bs=64k --size=1m";
+    bench.check_refused(line, 1, &["holds 1 MiB that fathom did not write", "--overwrite"]);
+    // With a value it is an option of fio's own.
+    bench.check_refused(&format!("{line} --overwrite=1"), 1, &["--overwrite"]);
+    bench.check_refused(&format!("{line} --overwrite 1"), 1, &["--overwrite"]);
+    bench.fathom(&format!("{line} --overwrite")).expect(0, &[]);
+    assert!(std::fs::read(bench.path("theirs")).expect("it is still there").iter().all(|&byte| byte == 0));
+}
+
 /// Nobody can tell the last writes of a killed run from what someone has put there since.
 #[test]
 fn what_a_killed_run_left_is_not_written_unasked() {

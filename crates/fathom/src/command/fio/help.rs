@@ -28,6 +28,7 @@ fathom fio [switches] [options] [job files]: runs fio's job files and command li
   --version, --help
 
   --destroy=DEV, --yes              consent to overwrite a device's content (fathom's own rule)
+  --overwrite                       without a value: consent to trim files that fathom did not make
   --allow-exec                      consent to run the commands that jobs name (fathom's own rule)
 
 `fathom check JOB` shows every fault of a job file; docs/fio-compatibility.md says what differs from fio.
