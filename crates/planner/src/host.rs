@@ -5,13 +5,20 @@
 use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use fathom_model::{Dialect, Span};
-use fathom_schema::{EngineKind, NoteKind, Registration, Severity, Stream};
+use fathom_schema::{EngineKind, HostLimits, NoteKind, Registration, Severity, Stream};
 use fathom_units::Bytes;
 use std::collections::BTreeSet;
 
 /// Files that fathom itself holds open beside the targets: the store with its journal, standard streams, counters of
 /// devices, pipes of the live view. Counted 23 at most; doubled and rounded up.
 const FILES_OF_FATHOM: u64 = 64;
+
+/// Mappings of a worker: its stack, the stack for signals, a guard page beside each, and its buffers.
+const MAPPINGS_PER_WORKER: u64 = 5;
+/// Mappings that fathom has without any worker: its program, libraries, heap and store. Counted 60; rounded up.
+const MAPPINGS_OF_FATHOM: u64 = 500;
+/// One of so many threads is left to everything else on the host.
+const SHARE_OF_OTHERS: u64 = 8;
 
 /// Checks a step's streams against the host's limits, and lets go of what is only an optimisation.
 pub(crate) fn check(
@@ -21,6 +28,7 @@ pub(crate) fn check(
     remarks: &mut Remarks,
 ) {
     check_cpus(scene, streams, remarks);
+    check_threads(scene, streams, remarks);
     check_open_files(scene, streams, remarks);
     check_memory(scene, streams, remarks);
     check_locked_memory(scene, dialect, streams, remarks);
@@ -51,6 +59,46 @@ fn check_cpus(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], remarks: 
             );
             let help = "name CPUs that exist and that this process may run on";
             remarks.error("plan.cpu", load.section.options.cpus.span(), message, help);
+        }
+    }
+}
+
+/// Every worker is a thread with a stack, a guard page, an alternate stack for signals with its guard page, and buffers.
+fn check_threads(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], remarks: &mut Remarks) {
+    let count = |stream: &Stream| stream.workers.len() as u64;
+    let workers: u64 = streams.iter().map(|(_, stream)| count(stream)).sum();
+    let place = || largest(streams.iter().map(|(load, stream)| (load.section.span, count(stream))));
+    let HostMost { threads, mappings } = HostMost::of(&scene.facts.limits);
+    let help = "use fewer workers with a larger queue depth; or raise";
+    if workers > threads {
+        let message = format!("the step has {workers} workers; {threads} more threads may run on this host");
+        let help = format!("{help} ulimit -u, kernel.threads-max and kernel.pid_max (sysctl)");
+        remarks.error("plan.threads", place(), message, help);
+    } else if workers.saturating_mul(MAPPINGS_PER_WORKER) > mappings {
+        let most = mappings / MAPPINGS_PER_WORKER;
+        let message = format!("the step has {workers} workers; the kernel has room for the memory of {most}");
+        let needed = workers * MAPPINGS_PER_WORKER + MAPPINGS_OF_FATHOM;
+        remarks.error(
+            "plan.threads",
+            place(),
+            message,
+            format!("{help} it: sysctl vm.max_map_count={needed}"),
+        );
+    }
+}
+
+/// What is left of the host's limits for workers.
+struct HostMost {
+    threads: u64,
+    mappings: u64,
+}
+
+impl HostMost {
+    fn of(limits: &HostLimits) -> Self {
+        let left = |most: u64, taken: u64| if most == 0 { u64::MAX } else { most.saturating_sub(taken) };
+        Self {
+            threads: left(limits.threads, limits.threads / SHARE_OF_OTHERS),
+            mappings: left(limits.mappings, MAPPINGS_OF_FATHOM),
         }
     }
 }

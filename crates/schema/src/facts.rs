@@ -56,6 +56,13 @@ pub struct Limits {
     pub open_files: u64,
     /// `RLIMIT_MEMLOCK`, soft, in bytes; `u64::MAX` when unlimited or privileged.
     pub locked_memory_bytes: u64,
+    /// Mappings that a process may have (`vm.max_map_count`); 0 where that is not known.
+    #[serde(default)]
+    pub mappings: u64,
+    /// Threads that this user may have (`RLIMIT_NPROC`, `kernel.threads-max`, `kernel.pid_max`, whichever is least); 0 where
+    /// that is not known.
+    #[serde(default)]
+    pub threads: u64,
 }
 
 /// One thing worth keeping beside a result.

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// `CAP_IPC_LOCK`: locking memory without limit.
 const CAP_IPC_LOCK: u32 = 14;
+/// `CAP_SYS_RESOURCE`: going beyond limits.
+const CAP_SYS_RESOURCE: u32 = 24;
 
 /// Gathers environment facts under one subject.
 pub(super) struct Gather<'a> {
@@ -85,12 +87,24 @@ pub(super) fn limits(
     let status = text(&roots.proc.join("self/status")).unwrap_or_default();
     let capabilities =
         field(&status, "CapEff").and_then(|hex| u64::from_str_radix(&hex, 16).ok()).unwrap_or(0);
+    let number = |name: &str| {
+        text(&roots.proc.join("sys").join(name)).and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    };
+    // Whoever may raise limits is not held to this one.
+    let may_raise = capabilities >> CAP_SYS_RESOURCE & 1 == 1;
+    let processes = if may_raise { u64::MAX } else { soft(Resource::Nproc) };
     let may_lock = capabilities >> CAP_IPC_LOCK & 1 == 1;
     HostLimits {
         io_uring_refused,
         libaio_refused,
         open_files: soft(Resource::Nofile),
         locked_memory_bytes: if may_lock { u64::MAX } else { soft(Resource::Memlock) },
+        mappings: number("vm/max_map_count"),
+        threads: [processes, number("kernel/threads-max"), number("kernel/pid_max")]
+            .into_iter()
+            .filter(|&most| most > 0)
+            .min()
+            .unwrap_or(0),
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Exit {
 }
 
 fn engines_text(facts: &Facts) -> String {
-    let HostLimits { io_uring_refused, libaio_refused, open_files, locked_memory_bytes: _ } = &facts.limits;
+    let HostLimits { io_uring_refused, libaio_refused, open_files, .. } = &facts.limits;
     let state = |refused: &Option<String>| {
         refused.as_ref().map_or_else(|| "works".to_owned(), |why| format!("no: {why}"))
     };

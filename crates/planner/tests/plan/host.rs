@@ -67,6 +67,8 @@ pub(crate) fn facts(job: &Job, what: impl Fn(&Path) -> Is) -> Facts {
             libaio_refused: None,
             open_files: 1 << 20,
             locked_memory_bytes: u64::MAX,
+            mappings: 65_530,
+            threads: 32_768,
         },
         page_size: Bytes::kib(4),
         memory: Bytes::gib(16),
