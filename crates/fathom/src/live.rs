@@ -12,6 +12,11 @@ use std::io::IsTerminal;
 /// Streams that get a line of their own; further ones share one.
 const LINES_MAX: usize = 8;
 
+/// What an interval may take longer than a whole second without counting as another one.
+const OVERTIME: Nanos = Nanos::millis(100);
+/// Columns of a stream's name; half of them where figures need the room.
+const NAME_COLUMNS: usize = 16;
+
 /// Shows a run while it runs, on standard error.
 pub(crate) struct Live {
     on_terminal: bool,
@@ -119,7 +124,8 @@ impl Live {
 
     fn interval(&mut self, interval: &Interval) {
         let Some(step) = &self.step else { return };
-        let seconds = interval.end.0.div_ceil(1_000_000_000);
+        let length = self.bar.length().filter(|&length| length > 0).unwrap_or(u64::MAX);
+        let seconds = whole_seconds(interval.end).min(length);
         if self.on_terminal && seconds > self.bar.position() {
             self.bar.set_position(seconds);
         }
@@ -241,6 +247,11 @@ fn outlook(Outlook { earliest, latest }: Outlook) -> String {
     )
 }
 
+/// The second that an interval completes; its last operation may have come a little later.
+fn whole_seconds(end: Nanos) -> u64 {
+    end.0.saturating_sub(OVERTIME.0).div_ceil(1_000_000_000).max(1)
+}
+
 /// Seconds a step takes, when time bounds all its streams and nothing else may end them earlier.
 fn length(step: &Step) -> Option<u64> {
     let has_quota = |stream: &Stream| {
@@ -264,30 +275,43 @@ fn describe(name: &str, start: Nanos, end: Nanos, phase: Phase, tally: &StreamTa
         latency.merge_tally(kind.response.as_ref().unwrap_or(&kind.service));
     }
     let quantile = |q| latency.quantile(q).map_or_else(|| "–".to_owned(), |ns| Nanos(ns).approximate());
-    // Text and when it goes: the higher, the earlier; 0 never.
-    let mut parts = vec![
-        (0, format!("{:>6}", format!("{} s", end.0.div_ceil(1_000_000_000)))),
-        (2, format!("{name:<16}")),
-        (0, format!("{:>8} IOPS", Iops::of(operations, window).to_string())),
-        (3, format!("{:>10}", BytesPerSec::of(Bytes(bytes), window).to_string())),
-        (4, format!("p50 {:>8}", quantile(0.5))),
-        (1, format!("p99 {:>8}", quantile(0.99))),
+    let render = |detail: u8, name_columns: usize| {
+        let mut parts = vec![format!("{:>6}", format!("{} s", whole_seconds(end)))];
+        if name_columns > 0 {
+            let least = name_columns.min(NAME_COLUMNS);
+            parts.push(format!("{:<least$}", cut(name, name_columns)));
+        }
+        parts.push(format!("{:>8} IOPS", Iops::of(operations, window).to_string()));
+        if detail > 1 {
+            parts.push(format!("{:>10}", BytesPerSec::of(Bytes(bytes), window).to_string()));
+        }
+        if detail > 2 {
+            parts.push(format!("p50 {:>8}", quantile(0.5)));
+        }
+        if detail > 0 {
+            parts.push(format!("p99 {:>8}", quantile(0.99)));
+        }
+        if errors > 0 {
+            parts.push(format!("{errors} errors"));
+        }
+        match phase {
+            Phase::Ramp => parts.push("(ramp)".to_owned()),
+            Phase::Verify => parts.push("(reading back)".to_owned()),
+            Phase::Measure => {}
+        }
+        parts.join("  ")
+    };
+    // What is least missed goes first; streams stay told apart as long as anything of their names fits.
+    let forms = [
+        (3, usize::MAX),
+        (3, NAME_COLUMNS),
+        (2, NAME_COLUMNS),
+        (1, NAME_COLUMNS),
+        (1, NAME_COLUMNS / 2),
+        (0, NAME_COLUMNS / 2),
     ];
-    if errors > 0 {
-        parts.push((0, format!("{errors} errors")));
-    }
-    match phase {
-        Phase::Ramp => parts.push((0, "(ramp)".to_owned())),
-        Phase::Verify => parts.push((0, "(reading back)".to_owned())),
-        Phase::Measure => {}
-    }
-    let line =
-        |parts: &[(u8, String)]| parts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("  ");
-    while line(&parts).chars().count() > width {
-        let Some(goes) = parts.iter().map(|&(rank, _)| rank).max().filter(|&rank| rank > 0) else { break };
-        parts.retain(|&(rank, _)| rank != goes);
-    }
-    line(&parts)
+    let mut lines = forms.into_iter().map(|(detail, columns)| render(detail, columns));
+    lines.find(|line| line.chars().count() <= width).unwrap_or_else(|| render(0, 0))
 }
 
 /// At most so many characters of a text.
@@ -336,9 +360,20 @@ mod tests {
             (usize::MAX, &["12 s", "reads", "IOPS", "B/s", "p50", "p99", "(ramp)"][..]),
             (77, &["12 s", "reads", "IOPS", "B/s", "p99", "(ramp)"]),
             (62, &["12 s", "reads", "IOPS", "p99", "(ramp)"]),
-            (40, &["12 s", "IOPS", "(ramp)"]),
+            (40, &["12 s", "reads", "IOPS", "(ramp)"]),
         ] {
             assert!(parts.iter().all(|part| at(width).contains(part)), "{width}: {}", at(width));
         }
+        // Its last operation has come after the second, which is no third.
+        let end = Nanos(Nanos::secs(2).0 + 3_000_000);
+        let line = describe(
+            "a long name of a stream",
+            Nanos::secs(1),
+            end,
+            Phase::Measure,
+            &StreamTally::default(),
+            50,
+        );
+        assert!(line.starts_with("   2 s  a long …  "), "{line}");
     }
 }

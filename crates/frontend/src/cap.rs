@@ -20,7 +20,11 @@ pub(crate) fn capped(found: Diagnostics) -> Diagnostics {
         }
     }
     let errors = left_out.iter().filter(|one| one.level == Level::Error).count();
-    let message = format!("{} more diagnostics are left out, {errors} of them errors", left_out.len());
+    let message = match left_out.len() {
+        all if all == errors => format!("{all} more errors are left out"),
+        all if errors == 0 => format!("{all} more warnings are left out"),
+        all => format!("{errors} more errors and {} more warnings are left out", all - errors),
+    };
     let help = "mend those above first";
     if errors > 0 {
         capped.error("job.too-many-faults", None, message, help);

@@ -469,7 +469,7 @@ fn check_amount_of_work(job: &Job, found: &mut Diagnostics) {
     };
     let points = job.stages.iter().map(points).fold(0_usize, usize::saturating_add);
     if points > POINTS_MAX {
-        let message = format!("the job's sweeps make {points} points; the limit is {POINTS_MAX}");
+        let message = format!("the job's sweeps make more than {POINTS_MAX} points, the limit");
         found.error("job.too-many-points", None, message, "sweep fewer values, or split the job");
     }
 }

@@ -110,7 +110,7 @@ fn cached(
             Bytes(bytes).approximate(),
             memory.approximate()
         );
-        let help = "this measures memory; use direct=true, or a region larger than memory";
+        let help = "this measures memory; use direct I/O, or a region larger than memory";
         remarks.warn("plan.cached", Some(load.section.span), message, help);
     }
 }

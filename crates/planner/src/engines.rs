@@ -53,7 +53,7 @@ pub(crate) fn mode(
                 "plan.direct-refused",
                 direct.span(),
                 message,
-                "use direct=false or another filesystem",
+                "use it through the page cache, with direct off, or name another filesystem",
             );
             None
         }
@@ -136,7 +136,7 @@ fn choose(
     let io_uring = EngineKind::IoUring(settings::of_ring(&stream.options));
     let refused = |engine: &str, reason: &str, remarks: &mut Remarks| {
         let message = format!("the engine {engine} cannot be used on this host: {reason}");
-        remarks.error(ENGINE_UNAVAILABLE, span, message, "leave engine out, or use engine = \"psync\"");
+        remarks.error(ENGINE_UNAVAILABLE, span, message, "leave engine out, or name psync");
         None
     };
     match asked {
@@ -189,7 +189,7 @@ fn choose(
                         "plan.buffered-libaio",
                         span,
                         message,
-                        "use direct=true, or engine = \"io_uring\"",
+                        "use direct I/O, or the engine io_uring",
                     );
                 }
                 Some(EngineKind::Libaio(settings::of_aio(&stream.options)))

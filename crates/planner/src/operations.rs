@@ -7,7 +7,7 @@ use crate::remarks::Remarks;
 use crate::verification;
 use fathom_model::{
     Access, BlockSizes, ContentSource, Coverage, Cursor, Dialect, FileOrder, FilesEnd, Freshness, KindOrder,
-    MixLine, Named, RandomDistribution, RangeSync, RepeatKind, RunKind, WorkloadOptions, Zones,
+    MixLine, Named, RandomDistribution, RangeSync, RepeatKind, RunKind, Span, WorkloadOptions, Zones,
 };
 use fathom_schema::{
     self as schema, Case, Content, Counted, Distribution, FileSkew, Fill, NoteKind, OperationKind, PassEnd,
@@ -26,6 +26,8 @@ pub(crate) struct Operations {
     pub largest: u64,
     /// Mean operation, in bytes.
     pub mean_bytes: f64,
+    /// Where the sizes are said; `None` where they are the default.
+    pub block_place: Option<Span>,
     pub sequential: bool,
     pub random: bool,
     pub reads: bool,
@@ -134,6 +136,7 @@ pub(crate) fn resolve(
         smallest,
         largest,
         mean_bytes: cases.iter().map(|case| case.weight * case.size.mean()).sum(),
+        block_place: section.options.block_size.span().or(section.options.mix.span()),
         sequential: cases.iter().any(|case| !case.random),
         random: cases.iter().any(|case| case.random),
         reads: reads || !changes,

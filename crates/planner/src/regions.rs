@@ -233,7 +233,8 @@ fn fits(
         let block = Bytes(needed);
         let message =
             format!("{of}{worker} has {} of {}, less than one block of {block}", Bytes(length), item.name);
-        remarks.error("plan.block-too-large", place, message, "use a smaller block_size or a larger region");
+        let place = options.size.span().or(operations.block_place).or(place);
+        remarks.error("plan.block-too-large", place, message, "use smaller blocks or a larger region");
         return false;
     }
     true

@@ -651,12 +651,16 @@ fn aligned(load: &Load<'_>, plans: &[WorkerPlan], targets: &[&Addressed], remark
     wrong.extend(starts.filter(|start| start % sector != 0).take(1).map(|start| ("offset", start)));
     let (sector, is_right) = (Bytes(sector), wrong.is_empty());
     for (what, value) in wrong {
-        let place = if what == "offset" { options.offset.span() } else { None };
+        let place = match what {
+            "offset" => options.offset.span(),
+            "block size" => load.operations.block_place,
+            _ => None,
+        };
         let message = format!(
             "{what} {} is not a multiple of the {sector} sector of {name}, which direct I/O needs",
             Bytes(value)
         );
-        let help = format!("use a multiple of {sector} or set direct=false");
+        let help = format!("use a multiple of {sector} or turn direct I/O off");
         remarks.error("plan.not-aligned", place.or(Some(load.section.span)), message, help);
     }
     is_right

@@ -448,12 +448,7 @@ impl Resolver<'_> {
             (Some(&Amount::Share(share)), Some(there)) => Some(Bytes(regions::share_of(share, there.0))),
             (Some(&Amount::Share(share)), None) => {
                 let message = format!("size {share} of {}, which is not there, is unknown", item.name);
-                remarks.error(
-                    "plan.needs-size",
-                    span,
-                    message,
-                    "give the size in bytes, e.g. size = \"10GiB\"",
-                );
+                remarks.error("plan.needs-size", span, message, "give the size in bytes, such as 10GiB");
                 None
             }
             // fio makes a file as long as its jobs reach; a native job that reaches past an existing file is told so.
@@ -484,12 +479,7 @@ impl Resolver<'_> {
                     None => {
                         let message = format!("{} does not exist or is empty, and has no size", item.name);
                         let place = options.path.span().or(options.directory.span());
-                        remarks.error(
-                            "plan.needs-size",
-                            place,
-                            message,
-                            "add size = \"10GiB\" to the target",
-                        );
+                        remarks.error("plan.needs-size", place, message, "give it a size, such as 10GiB");
                         None
                     }
                 }

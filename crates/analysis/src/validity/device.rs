@@ -192,8 +192,8 @@ fn judge(view: &StepView<'_>, direction: OperationKind, compared: &Compared, fou
             "device.split",
             Severity::Warn,
             operations,
-            "the kernel cut our operations: latencies are those of several requests; use blocks no larger than the \
-             queue's max_sectors_kb, aligned to the device",
+            "the kernel cut our operations, so that latencies are those of several requests, or others use the device \
+             too: use blocks no larger than the queue's max_sectors_kb, aligned to the device, and leave it alone",
         );
     } else if *is_direct && ratio < DEVICE_OPERATIONS.0 {
         found.add(

@@ -89,7 +89,10 @@ fn little(stream: &Stream, measured: &Measured, place: &str, found: &mut Found) 
     let count: u64 = measured.tally.kinds.iter().map(|kind| kind.service.moments.count).sum();
     let mean_ns = measured.service_ns() / count.max(1) as f64;
     let is_long = measured.window().0 as f64 >= LITTLE_LATENCIES_MIN * mean_ns;
-    if ratio < LITTLE_MIN && stream.queue_depth > 1 && is_closed && is_long {
+    // Operations that failed have no service time, but were in flight like others.
+    let failed_only =
+        measured.tally.kinds.iter().any(|kind| !kind.errors.is_empty()) && held >= LITTLE_MIN * depth as f64;
+    if ratio < LITTLE_MIN && stream.queue_depth > 1 && is_closed && is_long && !failed_only {
         found.add(
             "little.queue-not-full",
             Severity::Warn,

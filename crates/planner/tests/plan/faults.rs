@@ -121,7 +121,7 @@ fn sizes_that_contradict_each_other() {
         same,
         &[
             "plan.block-too-large: the region of the stream \"s\" has 64 KiB of /dev/x, less than one block of 1 MiB; use \
-           a smaller block_size or a larger region",
+           smaller blocks or a larger region",
         ],
     );
     check(
@@ -147,7 +147,7 @@ fn sizes_that_contradict_each_other() {
         Is::Absent,
         same,
         &[
-            "plan.needs-size: /mnt/x does not exist or is empty, and has no size; add size = \"10GiB\" to the target",
+            "plan.needs-size: /mnt/x does not exist or is empty, and has no size; give it a size, such as 10GiB",
         ],
     );
     check(
@@ -155,8 +155,8 @@ fn sizes_that_contradict_each_other() {
         Is::Absent,
         same,
         &[
-            "plan.needs-size: size 50% of /mnt/x, which is not there, is unknown; give the size in bytes, e.g. size = \
-           \"10GiB\"",
+            "plan.needs-size: size 50% of /mnt/x, which is not there, is unknown; give the size in bytes, such as \
+           10GiB",
         ],
     );
 }
@@ -205,7 +205,7 @@ fn direct_io_needs_whole_sectors() {
         same,
         &[
             "plan.not-aligned: block size 1000 B is not a multiple of the 512 B sector of /dev/x, which direct I/O needs; \
-           use a multiple of 512 B or set direct=false",
+           use a multiple of 512 B or turn direct I/O off",
         ],
     );
     check(
@@ -214,9 +214,9 @@ fn direct_io_needs_whole_sectors() {
         same,
         &[
             "plan.not-aligned: align 512 B is not a multiple of the 4 KiB sector of /dev/x, which direct I/O needs; use \
-             a multiple of 4 KiB or set direct=false",
+             a multiple of 4 KiB or turn direct I/O off",
             "plan.not-aligned: offset 32256 B is not a multiple of the 4 KiB sector of /dev/x, which direct I/O needs; \
-             use a multiple of 4 KiB or set direct=false",
+             use a multiple of 4 KiB or turn direct I/O off",
         ],
     );
     let tmpfs = |facts: &mut Facts| {
@@ -229,7 +229,7 @@ fn direct_io_needs_whole_sectors() {
         file,
         tmpfs,
         &[
-            "plan.direct-refused: direct I/O on /dev/x is refused by tmpfs at /; use direct=false or another filesystem",
+            "plan.direct-refused: direct I/O on /dev/x is refused by tmpfs at /; use it through the page cache, with direct off, or name another filesystem",
         ],
     );
     check(&job("", "", ""), file, tmpfs, &[]);
@@ -324,6 +324,20 @@ fn hosts_that_have_no_room() {
            this process may run on",
         ],
     );
+    for (limit, says) in [
+        (
+            (|facts: &mut Facts| facts.limits.mappings = 65_530) as fn(&mut Facts),
+            "plan.threads: the step has 20000 workers; the kernel has room for the memory of 13006; use fewer workers with \
+             a larger queue depth; or raise it: sysctl vm.max_map_count=100500",
+        ),
+        (
+            |facts: &mut Facts| facts.limits.threads = 8000,
+            "plan.threads: the step has 20000 workers; 7000 more threads may run on this host; use fewer workers with a \
+             larger queue depth; or raise ulimit -u, kernel.threads-max and kernel.pid_max (sysctl)",
+        ),
+    ] {
+        check(&job("", "access = \"random\"", "workers = 20000"), DISK, limit, &[says]);
+    }
     let no_ring =
         |facts: &mut Facts| facts.limits.io_uring_refused = Some("kernel.io_uring_disabled is 2".to_owned());
     check(
@@ -332,7 +346,7 @@ fn hosts_that_have_no_room() {
         no_ring,
         &[
             "plan.engine-unavailable: the engine io_uring cannot be used on this host: kernel.io_uring_disabled is 2; \
-           leave engine out, or use engine = \"psync\"",
+           leave engine out, or name psync",
         ],
     );
 }
@@ -556,7 +570,7 @@ fn advice_for_jobs_that_run() {
         same,
         &[
             "plan.cached: the stream \"s\" reads 1 GiB through the page cache of a host with 16 GiB of memory; this \
-           measures memory; use direct=true, or a region larger than memory",
+           measures memory; use direct I/O, or a region larger than memory",
         ],
     );
     check(
