@@ -104,3 +104,12 @@ export function change(value: number, first: number): string {
 export function visible(name: string): string {
   return name.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`);
 }
+
+/** A rate as people type it, per second: null for an empty text, undefined for one that is none. */
+export function parseRate(text: string): number | null | undefined {
+  const trimmed = text.trim();
+  if (trimmed === "") return null;
+  const parts = /^(\d+(?:\.\d+)?)\s*([kM]?)(?:\/s)?$/.exec(trimmed);
+  const rate = Number(parts?.[1] ?? 0) * (parts?.[2] === "k" ? 1e3 : parts?.[2] === "M" ? 1e6 : 1);
+  return rate > 0 ? rate : undefined;
+}

@@ -1,5 +1,8 @@
 // Every word that the browser side shows, so that a translation is one file more. Knows nothing of where they stand.
 
+/** Figures that the gauges of a running run can show. */
+export type Gauge = "iops" | "bandwidth" | "mean" | "p50" | "p99" | "max" | "depth" | "errors";
+
 export const strings = {
   chart: {
     iops: "IOPS",
@@ -123,7 +126,7 @@ export const strings = {
       max: "max",
       depth: "in flight",
       errors: "errors",
-    },
+    } as Record<Gauge, string>,
     gap: "What happened long ago is not here; the page of the run has it when it has ended.",
     slowest: "With several streams, latencies are those of the slowest.",
     slowestCell: (count: number) =>
@@ -133,6 +136,13 @@ export const strings = {
     stream: "stream",
     workload: "workload",
     asked: "asked/s",
+    load: "Change the load",
+    loadOf: "Stream",
+    loadRate: "Operations per second",
+    loadHelp: "Such as 500 or 12k; empty for as fast as it goes",
+    loadWrong: "A number above 0, such as 500, 12k or 1.5M",
+    loadChanged: (stream: string) => `The load of ${stream} changes within a second.`,
+    shown: "Gauges",
     notes: "Notes",
     step: (name: string) => `Step ${name}`,
     steps: "Steps",
@@ -142,10 +152,25 @@ export const strings = {
     empty: "There is no run yet.",
     first: "Compose the first",
     filter: "Filter",
-    filterHelp: "Part of a title or id",
+    filterHelp: "Part of a title, tag or id",
     columns: { choose: "compare", title: "title", started: "started", state: "state", steps: "steps", duration: "took" },
     compare: (count: number) => (count < 2 ? "Compare: choose two" : `Compare ${count} runs`),
-    none: "No run has this in its title or id.",
+    none: "No run has this in its title, its tags or its id.",
+    import: "Take in a run's file …",
+    imported: (run: string) => `Run ${run} was taken in.`,
+    manage: "name, tags, delete",
+    change: "Change",
+    changeOf: (title: string) => `change ${title}`,
+    changing: (title: string) => `Run ${title}`,
+    newTitle: "Title",
+    newTitleHelp: "Empty for the job's own",
+    tags: "Tags",
+    tagsHelp: "Separated by commas",
+    keep: "Keep this",
+    export: "Save the run's file",
+    delete: "Delete",
+    deleteSure: "Delete it for good",
+    cancel: "Cancel",
   },
   run: {
     validity: "Can it be trusted?",

@@ -153,6 +153,62 @@ test("what is empty, broken or forbidden says so, and can be tried again", async
   await compare.getByText("Choose two or more").waitFor();
 });
 
+test("runs are named, tagged, deleted and taken in", async () => {
+  const { page, complaints } = await open("runs");
+  await page.getByRole("button", { name: "change OLTP on the new array" }).click();
+  await page.getByLabel("Title").fill("OLTP, firmware 2");
+  await page.getByLabel("Tags").fill("lab1,  firmware 2,");
+  await page.screenshot({ path: join(shots, "app-naming.png") });
+  await isAccessible(page, "naming a run");
+  await page.getByRole("button", { name: "Keep this" }).click();
+  await page.getByRole("link", { name: "OLTP, firmware 2" }).waitFor();
+  assert.deepEqual(mock.asked.at(-1), {
+    method: "PATCH",
+    path: "/api/v1/runs/steady",
+    body: { title: "OLTP, firmware 2", tags: ["lab1", "firmware 2"] },
+  });
+  await page.getByLabel("Filter").fill("LAB1");
+  assert.equal(await page.getByRole("row").count(), 2, "the head and the one with the tag");
+  await page.getByRole("button", { name: "change OLTP, firmware 2" }).click();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  assert.equal(mock.asked.at(-1).method, "PATCH", "nothing is deleted by one press");
+  mock.broken = { status: 403, message: "this takes an admin", help: "ask one" };
+  await page.getByRole("button", { name: "Delete it for good" }).click();
+  await page.getByText("this takes an admin; ask one").waitFor();
+  await page.getByRole("button", { name: "Delete it for good" }).click();
+  await page.getByText("No run has this").waitFor();
+  assert.deepEqual(mock.asked.at(-1), { method: "DELETE", path: "/api/v1/runs/steady", body: null });
+  await page.getByLabel("Take in a run's file").setInputFiles({ name: "a.fathom", mimeType: "", buffer: Buffer.from("SQLite") });
+  await page.getByText("Run 01TAKENIN was taken in.").waitFor();
+  assert.deepEqual(mock.asked.at(-1), { path: "/api/v1/runs/import", body: "SQLite" });
+  assert.deepEqual(complaints.filter((one) => !one.includes("403")), []);
+});
+
+test("the load of a run is changed, and gauges are chosen", async () => {
+  mock.play(7);
+  const { page } = await open("live/live");
+  await canvases(page, 4);
+  const form = page.getByRole("form", { name: "Change the load" });
+  await form.getByLabel("Operations per second").fill("fast");
+  assert.ok(await form.getByRole("button").isDisabled());
+  const stream = await form.getByLabel("Stream").inputValue();
+  for (const [text, rate] of [["1.5k", 1500], ["", null]]) {
+    await form.getByLabel("Operations per second").fill(text);
+    await form.getByRole("button").click();
+    await page.getByText(`The load of ${stream} changes`).waitFor();
+    await page.waitForFunction(() => document.querySelector("form[aria-label] input").value === "");
+    assert.deepEqual(mock.asked.at(-1), { path: "/api/v1/runs/live/rate", body: { stream, operations_per_s: rate } });
+  }
+  const tiles = page.locator(".tiles dt");
+  const before = await tiles.count();
+  await page.getByText("Gauges", { exact: true }).first().click();
+  await page.getByRole("checkbox", { name: "p50" }).uncheck();
+  assert.equal(await tiles.count(), before - 1);
+  await page.reload();
+  await canvases(page, 4);
+  assert.equal(await tiles.count(), before - 1, "the browser remembers");
+});
+
 test("hostile names stay names", async () => {
   const { page, complaints } = await open("run/hostile");
   await canvases(page, 6);

@@ -38,6 +38,9 @@ function planOf({ job, consent }) {
 export class Mock {
   #server = createServer((request, response) => void this.#answer(request, response));
   #watchers = new Set();
+  /** Titles and tags that runs were given, and those that were deleted. */
+  #labels = new Map();
+  #gone = new Set();
   /** How many events of the run have happened. */
   #played = 0;
   /** What the next request of the API is answered with instead. */
@@ -82,8 +85,9 @@ export class Mock {
     if (!pathname.startsWith("/api/v1/")) return this.#page(pathname, response);
     let body = "";
     for await (const part of request) body += part;
-    const sent = body === "" ? null : JSON.parse(body);
-    if (request.method !== "GET") this.asked.push({ path: pathname, body: sent });
+    const isFile = request.headers["content-type"] === "application/vnd.fathom.run";
+    const sent = body === "" ? null : isFile ? body : JSON.parse(body);
+    if (request.method !== "GET") this.asked.push({ ...(request.method !== "POST" && { method: request.method }), path: pathname, body: sent });
     const json = (value, status = 200) => {
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
     };
@@ -100,6 +104,15 @@ export class Mock {
     if (what === "jobs" && run === "convert") return json({ text: '[target.disk]\nkind = "sim"\nsize = "1GiB"\n[workload.load]\n[stream.load]\n[stage.main]\ntime = "5s"\n', diagnostics: [] });
     if (what === "runs" && request.method === "POST" && !run) return json({ run: "live" }, 202);
     if (what === "runs" && !run) return json(this.isEmpty ? [] : this.#rows());
+    if (what === "runs" && run === "import") return json({ run: "01TAKENIN" }, 201);
+    if (what === "runs" && request.method === "PATCH") {
+      this.#labels.set(run, sent);
+      return json(this.#rows().find((row) => row.run === run));
+    }
+    if (what === "runs" && request.method === "DELETE") {
+      this.#gone.add(run);
+      return response.writeHead(204).end();
+    }
     if (what === "runs" && part === "events") return this.#stream(request, response);
     if (what === "runs" && request.method === "POST") return json(null, 202);
     if (what === "runs" && part === "charts") return json(stored("charts.json"));
@@ -108,9 +121,10 @@ export class Mock {
   }
 
   #rows() {
-    const row = (run, title, state) => ({ run, title, tags: [], state, unreadable: null, started_ms: 1_795_165_164_000, duration_s: 120, steps: 1 });
+    const row = (run, title, state) => ({ run, title: this.#labels.get(run)?.title || title, tags: this.#labels.get(run)?.tags ?? [], state, unreadable: null, started_ms: 1_795_165_164_000, duration_s: 120, steps: 1 });
     const names = ["steady", "mixed", "sweep", "hostile"];
-    return [row("live", "two streams", "running"), ...names.map((name) => row(name, JSON.parse(readFileSync(join(pages, `${name}.json`), "utf8")).title, "complete"))];
+    const there = names.filter((name) => !this.#gone.has(name));
+    return [row("live", "two streams", "running"), ...there.map((name) => row(name, JSON.parse(readFileSync(join(pages, `${name}.json`), "utf8")).title, "complete"))];
   }
 
   #stream(request, response) {

@@ -174,8 +174,8 @@ async function ask<T>(path: string, init?: RequestInit): Promise<T> {
   return body as T;
 }
 
-function send<T>(path: string, body: unknown): Promise<T> {
-  return ask<T>(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+function send<T>(path: string, body: unknown, method = "POST"): Promise<T> {
+  return ask<T>(path, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 }
 
 const of = (run: string) => `runs/${encodeURIComponent(run)}`;
@@ -196,6 +196,14 @@ export const api = {
   start: (job: Upload, consent: Consent) => send<{ run: string }>("runs", { job, consent }),
   stop: (run: string) => send<null>(`${of(run)}/stop`, {}),
   mark: (run: string, text: string) => send<null>(`${of(run)}/marks`, { text }),
+  /** Null: as fast as it goes. */
+  changeRate: (run: string, stream: string, perSecond: number | null) =>
+    send<null>(`${of(run)}/rate`, { stream, operations_per_s: perSecond }),
+  rename: (run: string, title: string, tags: string[]) => send<RunRow>(of(run), { title, tags }, "PATCH"),
+  remove: (run: string) => ask<null>(of(run), { method: "DELETE" }),
+  importRun: (file: Blob) =>
+    ask<{ run: string }>("runs/import", { method: "POST", headers: { "content-type": "application/vnd.fathom.run" }, body: file }),
+  exportUrl: (run: string) => `/api/v1/${of(run)}/export`,
   eventsUrl: (run: string) => `/api/v1/${of(run)}/events`,
   pageUrl: (run: string, format: string) => `/api/v1/${of(run)}/report?format=${format}`,
 };
