@@ -34,6 +34,11 @@ pub struct LoadPoint {
 impl LoadPoint {
     /// Of a step's totals; `None` when nothing was measured.
     pub fn of(streams: &[StreamTotals]) -> Option<Self> {
+        Self::of_kind(streams, None)
+    }
+
+    /// As [`LoadPoint::of`], of operations of one kind, or of all that move data or trim.
+    pub fn of_kind(streams: &[StreamTotals], only: Option<OperationKind>) -> Option<Self> {
         let workers = || streams.iter().flat_map(|stream| &stream.workers);
         let start = workers().map(|worker| worker.start).min()?;
         let end = workers().map(|worker| worker.end).max()?;
@@ -41,7 +46,11 @@ impl LoadPoint {
         let mut tally = StreamTally::default();
         workers().for_each(|worker| merge_tally(&mut tally, &worker.tally));
         let mut all: Option<KindTally> = None;
-        for kind in tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync) {
+        let is_meant = |kind: &&KindTally| match only {
+            Some(only) => kind.kind == only,
+            None => kind.kind != OperationKind::Sync,
+        };
+        for kind in tally.kinds.iter().filter(is_meant) {
             match &mut all {
                 Some(all) => merge_kind(all, kind),
                 None => all = Some(kind.clone()),
@@ -55,7 +64,13 @@ impl LoadPoint {
             mean_s: response.moments.mean_ns() / 1e9,
             response,
             bytes_per_s: all.bytes as f64 / seconds,
-            errors: tally.kinds.iter().flat_map(|kind| &kind.errors).map(|(_, count)| count).sum(),
+            errors: tally
+                .kinds
+                .iter()
+                .filter(|kind| only.is_none_or(|only| kind.kind == only))
+                .flat_map(|kind| &kind.errors)
+                .map(|(_, count)| count)
+                .sum(),
             offered: tally.arrivals as f64 / seconds,
             dropped: tally.arrivals_dropped,
             backlog_max: tally.backlog_max,

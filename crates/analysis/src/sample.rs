@@ -93,6 +93,7 @@ pub fn push(record: &mut Record, shapes: &[StreamShape], index: u32) {
         streams,
         errors: ErrorPolicy::Stop,
         interval: Nanos::secs(1),
+        abort_when: Vec::new(),
     };
     let started = StepStarted { index, step, wall_ms: WALL_MS + 500, devices: vec![before.clone()] };
     record.push(Event::StepStarted(Box::new(started))).expect("a step may always start");

@@ -1,7 +1,8 @@
 //! Whether the steps of a run keep thresholds.
 
 use crate::load::LoadPoint;
-use fathom_schema::{Record, Threshold};
+use fathom_metrics::Latency;
+use fathom_schema::{BoundFigure, Record, Threshold};
 
 /// A threshold and what was found in one step.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,10 +20,15 @@ pub struct Kept {
 /// Every threshold on every step that measured something; one that measured nothing keeps none.
 pub fn thresholds(record: &Record, thresholds: &[Threshold]) -> Vec<Kept> {
     let each = |step: &fathom_schema::StepRecord| -> Vec<Kept> {
-        let point = step.finished.as_ref().and_then(|finished| LoadPoint::of(&finished.streams));
         thresholds
             .iter()
             .map(|&threshold| {
+                let kind = match threshold {
+                    Threshold::Bound(bound) => bound.kind,
+                    _ => None,
+                };
+                let finished = step.finished.as_ref();
+                let point = finished.and_then(|finished| LoadPoint::of_kind(&finished.streams, kind));
                 let (found, is_kept) = point.as_ref().map_or((0.0, false), |point| judged(point, &threshold));
                 Kept { step: step.started.step.name.clone(), threshold, found, is_kept }
             })
@@ -40,6 +46,19 @@ pub fn judged(point: &LoadPoint, threshold: &Threshold) -> (f64, bool) {
         Threshold::Latency(goal) => {
             let found = point.latency_s(goal);
             (found, found <= goal.limit.as_secs_f64())
+        }
+        Threshold::Bound(bound) => {
+            let found = match bound.figure {
+                BoundFigure::Iops => point.rate,
+                BoundFigure::Bandwidth => point.bytes_per_s,
+                BoundFigure::Mean => point.mean_s,
+                BoundFigure::Quantile(q) => {
+                    Latency::from(&point.response).quantile(q).map_or(0.0, |ns| ns as f64 / 1e9)
+                }
+                BoundFigure::Max => point.response.moments.max_ns as f64 / 1e9,
+                BoundFigure::Errors => point.errors as f64,
+            };
+            (found, bound.holds(found) || found == bound.limit && bound.figure != BoundFigure::Errors)
         }
         Threshold::ErrorsBelow(most) => (point.errors as f64, point.errors < *most),
     }

@@ -92,6 +92,11 @@ pub(crate) struct IometerArgs {
     pub(crate) sector_size: u64,
 }
 
+/// A condition as it was written, which can be read.
+fn condition(text: &str) -> Result<String, String> {
+    text.parse::<fathom_schema::Condition>().map(|_| text.to_owned())
+}
+
 /// Reads a sector size.
 pub(crate) fn sector_size(text: &str) -> Result<u64, String> {
     let size: u64 = text.parse().map_err(|_| format!("{text} is no number of bytes"))?;
@@ -215,10 +220,14 @@ pub(crate) struct RunArgs {
     pub(crate) job: JobArgs,
     #[command(flatten)]
     pub(crate) consent: ConsentArgs,
-    /// Bound that every step has to keep, e.g. 'iops>100k', 'p99<1ms' or 'errors<1'; may be given several times. Exit code 99
+    /// Bound that every step has to keep, e.g. 'iops>100k', 'read.p99<1ms' or 'errors<1'; may be given several times. Exit code 99
     /// when one is not kept
     #[arg(long, value_name = "BOUND", help_heading = "Options")]
     pub(crate) threshold: Vec<fathom_schema::Threshold>,
+    /// Condition that ends the run, e.g. 'read.p99>10ms for 5s' or 'errors>0'; may be given several times. Exit code 99 when
+    /// one does
+    #[arg(long, value_name = "CONDITION", value_parser = condition, help_heading = "Options")]
+    pub(crate) abort_when: Vec<String>,
     /// Write the report as JSON to this file; `-` for standard output, instead of the text
     #[arg(long, value_name = "FILE", help_heading = "Options")]
     pub(crate) json: Option<PathBuf>,

@@ -65,6 +65,7 @@ impl Exit {
             (Outcome::Interrupted { signal }, None) => Self::Signal(*signal),
             (Outcome::IoErrors, None) => Self::IoErrors,
             (Outcome::Mismatch, None) => Self::Mismatch,
+            (Outcome::Aborted { .. }, None) => Self::Threshold,
         }
     }
 }

@@ -15,10 +15,10 @@ use fathom_engine::probe::{self, EngineRefusals};
 use fathom_model::{Diagnostics, Job, Level};
 use fathom_planner::safety::{self, Consent, Verdict};
 use fathom_planner::search::Search;
-use fathom_planner::{ENGINE_UNAVAILABLE, NOT_BUILT, Plan};
+use fathom_planner::{ENGINE_UNAVAILABLE, NOT_BUILT, Plan, PlanNote};
 use fathom_run::{Bus, Changes, RunError, RunRequest, Sink, Stop};
 use fathom_schema::{
-    EnvironmentFact, Event, Facts, Note, NoteKind, Record, RunStarted, Severity, StepRecord,
+    EnvironmentFact, Event, Facts, Note, NoteKind, Question, Record, RunStarted, Severity, StepRecord,
 };
 use fathom_store::{Detail, Unstored};
 use fathom_units::Nanos;
@@ -105,8 +105,25 @@ pub(crate) fn plan_by(
     loaded.diagnostics.extend(diagnostics);
     report_faults(&loaded)?;
     match plan {
-        Some(plan) => Ok(Planned { loaded, facts, plan, earlier: Vec::new() }),
+        Some(mut plan) => {
+            ask_for_thresholds(&mut loaded.question, &mut plan);
+            Ok(Planned { loaded, facts, plan, earlier: Vec::new() })
+        }
         None => Err(Exit::Internal),
+    }
+}
+
+/// Makes the thresholds of a job a question of its run.
+fn ask_for_thresholds(question: &mut Option<Question>, plan: &mut Plan) {
+    let of_job = std::mem::take(&mut plan.thresholds);
+    match question {
+        _ if of_job.is_empty() => {}
+        None => *question = Some(Question::Thresholds { thresholds: of_job }),
+        Some(Question::Thresholds { thresholds }) => thresholds.extend(of_job),
+        Some(_) => {
+            let message = "thresholds of the job are not judged: the run answers another question".to_owned();
+            plan.notes.push(PlanNote { kind: NoteKind::Job, severity: Severity::Warn, message });
+        }
     }
 }
 

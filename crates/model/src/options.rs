@@ -28,6 +28,10 @@ options! {
     on_error: OnError = OnError::Stop, Kind::Structured("\"stop\" or a number of errors"), fio "continue_on_error", vdbench "data_errors", example "100";
     /// Length of an interval: how often counters and histograms are kept and shown.
     interval: Nanos = Nanos::secs(1), Kind::Time, fio "log_avg_msec", vdbench "interval", iometer "Update Frequency", example "\"1s\"";
+    /// Bounds that every step has to keep: figures (`iops`, `bandwidth`, `mean`, `p99`, `max`, `errors`; of one kind as `read.p99`) with `<` or `>` and a limit. A breach is exit code 99.
+    thresholds: Vec<String> = Vec::new(), Kind::Texts, example "[\"iops > 100k\", \"read.p99 < 1ms\"]";
+    /// Bounds that end the run when they hold in all intervals for a time; without `for`, in one. Errors are counted from the start of the step.
+    abort_when: Vec<String> = Vec::new(), Kind::Texts, example "[\"read.p99 > 10ms for 5s\", \"errors > 0\"]";
 }
 
 options! {

@@ -10,7 +10,7 @@ use crate::search::{Choice, Search};
 use crate::seeds;
 use crate::steps::{self, Built};
 use fathom_model::{Job, Named, StageOptions};
-use fathom_schema::{Facts, OperationKind, Step, StepFinished, StepRecord, StreamTotals};
+use fathom_schema::{Condition, Facts, OperationKind, Step, StepFinished, StepRecord, StreamTotals};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -26,6 +26,8 @@ pub struct Experiment {
     pub(crate) entropy: u64,
     /// Places that the job writes at any of its points.
     pub(crate) changed: BTreeSet<PathBuf>,
+    /// What ends the run before its time.
+    pub(crate) abort_when: Vec<Condition>,
     pub(crate) stages: Vec<Named<StageOptions>>,
     pub(crate) points: Vec<Point>,
     pub(crate) maxima: Maxima,
@@ -70,7 +72,7 @@ impl Experiment {
         let Choice { settings, label } = self.search.as_mut()?.next(finished.or(replayed.as_ref()))?;
         let point = Point { stage: 0, index: self.position, settings, load: Load::AsDeclared, label };
         let job = seeds::for_step(&self.job, self.position, self.entropy);
-        let scene = Scene::new(&self.facts, self.entropy, &self.changed);
+        let scene = Scene::new(&self.facts, self.entropy, &self.changed, &self.abort_when);
         let built = steps::build(&scene, &job, &self.stages, &point, &self.maxima, &mut Remarks::default())?;
         self.position += 1;
         self.search.as_mut()?.built(&built.step);
@@ -131,7 +133,7 @@ impl Experiment {
     }
 
     fn build(&self, point: &Point, maxima: &Maxima, remarks: &mut Remarks) -> Option<Built> {
-        let scene = Scene::new(&self.facts, self.entropy, &self.changed);
+        let scene = Scene::new(&self.facts, self.entropy, &self.changed, &self.abort_when);
         steps::build(&scene, &self.job, &self.stages, point, maxima, remarks)
     }
 }

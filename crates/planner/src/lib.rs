@@ -7,6 +7,7 @@
 
 mod advice;
 mod anywhere;
+mod bounds;
 mod changed;
 mod control;
 mod course;
@@ -40,7 +41,7 @@ pub use native::in_native_terms;
 pub use remarks::PlanNote;
 
 use fathom_model::{Diagnostics, Job, Named, Sources, StageOptions};
-use fathom_schema::Facts;
+use fathom_schema::{Facts, Threshold};
 use fathom_units::Nanos;
 use points::{Load, Point};
 use remarks::Remarks;
@@ -72,6 +73,8 @@ pub struct Plan {
     pub expected: Option<Nanos>,
     /// How many steps there will be.
     pub points: usize,
+    /// What every step has to keep.
+    pub thresholds: Vec<Threshold>,
 }
 
 /// All paths whose facts planning needs, each once, in the order of the job. Sweeps over targets are gone through.
@@ -140,8 +143,10 @@ fn plan_points(
     let points = points_of(&stages);
     advice::of_job(&job, &mut remarks);
     let nothing = BTreeSet::new();
-    let changed = changed::places(&Scene::new(facts, entropy, &nothing), &job, &stages, &points);
-    let survey = survey(&Scene::new(facts, entropy, &changed), &job, &stages, &points, &mut remarks);
+    let (thresholds, abort_when) = bounds::of(&job.run, &mut remarks);
+    let changed = changed::places(&Scene::new(facts, entropy, &nothing, &[]), &job, &stages, &points);
+    let survey =
+        survey(&Scene::new(facts, entropy, &changed, &abort_when), &job, &stages, &points, &mut remarks);
     if remarks.has_faults() {
         return (None, remarks.diagnostics);
     }
@@ -151,11 +156,13 @@ fn plan_points(
         commands: survey.commands,
         notes: remarks.notes,
         expected: survey.expected,
+        thresholds,
         experiment: Experiment {
             job,
             facts: facts.clone(),
             entropy,
             changed,
+            abort_when,
             stages,
             points,
             maxima: Maxima::new(),

@@ -3,7 +3,7 @@
 use crate::operations::{self, Operations};
 use crate::remarks::Remarks;
 use fathom_model::{Job, Named, StreamOptions, WorkloadOptions};
-use fathom_schema::{Facts, TargetFact};
+use fathom_schema::{Condition, Facts, TargetFact};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -13,13 +13,20 @@ pub(crate) struct Scene<'a> {
     pub entropy: u64,
     /// Places, links followed, that the job writes at any of its points.
     pub changed: &'a BTreeSet<PathBuf>,
+    /// What ends the run before its time.
+    pub abort_when: &'a [Condition],
     by_path: HashMap<&'a Path, &'a TargetFact>,
 }
 
 impl<'a> Scene<'a> {
-    pub(crate) fn new(facts: &'a Facts, entropy: u64, changed: &'a BTreeSet<PathBuf>) -> Self {
+    pub(crate) fn new(
+        facts: &'a Facts,
+        entropy: u64,
+        changed: &'a BTreeSet<PathBuf>,
+        abort_when: &'a [Condition],
+    ) -> Self {
         let by_path = facts.targets.iter().map(|fact| (fact.path.as_path(), fact)).collect();
-        Self { facts, entropy, changed, by_path }
+        Self { facts, entropy, changed, abort_when, by_path }
     }
 
     pub(crate) fn fact(&self, path: &Path) -> Option<&'a TargetFact> {

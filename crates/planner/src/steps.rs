@@ -111,7 +111,8 @@ pub(crate) fn build(
             parameters.push((format!("stream.{}.rate", stream.name), format!("{share} of maximum")));
         }
     }
-    let RunOptions { title: _, description: _, seed: _, on_error, interval } = &job.run;
+    let RunOptions { title: _, description: _, seed: _, on_error, interval, thresholds: _, abort_when: _ } =
+        &job.run;
     let step = Step {
         name: point.name(&stage.name),
         stage_index: narrow(point.stage),
@@ -129,6 +130,7 @@ pub(crate) fn build(
             OnError::Count(n) => ErrorPolicy::CountUpTo(*n),
         },
         interval: *interval.get(),
+        abort_when: scene.abort_when.to_vec(),
     };
     advice::trims_are_possible(scene, &step, &running_loads, remarks);
     advice::of_step(scene, &job, &step, &running_loads, remarks);

@@ -60,7 +60,7 @@ pub enum Live {
     },
     /// The run has ended.
     RunFinished {
-        /// How: `complete`, `interrupted`, `io_errors`, `mismatch`, `failed`.
+        /// How: `complete`, `interrupted`, `io_errors`, `mismatch`, `aborted` (`abort_when`), `failed`.
         state: String,
         /// Why, in words, when it did not end well.
         reason: Option<String>,
@@ -196,6 +196,7 @@ pub fn live(event: &Event) -> Option<Live> {
                 Outcome::Interrupted { .. } => ("interrupted", None),
                 Outcome::IoErrors => ("io_errors", None),
                 Outcome::Mismatch => ("mismatch", None),
+                Outcome::Aborted { reason } => ("aborted", Some(reason.clone())),
                 Outcome::Failed { reason } => ("failed", Some(reason.clone())),
             };
             Live::RunFinished { state: state.to_owned(), reason, finished_ms: finished.wall_ms }

@@ -143,6 +143,7 @@ fn state(outcome: Option<&Outcome>) -> (&'static str, Option<String>) {
         Some(Outcome::Mismatch) => {
             ("mismatch", Some("data that was read back is not what was written".to_owned()))
         }
+        Some(Outcome::Aborted { reason }) => ("aborted", Some(reason.clone())),
         Some(Outcome::Failed { reason }) => ("failed", Some(reason.clone())),
         None => ("unfinished", Some("it was killed or still goes on".to_owned())),
     }

@@ -20,8 +20,8 @@ pub struct Summary {
     pub title: String,
     /// What the job says is to be found out; null when it says nothing.
     pub description: Option<String>,
-    /// How the run ended: `complete`, `interrupted`, `io_errors`, `failed`, or `unfinished` when it was killed or still
-    /// goes on.
+    /// How the run ended: `complete`, `interrupted`, `io_errors`, `aborted` (by `abort_when`), `failed`, or `unfinished`
+    /// when it was killed or still goes on.
     pub state: String,
     /// Why, in words, when it did not end well.
     pub reason: Option<String>,

@@ -4,6 +4,7 @@ use crate::bus::{Bus, SinkError};
 use crate::changes::{Changes, RateChange, follow, refusal};
 use crate::signals::Stop;
 use crate::sums::Sums;
+use crate::watch::Watch;
 use fathom_engine::prepare::{self, Claims, PrepareError, Tidied};
 use fathom_engine::{ExecuteError, Executed, Observer, Share, execute, probe};
 use fathom_metrics::{IssuedRow, OperationRow};
@@ -96,6 +97,7 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         clock,
         changes,
         changed: 0,
+        aborted: None,
         started_at: fathom_engine::monotonic(),
         stop,
         bus,
@@ -107,7 +109,11 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     let done = u32::try_from(earlier.len()).expect("an experiment has fewer steps than 2^32");
     earlier.into_iter().for_each(|step| runner.take_over(step));
     let ended = runner.steps(experiment, claims, done);
+    let aborted = runner.aborted.take();
     let (outcome, error) = match ended {
+        Ok(StepStop::Complete | StepStop::Changed | StepStop::Interrupted) if let Some(reason) = aborted => {
+            (Outcome::Aborted { reason }, None)
+        }
         Ok(StepStop::Complete | StepStop::Changed) => (Outcome::Complete, None),
         Ok(StepStop::Interrupted) => (Outcome::Interrupted { signal: stop.signal() }, None),
         Ok(StepStop::IoErrors) => (Outcome::IoErrors, None),
@@ -148,6 +154,8 @@ struct Runner<'a, 'b> {
     changes: Changes,
     /// Steps that took the place of another.
     changed: u64,
+    /// Why a condition of the job has ended the run.
+    aborted: Option<String>,
     started_at: Nanos,
     stop: &'a Stop,
     bus: &'a mut Bus<'b>,
@@ -189,6 +197,9 @@ impl Runner<'_, '_> {
                 }
             };
             so_far = graver(so_far, done.stop);
+            if self.aborted.is_some() {
+                break;
+            }
             if ends_run {
                 let left = (experiment.steps_hint() as u64 + self.changed).saturating_sub(u64::from(index));
                 if left > 0 && so_far == StepStop::Complete {
@@ -231,10 +242,13 @@ impl Runner<'_, '_> {
             changes: &self.changes,
             accepted: Vec::new(),
             sums: Sums::default(),
+            watch: Watch::new(&ready.step().abort_when, ready.step().streams.len()),
+            aborted: None,
         };
         let executed = execute(&ready, &self.clock, Share::WHOLE, self.stop.flag(), &mut observer);
         observer.finish();
-        let accepted = observer.accepted;
+        let (accepted, aborted) = (observer.accepted, observer.aborted);
+        self.aborted = self.aborted.take().or(aborted);
         let Executed { streams, stop, ends_run, elapsed, io_errors, mismatches, broken, failures } =
             executed.map_err(RunError::Execute)?;
         let next = if stop == StepStop::Changed {
@@ -322,6 +336,9 @@ struct Relay<'a, 'b> {
     /// What was asked of it and is possible.
     accepted: Vec<RateChange>,
     sums: Sums,
+    watch: Watch,
+    /// Why a condition of the job ends the run.
+    aborted: Option<String>,
 }
 
 impl Relay<'_, '_> {
@@ -330,8 +347,18 @@ impl Relay<'_, '_> {
         self.bus.send(&Event::Note(Note { at, kind: NoteKind::Job, severity, message }));
     }
 
+    /// Ends the run where there is a reason to.
+    fn abort(&mut self, reason: Option<String>) {
+        let Some(reason) = reason.filter(|_| self.aborted.is_none()) else { return };
+        self.note(Severity::Warn, format!("the run is ended by abort_when: {reason}"));
+        self.aborted = Some(reason);
+        self.stop.raise();
+    }
+
     /// No more intervals come.
     fn finish(&mut self) {
+        let last = self.watch.finish();
+        self.abort(last);
         let Self { sums, bus, .. } = self;
         sums.finish(&mut |sum| bus.send(&Event::Sum(Box::new(sum))));
     }
@@ -386,6 +413,8 @@ impl Observer for Relay<'_, '_> {
                 message,
             }));
         }
+        let reason = self.watch.interval(&interval);
+        self.abort(reason);
         let event = Event::Interval(Box::new(interval));
         let Self { sums, bus, .. } = self;
         bus.send(&event);

@@ -9,6 +9,7 @@ mod changes;
 mod drive;
 mod signals;
 mod sums;
+mod watch;
 
 pub use bus::{Bus, Sink, SinkError};
 pub use changes::{Changes, NewLoad, RateChange};

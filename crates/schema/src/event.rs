@@ -134,6 +134,11 @@ pub enum Outcome {
     IoErrors,
     /// Data that was read back is not what was written.
     Mismatch,
+    /// A condition of the job ended it (`abort_when`); what was measured until then is kept.
+    Aborted {
+        /// Which, and what was found.
+        reason: String,
+    },
     /// It could not go on.
     Failed {
         /// Why, in words.

@@ -48,7 +48,7 @@ pub use step::{
 pub use tally::{
     Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,
 };
-pub use threshold::Threshold;
+pub use threshold::{Bound, BoundFigure, Condition, Threshold};
 pub use verification::{
     Ledger, MismatchKind, PatternPiece, Protection, TrimRule, VERIFY_HEADER_BYTES, Verification, VerifyRule,
     VerifySchedule, VerifyTotals,

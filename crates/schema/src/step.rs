@@ -5,6 +5,7 @@ use crate::control::Control;
 use crate::demands::{Demands, Flow, Scheduling};
 use crate::engine::EngineSettings;
 use crate::tally::OperationKind;
+use crate::threshold::Condition;
 use crate::verification::Verification;
 use crate::walk::{Counted, FileLock, FileOrder, KindOrder, PassEnd, Passes, Run, Zones};
 use crate::wire;
@@ -36,6 +37,9 @@ pub struct Step {
     /// Length of an interval; 1 s unless stated.
     #[serde(with = "wire::nanos")]
     pub interval: Nanos,
+    /// What ends the run before its time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abort_when: Vec<Condition>,
 }
 
 /// One file, device or substitute that operations are aimed at.

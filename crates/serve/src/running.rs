@@ -6,7 +6,7 @@ use crate::hub::Hub;
 use crate::{App, Machine};
 use fathom_planner::Plan;
 use fathom_run::{Bus, Changes, Claims, RunRequest, Sink, SinkError, Stop};
-use fathom_schema::{Event, Facts, Note, NoteKind, RunStarted, Severity};
+use fathom_schema::{Event, Facts, Note, NoteKind, Question, RunStarted, Severity};
 use fathom_store::{Unstored, Writer};
 use fathom_units::Nanos;
 use std::path::Path;
@@ -118,7 +118,8 @@ fn drive(machine: &dyn Machine, ready: Ready, claims: Claims, active: &Active, w
         echo,
         wall_ms: fathom_run::wall_ms(),
         expected_seconds: plan.expected.map(Nanos::as_secs_f64),
-        question: None,
+        question: (!plan.thresholds.is_empty())
+            .then(|| Question::Thresholds { thresholds: plan.thresholds.clone() }),
         facts,
     };
     let experiment = plan.experiment;

@@ -53,6 +53,7 @@ impl State {
             Self::Ended(Outcome::Interrupted { .. }) => "interrupted",
             Self::Ended(Outcome::IoErrors) => "io errors",
             Self::Ended(Outcome::Mismatch) => "mismatch",
+            Self::Ended(Outcome::Aborted { .. }) => "aborted",
             Self::Ended(Outcome::Failed { .. }) => "failed",
             Self::Unfinished => "unfinished",
             Self::Damaged(_) => "damaged",

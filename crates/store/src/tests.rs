@@ -47,6 +47,7 @@ pub(crate) fn step_started(index: u32) -> Event {
         streams: Vec::new(),
         errors: ErrorPolicy::Stop,
         interval: Nanos::secs(1),
+        abort_when: Vec::new(),
     };
     Event::StepStarted(Box::new(StepStarted { index, step, wall_ms: WALL_MS + 100, devices: Vec::new() }))
 }
@@ -370,6 +371,7 @@ fn every_outcome_is_listed_as_it_is() {
         (Outcome::Interrupted { signal: 2 }, "interrupted"),
         (Outcome::IoErrors, "io errors"),
         (Outcome::Mismatch, "mismatch"),
+        (Outcome::Aborted { reason: "errors > 0".to_owned() }, "aborted"),
         (Outcome::Failed { reason: "the device went away".to_owned() }, "failed"),
     ] {
         let folder = tempfile::tempdir().unwrap();

@@ -33,6 +33,12 @@ pub(super) fn run(record: &Record, found: &mut Found) {
             },
             "let it run to its end for a full result",
         ),
+        Some(Outcome::Aborted { reason }) => found.add(
+            "run.aborted",
+            Severity::Warn,
+            format!("a condition of the job ended the run: {reason}; {until}"),
+            "look at what led there; the figures are of what was measured until then",
+        ),
         Some(Outcome::Failed { reason }) => found.add(
             "run.failed",
             Severity::Invalid,

@@ -107,6 +107,7 @@ pub fn step(target: TargetKind, stream: Stream) -> Step {
         streams: vec![stream],
         errors: ErrorPolicy::Stop,
         interval: Nanos::secs(1),
+        abort_when: Vec::new(),
     }
 }
 

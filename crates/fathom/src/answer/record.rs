@@ -125,6 +125,7 @@ fn thresholds_page(all: &[Kept]) -> String {
             Threshold::BandwidthAbove(_) => fathom_units::BytesPerSec(*found).to_string(),
             Threshold::Latency(_) => time(*found),
             Threshold::ErrorsBelow(_) => number(*found),
+            Threshold::Bound(bound) => bound.print(*found),
         };
         let verdict = if *is_kept { "kept" } else { "breached" };
         text += &format!("  {verdict:<9} {threshold}: {figure}, step {}\n", printable(step));

@@ -26,6 +26,12 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
     if !args.threshold.is_empty() {
         loaded.question = Some(Question::Thresholds { thresholds: args.threshold.clone() });
     }
+    if !args.abort_when.is_empty() {
+        let option = &mut loaded.job.run.abort_when;
+        let all = option.get().iter().chain(&args.abort_when).cloned().collect();
+        let place = option.span().unwrap_or_default();
+        option.set(all, place);
+    }
     let planned = session::plan(loaded, &args.consent, &store)?;
     let extras = planned.loaded.extras.clone();
     let document = args.json.iter().filter(|file| file.as_path() != Path::new("-")).cloned();

@@ -98,7 +98,39 @@ fn thresholds_decide_the_exit_code() {
         page.starts_with("Breached: 1 of 2 thresholds.") && page.contains("IOPS > 11.0k: 10.0k"),
         "{page}"
     );
-    bench.check_refused(&format!("{run} --threshold fast"), 2, &["fast is no threshold"]);
+    bench.check_refused(&format!("{run} --threshold fast"), 2, &["fast is no bound"]);
+    // In a job file, of one kind, and together with the command line's.
+    let job = "[run]\nthresholds = [\"read.p99 < 50us\"]\n[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\n[stream.s]\ntime = \"5s\"\n";
+    bench.write("job.toml", job);
+    let page = bench.fathom("run job.toml --quiet --threshold iops>9k").expect(99, &[]).out.clone();
+    assert!(page.starts_with("Breached: 1 of 2 thresholds.\n"), "{page}");
+    assert!(page.contains("breached  read.p99 < 50.0 µs: 100 µs, step main"), "{page}");
+    bench.write("job.toml", job.replace("read.p99 < 50us", "fast"));
+    bench.check_refused("run job.toml", 2, &["plan.thresholds", "fast is no bound"]);
+    bench.check_refused("check job.toml", 2, &["fast is no bound"]);
+}
+
+#[test]
+fn a_condition_ends_a_run_and_is_told() {
+    let bench = Bench::new();
+    let job = "[run]\nabort_when = [\"read.p99 > 1ms for 3s\"]\n[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"constant 2ms\"\n[stream.s]\n[stage.main]\ntime = \"600s\"\n[stage.more]\ntime = \"600s\"\n";
+    bench.write("slow.toml", job);
+    let ended = bench.fathom("run slow.toml --quiet");
+    let ended = ended.expect(99, &["record: "]);
+    for says in ["run.aborted", "read.p99 > 1.00 ms for 3.00 s: 2.00 ms in the interval that ended after"] {
+        assert!(ended.out.contains(says), "{ended:#?}");
+    }
+    let report = bench.report();
+    assert_eq!(report["state"], "aborted");
+    assert_eq!(report["steps"].as_array().expect("a list").len(), 1, "no further step was run");
+    assert!(bench.fathom("runs").expect(0, &[]).out.contains("aborted"));
+    // A real run ends at once, not after its minute.
+    let ended = bench.fathom_with(&["run", "--target", "null:", "--time", "60s", "--abort-when", "iops > 1"]);
+    assert!(ended.expect(99, &[]).out.contains("the run is ended by abort_when: IOPS > 1"), "{ended:#?}");
+    // What does not hold ends nothing.
+    let calm = ["run", "--target", "sim:", "--time", "5s", "--quiet", "--abort-when", "errors > 0"];
+    bench.fathom_with(&calm).expect(0, &[]);
+    bench.check_refused("run --target sim: --abort-when soon", 2, &["soon is no bound"]);
 }
 
 #[test]

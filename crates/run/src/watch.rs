@@ -1,0 +1,210 @@
+//! Whether a condition that ends the run holds: each interval of a step is looked at as it comes, all streams together. Only
+//! what is measured is looked at; a ramp ends nothing.
+
+use fathom_metrics::{Latency, merge_kind, merge_tally};
+use fathom_schema::{Bound, BoundFigure, Condition, Interval, KindTally, OperationKind, Phase, StreamTally};
+use fathom_units::Nanos;
+
+/// The conditions of a step, and since when each of them holds.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    conditions: Vec<Watched>,
+    /// Streams of the step.
+    streams: usize,
+    /// The interval that is not whole: its number, and the streams of it that came.
+    pending: Option<Pending>,
+}
+
+#[derive(Debug)]
+struct Watched {
+    condition: Condition,
+    /// For how long it has held.
+    held: Nanos,
+    /// Failed operations that it is about, since the step began to measure: they are counted up.
+    errors: f64,
+}
+
+#[derive(Debug)]
+struct Pending {
+    sequence: u64,
+    start: Nanos,
+    end: Nanos,
+    tally: StreamTally,
+    came: usize,
+}
+
+impl Watch {
+    pub(crate) fn new(conditions: &[Condition], streams: usize) -> Self {
+        let watched = |&condition: &Condition| Watched { condition, held: Nanos::ZERO, errors: 0.0 };
+        Self { conditions: conditions.iter().map(watched).collect(), streams, pending: None }
+    }
+
+    /// Takes the next interval of a stream; why the run is to end, when it is.
+    pub(crate) fn interval(&mut self, interval: &Interval) -> Option<String> {
+        if self.conditions.is_empty() || interval.phase != Phase::Measure {
+            return None;
+        }
+        // A stream that lags behind the others is looked at with what comes next.
+        let is_next = self.pending.as_ref().is_some_and(|pending| interval.sequence > pending.sequence);
+        let before = if is_next { self.finish() } else { None };
+        let pending = self.pending.get_or_insert_with(|| Pending {
+            sequence: interval.sequence,
+            start: interval.start,
+            end: interval.end,
+            tally: StreamTally::default(),
+            came: 0,
+        });
+        pending.start = pending.start.min(interval.start);
+        pending.end = pending.end.max(interval.end);
+        pending.came += 1;
+        merge_tally(&mut pending.tally, &interval.tally);
+        let is_whole = pending.came >= self.streams;
+        if before.is_none() && is_whole { self.finish() } else { before }
+    }
+
+    /// Looks at what came of the last interval.
+    pub(crate) fn finish(&mut self) -> Option<String> {
+        let Pending { start, end, tally, .. } = self.pending.take()?;
+        let length = end.since(start);
+        let mut reason = None;
+        for Watched { condition, held, errors } in &mut self.conditions {
+            let mut found = figure(&condition.bound, &tally, length);
+            if condition.bound.figure == BoundFigure::Errors {
+                *errors += found.unwrap_or(0.0);
+                found = Some(*errors);
+            }
+            *held = match found {
+                Some(found) if condition.bound.holds(found) => held.after(length),
+                _ => Nanos::ZERO,
+            };
+            if let Some(found) = found
+                && *held > Nanos::ZERO
+                && *held >= condition.hold
+                && reason.is_none()
+            {
+                let found = condition.bound.print(found);
+                reason = Some(format!(
+                    "{condition}: {found} in the interval that ended after {}",
+                    end.approximate()
+                ));
+            }
+        }
+        reason
+    }
+}
+
+/// The figure of an interval; a latency of no operation is none.
+fn figure(bound: &Bound, tally: &StreamTally, length: Nanos) -> Option<f64> {
+    let mut all: Option<KindTally> = None;
+    let is_meant = |kind: &KindTally| match bound.kind {
+        Some(only) => kind.kind == only,
+        None => kind.kind != OperationKind::Sync,
+    };
+    for kind in tally.kinds.iter().filter(|kind| is_meant(kind)) {
+        match &mut all {
+            Some(all) => merge_kind(all, kind),
+            None => all = Some(kind.clone()),
+        }
+    }
+    let seconds = length.as_secs_f64();
+    let per_second = |count: u64| (seconds > 0.0).then(|| count as f64 / seconds);
+    let Some(all) = all else {
+        // Nothing was done: that is no rate, and no error.
+        return match bound.figure {
+            BoundFigure::Iops | BoundFigure::Bandwidth => per_second(0),
+            BoundFigure::Errors => Some(0.0),
+            BoundFigure::Mean | BoundFigure::Quantile(_) | BoundFigure::Max => None,
+        };
+    };
+    let response = all.response.as_ref().unwrap_or(&all.service);
+    let answered = response.moments.count > 0;
+    match bound.figure {
+        BoundFigure::Iops => per_second(all.operations),
+        BoundFigure::Bandwidth => per_second(all.bytes),
+        BoundFigure::Errors => Some(all.errors.iter().map(|(_, count)| count).sum::<u64>() as f64),
+        BoundFigure::Mean => answered.then(|| response.moments.mean_ns() / 1e9),
+        BoundFigure::Max => answered.then(|| response.moments.max_ns as f64 / 1e9),
+        BoundFigure::Quantile(q) => Latency::from(response).quantile(q).map(|ns| ns as f64 / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_schema::Moments;
+
+    /// One second of a stream: reads at a rate, all of one latency, and errors.
+    fn second(stream: u32, sequence: u64, rate: u64, latency: Nanos, errors: u64) -> Interval {
+        let mut latencies = Latency::default();
+        (0..rate).for_each(|_| latencies.record(latency.0));
+        let kind = KindTally {
+            kind: OperationKind::Read,
+            operations: rate,
+            bytes: rate * 4096,
+            short: 0,
+            data_syncs: 0,
+            errors: if errors > 0 { vec![(5, errors)] } else { Vec::new() },
+            service: latencies.to_tally(),
+            response: None,
+            submission: Moments::default(),
+            completion: None,
+        };
+        Interval {
+            step: 0,
+            stream,
+            sequence,
+            start: Nanos::secs(sequence),
+            end: Nanos::secs(sequence + 1),
+            phase: Phase::Measure,
+            late: false,
+            tally: StreamTally { kinds: vec![kind], ..StreamTally::default() },
+        }
+    }
+
+    /// The second after which a condition ends a run of these rates, latencies in ms and errors.
+    fn ends(condition: &str, seconds: &[(u64, u64, u64)]) -> Option<usize> {
+        let mut watch = Watch::new(&[condition.parse().unwrap()], 1);
+        let at = |(at, &(rate, ms, errors)): (u64, &(u64, u64, u64))| {
+            second(0, at, rate, Nanos::millis(ms), errors)
+        };
+        (0..).zip(seconds).map(at).position(|interval| watch.interval(&interval).is_some()).map(|at| at + 1)
+    }
+
+    #[test]
+    fn a_condition_has_to_hold_without_a_gap() {
+        let fast = (1000, 1, 0);
+        let slow = (100, 20, 0);
+        let check = |condition: &str, seconds: &[(u64, u64, u64)], expect: Option<usize>| {
+            assert_eq!(ends(condition, seconds), expect, "{condition} on {seconds:?}");
+        };
+        check("p99 > 10ms", &[fast, slow], Some(2));
+        check("p99 > 10ms for 3s", &[slow, slow, fast, slow, slow, slow, slow], Some(6));
+        check("p99 > 10ms for 3s", &[slow, slow, fast, slow, slow], None);
+        check("iops < 500 for 2s", &[fast, slow, slow], Some(3));
+        check("iops < 100 for 2s", &[slow, slow, slow], None);
+        check("iops < 1", &[fast, (0, 0, 0)], Some(2));
+        // No operation has no latency: it neither holds nor goes on holding.
+        check("read.max > 10ms for 2s", &[slow, (0, 0, 0), slow], None);
+        check("errors > 0", &[fast, (10, 1, 1)], Some(2));
+        check("errors > 2", &[(10, 1, 2), fast, (10, 1, 1)], Some(3));
+        check("write.errors > 0", &[fast, (10, 1, 1)], None);
+        check("bandwidth < 1MB/s", &[fast, slow], Some(2));
+    }
+
+    #[test]
+    fn streams_are_looked_at_together_and_ramps_are_not() {
+        let condition = ["iops < 150".parse().unwrap()];
+        let mut watch = Watch::new(&condition, 2);
+        let at = |stream: u32, sequence: u64, rate: u64| second(stream, sequence, rate, Nanos::millis(1), 0);
+        let mut ramp = at(0, 0, 1);
+        ramp.phase = Phase::Ramp;
+        assert_eq!(watch.interval(&ramp), None);
+        assert_eq!(watch.interval(&at(0, 1, 100)), None, "the other stream is still to come");
+        assert_eq!(watch.interval(&at(1, 1, 100)), None, "200 together");
+        assert_eq!(watch.interval(&at(0, 2, 100)), None);
+        // The other stream has ended: the next interval says so.
+        let reason = watch.interval(&at(0, 3, 100)).expect("100 of 150");
+        assert_eq!(reason, "IOPS < 150: 100 in the interval that ended after 3.00 s");
+        assert!(watch.finish().is_some(), "the last interval is looked at as well");
+    }
+}
