@@ -14,6 +14,7 @@ pub mod pts;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
 pub mod scaling;
+pub mod scan;
 pub mod statistics;
 pub mod steady;
 pub mod thresholds;

@@ -10,7 +10,7 @@ mod load;
 mod surroundings;
 
 use crate::measured::{Measured, measured};
-use fathom_schema::{Finding, Record, Severity, StepRecord, Stream, TargetKind};
+use fathom_schema::{Finding, Question, Record, Severity, StepRecord, Stream, TargetKind};
 
 /// Places told in one finding; the rest is counted.
 const PLACES_SHOWN: usize = 3;
@@ -28,7 +28,7 @@ pub fn findings(record: &Record) -> Vec<Finding> {
         surroundings::step(&view, &mut found);
         behaviour::check(&view, &mut found);
     }
-    found.into_findings()
+    found.without(untold(record)).into_findings()
 }
 
 /// One step with what the checks of it need.
@@ -77,6 +77,17 @@ impl StepView<'_> {
     }
 }
 
+/// Findings that say nothing about a run with this question: a scan reads each place for as long as that takes, and its answer
+/// has the places that cannot be read.
+fn untold(record: &Record) -> &'static [&'static str] {
+    match record.started.question {
+        Some(Question::Scan(_)) => {
+            &["duration.short", "samples.few", "operations.none", "errors.io", "generator.cpu-bound"]
+        }
+        _ => &[],
+    }
+}
+
 /// Findings while they are collected: one per name, however many streams show it.
 #[derive(Default)]
 struct Found {
@@ -100,6 +111,11 @@ impl Found {
             }
             None => self.kinds.push(Kind { id, severity, evidence: vec![evidence], remedy }),
         }
+    }
+
+    fn without(mut self, untold: &[&str]) -> Self {
+        self.kinds.retain(|kind| !untold.contains(&kind.id));
+        self
     }
 
     fn into_findings(mut self) -> Vec<Finding> {

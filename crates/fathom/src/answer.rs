@@ -2,6 +2,7 @@
 //! sentences; computes nothing.
 
 mod record;
+mod scan;
 mod steady;
 
 pub(crate) use record::{above, of_record, within};

@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Slo(crate::command::slo::SloArgs),
     /// Run a test of SNIA's PTS: rounds of a whole matrix until they are steady
     Steady(crate::command::steady::SteadyArgs),
+    /// Read a target over all its places: how fast, and where it is slow or cannot be read. Never writes
+    Scan(crate::command::scan::ScanArgs),
     /// Find the scaling law of measured loads and throughputs: peak, knee, what limits it
     Fit(crate::command::fit::FitArgs),
     /// Judge whether series of rounds reached a steady state

@@ -16,6 +16,7 @@ pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod scan;
 pub(crate) mod serve;
 pub(crate) mod slo;
 pub(crate) mod steady;

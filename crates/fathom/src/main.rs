@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         Command::Mark(args) => command::mark::run(&args),
         Command::Compare(args) => command::compare::run(&args),
         Command::Curve(args) => command::curve::run(&args),
+        Command::Scan(args) => command::scan::run(&args),
         Command::Slo(args) => command::slo::run(&args),
         Command::Steady(args) => command::steady::run(&args),
         Command::Fit(args) => command::fit::run(&args),

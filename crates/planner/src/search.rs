@@ -3,10 +3,12 @@
 
 mod curve;
 mod objective;
+mod scan;
 mod steady;
 
 pub use curve::CurveSearch;
 pub use objective::ObjectiveSearch;
+pub use scan::ScanSearch;
 pub use steady::SteadySearch;
 
 use crate::points::Label;
@@ -39,6 +41,8 @@ pub enum Search {
     Curve(CurveSearch),
     /// Rates, towards the highest that keeps its latencies, or one rate to be proven.
     Objective(ObjectiveSearch),
+    /// Zones over a target, and a closer look where it is slow or cannot be read.
+    Scan(Box<ScanSearch>),
     /// The parts and rounds of a test of SNIA's PTS.
     Steady(Box<SteadySearch>),
 }
@@ -47,6 +51,10 @@ impl Search {
     /// The next step; `None` when the question is answered. `finished` is the end of the step before; absent at the first
     /// call.
     pub(crate) fn next(&mut self, finished: Option<&StepFinished>) -> Option<Choice> {
+        if let Self::Scan(search) = self {
+            // Where nothing could be read, it looks closer.
+            return search.next(finished);
+        }
         let result = finished.and_then(|finished| LoadPoint::of(&finished.streams));
         if finished.is_some() && result.is_none() {
             // A step that measured nothing says nothing about the next.
@@ -56,13 +64,14 @@ impl Search {
             Self::Curve(search) => search.next(result.as_ref()).map(Choice::from),
             Self::Objective(search) => search.next(result.as_ref()).map(Choice::from),
             Self::Steady(search) => search.next(result.as_ref()),
+            Self::Scan(search) => search.next(finished),
         }
     }
 
     /// Tells it of the step that its choice has become.
     pub(crate) fn built(&mut self, step: &Step) {
         match self {
-            Self::Curve(_) | Self::Objective(_) => {}
+            Self::Curve(_) | Self::Objective(_) | Self::Scan(_) => {}
             Self::Steady(search) => search.built(step),
         }
     }
@@ -73,6 +82,7 @@ impl Search {
             Self::Curve(search) => search.extremes().into_iter().map(Choice::from).collect(),
             Self::Objective(search) => vec![search.extreme().into()],
             Self::Steady(search) => search.extremes(),
+            Self::Scan(search) => search.extremes(),
         }
     }
 
@@ -82,6 +92,7 @@ impl Search {
             Self::Curve(search) => search.steps_hint(),
             Self::Objective(search) => search.steps_hint(),
             Self::Steady(search) => search.steps_hint(),
+            Self::Scan(search) => search.steps_hint(),
         }
     }
 }

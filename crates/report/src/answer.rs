@@ -5,7 +5,9 @@ use crate::calendar;
 use crate::steady;
 use crate::table::visible;
 use crate::tables::{extreme, percentile, seconds};
-use crate::view::{EnvironmentSummary, StepSummary, StreamSummary, Summary, TargetSummary, VerifySummary};
+use crate::view::{
+    EnvironmentSummary, StepSummary, StreamSummary, Summary, TargetSummary, Together, VerifySummary,
+};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 
 /// Environment facts worth a line, recognised by where they were read.
@@ -21,8 +23,10 @@ const ENVIRONMENT_SHOWN: [&str; 7] = [
 
 /// The run's answer in one sentence.
 pub(crate) fn headline(summary: &Summary) -> String {
-    if let Some(answer) = &summary.steady {
-        return steady::sentence(answer);
+    match &summary.together {
+        Some(Together::Steady(answer)) => return steady::sentence(answer),
+        Some(Together::Scan(scan)) => return crate::scan::sentence(scan),
+        None => {}
     }
     match summary.steps.as_slice() {
         [] => "nothing was measured".to_owned(),

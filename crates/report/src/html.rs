@@ -12,8 +12,7 @@ use crate::steady;
 use crate::summary::summary;
 use crate::table::visible;
 use crate::tables;
-use crate::view::{FindingSummary, NoteSummary, Summary};
-use fathom_analysis::pts::Answer;
+use crate::view::{FindingSummary, NoteSummary, Summary, Together};
 use fathom_schema::Record;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use parts::table;
@@ -30,7 +29,7 @@ const STEPS_OPEN_MAX: usize = 2;
 /// The report of a record, whole or an overview, as one HTML document.
 pub fn html(record: &Record) -> String {
     let summary = summary(record);
-    let charts = match summary.steady {
+    let charts = match summary.together {
         // Its drawings need no script, and charts of a thousand minutes would be no use.
         Some(_) => Charts { version: CHARTS_VERSION, steps: Vec::new(), sweep: None },
         None => charts(record),
@@ -58,8 +57,8 @@ pub fn html(record: &Record) -> String {
                 (masthead(&summary, &title))
                 main #content {
                     (validity(&summary.validity))
-                    @match &summary.steady {
-                        Some(answer) => { (steady(answer)) }
+                    @match &summary.together {
+                        Some(found) => { (together(found)) }
                         None => { (steps(&summary, record, &charts)) }
                     }
                     (notes(&summary.notes))
@@ -122,14 +121,14 @@ fn validity(findings: &[FindingSummary]) -> Markup {
     }
 }
 
-/// What a test came to, in the place of its steps.
-fn steady(answer: &Answer) -> Markup {
+/// What the steps come to together, in their place.
+fn together(together: &Together) -> Markup {
     html! {
-        @for section in steady::sections(answer) {
+        @for section in steady::sections(together) {
             section {
                 h2 { (section.title) }
                 @for line in &section.lines { p { (line) } }
-                (steady::plots(answer, &section))
+                (steady::plots(together, &section))
                 @for (caption, part) in &section.tables { (table(part, caption)) }
             }
         }

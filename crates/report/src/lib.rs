@@ -15,6 +15,7 @@ mod iometer;
 mod live;
 mod markdown;
 mod rows;
+mod scan;
 mod steady;
 mod summary;
 mod table;
@@ -36,13 +37,14 @@ pub use iometer::{
 pub use live::{IntervalView, KindView, Live, StreamView, interval_view, live};
 pub use markdown::markdown;
 pub use rows::Csv;
+pub use scan::sentence as scan_sentence;
 pub use steady::sentence as steady_sentence;
 pub use summary::summary;
 pub use text::text;
 pub use view::{
     DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, HostSummary, KindSummary, LatencySummary,
     NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary, StreamSummary, Summary,
-    TargetSummary, Totals,
+    TargetSummary, Together, Totals,
 };
 
 /// The summary as a JSON document, pretty-printed with a final newline; its schema is [`json_schema`].

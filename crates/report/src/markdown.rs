@@ -2,11 +2,10 @@
 //! tables are those of the text report.
 
 use crate::answer::{self, headline, step_line, what};
-use crate::steady::{self, Section};
+use crate::steady::{Section, sections};
 use crate::table::visible;
 use crate::tables::{self, STREAMS_SHOWN, Table, seconds};
-use crate::view::{FindingSummary, StepSummary, Summary};
-use fathom_analysis::pts::Answer;
+use crate::view::{FindingSummary, StepSummary, Summary, Together};
 use std::fmt::Write as _;
 
 /// The report as Markdown.
@@ -19,8 +18,8 @@ pub fn markdown(summary: &Summary) -> String {
         page.line(&text(description));
     }
     page.validity(&summary.validity);
-    match &summary.steady {
-        Some(answer) => page.steady(answer),
+    match &summary.together {
+        Some(together) => page.together(together),
         None => page.steps(&summary.steps),
     }
     if !summary.notes.is_empty() {
@@ -79,9 +78,9 @@ impl Page {
         }
     }
 
-    /// What a test came to, in the place of its steps.
-    fn steady(&mut self, answer: &Answer) {
-        for Section { title, lines, tables, matrices } in steady::sections(answer) {
+    /// What the steps come to together, in their place.
+    fn together(&mut self, together: &Together) {
+        for Section { title, lines, tables, matrices } in sections(together) {
             self.line(&format!("## {}", text(&title)));
             self.list(lines.iter().map(|line| text(line)));
             let matrices = matrices.iter().map(|matrix| (matrix.caption.clone(), matrix.table()));

@@ -7,6 +7,7 @@ pub(crate) use plots::plots;
 
 use crate::table::{left, right, spare};
 use crate::tables::{Table, seconds};
+use crate::view::Together;
 use fathom_analysis::pts::{
     Answer, Cell, Ending, Figure, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
 };
@@ -167,8 +168,16 @@ fn tracked_name(found: &RoundsAnswer) -> String {
     format!("{what} of {}", found.rounds.cells[found.rounds.tracked].name())
 }
 
+/// What takes the place of the steps.
+pub(crate) fn sections(together: &Together) -> Vec<Section> {
+    match together {
+        Together::Steady(answer) => of_test(answer),
+        Together::Scan(scan) => crate::scan::sections(scan),
+    }
+}
+
 /// The tables of a test, part by part.
-pub(crate) fn sections(answer: &Answer) -> Vec<Section> {
+fn of_test(answer: &Answer) -> Vec<Section> {
     let mut all = Vec::new();
     let done: Vec<String> = answer
         .parts

@@ -5,9 +5,9 @@ use crate::describe;
 use crate::view::{
     DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, GroupSummary, HostSummary, KindSummary,
     LatencySummary, MismatchCount, NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source,
-    StepSummary, StreamSummary, Summary, TargetSummary, Totals, VerifySummary,
+    StepSummary, StreamSummary, Summary, TargetSummary, Together, Totals, VerifySummary,
 };
-use fathom_analysis::{Measured, errno_name, measured, pts, validity};
+use fathom_analysis::{Measured, errno_name, measured, pts, scan, validity};
 use fathom_metrics::{Latency, merge_kind};
 use fathom_schema::{
     DeviceCounters, EnvironmentFact, Facts, FileKind, Finding, Interval, IoMode, KindTally, LatencyTally,
@@ -50,15 +50,26 @@ pub fn summary(record: &Record) -> Summary {
             .iter()
             .map(|(name, text)| Source { name: name.clone(), text: text.clone() })
             .collect(),
-        steady: pts::answer(record),
+        together: together(record),
     }
 }
 
-/// The notes that are told: a test of hundreds of steps chooses its engine as often, and says it once.
+fn together(record: &Record) -> Option<Together> {
+    let steady = || pts::answer(record).map(|answer| Together::Steady(Box::new(answer)));
+    steady().or_else(|| scan::scan(record).map(|scan| Together::Scan(Box::new(scan))))
+}
+
+/// The notes that are told: a test of hundreds of steps chooses its engine as often, and says it once; the answer of a scan
+/// has the places of its errors.
 fn told<'a>(notes: &'a [Note], question: Option<&'a Question>) -> impl Iterator<Item = &'a Note> {
-    let is_test = matches!(question, Some(Question::Steady(_)));
+    let is_scan = matches!(question, Some(Question::Scan(_)));
+    let is_test = is_scan || matches!(question, Some(Question::Steady(_)));
     let mut seen = BTreeSet::new();
-    notes.iter().filter(move |note| !is_test || note.kind != NoteKind::Engine || seen.insert(&note.message))
+    notes.iter().filter(move |note| match note.kind {
+        NoteKind::Engine if is_test => seen.insert(&note.message),
+        NoteKind::IoError => !is_scan,
+        _ => true,
+    })
 }
 
 /// Nearest-rank percentile of a stored latency, nanoseconds.

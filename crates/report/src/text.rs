@@ -3,11 +3,10 @@
 //! Owns order, wording and alignment. Computes nothing beyond units; whatever a figure is, the summary has it.
 
 use crate::answer::{self, headline, step_line, what};
-use crate::steady::{self, Section};
+use crate::steady::{Section, sections};
 use crate::table::{lines, visible, wrap};
 use crate::tables::{self, STREAMS_SHOWN, Table, seconds};
-use crate::view::{FindingSummary, StepSummary, Summary, Totals};
-use fathom_analysis::pts::Answer;
+use crate::view::{FindingSummary, StepSummary, Summary, Together, Totals};
 
 /// Narrowest text that is still laid out; below it lines run over.
 const WIDTH_MIN: usize = 40;
@@ -20,8 +19,8 @@ pub fn text(summary: &Summary, width: usize, colour: bool) -> String {
     let mut page = Page { out: String::new(), width: width.max(WIDTH_MIN), colour };
     page.heading(summary);
     page.validity(summary);
-    match &summary.steady {
-        Some(answer) => page.steady(answer),
+    match &summary.together {
+        Some(together) => page.together(together),
         None => page.steps(&summary.steps),
     }
     page.notes(summary);
@@ -126,9 +125,9 @@ impl Page {
         }
     }
 
-    /// What a test came to; its steps one by one are hundreds of minutes, and for programs.
-    fn steady(&mut self, answer: &Answer) {
-        for Section { title, lines, tables, matrices } in steady::sections(answer) {
+    /// What the steps come to together; one by one they are hundreds, and for programs.
+    fn together(&mut self, together: &Together) {
+        for Section { title, lines, tables, matrices } in sections(together) {
             self.section(&title);
             lines.iter().for_each(|line| self.paragraph(line, 2));
             let matrices = matrices.iter().map(|matrix| (matrix.caption.clone(), matrix.table()));

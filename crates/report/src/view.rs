@@ -47,9 +47,19 @@ pub struct Summary {
     pub environment: Vec<EnvironmentSummary>,
     /// The job's texts as given.
     pub sources: Vec<Source>,
-    /// What a test of SNIA's PTS came to; it takes the place of its steps for people, and stands under `answer` for programs.
+    /// What the steps of a run come to together, where they say little one by one; it takes their place for people, and stands
+    /// under `answer` for programs.
     #[serde(skip)]
-    pub steady: Option<fathom_analysis::pts::Answer>,
+    pub together: Option<Together>,
+}
+
+/// What steps come to together.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Together {
+    /// A test of SNIA's PTS.
+    Steady(Box<fathom_analysis::pts::Answer>),
+    /// A scan.
+    Scan(Box<fathom_analysis::scan::Scan>),
 }
 
 /// One statement about whether figures can be trusted.

@@ -37,7 +37,7 @@ pub use facts::{
 };
 pub use memory::{Advice, Memory, MemorySource};
 pub use names::{NameOperation, StatCall};
-pub use question::{LatencyGoal, Question, SteadyQuestion, SteadyTest};
+pub use question::{LatencyGoal, Question, ScanQuestion, SteadyQuestion, SteadyTest};
 pub use record::{Finding, RECORD_MARK, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use step::{
     Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, ErrorPolicy, Extent, Fill, Freshness,

@@ -2,7 +2,7 @@
 //! know how the answer is found.
 
 use crate::{Threshold, wire};
-use fathom_units::Nanos;
+use fathom_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -30,6 +30,29 @@ pub enum Question {
     },
     /// What do the targets do in the long run, by a test of SNIA's PTS?
     Steady(SteadyQuestion),
+    /// How fast is it read over all its places, and where is it slow or cannot be read?
+    Scan(ScanQuestion),
+}
+
+/// A scan as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScanQuestion {
+    /// The target as it was named.
+    pub target: String,
+    /// Its size.
+    #[serde(with = "wire::bytes")]
+    pub size: Bytes,
+    /// Places whose speed is told apart.
+    pub zones: u32,
+    /// How much is read at each; absent: all of the target.
+    pub sample_bytes: Option<u64>,
+    /// Bytes of one read.
+    pub block: u32,
+    /// Smallest read, bytes.
+    pub sector: u32,
+    /// From which latency a read is slow.
+    #[serde(with = "wire::nanos")]
+    pub slow: Nanos,
 }
 
 /// A test of SNIA's Performance Test Specification as it was asked for: with the targets all that its steps come out of.

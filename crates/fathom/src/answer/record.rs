@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use fathom_analysis::load::{Curve, curve};
 use fathom_analysis::objective::{Objective, State, Trial, objective};
 use fathom_analysis::thresholds::{Kept, thresholds};
-use fathom_analysis::{pts, validity};
+use fathom_analysis::{pts, scan, validity};
 use fathom_schema::{LatencyGoal, Question, Record, Severity, Threshold};
 use fathom_units::Iops;
 use serde_json::{Value, json};
@@ -30,6 +30,11 @@ pub(crate) fn of_record(record: &Record, as_json: bool) -> (String, Exit) {
             Some(found) if !as_json => return (String::new(), super::steady::exit(&found)),
             Some(found) => (String::new(), super::steady::document(&found), super::steady::exit(&found)),
             None => nothing("the run is of no test"),
+        },
+        Some(Question::Scan(_)) => match scan::scan(record) {
+            Some(found) if !as_json => return (String::new(), super::scan::exit(&found)),
+            Some(found) => (String::new(), super::scan::document(&found), super::scan::exit(&found)),
+            None => nothing("the run is no scan"),
         },
         Some(Question::Curve { limits }) => match curve(record, limits) {
             Some(found) => (curve_page(&found), super::document(&found.answers, &found.points), Exit::Ok),

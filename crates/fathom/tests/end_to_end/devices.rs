@@ -348,3 +348,36 @@ fn check_kept_by(bench: &Bench, device: &str, line: &str, code: i32) {
     bench.check_refused(line, code, &["is a block device"]);
     assert!(content(device) == before, "{device} was changed by {line}");
 }
+
+/// As above, for a scan: it finds the first sector that is lost, and changes nothing.
+#[test]
+fn a_scan_finds_the_sectors_that_cannot_be_read() {
+    with_root("a_scan_finds_the_sectors_that_cannot_be_read", |bench, stage| {
+        let backing = image(bench, "image", SIZE, &[(0, b"not mine")]);
+        let device = stage.attach(&backing)?;
+        let before = content(&device);
+        let line = format!("scan {device} --full --zones 8 --block 64KiB --quiet --json");
+        let document = bench.fathom(&line).expect(0, &["record: "]).json();
+        // How fast a busy machine reads is not for a test to say.
+        assert_eq!(
+            (&document["unreadable"], &document["size_bytes"]),
+            (&serde_json::json!([]), &SIZE.into())
+        );
+        assert_eq!(document["zones"].as_array().expect("a list").len(), 8);
+        assert!(content(&device) == before, "it only reads");
+        // Seven sectors before the end are lost.
+        let kept = SIZE - 7 * 512;
+        let file = std::fs::OpenOptions::new().write(true).open(&backing).expect("it is ours");
+        file.set_len(kept).expect("it is ours");
+        let document = bench.fathom(&line).expect(5, &["record: "]).json();
+        assert_eq!(document["verdict"], "unreadable", "{document:#}");
+        assert_eq!(document["unreadable"][0]["first_byte"], kept, "{document:#}");
+        assert_eq!(document["unreadable"][0]["bytes"], 7 * 512, "{document:#}");
+        let page = bench.fathom("report last").expect(0, &[]).out.clone();
+        assert!(page.contains("3.5 KiB in 1 place CANNOT BE READ"), "{page}");
+        let listed =
+            page.lines().any(|line| line.starts_with("  unreadable ") && line.contains(&kept.to_string()));
+        assert!(listed && !page.contains("errors.io") && !page.contains("Input/output"), "{page}");
+        Ok(())
+    });
+}

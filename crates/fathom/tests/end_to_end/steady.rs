@@ -86,3 +86,37 @@ fn what_makes_no_test_is_refused() {
     }
     assert_eq!(std::fs::read_to_string(bench.path("letters")).expect("it is there"), "dear diary");
 }
+
+#[test]
+fn a_scan_tells_how_fast_every_place_is() {
+    let bench = Bench::new();
+    let document = bench.fathom("scan sim: --zones 16 --quiet --json").expect(0, &["record: "]).json();
+    let zones = document["zones"].as_array().expect("a list");
+    assert_eq!(zones.len(), 16);
+    // 1 MiB in 100 µs, one at a time.
+    assert!(
+        zones.iter().all(|zone| (number(zone, "/bytes_per_s") / 1.048_576e10 - 1.0).abs() < 1e-3),
+        "{document:#}"
+    );
+    assert_eq!(
+        (number(&zones[0], "/first_byte"), number(&zones[15], "/first_byte")),
+        (0.0, (960_u64 << 20) as f64)
+    );
+    assert_eq!(zones[0]["classes"], serde_json::json!([64, 0, 0, 0, 0, 0]));
+    // Every read is slower than 50 µs, and stays so: the closer look goes down to the block.
+    let document =
+        bench.fathom("scan sim: --zones 2 --sample 2MiB --slow 50us --quiet --json").expect(0, &[]).json();
+    assert_eq!((&document["verdict"], document["slow"].as_array().map(Vec::len)), (&"slow".into(), Some(4)));
+    let page = bench.fathom("report last").expect(0, &[]).out.clone();
+    assert!(page.starts_with("Reads 10.5 GB/s on average"), "{page}");
+    assert!(page.contains("4 slow blocks of 50.0 µs and more"), "{page}");
+    let html = bench.fathom("report last --format html").expect(0, &[]).out.clone();
+    assert!(html.contains("<polyline points=") && html.contains("Bandwidth of reads over the places"));
+    // What is not there is not made.
+    bench.check_refused("scan nothing", 4, &["nothing"]);
+    assert!(!bench.path("nothing").exists());
+    bench.write("file", vec![1; 3 << 20]);
+    let page = bench.fathom("scan file --full --zones 3 --quiet").expect(0, &[]).out.clone();
+    assert!(page.contains("all can be read (all of it)") || page.contains("slow"), "{page}");
+    bench.check_refused("scan sim: --block 3MiB", 2, &["power of two"]);
+}

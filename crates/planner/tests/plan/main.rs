@@ -8,6 +8,7 @@ mod faults;
 mod foreign;
 mod host;
 mod properties;
+mod scan;
 mod search;
 mod steady;
 mod verification;

@@ -2,7 +2,9 @@
 //! with its window, long loads over time. Needs no script.
 
 use super::{Matrix, Section};
+use crate::view::Together;
 use fathom_analysis::pts::{Answer, Minute, PartAnswer, RoundsAnswer};
+use fathom_analysis::scan::Zone;
 use fathom_analysis::steady::RANGE_MAX;
 use maud::{Markup, html};
 
@@ -17,7 +19,23 @@ const ABOVE: f64 = 12.0;
 const HEAT: (f64, f64) = (0.06, 0.66);
 
 /// The drawings of a section, and its matrices as heat maps; tables are drawn elsewhere.
-pub(crate) fn plots(answer: &Answer, section: &Section) -> Markup {
+pub(crate) fn plots(together: &Together, section: &Section) -> Markup {
+    match together {
+        Together::Steady(answer) => of_test(answer, section),
+        Together::Scan(scan) if section.title == "Profile" => profile(&scan.zones),
+        Together::Scan(_) => html! {},
+    }
+}
+
+/// The speed over the places.
+fn profile(zones: &[Zone]) -> Markup {
+    let gigabytes = |zone: &Zone| zone.area.start as f64 / 1e9;
+    let points: Vec<(f64, f64)> = zones.iter().map(|zone| (gigabytes(zone), zone.bytes_per_s)).collect();
+    let print = |value: f64| fathom_units::BytesPerSec(value).to_string();
+    line(&points, None, print, "place, GB", "Bandwidth of reads over the places")
+}
+
+fn of_test(answer: &Answer, section: &Section) -> Markup {
     let of_title = |title: &str| title.eq_ignore_ascii_case(&section.title);
     html! {
         @for matrix in &section.matrices { (heat(matrix)) (bars(matrix)) }

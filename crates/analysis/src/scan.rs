@@ -1,0 +1,273 @@
+//! What a scan shows: the profile of zones, classes of latency, what cannot be read and what is slow. Owns when a zone or a
+//! block is called slow; does not know how it is shown.
+
+use crate::load::LoadPoint;
+use fathom_metrics::{Latency, bucket_bounds};
+use fathom_schema::{LatencyTally, Question, Record, ScanQuestion, Step, StepRecord, Stop};
+use fathom_units::Nanos;
+
+/// Upper limits of the classes of latency, which are half open; what is above the last is a class of its own.
+pub const CLASS_LIMITS: [Nanos; 5] =
+    [Nanos::millis(3), Nanos::millis(10), Nanos::millis(50), Nanos::millis(150), Nanos::millis(500)];
+/// Classes.
+pub const CLASSES: usize = CLASS_LIMITS.len() + 1;
+/// Zones on each side that a zone is compared with: disks grow slower from the outside in, so that the mean of all says
+/// little about one.
+const NEIGHBOURS: usize = 8;
+/// A zone is slow below this share of the median of its neighbours.
+const SLOW_SHARE: f64 = 0.7;
+
+/// Bytes of a target in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Area {
+    /// First byte.
+    pub start: u64,
+    /// Bytes.
+    pub length: u64,
+}
+
+impl Area {
+    fn holds(&self, other: &Self) -> bool {
+        self != other && self.start <= other.start && other.start + other.length <= self.start + self.length
+    }
+}
+
+/// What a step of a scan is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The zone of this number, from 0.
+    Zone(usize),
+    /// A closer look at a part of what was read before.
+    Closer,
+}
+
+impl Part {
+    /// As parameters of its step; zones count from 1.
+    pub fn parameters(self) -> Vec<(String, String)> {
+        let value = match self {
+            Self::Zone(zone) => (zone + 1).to_string(),
+            Self::Closer => "closer".to_owned(),
+        };
+        vec![("scan.zone".to_owned(), value)]
+    }
+
+    fn of(step: &Step) -> Option<Self> {
+        let (_, value) = step.parameters.iter().find(|(name, _)| name == "scan.zone")?;
+        if value == "closer" {
+            return Some(Self::Closer);
+        }
+        Some(Self::Zone(value.parse::<usize>().ok()?.checked_sub(1)?))
+    }
+}
+
+/// A zone that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Zone {
+    /// What of the target was read.
+    pub area: Area,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Mean latency of a read, seconds.
+    pub mean_s: f64,
+    /// Longest, seconds.
+    pub max_s: f64,
+    /// Reads that failed.
+    pub errors: u64,
+    /// Reads by class of latency.
+    pub classes: [u64; CLASSES],
+    /// Whether it is slow beside its neighbours.
+    pub is_slow: bool,
+}
+
+/// What a scan came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scan {
+    /// What was asked.
+    pub question: ScanQuestion,
+    /// The zones that were read, in order.
+    pub zones: Vec<Zone>,
+    /// What cannot be read: sectors, or more where the search for them was given up.
+    pub unreadable: Vec<Area>,
+    /// Areas with errors that did not come again at a closer look.
+    pub errors_once: Vec<Area>,
+    /// Blocks that were slow every time, and how long the last read took, seconds.
+    pub slow: Vec<(Area, f64)>,
+    /// Areas with a slow read that did not come again.
+    pub slow_once: Vec<Area>,
+    /// Whether all zones were read and looked at.
+    pub is_complete: bool,
+}
+
+/// One step: an area and what reading it showed.
+struct Look {
+    area: Area,
+    errors: u64,
+    max_s: f64,
+}
+
+/// The scan of a record; `None` when it is of none.
+pub fn scan(record: &Record) -> Option<Scan> {
+    let Some(Question::Scan(question)) = &record.started.question else { return None };
+    let (mut zones, mut looks) = (Vec::new(), Vec::new());
+    for step in &record.steps {
+        let Some(part) = Part::of(&step.started.step) else { continue };
+        let Some((look, point)) = look(step) else { continue };
+        if let Part::Zone(_) = part {
+            zones.push(zone(&look, point.as_ref()));
+        }
+        looks.push(look);
+    }
+    mark_slow(&mut zones);
+    let slow_s = question.slow.as_secs_f64();
+    let (unreadable, errors_once) = ends(&looks, &|look| look.errors > 0);
+    let (slow, slow_once) = ends(&looks, &|look| look.max_s >= slow_s);
+    let took = |area: Area| {
+        let look = looks.iter().rev().find(|look| look.area == area);
+        (area, look.map_or(0.0, |look| look.max_s))
+    };
+    // A finished run has asked for all that there was to ask.
+    let is_complete = record.outcome() == Some(&fathom_schema::Outcome::Complete);
+    Some(Scan {
+        question: question.clone(),
+        zones,
+        unreadable: joined(unreadable),
+        errors_once,
+        slow: slow.into_iter().map(took).collect(),
+        slow_once,
+        is_complete,
+    })
+}
+
+/// The smallest areas that are so each time they were looked at, and those that were not when they were looked at closer.
+fn ends(looks: &[Look], is_so: &dyn Fn(&Look) -> bool) -> (Vec<Area>, Vec<Area>) {
+    let (mut always, mut once) = (Vec::new(), Vec::new());
+    for look in looks.iter().filter(|look| is_so(look)) {
+        let mut closer = looks.iter().filter(|other| look.area.holds(&other.area)).peekable();
+        if closer.peek().is_none() {
+            always.push(look.area);
+        } else if !closer.any(is_so) {
+            once.push(look.area);
+        }
+    }
+    always.sort_by_key(|area| area.start);
+    (always, once)
+}
+
+/// Areas that follow one another, as one.
+fn joined(areas: Vec<Area>) -> Vec<Area> {
+    let mut all: Vec<Area> = Vec::new();
+    for area in areas {
+        match all.last_mut() {
+            Some(last) if last.start + last.length == area.start => last.length += area.length,
+            _ => all.push(area),
+        }
+    }
+    all
+}
+
+fn look(step: &StepRecord) -> Option<(Look, Option<LoadPoint>)> {
+    let finished = step.finished.as_ref().filter(|finished| finished.stop == Stop::Complete)?;
+    let extent = step.started.step.streams.first()?.workers.first()?.extents.first()?;
+    let area = Area { start: extent.start.0, length: extent.length.0 };
+    let kinds =
+        finished.streams.iter().flat_map(|stream| &stream.workers).flat_map(|worker| &worker.tally.kinds);
+    let errors = kinds.flat_map(|kind| &kind.errors).map(|(_, count)| count).sum();
+    let point = LoadPoint::of(&finished.streams);
+    let max_s = point.as_ref().map_or(0.0, |point| point.response.moments.max_ns as f64 / 1e9);
+    Some((Look { area, errors, max_s }, point))
+}
+
+fn zone(look: &Look, point: Option<&LoadPoint>) -> Zone {
+    Zone {
+        area: look.area,
+        bytes_per_s: point.map_or(0.0, |point| point.bytes_per_s),
+        mean_s: point.map_or(0.0, |point| point.mean_s),
+        max_s: look.max_s,
+        errors: look.errors,
+        classes: point.map_or([0; CLASSES], |point| classes(&point.response)),
+        is_slow: false,
+    }
+}
+
+/// Reads by class, to the width of a bucket (0.8 %).
+fn classes(latencies: &LatencyTally) -> [u64; CLASSES] {
+    let mut classes = [0; CLASSES];
+    for (index, &count) in Latency::from(latencies).histogram().counts().iter().enumerate() {
+        if count > 0 {
+            let (low, high) = bucket_bounds(index);
+            let middle = u64::midpoint(low, high);
+            let class = CLASS_LIMITS.iter().position(|limit| middle < limit.0).unwrap_or(CLASS_LIMITS.len());
+            classes[class] += count;
+        }
+    }
+    classes
+}
+
+fn mark_slow(zones: &mut [Zone]) {
+    let rates: Vec<f64> = zones.iter().map(|zone| zone.bytes_per_s).collect();
+    for (at, zone) in zones.iter_mut().enumerate() {
+        let from = at.saturating_sub(NEIGHBOURS);
+        let to = (at + NEIGHBOURS + 1).min(rates.len());
+        let mut near: Vec<f64> = (from..to).filter(|&other| other != at).map(|other| rates[other]).collect();
+        near.sort_by(f64::total_cmp);
+        let median = near.get(near.len() / 2).copied().unwrap_or(0.0);
+        zone.is_slow = zone.bytes_per_s < SLOW_SHARE * median;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(start: u64, length: u64, errors: u64) -> Look {
+        Look { area: Area { start, length }, errors, max_s: 0.0 }
+    }
+
+    #[test]
+    fn the_smallest_areas_with_errors_are_what_cannot_be_read() {
+        let looks = [
+            look(0, 1024, 0),
+            look(1024, 1024, 2),
+            look(1024, 512, 0),
+            look(1536, 512, 2),
+            look(1536, 1, 1),
+            look(1537, 1, 1),
+            look(1538, 510, 0),
+            // Once, and not again.
+            look(4096, 1024, 1),
+            look(4096, 512, 0),
+            look(4608, 512, 0),
+        ];
+        let (always, once) = ends(&looks, &|look| look.errors > 0);
+        assert_eq!(joined(always), [Area { start: 1536, length: 2 }]);
+        assert_eq!(once, [Area { start: 4096, length: 1024 }]);
+    }
+
+    #[test]
+    fn classes_are_half_open() {
+        let mut latency = Latency::default();
+        for ms in [1, 2, 5, 20, 100, 300, 700] {
+            latency.record(Nanos::millis(ms).0);
+        }
+        assert_eq!(classes(&latency.to_tally()), [2, 1, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_zone_is_slow_beside_its_neighbours_and_not_beside_all() {
+        let zone = |rate: f64| Zone {
+            area: Area { start: 0, length: 1 },
+            bytes_per_s: rate,
+            mean_s: 0.0,
+            max_s: 0.0,
+            errors: 0,
+            classes: [0; CLASSES],
+            is_slow: false,
+        };
+        // A disk: twice as fast outside as inside, and one zone that is not as it should be.
+        let mut zones: Vec<Zone> = (0..100).map(|at| zone(200.0 - f64::from(at))).collect();
+        zones[20] = zone(120.0);
+        mark_slow(&mut zones);
+        let slow: Vec<usize> = (0..100).filter(|&at| zones[at].is_slow).collect();
+        assert_eq!(slow, [20]);
+    }
+}

@@ -1,0 +1,151 @@
+//! The steps of a scan: zones over all of a target, read in sequence, one read at a time; then a closer look at those with
+//! errors and slow reads, a sixteenth at a time, down to the sector that cannot be read and the block that stays slow.
+
+use super::{Choice, Settings};
+use crate::points::Label;
+use fathom_analysis::load::LoadPoint;
+use fathom_analysis::scan::{Area, Part};
+use fathom_model::Literal;
+use fathom_schema::{ScanQuestion, StepFinished};
+use fathom_units::{Bytes, Nanos};
+use std::collections::VecDeque;
+
+/// Parts that an area is looked at in, closer.
+const PARTS: u64 = 16;
+/// Areas looked at more closely at most: a thousand unreadable sectors far apart say enough about a device, and each may
+/// take seconds to fail.
+const CLOSER_MAX: usize = 4000;
+
+/// Goes over a target.
+#[derive(Debug, Clone)]
+pub struct ScanSearch {
+    question: ScanQuestion,
+    zones: usize,
+    queue: VecDeque<(Part, Area)>,
+    running: Option<(Part, Area)>,
+    closer: usize,
+}
+
+impl ScanSearch {
+    /// The scan of a question.
+    pub fn new(question: &ScanQuestion) -> Self {
+        let queue: VecDeque<(Part, Area)> =
+            zones(question).into_iter().enumerate().map(|(zone, area)| (Part::Zone(zone), area)).collect();
+        Self { question: question.clone(), zones: queue.len(), queue, running: None, closer: 0 }
+    }
+
+    pub(super) fn next(&mut self, finished: Option<&StepFinished>) -> Option<Choice> {
+        if let (Some((_, area)), Some(finished)) = (self.running.take(), finished) {
+            self.look_closer(area, finished);
+        }
+        let (part, area) = self.queue.pop_front()?;
+        self.running = Some((part, area));
+        Some(self.choice(part, area))
+    }
+
+    /// Puts the parts of an area into the queue where it had errors or slow reads.
+    fn look_closer(&mut self, area: Area, finished: &StepFinished) {
+        let tallies = finished.streams.iter().flat_map(|stream| &stream.workers).map(|worker| &worker.tally);
+        let has_errors = tallies.flat_map(|tally| &tally.kinds).any(|kind| !kind.errors.is_empty());
+        let is_slow = || {
+            let point = LoadPoint::of(&finished.streams);
+            point.is_some_and(|point| point.response.moments.max_ns >= self.question.slow.0)
+        };
+        let (block, sector) = (u64::from(self.question.block), u64::from(self.question.sector));
+        let smallest = match (has_errors, is_slow()) {
+            (true, _) if area.length > block => block,
+            (true, _) => sector,
+            (false, true) => block,
+            (false, false) => return,
+        };
+        if area.length <= smallest || self.closer >= CLOSER_MAX {
+            return;
+        }
+        let part = area.length.div_ceil(PARTS).next_multiple_of(smallest);
+        let end = area.start + area.length;
+        let mut start = area.start;
+        while start < end {
+            let length = part.min(end - start);
+            self.queue.push_back((Part::Closer, Area { start, length }));
+            self.closer += 1;
+            start += length;
+        }
+    }
+
+    fn choice(&self, part: Part, area: Area) -> Choice {
+        let at = Bytes(area.start).approximate();
+        let name = match part {
+            Part::Zone(zone) => format!("zone {} of {} at {at}", zone + 1, self.zones),
+            Part::Closer => format!("closer look at {}, {}", Bytes(area.start), Bytes(area.length)),
+        };
+        let label = Label { name, parameters: part.parameters(), pause: Nanos::ZERO };
+        Choice { settings: self.reads(area), label: Some(label) }
+    }
+
+    fn reads(&self, Area { start, length }: Area) -> Settings {
+        let number = |value: u64| Literal::Integer(i64::try_from(value).unwrap_or(i64::MAX));
+        let block =
+            if length >= u64::from(self.question.block) { self.question.block } else { self.question.sector };
+        [
+            ("workload.read", "100%".into()),
+            ("workload.access", "sequential".into()),
+            ("workload.block_size", number(u64::from(block))),
+            ("stream.workers", number(1)),
+            ("stream.queue_depth", number(1)),
+            ("stream.offset", number(start)),
+            ("stream.size", number(length)),
+            ("stream.bytes", number(length)),
+        ]
+        .into_iter()
+        .map(|(path, value)| (path.to_owned(), value))
+        .collect()
+    }
+
+    /// The first and the last zone, and the smallest reads.
+    pub(super) fn extremes(&self) -> Vec<Choice> {
+        let zones: Vec<(Part, Area)> = self.queue.iter().copied().collect();
+        let ends =
+            [zones.first(), zones.last()].into_iter().flatten().map(|&(part, area)| self.choice(part, area));
+        let sector = Area { start: 0, length: u64::from(self.question.sector) };
+        ends.chain([self.choice(Part::Closer, sector)]).collect()
+    }
+
+    pub(super) fn steps_hint(&self) -> usize {
+        self.zones
+    }
+}
+
+/// The zones: parts that cover all, or samples spread evenly from the first byte to the last.
+fn zones(question: &ScanQuestion) -> Vec<Area> {
+    let ScanQuestion { target: _, size: Bytes(size), zones, sample_bytes, block, sector, slow: _ } = question;
+    let (block, sector) = (u64::from(*block), u64::from(*sector));
+    let blocks = size / block;
+    if blocks == 0 {
+        return vec![Area { start: 0, length: size / sector * sector }];
+    }
+    let count = u64::from(*zones).clamp(1, blocks);
+    match sample_bytes {
+        Some(sample) => {
+            let length = (sample / block).clamp(1, blocks / count) * block;
+            let last = blocks - length / block;
+            let at = |zone: u64| {
+                if count == 1 { 0 } else { u128::from(zone) * u128::from(last) / u128::from(count - 1) }
+            };
+            (0..count).map(|zone| Area { start: narrow(at(zone)) * block, length }).collect()
+        }
+        None => {
+            let at = |zone: u64| narrow(u128::from(zone) * u128::from(blocks) / u128::from(count)) * block;
+            let mut all: Vec<Area> =
+                (0..count).map(|zone| Area { start: at(zone), length: at(zone + 1) - at(zone) }).collect();
+            let rest = (size - blocks * block) / sector * sector;
+            if rest > 0 {
+                all.push(Area { start: blocks * block, length: rest });
+            }
+            all
+        }
+    }
+}
+
+fn narrow(value: u128) -> u64 {
+    u64::try_from(value).expect("below the number of blocks")
+}

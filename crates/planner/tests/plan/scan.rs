@@ -1,0 +1,109 @@
+//! Scans of devices that are made up: slow and broken places are found down to the block and the sector.
+
+use crate::examples::DISK;
+use crate::host::{facts, read};
+use crate::search::finished;
+use fathom_planner::plan_search;
+use fathom_planner::search::{ScanSearch, Search};
+use fathom_schema::{ScanQuestion, Step, StepFinished};
+use fathom_units::{Bytes, Nanos};
+use std::ops::Range;
+
+const JOB: &str = "[target.disk]\npath = \"/dev/nvme0n1\"\n[workload.w]\n[stream.s]\n[stage.main]\n";
+
+fn question(zones: u32, sample_bytes: Option<u64>) -> ScanQuestion {
+    ScanQuestion {
+        target: "/dev/nvme0n1".to_owned(),
+        size: Bytes::gib(1000),
+        zones,
+        sample_bytes,
+        block: 1 << 20,
+        sector: 512,
+        slow: Nanos::millis(150),
+    }
+}
+
+fn area(step: &Step) -> Range<u64> {
+    let extent = step.streams[0].workers[0].extents[0];
+    extent.start.0..extent.start.0 + extent.length.0
+}
+
+/// The areas that a scan reads on a device where these bytes fail, and these take 200 ms.
+fn areas(question: &ScanQuestion, broken: &[u64], slow: &[u64]) -> Vec<Range<u64>> {
+    let job = read(JOB);
+    let search = Search::Scan(Box::new(ScanSearch::new(question)));
+    let (plan, found) = plan_search(&job, &facts(&job, |_| DISK), 0, search);
+    let plan = plan.unwrap_or_else(|| panic!("{found:?}"));
+    assert!(plan.intents.iter().all(|intent| !intent.changes()), "a scan only reads");
+    let mut experiment = plan.experiment;
+    let (mut areas, mut last) = (Vec::new(), None);
+    while let Some(step) = experiment.next(last.as_ref()) {
+        let at = area(&step);
+        last = Some(done(
+            &step,
+            broken.iter().any(|byte| at.contains(byte)),
+            slow.iter().any(|byte| at.contains(byte)),
+        ));
+        areas.push(at);
+        assert!(areas.len() < 20_000, "it goes on for ever");
+    }
+    areas
+}
+
+fn done(step: &Step, fails: bool, is_slow: bool) -> StepFinished {
+    let latency = if is_slow { 200_000_000 } else { 1_000_000 };
+    let mut finished = finished(step, 1000.0, &[latency]);
+    let kind = &mut finished.streams[0].workers[0].tally.kinds[0];
+    if fails {
+        kind.errors = vec![(5, 1)];
+        // A sector by itself: nothing at all was read.
+        let at = area(step);
+        if at.end - at.start <= 512 {
+            kind.operations = 0;
+        }
+    }
+    finished
+}
+
+#[test]
+fn samples_reach_from_the_first_byte_to_the_last() {
+    let found = areas(&question(100, Some(64 << 20)), &[], &[]);
+    assert_eq!(found.len(), 100);
+    assert_eq!((found[0].start, found[99].end), (0, 1000 << 30));
+    assert!(found.iter().all(|area| area.end - area.start == 64 << 20 && area.start % (1 << 20) == 0));
+}
+
+#[test]
+fn zones_of_a_whole_scan_leave_nothing_out() {
+    // A size that is no multiple of the block: the rest is a zone of its own.
+    let odd = ScanQuestion { size: Bytes((10 << 30) + 3 * 512), ..question(7, None) };
+    let found = areas(&odd, &[], &[]);
+    assert_eq!(found.len(), 8);
+    let mut end = 0;
+    for area in found {
+        assert_eq!(area.start, end);
+        end = area.end;
+    }
+    assert_eq!(end, odd.size.0);
+}
+
+#[test]
+fn a_broken_sector_and_a_slow_block_are_found() {
+    let (broken, slow) = ((123_u64 << 30) + 5 * 512, 777_u64 << 30);
+    let found = areas(&question(100, None), &[broken], &[slow]);
+    let smallest = |byte: u64| {
+        let of = found.iter().filter(|area| area.contains(&byte));
+        of.min_by_key(|area| area.end - area.start).expect("it was read").clone()
+    };
+    assert_eq!(smallest(broken), broken..broken + 512);
+    assert_eq!(smallest(slow), slow..slow + (1 << 20));
+    // 10 GiB, 640 MiB, 40 MiB, 3 MiB, 1 MiB; then 64 KiB, 4 KiB, 512 B.
+    assert!(found.len() < 100 + 2 * 4 * 16 + 3 * 16, "{}", found.len());
+}
+
+#[test]
+fn a_device_that_fails_everywhere_is_not_looked_at_for_ever() {
+    let all: Vec<u64> = (0..1000).map(|gib| gib << 30).collect();
+    let found = areas(&question(1000, None), &all, &[]);
+    assert!(found.len() < 6000, "{}", found.len());
+}
