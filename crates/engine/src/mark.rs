@@ -70,6 +70,15 @@ pub(crate) fn complete(file: &File) {
     seal(file, "");
 }
 
+/// Marks an open file of fathom's that is about to be removed, in as few bytes as that takes: the mark of a file in use has
+/// no room in an inode of 256 bytes, so that ext4 gives it a block of its own, which removing the file would have to free
+/// as well. Measured there, with discards: 7 ms instead of 3.5 ms.
+pub(crate) fn before_removal(file: &File) {
+    // One that is changed stays where it is.
+    take_away(file);
+    complete(file);
+}
+
 /// Takes the mark away: the file holds what someone else has written.
 pub(crate) fn take_away(file: &File) {
     let _ = fs::fremovexattr(file, MARK);

@@ -3,6 +3,7 @@
 //! What is at a name is looked at when it is prepared and when it is opened; what is removed is only what was there then.
 
 use crate::claims::Claims;
+use crate::mark;
 use crate::prepare::{FileIdentity, PrepareError};
 use crate::used::UsedFile;
 use fathom_io::TargetName;
@@ -106,13 +107,13 @@ fn is_known(path: &Path, claims: &Claims) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|meta| claims.used.is_ours_as_left(path, &meta))
 }
 
-/// What is at the path is this run's from here on; its mark is set now, and brought up to date when the run ends.
+/// What is at the path is this run's from here on. Nobody writes to it in this step, so that its mark says that it is done.
 fn take_in(path: &Path, meta: &Metadata, claims: &Claims) {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
     if let Ok(file) = fs::open(path, flags, Mode::empty()).map(File::from)
         && file.metadata().is_ok_and(|opened| identity(&opened) == identity(meta))
     {
-        crate::mark::begin(&file, &claims.used.run());
+        mark::complete(&file);
     }
     let sizes = if meta.is_dir() { 0..=u64::MAX } else { 0..=0 };
     claims.used.insert(path, UsedFile::written(meta, true, sizes));

@@ -419,6 +419,9 @@ fn lay_out(
         let removes = |stream: &&Stream| stream.engine.kind.of_names().is_some_and(NameOperation::removes);
         if users.iter().any(removes) {
             claims.unlock(identity(&file, path)?);
+            if mark::is_ours(&file) {
+                mark::before_removal(&file);
+            }
         }
     }
     caches::of_devices(step, |path| claims.of(path), stop)?;
