@@ -13,7 +13,7 @@ use crate::worker::{Ended, FirstError, Parts, Timeline, Worker, shape_of};
 use fathom_io::clock::{Clock, RealClock, VirtualClock, monotonic};
 use fathom_io::{
     Buffers, Call, Engine, IoUring, Libaio, Locked, Mmap, MmapRules, Names, Null, OpenTarget, Setup, Sim,
-    Splice, Synchronous, thread,
+    Spin, Splice, Synchronous, thread,
 };
 use fathom_metrics::{Cell, CellShape, IssuedRow, OperationRow};
 use fathom_pattern::Arrivals;
@@ -480,6 +480,7 @@ impl Seat<'_> {
             EngineKind::Ftruncate => self.run_on(&context, Synchronous::new(Call::Truncate), clock),
             EngineKind::Splice => self.run_on(&context, Splice::default(), clock),
             EngineKind::Names(call) => self.run_on(&context, Names::new(call), clock),
+            EngineKind::Spin { chunk_ns } => self.run_on(&context, Spin::new(Nanos(chunk_ns)), clock),
             EngineKind::Mmap { write_through, random_access } => {
                 self.run_on(&context, Mmap::new(MmapRules { write_through, random_access }), clock)
             }

@@ -36,6 +36,8 @@ struct SharedStream {
     errors: AtomicU64,
     /// The group it ends with; 0: none.
     group: u32,
+    /// The streams with the last of which it ends; empty: it ends by itself.
+    ends_with: Vec<u32>,
 }
 
 /// How far a stream is from its end.
@@ -51,7 +53,11 @@ impl Shared {
     /// For these streams, of which so many workers run here, on so many targets.
     pub(crate) fn new(streams: &[Stream], workers: impl Fn(&Stream) -> usize, targets: usize) -> Self {
         let ends = streams.iter().map(|stream| End { left: workers(stream), latest: Nanos::ZERO }).collect();
-        let shared = |stream: &Stream| SharedStream { group: stream.report_group, ..SharedStream::default() };
+        let shared = |stream: &Stream| SharedStream {
+            group: stream.report_group,
+            ends_with: stream.control.ends_with.clone(),
+            ..SharedStream::default()
+        };
         Self {
             streams: streams.iter().map(shared).collect(),
             has_failed: AtomicBool::new(false),
@@ -143,6 +149,12 @@ impl Shared {
         let end = &mut ends[stream];
         end.left = end.left.saturating_sub(1);
         end.latest = end.latest.max(at);
+        let has_ended = |stream: &u32| ends[*stream as usize].left == 0;
+        for waiting in self.streams.iter().filter(|waiting| !waiting.ends_with.is_empty()) {
+            if waiting.ends_with.iter().all(has_ended) {
+                waiting.stop.store(true, Ordering::Relaxed);
+            }
+        }
         drop(ends);
         self.changed.notify_all();
     }

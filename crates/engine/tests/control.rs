@@ -57,6 +57,19 @@ fn a_start_delay_counts_from_the_steps_start() {
 }
 
 #[test]
+fn a_stream_that_ends_with_others_ends_with_the_last_of_them() {
+    let endless = || counting(u64::MAX);
+    let mut accompanies = endless();
+    accompanies.control.ends_with = vec![1, 2];
+    let mut waits = counting(20);
+    waits.control.after = vec![1];
+    let outcome = run_all(vec![accompanies, counting(30), waits]);
+    assert_eq!(windows(&outcome)[1..], [(0, 30), (30, 50)]);
+    assert_eq!(outcome.executed.stop, Stop::Complete);
+    assert!(outcome.executed.streams[0].workers[0].tally.kinds[0].operations > 0);
+}
+
+#[test]
 fn what_was_never_reached_has_no_window() {
     let mut waits = counting(20);
     waits.control.after = vec![0];

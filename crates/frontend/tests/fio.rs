@@ -185,6 +185,21 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("ioengine=splice\nsize=1g", &["engine = \"splice\""], &[]),
     ("ioengine=sg\nsize=1g", &[], &["fio.not-built"]),
     (
+        "ioengine=cpuio\ncpuload=25\ncpuchunks=20000\nsize=1g\nrw=randrw\nrate=1m\nverify=md5\nnumber_ios=3\nruntime=9",
+        &[
+            "engine = \"cpuio\"",
+            "cpu_load = \"25%\"",
+            "cpu_chunk = \"20ms\"",
+            "kind = \"null\"",
+            "time = \"9s\"",
+        ],
+        &[],
+    ),
+    ("ioengine=cpuio\ncpuload=250\nexit_on_io_done=1", &["cpu_load = \"100%\"", "end_with_io = true"], &[]),
+    ("ioengine=cpuio\nruntime=9", &[], &["fio.contradiction"]),
+    ("ioengine=cpuio\ncpuload=50\ncpumode=qsort", &[], &["fio.not-built"]),
+    ("ioengine=psync\ncpuload=50\nsize=1g", &[], &["fio.engine-option"]),
+    (
         "ioengine=filestat\nnrfiles=8\nfilesize=64k\nbs=4k\nrw=randread\nstat_type=lstat",
         &["engine = \"filestat\"", "stat_call = \"lstat\"", "block_size = \"64KiB\"", "layout = \"written\""],
         &[],

@@ -8,6 +8,7 @@ pub(crate) mod mmap;
 pub(crate) mod names;
 pub(crate) mod null;
 pub(crate) mod sim;
+pub(crate) mod spin;
 pub(crate) mod splice;
 pub(crate) mod synchronous;
 pub(crate) mod uring;

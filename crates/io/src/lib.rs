@@ -17,6 +17,7 @@ pub use engine::mmap::{Mmap, MmapRules};
 pub use engine::names::Names;
 pub use engine::null::Null;
 pub use engine::sim::Sim;
+pub use engine::spin::Spin;
 pub use engine::splice::Splice;
 pub use engine::synchronous::{Call, Synchronous};
 pub use engine::uring::IoUring;

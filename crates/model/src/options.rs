@@ -242,6 +242,12 @@ options! {
     priority_level: u32 = 0, Kind::Count { min: 0, max: 7 }, fio "cmdprio", example "4";
     /// The call that asks about a file or folder (filestat, dirstat).
     stat_call: StatCall = StatCall::Stat, Kind::Choice(StatCall::WORDS), fio "stat_type", example "\"statx\"";
+    /// Share of its time that a worker keeps its CPU busy (cpuio).
+    cpu_load: Ratio, Kind::Share, fio "cpuload", example "\"50%\"";
+    /// How long it is busy at a stretch (cpuio); the pauses between follow from `cpu_load`.
+    cpu_chunk: Nanos = Nanos::millis(50), Kind::Time, fio "cpuchunks", example "\"10ms\"";
+    /// Whether the stream ends when the last stream of its stage that has not the engine cpuio has ended.
+    end_with_io: bool = false, Kind::Flag, fio "exit_on_io_done", example "true";
     /// I/Os handed over in one system call at most. Defaults to the queue depth.
     batch_submit: u32, Kind::Count { min: 1, max: 65_536 }, fio "iodepth_batch", example "16";
     /// Completions waited for when the queue is full.

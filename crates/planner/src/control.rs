@@ -4,7 +4,7 @@
 
 use crate::remarks::Remarks;
 use crate::safety::Command;
-use fathom_model::{AtEnd, AtError, Given, Job, Named, StageOptions, StreamOptions, Tolerated};
+use fathom_model::{AtEnd, AtError, Engine, Given, Job, Named, StageOptions, StreamOptions, Tolerated};
 use fathom_schema::{Control, Reach, ShellCommand, Step, Tolerance};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -23,6 +23,13 @@ pub(crate) fn running<'a>(job: &'a Job, running: &[usize]) -> Running<'a> {
     (0..).zip(running).map(|(place, &index)| (job.streams[index].name.as_str(), place)).collect()
 }
 
+/// Places of the streams of a step that have to do with storage.
+pub(crate) fn of_storage(job: &Job, running: &Running<'_>) -> Vec<u32> {
+    let is_of_storage = |stream: &&Named<StreamOptions>| *stream.options.engine.get() != Engine::Cpu;
+    let names = job.streams.iter().filter(is_of_storage).map(|stream| stream.name.as_str());
+    names.filter_map(|name| running.get(name).copied()).collect()
+}
+
 /// Streams of the stages before.
 pub(crate) fn earlier(stages: &[Named<StageOptions>]) -> Earlier<'_> {
     let mut names = BTreeSet::new();
@@ -33,11 +40,12 @@ pub(crate) fn earlier(stages: &[Named<StageOptions>]) -> Earlier<'_> {
     Earlier::Named(names)
 }
 
-/// A stream's job control; `None` when it cannot be, which is then among the remarks.
+/// A stream's job control; `others`: the streams of the step that have to do with storage. `None` when it cannot be, which is then among the remarks.
 pub(crate) fn of(
     stream: &Named<StreamOptions>,
     running: &Running<'_>,
     earlier: &Earlier<'_>,
+    others: &[u32],
     remarks: &mut Remarks,
 ) -> Option<Control> {
     let options = &stream.options;
@@ -50,6 +58,7 @@ pub(crate) fn of(
         before: command(&options.command_before, "prerun"),
         after_end: command(&options.command_after, "postrun"),
         after: after(stream, running, earlier, remarks)?,
+        ends_with: if *options.end_with_io.get() { others.to_vec() } else { Vec::new() },
         at_end: match options.at_end.get() {
             AtEnd::Nothing => Reach::Nothing,
             AtEnd::Group => Reach::Group,

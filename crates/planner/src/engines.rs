@@ -11,7 +11,8 @@ use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use crate::targets::{Addressed, Class, Direct};
 use fathom_model::{Engine, Named, StatCall, StreamOptions};
-use fathom_schema::{self as schema, EngineKind, IoMode, NameOperation, NoteKind, Severity};
+use fathom_schema::{self as schema, EngineKind, IoMode, NameOperation, NoteKind, Pacing, Severity, Think};
+use fathom_units::{Nanos, Ratio};
 
 /// Error code: the host does not have the engine that was asked for.
 pub const ENGINE_UNAVAILABLE: &str = "plan.engine-unavailable";
@@ -113,6 +114,9 @@ fn choose(
         remarks.error("plan.mixed-targets", Some(stream.span), message, "use one stream for each kind");
         return None;
     }
+    if asked == Engine::Cpu {
+        return spin(stream, is(Class::Null) == targets.len(), remarks);
+    }
     if substitutes > 0 {
         let (kind, fits) = if is(Class::Null) > 0 {
             (EngineKind::Null, Engine::Null)
@@ -141,6 +145,7 @@ fn choose(
     };
     match asked {
         Engine::Null => Some(EngineKind::Null),
+        Engine::Cpu => unreachable!("returned above"),
         Engine::Psync => Some(EngineKind::Psync),
         Engine::Sync => Some(EngineKind::Sync),
         Engine::Vsync => Some(EngineKind::Vsync),
@@ -197,6 +202,44 @@ fn choose(
         },
         Engine::Auto => Some(automatic(scene, stream, io_uring, mode, remarks)),
     }
+}
+
+/// The engine that keeps CPUs busy; `None` where it has storage for a target or does not know how busy.
+fn spin(stream: &Named<StreamOptions>, is_of_nothing: bool, remarks: &mut Remarks) -> Option<EngineKind> {
+    let options = &stream.options;
+    let name = &stream.name;
+    let load = options.cpu_load.get().copied().unwrap_or(Ratio::ZERO);
+    let (message, help) = if !is_of_nothing {
+        let message = format!("the stream \"{name}\" keeps CPUs busy and has a target that is storage");
+        (message, "give it a target with kind = \"null\"")
+    } else if load <= Ratio::ZERO {
+        let message = format!("the stream \"{name}\" does not say how busy it keeps its CPU");
+        (message, "add cpu_load = \"50%\"")
+    } else if *options.cpu_chunk.get() == Nanos::ZERO {
+        (format!("the stream \"{name}\" is busy for no time at a stretch"), "make cpu_chunk at least 1us")
+    } else {
+        return Some(EngineKind::Spin { chunk_ns: options.cpu_chunk.get().0 });
+    };
+    remarks.error("plan.engine-option", options.engine.span().or(Some(stream.span)), message, help);
+    None
+}
+
+/// Busy for a while, then a pause that makes the share what was asked for: fio's `cpuchunks` × (100 − `cpuload`) /
+/// `cpuload`. 50 ms at 25 % have 150 ms between them.
+pub(crate) fn pauses_between(options: &StreamOptions, chunk_ns: u64) -> Pacing {
+    let load = options.cpu_load.get().copied().unwrap_or(Ratio::ONE);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "positive; what is too long is cut"
+    )]
+    let pause_ns = (chunk_ns as f64 * load.rest().value() / load.value()) as u64;
+    let think = if pause_ns == 0 {
+        Think::None
+    } else {
+        Think::Every { operations: 1, pause_ns, by_issue: false, after_ns: u64::MAX, spin_ns: 0 }
+    };
+    Pacing::Closed { think }
 }
 
 /// `io_uring` where it works, else Linux AIO where that is asynchronous, else plain system calls; a note says why not.

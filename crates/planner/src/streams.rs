@@ -85,6 +85,9 @@ impl Setting<'_> {
             force_async: _,
             userspace_reap: _,
             stat_call: _,
+            cpu_load: _, // and `cpu_chunk`: engines::engine, pacing
+            cpu_chunk: _,
+            end_with_io: _, // limits and control
             priority_reads: _,
             priority_writes: _,
             priority_class: _,
@@ -148,7 +151,11 @@ impl Setting<'_> {
         let mode = engines::mode(section, &addressed, remarks)?;
         let kind = engines::engine(self.scene, load, &addressed, mode, remarks)?;
         let (depth, lanes) = self.depth(load, kind, remarks)?;
-        let (pacing, at_maximum) = self.pacing(load, lanes, remarks)?;
+        let (pacing, at_maximum) = match kind {
+            EngineKind::Spin { chunk_ns } => (engines::pauses_between(&section.options, chunk_ns), false),
+            _ => self.pacing(load, lanes, remarks)?,
+        };
+        let others = control::of_storage(self.job, self.running);
         let crew = Crew {
             stream: section,
             operations,
@@ -213,7 +220,7 @@ impl Setting<'_> {
                 ramp,
                 workers: manned.plans,
                 record_completion: *completion_latency.get(),
-                control: control::of(load.section, self.running, self.earlier, remarks)?,
+                control: control::of(load.section, self.running, self.earlier, &others, remarks)?,
                 lock: match file_lock.get() {
                     FileLock::None => schema::FileLock::None,
                     FileLock::Exclusive => schema::FileLock::Exclusive,
@@ -435,6 +442,9 @@ impl Setting<'_> {
         };
         let time = match options.time.get().or(self.stage.time.get()) {
             Some(&time) => TimeLimit::Nanoseconds(time.0),
+            None if *options.end_with_io.get() && !control::of_storage(self.job, self.running).is_empty() => {
+                TimeLimit::Unbounded
+            }
             None if bytes != Quota::Unlimited || operations != Quota::Unlimited => TimeLimit::Unbounded,
             None if options.rate_course.get().is_some() => {
                 let length = options.rate_course.get().map_or(TIME_DEFAULT, |course| length_of(course));

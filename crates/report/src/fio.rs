@@ -73,6 +73,8 @@ pub struct FioEntry {
     pub units: FioUnits,
     /// How fio counts operations that are calls on names.
     pub names: Option<FioNames>,
+    /// They keep a CPU busy: fio counts them, and has neither bytes nor a runtime for them.
+    pub is_of_cpu: bool,
     /// Distribution of its submission latencies by kind, where it was collected.
     pub submissions: Vec<(OperationKind, SparseHistogram)>,
 }

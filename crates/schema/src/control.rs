@@ -12,6 +12,8 @@ use std::path::PathBuf;
 pub struct Control {
     /// Streams of the step, by index, that must have ended before this one starts.
     pub after: Vec<u32>,
+    /// Streams of the step, by index, with the last of which this one ends; empty: it ends by itself.
+    pub ends_with: Vec<u32>,
     /// What else ends as soon as one of its workers has ended.
     pub at_end: Reach,
     /// What else ends as soon as one of its workers ends for an error; the worker itself does always.
@@ -38,6 +40,7 @@ impl Default for Control {
     fn default() -> Self {
         Self {
             after: Vec::new(),
+            ends_with: Vec::new(),
             at_end: Reach::Nothing,
             at_error: Reach::Run,
             tolerates: Tolerance::ByPolicy,

@@ -76,6 +76,11 @@ pub enum EngineKind {
     Splice,
     /// Calls on the names of files or folders, one per operation: moves nothing. Synchronous, depth 1.
     Names(NameOperation),
+    /// Keeps the CPU busy and has nothing to do with storage. Synchronous, depth 1.
+    Spin {
+        /// How long one operation takes.
+        chunk_ns: u64,
+    },
     /// `io_uring(7)`.
     IoUring(RingSettings),
     /// `io_submit(2)`: Linux native AIO.
@@ -242,6 +247,7 @@ impl EngineKind {
             Self::Ftruncate => "ftruncate",
             Self::Splice => "splice",
             Self::Names(operation) => operation.name(),
+            Self::Spin { .. } => "cpuio",
             Self::IoUring(_) => "io_uring",
             Self::Libaio(_) => "libaio",
         }
@@ -260,14 +266,18 @@ impl EngineKind {
             | Self::Falloc
             | Self::Ftruncate
             | Self::Splice
-            | Self::Names(_) => true,
+            | Self::Names(_)
+            | Self::Spin { .. } => true,
             Self::Sim | Self::IoUring(_) | Self::Libaio(_) => false,
         }
     }
 
     /// False for engines that move nothing: they need neither buffers nor content.
     pub const fn moves_bytes(self) -> bool {
-        !matches!(self, Self::Null | Self::Sim | Self::Falloc | Self::Ftruncate | Self::Names(_))
+        !matches!(
+            self,
+            Self::Null | Self::Sim | Self::Falloc | Self::Ftruncate | Self::Names(_) | Self::Spin { .. }
+        )
     }
 
     /// What it does to names, where it works on names alone.
@@ -281,7 +291,7 @@ impl EngineKind {
     /// False for engines that have nothing behind them: they open no target.
     pub const fn opens_targets(self) -> bool {
         match self {
-            Self::Null | Self::Sim => false,
+            Self::Null | Self::Sim | Self::Spin { .. } => false,
             Self::Names(operation) => !operation.creates() && !operation.is_of_folders(),
             _ => true,
         }

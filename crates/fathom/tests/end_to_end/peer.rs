@@ -174,6 +174,32 @@ fn the_same_job_files_give_the_same_counts_and_keys() {
     }
 }
 
+/// What it does to the CPUs depends on who else is there; that it is counted, and as what, does not.
+#[test]
+fn a_job_that_keeps_cpus_busy_beside_another() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("a_job_that_keeps_cpus_busy_beside_another", &why);
+    }
+    let job = "[cpu]\nioengine=cpuio\ncpuload=50\ncpuchunks=5000\nexit_on_io_done=1\n[io]\nrw=read\nsize=1m\nrate=8m\n";
+    let bench = Bench::new();
+    let peer = document(&bench, &["fio"], job);
+    let ours = document(&bench, &[FATHOM, "fio"], job);
+    for document in [&peer, &ours] {
+        let (busy, io) = (&jobs(document)[0]["read"], &jobs(document)[1]["read"]);
+        assert_eq!(
+            [&busy["io_bytes"], &busy["runtime"], &busy["bw"], &io["total_ios"]],
+            [0, 0, 0, 256],
+            "{document}"
+        );
+        // A chunk and a pause take 10 ms, the other job 125 ms; a busy machine takes longer for each.
+        let (counted, timed) = (busy["total_ios"].as_u64(), busy["clat_ns"]["N"].as_u64());
+        assert!(counted == timed && counted > Some(0), "{document}");
+        assert!(busy["clat_ns"]["min"].as_u64() >= Some(5_000_000), "{document}");
+    }
+    let missing: Vec<String> = keys(&peer).difference(&keys(&ours)).cloned().collect();
+    assert!(missing.is_empty(), "the peer has, and fathom lacks, {missing:#?}");
+}
+
 #[test]
 fn a_size_in_percent_of_filesize() {
     if let Err(why) = tool("fio", &["--version"]) {

@@ -212,6 +212,14 @@ pub(crate) struct Engine {
     pub(crate) nonvectored: bool,
     /// One of this many goes to the kernel's threads; 0: none.
     pub(crate) force_async: u64,
+    /// Percent of its time that a job keeps its CPU busy; 0: not said.
+    pub(crate) cpu_load: u64,
+    /// Microseconds at a stretch.
+    pub(crate) cpu_chunk: u64,
+    /// With what, by word; empty: with nothing.
+    pub(crate) cpu_mode: String,
+    /// Whether it ends with the last job that has to do with storage.
+    pub(crate) ends_with_io: bool,
     /// Which call asks about a file; empty: the usual one.
     pub(crate) stat_type: String,
     /// Completions are taken without a system call.
@@ -492,6 +500,10 @@ impl Default for Settings {
                 submit_thread_cpu: None,
                 nonvectored: true,
                 force_async: 0,
+                cpu_load: 0,
+                cpu_chunk: 50_000,
+                cpu_mode: String::new(),
+                ends_with_io: false,
                 stat_type: String::new(),
                 userspace_reap: false,
                 priority_percent: [None; 3],

@@ -43,6 +43,8 @@ choice! {
         DirStat = "dirstat",
         /// Removes a folder by each operation.
         DirDelete = "dirdelete",
+        /// Keeps a CPU busy and moves nothing.
+        Cpu = "cpuio",
         /// What carries it best here, in place of glibc's threads.
         PosixAio = "posixaio",
         /// `io_uring`.

@@ -4,12 +4,12 @@ use crate::host;
 use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use crate::targets::{Addressed, Class};
-use fathom_model::{Amount, Durability, Named, PriorityClass, Setting, Span, StreamOptions};
+use fathom_model::{Amount, Durability, Named, PriorityClass, Rate, Setting, Span, StreamOptions};
 use fathom_schema::{
     AioSettings, CallFlags, EngineKind, ForcedAsync, IoMode, NameOperation, NoteKind, OperationPriority,
     Quota, Registration, RingSettings, Severity, Stream, Submitter, Target, Zones,
 };
-use fathom_units::{Bytes, Ratio};
+use fathom_units::{Bytes, Nanos, Ratio};
 use std::collections::BTreeSet;
 
 pub(super) fn of_calls(options: &StreamOptions) -> CallFlags {
@@ -131,12 +131,13 @@ pub(super) fn fits(
     }
 }
 
-fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 14] {
+fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 18] {
     let (calls, ring, aio) = (
         matches!(kind, EngineKind::Pvsync2(_)),
         matches!(kind, EngineKind::IoUring(_)),
         matches!(kind, EngineKind::Libaio(_)),
     );
+    let spins = matches!(kind, EngineKind::Spin { .. });
     let maps = matches!(kind, EngineKind::Mmap { .. });
     let flag = |option: &Setting<bool>| (option.given() == Some(&true)).then(|| option.span());
     let share = |option: &Setting<Ratio>| (*option.get() > Ratio::ZERO).then(|| option.span());
@@ -153,6 +154,20 @@ fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 14] {
             options.stat_call.given().map(|_| options.stat_call.span()),
             matches!(kind.of_names(), Some(NameOperation::StatFile(_) | NameOperation::StatFolder(_))),
             "filestat, dirstat",
+        ),
+        ("cpu_load", options.cpu_load.get().map(|_| options.cpu_load.span()), spins, "cpuio"),
+        ("end_with_io", flag(&options.end_with_io), spins, "cpuio"),
+        (
+            "rate",
+            (*options.rate.get() != Rate::Max).then(|| options.rate.span()),
+            !spins,
+            "all but cpuio (cpu_load says how busy it is)",
+        ),
+        (
+            "think_time",
+            (*options.think_time.get() != Nanos::ZERO).then(|| options.think_time.span()),
+            !spins,
+            "all but cpuio (cpu_load says how busy it is)",
         ),
         ("fixed_buffers", flag(&options.fixed_buffers), ring, "io_uring"),
         ("registered_files", flag(&options.registered_files), ring, "io_uring"),

@@ -5,8 +5,8 @@ use crate::host::{Is, facts, read};
 use fathom_model::{Amount, Dialect, Job, Span};
 use fathom_planner::{Plan, plan};
 use fathom_schema::{
-    AioSettings, CallFlags, Coverage, EngineKind, Facts, ForcedAsync, IoMode, OperationPriority, Quota,
-    Registration, RingSettings, SharePart, Step, Submitter, TargetKind, TimeLimit,
+    AioSettings, CallFlags, Coverage, EngineKind, Facts, ForcedAsync, IoMode, OperationPriority, Pacing,
+    Quota, Registration, RingSettings, SharePart, Step, Submitter, TargetKind, Think, TimeLimit,
 };
 use fathom_units::{Bytes, Nanos};
 
@@ -23,6 +23,36 @@ fn planned(job: &Job, is: Is, change: impl Fn(&mut Facts)) -> (Plan, Step) {
 
 fn notes(plan: &Plan) -> Vec<&str> {
     plan.notes.iter().map(|note| note.message.as_str()).collect()
+}
+
+/// fio's rule: `cpuchunks` × (100 − `cpuload`) / `cpuload` between two stretches.
+#[test]
+fn a_busy_share_makes_pauses() {
+    let text =
+        "[target.n]\nkind = \"null\"\n[stream.s]\nengine = \"cpuio\"\ntime = \"60s\"\ntargets = [\"n\"]\n";
+    for (options, chunk_ns, pause_ns) in [
+        ("cpu_load = \"25%\"", 50_000_000, 150_000_000),
+        ("cpu_load = \"80%\"\ncpu_chunk = \"1ms\"", 1_000_000, 250_000),
+        ("cpu_load = \"100%\"", 50_000_000, 0),
+    ] {
+        let (_, step) = planned(&read(&format!("{text}{options}")), DISK, |_| {});
+        let stream = &step.streams[0];
+        assert_eq!(stream.engine.kind, EngineKind::Spin { chunk_ns });
+        let found = match stream.pacing {
+            Pacing::Closed { think: Think::Every { operations: 1, pause_ns, .. } } => pause_ns,
+            Pacing::Closed { think: Think::None } => 0,
+            ref other => panic!("{other:?}"),
+        };
+        assert!(found.abs_diff(pause_ns) < 2, "{options}: {found}");
+    }
+    // It ends with the others, and not by time.
+    let both = format!(
+        "[target.t]\npath = \"/dev/x\"\n{text}cpu_load = \"50%\"\nend_with_io = true\n[stream.io]\ntargets = [\"t\"]\ntime = \"9s\"\n"
+    )
+    .replace("time = \"60s\"\n", "");
+    let (_, step) = planned(&read(&both), DISK, |_| {});
+    assert_eq!(step.streams[0].control.ends_with, [1]);
+    assert_eq!(step.streams[0].limits.time, TimeLimit::Unbounded);
 }
 
 #[test]

@@ -352,6 +352,37 @@ fn hosts_that_have_no_room() {
 }
 
 #[test]
+fn what_keeps_cpus_busy_has_no_storage_and_no_other_pace() {
+    check(
+        &job("", "", "engine = \"cpuio\"\ncpu_load = \"50%\""),
+        DISK,
+        |_| {},
+        &[
+            "plan.engine-option: the stream \"s\" keeps CPUs busy and has a target that is storage; give it a target with \
+           kind = \"null\"",
+        ],
+    );
+    let idle = "[target.n]\nkind = \"null\"\n[stream.s]\nengine = \"cpuio\"\ntime = \"60s\"\n";
+    check(
+        idle,
+        DISK,
+        |_| {},
+        &[
+            "plan.engine-option: the stream \"s\" does not say how busy it keeps its CPU; add cpu_load = \"50%\"",
+        ],
+    );
+    check(
+        &format!("{idle}cpu_load = \"50%\"\nthink_time = \"1s\""),
+        DISK,
+        |_| {},
+        &[
+            "plan.engine-option: the stream \"s\" has the engine cpuio, which does not have think_time; leave it out, or use \
+           one of the engines that have it: all but cpuio (cpu_load says how busy it is)",
+        ],
+    );
+}
+
+#[test]
 fn engines_that_lack_what_is_asked_of_them() {
     check(
         &job("", "", "engine = \"psync\"\nnowait = true"),

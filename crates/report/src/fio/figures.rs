@@ -188,7 +188,8 @@ impl Direction {
         let issued = tally.operations + failed;
         let runtime = kinds.iter().map(|kind| sums.runtime[kind.index()]).max().unwrap_or(Nanos::ZERO);
         // Whole milliseconds, at least 1 where anything was moved, as fio's rates need.
-        let runtime_ms = if tally.operations == 0 { 0 } else { (runtime.0 / 1_000_000).max(1) };
+        let runtime_ms =
+            if tally.operations == 0 || entry.is_of_cpu { 0 } else { (runtime.0 / 1_000_000).max(1) };
         let per_s = |n: u64| {
             let per_s = (u128::from(n) * 1000).checked_div(u128::from(runtime_ms)).unwrap_or(0);
             u64::try_from(per_s).unwrap_or(u64::MAX)

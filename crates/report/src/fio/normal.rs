@@ -308,6 +308,8 @@ pub struct FioBanner {
     pub engine: String,
     /// `iodepth`.
     pub queue_depth: u64,
+    /// Of jobs that keep CPUs busy: percent, and microseconds at a stretch.
+    pub cpu: Option<(u64, u64)>,
     /// How sizes are written.
     pub units: FioUnits,
     /// How many jobs it stands for.
@@ -318,7 +320,11 @@ pub struct FioBanner {
 pub fn fio_banner(banners: &[FioBanner], version: &str) -> String {
     let mut out = Lines(String::new());
     for banner in banners {
-        let FioBanner { jobname, groupid, rw, block_sizes, engine, queue_depth, units, jobs } = banner;
+        let FioBanner { jobname, groupid, rw, block_sizes, engine, queue_depth, cpu, units, jobs } = banner;
+        // Those have a line of their own, below.
+        if cpu.is_some() {
+            continue;
+        }
         let [read, write, trim] = block_sizes.map(|(low, high)| {
             let [low, high] = [low, high].map(|bytes| short(bytes, units.digits, units.is_binary, "B"));
             format!("{low}-{high}")
@@ -333,5 +339,14 @@ pub fn fio_banner(banners: &[FioBanner], version: &str) -> String {
     }
     let jobs: u32 = banners.iter().map(|banner| banner.jobs).sum();
     out.add(format_args!("{version}\nStarting {jobs} {}", if jobs == 1 { "thread" } else { "threads" }));
+    for banner in banners {
+        let Some((load, chunk_us)) = banner.cpu else { continue };
+        for _ in 0..banner.jobs {
+            out.add(format_args!(
+                "{} (noop): ioengine=cpuio, cpuload={load}, cpucycle={chunk_us}",
+                banner.jobname
+            ));
+        }
+    }
     out.0
 }

@@ -161,6 +161,9 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
         sums.error = errors.map(|&(errno, _)| errno).next().unwrap_or(0);
     }
     sums.samples = samples.into_values().collect();
+    if entry.is_of_cpu {
+        sums.runtime = [Nanos::ZERO; OperationKind::COUNT];
+    }
     if let Some(names) = entry.names {
         sums.count_blocks(names);
     }

@@ -54,6 +54,7 @@ pub(super) fn shape(
                 measures: measures(clone.measures),
                 units: units(clone.units),
                 names: clone.names.map(|(blocks, block_bytes)| FioNames { blocks, block_bytes }),
+                is_of_cpu: clone.cpu.is_some(),
                 submissions: Vec::new(),
             }),
         }
@@ -82,6 +83,7 @@ pub(super) fn banners(extras: &Extras) -> Vec<FioBanner> {
                 block_sizes: clone.block_sizes,
                 engine: clone.engine.clone(),
                 queue_depth: clone.queue_depth,
+                cpu: clone.cpu,
                 units: units(clone.units),
                 jobs: 1,
             }),

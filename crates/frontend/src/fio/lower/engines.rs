@@ -6,7 +6,7 @@ use super::super::faults::Faults;
 use super::super::grammar::{Line, shortened};
 use super::super::settings::Settings;
 use fathom_model::{Engine, PriorityClass, Span, StatCall, StreamOptions, nearest};
-use fathom_units::Ratio;
+use fathom_units::{Nanos, Ratio};
 
 /// One of fio's engines.
 pub(super) struct FioEngine {
@@ -75,13 +75,16 @@ static ENGINES: &[FioEngine] = &[
             "cmdprio_bssplit",
         ],
     },
+    FioEngine {
+        options: &["cpuload", "cpuchunks", "cpumode", "exit_on_io_done"],
+        ..waiting(&["cpuio"], Engine::Cpu)
+    },
     FioEngine { names: &["posixaio"], engine: Engine::PosixAio, is_synchronous: false, options: &[] },
     FioEngine { names: &["null"], engine: Engine::Null, is_synchronous: false, options: &[] },
 ];
 
 /// Engines of fio that move no bytes at storage or need what is not there yet.
 const NOT_BUILT: &[&str] = &[
-    "cpuio",
     "net",
     "netsplice",
     "exec",
@@ -213,6 +216,14 @@ pub(super) fn set_private(
     }
     if has("userspace_reap") {
         options.userspace_reap.set(set.userspace_reap, place("userspace_reap"));
+    }
+    if has("cpuload") {
+        // fio's is a whole number of percent; more than all of a CPU is all of it.
+        options.cpu_load.set(Ratio::percent(set.cpu_load.min(100) as f64), place("cpuload"));
+        if has("cpuchunks") {
+            options.cpu_chunk.set(Nanos::micros(set.cpu_chunk), place("cpuchunks"));
+        }
+        options.end_with_io.set(set.ends_with_io, place("exit_on_io_done"));
     }
     if has("stat_type") {
         let call = match set.stat_type.as_str() {

@@ -4,6 +4,7 @@
 mod caches;
 mod content;
 mod control;
+mod cpu;
 mod demands;
 mod engines;
 mod files;
@@ -116,7 +117,10 @@ impl Lowering<'_> {
         let ParsedJob { name, span, settings, options } = parsed;
         let adapted = names::adapted(parsed, self.faults);
         let parsed = adapted.as_ref().map_or(parsed, |(adapted, _)| adapted);
-        let settings = if adapted.is_some() { &parsed.settings } else { settings };
+        let adapted_to_cpu = cpu::adapted(parsed, self.faults);
+        let parsed = adapted_to_cpu.as_ref().unwrap_or(parsed);
+        let is_adapted = adapted.is_some() || adapted_to_cpu.is_some();
+        let settings = if is_adapted { &parsed.settings } else { settings };
         self.names = adapted.as_ref().map(|(_, counts)| *counts);
         self.job.echo.push((name.clone(), listed(options)));
         let Some(clones) = self.clones_of(parsed) else { return };
@@ -229,7 +233,8 @@ impl Lowering<'_> {
     }
 
     fn add_clone(&mut self, parsed: &ParsedJob, stream: &str, worker: u32, subjob: u32) {
-        let Settings { report, .. } = &parsed.settings;
+        let settings = &parsed.settings;
+        let report = &settings.report;
         let [bandwidth, latency, iops, histogram] = report
             .logs
             .clone()
@@ -260,6 +265,8 @@ impl Lowering<'_> {
             engine: parsed.settings.engine.name.clone(),
             queue_depth: parsed.settings.engine.depth,
             names: self.names,
+            cpu: cpu::is_of(settings)
+                .then_some((settings.engine.cpu_load.min(100), settings.engine.cpu_chunk)),
             saves_state: parsed.settings.verify.saves_state && !parsed.settings.verify.only,
             clat_percentiles: report.clat_percentiles,
             lat_percentiles: report.lat_percentiles,
@@ -297,7 +304,8 @@ impl Lowering<'_> {
             options.size.set(region, region_span(settings, parsed.span));
         }
         set_amount(options, parsed, lowered);
-        self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine == Engine::Null)
+        let is_null = matches!(engine.engine, Engine::Null | Engine::Cpu);
+        self.targets.name_of(&mut self.job, place, &need, parsed, is_null)
     }
 
     /// What all clones of a section have in common.

@@ -1,0 +1,53 @@
+//! fio's engine cpuio: a job that keeps CPUs busy beside others, as a stream without storage. What fio's jobs say of files,
+//! sizes, rates and verification means nothing to it, mostly since a `[global]` section says it for others.
+
+use super::super::ParsedJob;
+use super::super::faults::Faults;
+use super::super::settings::{Content, Settings};
+
+/// Bytes of an operation, which none of them moves.
+const BLOCK: u64 = 4096;
+
+/// Whether a job has the engine.
+pub(super) fn is_of(settings: &Settings) -> bool {
+    settings.engine.name == "cpuio"
+}
+
+/// The job with nothing that only storage has; `None` for other engines.
+pub(super) fn adapted(parsed: &ParsedJob, faults: &mut Faults) -> Option<ParsedJob> {
+    if !is_of(&parsed.settings) {
+        return None;
+    }
+    let ParsedJob { name, span, settings, options } = parsed;
+    let mut settings = settings.clone();
+    if settings.engine.cpu_load == 0 {
+        let message = "ioengine=cpuio needs a cpuload, as fio does";
+        faults.error("fio.contradiction", settings.span("ioengine", *span), message, "add cpuload=50");
+    }
+    if settings.engine.cpu_mode == "qsort" {
+        let message = "cpumode=qsort is known but not built yet";
+        faults.error("fio.not-built", settings.span("cpumode", *span), message, "use cpumode=noop");
+    }
+    let usual = Settings::default();
+    let operations = &mut settings.operations;
+    operations.block_sizes = [(BLOCK, BLOCK); 3];
+    operations.splits = usual.operations.splits;
+    operations.percentage_random = [0; 3];
+    operations.no_random_map = true;
+    (operations.size, operations.io_size) = (None, None);
+    (operations.offset, operations.offset_increment) =
+        (usual.operations.offset, usual.operations.offset_increment);
+    operations.postfix = None;
+    settings.files = usual.files;
+    settings.files.names = std::sync::Arc::new(vec![name.clone()]);
+    settings.control.number_ios = 0;
+    settings.control.loops = 1;
+    settings.control.time_based = settings.control.runtime.is_some();
+    let engine = &mut settings.engine;
+    (engine.rate, engine.rate_iops, engine.thinktime) = (usual.engine.rate, usual.engine.rate_iops, 0);
+    engine.depth = 1;
+    settings.content = Content { ..usual.content };
+    settings.verify = usual.verify;
+    settings.demands = usual.demands;
+    Some(ParsedJob { name: name.clone(), span: *span, settings, options: options.clone() })
+}
