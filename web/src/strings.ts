@@ -131,7 +131,7 @@ export const strings = {
     slowest: "With several streams, latencies are those of the slowest.",
     slowestCell: (count: number) =>
       `A point stands for ${count} intervals: the mean of their rates, and the slowest of their latencies.`,
-    charts: { iops: "IOPS", latency: "Response time", bandwidth: "Bandwidth", depth: "Operations in flight" },
+    charts: { iops: "IOPS", latency: "Response time", heat: "Response times of all operations", bandwidth: "Bandwidth", depth: "Operations in flight" },
     streams: "Streams, last interval",
     stream: "stream",
     workload: "workload",

@@ -9,6 +9,7 @@ mod distribution;
 mod grid;
 mod sweep;
 
+pub(crate) use distribution::spread;
 use distribution::{Curve, Heat};
 use fathom_analysis::{Measured, measured};
 use fathom_schema::{Record, StepRecord};

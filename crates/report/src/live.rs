@@ -1,6 +1,7 @@
 //! A run's events as a viewer wants them while it goes on: small, with the figures computed and names instead of numbers.
 //! The same form serves the intervals of a stored record. Knows nothing of how they get to whoever looks.
 
+use crate::charts::spread;
 use crate::describe;
 use crate::summary::{errors, kinds, phase_name, quantile, response};
 use fathom_schema::{Event, Interval, KindTally, Outcome, Pacing, Severity, Step, Stop, Stream, TimeLimit};
@@ -113,6 +114,9 @@ pub struct IntervalView {
     pub all: KindView,
     /// Each kind that occurred.
     pub kinds: Vec<KindView>,
+    /// How their response times are spread: pairs of a row and its operations, from the fastest. Row r holds 2^(r/4) to
+    /// 2^((r+1)/4) ns.
+    pub spread: Vec<(usize, u64)>,
 }
 
 /// What operations of one kind did in an interval. Latencies are response times (intended start to completion) in
@@ -237,6 +241,7 @@ pub fn interval_view(interval: &Interval) -> IntervalView {
         queue_depth_held: held,
         arrivals_late: interval.tally.arrivals_late,
         arrivals_dropped: interval.tally.arrivals_dropped,
+        spread: spread(response(&all)),
         all: kind_view("all", &all, length),
         kinds: kinds.iter().map(|kind| kind_view(kind.kind.name(), kind, length)).collect(),
     }

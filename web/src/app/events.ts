@@ -34,6 +34,8 @@ export interface IntervalEvent {
   late: boolean;
   queue_depth_held: number;
   all: KindFigures;
+  /** Rows of response times with their operations; row r holds 2^(r/4) to 2^((r+1)/4) ns. */
+  spread?: [number, number][];
 }
 
 export type RunEvent =

@@ -23,6 +23,11 @@ test("a recorded run gives its view", () => {
   expect(charts.series[0]!.iops).toEqual([900, 1500, 1500, 1000, 1000]);
   expect(charts.series[2]!.iops).toEqual([null, 500, 500, null, null]);
   expect(charts.series[0]!.p99_ns[1]).toBe(4_000_000);
+  // Rows 79 to 90, two streams alike: 1000, 760, 30 and 10 of 1800 in a second.
+  const heat = charts.heat!;
+  expect([heat.column_s, heat.columns, heat.rows, heat.from_log2_ns]).toEqual([1, 5, 12, 79 / 4]);
+  expect(heat.cells.slice(12, 24)).toBe("980006000005");
+  expect(heat.share_max).toBeCloseTo(500 / 900, 6);
 });
 
 test("what comes again after a lost connection changes nothing", () => {
@@ -70,6 +75,7 @@ test("days of a run stay as small as minutes, and keep every operation", () => {
       p999_ns: null,
       max_ns: 6000,
     },
+    spread: [[40, 10]],
   });
   let view = replay(events.slice(0, 2));
   const seconds = 5000;
@@ -82,4 +88,7 @@ test("days of a run stay as small as minutes, and keep every operation", () => {
   expect(all.iops.reduce<number>((sum, iops) => sum + (iops ?? 0) * charts.cell_s, 0)).toBeCloseTo(seconds * 200, 3);
   expect([all.iops_min[0], all.iops_max[0]]).toEqual([100, 300]);
   expect(Math.max(...all.p99_ns.map((ns) => ns ?? 0))).toBe(9_000_000);
+  expect(charts.heat!.columns).toBeLessThanOrEqual(240);
+  expect([...step.spreads].flatMap((spread) => [...(spread ?? [])])).toEqual([...step.spreads].map(() => [40, expect.any(Number)]));
+  expect(step.spreads.reduce((sum, spread) => sum + (spread?.get(40) ?? 0), 0)).toBe(seconds * 10);
 });

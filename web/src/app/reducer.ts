@@ -5,11 +5,14 @@
 // cells are doubled: a cell keeps the mean rate, the least and the most, and the slowest percentile, since percentiles of
 // several intervals cannot be told from theirs.
 
-import type { Series, StepCharts, Values } from "../charts/types";
+import { levelOfShare } from "../charts/spec";
+import type { Heat, Series, StepCharts, Values } from "../charts/types";
 import type { IntervalEvent, RunEvent, StreamInfo } from "./events";
 
 /** Cells of a step at most, before they are doubled. */
 export const cellsMax = 1200;
+/** Columns of a heat map at most. */
+const columnsMax = 240;
 /** Streams with lines of their own. */
 const streamsMax = 8;
 /** Notes that are kept; the record has all. */
@@ -31,6 +34,9 @@ export interface Cell {
   /** Operations in flight times seconds. */
   inFlight: number;
 }
+
+/** Operations by row of their response time; rows are those of the events. */
+export type Spread = ReadonlyMap<number, number>;
 
 /** What counts of a stream since the measure phase began. */
 export interface Sum {
@@ -54,6 +60,8 @@ export interface StepView {
   together: number;
   /** Per stream; a cell without an interval is absent. */
   cells: (Cell | undefined)[][];
+  /** Per cell, of all streams: operations by row of their response time. */
+  spreads: (Spread | undefined)[];
   /** Per stream. */
   sums: Sum[];
   /** Per stream, its newest interval. */
@@ -140,6 +148,7 @@ function begun(event: Extract<RunEvent, { event: "step_started" }>): StepView {
     cell_s: 0,
     together: 1,
     cells: event.streams.map(() => []),
+    spreads: [],
     sums: event.streams.map(() => ({ operations: 0, bytes: 0, errors: 0, seconds: 0, latencyNs: 0, maxNs: 0 })),
     last: event.streams.map(() => undefined),
     measuredFrom_s: null,
@@ -192,6 +201,7 @@ function withInterval(before: StepView, interval: IntervalEvent): StepView {
   return {
     ...step,
     cells: replaced(step.cells, stream, replaced(row, at, merged(row[at], cell))),
+    spreads: replaced(step.spreads, at, summed([step.spreads[at], new Map(interval.spread ?? [])])),
     sums: counts && sum ? replaced(step.sums, stream, added(sum, cell)) : step.sums,
     last: replaced(step.last, stream, interval),
     measuredFrom_s: counts ? Math.min(step.measuredFrom_s ?? Infinity, interval.start_s) : step.measuredFrom_s,
@@ -235,9 +245,15 @@ function merged(a: Cell | undefined, b: Cell | undefined): Cell | undefined {
 
 /** The same step with cells twice as long. */
 function doubled(step: StepView): StepView {
-  const halves = (row: (Cell | undefined)[]) =>
-    Array.from({ length: Math.ceil(row.length / 2) }, (_, at) => merged(row[2 * at], row[2 * at + 1]));
-  return { ...step, cell_s: step.cell_s * 2, together: step.together * 2, cells: step.cells.map(halves) };
+  const halves = <T>(row: T[], both: (a: T | undefined, b: T | undefined) => T) =>
+    Array.from({ length: Math.ceil(row.length / 2) }, (_, at) => both(row[2 * at], row[2 * at + 1]));
+  return {
+    ...step,
+    cell_s: step.cell_s * 2,
+    together: step.together * 2,
+    cells: step.cells.map((row) => halves<Cell | undefined>(row, merged)),
+    spreads: halves(step.spreads, (a, b) => summed([a, b])),
+  };
 }
 
 /** What the gauges show: figures over the last interval of each stream, or since the measure phase began. */
@@ -308,8 +324,39 @@ export function toCharts(step: StepView): StepCharts {
     window_s: [step.measuredFrom_s ?? 0, step.measuredFrom_s === null ? 0 : step.reached_s],
     series,
     curves: [],
-    heat: null,
+    heat: heatOf(step.spreads, step.cell_s),
   };
+}
+
+function summed(spreads: Iterable<Spread | undefined>): Spread {
+  const sum = new Map<number, number>();
+  for (const spread of spreads) {
+    for (const [row, count] of spread ?? []) sum.set(row, (sum.get(row) ?? 0) + count);
+  }
+  return sum;
+}
+
+/** The heat map of a step's cells, on the scale of a stored run's (crates/report/src/charts/distribution.rs). */
+function heatOf(spreads: (Spread | undefined)[], cell_s: number): Heat | null {
+  const together = Math.max(1, Math.ceil(spreads.length / columnsMax));
+  const columns = Array.from({ length: Math.ceil(spreads.length / together) }, (_, at) =>
+    summed(spreads.slice(at * together, (at + 1) * together)),
+  );
+  const filled = columns.flatMap((column) => [...column.keys()]);
+  if (filled.length === 0) return null;
+  const first = filled.reduce((a, b) => Math.min(a, b));
+  const rows = filled.reduce((a, b) => Math.max(a, b)) - first + 1;
+  let share_max = 0;
+  let cells = "";
+  for (const column of columns) {
+    const total = [...column.values()].reduce((sum, count) => sum + count, 0);
+    for (let row = first; row < first + rows; row += 1) {
+      const share = (column.get(row) ?? 0) / total;
+      share_max = Math.max(share_max, share || 0);
+      cells += share > 0 ? levelOfShare(share) : 0;
+    }
+  }
+  return { column_s: cell_s * together, columns: columns.length, rows, from_log2_ns: first / 4, share_max, cells };
 }
 
 /** Two streams in one cell: rates add up, times do not. */

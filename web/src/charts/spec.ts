@@ -224,6 +224,11 @@ export function shareOfLevel(level: number): number {
   return 10 ** (-5 * (1 - (level - 1) / 8));
 }
 
+/** The level, 1 to 9, that stands for a share of a column's operations. */
+export function levelOfShare(share: number): number {
+  return Math.round(1 + 8 * Math.min(1, Math.max(0, 1 + Math.log10(share) / 5)));
+}
+
 export function heatCells(heat: Heat): HeatCells {
   const edges = Array.from({ length: heat.rows + 1 }, (_, row) => 2 ** (heat.from_log2_ns + row / 4));
   const levels = unpack(heat.cells, heat.columns * heat.rows);

@@ -98,15 +98,7 @@ pub(super) fn heat(grid: &Grid<'_>) -> Option<Heat> {
         .chunks(together)
         .map(|cells| {
             let (all, _) = kinds(cells.iter().flatten().map(|interval| &interval.tally));
-            let mut counts: Vec<(usize, u64)> = Vec::new();
-            for &(index, count) in &response(&all).histogram.buckets {
-                let row = row_of(index as usize);
-                match counts.last_mut() {
-                    Some((last, sum)) if *last == row => *sum += count,
-                    _ => counts.push((row, count)),
-                }
-            }
-            counts
+            spread(response(&all))
         })
         .collect();
     let filled = columns.iter().flatten().map(|&(row, _)| row);
@@ -132,6 +124,20 @@ pub(super) fn heat(grid: &Grid<'_>) -> Option<Heat> {
         share_max: rounded(share_max),
         cells: packed(&levels),
     })
+}
+
+/// Rows of latencies that operations fell into, with how many, from the fastest; each row is a quarter of a power of two,
+/// row 0 begins at 1 ns.
+pub(crate) fn spread(latency: &LatencyTally) -> Vec<(usize, u64)> {
+    let mut counts: Vec<(usize, u64)> = Vec::new();
+    for &(index, count) in &latency.histogram.buckets {
+        let row = row_of(index as usize);
+        match counts.last_mut() {
+            Some((last, sum)) if *last == row => *sum += count,
+            _ => counts.push((row, count)),
+        }
+    }
+    counts
 }
 
 /// Row of a histogram's bucket: a quarter of a power of two, from 1 ns on.
