@@ -295,6 +295,7 @@ fn stream(shape: &StreamShape) -> Stream {
         },
         queue_depth: shape.queue_depth,
         workload: workload(cases, shape.block_bytes),
+        trace: None,
         pacing: shape.pacing.clone(),
         rate_counts: fathom_schema::Counted::Operations,
         limits: StreamLimits {

@@ -5,7 +5,7 @@ use crate::lock::{self, Lock};
 use crate::prepare::{FileIdentity, PrepareError, identity};
 use crate::probe;
 use crate::used::Used;
-use fathom_schema::{DeviceNumber, Facts, FileKind, OperationKind, Step, Stream, TargetKind};
+use fathom_schema::{DeviceNumber, Facts, FileKind, OperationKind, Replay, Step, Stream, TargetKind};
 use fathom_units::Bytes;
 use rustix::fs::{self, Mode, OFlags};
 use std::collections::{BTreeMap, BTreeSet};
@@ -296,21 +296,33 @@ pub(crate) fn same_device(path: &Path, file: &File, judged: DeviceNumber) -> Res
 pub(crate) fn is_changed(step: &Step, is_it: &dyn Fn(&TargetKind) -> bool) -> bool {
     let mut indices =
         step.targets.iter().enumerate().filter(|(_, target)| is_it(&target.kind)).map(|(index, _)| index);
-    indices.any(|index| step.streams.iter().any(|stream| touches(stream, index) && changes(stream)))
+    indices.any(|index| {
+        step.streams.iter().any(|stream| touches(stream, index) && changes_target(stream, index))
+    })
 }
 
 /// Indices of the targets that streams of the step write or trim. The null engine opens nothing.
 pub(crate) fn changed_targets(step: &Step) -> BTreeSet<usize> {
     let is_real = |stream: &&Stream| stream.engine.kind != fathom_schema::EngineKind::Null;
-    let streams = step.streams.iter().filter(is_real).filter(|stream| changes(stream));
-    let extents = streams.flat_map(|stream| &stream.workers).flat_map(|plan| &plan.extents);
-    extents.map(|extent| extent.target as usize).collect()
+    let of_stream = |stream: &Stream| -> Vec<usize> {
+        let extents = stream.workers.iter().flat_map(|plan| &plan.extents);
+        let targets = extents.map(|extent| extent.target as usize);
+        targets.filter(|&target| changes_target(stream, target)).collect()
+    };
+    step.streams.iter().filter(is_real).flat_map(of_stream).collect()
 }
 
 pub(crate) fn touches(stream: &Stream, target: usize) -> bool {
     stream.workers.iter().flat_map(|plan| &plan.extents).any(|extent| extent.target as usize == target)
 }
 
+/// Whether a stream writes or trims this target: of the files of a trace, some may be read only.
+pub(crate) fn changes_target(stream: &Stream, target: usize) -> bool {
+    let is_only_read = |replay: &Replay| replay.only_read.iter().any(|&read| read as usize == target);
+    changes(stream) && !stream.trace.as_ref().is_some_and(is_only_read)
+}
+
+/// Whether a stream writes or trims anything.
 pub(crate) fn changes(stream: &Stream) -> bool {
     if let Some(operation) = stream.engine.kind.of_names() {
         return operation.removes();

@@ -16,10 +16,10 @@ use fathom_io::{
     Spin, Splice, Synchronous, thread,
 };
 use fathom_metrics::{Cell, CellShape, IssuedRow, OperationRow};
-use fathom_pattern::Arrivals;
+use fathom_pattern::{Arrivals, Trace};
 use fathom_schema::{
-    Counted, EngineKind, Extent, Interval, IoMode, IoPriority, OpenRule, OperationKind, Pacing, Scheduling,
-    ShellCommand, Step, Stop, Stream, StreamTotals, WorkerPlan, WorkerTotals,
+    Arrival, Counted, EngineKind, Extent, Interval, IoMode, IoPriority, OpenRule, OperationKind, Pacing,
+    Scheduling, ShellCommand, Step, Stop, Stream, StreamTotals, WorkerPlan, WorkerTotals,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -27,7 +27,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, mpsc};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::Duration;
 
 /// A host's part of a step: workers k with k ≡ `index` (mod `of`) run here.
@@ -516,7 +516,7 @@ impl Seat<'_> {
                 format!("cannot set the I/O priority {level} of class {class}: {error}; use the idle or best-effort class, or run as root")
             })?;
         }
-        let largest = stream.workload.cases.iter().map(|case| case.size.largest()).max().unwrap_or(1);
+        let largest = largest_moved(stream);
         // Engines that move nothing need no memory to move it from or to.
         let slot_bytes = if stream.engine.kind.moves_bytes() { largest } else { 1 };
         let memory = &stream.engine.memory;
@@ -525,6 +525,7 @@ impl Seat<'_> {
         let locked = usize::try_from(memory.locked.0).unwrap_or(usize::MAX);
         let _locked = (locked > 0).then(|| Locked::new(locked)).transpose().map_err(|e| e.to_string())?;
         let targets = context.ready.open(stream, plan).map_err(|error: OpenError| error.to_string())?;
+        let trace = context.ready.trace(stream_index);
         let verifier = verifier_of(context, stream, plan, worker_index, &targets)?;
         let setup =
             Setup { targets, queue_depth: stream.queue_depth, buffers: Rc::clone(&buffers), seed: plan.seed };
@@ -551,9 +552,10 @@ impl Seat<'_> {
             times: Timeline::of(stream, Nanos::ZERO, Nanos::ZERO, context.ready.step.interval),
             reopen: stream.fresh_files.then_some(&reopen),
             verifier,
+            trace: trace.clone(),
         };
         let mut worker = Worker::new(parts);
-        let pace = pace_of(stream, plan);
+        let pace = pace_of(stream, plan, trace);
         drop(context.tell.send(Message::Ready(EngineInUse { stream: stream_index, description })));
         let Some(step_start) = context.await_go() else { return Ok(None) };
         let step_start = if is_virtual { Nanos::ZERO } else { step_start };
@@ -597,21 +599,33 @@ impl Seat<'_> {
 }
 
 /// When the operations of a worker are due.
-fn pace_of(stream: &Stream, plan: &WorkerPlan) -> Pace {
+fn pace_of(stream: &Stream, plan: &WorkerPlan, trace: Option<Arc<Trace>>) -> Pace {
     let (rate, arrival, course, backlog) = match &stream.pacing {
         Pacing::Closed { think } => return Pace::Closed(*think),
         Pacing::Open { rate, arrival, course, backlog } => (*rate, *arrival, course, *backlog),
     };
     let (part, seed) = (plan.part, plan.seed);
-    Pace::Open(Box::new(match stream.rate_counts {
-        Counted::Operations => Schedule::new(&Arrivals::new(rate, arrival, course, part, seed), backlog),
-        Counted::Bytes => {
+    Pace::Open(Box::new(match (stream.rate_counts, arrival, trace) {
+        (_, Arrival::Traced { speed }, Some(trace)) => {
+            Schedule::new(&Arrivals::of_trace(trace, speed), backlog)
+        }
+        (Counted::Operations, ..) => {
+            Schedule::new(&Arrivals::new(rate, arrival, course, part, seed), backlog)
+        }
+        (Counted::Bytes, ..) => {
             let arrivals = Arrivals::scaled(rate, arrival, course, part, seed);
             let cases = &stream.workload.cases;
             let mean_bytes = cases.iter().map(|case| case.weight * case.size.mean()).sum();
             Schedule::by_bytes(&arrivals, backlog, mean_bytes)
         }
     }))
+}
+
+/// Bytes that one operation of a stream moves at most. A trim moves none, but for the write that may follow it.
+fn largest_moved(stream: &Stream) -> u32 {
+    let moves = |kind| kind != OperationKind::Trim || stream.workload.trim_then_write;
+    let cases = stream.workload.cases.iter().filter(|case| moves(case.kind));
+    cases.map(|case| case.size.largest()).max().unwrap_or(1)
 }
 
 /// The verifier of a worker, where its stream verifies.

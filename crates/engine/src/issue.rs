@@ -11,14 +11,18 @@ use fathom_schema::OperationKind;
 impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Makes ready what `operation` was planned as.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, planned: &Planned, operation: &Operation) {
+    pub(crate) fn fill(&mut self, planned: &Planned, operation: &mut Operation) {
         if self.fills {
             self.make_ready(planned, operation);
         }
     }
 
     #[inline(always)]
-    fn make_ready(&mut self, planned: &Planned, operation: &Operation) {
+    fn make_ready(&mut self, planned: &Planned, operation: &mut Operation) {
+        if planned.kind == OperationKind::Sync {
+            operation.data_only = planned.length == Planned::DATA_ONLY;
+            operation.length = 0;
+        }
         self.tell_of(operation);
         let slot = operation.slot;
         if self.verifier.is_some() {

@@ -27,6 +27,7 @@ mod rounds;
 mod schedule;
 mod shared;
 mod syncs;
+pub mod traces;
 mod turns;
 mod used;
 mod verify;

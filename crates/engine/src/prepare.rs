@@ -5,17 +5,18 @@
 
 use crate::caches;
 pub use crate::claims::Claims;
-use crate::claims::{changes, touches};
+use crate::claims::{changes, changes_target, touches};
 use crate::lock::{self, Lock};
 use crate::mark;
 use crate::names;
+use crate::traces;
 use crate::used::UsedFile;
 pub use crate::used::{Tidied, Used, clean_up};
 use fathom_io::{OpenTarget, TargetHandle};
-use fathom_pattern::Filler;
+use fathom_pattern::{Filler, Trace};
 use fathom_schema::{
     self as schema, Content, Durability, EngineKind, Extent, Fill, Freshness, IoMode, LayoutRule,
-    NameOperation, Repeats, Step, Stream, Target, TargetKind, WorkerPlan,
+    NameOperation, Repeats, Step, Stream, TargetKind, WorkerPlan,
 };
 use fathom_units::{Bytes, Ratio};
 use rustix::fs::{self, Advice, FallocateFlags, Mode, OFlags, SeekFrom};
@@ -146,6 +147,8 @@ pub struct Ready {
     pub(crate) index: u32,
     claims: Arc<Claims>,
     created: Vec<PathBuf>,
+    /// By stream, where it replays one.
+    traces: Vec<Option<Arc<Trace>>>,
     files: BTreeMap<PathBuf, FileIdentity>,
 }
 
@@ -161,9 +164,11 @@ pub fn prepare(
     progress: &mut dyn FnMut(&Progress<'_>),
     stop: &AtomicBool,
 ) -> Result<Ready, PrepareError> {
+    // Before anything is made: a trace that is not there any more costs nothing then.
+    let traces = traces::load(&step)?;
     let mut created = Vec::new();
     match lay_out(&step, claims, &mut created, progress, stop) {
-        Ok(files) => Ok(Ready { step, index, claims: Arc::clone(claims), created, files }),
+        Ok(files) => Ok(Ready { step, index, claims: Arc::clone(claims), created, traces, files }),
         Err(error) => {
             created.iter().for_each(|path| claims.used.remove_incomplete(path));
             Err(error)
@@ -182,12 +187,14 @@ impl Ready {
         &self.created
     }
 
+    /// The trace that a stream replays.
+    pub(crate) fn trace(&self, stream: usize) -> Option<Arc<Trace>> {
+        self.traces[stream].clone()
+    }
+
     /// Opens what one worker works on, one entry per extent.
     pub(crate) fn open(&self, stream: &Stream, plan: &WorkerPlan) -> Result<Vec<OpenTarget>, OpenError> {
-        plan.extents
-            .iter()
-            .map(|extent| self.open_target(stream, &self.step.targets[extent.target as usize]))
-            .collect()
+        plan.extents.iter().map(|extent| self.open_target(stream, extent.target as usize)).collect()
     }
 
     /// Opens what one worker works on anew for its next pass: files that fathom made are removed, and made again where the
@@ -202,7 +209,7 @@ impl Ready {
         let open = |extent: &Extent| {
             let target = &self.step.targets[extent.target as usize];
             let (TargetKind::File { path, .. } | TargetKind::Folder { path, .. }) = &target.kind else {
-                return self.open_target(stream, target);
+                return self.open_target(stream, extent.target as usize);
             };
             let used = &self.claims.used;
             match std::fs::symlink_metadata(path) {
@@ -212,11 +219,11 @@ impl Ready {
                     removed.map_err(|error| PrepareError::system("cannot remove", path, error))?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                _ => return self.open_target(stream, target),
+                _ => return self.open_target(stream, extent.target as usize),
             }
             if names.is_some() {
                 self.claims.name(path).store(false, Ordering::Relaxed);
-                return self.open_target(stream, target);
+                return self.open_target(stream, extent.target as usize);
             }
             if changes(stream) {
                 let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -230,7 +237,10 @@ impl Ready {
                 used.insert(path, UsedFile::written(&meta, true, 0..=target.size.0));
                 self.claims.made().insert(path.clone());
             }
-            Ok(OpenTarget { handle: TargetHandle::File(open_for(stream, path)?), size: target.size.0 })
+            Ok(OpenTarget {
+                handle: TargetHandle::File(open_for(stream, changes(stream), path)?),
+                size: target.size.0,
+            })
         };
         plan.extents.iter().map(open).collect()
     }
@@ -261,7 +271,9 @@ impl Ready {
         Ok(())
     }
 
-    fn open_target(&self, stream: &Stream, target: &Target) -> Result<OpenTarget, OpenError> {
+    fn open_target(&self, stream: &Stream, index: usize) -> Result<OpenTarget, OpenError> {
+        let target = &self.step.targets[index];
+        let writes = changes_target(stream, index);
         let size = target.size.0;
         if let (Some(operation), TargetKind::File { path, .. } | TargetKind::Folder { path, .. }) =
             (stream.engine.kind.of_names(), &target.kind)
@@ -277,7 +289,7 @@ impl Ready {
             TargetKind::Sim(description) => TargetHandle::Sim(description.clone()),
             _ if null_engine => TargetHandle::Null,
             TargetKind::File { path, .. } => {
-                let file = open_for(stream, path)?;
+                let file = open_for(stream, writes, path)?;
                 // A path that was moved meanwhile must not lead to someone else's file or device.
                 if self.files.get(path) != Some(&identity(&file, path)?) {
                     let what = "another file is there than was prepared".to_owned();
@@ -292,7 +304,9 @@ impl Ready {
                     what: "it was not claimed".to_owned(),
                 })?;
                 let through = PathBuf::from(format!("/proc/self/fd/{}", claimed.as_raw_fd()));
-                TargetHandle::BlockDevice(open_for(stream, &through).map_err(|error| named(error, path))?)
+                TargetHandle::BlockDevice(
+                    open_for(stream, writes, &through).map_err(|error| named(error, path))?,
+                )
             }
         };
         Ok(OpenTarget { handle, size })
@@ -313,8 +327,8 @@ fn named(error: PrepareError, name: &Path) -> PrepareError {
     }
 }
 
-fn open_for(stream: &Stream, path: &Path) -> Result<File, PrepareError> {
-    let mut flags = if changes(stream) { OFlags::RDWR } else { OFlags::RDONLY } | OFlags::CLOEXEC;
+fn open_for(stream: &Stream, writes: bool, path: &Path) -> Result<File, PrepareError> {
+    let mut flags = if writes { OFlags::RDWR } else { OFlags::RDONLY } | OFlags::CLOEXEC;
     if stream.engine.mode == IoMode::Direct {
         flags |= OFlags::DIRECT;
     }
@@ -360,7 +374,7 @@ fn lay_out(
         if !claims.admits(path, opened) {
             return Err(PrepareError::changed(path, "another file is there than was judged"));
         }
-        let is_written = users.iter().any(|stream| changes(stream));
+        let is_written = users.iter().any(|stream| changes_target(stream, index));
         if is_written {
             claims.lock(&file, path)?;
         }
@@ -391,11 +405,11 @@ fn lay_out(
             // A mark that did not hold says nothing about what is written now.
             mark::take_away(&file);
         }
-        files.push((path, target.size, *layout, users, file, missing, is_laid_out));
+        files.push((path, target.size, *layout, users, file, missing, (is_laid_out, is_written)));
     }
     let total = files.iter().flat_map(|(.., missing, _)| missing).map(|range| range.end - range.start).sum();
     let mut done = 0;
-    for (path, size, layout, users, file, missing, is_laid_out) in files {
+    for (path, size, layout, users, file, missing, (is_laid_out, is_written)) in files {
         match layout {
             LayoutRule::Written | LayoutRule::Appended => {
                 let writer = users.iter().find(|stream| changes(stream));
@@ -410,7 +424,7 @@ fn lay_out(
             LayoutRule::Untouched | LayoutRule::MustExist | LayoutRule::Created => {}
         }
         let truncates = |stream: &&Stream| stream.engine.kind == EngineKind::Ftruncate;
-        if users.iter().any(|stream| changes(stream)) {
+        if is_written {
             claims.used.laid_out(path, &file, Some((size, users.iter().any(truncates))));
         } else if is_laid_out {
             claims.used.laid_out(path, &file, None);

@@ -90,6 +90,8 @@ pub fn probe_at(roots: &Roots, paths: &[PathBuf], store_folder: &Path, engines: 
         memory: host::memory(roots),
         environment: environment_of(roots, &blocks, &targets),
         ceiling: None,
+        // Looked at by themselves, before.
+        traces: Vec::new(),
         targets,
     }
 }

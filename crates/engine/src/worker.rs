@@ -17,7 +17,7 @@ use fathom_io::thread::{self, Usage};
 use fathom_io::{Buffers, Completion, Engine, Operation};
 use fathom_metrics::{CellShape, OperationRow};
 use fathom_pattern::rng::{Purpose, derive};
-use fathom_pattern::{Filler, Generator, Planned};
+use fathom_pattern::{Filler, Generator, Planned, Trace};
 use fathom_schema::{
     ErrorPolicy, OperationKind, Pacing, Phase, Quota, Reach, Stream, TimeLimit, Tolerance, VerifySchedule,
     WorkerPlan,
@@ -25,6 +25,7 @@ use fathom_schema::{
 use fathom_units::Nanos;
 use rustix::io::Errno;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Operations planned at once by loops that issue one at a time.
@@ -205,6 +206,18 @@ fn only_kind(stream: &Stream) -> Option<OperationKind> {
     used.next().filter(|_| used.next().is_none() && !response && !completion)
 }
 
+fn generator_of(stream: &Stream, plan: &WorkerPlan, trace: Option<Arc<Trace>>) -> Generator {
+    match trace {
+        Some(trace) => Generator::of_trace(trace, plan),
+        None => Generator::new(&stream.workload, plan),
+    }
+}
+
+/// Whether there are syncs among its operations themselves.
+fn replays_syncs(stream: &Stream) -> bool {
+    stream.trace.as_ref().is_some_and(|replay| replay.has_syncs)
+}
+
 /// Completions taken up at once, at most.
 fn completions_at_once(stream: &Stream) -> usize {
     let depth = stream.queue_depth as usize;
@@ -224,7 +237,7 @@ pub(crate) fn shape_of(stream: &Stream) -> CellShape {
         kinds[OperationKind::Read.index()] |= rule.schedule != VerifySchedule::Never;
         kinds[OperationKind::Trim.index()] |= rule.trims.is_some();
     }
-    kinds[OperationKind::Sync.index()] = syncs::come_between(stream);
+    kinds[OperationKind::Sync.index()] = syncs::come_between(stream) || replays_syncs(stream);
     CellShape {
         kinds,
         response: matches!(stream.pacing, Pacing::Open { .. }),
@@ -251,6 +264,8 @@ pub(crate) struct Parts<'a, E, C> {
     pub(crate) reopen: Option<Reopen<'a>>,
     /// Present where data is verified.
     pub(crate) verifier: Option<Box<Verifier>>,
+    /// Present where operations are those of a trace.
+    pub(crate) trace: Option<Arc<Trace>>,
 }
 
 impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
@@ -269,6 +284,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             times,
             reopen,
             verifier,
+            trace,
         } = parts;
         let depth = stream.queue_depth;
         let every = |quota: Quota| if let Quota::AtMost(n) = quota { n } else { u64::MAX };
@@ -297,8 +313,11 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let operations = every(stream.limits.operations);
         let mut course = Course::new(stream.limits.passes, stream.limits.bytes, u64::from(largest));
         Self {
-            generator: Generator::new(&stream.workload, plan),
-            fills: filler.is_some() || verifier.is_some() || recorder.tells_of_issues(),
+            generator: generator_of(stream, plan, trace),
+            fills: filler.is_some()
+                || verifier.is_some()
+                || recorder.tells_of_issues()
+                || replays_syncs(stream),
             looks_closer: recorder.keeps_rows
                 || verifier.is_some()
                 || !stream.demands.are_none()

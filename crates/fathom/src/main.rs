@@ -16,6 +16,7 @@ mod output;
 mod place;
 mod preset;
 mod session;
+mod standard_input;
 mod terminal;
 
 use clap::Parser;

@@ -9,9 +9,11 @@ use crate::keep::Keep;
 use crate::live::Live;
 use crate::load::Loaded;
 use crate::output::{self, Spared};
+use crate::standard_input;
 use crate::terminal;
 use fathom_engine::RealClock;
 use fathom_engine::probe::{self, EngineRefusals};
+use fathom_engine::traces;
 use fathom_model::{Diagnostics, Job, Level};
 use fathom_planner::safety::{self, Consent, Verdict};
 use fathom_planner::search::Search;
@@ -100,7 +102,7 @@ pub(crate) fn plan_by(
         return Err(Exit::Usage);
     }
     raise_file_limit();
-    let facts = look(&loaded, consent, store);
+    let facts = look_at_all(&mut loaded, consent, store);
     let (plan, diagnostics) = planner(&loaded.job, &facts, entropy());
     loaded.diagnostics.extend(diagnostics);
     report_faults(&loaded)?;
@@ -127,8 +129,21 @@ fn ask_for_thresholds(question: &mut Option<Question>, plan: &mut Plan) {
     }
 }
 
+/// Looks at the traces that a job replays, whose files become targets of it, then at all its targets.
+pub(crate) fn look_at_all(loaded: &mut Loaded, consent: &ConsentArgs, store: &Path) -> Facts {
+    if let Err(reason) = standard_input::becomes_a_file(&mut loaded.job) {
+        loaded.diagnostics.error("trace.unusable", None, reason, "write the trace to a file, and name that");
+    }
+    let traces = traces::look(&fathom_planner::traces(&loaded.job));
+    let (job, found) = fathom_planner::with_traces(&loaded.job, &traces);
+    loaded.job = job;
+    loaded.diagnostics.extend(found);
+    loaded.files.extend(traces.iter().map(|trace| trace.rule.path.clone()));
+    Facts { traces, ..look(loaded, consent, store) }
+}
+
 /// The facts of all paths of a job, and of those that the user consents to destroy.
-pub(crate) fn look(loaded: &Loaded, consent: &ConsentArgs, store: &Path) -> Facts {
+fn look(loaded: &Loaded, consent: &ConsentArgs, store: &Path) -> Facts {
     let mut paths = fathom_planner::paths(&loaded.job);
     paths.extend(
         consent

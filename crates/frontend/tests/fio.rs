@@ -462,7 +462,7 @@ cmdprio_bssplit=4k/50
 exitall
 zonemode=zbd
 steadystate=iops:5%
-read_iolog=trace
+replay_skip=flush
 wait_for=faults
 ioengine=sg
 file_service_type=zipf:1.1

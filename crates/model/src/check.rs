@@ -1,5 +1,7 @@
 //! Checks that need no facts: what an editor can say while the user types.
 
+mod trace;
+
 use crate::diagnostic::{Diagnostics, Span, nearest};
 use crate::job::{Job, Named};
 use crate::literal::Literal;
@@ -204,7 +206,7 @@ fn check_stream(job: &Job, stream: &Named<StreamOptions>, found: &mut Diagnostic
     for name in options.targets.get().into_iter().flatten() {
         refers(name, job.targets.iter().map(|t| t.name.as_str()), "target", options.targets.span(), found);
     }
-    if job.targets.is_empty() {
+    if job.targets.is_empty() && options.trace.get().is_none() {
         found.error(
             "stream.no-target",
             stream.span,
@@ -259,6 +261,7 @@ fn check_stream(job: &Job, stream: &Named<StreamOptions>, found: &mut Diagnostic
         found.error("stream.offset", options.offset.span(), "an offset of 100% leaves nothing", "use less");
     }
     time_is_some(options.time.get(), options.time.span(), found);
+    trace::check(job, stream, found);
 }
 
 fn time_is_some(time: Option<&Nanos>, span: Option<Span>, found: &mut Diagnostics) {

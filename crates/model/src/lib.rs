@@ -25,4 +25,4 @@ pub use value::{
     RepeatKind, RunKind, Seed, ServiceTime, StatCall, Sweep, TargetKind, Tolerated, TreeDistribution,
     WorkerRegions, Zones, errno_of,
 };
-pub use value::{PatternPiece, Verify, VerifyPattern, VerifyWhen};
+pub use value::{PatternPiece, TraceSkips, Verify, VerifyPattern, VerifyWhen};

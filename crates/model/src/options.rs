@@ -5,8 +5,8 @@ use crate::value::{
     Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ByKind, ContentSource, Coverage, CpusPolicy,
     Cursor, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, KindOrder, Layout, MemoryKind,
     MixLine, Nice, OnError, PriorityClass, RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind,
-    RunKind, Seed, ServiceTime, StatCall, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions,
-    Zones,
+    RunKind, Seed, ServiceTime, StatCall, Sweep, TargetKind, Tolerated, TraceSkips, TreeDistribution,
+    WorkerRegions, Zones,
 };
 use crate::value::{Verify, VerifyPattern, VerifyWhen};
 use fathom_units::{Bytes, Nanos, Ratio};
@@ -308,6 +308,18 @@ options! {
     size: Amount, Kind::SizeOrShare, fio "size", vdbench "range", example "\"20%\"";
     /// How several workers divide the region.
     worker_regions: WorkerRegions = WorkerRegions::Split, Kind::Choice(WorkerRegions::WORDS), example "\"same\"";
+    /// Log of operations that are replayed in place of the workload's sizes, kinds and places: fio's (versions 2 and 3) or a binary trace of blktrace. Its files are the targets, unless one target is named, which then takes all of it.
+    trace: String, Kind::Text, fio "read_iolog", example "\"oltp.iolog\"";
+    /// Whether the operations of a trace are due when it says; else as soon as a slot is free.
+    trace_timed: bool = true, Kind::Flag, fio "replay_no_stall", example "false";
+    /// How fast the time of a trace goes, in percent.
+    trace_speed_percent: u32 = 100, Kind::Count { min: 1, max: 1_000_000 }, fio "replay_time_scale", example "200";
+    /// Offsets in a trace are divided by this.
+    trace_scale: u64 = 1, FROM_ONE, fio "replay_scale", example "4";
+    /// Offsets in a trace are rounded down to multiples of this, a power of two; lengths of a binary trace are rounded up.
+    trace_align: Bytes, Kind::Size, fio "replay_align", example "\"4KiB\"";
+    /// Operations of a trace that are left out: `read`, `write`, `trim`, `sync`.
+    trace_skip: TraceSkips, Kind::Structured("read, write, trim and sync, separated by commas"), fio "replay_skip", example "\"trim,sync\"";
     /// Number of the stream's first worker, where streams are clones of one job.
     first_worker: u32 = 0, Kind::Count { min: 0, max: 65_536 }, example "1";
     /// Seed of everything random in the stream; overrides the run's.

@@ -7,6 +7,7 @@ mod errors;
 mod load;
 mod operations;
 mod places;
+mod traces;
 mod verification;
 
 use crate::diagnostic::nearest;
@@ -16,6 +17,7 @@ pub use errors::{Tolerated, errno_of};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, Ratio};
 use std::fmt::Display;
 use std::str::FromStr;
+pub use traces::TraceSkips;
 
 /// Declares an option type that is one of a few words.
 macro_rules! choice {

@@ -3,7 +3,9 @@
 
 use crate::rng::{Purpose, Rng, derive};
 use crate::tempo::{Cascade, Course, Sources};
+use crate::trace::{DueTimes, Trace};
 use fathom_schema::{Arrival, RatePiece, SharePart};
+use std::sync::Arc;
 
 /// Slowest rate: one operation in 31 years. Below it, times would not fit their 64 bits soon.
 const RATE_MIN: f64 = 1e-9;
@@ -42,6 +44,8 @@ enum Process {
         count: u32,
         rng: Rng,
     },
+    /// What a trace says.
+    Traced(DueTimes),
     /// A rate that changes: how far apart operations are, in operations of the stream, and when so many are due.
     Varying {
         spacing: Spacing,
@@ -110,6 +114,7 @@ impl Arrivals {
                 rng: Rng::new(seed),
             },
             Arrival::Uniform => along(Spacing::Uniform { pending: index + 1, count, rng: Rng::new(seed) }),
+            Arrival::Traced { .. } => panic!("a trace says itself when its operations are due"),
             Arrival::OnOff { .. } | Arrival::ParetoOnOff { .. } | Arrival::BModel { .. } => {
                 assert!(steady, "{arrival:?} has no course");
                 match arrival {
@@ -125,6 +130,12 @@ impl Arrivals {
             }
         };
         Self { process }
+    }
+
+    /// When the operations of a trace are due, its time going `speed` times as fast.
+    pub fn of_trace(trace: Arc<Trace>, speed: f64) -> Self {
+        assert!(speed > 0.0, "speed {speed}");
+        Self { process: Process::Traced(DueTimes::new(trace, speed)) }
     }
 
     /// As [`Arrivals::new`] for a schedule that [`Arrivals::next_scaled_ns`] reads.
@@ -162,6 +173,7 @@ impl Arrivals {
     pub fn next_scaled_ns(&mut self, times: f64) -> u64 {
         match &mut self.process {
             Process::Constant(ticker) => ticker.tick(),
+            Process::Traced(times) => times.next_ns(),
             Process::Even { at, first_ns, gap_ns } => {
                 at.advance(first_ns.take().unwrap_or(*gap_ns * times));
                 at.ns

@@ -5,26 +5,31 @@ use crate::mix::{Choice, Mix};
 use crate::places::Places;
 use crate::region::{Align, Ground, GroundRule, PLACED_KINDS, Region};
 use crate::rng::{Purpose, Rng, derive};
+use crate::trace::{Replayed, Trace};
 use crate::track::Stride;
 use crate::walk::Walk;
 use fathom_schema::{
     Coverage, Cursor, Distribution, FileOrder, OperationKind, PassEnd, WorkerPlan, Workload,
 };
+use std::sync::Arc;
 
 /// One operation to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planned {
-    /// Read, write or trim.
+    /// Read, write or trim; in a trace also a sync.
     pub kind: OperationKind,
     /// Index into the worker's extents.
     pub extent: u32,
     /// First byte, from the target's start.
     pub offset: u64,
-    /// Bytes, at least 1.
+    /// Bytes, at least 1; of a sync see [`Planned::DATA_ONLY`].
     pub length: u32,
 }
 
 impl Planned {
+    /// The length that stands for a sync of data alone, in the operations of a trace; one of all has none.
+    pub const DATA_ONLY: u32 = 1;
+
     /// A value for buffers that [`Generator::fill`] will overwrite.
     pub const BLANK: Self = Self { kind: OperationKind::Read, extent: 0, offset: 0, length: 0 };
 }
@@ -37,6 +42,7 @@ pub struct Generator(Way);
 enum Way {
     Endless(Box<Endless>),
     Ending(Box<Walk>),
+    Replayed(Box<Replayed>),
 }
 
 /// The endless sequence.
@@ -86,9 +92,14 @@ impl Generator {
         })
     }
 
+    /// The operations of a trace, on one extent for each of its files, or all of them on the only one.
+    pub fn of_trace(trace: Arc<Trace>, plan: &WorkerPlan) -> Self {
+        Self(Way::Replayed(Box::new(Replayed::new(trace, plan.extents.len() == 1))))
+    }
+
     /// Whether a pass can end.
     pub fn ends(&self) -> bool {
-        matches!(self.0, Way::Ending(_))
+        matches!(self.0, Way::Ending(_) | Way::Replayed(_))
     }
 
     /// Overwrites `out` with the next operations and returns how many: all of `out`, or fewer when the pass is over. The
@@ -109,13 +120,24 @@ impl Generator {
                 }
                 out.len()
             }
+            Way::Replayed(replayed) => {
+                for (filled, slot) in out.iter_mut().enumerate() {
+                    match replayed.next() {
+                        Some(planned) => *slot = planned,
+                        None => return filled,
+                    }
+                }
+                out.len()
+            }
         }
     }
 
     /// Begins the next pass. An endless sequence just goes on.
     pub fn renew(&mut self) {
-        if let Way::Ending(walk) = &mut self.0 {
-            walk.renew();
+        match &mut self.0 {
+            Way::Endless(_) => {}
+            Way::Ending(walk) => walk.renew(),
+            Way::Replayed(replayed) => replayed.begin_again(),
         }
     }
 }

@@ -23,6 +23,7 @@ mod reuse;
 pub mod rng;
 mod stamp;
 mod tempo;
+mod trace;
 mod track;
 mod walk;
 
@@ -32,3 +33,4 @@ pub use digest::DigestBytes;
 pub use generator::{Generator, Planned};
 pub use ledger::LastWrites;
 pub use stamp::{Evidence, Expected, Mismatch, Stamper, Write};
+pub use trace::{TRACE_OPERATIONS_MAX, Trace, TraceError};

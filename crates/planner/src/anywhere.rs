@@ -1,10 +1,11 @@
 //! What planning would say on any host: a job is planned on one where nothing is missing, so that whatever is wrong then
 //! is wrong with the job. It keeps no plan and knows no host.
 
+use crate::traces::{imagined, traces, with_traces};
 use crate::{NOT_BUILT, engines, files, paths, plan};
 use fathom_model::{Diagnostics, Job, Named, StreamOptions, TargetKind, TargetOptions};
 use fathom_schema::{
-    BlockDevice, Facts, FileFact, FileKind, Filesystem, HostLimits, NameOperation, TargetFact,
+    BlockDevice, Facts, FileFact, FileKind, Filesystem, HostLimits, NameOperation, TargetFact, TraceFact,
 };
 use fathom_units::Bytes;
 use std::collections::BTreeSet;
@@ -18,7 +19,10 @@ const SIZE_UNTOLD: Bytes = Bytes(1 << 60);
 /// planning says of every point of its sweeps: regions past the end of sizes that the job gives, blocks larger than
 /// their region, options without effect, sections that nothing uses.
 pub fn check(job: &Job) -> Diagnostics {
-    let (_, mut found) = plan(job, &ideal(job), 0);
+    let traces: Vec<TraceFact> = traces(job).iter().map(imagined).collect();
+    let (job, mut found) = with_traces(job, &traces);
+    let (_, planned) = plan(&job, &Facts { traces, ..ideal(&job) }, 0);
+    found.extend(planned);
     // Whether something can be run is a question to this fathom, not to the job.
     found.retain(|one| one.code != NOT_BUILT);
     found

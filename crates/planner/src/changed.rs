@@ -30,7 +30,7 @@ pub(crate) fn places(
         // A point with a fault is told of when it is built.
         let Ok(job) = point.apply(job) else { continue };
         let moves = sweep.get().dimensions.iter().any(|(path, _)| crate::changes_paths(path));
-        for load in scene::loads(&job, &mut Remarks::default()) {
+        for load in scene::loads(&job, &scene.facts.traces, &mut Remarks::default()) {
             let runs = streams.get().is_none_or(|names| names.contains(&load.section.name));
             let is_of_names = engines::of_names(&load.section.options).is_some();
             let changes = !is_of_names && (load.operations.writes || load.operations.trims);
@@ -38,6 +38,9 @@ pub(crate) fn places(
                 continue;
             }
             for section in job.targets.iter().filter(|t| files::uses(&load.section.options, &t.name)) {
+                if load.trace.as_ref().is_some_and(|trace| !trace.use_of(load.section, &section.name).1) {
+                    continue;
+                }
                 // Where no sweep moves them, a section's files are the same at every point.
                 if !moves && !seen.insert(section.name.clone()) {
                     continue;

@@ -30,6 +30,7 @@ mod seeds;
 mod steps;
 mod streams;
 mod targets;
+mod traces;
 mod verification;
 mod workers;
 
@@ -39,6 +40,7 @@ pub use experiment::{Experiment, PREVIEW_MAXIMUM};
 pub use files::TARGETS_MAX;
 pub use native::in_native_terms;
 pub use remarks::PlanNote;
+pub use traces::{traces, with_traces};
 
 use fathom_model::{Diagnostics, Job, Named, Sources, StageOptions};
 use fathom_schema::{Facts, Threshold};

@@ -2,8 +2,9 @@
 
 use crate::operations::{self, Operations};
 use crate::remarks::Remarks;
+use crate::traces::Traced;
 use fathom_model::{Job, Named, StreamOptions, WorkloadOptions};
-use fathom_schema::{Condition, Facts, TargetFact};
+use fathom_schema::{Condition, Facts, TargetFact, TraceFact};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -45,17 +46,24 @@ pub(crate) struct Load<'a> {
     pub operations: Operations,
     /// Its workload's section; none where nothing is set.
     pub workload: Option<&'a Named<WorkloadOptions>>,
+    /// The trace that it replays instead.
+    pub trace: Option<Traced<'a>>,
 }
 
-/// The streams of a job with their operations; those whose workload has faults are left out.
-pub(crate) fn loads<'a>(job: &'a Job, remarks: &mut Remarks) -> Vec<Load<'a>> {
+/// The streams of a job with their operations; those whose workload or trace has faults are left out.
+pub(crate) fn loads<'a>(job: &'a Job, traces: &'a [TraceFact], remarks: &mut Remarks) -> Vec<Load<'a>> {
     let mut loads = Vec::new();
     for (index, section) in job.streams.iter().enumerate() {
         let nothing_set = Named::<WorkloadOptions>::default();
         let workload = workload_of(job, section);
         let set = workload.unwrap_or(&nothing_set);
+        let Ok(trace) = Traced::of(section, traces, remarks) else { continue };
         if let Some(operations) = operations::resolve(set, job.dialect, remarks) {
-            loads.push(Load { index, section, operations, workload });
+            let operations = match &trace {
+                Some(trace) => trace.stand_in(operations),
+                None => operations,
+            };
+            loads.push(Load { index, section, operations, workload, trace });
         }
     }
     loads

@@ -55,7 +55,7 @@ pub(crate) fn build(
             return None;
         }
     }
-    let loads = scene::loads(&job, remarks);
+    let loads = scene::loads(&job, &scene.facts.traces, remarks);
     let running: Vec<usize> = (0..job.streams.len())
         .filter(|&index| named.get().is_none_or(|names| names.contains(&job.streams[index].name)))
         .collect();

@@ -14,6 +14,7 @@ use crate::remarks::Remarks;
 use crate::scene::{Load, Maxima, Scene};
 use crate::seeds;
 use crate::targets::{Addressed, Class, Direct, Targets};
+use crate::traces::Traced;
 use crate::verification;
 use crate::workers::{Crew, Manned};
 use fathom_model::{
@@ -57,7 +58,7 @@ impl Setting<'_> {
     /// Resolves one stream; `None` when it has faults, which are then among the remarks.
     #[expect(clippy::too_many_lines, reason = "one list of all that a stream has, taken apart in full")]
     pub(crate) fn stream(&self, load: &Load<'_>, remarks: &mut Remarks) -> Option<Resolved> {
-        let Load { index, section, operations, workload: _ } = load;
+        let Load { index, section, operations, workload: _, trace } = load;
         let StreamOptions {
             workload: _, // in `operations`
             targets: _,  // in `sections`
@@ -123,6 +124,12 @@ impl Setting<'_> {
             size: _,
             worker_regions: _, // here to `first_worker`: Crew::plans
             first_worker: _,
+            trace: _, // here to `trace_skip`: traces
+            trace_timed: _,
+            trace_speed_percent: _,
+            trace_scale: _,
+            trace_align: _,
+            trace_skip: _,
             seed: _,
             cpus: _,
             cpus_policy: _,
@@ -165,18 +172,24 @@ impl Setting<'_> {
             seed: seeds::of_stream(self.job, *index, self.scene.entropy),
             dialect: self.job.dialect,
         };
-        let manned = crew.plans(remarks)?;
+        let manned = match trace {
+            None => crew.plans(remarks)?,
+            Some(trace) => trace.manned(section, &addressed, crew.lone_worker(), remarks)?,
+        };
         let threads = manned.plans.len() as u64;
         let distribution = locality::of_workers(section, operations, &manned.plans, remarks)?;
         let rate_counts = rate_counts(load);
-        let (mut workload, passes, bytes) = Self::passage(load, &crew, &manned, distribution, remarks)?;
+        let (mut workload, passes, bytes) = match trace {
+            None => Self::passage(load, &crew, &manned, distribution, remarks)?,
+            Some(_) => (operations.workload.clone(), Passes::Endless, Quota::Unlimited),
+        };
         let mut limits =
             StreamLimits { full_ends: *until_full.get(), passes, ..self.limits(load, bytes, lanes, remarks) };
         if manned.is_idle {
             limits.operations = Quota::AtMost(0);
         }
         let ramp = if operations.verification.lets_write() {
-            ramp.get().copied().unwrap_or(*self.stage.ramp.get())
+            self.ramp(load, ramp.get().copied(), remarks)?
         } else {
             // What an earlier run wrote is gone through without any load.
             Nanos::ZERO
@@ -213,6 +226,7 @@ impl Setting<'_> {
                 engine: engine_settings(&section.options, kind, mode, depth),
                 queue_depth: depth,
                 workload,
+                trace: trace.as_ref().map(|trace| trace.replay(&manned.plans[0].extents)),
                 pacing,
                 rate_counts,
                 limits,
@@ -232,6 +246,19 @@ impl Setting<'_> {
                 scheduling: demands::scheduling(&section.options),
             },
         })
+    }
+
+    /// Time whose operations do not count; a trace counts from its first.
+    fn ramp(&self, load: &Load<'_>, own: Option<Nanos>, remarks: &mut Remarks) -> Option<Nanos> {
+        let ramp = own.unwrap_or(*self.stage.ramp.get());
+        if load.trace.is_none() || ramp == Nanos::ZERO {
+            return Some(ramp);
+        }
+        let options = &load.section.options;
+        let message = format!("the stream \"{}\" replays a trace after a ramp of {ramp}", load.section.name);
+        let help = "leave ramp out: all operations of a trace count";
+        remarks.error("trace.ramp", options.ramp.span().or(options.trace.span()), message, help);
+        None
     }
 
     /// How its workers go through their regions: the operations, how often, and how many bytes at most.
@@ -285,6 +312,10 @@ impl Setting<'_> {
     fn depth(&self, load: &Load<'_>, kind: EngineKind, remarks: &mut Remarks) -> Option<(u32, u32)> {
         let (name, options) = (&load.section.name, &load.section.options);
         let (asked, workers) = (*options.queue_depth.get(), *options.workers.get());
+        if let Some(trace) = &load.trace {
+            let shown = options.queue_depth.given().copied().or(trace.depth());
+            return Some((if kind.is_synchronous() { 1 } else { shown.unwrap_or(1).max(1) }, 1));
+        }
         if !kind.is_synchronous() || asked <= 1 {
             return Some((asked.max(1), 1));
         }
@@ -322,6 +353,10 @@ impl Setting<'_> {
     /// When operations are due, and whether that is as fast as they can.
     fn pacing(&self, load: &Load<'_>, lanes: u32, remarks: &mut Remarks) -> Option<(Pacing, bool)> {
         let options = &load.section.options;
+        if let Some(trace) = &load.trace {
+            let think = demands::think(options, lanes);
+            return Some((trace.pacing(think, &load.section.name, remarks), false));
+        }
         if let Some(pieces) = options.rate_course.get() {
             return self.course(load, pieces, lanes, remarks);
         }
@@ -431,6 +466,7 @@ impl Setting<'_> {
         let verifies = load.operations.verification.rule().is_some();
         let until = options.verify_until.get().filter(|_| verifies && !load.operations.writes);
         let asked = options.operations.get().map(|&n| n.div_ceil(u64::from(lanes)).max(1));
+        let asked = load.trace.as_ref().map(Traced::operations).or(asked);
         let operations = match (asked, until) {
             (asked, Some(&until)) => Some(Quota::AtMost(asked.unwrap_or(u64::MAX).min(until))),
             (asked, None) => asked.map(Quota::AtMost),

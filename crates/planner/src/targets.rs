@@ -121,11 +121,15 @@ pub(crate) fn resolve(
         for load in loads.iter().filter(|load| running.contains(&load.index)) {
             if files::uses(&load.section.options, &section.name) {
                 let usage = usage.get_or_insert_with(Usage::default);
+                let (reads, changes) = match &load.trace {
+                    Some(trace) => trace.use_of(load.section, &section.name),
+                    None => (true, true),
+                };
                 let names = engines::of_names(&load.section.options);
                 if names.is_none() {
-                    usage.reads |= load.operations.reads;
-                    usage.writes |= load.operations.writes;
-                    usage.trims |= load.operations.trims;
+                    usage.reads |= reads && load.operations.reads;
+                    usage.writes |= changes && load.operations.writes;
+                    usage.trims |= changes && load.operations.trims;
                     usage.used_inside = true;
                 }
                 usage.as_file |= !names.is_some_and(NameOperation::is_of_folders);
@@ -467,11 +471,13 @@ impl Resolver<'_> {
                 let appended = self.users().any(|load| *load.section.options.append.get());
                 let before = if appended { there.unwrap_or_default().0 } else { 0 };
                 let reach = self.loads.iter().filter_map(|load| {
-                    files::uses(&load.section.options, &self.section.name)
-                        .then(|| {
+                    let reach = || match &load.trace {
+                        Some(trace) => Some(trace.end()),
+                        None => {
                             regions::reach(&load.section.options, self.set_size, load.operations.smallest)
-                        })
-                        .flatten()
+                        }
+                    };
+                    files::uses(&load.section.options, &self.section.name).then(reach).flatten()
                 });
                 match reach.max().map(|reach| Bytes(reach.saturating_add(before))).max(there) {
                     Some(size) => Some(size),

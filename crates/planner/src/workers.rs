@@ -80,6 +80,13 @@ impl Crew<'_> {
         }
     }
 
+    /// The one worker of a stream that has no more, without its extents.
+    pub(crate) fn lone_worker(&self) -> WorkerPlan {
+        let number = *self.stream.options.first_worker.get();
+        let seed = seeds::of_worker(self.seed, u64::from(number));
+        WorkerPlan { extents: Vec::new(), part: part(0, 1), seed, cpus: self.cpus(0) }
+    }
+
     /// Every worker has a region of its own, or the same one for itself; only its lanes divide it.
     fn each_for_itself(&self, numbers: std::ops::Range<u32>, remarks: &mut Remarks) -> Option<Manned> {
         let (lanes, first) = (u64::from(self.lanes), numbers.start);

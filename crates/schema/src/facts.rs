@@ -1,5 +1,6 @@
 //! Facts: what a probe found on one host. Absent things are said to be absent; nothing here is a guess.
 
+use crate::trace::TraceFact;
 use crate::wire;
 use fathom_units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,9 @@ pub struct Facts {
     /// How fast fathom is by itself here; `None` when that was not measured on the machine as it is.
     #[serde(default)]
     pub ceiling: Option<Ceiling>,
+    /// One entry per trace that the job replays.
+    #[serde(default)]
+    pub traces: Vec<TraceFact>,
 }
 
 /// How fast the generator is where nothing holds it back.

@@ -17,6 +17,7 @@ mod record;
 mod step;
 mod tally;
 mod threshold;
+mod trace;
 mod verification;
 mod walk;
 mod wire;
@@ -49,6 +50,7 @@ pub use tally::{
     Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,
 };
 pub use threshold::{Bound, BoundFigure, Condition, Threshold};
+pub use trace::{Replay, TraceFact, TraceFile, TraceKind, TraceName, TraceRule};
 pub use verification::{
     Ledger, MismatchKind, PatternPiece, Protection, TrimRule, VERIFY_HEADER_BYTES, Verification, VerifyRule,
     VerifySchedule, VerifyTotals,

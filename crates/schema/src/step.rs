@@ -6,6 +6,7 @@ use crate::demands::{Demands, Flow, Scheduling};
 use crate::engine::EngineSettings;
 use crate::tally::OperationKind;
 use crate::threshold::Condition;
+use crate::trace::Replay;
 use crate::verification::Verification;
 use crate::walk::{Counted, FileLock, FileOrder, KindOrder, PassEnd, Passes, Run, Zones};
 use crate::wire;
@@ -164,6 +165,10 @@ pub struct Stream {
     pub queue_depth: u32,
     /// What the operations are.
     pub workload: Workload,
+    /// The trace whose operations take the place of the workload's; its files are the extents of the one worker, in their
+    /// order, or its only extent takes them all.
+    #[serde(default)]
+    pub trace: Option<Replay>,
     /// When the operations are due.
     pub pacing: Pacing,
     /// What its rate counts: with bytes, the next operation is due when those of the one before have passed at the rate of
@@ -674,6 +679,11 @@ pub enum Arrival {
         bias: f64,
         /// The window; every one has rate × window operations. At least 65,536.
         window_ns: u64,
+    },
+    /// When the stream's trace says.
+    Traced {
+        /// How much faster its time goes; above 0.
+        speed: f64,
     },
 }
 

@@ -68,6 +68,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
             trim_then_write: false,
             verification: fathom_schema::Verification::Off,
         },
+        trace: None,
         pacing: Pacing::Closed { think: Think::None },
         rate_counts: fathom_schema::Counted::Operations,
         limits: StreamLimits {

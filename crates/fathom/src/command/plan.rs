@@ -26,7 +26,7 @@ fn try_run(args: &PlanArgs) -> Result<Exit, Exit> {
         loaded.diagnostics.extend(checked);
         session::report_faults(&loaded)?;
     }
-    let facts = session::look(&loaded, &args.consent, &store);
+    let facts = session::look_at_all(&mut loaded, &args.consent, &store);
     let (plan, diagnostics) = fathom_planner::plan(&loaded.job, &facts, 0);
     // What cannot be run yet can still be shown; the exit code says it.
     loaded.diagnostics.extend(diagnostics);

@@ -1,7 +1,9 @@
-//! `write_iolog` beside fio's own: the same operations in the same order where a job says it, the same set where it is
-//! drawn. Skipped aloud where fio is missing.
+//! `write_iolog` and `read_iolog` beside fio's own: the same operations in the same order where a job or a trace says it,
+//! the same set where it is drawn. Skipped aloud where fio is missing.
 
+use crate::sequences::{Alike, check_with, tools_are_missing};
 use crate::support::{Bench, FATHOM, skip, tool};
+use serde_json::Value;
 
 /// Name, action, first byte and bytes of each line, the times left out; whether `open` and `close` come is up to the tool.
 fn lines(text: &str) -> Vec<String> {
@@ -103,4 +105,180 @@ fn no_target_becomes_a_log() {
         assert!(ended.err.contains("name another file"), "{line}: {}", ended.err);
         assert_eq!(std::fs::read_to_string(bench.path("x")).expect("it is there"), "kept", "{line}");
     }
+}
+
+/// Reads, writes and syncs of two files, over 40 ms.
+const TRACE: &str = "fio version 3 iolog\n5 x add\n6 y add\n7 x open\n8 y open\n10 x read 0 4096\n12 y write 8192 4096\n\
+                     10012 x write 16384 8192\n10015 x sync 0 0\n20015 y datasync 0 0\n20020 x read 1000 3000\n\
+                     40020 y write 0 8192\n40020 x close\n40020 y close\n";
+
+/// The same in version 2, which waits until so many milliseconds after the start.
+const WAITING: &str = "fio version 2 iolog\nx add\nx open\nx read 0 4096\nx wait 20 0\nx write 8192 4096\n\
+                       x wait 40 0\nx sync 0 0\nx read 4096 512\nx close\n";
+
+/// One event of a binary trace, as blktrace writes it: time, sector, bytes, action and categories.
+fn event((time_ns, sector, bytes, action): (u64, u64, u32, u32)) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.extend(0x6561_7407_u32.to_le_bytes());
+    out.extend(1_u32.to_le_bytes());
+    out.extend(time_ns.to_le_bytes());
+    out.extend(sector.to_le_bytes());
+    // Bytes, action, process, device 240:5, CPU, then error and bytes that follow.
+    for word in [bytes, action, 1, 240 << 20 | 5, 0, 0] {
+        out.extend(word.to_le_bytes());
+    }
+    out
+}
+
+/// A binary trace of reads, writes, a flush, and what is no request.
+fn binary() -> Vec<u8> {
+    const QUEUED: u32 = 1;
+    let (read, write, flush, notify) = (1 << 16, 1 << 17, 1 << 18, 1 << 26);
+    let events = [
+        (0, 0, 0, notify),
+        (1_000_000_000, 8, 4096, QUEUED | read),
+        (1_005_000_000, 16, 4096, QUEUED | write),
+        (1_005_000_000, 16, 512, 7 | write),
+        (1_010_000_000, 24, 8192, QUEUED | write),
+        (1_010_000_000, 0, 0, QUEUED | flush | write),
+        (1_011_000_000, 3, 1024, QUEUED | read),
+    ];
+    events.into_iter().flat_map(event).collect()
+}
+
+#[test]
+fn traces_are_replayed_as_fio_does() {
+    if tools_are_missing("traces_are_replayed_as_fio_does") {
+        return;
+    }
+    let binary = binary();
+    let faulty = TRACE.replace("10012 ", "nonsense\n10000 x lick 0 1\n10000 x read 0\n10012 ");
+    let files: [(&str, &[u8]); 4] =
+        [("t", TRACE.as_bytes()), ("u", WAITING.as_bytes()), ("b", &binary), ("f", faulty.as_bytes())];
+    for arguments in [
+        "--read_iolog=t",
+        "--read_iolog=t --replay_no_stall=1",
+        "--read_iolog=t --replay_time_scale=400",
+        "--read_iolog=t --replay_redirect=x",
+        "--read_iolog=t --replay_scale=2 --replay_align=4096",
+        "--read_iolog=u",
+        "--read_iolog=u --replay_no_stall=1",
+        "--read_iolog=f --replay_no_stall=1",
+        "--read_iolog=t --rw=randwrite --bs=64k --size=1m --loops=3 --filename=z",
+        "--read_iolog=b --replay_redirect=x",
+        "--read_iolog=b --replay_redirect=x --replay_align=4096",
+        "--read_iolog=b --replay_redirect=x --replay_skip=write,sync",
+        "--read_iolog=t:u --numjobs=2 --stonewall",
+    ] {
+        // Of two that run at once, strace shows no order, and some calls in two lines.
+        let alike = if arguments.contains("numjobs") { Alike::Counts } else { Alike::Sequence };
+        check_with(arguments, 65_536, &files, alike);
+    }
+}
+
+/// fio's document of a replay.
+fn document(bench: &Bench, arguments: &str) -> Value {
+    bench.write("x", vec![7; 65_536]);
+    let ended = bench.fathom(&format!("fio --name=a --output-format=json {arguments}"));
+    ended.expect(0, &[]).json()
+}
+
+#[test]
+fn a_replay_takes_the_time_that_its_trace_says() {
+    let bench = Bench::new();
+    bench.write("t", TRACE);
+    bench.write("u", WAITING);
+    for (arguments, at_least_ms) in [
+        ("--read_iolog=t", 40),
+        ("--read_iolog=t --replay_time_scale=50", 80),
+        ("--read_iolog=t --ioengine=libaio --iodepth=4", 40),
+        ("--read_iolog=u", 40),
+    ] {
+        let document = document(&bench, arguments);
+        let job = &document["jobs"][0];
+        let took = job["job_runtime"].as_u64().expect("a time");
+        assert!(took >= at_least_ms, "{arguments}: {took} ms");
+        let count = |of: &str| job[of]["total_ios"].as_u64().expect("a count");
+        let expect = if arguments.contains("=u") { (2, 1, 1) } else { (2, 3, 1) };
+        assert_eq!((count("read"), count("write"), count("sync")), expect, "{arguments}");
+    }
+}
+
+#[test]
+fn a_log_that_was_written_is_replayed() {
+    let bench = Bench::new();
+    let line =
+        "fio --name=a --rw=randrw --size=256k --bs=4k --fsync=8 --write_iolog=ops --output-format=json";
+    let written = bench.fathom(line).expect(0, &[]).json();
+    let line = "fio --name=b --read_iolog=ops --replay_no_stall=1 --output-format=json";
+    let replayed = bench.fathom(line).expect(0, &[]).json();
+    for (kind, key) in
+        [("read", "total_ios"), ("read", "io_bytes"), ("write", "io_bytes"), ("sync", "total_ios")]
+    {
+        let of = |document: &Value| document["jobs"][0][kind][key].as_u64();
+        assert_eq!(of(&replayed), of(&written), "{kind}/{key}");
+    }
+}
+
+#[test]
+fn a_trace_comes_on_standard_input() {
+    let bench = Bench::new();
+    bench.write("x", vec![7; 65_536]);
+    let command =
+        [FATHOM, "fio", "--name=a", "--read_iolog=-", "--replay_no_stall=1", "--output-format=json"];
+    let document = bench.run_with_input(&command, TRACE.as_bytes()).expect(0, &[]).json();
+    assert_eq!(document["jobs"][0]["write"]["io_bytes"].as_u64(), Some(4096 + 8192 + 8192));
+}
+
+#[test]
+fn a_native_job_replays_a_trace_too() {
+    let bench = Bench::new();
+    bench.write("t", TRACE);
+    let job = "[target.disk]\nkind = \"sim\"\nsize = \"1MiB\"\n[stream.a]\ntrace = \"t\"\ntargets = [\"disk\"]\nqueue_depth = 4\n";
+    bench.write("job.toml", job);
+    let document = bench.fathom("run job.toml --quiet --json -").expect(0, &[]).json();
+    let text = document.to_string();
+    assert!(text.contains("20480"), "12 KiB and 8 KiB are written: {text}");
+    // Its own files, which are made where they are not there and only written.
+    bench.write("x", vec![7; 65_536]);
+    bench.write("job.toml", "[stream.a]\ntrace = \"t\"\ntrace_timed = false\ndirect = false\n");
+    let refused = bench.fathom("run job.toml --quiet");
+    assert_eq!(refused.code, 3, "x is someone else's and written: {}", refused.err);
+    let ended = bench.fathom("run job.toml --quiet --overwrite");
+    ended.expect(0, &[]);
+    assert!(!ended.err.contains("reads-unwritten"), "{}", ended.err);
+    assert_eq!(std::fs::metadata(bench.path("y")).expect("it was made").len(), 12_288);
+    // A file that is only read is opened for nothing else.
+    bench.write("only", vec![7; 65_536]);
+    bench.write("t", "fio version 2 iolog\nonly read 0 4096\ny write 0 4096\n");
+    bench.fathom("run job.toml --quiet").expect(0, &[]);
+}
+
+#[test]
+fn what_cannot_be_replayed_is_refused_by_name() {
+    let bench = Bench::new();
+    bench.write("t", TRACE);
+    bench.write("e", "fio version 3 iolog\n1 x add\n");
+    bench.write("b", binary());
+    bench.write("x", vec![7; 65_536]);
+    for (arguments, expect) in [
+        ("--read_iolog=nothere", "nothere cannot be replayed"),
+        ("--read_iolog=e", "no read, write or trim"),
+        ("--read_iolog=x", "its first line is"),
+        ("--read_iolog=b", "the device 240:5, which is not here"),
+        ("--read_iolog=t --verify=crc32c", "is not verified"),
+        ("--read_iolog=t --rate_iops=100", "has rate"),
+        ("--read_iolog=t --thinktime=1000", "think_time"),
+        ("--read_iolog=t --ramp_time=1", "leave ramp out"),
+        ("--read_iolog=t --replay_skip=flush", "is not read, write, trim or sync"),
+        ("--read_iolog=t --replay_align=3000", "no power of two"),
+        ("--read_iolog=t --merge_blktrace_file=m", "merge the traces with fio"),
+    ] {
+        let ended = bench.fathom(&format!("fio --name=a {arguments}"));
+        assert_eq!(ended.code, 1, "{arguments}: {}", ended.err);
+        assert!(ended.err.contains(expect), "{arguments}: {}", ended.err);
+    }
+    assert!(!bench.path("y").exists(), "nothing was made");
+    let ended = bench.fathom("fio --name=a --read_iolog=t --rw=write --bs=8k --replay_no_stall=1");
+    ended.expect(0, &["rw and bs have no effect"]);
 }

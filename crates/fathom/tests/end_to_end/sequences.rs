@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// What of the two sequences has to be equal.
 #[derive(Clone, Copy, PartialEq)]
-enum Alike {
+pub(crate) enum Alike {
     /// Each operation, in order.
     Sequence,
     /// The operations, in any order.
@@ -34,9 +34,12 @@ struct Did {
     code: i32,
 }
 
-/// Runs `tool` on the arguments in an empty folder, with a file `x` of `existing` bytes when that is not 0.
-fn did(program: &[&str], arguments: &[&str], existing: usize) -> Did {
+/// Runs `tool` on the arguments in an empty folder, with a file `x` of `existing` bytes when that is not 0, and these.
+fn did(program: &[&str], arguments: &[&str], existing: usize, files: &[(&str, &[u8])]) -> Did {
     let bench = Bench::new();
+    for (name, content) in files {
+        bench.write(name, content);
+    }
     if existing > 0 {
         bench.write("x", vec![7; existing]);
     }
@@ -101,8 +104,14 @@ fn pieces(moved: &[Moved]) -> Vec<(String, u64)> {
 }
 
 fn check(arguments: &str, existing: usize, alike: Alike) {
+    check_with(arguments, existing, &[], alike);
+}
+
+/// As [`check`], with these files in the folder.
+pub(crate) fn check_with(arguments: &str, existing: usize, files: &[(&str, &[u8])], alike: Alike) {
     let words: Vec<&str> = arguments.split_whitespace().collect();
-    let (peer, ours) = (did(&["fio"], &words, existing), did(&[FATHOM, "fio"], &words, existing));
+    let (peer, ours) =
+        (did(&["fio"], &words, existing, files), did(&[FATHOM, "fio"], &words, existing, files));
     assert_eq!(ours.code, peer.code, "{arguments}\n{ours:#?}\n{peer:#?}");
     assert_eq!(ours.files, peer.files, "{arguments}");
     let sorted = |moved: &[Moved]| {
@@ -123,7 +132,7 @@ fn check(arguments: &str, existing: usize, alike: Alike) {
     assert_eq!(ours.counts, peer.counts, "{arguments}");
 }
 
-fn tools_are_missing(test: &str) -> bool {
+pub(crate) fn tools_are_missing(test: &str) -> bool {
     let missing = [("fio", "--version"), ("strace", "--version")]
         .into_iter()
         .find_map(|(name, argument)| tool(name, &[argument]).err());

@@ -26,6 +26,8 @@ pub(crate) struct Settings {
     pub(crate) demands: Demands,
     /// What is read back and checked.
     pub(crate) verify: Verification,
+    /// What is replayed.
+    pub(crate) trace: Trace,
     /// What is reported.
     pub(crate) report: Report,
     /// What `k` is: 1024 or 1000.
@@ -326,6 +328,25 @@ pub(crate) struct Verification {
     pub(crate) trim_zero: bool,
 }
 
+/// What is replayed.
+#[derive(Debug, Clone)]
+pub(crate) struct Trace {
+    /// Its files, one for each clone in turn; none: no trace is replayed.
+    pub(crate) files: Vec<String>,
+    /// Its times are not waited for.
+    pub(crate) no_stall: bool,
+    /// Takes all operations, whatever file they are of.
+    pub(crate) redirect: Option<String>,
+    /// Offsets are divided by this.
+    pub(crate) scale: u64,
+    /// Offsets are rounded down to multiples of this.
+    pub(crate) align: u64,
+    /// Speed of its time.
+    pub(crate) percent: u64,
+    /// Reads, writes, trims, syncs that are left out.
+    pub(crate) skip: [bool; 4],
+}
+
 /// What is reported.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
@@ -537,6 +558,7 @@ impl Default for Settings {
             },
             demands: Demands::default(),
             verify: Verification::default(),
+            trace: Trace::default(),
             report: Report::default(),
             kb_base: 1024,
         }
@@ -564,6 +586,20 @@ impl Default for Verification {
             trim_backlog: 0,
             trim_batch: 0,
             trim_zero: true,
+        }
+    }
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self {
+            files: Vec::new(),
+            no_stall: false,
+            redirect: None,
+            scale: 1,
+            align: 1,
+            percent: 100,
+            skip: [false; 4],
         }
     }
 }

@@ -75,6 +75,7 @@ pub(crate) fn facts(job: &Job, what: impl Fn(&Path) -> Is) -> Facts {
         targets: paths(job).iter().map(|path| fact(path, what(path))).collect(),
         environment: Vec::new(),
         ceiling: None,
+        traces: Vec::new(),
     }
 }
 

@@ -10,6 +10,7 @@ mod engines;
 mod files;
 mod names;
 mod targets;
+mod traces;
 mod verify;
 mod workload;
 
@@ -123,6 +124,14 @@ impl Lowering<'_> {
         let settings = if is_adapted { &parsed.settings } else { settings };
         self.names = adapted.as_ref().map(|(_, counts)| *counts);
         self.job.echo.push((name.clone(), listed(options)));
+        let bare;
+        let parsed = if settings.trace.files.is_empty() {
+            parsed
+        } else {
+            bare = traces::bare(parsed, self.faults);
+            &bare
+        };
+        let settings = &parsed.settings;
         let Some(clones) = self.clones_of(parsed) else { return };
         self.stage_and_group(parsed);
         let lowered = workload::lower(parsed, self.surroundings, self.faults);
@@ -138,8 +147,13 @@ impl Lowering<'_> {
         let has_logs = settings.report.logs.iter().any(Option::is_some) || settings.report.iolog.is_some();
         // Each clone has a state of its own.
         let loads_state = settings.verify.loads_state && lowered.options.verify.span().is_some();
-        let is_merged =
-            clones > 1 && settings.report.group_reporting && !has_logs && is_shared && !loads_state;
+        let replays = !settings.trace.files.is_empty();
+        let is_merged = clones > 1
+            && settings.report.group_reporting
+            && !has_logs
+            && is_shared
+            && !loads_state
+            && !replays;
         let mut base = self.stream(parsed, &lowered, engine);
         base.workload.set(workload_name, *span);
         self.set_wait(&mut base, parsed, clones);
@@ -167,9 +181,13 @@ impl Lowering<'_> {
             demands::set_rates(&mut options, settings, 1, *span, self.faults);
             self.set_cpus(&mut options, parsed, 1);
             let (place, is_shared) = place_of(parsed, subjob, self.surroundings);
-            let last = if is_shared { clones - 1 } else { subjob };
-            let target = self.target(parsed, place, last, &lowered, engine, &mut options);
-            options.targets.set(vec![target], settings.span("filename", *span));
+            if replays {
+                self.set_trace(&mut options, parsed, subjob);
+            } else {
+                let last = if is_shared { clones - 1 } else { subjob };
+                let target = self.target(parsed, place, last, &lowered, engine, &mut options);
+                options.targets.set(vec![target], settings.span("filename", *span));
+            }
             options.first_worker.set(subjob, settings.span("numjobs", *span));
             if loads_state {
                 self.set_known_writes(&mut options, parsed);

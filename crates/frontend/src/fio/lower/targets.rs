@@ -98,6 +98,11 @@ impl Targets {
         target.name.clone()
     }
 
+    /// A name that no other target has.
+    pub(super) fn unique_name(&mut self, name: &str) -> String {
+        self.names.unique(name)
+    }
+
     fn create(&mut self, place: &Place, parsed: &ParsedJob, is_null: bool) -> Named<TargetOptions> {
         let (settings, span) = (&parsed.settings, parsed.span);
         let mut options = TargetOptions::default();

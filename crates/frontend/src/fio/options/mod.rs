@@ -8,7 +8,8 @@ mod engine;
 mod files;
 mod operations;
 mod report;
-mod unbuilt;
+mod traces;
+
 mod verify;
 
 use super::faults::Faults;
@@ -97,7 +98,7 @@ pub fn rows() -> impl Iterator<Item = &'static OptionRow> {
         content::ROWS,
         verify::ROWS,
         report::ROWS,
-        unbuilt::ROWS,
+        traces::ROWS,
     ];
     tables.into_iter().flatten()
 }
