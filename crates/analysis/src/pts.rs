@@ -5,7 +5,7 @@ mod answer;
 mod flow;
 
 pub use answer::{
-    Answer, Conditioning, Ending, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer, answer,
+    Answer, Conditioning, Ending, Level, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer, answer,
     resumable,
 };
 pub use flow::{

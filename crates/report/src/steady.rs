@@ -9,7 +9,7 @@ use crate::table::{left, right, spare};
 use crate::tables::{Table, seconds};
 use crate::view::Together;
 use fathom_analysis::pts::{
-    Answer, Cell, Ending, Figure, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
+    Answer, Cell, Ending, Figure, Level, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
 };
 use fathom_analysis::steady::{EXCURSION_MAX, RANGE_MAX};
 use fathom_schema::SteadyTest;
@@ -218,6 +218,9 @@ fn rounds(found: &RoundsAnswer) -> Section {
         (format!("Steady state: {what}"), determination(found)),
         (format!("Round by round: {what}"), tracked(found)),
     ];
+    if found.levels.len() > 1 {
+        tables.push(("Levels of the load".to_owned(), levels(&found.levels)));
+    }
     if !found.minutes.is_empty() {
         tables.push(("Over time".to_owned(), over_time(&found.minutes)));
     }
@@ -256,6 +259,14 @@ fn rounds(found: &RoundsAnswer) -> Section {
         ],
     };
     let mut lines = vec![of_rounds(found)];
+    if let [fresh, .., last] = found.levels.as_slice() {
+        lines.push(format!(
+            "It began with {} IOPS until {:.2} capacities were written, and ended with {}.",
+            Iops(fresh.iops),
+            fresh.fills,
+            Iops(last.iops)
+        ));
+    }
     if found.rounds.figure == Figure::MeanLatency
         && let Some(largest) = found.largest_s.iter().copied().reduce(f64::max)
     {
@@ -307,6 +318,16 @@ fn tracked(found: &RoundsAnswer) -> Table {
     };
     let rows = found.tracked.iter().enumerate().map(row).collect();
     Table { columns: vec![right("round"), right("value"), left("")], rows, remark: None }
+}
+
+fn levels(levels: &[Level]) -> Table {
+    let row = |level: &Level| {
+        vec![seconds(level.until_s), format!("{:.2}", level.fills), Iops(level.iops).to_string()]
+    };
+    let remark =
+        Some("where the rate changes for long, by a tenth or more; fills: capacities written until then");
+    let columns = vec![right("until"), right("fills"), right("IOPS")];
+    Table { columns, rows: levels.iter().map(row).collect(), remark }
 }
 
 fn over_time(minutes: &[Minute]) -> Table {

@@ -3,6 +3,7 @@
 
 use super::flow::{Cell, Figure, Flow, Part, PartKind, Place, Rounds, operating_points};
 use crate::load::LoadPoint;
+use crate::statistics::change_points;
 use crate::steady::{Judgement, Rule, WINDOW, judge};
 use fathom_metrics::Latency;
 use fathom_schema::{
@@ -17,6 +18,8 @@ const RECOVERED_SAMPLES: usize = 5;
 /// How good each of them has to be, as a share of the first load's mean: samples scatter about it, and five in a row above
 /// it would hardly ever come.
 const RECOVERED_SHARE: f64 = 0.95;
+/// Smallest step between two levels of a load, as a share of the greater.
+const LEVEL_STEP_MIN: f64 = 0.1;
 /// Operations from which on the fifth nine of latencies means something: n · (1 − p) ≥ 1.
 const FIVE_NINES_FROM: u64 = 100_000;
 
@@ -87,6 +90,17 @@ pub struct Minute {
     pub fills: f64,
 }
 
+/// A stretch of a long load at one rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// Its end, seconds since the part began.
+    pub until_s: f64,
+    /// User capacities written until then.
+    pub fills: f64,
+    /// Mean operations per second.
+    pub iops: f64,
+}
+
 /// What purging or filling came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conditioning {
@@ -119,6 +133,8 @@ pub struct RoundsAnswer {
     pub largest_s: Vec<f64>,
     /// Samples of the whole load, where cells are longer than one.
     pub minutes: Vec<Minute>,
+    /// Its levels, from the fresh one to the last; empty where there are no samples.
+    pub levels: Vec<Level>,
     /// Whether the part came to its end.
     pub is_complete: bool,
 }
@@ -306,6 +322,7 @@ fn rounds_answer(
     let means: Vec<Measure> = cells().filter_map(|all| Measure::mean(&all)).collect();
     let largest_s = cells().map(|all| all.iter().map(|one| one.max_s).fold(0.0, f64::max)).collect();
     let minutes = minutes(&rounds.cells, steps, question);
+    let levels = levels(&minutes);
     let capacity: u64 = steps[0].1.started.step.targets.iter().map(|target| target.size.0).sum();
     let of_cells = |round: &Vec<Measure>| {
         rounds.cells.iter().zip(round).map(|(cell, found)| cell.written(found.bytes_per_s)).sum::<f64>()
@@ -323,6 +340,7 @@ fn rounds_answer(
         means,
         largest_s,
         minutes,
+        levels,
         is_complete,
     }
 }
@@ -358,6 +376,37 @@ fn recovery(
     let is_back = |minute: &Minute| minute.bytes_per_s >= RECOVERED_SHARE * first.bytes_per_s;
     let back = samples.windows(RECOVERED_SAMPLES).position(|samples| samples.iter().all(is_back))?;
     Some(if back == 0 { 0.0 } else { samples[back - 1].end_s })
+}
+
+/// The levels of a load: where its rate changes (PELT), and by a tenth at least.
+fn levels(minutes: &[Minute]) -> Vec<Level> {
+    let rates: Vec<f64> = minutes.iter().map(|minute| minute.iops).collect();
+    let mut starts = vec![0];
+    starts.extend(change_points(&rates).iter().map(|change| change.at));
+    let mean = |from: usize, to: usize| rates[from..to].iter().sum::<f64>() / (to - from) as f64;
+    loop {
+        let ends = || starts.iter().skip(1).copied().chain([rates.len()]);
+        let means: Vec<f64> = starts
+            .iter()
+            .zip(ends())
+            .filter(|(from, to)| *from < to)
+            .map(|(&from, to)| mean(from, to))
+            .collect();
+        let step = |pair: &[f64]| (pair[1] - pair[0]).abs() / pair[0].max(pair[1]).max(f64::MIN_POSITIVE);
+        let least = means.windows(2).enumerate().min_by(|a, b| step(a.1).total_cmp(&step(b.1)));
+        match least {
+            Some((at, pair)) if step(pair) < LEVEL_STEP_MIN => {
+                starts.remove(at + 1);
+            }
+            _ => {
+                let level = |(iops, to): (f64, usize)| {
+                    let last = &minutes[to - 1];
+                    Level { until_s: last.end_s, fills: last.fills, iops }
+                };
+                return means.into_iter().zip(ends()).map(level).collect();
+            }
+        }
+    }
 }
 
 /// What came in one sample.
@@ -418,4 +467,33 @@ fn minutes(cells: &[Cell], steps: &[(Place, &StepRecord)], question: &SteadyQues
 /// What moves data.
 fn kinds(tally: &StreamTally) -> impl Iterator<Item = &KindTally> {
     tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_has_the_levels_that_it_has() {
+        // A fast cache for 40 minutes, a cliff, and what is left; each scattered by 2 %.
+        let rate = |at: u32| match at {
+            0..40 => 80_000.0,
+            40..50 => 30_000.0,
+            _ => 20_000.0,
+        };
+        let minute = |at: u32| Minute {
+            end_s: f64::from(at + 1) * 60.0,
+            iops: rate(at) * (1.0 + 0.02 * f64::from(at * 7 % 11 % 3) - 0.02),
+            bytes_per_s: 0.0,
+            mean_s: 0.0,
+            fills: f64::from(at + 1) / 100.0,
+        };
+        let minutes: Vec<Minute> = (0..120).map(minute).collect();
+        let found = levels(&minutes);
+        let ends: Vec<(f64, f64)> = found.iter().map(|level| (level.until_s / 60.0, level.fills)).collect();
+        assert_eq!(ends, [(40.0, 0.4), (50.0, 0.5), (120.0, 1.2)]);
+        assert!((found[0].iops / 80_000.0 - 1.0).abs() < 0.02, "{found:?}");
+        assert_eq!(levels(&minutes[..1]).len(), 1);
+        assert!(levels(&[]).is_empty());
+    }
 }

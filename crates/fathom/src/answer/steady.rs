@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use fathom_analysis::pts::{
-    Answer, Blocks, Cell, Ending, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
+    Answer, Blocks, Cell, Ending, Level, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
 };
 use fathom_analysis::steady::{EXCURSION_MAX, RANGE_MAX};
 use serde_json::{Value, json};
@@ -68,6 +68,7 @@ fn rounds(found: &RoundsAnswer) -> Value {
         means,
         largest_s,
         minutes,
+        levels,
         is_complete,
     } = found;
     let of_window = judgement.window.map(|judged| {
@@ -103,7 +104,12 @@ fn rounds(found: &RoundsAnswer) -> Value {
         "window": of_window,
         "cells": rounds.cells.iter().enumerate().map(of_cell).collect::<Vec<_>>(),
         "samples": minutes.iter().map(sample).collect::<Vec<_>>(),
+        "levels": levels.iter().map(level).collect::<Vec<_>>(),
     })
+}
+
+fn level(Level { until_s, fills, iops }: &Level) -> Value {
+    json!({ "until_s": until_s, "fills": fills, "iops": iops })
 }
 
 fn with(mut object: Value, name: &str, value: Value) -> Value {

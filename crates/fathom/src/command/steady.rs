@@ -216,6 +216,17 @@ fn planned(
     Ok(planned)
 }
 
+/// How the write cache of a device is set: that is the operator's.
+fn write_cache(target: &str, device: &str, facts: &Facts) -> Option<String> {
+    let is_of_device = |subject: &str| subject.split_whitespace().any(|word| word == device);
+    let mut all = facts.environment.iter();
+    let fact = all.find(|fact| fact.name.ends_with("write_cache") && is_of_device(&fact.subject))?;
+    let value = fact.value.as_deref()?.trim();
+    Some(format!(
+        "the write cache of {target} is \"{value}\": PTS-E wants it off (write through), PTS-C on (write back)"
+    ))
+}
+
 /// Fills in what depends on the targets; what of the standard is left out is said.
 fn complete(asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)> {
     let mut notes = Vec::new();
@@ -236,6 +247,9 @@ fn complete(asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)
                 format!("{target} is not purged, {why}: what was written before is not known"),
             ));
             asked.purge = false;
+        }
+        if let Some(device) = device {
+            notes.extend(write_cache(target, &device.name, facts).map(|message| (Severity::Info, message)));
         }
         let sector = device.map(|device| device.logical_sector_bytes);
         let of_file = || fact?.filesystem.as_ref()?.direct_align_bytes;
