@@ -86,6 +86,10 @@ pub(crate) fn open(
         let what = "something else is there than was prepared, or a link to it".to_owned();
         return Err(PrepareError::Changed { path: path.to_owned(), what });
     }
+    if there.is_none() {
+        // What an earlier step made here is gone, so that what comes next need not be this run's.
+        made.store(false, Ordering::Relaxed);
+    }
     let text = CString::new(path.as_os_str().as_bytes())
         .map_err(|error| PrepareError::system("cannot use", path, io::Error::from(error)))?;
     Ok(TargetName { path: text, there, made })
@@ -118,4 +122,29 @@ fn take_in(path: &Path, meta: &Metadata, claims: &Claims) {
     let sizes = if meta.is_dir() { 0..=u64::MAX } else { 0..=0 };
     claims.used.insert(path, UsedFile::written(meta, true, sizes));
     claims.made().insert(path.to_owned());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_made_and_is_gone_is_not_taken_for_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, claims) = (folder.path().join("name"), Claims::default());
+        let open = |operation| open(&path, operation, None, claims.name(&path)).map(drop);
+        claims.name(&path).store(true, Ordering::Relaxed);
+        open(NameOperation::CreateFile).unwrap();
+        assert!(!claims.name(&path).load(Ordering::Relaxed));
+        // Someone else's, whatever was there before.
+        std::fs::write(&path, "").unwrap();
+        adopt(&path, &claims);
+        assert!(!claims.made().contains(&path));
+        assert!(open(NameOperation::RemoveFile).is_err());
+        // One that a worker has made is the run's, and may be removed.
+        claims.name(&path).store(true, Ordering::Relaxed);
+        open(NameOperation::CreateFile).unwrap();
+        adopt(&path, &claims);
+        assert!(claims.made().contains(&path));
+    }
 }
