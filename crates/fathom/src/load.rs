@@ -189,8 +189,24 @@ fn of_texts(texts: &[(String, String)], iometer: &IometerArgs, is_to_run: bool) 
     }
 }
 
-/// Reads a job that someone sent. What it names is not opened: neither files to include nor contents of patterns.
+/// Reads a job that someone sent. What it names is not opened: neither files to include nor contents of patterns, nor
+/// traces, of whose lines the faults would tell.
 pub(crate) fn uploaded(name: &str, text: &str, args: &IometerArgs) -> Loaded {
+    let mut loaded = sent(name, text, args);
+    for stream in &loaded.job.streams {
+        if let Some(span) = stream.options.trace.span() {
+            let message = format!(
+                "the stream \"{}\" replays a trace, and files of this machine are not read",
+                stream.name
+            );
+            let help = "run it there, with fathom run";
+            loaded.diagnostics.error("job.sent-trace", Some(span), message, help);
+        }
+    }
+    loaded
+}
+
+fn sent(name: &str, text: &str, args: &IometerArgs) -> Loaded {
     let guess = dialect_of(name, text);
     let mut loaded = Loaded::default();
     match guess.dialect {

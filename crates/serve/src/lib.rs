@@ -21,7 +21,7 @@ pub use session::Role;
 
 use fathom_model::{Diagnostics, Job};
 use fathom_run::RealClock;
-use fathom_schema::{Facts, TraceFact, TraceRule};
+use fathom_schema::Facts;
 use running::Running;
 use session::Sessions;
 use std::fmt;
@@ -35,8 +35,6 @@ pub trait Machine: Send + Sync + 'static {
     fn read(&self, upload: &Upload) -> (Job, Diagnostics);
     /// What is at these paths, and the machine's own facts.
     fn facts(&self, paths: &[PathBuf]) -> Facts;
-    /// What there is to say of these traces.
-    fn traces(&self, rules: &[TraceRule]) -> Vec<TraceFact>;
     /// Block devices of this machine.
     fn devices(&self) -> Vec<PathBuf>;
     /// The clock of a run; what there is to say of it goes into the facts.

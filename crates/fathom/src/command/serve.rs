@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::{diagnose, load, preset, session, terminal};
 use fathom_engine::RealClock;
 use fathom_model::{Diagnostics, Job};
-use fathom_schema::{Facts, TraceFact, TraceRule};
+use fathom_schema::Facts;
 use fathom_serve::{Machine, Preset, Role, Server, Settings, Upload};
 use std::path::{Path, PathBuf};
 
@@ -68,10 +68,6 @@ impl Machine for ThisMachine {
 
     fn facts(&self, paths: &[PathBuf]) -> Facts {
         session::facts_of(paths, &self.store)
-    }
-
-    fn traces(&self, rules: &[TraceRule]) -> Vec<TraceFact> {
-        fathom_engine::traces::look(rules)
     }
 
     fn devices(&self) -> Vec<PathBuf> {

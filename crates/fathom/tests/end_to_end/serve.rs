@@ -488,6 +488,24 @@ fn what_would_be_lost_is_asked_for_and_checked_here() {
 }
 
 #[test]
+fn a_job_that_is_sent_replays_no_trace_of_this_machine() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let secret = bench.write("secret", "fio version 3 iolog\n1 x password 0 1\n2 x read 0 512\n");
+    for (name, text) in [
+        ("a.fio", format!("[a]\nread_iolog={}\nioengine=null\n", secret.display())),
+        ("a.toml", format!("[stream.a]\nengine = \"null\"\ntrace = \"{}\"\n", secret.display())),
+    ] {
+        let job = json!({ "name": name, "text": text });
+        let checked = site.post("/api/v1/jobs/check", &job).expect(200).json();
+        assert_eq!(checked["is_sound"], json!(false), "{text}");
+        assert!(checked.to_string().contains("job.sent-trace"), "{checked}");
+        let refused = site.post("/api/v1/runs", &json!({ "job": job })).expect(422);
+        assert!(!refused.text().contains("password"), "{text}");
+    }
+}
+
+#[test]
 fn what_there_is_to_choose_from_is_told() {
     let bench = Bench::new();
     let site = Site::start(&bench);

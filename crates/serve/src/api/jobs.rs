@@ -330,12 +330,9 @@ fn judge(app: &App, order: &Order) -> Judged {
         return Judged { job, diagnostics, facts: Facts::default(), plan: None };
     }
     let Agreed { yes, overwrite, destroy, answers } = order.consent.clone();
-    let traces = app.machine.traces(&fathom_planner::traces(&job));
-    let (job, found) = fathom_planner::with_traces(&job, &traces);
-    diagnostics.extend(found);
     let mut paths = fathom_planner::paths(&job);
     paths.extend(destroy.iter().map(PathBuf::from).filter(|path| path.is_absolute()));
-    let facts = Facts { traces, ..app.machine.facts(&paths) };
+    let facts = app.machine.facts(&paths);
     let (plan, planned) = fathom_planner::plan(&job, &facts, app.machine.entropy());
     diagnostics.extend(planned);
     let mut consent =
