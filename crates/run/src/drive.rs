@@ -110,19 +110,11 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     earlier.into_iter().for_each(|step| runner.take_over(step));
     let ended = runner.steps(experiment, claims, done);
     let aborted = runner.aborted.take();
-    let (outcome, error) = match ended {
-        Ok(StepStop::Complete | StepStop::Changed | StepStop::Interrupted) if let Some(reason) = aborted => {
+    let (outcome, error) = match (ended, aborted) {
+        (Ok(StepStop::Complete | StepStop::Changed | StepStop::Interrupted), Some(reason)) => {
             (Outcome::Aborted { reason }, None)
         }
-        Ok(StepStop::Complete | StepStop::Changed) => (Outcome::Complete, None),
-        Ok(StepStop::Interrupted) => (Outcome::Interrupted { signal: stop.signal() }, None),
-        Ok(StepStop::IoErrors) => (Outcome::IoErrors, None),
-        Ok(StepStop::Mismatch) => (Outcome::Mismatch, None),
-        Ok(StepStop::Failed) => (Outcome::Failed { reason: "a worker could not go on".to_owned() }, None),
-        Err(RunError::Prepare(PrepareError::Stopped)) => {
-            (Outcome::Interrupted { signal: stop.signal() }, None)
-        }
-        Err(error) => (Outcome::Failed { reason: error.to_string() }, Some(error)),
+        (ended, _) => outcome_of(ended, stop.signal()),
     };
     let Tidied { left_behind, remarks } = prepare::clean_up(&preview, &used);
     for message in remarks {
@@ -135,6 +127,21 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     bus.settled();
     let error = error.or_else(|| bus.take_failure().map(RunError::Sink));
     RunOutcome { outcome, error, left_behind }
+}
+
+/// How a run ended that no condition has ended, and the fault that a caller has to tell.
+fn outcome_of(ended: Result<StepStop, RunError>, signal: i32) -> (Outcome, Option<RunError>) {
+    let outcome = match ended {
+        Ok(StepStop::Complete | StepStop::Changed) => Outcome::Complete,
+        Ok(StepStop::Interrupted) | Err(RunError::Prepare(PrepareError::Stopped)) => {
+            Outcome::Interrupted { signal }
+        }
+        Ok(StepStop::IoErrors) => Outcome::IoErrors,
+        Ok(StepStop::Mismatch) => Outcome::Mismatch,
+        Ok(StepStop::Failed) => Outcome::Failed { reason: "a worker could not go on".to_owned() },
+        Err(error) => return (Outcome::Failed { reason: error.to_string() }, Some(error)),
+    };
+    (outcome, None)
 }
 
 /// What a run came to after one step and the next: lost data outweighs all else, then what came last and was not well.

@@ -9,8 +9,11 @@ use fathom_units::Nanos;
 #[derive(Debug)]
 pub(crate) struct Watch {
     conditions: Vec<Watched>,
-    /// Streams of the step.
-    streams: usize,
+    /// Per stream of the step, the number after that of the last interval that came.
+    next: Vec<u64>,
+    /// What workers did in intervals that were looked at without them (`late`, ADR 6): it counts with the next one. By
+    /// itself it is a few operations of one worker, whose rate and percentiles say nothing of the step.
+    carried: StreamTally,
     /// The interval that is not whole: its number, and the streams of it that came.
     pending: Option<Pending>,
 }
@@ -36,7 +39,12 @@ struct Pending {
 impl Watch {
     pub(crate) fn new(conditions: &[Condition], streams: usize) -> Self {
         let watched = |&condition: &Condition| Watched { condition, held: Nanos::ZERO, errors: 0.0 };
-        Self { conditions: conditions.iter().map(watched).collect(), streams, pending: None }
+        Self {
+            conditions: conditions.iter().map(watched).collect(),
+            next: vec![0; streams],
+            carried: StreamTally::default(),
+            pending: None,
+        }
     }
 
     /// Takes the next interval of a stream; why the run is to end, when it is.
@@ -44,6 +52,12 @@ impl Watch {
         if self.conditions.is_empty() || interval.phase != Phase::Measure {
             return None;
         }
+        let next = &mut self.next[interval.stream as usize];
+        if interval.sequence < *next {
+            merge_tally(&mut self.carried, &interval.tally);
+            return None;
+        }
+        *next = interval.sequence + 1;
         // A stream that lags behind the others is looked at with what comes next.
         let is_next = self.pending.as_ref().is_some_and(|pending| interval.sequence > pending.sequence);
         let before = if is_next { self.finish() } else { None };
@@ -58,13 +72,14 @@ impl Watch {
         pending.end = pending.end.max(interval.end);
         pending.came += 1;
         merge_tally(&mut pending.tally, &interval.tally);
-        let is_whole = pending.came >= self.streams;
+        let is_whole = pending.came >= self.next.len();
         if before.is_none() && is_whole { self.finish() } else { before }
     }
 
     /// Looks at what came of the last interval.
     pub(crate) fn finish(&mut self) -> Option<String> {
-        let Pending { start, end, tally, .. } = self.pending.take()?;
+        let Pending { start, end, mut tally, .. } = self.pending.take()?;
+        merge_tally(&mut tally, &std::mem::take(&mut self.carried));
         let length = end.since(start);
         let mut reason = None;
         for Watched { condition, held, errors } in &mut self.conditions {
@@ -206,5 +221,29 @@ mod tests {
         let reason = watch.interval(&at(0, 3, 100)).expect("100 of 150");
         assert_eq!(reason, "IOPS < 150: 100 in the interval that ended after 3.00 s");
         assert!(watch.finish().is_some(), "the last interval is looked at as well");
+    }
+
+    /// A worker that hung in one operation brings its part of an interval after the others were looked at.
+    #[test]
+    fn what_comes_late_counts_and_is_no_interval_of_its_own() {
+        let conditions = ["iops < 150", "p50 > 10ms", "errors > 2"].map(|text| text.parse().unwrap());
+        let mut watch = Watch::new(&conditions, 1);
+        let late = |sequence: u64, errors: u64| Interval {
+            late: true,
+            ..second(0, sequence, 2, Nanos::millis(900), errors)
+        };
+        for sequence in 0..4 {
+            assert_eq!(watch.interval(&second(0, sequence, 200, Nanos::millis(1), 0)), None);
+            assert_eq!(watch.interval(&late(sequence, 1)), None, "{sequence}");
+            if sequence == 2 {
+                let reason = watch.interval(&second(0, 3, 200, Nanos::millis(1), 0)).expect("three errors");
+                assert!(reason.starts_with("errors > 2: 3 "), "{reason}");
+                break;
+            }
+        }
+        // One that covers several edges is the only word on them.
+        let mut watch = Watch::new(&conditions, 1);
+        let whole = Interval { late: true, end: Nanos::secs(3), ..second(0, 0, 300, Nanos::millis(1), 0) };
+        assert!(watch.interval(&whole).is_some_and(|reason| reason.starts_with("IOPS < 150: 100 ")));
     }
 }
