@@ -209,6 +209,10 @@ impl Resolver<'_> {
         let options = &self.section.options;
         let layout = match options.layout.get() {
             _ if !self.usage.needed => LayoutRule::Untouched,
+            // Who only works on its name changes nothing in what is there: no hole is filled, and an empty file stays so.
+            _ if !self.usage.used_inside && options.size.get().is_none() && fact.kind == FileKind::File => {
+                LayoutRule::Created
+            }
             Layout::Written if self.is_only_read_and_not_ours(fact) => LayoutRule::Appended,
             Layout::Written => LayoutRule::Written,
             Layout::Allocated => LayoutRule::Allocated,
@@ -430,7 +434,7 @@ impl Resolver<'_> {
         match (options.size.get(), existing) {
             // Nothing is addressed in it but its name.
             (None | Some(Amount::Share(_)), there) if !self.usage.used_inside => {
-                Some(there.unwrap_or_else(one).max(one()))
+                Some(there.unwrap_or_else(one))
             }
             (Some(&Amount::Bytes(least)), there) if options.size_max.get().is_some() && device.is_none() => {
                 Some(self.drawn_size(item, least, there))

@@ -174,3 +174,33 @@ fn a_native_job_counts_calls_and_no_bytes() {
         "{stream}"
     );
 }
+
+/// Small, empty, sparse: nobody's file is changed by being asked about, and --overwrite is no reason to.
+#[test]
+fn asking_about_a_file_changes_nothing() {
+    let bench = Bench::new();
+    bench.write("empty", "");
+    bench.write("small", "twelve bytes");
+    let sparse = std::fs::File::create(bench.path("sparse")).expect("it is ours");
+    sparse.set_len(1 << 20).expect("it has room");
+    let contents =
+        || ["empty", "small", "sparse"].map(|name| std::fs::read(bench.path(name)).expect("it is there"));
+    let blocks = || std::os::unix::fs::MetadataExt::blocks(&sparse.metadata().expect("it is there"));
+    let before = (contents(), blocks());
+    for name in ["empty", "small", "sparse"] {
+        for consent in ["", "--overwrite"] {
+            bench.write(
+                "job.toml",
+                format!("[target.t]\npath = \"{name}\"\n[workload.w]\n[stream.s]\nengine = \"filestat\"\npasses = 1\n"),
+            );
+            let line = format!("run job.toml {consent}");
+            bench.fathom(&line).expect(0, &[]);
+            assert!((contents(), blocks()) == before, "{name}: {line}");
+            let all = &bench.report()["steps"][0]["total"]["all"];
+            assert!(
+                all["operations"].as_u64().is_some_and(|operations| operations > 0),
+                "{name}: {line}: {all}"
+            );
+        }
+    }
+}
