@@ -226,10 +226,12 @@ fn failed(record: &Record, extras: &Extras) -> u8 {
 fn forbid_changes(planned: &Planned) -> Result<(), Exit> {
     let Planned { loaded: _, facts, plan, earlier: _ } = planned;
     for intent in &plan.intents {
-        let is_absent =
-            facts.targets.iter().any(|fact| fact.path == intent.path && fact.kind == FileKind::Absent);
+        let is_absent = facts.targets.iter().any(|fact| {
+            fact.path == intent.path && matches!(fact.kind, FileKind::Absent | FileKind::NoFolder)
+        });
         let would = match intent {
             _ if is_absent => "created",
+            intent if intent.deletes => "removed",
             intent if intent.writes => "written",
             intent if intent.trims => "trimmed",
             intent if intent.lays_out.0 > 0 => "laid out",

@@ -113,11 +113,18 @@ fn documents_go_through_links_and_to_what_is_no_file() {
 fn readonly_forbids_every_change() {
     let bench = Bench::new();
     bench.write("old", [0x5a; 8192]);
+    bench.fathom("fio --name=a --ioengine=filecreate --filename=made --filesize=4k").expect(0, &[]);
     for (rest, says) in [
         ("--filename=old --rw=write", "--readonly"),
         ("--filename=old --rw=read --size=1m", "old: would be laid out"),
         ("--filename=new --rw=read --size=1m", "new: would be created"),
         ("--filename=old --rw=read --unlink=1", "old: would be removed"),
+        ("--filename=nd/new --rw=read --size=4k", "nd/new: would be created"),
+        ("--ioengine=filecreate --filename=new", "new: would be created"),
+        ("--ioengine=filecreate --filename=nd/new", "nd/new: would be created"),
+        ("--ioengine=filestat --filename=nd/new --filesize=4k", "nd/new: would be created"),
+        ("--ioengine=dircreate --filename=nd/new", "nd/new: would be created"),
+        ("--ioengine=filedelete --filename=made --filesize=4k", "made: would be removed"),
     ] {
         bench.check_refused(&format!("fio --readonly --name=a --bs=4k {rest}"), 1, &[says]);
     }
