@@ -93,6 +93,7 @@ export const strings = {
     reads: "is read",
     writes: "IS OVERWRITTEN",
     trims: "IS TRIMMED",
+    deletes: "IS DELETED",
     creates: "is created",
     laysOut: (size: string) => `${size} are written before the first step`,
     removes: "is removed afterwards",

@@ -30,7 +30,7 @@ function planOf({ job, consent }) {
     may_run: !isPrecious,
     expected_seconds: 32,
     steps: [{ name: "main" }],
-    targets: [{ path, reads: true, writes: isPrecious, trims: false, creates: !isPrecious, lays_out_bytes: 1 << 30, removes: true }],
+    targets: [{ path, reads: true, writes: isPrecious, trims: false, deletes: false, creates: !isPrecious, lays_out_bytes: 1 << 30, removes: true }],
     questions: isPrecious ? [question] : [],
   };
 }

@@ -31,6 +31,7 @@ export interface Intent {
   reads: boolean;
   writes: boolean;
   trims: boolean;
+  deletes: boolean;
   creates: boolean;
   lays_out_bytes: number;
   removes: boolean;

@@ -469,10 +469,23 @@ fn what_would_be_lost_is_asked_for_and_checked_here() {
         Some(json!("complete"))
     );
     assert_ne!(std::fs::read(&precious).expect("it is there"), vec![7; 1 << 20]);
+    // What the load deletes is told apart from what is removed when all is over.
+    for (stream, section, expect) in
+        [("engine = \"filedelete\"", "", [true, false]), ("read = \"50%\"", "remove = true\n", [false, true])]
+    {
+        let (workload, stream) = if section.is_empty() { ("", stream) } else { (stream, "") };
+        let text = format!(
+            "[target.t]\npath = {:?}\nsize = \"4KiB\"\n{section}[workload.w]\n{workload}\n[stream.s]\n{stream}\npasses = 1\n",
+            bench.path("fresh")
+        );
+        let order = json!({ "job": { "name": "d.toml", "text": text }, "consent": {} });
+        let planned = site.post("/api/v1/jobs/plan", &order).expect(200).json();
+        let target = &planned["targets"][0];
+        assert_eq!([&target["deletes"], &target["removes"]], expect.map(Value::from).each_ref(), "{planned}");
+    }
     // Jobs that are sent run no commands and read no files of this machine.
     let secret = bench.write("secret.fio", "[secret]\nrw=read\nsize=1m\n");
     for text in [
-        format!("[a]\nsize=1m\nexec_prerun=touch {}\n", bench.path("touched").display()),
         format!("include {}\n[a]\nsize=1m\n", secret.display()),
         format!("[a]\nrw=write\nsize=1m\nbuffer_pattern='{}'\n", secret.display()),
         format!("[a]\nopendir={}\n", bench.path("").display()),
@@ -483,6 +496,11 @@ fn what_would_be_lost_is_asked_for_and_checked_here() {
         assert!(!checked.to_string().contains("[secret]"), "{checked}");
         site.post("/api/v1/runs", &json!({ "job": job })).expect(422);
     }
+    // A command may be in a job, and nobody can let the server run it.
+    let text = format!("[a]\nsize=1m\nexec_prerun=touch {}\n", bench.path("touched").display());
+    let order =
+        json!({ "job": { "name": "a.fio", "text": text }, "consent": { "yes": true, "overwrite": true } });
+    assert_eq!(site.post("/api/v1/runs", &order).expect(403).code(), "unsafe.exec");
     assert!(!bench.path("touched").exists());
     site.end();
 }

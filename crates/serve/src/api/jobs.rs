@@ -125,8 +125,11 @@ pub(crate) struct IntentView {
     reads: bool,
     writes: bool,
     trims: bool,
+    /// The workload itself removes it.
+    deletes: bool,
     creates: bool,
     lays_out_bytes: u64,
+    /// It is removed at the end.
     removes: bool,
 }
 
@@ -289,15 +292,7 @@ fn intent(intent: &Intent) -> IntentView {
         lays_out,
         removes,
     } = intent.clone();
-    IntentView {
-        path,
-        reads,
-        writes,
-        trims,
-        creates,
-        lays_out_bytes: lays_out.0,
-        removes: removes || deletes,
-    }
+    IntentView { path, reads, writes, trims, deletes, creates, lays_out_bytes: lays_out.0, removes }
 }
 
 fn refusal(refusal: &Refusal) -> RefusalView {
