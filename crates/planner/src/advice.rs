@@ -73,12 +73,12 @@ fn same_place(step: &Step, loads: &[&Load<'_>], remarks: &mut Remarks) {
     }
 }
 
-/// Fewer places than operations in flight: they fall on each other.
+/// Fewer places than operations in flight: they fall on each other. Where those of a trace go, it says itself.
 fn small_region(stream: &Stream, load: &Load<'_>, region: &BTreeSet<(u32, u64, u64)>, remarks: &mut Remarks) {
     let block = load.operations.largest;
     let blocks: u64 = region.iter().map(|&(_, _, length)| length / block).sum();
     let in_flight = stream.workers.len() as u64 * u64::from(stream.queue_depth);
-    if blocks < in_flight {
+    if load.trace.is_none() && blocks < in_flight {
         let message = format!(
             "the region of the stream \"{}\" has {blocks} blocks of {}, fewer than the {in_flight} operations in flight",
             stream.name,

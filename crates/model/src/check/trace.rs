@@ -20,7 +20,7 @@ pub(super) fn check(job: &Job, stream: &Named<StreamOptions>, found: &mut Diagno
             if let Some(span) = span {
                 let message =
                     format!("{name} has no effect in the stream \"{}\": it replays no trace", stream.name);
-                found.warn("stream.no-trace", span, message, "leave it out, or name a trace");
+                found.error("stream.no-trace", Some(span), message, "leave it out, or name a trace");
             }
         }
         return;

@@ -69,3 +69,16 @@ fn points_of_sweeps_are_checked() {
         &["workload.shares"],
     );
 }
+
+#[test]
+fn a_trace_is_judged_without_being_read() {
+    let traced = |rest: &str| format!("[stream.s]\ntrace = \"nowhere\"\nqueue_depth = 32\n{rest}\n");
+    check(&traced(""), &[]);
+    check(&(traced("targets = [\"t\"]") + "[target.t]\npath = \"/nowhere/x\"\nsize = \"1MiB\"\n"), &[]);
+    check(&traced("rate = \"1k/s\""), &["stream.trace-and-option"]);
+    check(&traced("workers = 2"), &["stream.trace-workers"]);
+    check(&traced("trace_align = \"3KiB\""), &["stream.trace-align"]);
+    check(&traced("ramp = \"1s\""), &["trace.ramp"]);
+    check(&traced("engine = \"filestat\""), &["stream.trace-and-option"]);
+    check(&(job("", "", "trace_skip = \"sync\"")), &["stream.no-trace"]);
+}
