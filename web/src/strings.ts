@@ -50,6 +50,7 @@ export const strings = {
     interrupted: "interrupted",
     io_errors: "too many I/O errors",
     mismatch: "data did not match",
+    aborted: "ended by a condition of the job",
     failed: "failed",
     unfinished: "killed, or still running",
   } as Record<string, string>,
