@@ -129,6 +129,7 @@ pub fn push(record: &mut Record, shapes: &[StreamShape], index: u32) {
             minor_faults: 12,
             error: 0,
             verified: None,
+            depth: None,
             tally: worker,
         };
         totals.push(StreamTotals { workers: vec![worker; shape.workers as usize] });
@@ -304,6 +305,7 @@ fn stream(shape: &StreamShape) -> Stream {
             operations: Quota::Unlimited,
             full_ends: false,
             passes: Passes::Endless,
+            steady: None,
         },
         start_delay: Nanos::ZERO,
         ramp: Nanos::ZERO,
@@ -315,6 +317,7 @@ fn stream(shape: &StreamShape) -> Stream {
         demands: fathom_schema::Demands::default(),
         flow: None,
         scheduling: fathom_schema::Scheduling::default(),
+        depth_search: None,
     }
 }
 

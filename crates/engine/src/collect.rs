@@ -44,6 +44,8 @@ struct WorkerState {
     totals: Cell,
     /// Reads of the verify phases; only where there are some.
     verify_totals: Option<Box<Cell>>,
+    /// What was done before measuring; only where that may come to be what was measured.
+    ramp_totals: Option<Box<Cell>>,
 }
 
 struct Merged {
@@ -65,6 +67,7 @@ impl Collector {
             passed: Nanos::ZERO,
             totals: Cell::new(shape),
             verify_totals: None,
+            ramp_totals: None,
         };
         let streams = streams
             .into_iter()
@@ -100,9 +103,16 @@ impl Collector {
         stream.workers[worker].passed = Nanos::NEVER;
     }
 
-    /// Measure-phase totals of a worker.
-    pub(crate) fn totals(&self, stream: usize, worker: usize) -> &Cell {
-        &self.streams[stream].workers[worker].totals
+    /// Keeps what the workers of a stream do before they measure.
+    pub(crate) fn keep_ramp(&mut self, stream: usize) {
+        let StreamState { shape, workers, .. } = &mut self.streams[stream];
+        workers.iter_mut().for_each(|worker| worker.ramp_totals = Some(Box::new(Cell::new(*shape))));
+    }
+
+    /// Totals of a worker: of its measure phase, or of what came before one that never came.
+    pub(crate) fn totals(&self, stream: usize, worker: usize, has_measured: bool) -> &Cell {
+        let worker = &self.streams[stream].workers[worker];
+        worker.ramp_totals.as_deref().filter(|_| !has_measured).unwrap_or(&worker.totals)
     }
 
     /// What a worker read in its verify phases.
@@ -132,7 +142,11 @@ impl StreamState {
                     break;
                 };
                 match phase {
-                    Phase::Ramp => {}
+                    Phase::Ramp => {
+                        if let Some(totals) = &mut worker.ramp_totals {
+                            totals.merge(&cell);
+                        }
+                    }
                     Phase::Measure => {
                         let backlog_max = worker.totals.backlog_max.max(cell.backlog_max);
                         worker.totals.merge(&cell);

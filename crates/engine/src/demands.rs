@@ -2,9 +2,26 @@
 //! flow. It says what was not kept; what follows from that is decided by the worker.
 
 use crate::worker::Slot;
+use fathom_io::Operation;
 use fathom_schema::{Demands, Flow, LatencyDemand, OperationKind, RateDemand, RateUnit};
 use fathom_units::Nanos;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a worker did not keep.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    /// In words.
+    Said(String),
+    /// An operation that took longer than was allowed.
+    Latency {
+        /// Which.
+        operation: Operation,
+        /// How long.
+        took: Nanos,
+        /// And how long it might have.
+        at_most: Nanos,
+    },
+}
 
 /// Keeps an eye on one worker.
 pub(crate) struct Watch {
@@ -51,7 +68,7 @@ impl Watch {
     }
 
     /// Counts an operation; says so when it took too long.
-    pub(crate) fn note(&mut self, slot: &Slot, moved: u64, completed: Nanos) -> Option<String> {
+    pub(crate) fn note(&mut self, slot: &Slot, moved: u64, completed: Nanos) -> Option<Broken> {
         let kind = slot.operation.kind;
         let (operations, bytes) = &mut self.done[kind.index()];
         *operations += 1;
@@ -62,13 +79,7 @@ impl Watch {
             None => kind != OperationKind::Sync,
         };
         let demand = self.demands.latencies.iter().filter(is_of).find(|demand| took.0 > demand.at_most_ns)?;
-        Some(format!(
-            "a {} of {} B at offset {} took {took}, longer than the {} that latency_max allows",
-            kind.name(),
-            slot.operation.length,
-            slot.operation.offset,
-            Nanos(demand.at_most_ns)
-        ))
+        Some(Broken::Latency { operation: slot.operation, took, at_most: Nanos(demand.at_most_ns) })
     }
 
     /// Looks at the rates when that is due; says so when one was not kept.

@@ -38,7 +38,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     fn is_careful(&self, think: Think) -> bool {
         let EngineSettings { refill_at, serialize_overlap, .. } = self.stream.engine;
         let counts_issues = matches!(think, Think::Every { by_issue: true, .. });
-        refill_at != Quota::Unlimited || serialize_overlap || counts_issues
+        refill_at != Quota::Unlimited || serialize_overlap || counts_issues || self.search.is_some()
     }
 
     /// True when nothing can end, interrupt or follow an operation but time, errors and the stop flag.
@@ -298,6 +298,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             let may_issue = !pausing && (!CAREFUL || refills) && self.takes_turn();
             while may_issue && self.state != State::Drain && !self.free.is_empty() {
                 let mut going = self.allow(self.free.len().min(self.batch.operations()));
+                if CAREFUL {
+                    going = going.min(self.room_of_search(self.in_flight()));
+                }
                 if CAREFUL && by_issue {
                     going = going.min(usize::try_from(until_pause).unwrap_or(usize::MAX));
                 }
@@ -324,6 +327,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     self.until_pause = Some(until_pause);
                     return Ok(());
                 }
+                if CAREFUL {
+                    self.turn_of_search(now);
+                }
                 if pausing {
                     if let Some(locks) = &mut self.locks {
                         locks.give_back();
@@ -338,7 +344,12 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 refills = false;
             }
             let waits = self.state == State::Drain || pausing || self.next_pass.is_some() || !may_issue;
-            let waits = waits || CAREFUL && (!refills || self.held.is_some() || until_pause == 0);
+            let waits = waits
+                || CAREFUL
+                    && (!refills
+                        || self.held.is_some()
+                        || until_pause == 0
+                        || self.room_of_search(in_flight) == 0);
             let full = self.free.is_empty() || waits;
             let min = if full { self.stream.engine.batch_complete } else { 0 };
             // No more are taken up than go down again together: a slot whose completion was taken up is idle until it

@@ -2,6 +2,7 @@
 
 use crate::collect::{Collected, Collector};
 use crate::commands;
+use crate::demands::Broken;
 use crate::drive::Pace;
 use crate::mismatch;
 use crate::prepare::{OpenError, Ready};
@@ -15,11 +16,11 @@ use fathom_io::{
     Buffers, Call, Engine, IoUring, Libaio, Locked, Mmap, MmapRules, Names, Null, OpenTarget, Setup, Sim,
     Spin, Splice, Synchronous, thread,
 };
-use fathom_metrics::{Cell, CellShape, IssuedRow, OperationRow};
+use fathom_metrics::{Cell, CellShape, IssuedRow, OperationRow, Settling};
 use fathom_pattern::{Arrivals, Trace};
 use fathom_schema::{
     Arrival, Counted, EngineKind, Extent, Interval, IoMode, IoPriority, OpenRule, OperationKind, Pacing,
-    Scheduling, ShellCommand, Step, Stop, Stream, StreamTotals, WorkerPlan, WorkerTotals,
+    Scheduling, ShellCommand, SteadyFigure, SteadyLimit, SteadyRule, Step, Stop, Stream, StreamTotals, WorkerPlan, WorkerTotals,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -61,6 +62,8 @@ pub struct Executed {
     pub mismatches: Vec<String>,
     /// What workers did not keep that was demanded of them, in words.
     pub broken: Vec<String>,
+    /// What became of the streams that were to end in a steady state, in words.
+    pub settled: Vec<String>,
     /// Why workers could not go on, in words.
     pub failures: Vec<String>,
 }
@@ -204,6 +207,9 @@ pub fn execute(
     }
     let expected = seats.len();
     let mut collector = Collector::new(step_index(ready), step.interval, outlets);
+    for (index, _) in step.streams.iter().enumerate().filter(|(_, stream)| stream.depth_search.is_some()) {
+        collector.keep_ramp(index);
+    }
     std::thread::scope(|scope| {
         for seat in seats {
             let (tell, shared, go) = (tell.clone(), &shared, &go);
@@ -288,7 +294,9 @@ fn gather(
     let mut ends: Vec<Vec<Option<Ended>>> =
         step.streams.iter().map(|stream| (0..here(stream)).map(|_| None).collect()).collect();
     let mut running: usize = ends.iter().map(Vec::len).sum();
+    let mut over: Vec<u32> = Vec::new();
     let real = step.streams.iter().all(|stream| stream.engine.kind != EngineKind::Sim);
+    let mut settling = Settling::of(step);
     let mut is_changed = false;
     while running > 0 {
         std::thread::park_timeout(COLLECT_EVERY);
@@ -303,24 +311,23 @@ fn gather(
             if let Message::Ended { stream, worker, ended } = message {
                 collector.ended(stream, worker);
                 ends[stream][worker] = Some(*ended);
+                let is_over = ends[stream].iter().all(Option::is_some);
+                over.extend(is_over.then(|| u32::try_from(stream).expect("streams are counted in 32 bits")));
                 running -= 1;
             }
         }
         let now = monotonic().since(step_start);
-        turn(collector, real.then_some(now), observer);
+        turn(collector, real.then_some(now), &mut settling, shared, observer);
+        for stream in over.drain(..) {
+            end_settled(&mut settling, shared, |settling| settling.ended(stream));
+        }
     }
-    turn(collector, None, observer);
+    turn(collector, None, &mut settling, shared, observer);
     let elapsed = ends.iter().flatten().flatten().map(|ended| ended.end).max().unwrap_or_default();
     let failures: Vec<String> =
         ends.iter().flatten().flatten().filter_map(|ended| ended.failure.clone()).collect();
     let io_errors = describe_errors(step, share, &ends);
-    let broken = step
-        .streams
-        .iter()
-        .zip(&ends)
-        .flat_map(|(stream, workers)| workers.iter().flatten().map(move |ended| (stream, ended)))
-        .filter_map(|(stream, ended)| Some(format!("{}: {}", stream.name, ended.broken.as_ref()?)))
-        .collect();
+    let broken = describe_broken(step, share, &ends);
     let mismatches = step
         .streams
         .iter()
@@ -356,19 +363,64 @@ fn gather(
                 .enumerate()
                 .map(|(worker, ended)| {
                     let verify = collector.verify_totals(stream, worker);
-                    totals(collector.totals(stream, worker), verify, &ended.expect("all have ended"))
+                    let ended = ended.expect("all have ended");
+                    let has_measured = ended.depth.is_none_or(|found| found.is_settled);
+                    totals(collector.totals(stream, worker, has_measured), verify, &ended)
                 })
                 .collect(),
         })
         .collect();
-    Executed { streams, stop, ends_run: shared.ends_run(), elapsed, io_errors, mismatches, broken, failures }
+    let settled = settling.iter().map(|settling| describe_settling(step, settling)).collect();
+    let ends_run = shared.ends_run();
+    Executed { streams, stop, ends_run, elapsed, io_errors, mismatches, broken, settled, failures }
 }
 
-fn turn(collector: &mut Collector, now: Option<Nanos>, observer: &mut dyn Observer) {
+/// Ends the streams that are found to be steady.
+fn end_settled(settling: &mut [Settling], shared: &Shared, mut found: impl FnMut(&mut Settling) -> bool) {
+    for settling in settling {
+        if found(settling) {
+            shared.end_streams(settling.streams());
+        }
+    }
+}
+
+/// What became of streams that were to settle.
+fn describe_settling(step: &Step, settling: &Settling) -> String {
+    let names: Vec<&str> =
+        settling.streams().map(|stream| step.streams[stream as usize].name.as_str()).collect();
+    let SteadyRule { figure, by_slope, limit, samples, every, after: _, with_group: _ } = settling.rule();
+    let figure = match figure {
+        SteadyFigure::Operations => "operations per second",
+        SteadyFigure::Bytes => "bytes per second",
+        SteadyFigure::Latency => "latency",
+    };
+    let how = if *by_slope { "slope" } else { "largest deviation" };
+    let shown = |figure: f64| match limit {
+        SteadyLimit::Share(_) => format!("{:.3} %", figure * 100.0),
+        SteadyLimit::Absolute(_) => format!("{figure:.3}"),
+    };
+    let (SteadyLimit::Share(most) | SteadyLimit::Absolute(most)) = *limit;
+    let window = Nanos(every.0.saturating_mul(u64::from(*samples)));
+    let found = settling.criterion().map_or_else(
+        || format!("only {} of {samples} samples were taken", settling.window().len()),
+        |found| format!("{how} of {figure} over {window}: {}, to be below {}", shown(found), shown(most)),
+    );
+    let verdict = if settling.is_steady() { "reached a steady state" } else { "reached no steady state" };
+    format!("{} {verdict}: {found}", names.join(", "))
+}
+
+fn turn(
+    collector: &mut Collector,
+    now: Option<Nanos>,
+    settling: &mut [Settling],
+    shared: &Shared,
+    observer: &mut dyn Observer,
+) {
     let mut any = false;
     collector.turn(now, &mut |collected| match collected {
         Collected::Interval(interval) => {
             any = true;
+            end_settled(settling, shared, |settling| settling.add(&interval));
             observer.interval(*interval);
         }
         Collected::Rows { stream, rows } => observer.operations(stream, &rows),
@@ -380,7 +432,7 @@ fn turn(collector: &mut Collector, now: Option<Nanos>, observer: &mut dyn Observ
 }
 
 fn totals(cell: &Cell, verify: Option<&Cell>, ended: &Ended) -> WorkerTotals {
-    let Ended { start, end, usage, first_error, broken: _, failure: _, verified } = ended;
+    let Ended { start, end, usage, first_error, broken: _, failure: _, verified, depth } = ended;
     let thread::Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = *usage;
     WorkerTotals {
         tally: cell.to_tally(),
@@ -393,7 +445,36 @@ fn totals(cell: &Cell, verify: Option<&Cell>, ended: &Ended) -> WorkerTotals {
         minor_faults,
         error: first_error.map_or(0, |error| error.errno),
         verified: verified.as_ref().map(|verified| Box::new(mismatch::totals(verified, verify))),
+        depth: *depth,
     }
+}
+
+/// What workers did not keep, and to which queue depth those came that searched for one.
+fn describe_broken(step: &Step, share: Share, ends: &[Vec<Option<Ended>>]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (stream, workers) in step.streams.iter().zip(ends) {
+        let plans = stream.workers.iter().enumerate().filter(|(k, _)| mine(*k, share)).map(|(_, plan)| plan);
+        for (plan, broken) in
+            plans.zip(workers).filter_map(|(plan, of)| Some((plan, of.as_ref()?.broken.as_ref()?)))
+        {
+            let what = match broken {
+                Broken::Said(what) => what.clone(),
+                Broken::Latency { operation, took, at_most } => {
+                    let extent = plan.extents.get(operation.target as usize);
+                    let name =
+                        extent.map_or("?", |extent| step.targets[extent.target as usize].name.as_str());
+                    let (kind, offset, length) = (operation.kind.name(), operation.offset, operation.length);
+                    let (took, most) = (took.0, at_most.0);
+                    // In fio's words, which others look for.
+                    format!(
+                        "latency of {took} nsec exceeds specified max ({most} nsec): {name} {kind} {offset} {length}"
+                    )
+                }
+            };
+            found.push(format!("{}: {what}", stream.name));
+        }
+    }
+    found
 }
 
 fn describe_errors(step: &Step, share: Share, ends: &[Vec<Option<Ended>>]) -> Vec<String> {
@@ -668,6 +749,7 @@ impl Drop for Farewell<'_> {
                 broken: None,
                 failure,
                 verified: None,
+                depth: None,
             };
             let (stream, worker) = (self.stream, self.worker);
             // When nobody listens any more, nobody waits either.

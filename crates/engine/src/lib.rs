@@ -12,6 +12,7 @@ mod claims;
 mod collect;
 mod commands;
 mod demands;
+mod depth_search;
 mod drive;
 mod execute;
 mod issue;

@@ -82,10 +82,11 @@ pub(crate) struct Budget {
 pub(crate) type Reopen<'a> = &'a dyn Fn() -> Result<Vec<OpenTarget>, String>;
 
 impl<E: Engine, C: Clock> Worker<'_, E, C> {
-    /// How many of `wanted` operations the quotas still allow, and takes them off. Ramp operations are free.
+    /// How many of `wanted` operations the quotas still allow, and takes them off. Ramp operations are free, but not those of
+    /// a search, which might have no end.
     #[inline]
     pub(crate) fn allow(&mut self, wanted: usize) -> usize {
-        if self.state == State::Ramp {
+        if self.state == State::Ramp && !self.searches() {
             return if self.flow.is_none() { wanted } else { usize::from(self.takes_turn_in_flow()) };
         }
         if (self.budget.bytes == 0 || self.budget.operations == 0) && !self.begin_next_pass() {
@@ -97,7 +98,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Takes note that the generator's pass is over: what is left of its bytes is not moved.
     #[cold]
     pub(crate) fn end_pass(&mut self) {
-        if self.state == State::Ramp {
+        if self.state == State::Ramp && !self.searches() {
             // Operations of the ramp are free, and so are its passes.
             self.generator.renew();
             return;
@@ -191,13 +192,14 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// True when a quota is used up: `allow` will say so at the next turn.
     #[inline]
     pub(crate) fn spent(&self) -> bool {
-        self.state == State::Measure && (self.budget.bytes == 0 || self.budget.operations == 0)
+        (self.state == State::Measure || self.state == State::Ramp && self.searches())
+            && (self.budget.bytes == 0 || self.budget.operations == 0)
     }
 
     /// Takes an issued operation off the quotas.
     #[inline]
     pub(crate) fn spend(&mut self, planned: &Planned) {
-        if self.state != State::Ramp {
+        if self.state != State::Ramp || self.searches() {
             self.budget.operations = self.budget.operations.saturating_sub(1);
             if planned.kind != OperationKind::Trim || !self.stream.workload.trim_then_write {
                 self.budget.bytes = self.budget.bytes.saturating_sub(u64::from(planned.length));

@@ -107,6 +107,14 @@ impl Shared {
         self.changed.notify_all();
     }
 
+    /// Ends these streams early.
+    pub(crate) fn end_streams(&self, streams: impl Iterator<Item = u32>) {
+        let ends = self.lock();
+        streams.for_each(|stream| self.streams[stream as usize].stop.store(true, Ordering::Relaxed));
+        drop(ends);
+        self.changed.notify_all();
+    }
+
     /// True when no further step is wanted.
     pub(crate) fn ends_run(&self) -> bool {
         self.ends_run.load(Ordering::Relaxed)

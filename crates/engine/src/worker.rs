@@ -3,7 +3,8 @@
 //!
 //! The loops themselves are in `drive`; nothing here or there allocates, locks or logs after the start.
 
-use crate::demands::{FlowShare, Watch};
+use crate::demands::{Broken, FlowShare, Watch};
+use crate::depth_search::Search;
 use crate::drive::Batch;
 use crate::passes::{Budget, Course, Reopen};
 use crate::recorder::Recorder;
@@ -19,8 +20,8 @@ use fathom_metrics::{CellShape, OperationRow};
 use fathom_pattern::rng::{Purpose, derive};
 use fathom_pattern::{Filler, Generator, Planned, Trace};
 use fathom_schema::{
-    ErrorPolicy, OperationKind, Pacing, Phase, Quota, Reach, Stream, TimeLimit, Tolerance, VerifySchedule,
-    WorkerPlan,
+    DepthFound, ErrorPolicy, OperationKind, Pacing, Phase, Quota, Reach, Stream, TimeLimit, Tolerance,
+    VerifySchedule, WorkerPlan,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -136,10 +137,12 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) locks: Option<FileLocks<'a>>,
     /// What it has to keep.
     pub(crate) watch: Option<Box<Watch>>,
+    /// Its search for a queue depth.
+    pub(crate) search: Option<Box<Search>>,
     /// Its part in a flow.
     pub(crate) flow: Option<FlowShare<'a>>,
-    /// What it did not keep, in words.
-    broken: Option<String>,
+    /// What it did not keep.
+    broken: Option<Broken>,
     /// An operation that waits for those in flight that touch its place.
     pub(crate) held: Option<Planned>,
     /// Places in flight, where operations wait for each other: slot, extent, first byte and end.
@@ -187,12 +190,14 @@ pub(crate) struct Ended {
     pub(crate) end: Nanos,
     pub(crate) usage: Usage,
     pub(crate) first_error: Option<FirstError>,
-    /// What it did not keep, in words.
-    pub(crate) broken: Option<String>,
+    /// What it did not keep.
+    pub(crate) broken: Option<Broken>,
     /// Why it could not go on.
     pub(crate) failure: Option<String>,
     /// What verification came to.
     pub(crate) verified: Option<Verified>,
+    /// What its search for a queue depth came to.
+    pub(crate) depth: Option<DepthFound>,
 }
 
 /// Whether an error says that there is no more room.
@@ -321,6 +326,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             looks_closer: recorder.keeps_rows
                 || verifier.is_some()
                 || !stream.demands.are_none()
+                || stream.depth_search.is_some()
                 || stream.engine.serialize_overlap,
             filler,
             state: State::Ramp,
@@ -335,6 +341,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             stuck: None,
             locks: FileLocks::new(stream, plan, shared.locks()),
             watch: Watch::new(&stream.demands),
+            search: Search::of(stream),
             flow: flow.map(|flow| FlowShare::new(flow, shared.flows(), operations)),
             broken: None,
             held: None,
@@ -380,7 +387,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             self.wait_until(self.times.start);
         }
         let now = self.clock.now();
-        let ramps = self.times.measure_start > self.times.start;
+        let ramps = self.times.measure_start > self.times.start || self.searches();
         self.state = match ramps {
             _ if self.stop.load(Ordering::Relaxed) => State::Drain,
             true => State::Ramp,
@@ -398,6 +405,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if let Some(flow) = &self.flow {
             flow.join();
         }
+        self.begin_search();
         self.begin_thinking(now);
         self.next_event = self.event_after(now);
         now
@@ -405,6 +413,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
 
     pub(crate) fn event_after(&self, now: Nanos) -> Nanos {
         let phase_change = match self.state {
+            State::Ramp if self.searches() => self.times.measure_end,
             State::Ramp => self.times.measure_start,
             State::Measure => self.times.measure_end,
             State::Drain | State::Verify => Nanos::NEVER,
@@ -434,10 +443,15 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     /// Deals with everything that fell due by `now`: edges, the end of the ramp, the end, the stop flag.
     #[cold]
     pub(crate) fn control(&mut self, now: Nanos) {
+        self.turn_of_search(now);
         while now >= self.next_event {
             let at = self.next_event;
             match self.state {
-                State::Ramp if at >= self.times.measure_start => {
+                State::Ramp if self.searches() && at >= self.times.measure_end => {
+                    self.give_search_up();
+                    self.state = State::Drain;
+                }
+                State::Ramp if at >= self.times.measure_start && !self.searches() => {
                     self.hand_over(at, Phase::Measure, false);
                     // Where writes are read back, those of the ramp are left alone, and what counts begins by itself.
                     self.state = if self.has_rounds() { State::Drain } else { State::Measure };
@@ -467,7 +481,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             && let Some(watch) = &mut self.watch
             && let Some(broken) = watch.look(now)
         {
-            self.break_off(Errno::IO, self.slots[0].operation, broken);
+            self.break_off(Errno::IO, self.slots[0].operation, Broken::Said(broken));
         }
         if self.stop.load(Ordering::Relaxed) {
             self.state = State::Drain;
@@ -546,6 +560,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if self.stream.engine.serialize_overlap {
             self.places.retain(|&(of, ..)| of != slot.operation.slot);
         }
+        if self.state != State::Verify && result >= 0 {
+            self.note_of_search(slot, completed);
+        }
         if self.state != State::Verify
             && result >= 0
             && let Some(watch) = &mut self.watch
@@ -557,7 +574,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
 
     /// Ends for something that was not kept.
     #[cold]
-    fn break_off(&mut self, errno: Errno, operation: Operation, broken: String) {
+    pub(crate) fn break_off(&mut self, errno: Errno, operation: Operation, broken: Broken) {
         self.first_error.get_or_insert(FirstError { errno: errno.raw_os_error(), operation, at_end: false });
         self.broken.get_or_insert(broken);
         self.fail(self.stream.control.at_error);
@@ -658,6 +675,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         farewell: impl FnOnce() -> Result<(), String>,
     ) -> Ended {
         let mut failure = failure.or_else(|| self.stuck.take());
+        self.give_search_up();
         let now = self.clock.now();
         let step_start = self.times.step_start;
         let mut used = thread::usage().since(&self.usage_at_start);
@@ -693,6 +711,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             broken: self.broken.take(),
             failure,
             verified,
+            depth: self.search.as_ref().map(|search| search.found()),
         }
     }
 
@@ -706,7 +725,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     /// it; where arrivals set the rate, they all came due in that time. An empty queue at the start needs one at the end:
     /// else the rate would be too high by a queue of operations.
     pub(crate) fn ends_by_the_clock(&self) -> bool {
-        self.times.measure_start > self.times.start || matches!(self.stream.pacing, Pacing::Open { .. })
+        // A depth that was found is measured from an empty queue on.
+        let begins_full = self.times.measure_start > self.times.start && self.search.is_none();
+        begins_full || matches!(self.stream.pacing, Pacing::Open { .. })
     }
 
     /// End of the measured time, seen at `now`.
@@ -722,7 +743,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     /// It was stopped before the streams it waits for had ended, or could not begin for a reason of its job's.
     pub(crate) fn never_started(mut self, step_start: Nanos, reason: Option<String>) -> Ended {
         if let Some(reason) = reason {
-            self.break_off(Errno::CANCELED, self.slots[0].operation, reason);
+            self.break_off(Errno::CANCELED, self.slots[0].operation, Broken::Said(reason));
         }
         self.engine.close();
         let now = self.clock.now().since(step_start);
@@ -735,6 +756,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             broken: self.broken,
             failure: None,
             verified: None,
+            depth: None,
         }
     }
 

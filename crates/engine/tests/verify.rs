@@ -49,6 +49,7 @@ fn outcome(path: &Path, rule: VerifyRule, change: impl FnOnce(&mut Stream)) -> O
         operations: Quota::Unlimited,
         full_ends: false,
         passes: Passes::Endless,
+        steady: None,
     };
     change(&mut stream);
     let kind = TargetKind::File { path: path.to_owned(), layout: LayoutRule::Created, remove_after: false };

@@ -5,7 +5,7 @@ use crate::value::{
     Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ByKind, ContentSource, Coverage, CpusPolicy,
     Cursor, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, KindOrder, Layout, MemoryKind,
     MixLine, Nice, OnError, PriorityClass, RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind,
-    RunKind, Seed, ServiceTime, StatCall, Sweep, TargetKind, Tolerated, TraceSkips, TreeDistribution,
+    RunKind, Seed, ServiceTime, StatCall, Steady, Sweep, TargetKind, Tolerated, TraceSkips, TreeDistribution,
     WorkerRegions, Zones,
 };
 use crate::value::{Verify, VerifyPattern, VerifyWhen};
@@ -320,6 +320,24 @@ options! {
     trace_align: Bytes, Kind::Size, fio "replay_align", example "\"4KiB\"";
     /// Operations of a trace that are left out: `read`, `write`, `trim`, `sync`.
     trace_skip: TraceSkips, Kind::Structured("read, write, trim and sync, separated by commas"), fio "replay_skip", example "\"trim,sync\"";
+    /// Each worker looks for the largest queue depth, up to `queue_depth`, at which operations take no longer than this.
+    latency_target: Nanos, Kind::Time, fio "latency_target", example "\"10ms\"";
+    /// How long it looks at each depth, and measures the one that it found.
+    latency_window: Nanos = Nanos::secs(1), Kind::Time, fio "latency_window", example "\"5s\"";
+    /// Share of the operations that have to take no longer.
+    latency_share: Ratio = Ratio::ONE, Kind::Share, fio "latency_percentile", example "\"99%\"";
+    /// Whether it goes on looking for as long as the stream runs, all of which is measured.
+    latency_adapts: bool = false, Kind::Flag, fio "latency_run", example "true";
+    /// Ends the stream when a figure has settled: over a `steady_window` its samples keep as close to their mean as this, or rise or fall by no more than this from one to the next.
+    steady: Steady, Kind::Structured("iops:LIMIT, bandwidth:LIMIT or latency:LIMIT, -slope behind the figure for its slope; LIMIT a share such as 5%, or in operations, bytes or time"), fio "steadystate", example "\"iops-slope:0.1%\"";
+    /// How long the figures are to have kept that.
+    steady_window: Nanos = Nanos::secs(60), Kind::Time, fio "steadystate_duration", example "\"5min\"";
+    /// How long after measuring began the figures are looked at first.
+    steady_after: Nanos = Nanos::ZERO, Kind::Time, fio "steadystate_ramp_time", example "\"30s\"";
+    /// Length of one sample, a multiple of the run's `interval`.
+    steady_every: Nanos = Nanos::secs(1), Kind::Time, fio "steadystate_check_interval", example "\"10s\"";
+    /// Whether all streams of its `report_group` that have such a rule are judged, and end, together.
+    steady_group: bool = false, Kind::Flag, fio "group_reporting", example "true";
     /// Number of the stream's first worker, where streams are clones of one job.
     first_worker: u32 = 0, Kind::Count { min: 0, max: 65_536 }, example "1";
     /// Seed of everything random in the stream; overrides the run's.

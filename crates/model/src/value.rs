@@ -7,6 +7,7 @@ mod errors;
 mod load;
 mod operations;
 mod places;
+mod settling;
 mod traces;
 mod verification;
 
@@ -15,6 +16,7 @@ use crate::literal::Literal;
 use crate::row::{Kind, OptionValue};
 pub use errors::{Tolerated, errno_of};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, Ratio};
+pub use settling::{Steady, SteadyBound, SteadyFigure};
 use std::fmt::Display;
 use std::str::FromStr;
 pub use traces::TraceSkips;

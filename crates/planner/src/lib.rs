@@ -27,6 +27,7 @@ pub mod safety;
 mod scene;
 pub mod search;
 mod seeds;
+mod steady;
 mod steps;
 mod streams;
 mod targets;

@@ -13,6 +13,7 @@ use crate::regions;
 use crate::remarks::Remarks;
 use crate::scene::{Load, Maxima, Scene};
 use crate::seeds;
+use crate::steady;
 use crate::targets::{Addressed, Class, Direct, Targets};
 use crate::traces::Traced;
 use crate::verification;
@@ -122,6 +123,15 @@ impl Setting<'_> {
             append: _,
             offset_per_worker: _,
             size: _,
+            latency_target: _, // here to `latency_adapts`: steady::depth_search
+            latency_window: _,
+            latency_share: _,
+            latency_adapts: _,
+            steady: _, // here to `steady_group`: steady
+            steady_window: _,
+            steady_after: _,
+            steady_every: _,
+            steady_group: _,
             worker_regions: _, // here to `first_worker`: Crew::plans
             first_worker: _,
             trace: _, // here to `trace_skip`: traces
@@ -185,6 +195,7 @@ impl Setting<'_> {
         };
         let mut limits =
             StreamLimits { full_ends: *until_full.get(), passes, ..self.limits(load, bytes, lanes, remarks) };
+        limits.steady = steady::rule(section, *self.job.run.interval.get(), remarks)?;
         if manned.is_idle {
             limits.operations = Quota::AtMost(0);
         }
@@ -212,6 +223,8 @@ impl Setting<'_> {
         if needs_alignment && !aligned(load, &manned.plans, &addressed, remarks) {
             return None;
         }
+        let depth_search =
+            steady::depth_search(section, &pacing, workload.verification.rule().is_some(), remarks)?;
         say_trims_are_alone(load, kind, depth, remarks);
         self.say_seed(load, remarks);
         Some(Resolved {
@@ -244,6 +257,7 @@ impl Setting<'_> {
                 demands: demands::demands(&section.options, operations, threads),
                 flow: demands::flow(&section.options),
                 scheduling: demands::scheduling(&section.options),
+                depth_search,
             },
         })
     }
@@ -494,7 +508,7 @@ impl Setting<'_> {
                 TimeLimit::Nanoseconds(TIME_DEFAULT.0)
             }
         };
-        StreamLimits { time, bytes, operations, full_ends: false, passes: Passes::Endless }
+        StreamLimits { time, bytes, operations, full_ends: false, passes: Passes::Endless, steady: None }
     }
 
     fn say_seed(&self, load: &Load<'_>, remarks: &mut Remarks) {

@@ -9,6 +9,7 @@ mod logs;
 mod node;
 mod normal;
 mod numbers;
+mod settling;
 mod sums;
 mod terse;
 

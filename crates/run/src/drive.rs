@@ -256,7 +256,7 @@ impl Runner<'_, '_> {
         observer.finish();
         let (accepted, aborted) = (observer.accepted, observer.aborted);
         self.aborted = self.aborted.take().or(aborted);
-        let Executed { streams, stop, ends_run, elapsed, io_errors, mismatches, broken, failures } =
+        let Executed { streams, stop, ends_run, elapsed, io_errors, mismatches, broken, settled, failures } =
             executed.map_err(RunError::Execute)?;
         let next = if stop == StepStop::Changed {
             self.changed += 1;
@@ -270,6 +270,9 @@ impl Runner<'_, '_> {
         }
         for message in &io_errors {
             self.note(NoteKind::IoError, Severity::Warn, message.clone());
+        }
+        for message in settled {
+            self.note(NoteKind::Job, Severity::Info, message);
         }
         for message in broken {
             self.note(NoteKind::Demand, Severity::Warn, message);

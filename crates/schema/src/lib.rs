@@ -14,6 +14,7 @@ mod memory;
 mod names;
 mod question;
 mod record;
+mod settling;
 mod step;
 mod tally;
 mod threshold;
@@ -40,6 +41,7 @@ pub use memory::{Advice, Memory, MemorySource};
 pub use names::{NameOperation, StatCall};
 pub use question::{LatencyGoal, Question, ScanQuestion, SteadyQuestion, SteadyTest};
 pub use record::{Finding, RECORD_MARK, Record, StepRecord, StreamTotals, WorkerTotals};
+pub use settling::{DepthFound, DepthSearch, SteadyFigure, SteadyLimit, SteadyRule};
 pub use step::{
     Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, ErrorPolicy, Extent, Fill, Freshness,
     LayoutRule, Pacing, Quota, RATES, RangeSync, RatePiece, Repeats, ReuseClass, SharePart, SimDevice,

@@ -1,6 +1,7 @@
 //! The record: what a run's events add up to, and the findings about whether it can be trusted.
 
 use crate::event::{Event, Note, Outcome, RunFinished, RunStarted, Severity, StepFinished, StepStarted};
+use crate::settling::DepthFound;
 use crate::tally::{Interval, StreamTally};
 use crate::verification::VerifyTotals;
 use crate::wire;
@@ -109,6 +110,9 @@ pub struct WorkerTotals {
     /// What verification came to; absent where there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Box<VerifyTotals>>,
+    /// What its search for a queue depth came to; absent where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<DepthFound>,
 }
 
 /// One statement about whether a result can be trusted.

@@ -4,6 +4,7 @@
 use crate::control::Control;
 use crate::demands::{Demands, Flow, Scheduling};
 use crate::engine::EngineSettings;
+use crate::settling::{DepthSearch, SteadyRule};
 use crate::tally::OperationKind;
 use crate::threshold::Condition;
 use crate::trace::Replay;
@@ -205,10 +206,13 @@ pub struct Stream {
     /// How the kernel schedules its workers.
     #[serde(default)]
     pub scheduling: Scheduling,
+    /// How its workers find the queue depth that they keep; absent where they keep `queue_depth`.
+    #[serde(default)]
+    pub depth_search: Option<DepthSearch>,
 }
 
 /// When a stream ends: at the first of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StreamLimits {
     /// Time in the measure phase.
     pub time: TimeLimit,
@@ -222,6 +226,9 @@ pub struct StreamLimits {
     /// How often a worker goes through its extents.
     #[serde(default)]
     pub passes: Passes,
+    /// The steady state that ends it.
+    #[serde(default)]
+    pub steady: Option<SteadyRule>,
 }
 
 /// A bound in time.

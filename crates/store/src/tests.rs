@@ -104,6 +104,7 @@ fn step_finished(index: u32) -> Event {
         minor_faults: 4,
         error: 0,
         verified: None,
+        depth: None,
     };
     Event::StepFinished(Box::new(StepFinished {
         index,

@@ -77,6 +77,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
             operations: Quota::Unlimited,
             full_ends: false,
             passes: Passes::Endless,
+            steady: None,
         },
         start_delay: Nanos::ZERO,
         ramp: Nanos::ZERO,
@@ -93,6 +94,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
         demands: fathom_schema::Demands::default(),
         flow: None,
         scheduling: fathom_schema::Scheduling::default(),
+        depth_search: None,
     }
 }
 

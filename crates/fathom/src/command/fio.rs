@@ -177,7 +177,10 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
         for note in
             record.notes.iter().filter(|note| matches!(note.kind, NoteKind::Mismatch | NoteKind::Demand))
         {
-            terminal::message(&format!("fio: {}", diagnose::printable(&note.message)));
+            // Without the stream before it, as fio has it.
+            let bare = note.message.split_once(": ").map_or("", |(_, rest)| rest);
+            let message = if bare.starts_with("latency of") { bare } else { &note.message };
+            terminal::message(&format!("fio: {}", diagnose::printable(message)));
         }
         // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
         let spared = spared.again();

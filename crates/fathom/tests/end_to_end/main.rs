@@ -23,6 +23,7 @@ mod peer_logs;
 mod peer_places;
 mod peer_rates;
 mod peer_reports;
+mod peer_settling;
 mod peer_traces;
 mod questions;
 mod results;

@@ -1,9 +1,11 @@
 //! What a fio job has to keep, its part in a flow, how its pauses come and its queue refills, as its options say it.
 
 use super::values::Triple;
+use fathom_model::Steady;
 
 /// See the module; 0 everywhere: not asked for.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
 pub(crate) struct Demands {
     /// Bytes per second, at least, per direction.
     pub(crate) rate_min: Triple<u64>,
@@ -39,4 +41,20 @@ pub(crate) struct Demands {
     pub(crate) prio: Option<u64>,
     /// Its class.
     pub(crate) prio_class: u64,
+    /// Microseconds that the queue depth is to keep; 0: it is given.
+    pub(crate) latency_target: u64,
+    /// Microseconds over which a depth is looked at.
+    pub(crate) latency_window: u64,
+    /// Percent of the operations that keep it; absent: all.
+    pub(crate) latency_percent: Option<f64>,
+    /// Whether the search goes on.
+    pub(crate) latency_run: bool,
+    /// What ends the job as its steady state; without it fio's own.
+    pub(crate) steady: Option<Steady>,
+    /// Microseconds of a window of it; 0: there is none.
+    pub(crate) steady_window: u64,
+    /// Microseconds before the first.
+    pub(crate) steady_after: u64,
+    /// Microseconds of a sample; 0: fio's own.
+    pub(crate) steady_every: u64,
 }

@@ -38,6 +38,7 @@ fn finished(index: u32, operations: u64) -> StepFinished {
         minor_faults: 0,
         error: 0,
         verified: None,
+        depth: None,
     };
     StepFinished {
         index,

@@ -59,6 +59,7 @@ pub(crate) fn finished(step: &Step, rate: f64, latencies_ns: &[u64]) -> StepFini
         minor_faults: 0,
         error: 0,
         verified: None,
+        depth: None,
     };
     StepFinished {
         index: 0,

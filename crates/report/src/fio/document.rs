@@ -6,6 +6,7 @@ use super::figures::{
     CLASS_LABELS, DEPTH_LABELS, Direction, EntryFigures, Figures, SIZE_LABELS, counts, percentiles, whole,
 };
 use super::node::Node::{self, Array, Float, Integer, Object, Text};
+use super::settling;
 use super::sums::end_ms;
 use super::{FioEntry, FioShape, FioUnified};
 use crate::calendar;
@@ -44,7 +45,7 @@ pub fn fio_json(record: &Record, shape: &FioShape) -> String {
 }
 
 fn job(shape: &FioShape, figures: &EntryFigures<'_>, end_ms: u64, elapsed_s: u64) -> Node {
-    let EntryFigures { entry, sums, directions, mixed, classes } = figures;
+    let EntryFigures { entry, sums, directions, mixed, classes, settling } = figures;
     let mut job = vec![
         ("jobname", Text(entry.jobname.clone())),
         ("groupid", Integer(u64::from(entry.groupid))),
@@ -68,6 +69,7 @@ fn job(shape: &FioShape, figures: &EntryFigures<'_>, end_ms: u64, elapsed_s: u64
     if let Some(mixed) = mixed {
         job.push(("mixed", direction(shape, entry, mixed)));
     }
+    let (target_ns, percent, window_us) = figures.depth_search();
     let [user, system] = figures.cpu();
     job.extend([
         ("job_runtime", Integer(sums.runtime_sum.0 / 1_000_000)),
@@ -89,12 +91,15 @@ fn job(shape: &FioShape, figures: &EntryFigures<'_>, end_ms: u64, elapsed_s: u64
     }
     job.extend([
         ("latency_depth", Integer(u64::from(sums.queue_depth))),
-        ("latency_target", Integer(0)),
-        ("latency_percentile", Float(100.0)),
-        ("latency_window", Integer(0)),
+        ("latency_target", Integer(target_ns)),
+        ("latency_percentile", Float(percent)),
+        ("latency_window", Integer(window_us)),
     ]);
     if !entry.desc.is_empty() {
         job.push(("desc", Text(entry.desc.clone())));
+    }
+    if let Some(settling) = settling {
+        job.push(("steadystate", settling::node(settling)));
     }
     Object(job.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }

@@ -2,9 +2,12 @@
 //! know how any of them is written.
 
 use super::numbers::FioUnits;
+use super::settling;
 use super::sums::{Sample, Sums, gather};
 use super::{FioEntry, FioShape, FioUnified};
-use fathom_metrics::{Histogram, bucket_bounds, fio_counts, fio_quantile, merge_kind, merge_sparse};
+use fathom_metrics::{
+    Histogram, Settling, bucket_bounds, fio_counts, fio_quantile, merge_kind, merge_sparse,
+};
 use fathom_schema::{KindTally, LatencyTally, Moments, OperationKind, Record};
 use fathom_units::Nanos;
 
@@ -32,6 +35,8 @@ pub(super) struct EntryFigures<'a> {
     pub(super) mixed: Option<Direction>,
     /// Percent of the operations by latency; all 0 where completion latencies are switched off.
     pub(super) classes: Classes,
+    /// The steady state that was to end it.
+    pub(super) settling: Option<Settling>,
 }
 
 /// What one direction of an entry did.
@@ -128,7 +133,7 @@ impl<'a> EntryFigures<'a> {
             Some(moved) if entry.measures.completion && entry.names.is_none() => Classes::of(&moved.service),
             _ => Classes::default(),
         };
-        Self { entry, sums, directions, mixed, classes }
+        Self { entry, sums, directions, mixed, classes, settling: settling::settling(record, entry) }
     }
 
     /// Whether anything was done or tried.
@@ -157,6 +162,12 @@ impl<'a> EntryFigures<'a> {
     /// First error, where the job was told to go on after errors.
     pub(super) fn first_error(&self) -> u64 {
         if self.sums.errors() == 0 { 0 } else { u64::from(self.sums.error.unsigned_abs()) }
+    }
+
+    /// How its queue depth is found: target in nanoseconds, percent of the operations, window in microseconds.
+    pub(super) fn depth_search(&self) -> (u64, f64, u64) {
+        let search = self.sums.depth_search;
+        search.map_or((0, 100.0, 0), |rule| (rule.target.0, rule.share * 100.0, rule.window.0 / 1000))
     }
 
     pub(super) fn depths(&self) -> [f64; 7] {

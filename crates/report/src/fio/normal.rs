@@ -8,6 +8,7 @@ use super::figures::{
     SIZE_LABELS, percentiles, whole,
 };
 use super::numbers::{FioUnits, Scaled, short};
+use super::settling;
 use super::sums::end_ms;
 use super::{FioEntry, FioUnified};
 use crate::calendar;
@@ -216,6 +217,7 @@ impl Lines {
             write.short,
             trim.short
         ));
+        let (target_ns, percent, window_us) = figures.depth_search();
         if figures.entry.continues_on_error {
             let first = figures.first_error();
             let text = match i32::try_from(first) {
@@ -225,9 +227,13 @@ impl Lines {
             self.add(format_args!("     errors    : total={}, first_error={first}/<{text}>", sums.errors()));
         }
         self.add(format_args!(
-            "     latency   : target=0, window=0, percentile=100.00%, depth={}",
+            "     latency   : target={target_ns}, window={window_us}, percentile={percent:.2}%, depth={}",
             sums.queue_depth
         ));
+        if let Some(settling) = &figures.settling {
+            let line = settling::line(settling, figures.entry.units);
+            self.add(format_args!("  steadystate  : {line}"));
+        }
     }
 
     fn group(&mut self, id: usize, group: &GroupFigures) {

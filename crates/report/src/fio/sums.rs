@@ -4,7 +4,7 @@
 use super::{FioEntry, FioNames, FioWorkers};
 use fathom_metrics::{merge_kind, merge_tally};
 use fathom_schema::{
-    Interval, KindTally, Moments, OperationKind, Phase, Record, StepRecord, Stream, StreamTally,
+    DepthSearch, Interval, KindTally, Moments, OperationKind, Phase, Record, StepRecord, Stream, StreamTally,
     VerifyTotals, WorkerTotals,
 };
 use fathom_units::Nanos;
@@ -27,8 +27,10 @@ pub(super) struct Sums {
     pub(super) error: i32,
     /// Operations whose data was not what was written.
     pub(super) mismatches: u64,
-    /// Largest queue depth of one worker.
+    /// Queue depth of the last worker: the one that it found, or had.
     pub(super) queue_depth: u32,
+    /// How the last stream finds its queue depth.
+    pub(super) depth_search: Option<DepthSearch>,
     /// Wall clock when the first of them started, milliseconds since 1970-01-01 UTC; `None` when no step was begun.
     pub(super) start_ms: Option<u64>,
     /// Bytes and operations per second by kind index, one per aligned interval.
@@ -86,7 +88,11 @@ impl Sums {
             minor_faults,
             error,
             verified,
+            depth,
         } = worker;
+        if let Some(found) = depth {
+            self.queue_depth = found.depth;
+        }
         self.add_tally(tally, end.since(*start), 1);
         if let Some(verified) = verified {
             // fio shows what it read back among its reads, over the time that took beside that of other reads.
@@ -135,7 +141,8 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
         let FioWorkers { step: step_at, stream: stream_at, worker } = *part;
         let Some(step) = record.steps.get(step_at) else { continue };
         let Some(stream) = step.started.step.streams.get(stream_at) else { continue };
-        sums.queue_depth = sums.queue_depth.max(stream.queue_depth);
+        sums.queue_depth = stream.queue_depth;
+        sums.depth_search = stream.depth_search;
         // fio's job starts when its delay and its wait are over, and with its ramp.
         let start =
             measuring_from(step, stream_at).map_or(stream.start_delay, |from| from.since(stream.ramp));

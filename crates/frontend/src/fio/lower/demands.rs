@@ -27,6 +27,14 @@ pub(super) fn set(options: &mut StreamOptions, settings: &Settings, span: Span, 
         nice,
         prio,
         prio_class,
+        latency_target: _, // here to `steady_every`: settling
+        latency_window: _,
+        latency_percent: _,
+        latency_run: _,
+        steady: _,
+        steady_window: _,
+        steady_after: _,
+        steady_every: _,
     } = &settings.demands;
     let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     if let Some(ms) = rate_cycle_ms {

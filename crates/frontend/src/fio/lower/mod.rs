@@ -9,6 +9,7 @@ mod demands;
 mod engines;
 mod files;
 mod names;
+mod settling;
 mod targets;
 mod traces;
 mod verify;
@@ -380,6 +381,8 @@ impl Lowering<'_> {
                 .set(Bytes(align), settings.span("offset_align", settings.span("offset", span)));
         }
         demands::set(&mut options, settings, span, self.faults);
+        settling::set(&mut options, settings, span, self.faults);
+        settling::set_depth(&mut options, settings, span);
         self.set_times(&mut options, parsed, lowered);
         caches::set_files(&mut options, parsed, lowered.is_random);
         caches::set_memory(&mut options, parsed, self.faults);
@@ -555,6 +558,13 @@ fn set_run(job: &mut Job, jobs: &[ParsedJob], faults: &mut Faults) {
 fn set_interval(job: &mut Job, jobs: &[ParsedJob], faults: &mut Faults) {
     let mut interval_ms = 1000;
     let mut place = None;
+    for parsed in jobs {
+        let every = parsed.settings.demands.steady_every;
+        if parsed.settings.demands.steady_window > 0 && every > 0 {
+            interval_ms = greatest_common_divisor(interval_ms, (every / 1000).max(1));
+            place = Some(parsed.settings.span("steadystate_check_interval", parsed.span));
+        }
+    }
     for parsed in jobs.iter().filter(|parsed| parsed.settings.report.logs.iter().any(Option::is_some)) {
         let report = &parsed.settings.report;
         for (option, ms) in [("log_avg_msec", report.log_avg_ms), ("log_hist_msec", report.log_hist_ms)] {

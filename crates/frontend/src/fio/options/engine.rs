@@ -2,7 +2,7 @@
 
 use super::super::values::Unit;
 use super::Priority::{P0, P1, P2};
-use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, not_yet};
+use super::{OptionRow, Value, accepted, built, not_yet};
 
 /// Above it a rate is no rate.
 const RATE_MAX: u64 = i64::MAX as u64;
@@ -115,9 +115,19 @@ pub(super) const ROWS: &[OptionRow] = &[
     not_yet("rate_ignore_thinktime", &[], P1, &["0"]),
     built("thinktime", &[], P0, Value::Time(Unit::Microseconds, |s, us| s.engine.thinktime = us)),
     not_yet("thinkcycles", &[], P2, &["0"]),
-    not_yet("latency_target", &[], P1, &["0"]),
-    accepted("latency_window", &[], P1, Value::Any, ""),
-    accepted("latency_percentile", &[], P1, Value::Any, ""),
-    accepted("latency_run", &[], P1, NO_BOOLEAN, ""),
+    built("latency_target", &[], P1, Value::Time(Unit::Microseconds, |s, us| s.demands.latency_target = us)),
+    built("latency_window", &[], P1, Value::Time(Unit::Microseconds, |s, us| s.demands.latency_window = us)),
+    built(
+        "latency_percentile",
+        &[],
+        P1,
+        Value::Text(|s, text, _| {
+            let percent = text.trim().parse::<f64>().ok().filter(|percent| (0.0..=100.0).contains(percent));
+            s.demands.latency_percent =
+                Some(percent.ok_or_else(|| format!("\"{text}\" is no number from 0 to 100"))?);
+            Ok(())
+        }),
+    ),
+    built("latency_run", &[], P1, Value::Boolean(|s, flag| s.demands.latency_run = flag)),
     accepted("flow_watermark", &[], P2, Value::Any, "fio itself took it out"),
 ];

@@ -1,8 +1,13 @@
 //! Rows of what is reported and logged.
 
 use super::super::extras::{LogValue, Measures, Unified};
+use super::super::grammar::shortened;
+use super::super::settings::Settings;
+use super::super::values::{Misread, Unit, number};
 use super::Priority::{P0, P1, P2};
 use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, not_yet};
+use fathom_model::{Steady, SteadyBound, SteadyFigure};
+use fathom_units::Ratio;
 
 /// What is lost when a measurement is switched off that fathom always makes.
 const ALWAYS: &str = "fathom always measures this, at no cost to the result";
@@ -85,10 +90,25 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("iopsavgtime", &[], P1, Value::Count(1, u32::MAX as u64, |s, ms| s.report.sample_ms[1] = ms)),
     accepted("block_error_percentiles", &[], P2, NO_BOOLEAN, ALWAYS),
     accepted("job_start_clock_id", &[], P2, Value::Any, "start times count from the realtime clock"),
-    not_yet("steadystate", &["ss"], P1, &[]),
-    accepted("steadystate_duration", &["ss_dur"], P1, Value::Any, ""),
-    accepted("steadystate_ramp_time", &["ss_ramp"], P1, Value::Any, ""),
-    accepted("steadystate_check_interval", &["ss_interval"], P2, Value::Any, ""),
+    built("steadystate", &["ss"], P1, Value::Text(steady_state)),
+    built(
+        "steadystate_duration",
+        &["ss_dur"],
+        P1,
+        Value::Time(Unit::Seconds, |s, us| s.demands.steady_window = us),
+    ),
+    built(
+        "steadystate_ramp_time",
+        &["ss_ramp"],
+        P1,
+        Value::Time(Unit::Seconds, |s, us| s.demands.steady_after = us),
+    ),
+    built(
+        "steadystate_check_interval",
+        &["ss_interval"],
+        P2,
+        Value::Time(Unit::Seconds, |s, us| s.demands.steady_every = us),
+    ),
     // Logs.
     built("per_job_logs", &[], P0, Value::Boolean(|s, flag| s.report.per_job_logs = flag)),
     built(
@@ -154,3 +174,46 @@ pub(super) const ROWS: &[OptionRow] = &[
     ),
     not_yet("log_alternate_epoch_clock_id", &[], P2, &["0"]),
 ];
+
+/// `iops:10%`, `bw_slope:1m`: a figure and the limit of its changes, which fio asks for.
+fn steady_state(s: &mut Settings, text: &str, _: &mut Vec<Misread>) -> Result<(), String> {
+    let text = text.trim();
+    let (figure, limit) = text
+        .split_once(':')
+        .ok_or_else(|| "a limit has to be given as well as the figure, such as iops:10%".to_owned())?;
+    let (figure, by_slope) = figure.strip_suffix("_slope").map_or((figure, false), |figure| (figure, true));
+    let figure = match figure {
+        "iops" => SteadyFigure::Operations,
+        "bw" => SteadyFigure::Bandwidth,
+        "lat" => SteadyFigure::Latency,
+        _ => {
+            return Err(format!(
+                "\"{}\" is none of iops, bw, lat, or one of them with _slope",
+                shortened(figure)
+            ));
+        }
+    };
+    let wrong = |_| format!("\"{}\" is no number", shortened(limit));
+    let limit = if let Some(percent) = limit.trim().strip_suffix('%') {
+        let percent = percent.trim().parse::<f64>().map_err(|error| wrong(error.to_string()))?;
+        if percent > 100.0 {
+            return Err(format!("{percent} % is above 100 %"));
+        }
+        SteadyBound::Share(Ratio::percent(percent))
+    } else {
+        let unit = match figure {
+            SteadyFigure::Operations => {
+                let number = limit.trim().parse::<f64>().map_err(|error| wrong(error.to_string()))?;
+                s.demands.steady = Some(Steady { figure, by_slope, limit: SteadyBound::Absolute(number) });
+                return Ok(());
+            }
+            SteadyFigure::Bandwidth => Unit::Bytes,
+            SteadyFigure::Latency => Unit::Microseconds,
+        };
+        let value = number(limit, unit, s.kb_base)?.value;
+        let scale = if figure == SteadyFigure::Latency { 1000.0 } else { 1.0 };
+        SteadyBound::Absolute(value as f64 * scale)
+    };
+    s.demands.steady = Some(Steady { figure, by_slope, limit });
+    Ok(())
+}

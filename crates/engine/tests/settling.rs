@@ -1,0 +1,108 @@
+//! Streams that end in a steady state, and queue depths that are searched for, on the simulated device in virtual time.
+
+mod support;
+
+use fathom_schema::*;
+use fathom_units::Nanos;
+use support::{Outcome, device, run, step, stream};
+
+const MS: u64 = 1_000_000;
+
+/// 4 servers of 1 ms: up to depth 4 an operation takes 1 ms, at depth 8 it takes 2.
+fn on_four_servers(stream: Stream) -> Outcome {
+    let sim = device(SimService::Constant { ns: MS }, 4);
+    run(step(TargetKind::Sim(sim), stream))
+}
+
+fn searching(depth: u32, target_us: u64, share: f64, seconds: u64) -> Stream {
+    let mut stream = stream(EngineKind::Sim, depth);
+    let (target, window) = (Nanos::micros(target_us), Nanos::millis(500));
+    stream.depth_search = Some(DepthSearch { target, window, share, goes_on: false });
+    stream.limits.time = TimeLimit::Nanoseconds(seconds * 1000 * MS);
+    stream
+}
+
+fn depth(outcome: &Outcome) -> Option<(u32, bool)> {
+    let found = outcome.executed.streams[0].workers[0].depth;
+    found.map(|found| (found.depth, found.is_settled))
+}
+
+#[test]
+fn the_depth_that_keeps_a_latency_is_measured_alone() {
+    let outcome = on_four_servers(searching(64, 2400, 0.9, 60));
+    assert_eq!(depth(&outcome), Some((8, true)));
+    assert!((outcome.seconds() - 0.5).abs() < 0.01, "{}", outcome.seconds());
+    let reads = outcome.reads();
+    assert!(reads.operations.abs_diff(2000) <= 16, "{}", reads.operations);
+    // From an empty queue on: the first operations find no queue.
+    assert!((reads.service.moments.mean_ns() / 2e6 - 1.0).abs() < 0.01);
+    assert!(reads.service.moments.max_ns <= 2 * MS);
+    assert_eq!(outcome.executed.stop, Stop::Complete);
+    let measured: u64 = outcome
+        .intervals
+        .iter()
+        .filter(|i| i.phase == Phase::Measure)
+        .map(|i| i.tally.kinds[0].operations)
+        .sum();
+    assert_eq!(measured, reads.operations, "the search is no part of what is measured");
+}
+
+#[test]
+fn a_search_that_comes_to_no_end_is_all_that_is_measured() {
+    let mut timed = searching(64, 2400, 0.9, 1);
+    timed.ramp = Nanos::millis(500);
+    let outcome = on_four_servers(timed);
+    assert_eq!(depth(&outcome), Some((4, false)));
+    assert!((outcome.seconds() - 1.5).abs() < 0.01, "{}", outcome.seconds());
+    let all: u64 = outcome.intervals.iter().map(|i| i.tally.kinds[0].operations).sum();
+    assert_eq!(outcome.reads().operations, all);
+    // Work bounds a search too, which may have no end.
+    let mut by_count = searching(64, 900, 0.9, 0);
+    by_count.limits =
+        StreamLimits { time: TimeLimit::Unbounded, operations: Quota::AtMost(5000), ..by_count.limits };
+    let outcome = on_four_servers(by_count);
+    assert_eq!((depth(&outcome), outcome.reads().operations), (Some((1, false)), 5000));
+}
+
+#[test]
+fn a_search_may_go_on_and_may_fail() {
+    let mut goes_on = searching(64, 2400, 0.9, 20);
+    if let Some(search) = &mut goes_on.depth_search {
+        search.goes_on = true;
+    }
+    let outcome = on_four_servers(goes_on);
+    assert!((outcome.seconds() - 20.0).abs() < 0.01);
+    let (found, is_settled) = depth(&outcome).expect("it searched");
+    assert!((8..=9).contains(&found) && !is_settled, "{found}");
+    let outcome = on_four_servers(searching(64, 500, 1.0, 20));
+    assert_eq!(outcome.executed.stop, Stop::IoErrors);
+    let broken = &outcome.executed.broken[0];
+    assert!(
+        broken.contains("latency of 1000000 nsec exceeds specified max (500000 nsec): t read"),
+        "{broken}"
+    );
+}
+
+fn settles(limit: f64, seconds: u64) -> Outcome {
+    let mut stream = stream(EngineKind::Sim, 4);
+    let (figure, limit) = (SteadyFigure::Operations, SteadyLimit::Share(limit));
+    let (every, after, samples) = (Nanos::secs(1), Nanos::secs(1), 3);
+    stream.limits.steady =
+        Some(SteadyRule { figure, by_slope: false, limit, samples, every, after, with_group: false });
+    stream.limits.time = TimeLimit::Nanoseconds(seconds * 1000 * MS);
+    let sim = device(SimService::Uniform { min_ns: MS / 2, max_ns: MS }, 4);
+    run(step(TargetKind::Sim(sim), stream))
+}
+
+#[test]
+fn a_stream_ends_when_it_is_steady() {
+    let outcome = settles(0.05, 1000);
+    // What the collector has not looked at yet was done meanwhile: a few intervals in virtual time.
+    assert!((4.0..20.0).contains(&outcome.seconds()), "{}", outcome.seconds());
+    assert_eq!(outcome.executed.stop, Stop::Complete);
+    let said = &outcome.executed.settled[0];
+    assert!(said.contains("reached a steady state") && said.contains("to be below 5.000 %"), "{said}");
+    let never = settles(0.000_000_1, 8);
+    assert!((never.seconds() - 8.0).abs() < 0.01);
+    assert!(never.executed.settled[0].contains("reached no steady state"), "{:?}", never.executed.settled);
+}

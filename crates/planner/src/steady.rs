@@ -1,0 +1,97 @@
+//! When a stream counts as steady, in the units in which its intervals are counted; and how its workers look for the queue
+//! depth that keeps a latency. It knows nothing of the operations.
+
+use crate::remarks::Remarks;
+use fathom_model::{Named, Steady, SteadyBound, SteadyFigure, StreamOptions};
+use fathom_schema::{self as schema, DepthSearch, Pacing, SteadyLimit, SteadyRule};
+use fathom_units::Nanos;
+
+/// Samples of a window, at most: a day of seconds.
+const SAMPLES_MAX: u64 = 86_400;
+
+/// The steady state that ends a stream, if it has one; `None` when it cannot be found, which is then among the remarks.
+#[expect(clippy::option_option, reason = "a fault, and no rule, are two things")]
+pub(crate) fn rule(
+    stream: &Named<StreamOptions>,
+    interval: Nanos,
+    remarks: &mut Remarks,
+) -> Option<Option<SteadyRule>> {
+    let options = &stream.options;
+    let Some(&Steady { figure, by_slope, limit }) = options.steady.get() else { return Some(None) };
+    let (window, every) = (*options.steady_window.get(), *options.steady_every.get());
+    let least = if by_slope { 2 } else { 1 };
+    let samples = window.0.checked_div(every.0).unwrap_or(0);
+    let fault = if every == Nanos::ZERO || every.0 % interval.0 != 0 {
+        Some((
+            format!("a sample of {every} is no multiple of the interval of {interval}"),
+            "use a multiple of run.interval",
+        ))
+    } else if !(least..=SAMPLES_MAX).contains(&samples) {
+        let message = format!(
+            "a window of {window} has {samples} samples of {every}; there have to be {least} to {SAMPLES_MAX}"
+        );
+        Some((message, "change its steady_window"))
+    } else {
+        None
+    };
+    if let Some((reason, help)) = fault {
+        let message = format!("the steady state of the stream \"{}\" cannot be told: {reason}", stream.name);
+        let place = options.steady_window.span().or(options.steady.span());
+        remarks.error("plan.steady", place, message, help);
+        return None;
+    }
+    Some(Some(SteadyRule {
+        figure: match figure {
+            SteadyFigure::Operations => schema::SteadyFigure::Operations,
+            SteadyFigure::Bandwidth => schema::SteadyFigure::Bytes,
+            SteadyFigure::Latency => schema::SteadyFigure::Latency,
+        },
+        by_slope,
+        limit: match limit {
+            SteadyBound::Share(share) => SteadyLimit::Share(share.value()),
+            SteadyBound::Absolute(number) => SteadyLimit::Absolute(number),
+        },
+        samples: u32::try_from(samples).expect("at most SAMPLES_MAX"),
+        every,
+        after: *options.steady_after.get(),
+        with_group: *options.steady_group.get(),
+    }))
+}
+
+/// Shortest time that a depth is looked at: fio's window of 0 is one operation.
+const WINDOW_MIN: Nanos = Nanos::micros(1);
+
+/// How its workers find their queue depth; `None` when they cannot, which is then among the remarks.
+#[expect(clippy::option_option, reason = "a fault, and no search, are two things")]
+pub(crate) fn depth_search(
+    stream: &Named<StreamOptions>,
+    pacing: &Pacing,
+    reads_back: bool,
+    remarks: &mut Remarks,
+) -> Option<Option<DepthSearch>> {
+    let options = &stream.options;
+    let Some(&target) = options.latency_target.get().filter(|&&target| target > Nanos::ZERO) else {
+        return Some(None);
+    };
+    let fault = match pacing {
+        Pacing::Open { .. } => {
+            Some(("a rate, which sets how many operations are in flight", "leave the rate out"))
+        }
+        Pacing::Closed { .. } if reads_back => Some((
+            "verification, whose reading back would be taken for the load",
+            "leave verify out, or read back by another job",
+        )),
+        Pacing::Closed { .. } => None,
+    };
+    if let Some((what, help)) = fault {
+        let message = format!("the stream \"{}\" has both a latency_target and {what}", stream.name);
+        remarks.error("plan.depth-search", options.latency_target.span(), message, help);
+        return None;
+    }
+    Some(Some(DepthSearch {
+        target,
+        window: (*options.latency_window.get()).max(WINDOW_MIN),
+        share: options.latency_share.get().value(),
+        goes_on: *options.latency_adapts.get(),
+    }))
+}
