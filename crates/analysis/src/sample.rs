@@ -318,6 +318,7 @@ fn stream(shape: &StreamShape) -> Stream {
         flow: None,
         scheduling: fathom_schema::Scheduling::default(),
         depth_search: None,
+        ramp_bytes: fathom_schema::Quota::Unlimited,
     }
 }
 

@@ -1,12 +1,13 @@
 //! The search of one worker for the largest queue depth that keeps a latency: fio's rule (`latency_target`). It doubles the
-//! depth until one fails, then halves the gap, and is at its end where a depth that was kept is not raised any more.
+//! depth until one fails, then halves the gap, and is at its end where a depth that was kept is not raised any more. And the
+//! other way in which measuring begins by what was done: after so many bytes.
 
 use crate::demands::Broken;
 use crate::worker::{Slot, State, Worker};
 use fathom_io::Engine;
 use fathom_io::clock::Clock;
 use fathom_io::thread;
-use fathom_schema::{DepthFound, DepthSearch, Phase, Stream};
+use fathom_schema::{DepthFound, DepthSearch, Phase, Stream, TimeLimit};
 use fathom_units::Nanos;
 use rustix::io::Errno;
 
@@ -214,6 +215,19 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             self.usage_at_start = thread::usage();
             self.last_completion = now;
             self.next_event = self.event_after(now);
+        }
+    }
+
+    /// What was moved may be all that was to be moved before measuring.
+    pub(crate) fn ramp_by_bytes(&mut self, moved: u64, completed: Nanos) {
+        self.ramp_left = self.ramp_left.saturating_sub(moved);
+        if self.ramp_left == 0 {
+            self.ramp_left = u64::MAX;
+            self.times.measure_start = completed;
+            if let TimeLimit::Nanoseconds(ns) = self.stream.limits.time {
+                self.times.measure_end = completed.after(Nanos(ns));
+            }
+            self.next_event = completed;
         }
     }
 

@@ -8,6 +8,7 @@ use crate::mismatch;
 use crate::prepare::{OpenError, Ready};
 use crate::recorder::{Outlet, Recorder};
 use crate::schedule::Schedule;
+use crate::settling::{describe_settling, end_settled};
 use crate::shared::Shared;
 use crate::verify::{Verifier, cached};
 use crate::worker::{Ended, FirstError, Parts, Timeline, Worker, shape_of};
@@ -19,8 +20,9 @@ use fathom_io::{
 use fathom_metrics::{Cell, CellShape, IssuedRow, OperationRow, Settling};
 use fathom_pattern::{Arrivals, Trace};
 use fathom_schema::{
-    Arrival, Counted, EngineKind, Extent, Interval, IoMode, IoPriority, OpenRule, OperationKind, Pacing,
-    Scheduling, ShellCommand, SteadyFigure, SteadyLimit, SteadyRule, Step, Stop, Stream, StreamTotals, WorkerPlan, WorkerTotals,
+    Arrival, Counted, EngineKind, Extent, Interval, IoMode, IoPriority, MemoryPolicy, OpenRule,
+    OperationKind, Pacing, Scheduling, ShellCommand, Step, Stop, Stream, StreamTotals, WorkerPlan,
+    WorkerTotals,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -375,40 +377,6 @@ fn gather(
     Executed { streams, stop, ends_run, elapsed, io_errors, mismatches, broken, settled, failures }
 }
 
-/// Ends the streams that are found to be steady.
-fn end_settled(settling: &mut [Settling], shared: &Shared, mut found: impl FnMut(&mut Settling) -> bool) {
-    for settling in settling {
-        if found(settling) {
-            shared.end_streams(settling.streams());
-        }
-    }
-}
-
-/// What became of streams that were to settle.
-fn describe_settling(step: &Step, settling: &Settling) -> String {
-    let names: Vec<&str> =
-        settling.streams().map(|stream| step.streams[stream as usize].name.as_str()).collect();
-    let SteadyRule { figure, by_slope, limit, samples, every, after: _, with_group: _ } = settling.rule();
-    let figure = match figure {
-        SteadyFigure::Operations => "operations per second",
-        SteadyFigure::Bytes => "bytes per second",
-        SteadyFigure::Latency => "latency",
-    };
-    let how = if *by_slope { "slope" } else { "largest deviation" };
-    let shown = |figure: f64| match limit {
-        SteadyLimit::Share(_) => format!("{:.3} %", figure * 100.0),
-        SteadyLimit::Absolute(_) => format!("{figure:.3}"),
-    };
-    let (SteadyLimit::Share(most) | SteadyLimit::Absolute(most)) = *limit;
-    let window = Nanos(every.0.saturating_mul(u64::from(*samples)));
-    let found = settling.criterion().map_or_else(
-        || format!("only {} of {samples} samples were taken", settling.window().len()),
-        |found| format!("{how} of {figure} over {window}: {}, to be below {}", shown(found), shown(most)),
-    );
-    let verdict = if settling.is_steady() { "reached a steady state" } else { "reached no steady state" };
-    format!("{} {verdict}: {found}", names.join(", "))
-}
-
 fn turn(
     collector: &mut Collector,
     now: Option<Nanos>,
@@ -588,7 +556,8 @@ impl Seat<'_> {
         let Self { stream_index, seat_index: _, worker_index, stream, plan, recorder } = self;
         thread::pin(&plan.cpus).map_err(|error| format!("cannot run on CPUs {:?}: {error}", plan.cpus))?;
         thread::wake_exactly();
-        let Scheduling { nice, io } = stream.scheduling;
+        let Scheduling { nice, io, memory, cpu_nodes } = stream.scheduling;
+        place_on_nodes(cpu_nodes, memory)?;
         thread::renice(nice).map_err(|error| {
             format!("cannot set the nice value {nice}: {error}; leave nice out or run as root")
         })?;
@@ -677,6 +646,18 @@ impl Seat<'_> {
         }
         Ok(Some(ended))
     }
+}
+
+/// Puts the calling thread on CPUs, and its memory, of NUMA nodes.
+fn place_on_nodes(cpu_nodes: u64, memory: MemoryPolicy) -> Result<(), String> {
+    if cpu_nodes != 0 {
+        thread::cpus_of(cpu_nodes).and_then(|cpus| thread::pin(&cpus)).map_err(|error| {
+            format!("cannot run on the CPUs of cpu_nodes: {error}; name nodes that are there")
+        })?;
+    }
+    thread::place_memory(memory).map_err(|error| {
+        format!("cannot take memory as memory_nodes says: {error}; name nodes that are there")
+    })
 }
 
 /// When the operations of a worker are due.

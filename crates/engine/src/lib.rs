@@ -26,6 +26,7 @@ pub mod probe;
 mod recorder;
 mod rounds;
 mod schedule;
+mod settling;
 mod shared;
 mod syncs;
 pub mod traces;

@@ -74,7 +74,10 @@ impl Timeline {
     /// `awaited`: when the streams it waits for had ended, since the step's start.
     pub(crate) fn of(stream: &Stream, step_start: Nanos, awaited: Nanos, interval: Nanos) -> Self {
         let start = step_start.after(stream.start_delay.max(awaited));
-        let measure_start = start.after(stream.ramp);
+        let measure_start = match stream.ramp_bytes {
+            Quota::Unlimited => start.after(stream.ramp),
+            Quota::AtMost(_) => Nanos::NEVER,
+        };
         let measure_end = match stream.limits.time {
             TimeLimit::Unbounded => Nanos::NEVER,
             TimeLimit::Nanoseconds(ns) => measure_start.after(Nanos(ns)),
@@ -141,6 +144,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) search: Option<Box<Search>>,
     /// Its part in a flow.
     pub(crate) flow: Option<FlowShare<'a>>,
+    /// Bytes that it moves before it measures; `u64::MAX`: a time says when it does.
+    pub(crate) ramp_left: u64,
     /// What it did not keep.
     broken: Option<Broken>,
     /// An operation that waits for those in flight that touch its place.
@@ -274,6 +279,7 @@ pub(crate) struct Parts<'a, E, C> {
 }
 
 impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
+    #[expect(clippy::too_many_lines, reason = "one list of all that a worker has")]
     pub(crate) fn new(parts: Parts<'a, E, C>) -> Self {
         let Parts {
             engine,
@@ -327,6 +333,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                 || verifier.is_some()
                 || !stream.demands.are_none()
                 || stream.depth_search.is_some()
+                || stream.ramp_bytes != Quota::Unlimited
                 || stream.engine.serialize_overlap,
             filler,
             state: State::Ramp,
@@ -342,6 +349,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             locks: FileLocks::new(stream, plan, shared.locks()),
             watch: Watch::new(&stream.demands),
             search: Search::of(stream),
+            ramp_left: every(stream.ramp_bytes),
             flow: flow.map(|flow| FlowShare::new(flow, shared.flows(), operations)),
             broken: None,
             held: None,
@@ -562,6 +570,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
         if self.state != State::Verify && result >= 0 {
             self.note_of_search(slot, completed);
+            if self.ramp_left != u64::MAX && self.state == State::Ramp {
+                self.ramp_by_bytes(u64::from(result.unsigned_abs()), completed);
+            }
         }
         if self.state != State::Verify
             && result >= 0
@@ -583,8 +594,10 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     /// Keeps an operation by itself; a cell that has no room for another goes at once.
     #[inline(never)]
     fn keep_row(&mut self, slot: &Slot, moved: u64, completed: Nanos) {
-        let is_load = matches!(self.state, State::Measure | State::Drain);
-        if !self.recorder.keeps_rows || !is_load || slot.operation.kind == OperationKind::Sync {
+        if !self.recorder.keeps_rows
+            || self.state == State::Ramp
+            || slot.operation.kind == OperationKind::Sync
+        {
             return;
         }
         let since_start = |at: Nanos| at.since(self.times.step_start);
@@ -598,8 +611,10 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         });
         if self.recorder.cell.rows_are_full() {
             // Before the next edge and the end: the cell that follows is of the same interval still.
-            let last = Nanos(self.next_event.min(self.times.measure_end).0 - 1);
-            self.hand_over(completed.min(last), Phase::Measure, false);
+            let phase = self.phase();
+            let end = if phase == Phase::Verify { Nanos::NEVER } else { self.times.measure_end };
+            let last = Nanos(self.next_event.min(end).0 - 1);
+            self.hand_over(completed.min(last), phase, false);
         }
     }
 

@@ -106,3 +106,17 @@ fn a_stream_ends_when_it_is_steady() {
     assert!((never.seconds() - 8.0).abs() < 0.01);
     assert!(never.executed.settled[0].contains("reached no steady state"), "{:?}", never.executed.settled);
 }
+
+#[test]
+fn measuring_begins_when_so_many_bytes_were_moved() {
+    let mut stream = stream(EngineKind::Sim, 4);
+    let length = 4096;
+    stream.ramp_bytes = Quota::AtMost(1000 * length);
+    stream.limits.time = TimeLimit::Nanoseconds(2000 * MS);
+    let outcome = on_four_servers(stream);
+    // 4 operations in each millisecond.
+    assert!((outcome.seconds() - 2.0).abs() < 0.01, "{}", outcome.seconds());
+    let from = outcome.executed.streams[0].workers[0].start;
+    assert!(from.0.abs_diff(250 * MS) <= 2 * MS, "{from}");
+    assert!(outcome.reads().operations.abs_diff(8000) <= 8, "{}", outcome.reads().operations);
+}

@@ -83,15 +83,17 @@ fn state(status: Status) -> (&'static str, String) {
     match status {
         Status::Built => ("works", String::new()),
         Status::Accepted(loses) => ("no effect", cell(loses)),
-        Status::NotYet(off) => {
-            let off: Vec<String> =
-                off.iter().filter(|word| !word.is_empty()).map(|word| code(word)).collect();
-            let tail =
-                if off.is_empty() { String::new() } else { format!("accepted when {}", off.join(", ")) };
-            ("not yet", tail)
+        Status::NotYet(off) => ("not yet", accepted_when(off)),
+        Status::Refused(off, why) => {
+            let pieces = [accepted_when(off), cell(why)];
+            ("refused", pieces.into_iter().filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("; "))
         }
-        Status::Refused(why) => ("refused", cell(why)),
     }
+}
+
+fn accepted_when(off: &[&str]) -> String {
+    let off: Vec<String> = off.iter().filter(|word| !word.is_empty()).map(|word| code(word)).collect();
+    if off.is_empty() { String::new() } else { format!("accepted when {}", off.join(", ")) }
 }
 
 fn fio_options() -> String {

@@ -248,7 +248,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ),
     ("numjobs=2\ngroup_reporting\nsize=1g", &["[stream.\"a.1\"]", "path = \"a.1.0\""], &[]),
     ("verify=0\nthread\nmem=malloc\nzonemode=none\ndo_verify=0\ngtod_reduce=1\nsize=1g", &[], &[]),
-    ("cgroup=x\nsize=1g", &[], &["fio.not-built"]),
+    ("cgroup=x\nsize=1g", &[], &["fio.refused"]),
     (
         "verify=crc32c\nverify_fatal=1\nverify_backlog=16\nrw=randwrite\nbsrange=1k-4k\nnorandommap\nsize=1g",
         &[

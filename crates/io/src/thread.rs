@@ -1,5 +1,6 @@
 //! The calling thread: where it runs, what it used, how exactly it wakes.
 
+use fathom_schema::MemoryPolicy;
 use std::io;
 
 /// What a thread has used so far.
@@ -104,6 +105,38 @@ pub fn prioritise(class: u8, level: u8) -> io::Result<()> {
     }
 }
 
+/// Sets from which NUMA nodes the memory of the calling thread comes (`set_mempolicy(2)`).
+pub fn place_memory(policy: MemoryPolicy) -> io::Result<()> {
+    let (mode, nodes) = match policy {
+        MemoryPolicy::Usual => return Ok(()),
+        MemoryPolicy::Local => (libc::MPOL_LOCAL, 0),
+        MemoryPolicy::Prefer(nodes) => (libc::MPOL_PREFERRED, nodes),
+        MemoryPolicy::Bind(nodes) => (libc::MPOL_BIND, nodes),
+        MemoryPolicy::Interleave(nodes) => (libc::MPOL_INTERLEAVE, nodes),
+    };
+    // The kernel looks at one bit less than it is told.
+    let (set, bits) = if nodes == 0 { (std::ptr::null(), 0) } else { (&raw const nodes, u64::BITS + 1) };
+    // SAFETY: `set` is null or points at 64 bits that live for the whole call, which reads no more than that.
+    match unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, set, libc::c_ulong::from(bits)) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// CPUs of these NUMA nodes, which are a set of bits.
+pub fn cpus_of(nodes: u64) -> io::Result<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for node in (0..u64::BITS).filter(|node| nodes >> node & 1 == 1) {
+        let list = std::fs::read_to_string(format!("/sys/devices/system/node/node{node}/cpulist"))?;
+        for piece in list.trim().split(',').filter(|piece| !piece.is_empty()) {
+            let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+            let number = |text: &str| text.parse::<u32>().map_err(io::Error::other);
+            cpus.extend(number(first)?..=number(last)?);
+        }
+    }
+    Ok(cpus)
+}
+
 /// Makes timers of the calling thread fire as exactly as the kernel can (timer slack 1 ns instead of 50 µs).
 pub fn wake_exactly() {
     // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory of ours. It cannot fail for the calling thread.
@@ -128,6 +161,28 @@ mod tests {
         let spent = usage().since(&usage_before);
         let used = spent.user_ns + spent.system_ns;
         assert!(used.abs_diff(cpu) <= SLACK_NS, "{used} ns by usage, {cpu} ns by the clock, {turns} turns");
+    }
+
+    #[test]
+    fn a_node_has_cpus_and_memory() {
+        if !std::path::Path::new("/sys/devices/system/node/node0").exists() {
+            return;
+        }
+        assert!(!cpus_of(1).expect("node 0 is there").is_empty());
+        assert!(cpus_of(1 << 63).is_err(), "no host has 64 nodes");
+        std::thread::spawn(|| {
+            for policy in [
+                MemoryPolicy::Local,
+                MemoryPolicy::Bind(1),
+                MemoryPolicy::Prefer(1),
+                MemoryPolicy::Interleave(1),
+            ] {
+                place_memory(policy).expect("node 0 has memory");
+            }
+            assert!(place_memory(MemoryPolicy::Bind(1 << 63)).is_err());
+        })
+        .join()
+        .expect("it does not panic");
     }
 
     #[test]

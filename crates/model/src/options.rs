@@ -4,9 +4,9 @@ use crate::row::{Group, Kind, options};
 use crate::value::{
     Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ByKind, ContentSource, Coverage, CpusPolicy,
     Cursor, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, KindOrder, Layout, MemoryKind,
-    MixLine, Nice, OnError, PriorityClass, RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind,
-    RunKind, Seed, ServiceTime, StatCall, Steady, Sweep, TargetKind, Tolerated, TraceSkips, TreeDistribution,
-    WorkerRegions, Zones,
+    MemoryNodes, MixLine, Nice, OnError, PriorityClass, RandomDistribution, RangeSync, Rate, RatePiece,
+    RepeatKind, RunKind, Seed, ServiceTime, StatCall, Steady, Sweep, TargetKind, Tolerated, TraceSkips,
+    TreeDistribution, WorkerRegions, Zones,
 };
 use crate::value::{Verify, VerifyPattern, VerifyWhen};
 use fathom_units::{Bytes, Nanos, Ratio};
@@ -280,6 +280,8 @@ options! {
     time: Nanos, Kind::Time, fio "runtime", vdbench "elapsed", iometer "Run Time", example "\"60s\"";
     /// Time before measuring whose I/Os never count; overrides the stage's.
     ramp: Nanos, Kind::Time, fio "ramp_time", vdbench "warmup", iometer "Ramp Up Time", example "\"15s\"";
+    /// Bytes that each worker moves before it measures, instead of a time.
+    ramp_bytes: Bytes, Kind::Size, fio "ramp_size", example "\"10GiB\"";
     /// Delay between the stage's start and the stream's.
     start_delay: Nanos = Nanos::ZERO, Kind::Time, fio "startdelay", example "\"5s\"";
     /// Passes over the stream's region; ends it earlier than its time.
@@ -344,6 +346,10 @@ options! {
     seed: Seed, Kind::Structured("a whole number or \"fresh\""), fio "randrepeat", example "42";
     /// CPUs its workers may run on. Defaults to all.
     cpus: Vec<u32>, Kind::Counts, fio "cpus_allowed", example "\"0-3\"";
+    /// NUMA nodes on whose CPUs its workers may run. Defaults to all.
+    cpu_nodes: Vec<u32>, Kind::Counts, fio "numa_cpu_nodes", example "[0]";
+    /// From which NUMA nodes the memory of its workers comes.
+    memory_nodes: MemoryNodes = MemoryNodes::Usual, Kind::Structured("usual, local, or prefer:NODE, bind:NODES or interleave:NODES with NODES such as 0-1,3"), fio "numa_mem_policy", example "\"bind:0\"";
     /// Whether each worker may run on all of `cpus`, or they are dealt out in turn by the worker's number.
     cpus_policy: CpusPolicy = CpusPolicy::Shared, Kind::Choice(CpusPolicy::WORDS), fio "cpus_allowed_policy", example "\"split\"";
     /// Streams with one number from 1 up are reported together as well, as a group; 0 is no group.

@@ -2,9 +2,11 @@
 //! nothing of the operations.
 
 use crate::operations::Operations;
-use fathom_model::{ByKind, Direction, PriorityClass, Rate, StreamOptions};
+use crate::remarks::Remarks;
+use fathom_model::{ByKind, Direction, MemoryNodes, Named, PriorityClass, Rate, StreamOptions};
 use fathom_schema::{
-    Demands, Flow, IoPriority, LatencyDemand, OperationKind, RateDemand, RateUnit, Scheduling, Think,
+    Demands, Flow, IoPriority, LatencyDemand, MemoryPolicy, OperationKind, RateDemand, RateUnit, Scheduling,
+    Think, Verification, VerifySchedule,
 };
 use fathom_units::{BytesPerSec, Iops, Nanos};
 
@@ -58,6 +60,28 @@ pub(crate) fn flow(options: &StreamOptions) -> Option<Flow> {
     (id > 0).then_some(Flow { id, weight, pause })
 }
 
+/// Whether it can take part in a flow; what keeps it from that is among the remarks.
+pub(crate) fn flow_is_possible(
+    stream: &Named<StreamOptions>,
+    verification: &Verification,
+    remarks: &mut Remarks,
+) -> bool {
+    let reads_back =
+        verification.rule().is_some_and(|rule| rule.schedule != VerifySchedule::Never || !rule.writes);
+    let is_possible = *stream.options.flow.get() == 0 || !reads_back;
+    if !is_possible {
+        let message = format!(
+            "the stream \"{}\" takes part in a flow and reads back what it writes: the others would wait for it while it \
+             reads, or it would read by turns of single operations",
+            stream.name
+        );
+        let help =
+            "leave flow out, or read back by another stream (verify_when = \"never\", fio's do_verify=0)";
+        remarks.error("plan.flow-verify", stream.options.flow.span(), message, help);
+    }
+    is_possible
+}
+
 /// How its threads are scheduled. A level without a class is one of the usual class.
 pub(crate) fn scheduling(options: &StreamOptions) -> Scheduling {
     let level = options.thread_priority_level.get().copied();
@@ -71,7 +95,20 @@ pub(crate) fn scheduling(options: &StreamOptions) -> Scheduling {
         nice: options.nice.get().map_or(0, |nice| nice.0),
         io: (class.is_some() || level.is_some())
             .then(|| IoPriority { class: class.unwrap_or(2), level: level_of(level) }),
+        memory: match options.memory_nodes.get() {
+            MemoryNodes::Usual => MemoryPolicy::Usual,
+            MemoryNodes::Local => MemoryPolicy::Local,
+            MemoryNodes::Prefer(node) => MemoryPolicy::Prefer(bits(&[*node])),
+            MemoryNodes::Bind(nodes) => MemoryPolicy::Bind(bits(nodes)),
+            MemoryNodes::Interleave(nodes) => MemoryPolicy::Interleave(bits(nodes)),
+        },
+        cpu_nodes: options.cpu_nodes.get().map_or(0, |nodes| bits(nodes)),
     }
+}
+
+/// Nodes as a set of bits; what is no bit of it, the model lets not through.
+fn bits(nodes: &[u32]) -> u64 {
+    nodes.iter().fold(0, |set, &node| set | 1_u64.checked_shl(node).unwrap_or(0))
 }
 
 /// Its pauses; `lanes` threads share the operations of one worker.

@@ -3,7 +3,7 @@
 
 use crate::remarks::Remarks;
 use fathom_model::{Named, Steady, SteadyBound, SteadyFigure, StreamOptions};
-use fathom_schema::{self as schema, DepthSearch, Pacing, SteadyLimit, SteadyRule};
+use fathom_schema::{self as schema, DepthSearch, Pacing, Quota, SteadyLimit, SteadyRule};
 use fathom_units::Nanos;
 
 /// Samples of a window, at most: a day of seconds.
@@ -94,4 +94,32 @@ pub(crate) fn depth_search(
         share: options.latency_share.get().value(),
         goes_on: *options.latency_adapts.get(),
     }))
+}
+
+/// Bytes that a thread moves before it measures; `None` when that cannot be, which is then among the remarks.
+pub(crate) fn ramp_bytes(
+    stream: &Named<StreamOptions>,
+    reads_back: bool,
+    lanes: u32,
+    remarks: &mut Remarks,
+) -> Option<Quota> {
+    let options = &stream.options;
+    let Some(&bytes) = options.ramp_bytes.get().filter(|bytes| bytes.0 > 0) else {
+        return Some(Quota::Unlimited);
+    };
+    let both = if options.ramp.get().is_some_and(|&ramp| ramp > Nanos::ZERO) {
+        Some("a ramp")
+    } else if options.latency_target.get().is_some() {
+        Some("a latency_target, whose search comes before the measuring as well")
+    } else if options.rate_course.get().is_some() {
+        Some("a rate_course, which begins when the measuring does")
+    } else {
+        reads_back.then_some("verification, which reads back what it measures")
+    };
+    if let Some(both) = both {
+        let message = format!("the stream \"{}\" has ramp_bytes and {both}", stream.name);
+        remarks.error("plan.ramp-bytes", options.ramp_bytes.span(), message, "leave one of them out");
+        return None;
+    }
+    Some(Quota::AtMost(bytes.0.div_ceil(u64::from(lanes))))
 }

@@ -110,6 +110,7 @@ impl Setting<'_> {
             think_spin: _,
             time: _, // limits
             ramp,
+            ramp_bytes: _, // steady::ramp_bytes
             start_delay,
             passes: _, // and `bytes`, `pass_bytes`: Crew::byte_quota, Crew::passes
             pass_bytes: _,
@@ -142,6 +143,8 @@ impl Setting<'_> {
             trace_skip: _,
             seed: _,
             cpus: _,
+            cpu_nodes: _, // and `memory_nodes`: demands::scheduling
+            memory_nodes: _,
             cpus_policy: _,
             report_group,
             wait_for: _, // here to `command_output`: control
@@ -219,12 +222,16 @@ impl Setting<'_> {
             memory: self.scene.facts.memory,
         };
         workload.verification = verification::complete(&operations.verification, &circumstances, remarks)?;
+        let reads_back = workload.verification.rule().is_some();
         let needs_alignment = mode == IoMode::Direct && kind.moves_bytes();
         if needs_alignment && !aligned(load, &manned.plans, &addressed, remarks) {
             return None;
         }
-        let depth_search =
-            steady::depth_search(section, &pacing, workload.verification.rule().is_some(), remarks)?;
+        let ramp_bytes = steady::ramp_bytes(section, reads_back, lanes, remarks)?;
+        if !demands::flow_is_possible(section, &workload.verification, remarks) {
+            return None;
+        }
+        let depth_search = steady::depth_search(section, &pacing, reads_back, remarks)?;
         say_trims_are_alone(load, kind, depth, remarks);
         self.say_seed(load, remarks);
         Some(Resolved {
@@ -258,6 +265,7 @@ impl Setting<'_> {
                 flow: demands::flow(&section.options),
                 scheduling: demands::scheduling(&section.options),
                 depth_search,
+                ramp_bytes,
             },
         })
     }

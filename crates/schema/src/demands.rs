@@ -89,6 +89,29 @@ pub struct Scheduling {
     pub nice: i32,
     /// Priority of their I/O (`ioprio_set(2)`).
     pub io: Option<IoPriority>,
+    /// From which NUMA nodes their memory comes (`set_mempolicy(2)`).
+    #[serde(default)]
+    pub memory: MemoryPolicy,
+    /// NUMA nodes on whose CPUs they run, as a set of bits; 0: on all.
+    #[serde(default)]
+    pub cpu_nodes: u64,
+}
+
+/// From which NUMA nodes memory comes; nodes are a set of bits, the lowest for node 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryPolicy {
+    /// As for every process.
+    #[default]
+    Usual,
+    /// The node of the CPU that asks.
+    Local,
+    /// This one, others where it is full.
+    Prefer(u64),
+    /// These alone.
+    Bind(u64),
+    /// These in turn.
+    Interleave(u64),
 }
 
 /// Priority of I/O.

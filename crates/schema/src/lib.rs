@@ -24,7 +24,7 @@ mod walk;
 mod wire;
 
 pub use control::{Control, Reach, ShellCommand, Tolerance};
-pub use demands::{Demands, Flow, IoPriority, LatencyDemand, RateDemand, RateUnit, Scheduling};
+pub use demands::{Demands, Flow, IoPriority, LatencyDemand, MemoryPolicy, RateDemand, RateUnit, Scheduling};
 pub use engine::{
     AioSettings, CallFlags, Durability, EngineKind, EngineSettings, ForcedAsync, IoMode, OpenRule,
     OperationPriority, Registration, RingSettings, Submitter,

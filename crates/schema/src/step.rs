@@ -184,6 +184,9 @@ pub struct Stream {
     /// Time at the stream's start whose operations never count.
     #[serde(with = "wire::nanos")]
     pub ramp: Nanos,
+    /// Bytes that a worker moves before it measures, where they are what says when that begins.
+    #[serde(default)]
+    pub ramp_bytes: Quota,
     /// One entry per worker, over all hosts.
     pub workers: Vec<WorkerPlan>,
     /// Whether the time from accepted to completed gets a histogram of its own (fio's `clat`).

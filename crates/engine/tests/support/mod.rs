@@ -95,6 +95,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
         flow: None,
         scheduling: fathom_schema::Scheduling::default(),
         depth_search: None,
+        ramp_bytes: fathom_schema::Quota::Unlimited,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::demands::Demands;
 use super::extras::{LogColumns, LogValue, Measures, ReportUnits, Unified};
 use super::values::{Size, SplitEntry, Triple};
-use fathom_model::Span;
+use fathom_model::{MemoryNodes, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -56,6 +56,8 @@ pub(crate) struct Control {
     pub(crate) time_based: bool,
     /// Microseconds that do not count.
     pub(crate) ramp_time: u64,
+    /// Bytes that do not count.
+    pub(crate) ramp_size: u64,
     /// Microseconds before the job starts; lowest and highest.
     pub(crate) startdelay: (u64, u64),
     /// Passes.
@@ -76,6 +78,10 @@ pub(crate) struct Control {
     pub(crate) commands: [Option<String>; 2],
     /// CPUs; empty: all.
     pub(crate) cpus: Vec<u32>,
+    /// NUMA nodes of the CPUs; empty: all.
+    pub(crate) cpu_nodes: Vec<u32>,
+    /// And of the memory.
+    pub(crate) memory_nodes: MemoryNodes,
     /// Each clone gets one of `cpus`.
     pub(crate) splits_cpus: bool,
 }
@@ -445,6 +451,7 @@ impl Default for Settings {
                 runtime: None,
                 time_based: false,
                 ramp_time: 0,
+                ramp_size: 0,
                 startdelay: (0, 0),
                 loops: 1,
                 number_ios: 0,
@@ -455,6 +462,8 @@ impl Default for Settings {
                 exit_what: "group".to_owned(),
                 commands: [const { None }; 2],
                 cpus: Vec::new(),
+                cpu_nodes: Vec::new(),
+                memory_nodes: MemoryNodes::Usual,
                 splits_cpus: false,
             },
             files: Files {

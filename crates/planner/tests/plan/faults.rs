@@ -703,3 +703,29 @@ fn locality_needs_blocks_and_room() {
         check(&text, GIB, same, &expect.iter().map(String::as_str).collect::<Vec<_>>());
     }
 }
+
+#[test]
+fn what_settles_by_what_it_measures_measures_nothing_else() {
+    let codes = |options: &str, workload: &str| -> Vec<&str> {
+        let text = job("", workload, options);
+        let parsed = read(&text);
+        let (_, found) = plan(&parsed, &facts(&parsed, |_| DISK), 0);
+        found.all().iter().map(|d| d.code).filter(|code| !WARNINGS.contains(code)).collect()
+    };
+    let verified = "read = \"0%\"\nverify = \"crc32c\"";
+    for (options, workload, code) in [
+        ("flow = 1", verified, Some("plan.flow-verify")),
+        ("flow = 1", "read = \"0%\"\nverify = \"crc32c\"\nverify_when = \"never\"", None),
+        ("ramp_bytes = \"1MiB\"\nramp = \"1s\"", "", Some("plan.ramp-bytes")),
+        ("ramp_bytes = \"1MiB\"", verified, Some("plan.ramp-bytes")),
+        ("ramp_bytes = \"1MiB\"", "", None),
+        ("latency_target = \"1ms\"\nrate = \"100/s\"", "", Some("plan.depth-search")),
+        ("latency_target = \"1ms\"", verified, Some("plan.depth-search")),
+        ("latency_target = \"1ms\"", "", None),
+        ("steady = \"iops-slope:5%\"\nsteady_window = \"1s\"", "", Some("plan.steady")),
+        ("steady = \"iops:5%\"\nsteady_every = \"1500ms\"", "", Some("plan.steady")),
+        ("steady = \"iops:5%\"", "", None),
+    ] {
+        assert_eq!(codes(options, workload), code.into_iter().collect::<Vec<_>>(), "{options} {workload}");
+    }
+}

@@ -89,12 +89,15 @@ fn job(shape: &FioShape, figures: &EntryFigures<'_>, end_ms: u64, elapsed_s: u64
         job.push(("total_err", Integer(sums.errors())));
         job.push(("first_error", Integer(figures.first_error())));
     }
-    job.extend([
-        ("latency_depth", Integer(u64::from(sums.queue_depth))),
-        ("latency_target", Integer(target_ns)),
-        ("latency_percentile", Float(percent)),
-        ("latency_window", Integer(window_us)),
-    ]);
+    // fio has none of a job that only laid out its files.
+    if !sums.is_idle {
+        job.extend([
+            ("latency_depth", Integer(u64::from(sums.queue_depth))),
+            ("latency_target", Integer(target_ns)),
+            ("latency_percentile", Float(percent)),
+            ("latency_window", Integer(window_us)),
+        ]);
+    }
     if !entry.desc.is_empty() {
         job.push(("desc", Text(entry.desc.clone())));
     }

@@ -2,9 +2,11 @@
 //! numbers in them are the caller's.
 
 use super::figures::DIRECTIONS;
-use super::sums::{block_bytes, measured, measuring_from};
+use super::sums::{block_bytes, measuring_from};
 use fathom_metrics::{Histogram, OperationRow, fio_counts, merge_kind};
-use fathom_schema::{Interval, KindTally, LatencyTally, Moments, OperationKind, Record, StepRecord, Stream};
+use fathom_schema::{
+    Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, Record, StepRecord, Stream,
+};
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
 
@@ -110,7 +112,9 @@ pub fn fio_logs(record: &Record, request: &LogRequest) -> String {
     let epoch_ms = epoch_ms(record, request);
     let intervals_each = window.0.div_ceil(step.started.step.interval.0.max(1)).max(1);
     let mut windows: BTreeMap<u64, Vec<&Interval>> = BTreeMap::new();
-    for interval in measured(&record.steps[step_at], stream) {
+    // As with fio, what was read back is in its logs.
+    let has_rows = |interval: &&Interval| interval.stream as usize == stream && interval.phase != Phase::Ramp;
+    for interval in record.steps[step_at].intervals.iter().filter(has_rows) {
         windows.entry(interval.sequence / intervals_each).or_default().push(interval);
     }
     let mut out = String::new();

@@ -4,8 +4,8 @@
 use super::{FioEntry, FioNames, FioWorkers};
 use fathom_metrics::{merge_kind, merge_tally};
 use fathom_schema::{
-    DepthSearch, Interval, KindTally, Moments, OperationKind, Phase, Record, StepRecord, Stream, StreamTally,
-    VerifyTotals, WorkerTotals,
+    DepthSearch, Interval, KindTally, Moments, OperationKind, Phase, Quota, Record, StepRecord, Stream,
+    StreamTally, VerifyTotals, WorkerTotals,
 };
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
@@ -29,6 +29,8 @@ pub(super) struct Sums {
     pub(super) mismatches: u64,
     /// Queue depth of the last worker: the one that it found, or had.
     pub(super) queue_depth: u32,
+    /// Its targets were prepared and nothing more.
+    pub(super) is_idle: bool,
     /// How the last stream finds its queue depth.
     pub(super) depth_search: Option<DepthSearch>,
     /// Wall clock when the first of them started, milliseconds since 1970-01-01 UTC; `None` when no step was begun.
@@ -143,6 +145,7 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
         let Some(stream) = step.started.step.streams.get(stream_at) else { continue };
         sums.queue_depth = stream.queue_depth;
         sums.depth_search = stream.depth_search;
+        sums.is_idle = stream.limits.operations == Quota::AtMost(0);
         // fio's job starts when its delay and its wait are over, and with its ramp.
         let start =
             measuring_from(step, stream_at).map_or(stream.start_delay, |from| from.since(stream.ramp));

@@ -170,7 +170,7 @@ async fn dialects() -> Json<Vec<DialectView>> {
             fio::Status::Built => ("built", ""),
             fio::Status::Accepted(lost) => ("accepted", lost),
             fio::Status::NotYet(_) => ("not_yet", ""),
-            fio::Status::Refused(reason) => ("refused", reason),
+            fio::Status::Refused(_, reason) => ("refused", reason),
         };
         DialectOption { name: row.name, status, remark }
     });

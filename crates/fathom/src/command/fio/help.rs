@@ -82,7 +82,7 @@ fn status(row: &OptionRow) -> String {
         Status::Accepted("") => "no effect".to_owned(),
         Status::Accepted(loses) => format!("no effect: {loses}"),
         Status::NotYet(_) => "not yet".to_owned(),
-        Status::Refused(why) => format!("refused: {why}"),
+        Status::Refused(_, why) => format!("refused: {why}"),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::super::ParsedJob;
 use super::super::settings::Control;
 use super::Lowering;
-use fathom_model::{AtEnd, AtError, Job, StreamOptions, Tolerated};
+use fathom_model::{AtEnd, AtError, Job, MemoryNodes, StreamOptions, Tolerated};
 
 /// EIO and EILSEQ: what fio goes on after when it is told to and no errors are listed.
 const NON_FATAL: [i32; 2] = [5, 84];
@@ -64,6 +64,18 @@ impl Lowering<'_> {
         let tolerated = Tolerated { reads: listed(0), writes: listed(1) };
         if tolerated != Tolerated::default() {
             options.tolerate.set(tolerated, place("continue_on_error"));
+        }
+    }
+
+    /// NUMA nodes of CPUs and memory.
+    pub(super) fn set_nodes(options: &mut StreamOptions, parsed: &ParsedJob) {
+        let Control { cpu_nodes, memory_nodes, .. } = &parsed.settings.control;
+        let place = |name| parsed.settings.span(name, parsed.span);
+        if !cpu_nodes.is_empty() {
+            options.cpu_nodes.set(cpu_nodes.clone(), place("numa_cpu_nodes"));
+        }
+        if *memory_nodes != MemoryNodes::Usual {
+            options.memory_nodes.set(memory_nodes.clone(), place("numa_mem_policy"));
         }
     }
 

@@ -160,6 +160,7 @@ impl Lowering<'_> {
         self.set_wait(&mut base, parsed, clones);
         self.set_ends(&mut base, parsed);
         Self::set_commands(&mut base, parsed);
+        Self::set_nodes(&mut base, parsed);
         self.sections.begin(name, self.stages.len());
         if is_merged {
             self.set_cpus(&mut base, parsed, clones);
@@ -459,6 +460,9 @@ impl Lowering<'_> {
         }
         if control.ramp_time > 0 {
             options.ramp.set(Nanos::micros(control.ramp_time), settings.span("ramp_time", span));
+        }
+        if control.ramp_size > 0 {
+            options.ramp_bytes.set(Bytes(control.ramp_size), settings.span("ramp_size", span));
         }
         let place = settings.span("startdelay", span);
         match control.startdelay {

@@ -4,8 +4,8 @@ use super::super::grammar::shortened;
 use super::super::settings::Settings;
 use super::super::values::{Misread, Unit, cpus, number};
 use super::Priority::{P0, P1, P2};
-use super::{NO_BOOLEAN, NO_FLAG, OptionRow, Value, accepted, built, not_yet};
-use fathom_model::errno_of;
+use super::{NO_BOOLEAN, NO_FLAG, OptionRow, Value, accepted, built, refused};
+use fathom_model::{Kind, Literal, MemoryNodes, OptionValue, errno_of};
 
 pub(super) const ROWS: &[OptionRow] = &[
     built(
@@ -56,7 +56,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     ),
     built("time_based", &[], P0, Value::Flag(|s, flag| s.control.time_based = flag)),
     built("ramp_time", &[], P0, Value::Time(Unit::Seconds, |s, us| s.control.ramp_time = us)),
-    not_yet("ramp_size", &[], P1, &["0"]),
+    built("ramp_size", &[], P1, Value::Bytes(0, i64::MAX as u64, |s, bytes| s.control.ramp_size = bytes)),
     built("loops", &[], P0, Value::Count(0, 1_000_000_000, |s, n| s.control.loops = n.max(1))),
     built("number_ios", &[], P0, Value::Count(0, u64::MAX, |s, n| s.control.number_ios = n)),
     built(
@@ -78,7 +78,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         }),
     ),
     built("create_only", &[], P1, Value::Boolean(|s, flag| s.files.create_only = flag)),
-    not_yet("profile", &[], P2, &[]),
+    refused("profile", &[], &[], "a profile is a job of fio's own; write the job out"),
     accepted("comm", &[], P2, Value::OptionalText(|_, _| {}), ""),
     built(
         "continue_on_error",
@@ -128,14 +128,35 @@ pub(super) const ROWS: &[OptionRow] = &[
         P1,
         Value::Word(&["shared", "split"], |s, word, _| s.control.splits_cpus = word == "split"),
     ),
-    not_yet("numa_cpu_nodes", &[], P1, &[]),
-    not_yet("numa_mem_policy", &[], P1, &["default"]),
-    not_yet("priohint", &[], P2, &["0"]),
-    not_yet("cgroup", &[], P2, &[]),
-    not_yet("cgroup_weight", &[], P2, &[]),
+    built(
+        "numa_cpu_nodes",
+        &[],
+        P1,
+        Value::Text(|s, text, _| {
+            // All of them are what a job has anyway.
+            s.control.cpu_nodes = if text.trim() == "all" { Vec::new() } else { cpus(text)? };
+            match s.control.cpu_nodes.iter().find(|&&node| node > 63) {
+                Some(node) => Err(format!("{node} is above 63, the last node there can be")),
+                None => Ok(()),
+            }
+        }),
+    ),
+    built(
+        "numa_mem_policy",
+        &[],
+        P1,
+        Value::Text(|s, text, _| {
+            let literal = Literal::Text(text.trim().to_owned());
+            s.control.memory_nodes = MemoryNodes::read(&literal, Kind::Text)?;
+            Ok(())
+        }),
+    ),
+    refused("priohint", &[], &["0"], "the hint bits of a priority are not set; prio and prioclass are"),
+    refused("cgroup", &[], &[], "start fathom in a control group instead, e.g. systemd-run --slice"),
+    refused("cgroup_weight", &[], &[], "start fathom in a control group instead, e.g. systemd-run --slice"),
     accepted("cgroup_nodelete", &[], P2, NO_BOOLEAN, ""),
-    not_yet("uid", &[], P2, &[]),
-    not_yet("gid", &[], P2, &[]),
+    refused("uid", &[], &[], "start fathom as the user that is to run the jobs, e.g. sudo -u"),
+    refused("gid", &[], &[], "start fathom as the user that is to run the jobs, e.g. sudo -u"),
     accepted(
         "clocksource",
         &[],
@@ -143,7 +164,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         Value::Word(&["gettimeofday", "clock_gettime", "cpu"], |_, _, _| {}),
         "",
     ),
-    not_yet("gtod_cpu", &[], P2, &[]),
+    refused("gtod_cpu", &[], &[], "each worker reads the clock itself, which costs some nanoseconds"),
 ];
 
 /// `EIO:ENOSPC,EIO`: errors of reads, writes and verification that do not end the job.

@@ -2,7 +2,7 @@
 
 use super::super::values::Unit;
 use super::Priority::{P0, P1, P2};
-use super::{OptionRow, Value, accepted, built, not_yet};
+use super::{OptionRow, Value, accepted, built, not_yet, refused};
 
 /// Above it a rate is no rate.
 const RATE_MAX: u64 = i64::MAX as u64;
@@ -57,7 +57,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     ),
     built("hugepage-size", &[], P1, Value::Bytes(0, 1 << 30, |s, bytes| s.engine.huge_page = bytes)),
     built("lockmem", &[], P2, Value::Bytes(0, 1 << 60, |s, bytes| s.engine.locked = bytes)),
-    not_yet("gpu_dev_id", &[], P2, &["0"]),
+    refused("gpu_dev_id", &[], &["0"], "buffers lie in the memory of the host"),
     // Private to engines, which fio tries after all others.
     built("fixedbufs", &[], P1, Value::Flag(|s, flag| s.engine.fixed_buffers = flag)),
     built("registerfiles", &[], P1, Value::Flag(|s, flag| s.engine.registered_files = flag)),
@@ -76,7 +76,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         P1,
         Value::Word(&["stat", "lstat", "statx"], |s, word, _| word.clone_into(&mut s.engine.stat_type)),
     ),
-    not_yet("cmd_type", &[], P2, &[]),
+    refused("cmd_type", &[], &[], "it belongs to io_uring_cmd, which is refused"),
     built(
         "cmdprio_percentage",
         &[],
@@ -100,9 +100,24 @@ pub(super) const ROWS: &[OptionRow] = &[
     not_yet("protocol", &[], P1, &[]),
     not_yet("listen", &[], P1, &["0"]),
     not_yet("pingpong", &[], P1, &["0"]),
-    not_yet("clientname", &[], P2, &[]),
-    not_yet("pool", &[], P2, &[]),
-    not_yet("rbdname", &[], P2, &[]),
+    refused(
+        "clientname",
+        &[],
+        &[],
+        "it belongs to the engine rbd, which is not here; map the image (rbd map) and measure the block device",
+    ),
+    refused(
+        "pool",
+        &[],
+        &[],
+        "it belongs to the engine rbd, which is not here; map the image (rbd map) and measure the block device",
+    ),
+    refused(
+        "rbdname",
+        &[],
+        &[],
+        "it belongs to the engine rbd, which is not here; map the image (rbd map) and measure the block device",
+    ),
     // Pace.
     built("rate", &[], P0, Value::Triple(Unit::Bytes, 0, RATE_MAX, |s, rate| s.engine.rate = rate)),
     built("rate_iops", &[], P0, Value::Triple(Unit::Count, 0, RATE_MAX, |s, rate| s.engine.rate_iops = rate)),
@@ -114,7 +129,12 @@ pub(super) const ROWS: &[OptionRow] = &[
     ),
     not_yet("rate_ignore_thinktime", &[], P1, &["0"]),
     built("thinktime", &[], P0, Value::Time(Unit::Microseconds, |s, us| s.engine.thinktime = us)),
-    not_yet("thinkcycles", &[], P2, &["0"]),
+    refused(
+        "thinkcycles",
+        &[],
+        &["0"],
+        "a cycle is another time on each host; thinktime_spin keeps a CPU busy for a time",
+    ),
     built("latency_target", &[], P1, Value::Time(Unit::Microseconds, |s, us| s.demands.latency_target = us)),
     built("latency_window", &[], P1, Value::Time(Unit::Microseconds, |s, us| s.demands.latency_window = us)),
     built(

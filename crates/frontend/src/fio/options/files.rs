@@ -2,8 +2,8 @@
 
 use super::super::settings::Settings;
 use super::super::values::{Unit, names};
-use super::Priority::{P0, P1, P2};
-use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, not_yet};
+use super::Priority::{P0, P1};
+use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, refused};
 
 /// The largest zone: sums of two stay within what offsets can be.
 const ZONE_MAX: u64 = 1 << 61;
@@ -44,7 +44,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         P1,
         Value::Word(&["none", "exclusive", "readwrite"], |s, word, _| word.clone_into(&mut s.files.lock)),
     ),
-    not_yet("filetype", &[], P2, &["none"]),
+    refused("filetype", &[], &["none"], "what a path is, is looked at and obeyed"),
     built("nrfiles", &["nr_files"], P0, Value::Count(1, 10_000_000, |s, n| s.files.count = n)),
     built("openfiles", &[], P0, Value::Count(0, u64::MAX, |s, n| s.files.open_at_once = n)),
     built(
@@ -91,8 +91,13 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("unlink", &[], P0, Value::Boolean(|s, flag| s.files.unlink = flag)),
     built("unlink_each_loop", &[], P1, Value::Boolean(|s, flag| s.files.unlink_each_loop = flag)),
     built("invalidate", &[], P0, Value::Boolean(|s, flag| s.files.invalidate = flag)),
-    not_yet("ioscheduler", &[], P2, &[]),
-    not_yet("write_hint", &[], P2, &["none"]),
+    refused(
+        "ioscheduler",
+        &[],
+        &[],
+        "it would change the host beyond the run; write to /sys/block/DEV/queue/scheduler before",
+    ),
+    refused("write_hint", &[], &["none"], "lifetimes of what is written are not passed on to the device"),
     built(
         "zonemode",
         &[],
@@ -101,21 +106,36 @@ pub(super) const ROWS: &[OptionRow] = &[
     ),
     built("zonesize", &[], P1, Value::Bytes(0, ZONE_MAX, |s, bytes| s.files.zone[0] = bytes)),
     built("zonerange", &[], P1, Value::Bytes(0, ZONE_MAX, |s, bytes| s.files.zone[1] = bytes)),
-    not_yet("zonecapacity", &[], P2, &["0"]),
+    refused("zonecapacity", &[], &["0"], "it belongs to zonemode=zbd, which is refused"),
     built("zoneskip", &[], P1, Value::Bytes(0, ZONE_MAX, |s, bytes| s.files.zone[2] = bytes)),
-    not_yet("read_beyond_wp", &[], P2, &["0"]),
-    not_yet("max_open_zones", &[], P1, &["0"]),
-    not_yet("job_max_open_zones", &[], P2, &["0"]),
-    not_yet("ignore_zone_limits", &[], P2, &["0"]),
-    not_yet("zone_reset_threshold", &[], P2, &[]),
-    not_yet("zone_reset_frequency", &[], P2, &[]),
-    not_yet("recover_zbd_write_error", &[], P2, &["0"]),
-    not_yet("write_zone_remainder", &[], P2, &["0"]),
-    not_yet("fdp", &[], P2, &["0"]),
-    not_yet("dataplacement", &["data_placement"], P2, &["none"]),
-    not_yet("plid_select", &["fdp_pli_select"], P2, &[]),
-    not_yet("plids", &["fdp_pli"], P2, &[]),
-    not_yet("dp_scheme", &[], P2, &[]),
+    refused("read_beyond_wp", &[], &["0"], "it belongs to zonemode=zbd, which is refused"),
+    accepted("max_open_zones", &[], P1, Value::Any, "only zonemode=zbd obeys it, in fio too"),
+    refused("job_max_open_zones", &[], &["0"], "it belongs to zonemode=zbd, which is refused"),
+    refused("ignore_zone_limits", &[], &["0"], "it belongs to zonemode=zbd, which is refused"),
+    refused("zone_reset_threshold", &[], &[], "it belongs to zonemode=zbd, which is refused"),
+    refused("zone_reset_frequency", &[], &[], "it belongs to zonemode=zbd, which is refused"),
+    refused("recover_zbd_write_error", &[], &["0"], "it belongs to zonemode=zbd, which is refused"),
+    refused("write_zone_remainder", &[], &["0"], "it belongs to zonemode=zbd, which is refused"),
+    refused("fdp", &[], &["0"], "placement hints need commands past the block layer, which are not sent"),
+    refused(
+        "dataplacement",
+        &["data_placement"],
+        &["none"],
+        "placement hints need commands past the block layer, which are not sent",
+    ),
+    refused(
+        "plid_select",
+        &["fdp_pli_select"],
+        &[],
+        "placement hints need commands past the block layer, which are not sent",
+    ),
+    refused(
+        "plids",
+        &["fdp_pli"],
+        &[],
+        "placement hints need commands past the block layer, which are not sent",
+    ),
+    refused("dp_scheme", &[], &[], "placement hints need commands past the block layer, which are not sent"),
 ];
 
 /// Adds names to those that are there, each below the first directory given so far: fio joins them at this moment.

@@ -54,8 +54,8 @@ pub enum Status {
     Accepted(&'static str),
     /// An error unless its value is one of these, which ask for nothing.
     NotYet(&'static [&'static str]),
-    /// An error for good; the text says why.
-    Refused(&'static str),
+    /// An error for good, unless its value is one of these, which ask for nothing; the text says why.
+    Refused(&'static [&'static str], &'static str),
 }
 
 /// How a value reads and what it sets.
@@ -169,6 +169,16 @@ const fn not_yet(
     row(name, aliases, priority, Status::NotYet(off), Value::Any)
 }
 
+/// A row that is an error for good, unless switched off; `why` says why, or what there is instead.
+const fn refused(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    off: &'static [&'static str],
+    why: &'static str,
+) -> OptionRow {
+    row(name, aliases, Priority::P2, Status::Refused(off, why), Value::Any)
+}
+
 const NO_FLAG: Value = Value::Flag(|_, _| {});
 const NO_BOOLEAN: Value = Value::Boolean(|_, _| {});
 
@@ -198,13 +208,11 @@ pub(crate) fn apply(
                 faults.error("fio.not-built", line.key_span, message, help);
             }
         }
-        Status::Refused(why) => {
-            faults.error(
-                "fio.refused",
-                line.key_span,
-                format!("the fio option {} is not taken: {why}", row.name),
-                "leave it out",
-            );
+        Status::Refused(off, why) => {
+            if !off.contains(&text.trim()) {
+                let message = format!("the fio option {} is not taken: {why}", row.name);
+                faults.error("fio.refused", line.key_span, message, "leave it out");
+            }
         }
         Status::Built | Status::Accepted(_) => {
             settings.spans.insert(row.name, line.value_span);
@@ -475,7 +483,7 @@ mod tests {
     fn what_nearly_every_job_needs_is_there() {
         let missing: Vec<&str> = rows()
             .filter(|row| {
-                row.priority == Priority::P0 && matches!(row.status, Status::NotYet(_) | Status::Refused(_))
+                row.priority == Priority::P0 && matches!(row.status, Status::NotYet(_) | Status::Refused(..))
             })
             .map(|row| row.name)
             .collect();

@@ -3,7 +3,7 @@
 use super::super::settings::Settings;
 use super::super::values::{Misread, Unit, number, split, weights};
 use super::Priority::{P0, P1, P2};
-use super::{NO_BOOLEAN, OptionRow, Status, Value, accepted, built, not_yet, row};
+use super::{NO_BOOLEAN, OptionRow, Status, Value, accepted, built, refused, row};
 
 /// What `rw` takes.
 const DIRECTIONS: &[&str] = &[
@@ -101,7 +101,12 @@ pub(super) const ROWS: &[OptionRow] = &[
             Ok(())
         }),
     ),
-    not_yet("random_sequence_stride", &[], P2, &["0"]),
+    refused(
+        "random_sequence_stride",
+        &[],
+        &["0"],
+        "it belongs to random_distribution=sequence, which is not here",
+    ),
     built(
         "percentage_random",
         &[],
@@ -116,14 +121,14 @@ pub(super) const ROWS: &[OptionRow] = &[
         "percentage_sequential",
         &[],
         P2,
-        Status::Refused("fio itself took it out; percentage_random says the same"),
+        Status::Refused(&[], "fio itself took it out; percentage_random says the same"),
         Value::Any,
     ),
-    row("rwmixcycle", &[], P2, Status::Refused("fio itself took it out"), Value::Any),
-    not_yet("sprandom", &[], P2, &["0"]),
-    not_yet("spr_num_regions", &[], P2, &["100"]),
-    not_yet("spr_op", &[], P2, &["0.15"]),
-    not_yet("spr_cs", &[], P2, &["0"]),
+    row("rwmixcycle", &[], P2, Status::Refused(&[], "fio itself took it out"), Value::Any),
+    refused("sprandom", &[], &["0"], "the preconditioning of fathom steady is the standard's (SNIA PTS)"),
+    refused("spr_num_regions", &[], &["100"], "it belongs to sprandom"),
+    refused("spr_op", &[], &["0.15"], "it belongs to sprandom"),
+    refused("spr_cs", &[], &["0"], "it belongs to sprandom"),
 ];
 
 /// `4k-64k`, up to three of them for reads, writes and trims.

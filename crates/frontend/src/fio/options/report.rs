@@ -5,7 +5,7 @@ use super::super::grammar::shortened;
 use super::super::settings::Settings;
 use super::super::values::{Misread, Unit, number};
 use super::Priority::{P0, P1, P2};
-use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, not_yet};
+use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, refused};
 use fathom_model::{Steady, SteadyBound, SteadyFigure};
 use fathom_units::Ratio;
 
@@ -165,14 +165,19 @@ pub(super) const ROWS: &[OptionRow] = &[
     accepted("log_entries", &[], P2, Value::Any, ""),
     accepted("log_compression", &[], P2, Value::Any, "logs are collected and written uncompressed"),
     accepted("log_compression_cpus", &[], P2, Value::Any, ""),
-    not_yet("log_store_compressed", &[], P2, &["0"]),
+    refused("log_store_compressed", &[], &["0"], "logs are written as text; compress them afterwards"),
     built(
         "log_alternate_epoch",
         &["log_unix_epoch"],
         P1,
         Value::Boolean(|s, flag| s.report.log_columns.since_1970 = flag),
     ),
-    not_yet("log_alternate_epoch_clock_id", &[], P2, &["0"]),
+    refused(
+        "log_alternate_epoch_clock_id",
+        &[],
+        &["0"],
+        "log_alternate_epoch counts from the realtime clock",
+    ),
 ];
 
 /// `iops:10%`, `bw_slope:1m`: a figure and the limit of its changes, which fio asks for.

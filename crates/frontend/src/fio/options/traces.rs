@@ -6,7 +6,7 @@ use super::{OptionRow, Status, Value, accepted, built, row};
 
 /// Why traces are not merged.
 const MERGE: Status =
-    Status::Refused("merge the traces with fio (--merge-blktrace-only), and replay what it writes");
+    Status::Refused(&[], "merge the traces with fio (--merge-blktrace-only), and replay what it writes");
 
 /// Largest factor of a trace's time or offsets.
 const FACTOR_MAX: u64 = 1_000_000;

@@ -1,7 +1,7 @@
 //! Rows of verification: what protects written data, when it is read back, what a mismatch does.
 
 use super::Priority::{P0, P1, P2};
-use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, not_yet};
+use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, refused};
 use fathom_model::VerifyPattern;
 
 /// What `verify` takes; `pattern_hdr` came after 3.33.
@@ -47,10 +47,15 @@ pub(super) const ROWS: &[OptionRow] = &[
     ),
     built("verify_fatal", &[], P0, Value::Boolean(|s, flag| s.verify.fatal = flag)),
     built("verify_dump", &[], P0, Value::Boolean(|s, flag| s.verify.dump = flag)),
-    not_yet("verify_policy", &[], P2, &["completed"]),
+    refused(
+        "verify_policy",
+        &[],
+        &["completed"],
+        "which fsync a write came before is not kept; verify_state_load checks what was completed",
+    ),
     built("verify_interval", &[], P1, Value::Bytes(0, ANY_COUNT, |s, bytes| s.verify.interval = bytes)),
     built("verify_offset", &[], P1, Value::Bytes(0, ANY_COUNT, |s, bytes| s.verify.header_at = bytes)),
-    not_yet("verify_pattern_interval", &[], P2, &["0"]),
+    refused("verify_pattern_interval", &[], &["0"], "a pattern is laid out once over each block"),
     accepted("verify_async", &[], P1, Value::Count(0, ANY_COUNT, |_, _| {}), "each job checks its own reads"),
     accepted("verify_async_cpus", &[], P2, Value::Any, "each job checks its own reads"),
     built("verify_backlog", &[], P0, Value::Count(0, ANY_COUNT, |s, n| s.verify.backlog = n)),

@@ -1,0 +1,223 @@
+//! One option after the other beside the peer: a row is a command line that its size bounds. Both tools end with the same
+//! code, echo the same options, move the same operations and bytes, leave the same files, have the same keys in the JSON
+//! document, and show the same command line. Skipped aloud where the peer is not installed.
+
+use crate::support::{Bench, FATHOM, skip, tool};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// What of the figures is not drawn by chance: operations and bytes of each direction, unless a row begins with `~` (those of
+/// all directions together) or `?` (none: sizes are drawn, or bounds of time are met).
+const ROWS: &[&str] = &[
+    "--rw=write",
+    "--rw=write --bs=16k --ioengine=sync",
+    "--rw=read --size=100k --bs=8k",
+    "--rw=randwrite --norandommap",
+    "--rw=readwrite --rwmixread=100",
+    "~--rw=randrw --rwmixwrite=25",
+    "--rw=write --number_ios=5",
+    "--rw=write --io_size=128k",
+    "--rw=read --io_size=20k",
+    "--rw=write --loops=3",
+    "--rw=write --fsync=4",
+    "--rw=write --end_fsync=1",
+    "--rw=write --fsync_on_close=1",
+    "--rw=write --numjobs=3",
+    "--rw=write --numjobs=3 --group_reporting",
+    "--rw=read --offset=16k",
+    "--rw=write --offset=25%",
+    "--rw=read --filesize=64k",
+    "--nrfiles=4 --rw=write",
+    "--nrfiles=4 --rw=read --file_service_type=random",
+    "--nrfiles=4 --rw=write --openfiles=2",
+    "--rw=write --verify=crc32c",
+    "--rw=randwrite --verify=md5 --verify_interval=1k",
+    "--rw=write --verify=pattern --verify_pattern=0xdeadbeef",
+    "--rw=write --verify=crc32 --do_verify=0",
+    "--rw=write --verify=crc32 --verify_backlog=4",
+    "--rw=trim --ioengine=null",
+    "--rw=trimwrite --ioengine=null",
+    "?--rw=write --bssplit=4k/50:8k/50 --ioengine=null --norandommap",
+    "--rw=write --bs=4k,8k",
+    "--rw=read --bs=16k --ba=8k",
+    "--rw=randread --bs=16k --ba=4k --number_ios=6",
+    "--rw=write:4k",
+    "--rw=read:-8k",
+    "--rw=randread:4",
+    "--rw=randread:4 --rw_sequencer=identical",
+    "--rw=write --zonemode=strided --zonesize=8k --zonerange=16k",
+    "--rw=write --ioengine=libaio --iodepth=8",
+    "--rw=write --ioengine=libaio --iodepth=8 --iodepth_batch=4 --iodepth_low=2",
+    "--rw=read --ioengine=posixaio --iodepth=4",
+    "--rw=read --ioengine=mmap",
+    "--rw=write --ioengine=pvsync2 --thread",
+    "--rw=write --unlink=1",
+    "--rw=write --fallocate=none",
+    "--rw=write --overwrite=1",
+    "--rw=read --create_only=1",
+    "--rw=write --create_on_open=1",
+    "--rw=read --pre_read=1",
+    "--rw=write --unified_rw_reporting=mixed",
+    "~--rw=rw --unified_rw_reporting=both",
+    "--rw=write --gtod_reduce=1",
+    "--rw=write --disable_lat=1 --disable_clat=1",
+    "--rw=write --lat_percentiles=1 --clat_percentiles=0",
+    "--rw=write --slat_percentiles=1 --ioengine=libaio",
+    "--rw=write --percentile_list=50:99.9",
+    "--rw=write --name=b --size=32k --rw=read --stonewall",
+    "--rw=write --name=b --size=32k --rw=read --wait_for=a",
+    "--rw=write --name=b --size=32k --rw=read --new_group",
+    "--rw=write --description=hello",
+    "--rw=write --continue_on_error=all",
+    "--rw=write --thinktime=1000 --thinktime_blocks=4",
+    "--rw=randwrite --random_distribution=zipf:1.2",
+    "--rw=randwrite --percentage_random=50",
+    "--rw=randwrite --random_generator=lfsr",
+    "--rw=write --buffer_compress_percentage=50 --refill_buffers",
+    "--rw=write --zero_buffers",
+    "--rw=write --directory=absent",
+    "--rw=wrong",
+    "--size=3k --rw=write",
+    "--rw=write --filename=x:y",
+    "--rw=write --filename_format=$jobname-$filenum --nrfiles=2",
+    "--rw=write --serialize_overlap=1 --ioengine=libaio --iodepth=4",
+    "--rw=randwrite --io_size=256k",
+    "~--rw=randrw --norandommap --number_ios=10",
+    "--rw=write --ignore_error=EIO",
+    "--rw=write --max_latency=60s",
+    "--rw=write --bs=3k",
+    "?--rw=randread --bsrange=1k-4k --bs_unaligned=1 --norandommap",
+    "--offset_increment=64k --numjobs=2 --filename=f --rw=write",
+    "--rw=write --verify=sha512",
+    "--rw=write --numa_cpu_nodes=0 --numa_mem_policy=local",
+    "--rw=write --numa_mem_policy=prefer",
+    "--rw=write --ss=iops",
+    "--rw=write --ss_dur=3 --ss=iops:10%",
+    "--rw=write --latency_target=10s --latency_window=10s",
+    "--rw=write --max_open_zones=4",
+    "--rw=write --nice=1 --ioengine=vsync",
+    "--rw=write --sync=dsync --lockfile=readwrite",
+];
+
+/// Keys below which names come from the job, the machine or the distribution.
+const OPEN: [&str; 3] = ["percentile", "job options", "disk_util"];
+
+struct Found {
+    code: i32,
+    document: Option<Value>,
+    files: Vec<(String, u64)>,
+    shown: String,
+}
+
+fn run(program: &[&str], options: &[&str]) -> Found {
+    let bench = Bench::new();
+    let job = ["--name=a", "--size=64k"];
+    let output = ["--output-format=json", "--output=out.json"];
+    let ended = bench.run(&[program, &output, &job, options].concat());
+    let shown = bench.run(&[program, &["--showcmd"], &job, options].concat()).out;
+    let file = |(path, (size, ..)): (std::path::PathBuf, (u64, i64, i64, Vec<u8>))| {
+        (path.file_name().expect("it has one").to_string_lossy().into_owned(), size)
+    };
+    let mut files: Vec<_> = bench.snapshot().into_iter().map(file).collect();
+    // Where nothing runs the peer makes the report, and leaves it empty.
+    files.retain(|(name, _)| name != "out.json");
+    let text = std::fs::read_to_string(bench.path("out.json")).unwrap_or_default();
+    // The peer's messages may stand before the document.
+    let from = text.find('{').unwrap_or(text.len());
+    let document = serde_json::Deserializer::from_str(&text[from..]).into_iter().next().and_then(Result::ok);
+    Found { code: ended.code, document, files, shown }
+}
+
+fn figures(document: &Value, kind: char) -> Vec<Vec<(u64, u64)>> {
+    let jobs = document["jobs"].as_array().expect("a document has jobs");
+    let of_job = |job: &Value| {
+        let count = |direction: &Value, key: &str| direction[key].as_u64().expect("a count");
+        let directions = ["read", "write", "trim", "mixed"].into_iter().filter_map(|name| job.get(name));
+        let moved: Vec<_> = directions.map(|of| (count(of, "total_ios"), count(of, "io_bytes"))).collect();
+        match kind {
+            '?' => Vec::new(),
+            '~' => vec![moved.iter().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1))],
+            _ => moved,
+        }
+    };
+    jobs.iter().map(of_job).collect()
+}
+
+/// What jobs are called and told, and how they ended.
+fn names(document: &Value) -> Vec<[Value; 5]> {
+    let jobs = document["jobs"].as_array().expect("a document has jobs");
+    let of_job = |job: &Value| {
+        let syncs = job["sync"]["total_ios"].clone();
+        [
+            job["jobname"].clone(),
+            job["groupid"].clone(),
+            job["error"].clone(),
+            job["job options"].clone(),
+            syncs,
+        ]
+    };
+    jobs.iter().map(of_job).collect()
+}
+
+fn keys(value: &Value, at: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) if !OPEN.iter().any(|open| at.ends_with(open)) => {
+            for (name, member) in members.iter().filter(|(name, _)| *name != "fathom" && *name != "job_start")
+            {
+                let at = format!("{at}/{name}");
+                keys(member, &at, found);
+                found.insert(at);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| keys(item, at, found)),
+        _ => {}
+    }
+}
+
+/// How fathom differs from the peer in this row; empty when it does not.
+fn differences(row: &str) -> Vec<String> {
+    let kind = row.chars().next().unwrap_or(' ');
+    let options: Vec<&str> = row.trim_start_matches(['~', '?']).split(' ').collect();
+    let (peer, ours) = (run(&["fio"], &options), run(&[FATHOM, "fio"], &options));
+    let mut found = Vec::new();
+    let mut compare = |what: &str, peer: String, ours: String| {
+        if peer != ours {
+            found.push(format!("{row}: {what}: {ours}, of the peer {peer}"));
+        }
+    };
+    compare("exit code", peer.code.to_string(), ours.code.to_string());
+    compare("files", format!("{:?}", peer.files), format!("{:?}", ours.files));
+    if peer.code == 0 {
+        compare("command line", peer.shown, ours.shown);
+    }
+    if let (Some(peer), Some(ours)) = (peer.document, ours.document) {
+        compare("jobs", format!("{:?}", names(&peer)), format!("{:?}", names(&ours)));
+        compare("figures", format!("{:?}", figures(&peer, kind)), format!("{:?}", figures(&ours, kind)));
+        let (mut of_peer, mut of_ours) = (BTreeSet::new(), BTreeSet::new());
+        keys(&peer, "", &mut of_peer);
+        keys(&ours, "", &mut of_ours);
+        let differing: Vec<_> = of_peer.symmetric_difference(&of_ours).cloned().collect();
+        compare("keys", String::new(), differing.join(" "));
+    } else if peer.code == 0 {
+        compare("a document", "one".to_owned(), "none".to_owned());
+    }
+    found
+}
+
+#[test]
+fn every_row_is_as_the_peer_has_it() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("every_row_is_as_the_peer_has_it", &why);
+    }
+    // The peer mostly sleeps.
+    let found: Vec<String> = std::thread::scope(|scope| {
+        let parts = (0..6).map(|part| {
+            scope.spawn(move || {
+                ROWS.iter().skip(part).step_by(6).flat_map(|row| differences(row)).collect::<Vec<_>>()
+            })
+        });
+        let parts: Vec<_> = parts.collect();
+        parts.into_iter().flat_map(|part| part.join().expect("it does not panic")).collect()
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}
