@@ -207,7 +207,7 @@ fn a_job_that_expands_beyond_all_bounds_is_refused_at_once() {
             "the limit is",
             native.to_owned() + &(0..100_000).map(|n| format!("[stream.s{n}]\n")).collect::<String>(),
         ),
-        ("points.toml", "the limit is", format!("{native}[stream.s]\n[stage.a]\nsweep = {sweep}\n")),
+        ("points.toml", "more than 10000 points", format!("{native}[stream.s]\n[stage.a]\nsweep = {sweep}\n")),
         (
             "depth.toml",
             "more than the host's memory",
