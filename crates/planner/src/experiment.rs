@@ -74,9 +74,10 @@ impl Experiment {
         let job = seeds::for_step(&self.job, self.position, self.entropy);
         let scene = Scene::new(&self.facts, self.entropy, &self.changed, &self.abort_when);
         let built = steps::build(&scene, &job, &self.stages, &point, &self.maxima, &mut Remarks::default())?;
+        let mut step = built.step;
         self.position += 1;
-        self.search.as_mut()?.built(&built.step);
-        Some(built.step)
+        self.search.as_mut()?.built(&mut step);
+        Some(step)
     }
 
     /// Takes in steps that an earlier run of the same search has done, as if they had been handed out and had ended so.
@@ -111,6 +112,11 @@ impl Experiment {
             self.replayed.clone_from(finished);
         }
         Ok(())
+    }
+
+    /// Whether a run that was ended before its time may be gone on with, on the same targets, from its record.
+    pub const fn can_be_resumed(&self) -> bool {
+        matches!(self.search, Some(Search::Steady(_)))
     }
 
     /// How many steps there are in all; of a search, about how many.

@@ -68,8 +68,8 @@ impl Search {
         }
     }
 
-    /// Tells it of the step that its choice has become.
-    pub(crate) fn built(&mut self, step: &Step) {
+    /// Tells it of the step that its choice has become, in which it may set what no option does.
+    pub(crate) fn built(&mut self, step: &mut Step) {
         match self {
             Self::Curve(_) | Self::Objective(_) | Self::Scan(_) => {}
             Self::Steady(search) => search.built(step),

@@ -7,8 +7,8 @@ use fathom_analysis::load::LoadPoint;
 use fathom_analysis::pts::{Blocks, Cell, Flow, PartKind, Place, operating_points};
 use fathom_analysis::steady::WINDOW;
 use fathom_model::{Literal, Span, Spanned};
-use fathom_schema::{SteadyQuestion, Step};
-use fathom_units::Nanos;
+use fathom_schema::{Extent, FileOrder, OperationKind, SteadyQuestion, Step};
+use fathom_units::{Bytes, Nanos};
 
 /// Bytes of one trim of a purge: as many as a small target has at least, and 8 TB are trimmed in minutes.
 const TRIM_BYTES: i64 = 1 << 20;
@@ -72,8 +72,32 @@ impl SteadySearch {
         Some(self.choice(place))
     }
 
-    pub(super) fn built(&mut self, step: &Step) {
+    pub(super) fn built(&mut self, step: &mut Step) {
         self.capacity = step.targets.iter().map(|target| target.size.0).sum();
+        self.write_on(step);
+    }
+
+    /// Lets sequential writes begin where those of the round before ended, and go over all of the target nevertheless: the
+    /// same place again and again is another load, and so is a part of the target.
+    fn write_on(&self, step: &mut Step) {
+        for stream in &mut step.streams {
+            let workload = &mut stream.workload;
+            let block = workload.cases.iter().map(|case| u64::from(case.size.largest())).max().unwrap_or(1);
+            let is_sequential =
+                workload.cases.iter().all(|case| case.kind == OperationKind::Write && !case.random);
+            // Several targets are written in turn: they begin anew.
+            let ([worker], true) = (&mut stream.workers[..], is_sequential) else { continue };
+            let [Extent { target, start, length, room }] = worker.extents[..] else { continue };
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below the length")]
+            let at = (self.written % length.0 as f64) as u64 / block * block;
+            if at == 0 || at + block > length.0 {
+                continue;
+            }
+            let behind = Extent { target, start: Bytes(start.0 + at), length: Bytes(length.0 - at), room };
+            let before = Extent { target, start, length: Bytes(at), room: Bytes(length.0 - at + room.0) };
+            worker.extents = vec![behind, before];
+            workload.file_order = FileOrder::Sequential;
+        }
     }
 
     /// The first place of a part, or of the next one that has any.
@@ -171,16 +195,6 @@ impl SteadySearch {
         ];
         if cell.blocks == Blocks::Composite {
             settings.push(set("workload.distribution", COMPOSITE_PLACES.into()));
-        }
-        if let (Blocks::Of(block), false, true) = (cell.blocks, cell.is_random, cell.writes()) {
-            // Each round writes on from where the one before ended: the same place again and again is another load.
-            let at = self.written % self.capacity.max(1) as f64;
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below the capacity")]
-            let at = at as u64 / u64::from(block) * u64::from(block);
-            let has_room = at + u64::from(block) <= self.capacity;
-            if at > 0 && has_room && self.question.targets.len() == 1 {
-                settings.push(set("stream.offset", Literal::Integer(i64::try_from(at).unwrap_or(0))));
-            }
         }
         settings
     }

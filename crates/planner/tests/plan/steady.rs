@@ -7,8 +7,8 @@ use crate::search::finished;
 use fathom_planner::search::{Search, SteadySearch};
 use fathom_planner::{Experiment, Plan, plan_search};
 use fathom_schema::{
-    OperationKind, Pacing, Quota, SteadyQuestion, SteadyTest, Step, StepFinished, StepRecord, StepStarted,
-    Think, TimeLimit,
+    FileOrder, OperationKind, Pacing, Quota, SteadyQuestion, SteadyTest, Step, StepFinished, StepRecord,
+    StepStarted, Think, TimeLimit,
 };
 use fathom_units::{Bytes, Nanos};
 
@@ -122,12 +122,29 @@ fn throughput_is_a_test_per_block_size_and_writes_on_where_it_ended() {
     assert_eq!(names[0], "purge");
     assert_eq!(done[0].0.streams[0].workload.cases[0].kind, OperationKind::Trim);
     assert_eq!(names[2], "throughput in 128 KiB, round 1: SEQ 128 KiB 100/0 T1Q32");
-    let starts = |read: &str| -> Vec<u64> {
-        let cells = done.iter().filter(|(step, _)| step.name.ends_with(&format!("SEQ 128 KiB {read} T1Q32")));
-        cells.map(|(step, _)| step.streams[0].workers[0].extents[0].start.0 >> 30).collect()
+    assert_eq!(starts(&done, "0/100"), [0, 60, 120, 180, 240]);
+    assert_eq!(starts(&done, "100/0"), [0; 5]);
+    // 5 GiB/s: round 4 begins 100 GiB before the end, and goes on at the start.
+    let done = steps(&mut planned(&asked).experiment, |_, _| 5.0 * 8192.0);
+    assert_eq!(starts(&done, "0/100"), [0, 300, 600, 900, 200]);
+    let round =
+        done.iter().map(|(step, _)| step).filter(|step| step.name.ends_with("SEQ 128 KiB 0/100 T1Q32"));
+    let workloads: Vec<FileOrder> = round.map(|step| step.streams[0].workload.file_order).collect();
+    assert_eq!(workloads[1..], [FileOrder::Sequential; 4], "one part after the other");
+}
+
+/// Where the cells of 128 KiB with this share of reads begin, in GiB; each goes over all of the target, once.
+fn starts(done: &[(Step, StepFinished)], read: &str) -> Vec<u64> {
+    let is_cell = |step: &&Step| step.name.ends_with(&format!("SEQ 128 KiB {read} T1Q32"));
+    let start = |step: &Step| {
+        let extents = &step.streams[0].workers[0].extents;
+        let mut parts: Vec<(u64, u64)> = extents.iter().map(|one| (one.start.0, one.length.0)).collect();
+        parts.sort_unstable();
+        let end = parts.iter().fold(0, |at, (start, length)| if at == *start { at + length } else { 0 });
+        assert_eq!(end, Bytes::gib(1000).0, "{}: {extents:?}", step.name);
+        extents[0].start.0 >> 30
     };
-    assert_eq!(starts("0/100"), [0, 60, 120, 180, 240]);
-    assert_eq!(starts("100/0"), [0; 5]);
+    done.iter().map(|(step, _)| step).filter(is_cell).map(start).collect()
 }
 
 #[test]
