@@ -109,6 +109,9 @@ fn of_rounds(found: &RoundsAnswer) -> String {
     let name = rounds.cells[rounds.tracked].name();
     let state = match (judgement.steady_at, is_complete) {
         (Some(at), _) => format!("steady at round {at}"),
+        (None, true) if !rounds.has_to_be_steady() => {
+            format!("complete after {} without a steady state", count(tracked.len(), "round"))
+        }
         (None, true) => format!("NOT STEADY after {}", count(tracked.len(), "round")),
         (None, false) => format!("not steady yet after {}", count(tracked.len(), "round")),
     };

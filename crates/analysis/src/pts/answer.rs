@@ -173,7 +173,7 @@ pub enum Ending {
     Steady,
     /// Some did not.
     NotSteady,
-    /// It has no rounds, and came to its end.
+    /// It came to its end, and has no rounds that have to become steady.
     Complete,
     /// It was ended before.
     Unfinished,
@@ -224,7 +224,10 @@ pub fn answer(record: &Record) -> Option<Answer> {
         PartAnswer::Sequence(found) => found.is_complete,
     };
     let is_steady = |part: &PartAnswer| match part {
-        PartAnswer::Rounds(found) => Some(found.judgement.steady_at.is_some()),
+        PartAnswer::Rounds(found) => {
+            let steady = found.judgement.steady_at.is_some();
+            (steady || found.rounds.has_to_be_steady()).then_some(steady)
+        }
         PartAnswer::Conditioning(_) | PartAnswer::Sequence(_) => None,
     };
     let ending = if parts.len() < flow.parts.len() || !parts.iter().all(is_complete) {

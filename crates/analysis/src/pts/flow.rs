@@ -133,6 +133,12 @@ pub struct Rounds {
 }
 
 impl Rounds {
+    /// Whether it has to become steady. Write saturation ends as well when enough is written or after a day: what it is run
+    /// for is how it went.
+    pub const fn has_to_be_steady(&self) -> bool {
+        self.fills_max.is_none()
+    }
+
     /// Whether no further round is wanted after so many whose tracked figures are these and that wrote so many user
     /// capacities.
     pub fn is_over(&self, tracked: &[f64], rounds: usize, fills: f64) -> bool {

@@ -77,6 +77,32 @@ fn how_a_test_ended_is_said() {
 }
 
 #[test]
+fn write_saturation_may_end_without_being_steady() {
+    let check = |rates: &[u64], ending: Ending, says: &str| {
+        let mut made = throughput(&[], &[]);
+        let Some(Question::Steady(question)) = &mut made.started.question else { unreachable!() };
+        (question.test, question.purge) = (SteadyTest::Wsat, false);
+        for (at, &rate) in rates.iter().enumerate() {
+            let index = u32::try_from(at).expect("few steps");
+            let rates = vec![(OperationKind::Write, rate)];
+            push(&mut made, &[StreamShape { rates, ..StreamShape::default() }], index);
+            let place = Place { part: 0, round: at / 2, cell: at % 2 };
+            made.steps[at].started.step.parameters = place.parameters("");
+        }
+        let answer = pts::answer(&made).expect("it is a test");
+        assert_eq!(answer.ending, ending, "{rates:?}");
+        assert!(steady_sentence(&answer).contains(says), "{says}: {}", steady_sentence(&answer));
+    };
+    // 20,000/s of 4 KiB for 31 min are more than twice 64 GiB.
+    check(&[20_000; 2], Ending::Unfinished, "not steady yet after 1 round");
+    check(&[20_000; 4], Ending::Complete, "complete after 2 rounds without a steady state");
+    check(&[1000; 10], Ending::Steady, "steady at round 5");
+    let day: Vec<u64> = (0..94).map(|step| if step / 2 % 2 == 0 { 500 } else { 650 }).collect();
+    check(&day[..92], Ending::Unfinished, "not steady yet");
+    check(&day, Ending::Complete, "complete after 47 rounds");
+}
+
+#[test]
 fn a_round_that_was_ended_within_is_none() {
     let mut record = throughput(&LATE[..4], &[]);
     record.steps[9].finished.as_mut().expect("it ended").stop = Stop::Interrupted;
