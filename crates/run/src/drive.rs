@@ -90,7 +90,8 @@ pub fn claim(experiment: &Experiment, facts: &Facts, run: &str) -> Result<Claims
 pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     let RunRequest { experiment, claims, started, notes, clock, changes, earlier } = request;
     let used = claims.used();
-    let preview = experiment.preview();
+    let mut preview = experiment.preview();
+    let can_be_resumed = experiment.can_be_resumed();
     let mut runner = Runner {
         environment: probe::environment(&started.facts.targets),
         facts: started.facts.clone(),
@@ -116,6 +117,10 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         }
         (ended, _) => outcome_of(ended, stop.signal()),
     };
+    if can_be_resumed && outcome != Outcome::Complete && keep(&mut preview) {
+        let message = "files that were to be removed stay, so that the test can be gone on with".to_owned();
+        runner.note(NoteKind::Target, Severity::Info, message);
+    }
     let Tidied { left_behind, remarks } = prepare::clean_up(&preview, &used);
     for message in remarks {
         runner.note(NoteKind::Target, Severity::Warn, message);
@@ -142,6 +147,20 @@ fn outcome_of(ended: Result<StepStop, RunError>, signal: i32) -> (Outcome, Optio
         Err(error) => return (Outcome::Failed { reason: error.to_string() }, Some(error)),
     };
     (outcome, None)
+}
+
+/// Lets the targets of these steps stay; whether one was to be removed.
+fn keep(steps: &mut [Step]) -> bool {
+    let mut was_to_go = false;
+    for target in steps.iter_mut().flat_map(|step| &mut step.targets) {
+        match &mut target.kind {
+            TargetKind::File { remove_after, .. } | TargetKind::Folder { remove_after, .. } => {
+                was_to_go |= std::mem::take(remove_after);
+            }
+            TargetKind::BlockDevice { .. } | TargetKind::Null | TargetKind::Sim(_) => {}
+        }
+    }
+    was_to_go
 }
 
 /// What a run came to after one step and the next: lost data outweighs all else, then what came last and was not well.
@@ -172,7 +191,15 @@ impl Runner<'_, '_> {
     /// Puts a step of an earlier run into the record.
     fn take_over(&mut self, StepRecord { started, intervals, finished }: StepRecord) {
         self.bus.send(&Event::StepStarted(Box::new(started)));
-        intervals.into_iter().for_each(|interval| self.bus.send(&Event::Interval(Box::new(interval))));
+        let mut sums = Sums::default();
+        for interval in intervals {
+            let event = Event::Interval(Box::new(interval));
+            self.bus.send(&event);
+            if let Event::Interval(interval) = &event {
+                sums.add(interval, &mut |sum| self.bus.send(&Event::Sum(Box::new(sum))));
+            }
+        }
+        sums.finish(&mut |sum| self.bus.send(&Event::Sum(Box::new(sum))));
         finished.into_iter().for_each(|finished| self.bus.send(&Event::StepFinished(Box::new(finished))));
         self.bus.settled();
     }

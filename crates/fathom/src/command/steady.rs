@@ -14,10 +14,11 @@ use fathom_planner::PlanNote;
 use fathom_planner::search::{Search, SteadySearch};
 use fathom_run::Changes;
 use fathom_schema::{
-    Facts, FileKind, NoteKind, Question, Record, Severity, SteadyQuestion, SteadyTest, StepRecord,
+    Facts, FileKind, Note, NoteKind, Question, Record, Severity, SteadyQuestion, SteadyTest, StepRecord,
+    TargetFact,
 };
 use fathom_store::Detail;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a quick test divides the standard's times by: a minute becomes a second.
 const QUICK: u32 = 60;
@@ -63,7 +64,7 @@ struct Conditions {
     /// Whether the page cache is passed by: true or false
     #[arg(long, value_name = "BOOL")]
     direct: Option<bool>,
-    /// Remove the file after the run, if fathom made it
+    /// Remove the file after the test, if fathom made it; it stays where the test was ended before
     #[arg(long)]
     remove: bool,
 }
@@ -75,19 +76,18 @@ pub(crate) fn run(args: &SteadyArgs) -> Exit {
 fn try_run(args: &SteadyArgs) -> Result<Exit, Exit> {
     let store = store_folder(args.manner.store.as_ref());
     let (asked, earlier) = match &args.conditions.resume {
-        Some(run) => resumed(&store, run)?,
-        None => (question(args), Vec::new()),
+        Some(run) => {
+            let (asked, earlier) = resumed(&store, run)?;
+            (asked, Some(earlier))
+        }
+        None => (question(args), None),
     };
     let loaded = loaded(&asked, args.conditions.remove);
     let mut planned = planned(loaded, asked, args, &store)?;
-    if let Err(reason) = planned.plan.experiment.replay(&earlier) {
-        terminal::message(&format!(
-            "error: the run cannot be gone on with: {}",
-            diagnose::printable(&reason)
-        ));
-        return Err(Exit::Usage);
+    if let Some(earlier) = earlier {
+        go_on(&mut planned, earlier)
+            .map_err(|reason| fail(&format!("the run cannot be gone on with: {reason}"), Exit::Usage))?;
     }
-    planned.earlier = earlier;
     let notes = session::judge(&planned, &args.consent, false)?;
     let how =
         Manner { store: &store, live: !args.manner.quiet, changes: Changes::default(), watchers: Vec::new() };
@@ -104,7 +104,7 @@ fn try_run(args: &SteadyArgs) -> Result<Exit, Exit> {
     if let Some(path) = done.path() {
         terminal::message(&format!("record: {}", path.display()));
         if is_unfinished(&record) {
-            terminal::message(&format!("to go on: fathom steady --resume {}", record.started.run));
+            say_how_to_go_on(&record, &store);
         }
     }
     Ok([done.exit, printed, verdict].into_iter().find(|exit| *exit != Exit::Ok).unwrap_or(Exit::Ok))
@@ -117,6 +117,18 @@ fn fail(reason: &str, exit: Exit) -> Exit {
 
 fn is_unfinished(record: &Record) -> bool {
     pts::answer(record).is_some_and(|answer| answer.ending == pts::Ending::Unfinished)
+}
+
+/// How an ended test is gone on with, or why it cannot be.
+fn say_how_to_go_on(record: &Record, store: &Path) {
+    let Some(Question::Steady(question)) = &record.started.question else { return };
+    let paths: Vec<PathBuf> = record.started.facts.targets.iter().map(|fact| fact.path.clone()).collect();
+    let now = session::facts_of(&paths, store);
+    let message = match same_targets(&question.targets, &record.started.facts, &now) {
+        Ok(()) => format!("to go on: fathom steady --resume {}", record.started.run),
+        Err(reason) => format!("the test cannot be gone on with: {reason}"),
+    };
+    terminal::message(&diagnose::printable(&message));
 }
 
 /// What is asked, as far as the command line says it.
@@ -137,8 +149,17 @@ fn question(args: &SteadyArgs) -> SteadyQuestion {
     }
 }
 
-/// What a stored run asked, and the steps of it that need not be done again.
-fn resumed(store: &Path, run: &str) -> Result<(SteadyQuestion, Vec<StepRecord>), Exit> {
+/// What an earlier run leaves to the one that goes on from it.
+struct Earlier {
+    targets: Vec<String>,
+    facts: Facts,
+    /// Those that need not be done again.
+    steps: Vec<StepRecord>,
+    notes: Vec<Note>,
+}
+
+/// What a stored run asked and what is left of it.
+fn resumed(store: &Path, run: &str) -> Result<(SteadyQuestion, Earlier), Exit> {
     let record = fathom_store::find(store, run)
         .and_then(|path| fathom_store::read(&path))
         .map_err(|error| fail(&error.to_string(), Exit::Usage))?;
@@ -154,9 +175,68 @@ fn resumed(store: &Path, run: &str) -> Result<(SteadyQuestion, Vec<StepRecord>),
     }
     let question = SteadyQuestion { resumed: Some(id), ..question.clone() };
     let done = pts::resumable(&record);
-    let mut steps = record.steps;
+    let Record { started, mut steps, notes, finished: _ } = record;
     steps.truncate(done);
-    Ok((question, steps))
+    let earlier = Earlier { targets: question.targets.clone(), facts: started.facts, steps, notes };
+    Ok((question, earlier))
+}
+
+/// Makes a planned test one that goes on from an earlier run, or says why it cannot.
+fn go_on(planned: &mut Planned, earlier: Earlier) -> Result<(), String> {
+    let Earlier { targets, facts, steps, notes } = earlier;
+    same_targets(&targets, &facts, &planned.facts)?;
+    planned.plan.experiment.replay(&steps)?;
+    planned.earlier = steps;
+    // What makes a result doubtful stays with it.
+    for Note { at: _, kind, severity, message } in notes {
+        let note = PlanNote { kind, severity, message };
+        if !planned.plan.notes.contains(&note) {
+            planned.plan.notes.push(note);
+        }
+    }
+    Ok(())
+}
+
+/// Whether targets are what they were at the start of an earlier run, in the state that it left them in, as far as can be
+/// told: else rounds on different things would be judged together.
+fn same_targets(targets: &[String], then: &Facts, now: &Facts) -> Result<(), String> {
+    let found = |facts: &Facts, target: &String| {
+        facts.targets.iter().find(|fact| fact.path == Path::new(target)).cloned()
+    };
+    for target in targets {
+        // A simulated target is nothing that could have changed.
+        let (Some(was), Some(is)) = (found(then, target), found(now, target)) else { continue };
+        if let Some(why) = difference(&was, &is) {
+            return Err(format!("{target} {why}; begin the test anew"));
+        }
+    }
+    Ok(())
+}
+
+/// What makes a target another one than it was.
+fn difference(was: &TargetFact, is: &TargetFact) -> Option<String> {
+    let device = |fact: &TargetFact| fact.kind == FileKind::BlockDevice;
+    let serial =
+        |fact: &TargetFact| fact.device.as_ref().map(|device| device.serial.clone()).unwrap_or_default();
+    if matches!(is.kind, FileKind::Absent | FileKind::NoFolder) {
+        return Some("is not there any more".to_owned());
+    }
+    if was.resolved != is.resolved {
+        return Some(format!("was {} and is {} now", was.resolved.display(), is.resolved.display()));
+    }
+    if device(was) != device(is) {
+        return Some("has become something else: a device or a file".to_owned());
+    }
+    if serial(was) != serial(is) {
+        return Some(format!(
+            "has another device: its serial number was \"{}\" and is \"{}\" now",
+            serial(was),
+            serial(is)
+        ));
+    }
+    let is_foreign = is.file.as_ref().is_some_and(|file| !file.made_by_fathom);
+    is_foreign
+        .then(|| "is not known to hold what the test wrote: it carries no valid mark of fathom".to_owned())
 }
 
 /// The job that the steps change.
@@ -232,6 +312,7 @@ fn complete(asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)
     let mut notes = Vec::new();
     let found = |target: &String| facts.targets.iter().find(|fact| fact.path == Path::new(target));
     let wants_purge = asked.purge;
+    let mut could_be_purged = Vec::new();
     for target in &asked.targets {
         let fact = found(target);
         let device =
@@ -247,6 +328,8 @@ fn complete(asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)
                 format!("{target} is not purged, {why}: what was written before is not known"),
             ));
             asked.purge = false;
+        } else {
+            could_be_purged.push(target);
         }
         if let Some(device) = device {
             notes.extend(write_cache(target, &device.name, facts).map(|message| (Severity::Info, message)));
@@ -256,6 +339,14 @@ fn complete(asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)
         if asked.direct != Some(false) {
             asked.block_min = asked.block_min.max(sector.or_else(of_file).unwrap_or(0));
         }
+    }
+    if wants_purge && !asked.purge {
+        let message = |target| {
+            format!(
+                "{target} is not purged, since not all targets can be: what was written before is not known"
+            )
+        };
+        notes.extend(could_be_purged.into_iter().map(|target| (Severity::Warn, message(target))));
     }
     if !wants_purge {
         notes.push((Severity::Warn, "no purge, as asked: what was written before is not known".to_owned()));
@@ -268,4 +359,92 @@ fn complete(asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)
         notes.push((Severity::Warn, message));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_schema::{BlockDevice, FileFact};
+    use fathom_units::Bytes;
+
+    fn device(path: &str, serial: &str, discards: bool) -> TargetFact {
+        TargetFact {
+            path: path.into(),
+            resolved: path.into(),
+            kind: FileKind::BlockDevice,
+            error: None,
+            filesystem: None,
+            file: None,
+            folder_made_by_fathom: false,
+            device: Some(BlockDevice { serial: serial.to_owned(), discards, ..BlockDevice::default() }),
+        }
+    }
+
+    fn file(made_by_fathom: bool) -> TargetFact {
+        let file = FileFact {
+            size: Bytes::gib(1),
+            written: Bytes::gib(1),
+            made_by_fathom,
+            unfinished: false,
+            void_mark: None,
+            writable: true,
+            readable: true,
+            in_use: Vec::new(),
+        };
+        TargetFact { kind: FileKind::File, file: Some(file), ..device("t", "", false) }
+    }
+
+    #[test]
+    fn a_test_goes_on_with_the_same_targets_alone() {
+        let absent = || TargetFact { kind: FileKind::Absent, file: None, device: None, ..file(true) };
+        let moved = TargetFact { resolved: "/dev/sdb".into(), ..device("t", "A1", true) };
+        let check = |was: TargetFact, is: TargetFact, expect: Option<&str>| {
+            let facts = |target| Facts { targets: vec![target], ..Facts::default() };
+            let found = same_targets(&["t".to_owned(), "sim:".to_owned()], &facts(was), &facts(is));
+            match expect {
+                None => assert_eq!(found, Ok(())),
+                Some(says) => {
+                    assert!(found.as_ref().is_err_and(|why| why.contains(says)), "{says}: {found:?}")
+                }
+            }
+        };
+        check(device("t", "A1", true), device("t", "A1", true), None);
+        check(device("t", "", true), device("t", "", true), None);
+        check(device("t", "A1", true), device("t", "B2", true), Some("\"A1\" and is \"B2\""));
+        check(device("t", "A1", true), device("t", "", true), Some("\"A1\" and is \"\""));
+        check(device("t", "A1", true), moved, Some("was t and is /dev/sdb now"));
+        check(device("t", "", true), file(true), Some("become something else"));
+        check(TargetFact { device: None, ..absent() }, TargetFact { device: None, ..file(true) }, None);
+        check(file(true), file(true), None);
+        check(file(true), absent(), Some("not there any more"));
+        check(file(true), file(false), Some("not known to hold what the test wrote"));
+    }
+
+    #[test]
+    fn each_target_that_is_not_purged_is_named() {
+        let targets =
+            vec![device("/dev/a", "", true), device("/dev/b", "", false), device("/dev/c", "", true)];
+        let mut asked = SteadyQuestion {
+            test: SteadyTest::Iops,
+            haste: 1,
+            targets: ["/dev/a", "/dev/b", "/dev/c"].map(str::to_owned).to_vec(),
+            size: None,
+            engine: None,
+            direct: None,
+            purge: true,
+            block_min: BLOCK_MIN,
+            resumed: None,
+        };
+        let notes = complete(&mut asked, &Facts { targets, ..Facts::default() });
+        assert!(!asked.purge);
+        let mut said: Vec<&str> = notes.iter().filter_map(|(_, note)| note.split(':').next()).collect();
+        said.sort_unstable();
+        let others = "is not purged, since not all targets can be";
+        let expect = [
+            format!("/dev/a {others}"),
+            "/dev/b is not purged, since it cannot discard".to_owned(),
+            format!("/dev/c {others}"),
+        ];
+        assert_eq!(said, expect);
+    }
 }

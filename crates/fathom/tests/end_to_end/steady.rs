@@ -68,6 +68,32 @@ fn a_test_that_was_ended_goes_on_from_its_record() {
 }
 
 #[test]
+fn a_test_goes_on_with_the_file_that_it_left_and_with_no_other() {
+    let bench = Bench::new();
+    let end_in_round_1 = |line: &str| {
+        let mut run = bench.start(line);
+        run.wait_for("response times, round 1");
+        run.signal(rustix::process::Signal::INT);
+        run.ended()
+    };
+    let first = end_in_round_1("steady latency --target file --size 2MiB --quick --remove");
+    // It is not removed, for it could not be gone on with.
+    first.expect(130, &["to go on: fathom steady --resume "]);
+    assert!(
+        bench.path("file").exists()
+            && bench.report()["notes"].to_string().contains("were to be removed stay")
+    );
+    end_in_round_1("steady --resume last").expect(130, &["to go on: "]);
+    let notes = bench.report()["notes"].to_string();
+    assert!(notes.contains("were to be removed stay"), "the notes of the run before are lost: {notes}");
+    assert!(notes.contains("file is not purged, since"), "{notes}");
+    std::fs::write(bench.path("file"), vec![0; 2 << 20]).expect("it is there");
+    bench.check_refused("steady --resume last --overwrite", 2, &["not known to hold what the test wrote"]);
+    std::fs::remove_file(bench.path("file")).expect("it is there");
+    bench.check_refused("steady --resume last", 2, &["file is not there any more; begin the test anew"]);
+}
+
+#[test]
 fn what_makes_no_test_is_refused() {
     let bench = Bench::new();
     bench.fathom("run --target sim: --time 5s --quiet").expect(0, &[]);
