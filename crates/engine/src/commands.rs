@@ -27,13 +27,13 @@ pub(crate) enum End {
     Well,
     /// With a status other than 0; in words.
     Badly(String),
-    /// The stream was stopped meanwhile, and the command with it.
+    /// It was ended with all that it had started, since a stop was asked for.
     Stopped,
 }
 
-/// Runs a command to its end, or until `stop` is raised. What it prints goes to its file, which is never a link: it was
-/// looked at before the run.
-pub(crate) fn run(command: &ShellCommand, stop: Option<&AtomicBool>) -> Result<End, String> {
+/// Runs a command to its end, or until `stop` has been raised for `grace` while it ran. What it prints goes to its file,
+/// which is never a link: it was looked at before the run.
+pub(crate) fn run(command: &ShellCommand, stop: &AtomicBool, grace: Nanos) -> Result<End, String> {
     let ShellCommand { line, output } = command;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = open(output, flags, Mode::from_bits_truncate(0o644)).map(File::from);
@@ -49,6 +49,7 @@ pub(crate) fn run(command: &ShellCommand, stop: Option<&AtomicBool>) -> Result<E
         .process_group(0)
         .spawn()
         .map_err(fails)?;
+    let mut stopped_at = None;
     loop {
         if let Some(status) = child.try_wait().map_err(fails)? {
             let output = output.display();
@@ -58,7 +59,11 @@ pub(crate) fn run(command: &ShellCommand, stop: Option<&AtomicBool>) -> Result<E
                 End::Badly(format!("the command \"{line}\" ended with {status}; what it said is in {output}"))
             });
         }
-        if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+        let is_over = stop.load(Ordering::Relaxed) && {
+            let now = monotonic();
+            now.since(*stopped_at.get_or_insert(now)) >= grace
+        };
+        if is_over {
             let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
             if let Some(group) = group {
                 // It may just have ended by itself.

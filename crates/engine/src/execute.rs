@@ -66,6 +66,8 @@ pub struct Executed {
     pub broken: Vec<String>,
     /// What became of the streams that were to end in a steady state, in words.
     pub settled: Vec<String>,
+    /// Commands that came after the load and did not end well, in words.
+    pub farewells: Vec<String>,
     /// Why workers could not go on, in words.
     pub failures: Vec<String>,
 }
@@ -136,6 +138,10 @@ const COLLECT_EVERY: Duration = Duration::from_millis(100);
 /// Between "all are ready" and the common start: longer than waking every worker takes.
 const START_DELAY: Nanos = Nanos::millis(1);
 
+/// How long a command that comes after the load may still run once the run is to stop: enough to tidy up or to flush a
+/// little, and short enough that nobody takes fathom for stuck.
+const FAREWELL_LIMIT: Nanos = Nanos::secs(3);
+
 /// What a step tells while it runs; called on the thread that called [`execute`].
 pub trait Observer {
     /// What a stream runs on: engine and features, in words.
@@ -184,7 +190,7 @@ pub fn execute(
     let here = |stream: &Stream| (0..stream.workers.len()).filter(|&k| mine(k, share)).count();
     let shared = Shared::new(&step.streams, here, step.targets.len());
     if stop.load(Ordering::Relaxed) {
-        shared.stop_all();
+        shared.interrupt();
     }
     let go = (Mutex::new(Go::NotYet), Condvar::new());
     let (tell, told) = mpsc::channel();
@@ -307,7 +313,7 @@ fn gather(
             shared.stop_step();
         }
         if stop.load(Ordering::Relaxed) {
-            shared.stop_all();
+            shared.interrupt();
         }
         while let Ok(message) = told.try_recv() {
             if let Message::Ended { stream, worker, ended } = message {
@@ -330,6 +336,7 @@ fn gather(
         ends.iter().flatten().flatten().filter_map(|ended| ended.failure.clone()).collect();
     let io_errors = describe_errors(step, share, &ends);
     let broken = describe_broken(step, share, &ends);
+    let farewells = ends.iter().flatten().flatten().filter_map(|ended| ended.farewell.clone()).collect();
     let mismatches = step
         .streams
         .iter()
@@ -374,7 +381,7 @@ fn gather(
         .collect();
     let settled = settling.iter().map(|settling| describe_settling(step, settling)).collect();
     let ends_run = shared.ends_run();
-    Executed { streams, stop, ends_run, elapsed, io_errors, mismatches, broken, settled, failures }
+    Executed { streams, stop, ends_run, elapsed, io_errors, mismatches, broken, settled, farewells, failures }
 }
 
 fn turn(
@@ -400,7 +407,7 @@ fn turn(
 }
 
 fn totals(cell: &Cell, verify: Option<&Cell>, ended: &Ended) -> WorkerTotals {
-    let Ended { start, end, usage, first_error, broken: _, failure: _, verified, depth } = ended;
+    let Ended { start, end, usage, first_error, broken: _, failure: _, farewell: _, verified, depth } = ended;
     let thread::Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = *usage;
     WorkerTotals {
         tally: cell.to_tally(),
@@ -633,9 +640,19 @@ impl Seat<'_> {
             error.to_string()
         });
         let farewell = || match &stream.control.after_end {
-            // It tidies up, so that it runs after a stop as well; how it ended is for whoever reads what it printed.
-            Some(command) => commands::run(command, None).map(drop),
-            None => Ok(()),
+            // It tidies up, so that it runs after a stop as well, for a while; the result stands however it ends.
+            Some(command) => {
+                Ok(match commands::run(command, context.shared.interrupted(), FAREWELL_LIMIT)? {
+                    commands::End::Well => None,
+                    commands::End::Badly(how) => Some(how),
+                    commands::End::Stopped => Some(format!(
+                        "the command \"{}\" was killed: it still ran {} after the run was to stop",
+                        command.line,
+                        FAREWELL_LIMIT.approximate()
+                    )),
+                })
+            }
+            None => Ok(None),
         };
         let mut ended = worker.finish(failure, farewell);
         ready.adopt(stream, plan);
@@ -729,6 +746,7 @@ impl Drop for Farewell<'_> {
                 first_error: None,
                 broken: None,
                 failure,
+                farewell: None,
                 verified: None,
                 depth: None,
             };
@@ -754,7 +772,7 @@ impl Context<'_> {
         if !commands::wait(begins, stop) {
             return Ok(false);
         }
-        match commands::run(command, Some(stop))? {
+        match commands::run(command, stop, Nanos::ZERO)? {
             commands::End::Well => Ok(true),
             commands::End::Badly(how) => Err(how),
             commands::End::Stopped => Ok(false),

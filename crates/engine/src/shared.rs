@@ -18,6 +18,8 @@ pub(crate) struct Shared {
     has_failed: AtomicBool,
     /// Raised when an end reached the run: no further step is wanted.
     ends_run: AtomicBool,
+    /// Raised when the run is to stop from outside, by a signal or a request.
+    interrupted: AtomicBool,
     /// By target.
     locks: TargetLocks,
     flows: Vec<FlowGroup>,
@@ -62,6 +64,7 @@ impl Shared {
             streams: streams.iter().map(shared).collect(),
             has_failed: AtomicBool::new(false),
             ends_run: AtomicBool::new(false),
+            interrupted: AtomicBool::new(false),
             flows: FlowGroup::of(streams.iter().filter_map(|stream| stream.flow.as_ref())),
             locks: (0..targets).map(|_| RwLock::new(())).collect(),
             mismatch: AtomicBool::new(false),
@@ -78,6 +81,17 @@ impl Shared {
     /// The flag that ends a stream early.
     pub(crate) fn stop_flag(&self, stream: usize) -> &AtomicBool {
         &self.streams[stream].stop
+    }
+
+    /// Ends all streams early, and the run, because it was asked to from outside.
+    pub(crate) fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::Relaxed);
+        self.stop_all();
+    }
+
+    /// The flag that says so.
+    pub(crate) fn interrupted(&self) -> &AtomicBool {
+        &self.interrupted
     }
 
     /// Ends all streams early, and the run.

@@ -199,6 +199,8 @@ pub(crate) struct Ended {
     pub(crate) broken: Option<Broken>,
     /// Why it could not go on.
     pub(crate) failure: Option<String>,
+    /// How the command after the load ended, where that was not well.
+    pub(crate) farewell: Option<String>,
     /// What verification came to.
     pub(crate) verified: Option<Verified>,
     /// What its search for a queue depth came to.
@@ -687,7 +689,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     pub(crate) fn finish(
         &mut self,
         failure: Option<String>,
-        farewell: impl FnOnce() -> Result<(), String>,
+        farewell: impl FnOnce() -> Result<Option<String>, String>,
     ) -> Ended {
         let mut failure = failure.or_else(|| self.stuck.take());
         self.give_search_up();
@@ -711,9 +713,10 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             flow.leave();
         }
         self.engine.close();
-        if let Err(reason) = farewell() {
+        let farewell = farewell().unwrap_or_else(|reason| {
             failure.get_or_insert(reason);
-        }
+            None
+        });
         let gone = self.clock.now();
         self.shared.end_with(self.stream_index, self.stream.control.at_end);
         self.shared.ended(self.stream_index, gone.since(step_start));
@@ -725,6 +728,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             first_error: self.first_error,
             broken: self.broken.take(),
             failure,
+            farewell,
             verified,
             depth: self.search.as_ref().map(|search| search.found()),
         }
@@ -770,6 +774,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             first_error: self.first_error,
             broken: self.broken,
             failure: None,
+            farewell: None,
             verified: None,
             depth: None,
         }

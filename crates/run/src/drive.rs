@@ -283,8 +283,18 @@ impl Runner<'_, '_> {
         observer.finish();
         let (accepted, aborted) = (observer.accepted, observer.aborted);
         self.aborted = self.aborted.take().or(aborted);
-        let Executed { streams, stop, ends_run, elapsed, io_errors, mismatches, broken, settled, failures } =
-            executed.map_err(RunError::Execute)?;
+        let Executed {
+            streams,
+            stop,
+            ends_run,
+            elapsed,
+            io_errors,
+            mismatches,
+            broken,
+            settled,
+            farewells,
+            failures,
+        } = executed.map_err(RunError::Execute)?;
         let next = if stop == StepStop::Changed {
             self.changed += 1;
             follow(ready.step(), &accepted, elapsed, self.changed)
@@ -303,6 +313,9 @@ impl Runner<'_, '_> {
         }
         for message in broken {
             self.note(NoteKind::Demand, Severity::Warn, message);
+        }
+        for message in farewells {
+            self.note(NoteKind::Job, Severity::Warn, message);
         }
         for message in mismatches {
             self.note(NoteKind::Mismatch, Severity::Invalid, message);

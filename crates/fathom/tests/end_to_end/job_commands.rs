@@ -75,3 +75,30 @@ fn the_peer_leaves_the_same_files() {
     fio(&ours, &["--allow-exec"], &clones).expect(0, &[]);
     assert_eq!(names(&ours), names(&peer));
 }
+
+/// A command after the load that does not end is killed with all that it started, some time after the run was to stop.
+#[test]
+fn a_command_after_the_load_does_not_outlive_the_stop() {
+    let bench = Bench::new();
+    let lines = ["sleep 1000 & echo $! > pid; echo its $! >&2; wait", "echo oh >&2; exit 3"];
+    let job = |line: &str| {
+        let line = line.replace('"', "'");
+        format!(
+            "[target.t]\nkind = \"null\"\nsize = \"1MiB\"\n[workload.w]\n[stream.s]\ntime = \"60s\"\nrate = \"10/s\"\n\
+             command_after = \"{line}\"\n"
+        )
+    };
+    bench.write("job.toml", job(lines[0]));
+    let mut running = bench.start("run --allow-exec job.toml");
+    running.wait_for("main: 1 stream");
+    running.signal(rustix::process::Signal::INT);
+    running.ended().expect(130, &["was killed: it still ran"]);
+    let child = said(&bench, "pid");
+    let status = fs::read_to_string(format!("/proc/{}/status", child.trim())).unwrap_or_default();
+    // Whoever takes in orphans may be slow to: it is gone, or dead.
+    assert!(status.is_empty() || status.contains("State:\tZ"), "{status}");
+    // One that ends badly by itself spoils nothing, and is told.
+    bench.write("job.toml", job(lines[1]).replace("60s", "100ms"));
+    let ended = bench.fathom("run --allow-exec job.toml");
+    ended.expect(0, &["the command \"echo oh >&2; exit 3\" ended with exit status: 3"]);
+}
