@@ -4,7 +4,7 @@
 use crate::scaling::{Answers, LatencyLimit, Point, Weighting, answers, measured_limit};
 use fathom_metrics::{Latency, merge_kind, merge_tally};
 use fathom_schema::{
-    KindTally, LatencyGoal, LatencyTally, OperationKind, Pacing, Record, StepRecord, StreamTally,
+    KindTally, LatencyGoal, LatencyTally, OperationKind, Pacing, Record, Step, StepRecord, StreamTally,
     StreamTotals,
 };
 
@@ -33,13 +33,14 @@ pub struct LoadPoint {
 
 impl LoadPoint {
     /// Of a step's totals; `None` when nothing was measured.
-    pub fn of(streams: &[StreamTotals]) -> Option<Self> {
-        Self::of_kind(streams, None)
+    pub fn of(step: &Step, streams: &[StreamTotals]) -> Option<Self> {
+        Self::of_kind(step, streams, None)
     }
 
     /// As [`LoadPoint::of`], of operations of one kind, or of all that move data or trim.
-    pub fn of_kind(streams: &[StreamTotals], only: Option<OperationKind>) -> Option<Self> {
-        let workers = || streams.iter().flat_map(|stream| &stream.workers);
+    pub fn of_kind(step: &Step, streams: &[StreamTotals], only: Option<OperationKind>) -> Option<Self> {
+        let added = || streams.iter().enumerate().filter(|(index, _)| step.adds_up(*index));
+        let workers = || added().flat_map(|(_, stream)| &stream.workers);
         let start = workers().map(|worker| worker.start).min()?;
         let end = workers().map(|worker| worker.end).max()?;
         let seconds = end.since(start).as_secs_f64();
@@ -108,7 +109,7 @@ pub fn curve(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {
         .steps
         .iter()
         .filter_map(|step| {
-            let point = LoadPoint::of(&step.finished.as_ref()?.streams)?;
+            let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
             let load = Point { n: load(step, &point), x: point.rate };
             (load.n > 0.0).then_some((point, load))
         })
@@ -137,9 +138,9 @@ pub fn curve(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {
 
 /// The load of a step: its queue slots, where they were kept busy; else, and in an open loop, what it held.
 fn load(step: &StepRecord, point: &LoadPoint) -> f64 {
-    let streams = &step.started.step.streams;
+    let streams = || step.started.step.streams.iter().filter(|stream| stream.engine.kind.adds_up());
     let slots: f64 =
-        streams.iter().map(|stream| stream.workers.len() as f64 * f64::from(stream.queue_depth)).sum();
-    let is_closed = streams.iter().all(|stream| matches!(stream.pacing, Pacing::Closed { .. }));
+        streams().map(|stream| stream.workers.len() as f64 * f64::from(stream.queue_depth)).sum();
+    let is_closed = streams().all(|stream| matches!(stream.pacing, Pacing::Closed { .. }));
     if is_closed && point.held >= FULL_SHARE * slots { slots } else { point.held }
 }

@@ -98,6 +98,12 @@ pub fn measured(step: &StepRecord) -> Vec<Measured> {
     }
 }
 
+/// What those streams of a step measured that all of them together are made of.
+pub fn added_up(step: &StepRecord) -> Vec<Measured> {
+    let adds_up = step.started.step.streams.iter().map(|stream| stream.engine.kind.adds_up());
+    measured(step).into_iter().zip(adds_up).filter_map(|(found, adds_up)| adds_up.then_some(found)).collect()
+}
+
 fn from_workers(stream: &Stream, workers: Vec<WorkerTotals>) -> Measured {
     let mut tally = StreamTally::default();
     let mut slot_ns = 0.0;

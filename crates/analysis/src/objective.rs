@@ -105,12 +105,13 @@ fn trial(step: &StepRecord, goals: &[LatencyGoal]) -> Option<Trial> {
         .step
         .streams
         .iter()
+        .filter(|stream| stream.engine.kind.adds_up())
         .map(|stream| match stream.pacing {
             fathom_schema::Pacing::Open { rate, .. } => Some(rate),
             fathom_schema::Pacing::Closed { .. } => None,
         })
         .sum::<Option<f64>>()?;
-    let point = LoadPoint::of(&step.finished.as_ref()?.streams)?;
+    let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
     Some(Trial {
         rate,
         done: point.rate,

@@ -172,7 +172,7 @@ fn look(step: &StepRecord) -> Option<(Look, Option<LoadPoint>)> {
     let kinds =
         finished.streams.iter().flat_map(|stream| &stream.workers).flat_map(|worker| &worker.tally.kinds);
     let errors = kinds.flat_map(|kind| &kind.errors).map(|(_, count)| count).sum();
-    let point = LoadPoint::of(&finished.streams);
+    let point = LoadPoint::of(&step.started.step, &finished.streams);
     let max_s = point.as_ref().map_or(0.0, |point| point.response.moments.max_ns as f64 / 1e9);
     Some((Look { area, errors, max_s }, point))
 }

@@ -28,7 +28,8 @@ pub fn thresholds(record: &Record, thresholds: &[Threshold]) -> Vec<Kept> {
                     _ => None,
                 };
                 let finished = step.finished.as_ref();
-                let point = finished.and_then(|finished| LoadPoint::of_kind(&finished.streams, kind));
+                let point = finished
+                    .and_then(|finished| LoadPoint::of_kind(&step.started.step, &finished.streams, kind));
                 let (found, is_kept) = point.as_ref().map_or((0.0, false), |point| judged(point, &threshold));
                 Kept { step: step.started.step.name.clone(), threshold, found, is_kept }
             })

@@ -137,6 +137,9 @@ impl Live {
             self.say(stream, &text);
             return;
         }
+        if !step.adds_up(interval.stream as usize) {
+            return;
+        }
         // Many streams: one line for all, said when the next interval begins.
         let same = self.together.as_ref().is_some_and(|(sequence, _)| *sequence == interval.sequence);
         if !same {

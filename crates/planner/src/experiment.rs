@@ -37,6 +37,8 @@ pub struct Experiment {
     pub(crate) awaited: Vec<(usize, usize)>,
     /// What chooses the next step, where the points are not all known beforehand; they then are its extremes.
     pub(crate) search: Option<Search>,
+    /// The step that the search handed out last.
+    pub(crate) last: Option<Step>,
     /// The end of the last step of an earlier run.
     pub(crate) replayed: Option<StepFinished>,
 }
@@ -69,7 +71,8 @@ impl Experiment {
 
     fn next_of_search(&mut self, finished: Option<&StepFinished>) -> Option<Step> {
         let replayed = self.replayed.take();
-        let Choice { settings, label } = self.search.as_mut()?.next(finished.or(replayed.as_ref()))?;
+        let done = self.last.as_ref().zip(finished.or(replayed.as_ref()));
+        let Choice { settings, label } = self.search.as_mut()?.next(done)?;
         let point = Point { stage: 0, index: self.position, settings, load: Load::AsDeclared, label };
         let job = seeds::for_step(&self.job, self.position, self.entropy);
         let scene = Scene::new(&self.facts, self.entropy, &self.changed, &self.abort_when);
@@ -77,6 +80,7 @@ impl Experiment {
         let mut step = built.step;
         self.position += 1;
         self.search.as_mut()?.built(&mut step);
+        self.last = Some(step.clone());
         Some(step)
     }
 

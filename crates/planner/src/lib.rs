@@ -172,6 +172,7 @@ fn plan_points(
             position: 0,
             awaited: Vec::new(),
             search: None,
+            last: None,
             replayed: None,
         },
     };

@@ -48,14 +48,14 @@ pub enum Search {
 }
 
 impl Search {
-    /// The next step; `None` when the question is answered. `finished` is the end of the step before; absent at the first
+    /// The next step; `None` when the question is answered. `finished` is the step before, and its end; absent at the first
     /// call.
-    pub(crate) fn next(&mut self, finished: Option<&StepFinished>) -> Option<Choice> {
+    pub(crate) fn next(&mut self, finished: Option<(&Step, &StepFinished)>) -> Option<Choice> {
         if let Self::Scan(search) = self {
             // Where nothing could be read, it looks closer.
             return search.next(finished);
         }
-        let result = finished.and_then(|finished| LoadPoint::of(&finished.streams));
+        let result = finished.and_then(|(step, finished)| LoadPoint::of(step, &finished.streams));
         if finished.is_some() && result.is_none() {
             // A step that measured nothing says nothing about the next.
             return None;

@@ -42,19 +42,21 @@ pub(crate) fn headline(summary: &Summary) -> String {
 /// A step's answer: what ran, rate, bandwidth, two percentiles, queue depth.
 pub(crate) fn step_line(step: &StepSummary) -> String {
     let all = &step.total.all;
-    let mut workloads: Vec<&str> = step.streams.iter().map(|stream| stream.workload.as_str()).collect();
+    let added = || step.streams.iter().filter(|stream| stream.adds_up);
+    let mut workloads: Vec<&str> = added().map(|stream| stream.workload.as_str()).collect();
     workloads.dedup();
     let what = match workloads.as_slice() {
+        [] => return "no I/O was asked for".to_owned(),
         [one] => (*one).to_owned(),
         many => format!("{} workloads together", many.len()),
     };
     if all.operations == 0 {
         return format!("{what}: no operation was completed");
     }
-    let depth: u64 = step.streams.iter().map(|stream| stream.queue_depth).sum();
-    let is_open = step.streams.iter().all(|stream| stream.rate_per_s.is_some());
+    let depth: u64 = added().map(|stream| stream.queue_depth).sum();
+    let is_open = added().all(|stream| stream.rate_per_s.is_some());
     let load = if is_open {
-        let asked: f64 = step.streams.iter().filter_map(|stream| stream.rate_per_s).sum();
+        let asked: f64 = added().filter_map(|stream| stream.rate_per_s).sum();
         format!("at {} asked per second", Iops(asked))
     } else {
         format!("at queue depth {depth}")

@@ -11,7 +11,7 @@ mod sweep;
 
 pub(crate) use distribution::spread;
 use distribution::{Curve, Heat};
-use fathom_analysis::{Measured, measured};
+use fathom_analysis::{Measured, added_up};
 use fathom_schema::{Record, StepRecord};
 use fathom_units::Nanos;
 use grid::Grid;
@@ -102,7 +102,7 @@ pub fn charts(record: &Record) -> Charts {
 
 /// All streams of a step together in at most `rows_max` cells, and the length of a cell in seconds: its charts as a table.
 pub(crate) fn over_time(step: &StepRecord, rows_max: usize) -> (f64, Series) {
-    let grid = Grid::of(&step.intervals, step.started.step.interval, rows_max);
+    let grid = Grid::of(step, rows_max);
     let mut series = grid.series("", None);
     if series.iops_min.is_empty() {
         series.iops_min.clone_from(&series.iops);
@@ -112,8 +112,8 @@ pub(crate) fn over_time(step: &StepRecord, rows_max: usize) -> (f64, Series) {
 }
 
 fn step_charts(step: &StepRecord, cells_max: usize) -> StepCharts {
-    let measured = measured(step);
-    let grid = Grid::of(&step.intervals, step.started.step.interval, cells_max);
+    let measured = added_up(step);
+    let grid = Grid::of(step, cells_max);
     let streams = &step.started.step.streams;
     let mut series = vec![grid.series("", None)];
     if streams.len() > 1 {

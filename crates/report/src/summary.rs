@@ -166,7 +166,9 @@ fn step(step: &StepRecord) -> StepSummary {
     let series = |index: usize| {
         intervals.iter().filter(|interval| interval.stream as usize == index).map(point).collect::<Vec<_>>()
     };
-    let (start, end) = window(measured.iter());
+    let added =
+        || measured.iter().enumerate().filter(|(at, _)| started.step.adds_up(*at)).map(|(_, found)| found);
+    let (start, end) = window(added());
     let after = finished.as_ref();
     StepSummary {
         index: started.index,
@@ -181,7 +183,7 @@ fn step(step: &StepRecord) -> StepSummary {
         elapsed_s: after.map(|finished| finished.elapsed.as_secs_f64()),
         stop: after.map(|finished| stop_name(finished.stop).to_owned()),
         partial_until_s: after.is_none().then(|| end.as_secs_f64()),
-        total: totals(measured.iter().map(|m| &m.tally), start, end),
+        total: totals(added().map(|m| &m.tally), start, end),
         streams: started
             .step
             .streams
@@ -208,12 +210,14 @@ fn window<'a>(measured: impl Iterator<Item = &'a Measured>) -> (Nanos, Nanos) {
 fn groups(streams: &[Stream], measured: &[Measured]) -> Vec<GroupSummary> {
     let numbers: BTreeSet<u32> = streams.iter().map(|s| s.report_group).filter(|&group| group > 0).collect();
     let of = |number: u32| streams.iter().zip(measured).filter(move |(s, _)| s.report_group == number);
+    let added =
+        |number: u32| of(number).filter(|(s, _)| s.engine.kind.adds_up()).map(|(_, measured)| measured);
     let group = |number| {
-        let (start, end) = window(of(number).map(|(_, measured)| measured));
+        let (start, end) = window(added(number));
         GroupSummary {
             number,
             streams: of(number).map(|(stream, _)| stream.name.clone()).collect(),
-            total: totals(of(number).map(|(_, measured)| &measured.tally), start, end),
+            total: totals(added(number).map(|measured| &measured.tally), start, end),
         }
     };
     numbers.into_iter().map(group).collect()
@@ -228,6 +232,7 @@ fn stream_summary(stream: &Stream, measured: &Measured, series: Vec<Point>) -> S
         name: stream.name.clone(),
         workload: describe::workload(&stream.workload),
         engine: stream.engine.kind.name().to_owned(),
+        adds_up: stream.engine.kind.adds_up(),
         direct: stream.engine.mode == IoMode::Direct,
         workers: stream.workers.len() as u64,
         queue_depth: describe::queue_depth(stream),

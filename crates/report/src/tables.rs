@@ -45,7 +45,8 @@ pub(crate) fn parts<'a>(step: &'a StepSummary, shown: &'a [StreamSummary]) -> Ve
     let told = |group: &&GroupSummary| group.streams.len() > 1 && group.streams.len() < step.streams.len();
     let groups = step.groups.iter().filter(told);
     parts.extend(groups.map(|group| (format!("group {}", group.number), &group.total)));
-    parts.push(("all streams".to_owned(), &step.total));
+    let all = if step.streams.iter().all(|stream| stream.adds_up) { "all streams" } else { "all I/O" };
+    parts.push((all.to_owned(), &step.total));
     parts
 }
 

@@ -136,6 +136,8 @@ pub struct StreamSummary {
     pub workload: String,
     /// Engine: `null`, `sim`, `psync`, `io_uring`, `libaio`.
     pub engine: String,
+    /// False when its operations are no I/O (`cpuio`): totals of several streams leave it out.
+    pub adds_up: bool,
     /// True when the page cache is passed by.
     pub direct: bool,
     /// Number of workers.

@@ -276,7 +276,10 @@ impl Runner<'_, '_> {
             changes: &self.changes,
             accepted: Vec::new(),
             sums: Sums::default(),
-            watch: Watch::new(&ready.step().abort_when, ready.step().streams.len()),
+            watch: Watch::new(
+                &ready.step().abort_when,
+                ready.step().streams.iter().map(|stream| stream.engine.kind.adds_up()).collect(),
+            ),
             aborted: None,
         };
         let executed = execute(&ready, &self.clock, Share::WHOLE, self.stop.flag(), &mut observer);

@@ -9,6 +9,8 @@ use fathom_units::Nanos;
 #[derive(Debug)]
 pub(crate) struct Watch {
     conditions: Vec<Watched>,
+    /// Of each stream, whether all of them together are made of it too.
+    adds_up: Vec<bool>,
     /// Per stream of the step, the number after that of the last interval that came.
     next: Vec<u64>,
     /// What workers did in intervals that were looked at without them (`late`, ADR 6): it counts with the next one. By
@@ -37,11 +39,13 @@ struct Pending {
 }
 
 impl Watch {
-    pub(crate) fn new(conditions: &[Condition], streams: usize) -> Self {
+    /// `adds_up`: of each stream, whether all of them together are made of it too.
+    pub(crate) fn new(conditions: &[Condition], adds_up: Vec<bool>) -> Self {
         let watched = |&condition: &Condition| Watched { condition, held: Nanos::ZERO, errors: 0.0 };
         Self {
             conditions: conditions.iter().map(watched).collect(),
-            next: vec![0; streams],
+            next: vec![0; adds_up.len()],
+            adds_up,
             carried: StreamTally::default(),
             pending: None,
         }
@@ -49,7 +53,8 @@ impl Watch {
 
     /// Takes the next interval of a stream; why the run is to end, when it is.
     pub(crate) fn interval(&mut self, interval: &Interval) -> Option<String> {
-        if self.conditions.is_empty() || interval.phase != Phase::Measure {
+        let is_meant = interval.phase == Phase::Measure && self.adds_up[interval.stream as usize];
+        if self.conditions.is_empty() || !is_meant {
             return None;
         }
         let next = &mut self.next[interval.stream as usize];
@@ -72,7 +77,7 @@ impl Watch {
         pending.end = pending.end.max(interval.end);
         pending.came += 1;
         merge_tally(&mut pending.tally, &interval.tally);
-        let is_whole = pending.came >= self.next.len();
+        let is_whole = pending.came >= self.adds_up.iter().filter(|adds_up| **adds_up).count();
         if before.is_none() && is_whole { self.finish() } else { before }
     }
 
@@ -178,7 +183,7 @@ mod tests {
 
     /// The second after which a condition ends a run of these rates, latencies in ms and errors.
     fn ends(condition: &str, seconds: &[(u64, u64, u64)]) -> Option<usize> {
-        let mut watch = Watch::new(&[condition.parse().unwrap()], 1);
+        let mut watch = Watch::new(&[condition.parse().unwrap()], vec![true]);
         let at = |(at, &(rate, ms, errors)): (u64, &(u64, u64, u64))| {
             second(0, at, rate, Nanos::millis(ms), errors)
         };
@@ -209,7 +214,7 @@ mod tests {
     #[test]
     fn streams_are_looked_at_together_and_ramps_are_not() {
         let condition = ["iops < 150".parse().unwrap()];
-        let mut watch = Watch::new(&condition, 2);
+        let mut watch = Watch::new(&condition, vec![true, true]);
         let at = |stream: u32, sequence: u64, rate: u64| second(stream, sequence, rate, Nanos::millis(1), 0);
         let mut ramp = at(0, 0, 1);
         ramp.phase = Phase::Ramp;
@@ -227,7 +232,7 @@ mod tests {
     #[test]
     fn what_comes_late_counts_and_is_no_interval_of_its_own() {
         let conditions = ["iops < 150", "p50 > 10ms", "errors > 2"].map(|text| text.parse().unwrap());
-        let mut watch = Watch::new(&conditions, 1);
+        let mut watch = Watch::new(&conditions, vec![true]);
         let late = |sequence: u64, errors: u64| Interval {
             late: true,
             ..second(0, sequence, 2, Nanos::millis(900), errors)
@@ -242,8 +247,21 @@ mod tests {
             }
         }
         // One that covers several edges is the only word on them.
-        let mut watch = Watch::new(&conditions, 1);
+        let mut watch = Watch::new(&conditions, vec![true]);
         let whole = Interval { late: true, end: Nanos::secs(3), ..second(0, 0, 300, Nanos::millis(1), 0) };
         assert!(watch.interval(&whole).is_some_and(|reason| reason.starts_with("IOPS < 150: 100 ")));
+    }
+
+    #[test]
+    fn a_stream_that_keeps_cpus_busy_is_left_out() {
+        let mut watch = Watch::new(&["mean > 10ms".parse().unwrap()], vec![true, false]);
+        for sequence in 0..3 {
+            assert_eq!(watch.interval(&second(0, sequence, 10, Nanos::millis(1), 0)), None);
+            assert_eq!(watch.interval(&second(1, sequence, 100, Nanos::millis(60), 0)), None);
+        }
+        assert!(
+            watch.interval(&second(0, 3, 10, Nanos::millis(20), 0)).is_some(),
+            "the load's own are looked at"
+        );
     }
 }

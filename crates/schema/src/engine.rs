@@ -280,6 +280,11 @@ impl EngineKind {
         )
     }
 
+    /// False for engines whose operations are no I/O: their streams are left out wherever streams are added up.
+    pub const fn adds_up(self) -> bool {
+        !matches!(self, Self::Spin { .. })
+    }
+
     /// What it does to names, where it works on names alone.
     pub const fn of_names(self) -> Option<NameOperation> {
         match self {

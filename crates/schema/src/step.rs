@@ -372,6 +372,11 @@ pub enum Size {
 }
 
 impl Step {
+    /// Whether this stream is part of what all streams together come to.
+    pub fn adds_up(&self, stream: usize) -> bool {
+        self.streams.get(stream).is_none_or(|stream| stream.engine.kind.adds_up())
+    }
+
     /// When time ends each stream, since the step's start, unless its work or another stream ends it before; `None` when
     /// time does not bound them all. No stream waits for itself, be it through others: the job's checks have seen to that.
     pub fn ends(&self) -> Option<Vec<Nanos>> {

@@ -1,7 +1,7 @@
 //! One side of a comparison: what its runs measured in one step, as series to take samples from and as blocks of the
 //! latency distribution to resample.
 
-use crate::measured::{measured, operations};
+use crate::measured::{added_up, operations};
 use crate::statistics::{bucket_at, subsessions};
 use fathom_metrics::{BUCKETS, merge_tally};
 use fathom_schema::{Interval, OperationKind, Phase, StepRecord, StreamTally};
@@ -136,7 +136,7 @@ impl StepSide {
 
 /// Totals of all streams of a step over their common window.
 fn whole(step: &StepRecord) -> Option<(Sums, Vec<u64>)> {
-    let streams = measured(step);
+    let streams = added_up(step);
     let windows = streams.iter().filter(|stream| stream.window().0 > 0);
     let start = windows.clone().map(|stream| stream.start).min()?;
     let end = windows.map(|stream| stream.end).max()?;
@@ -148,8 +148,10 @@ fn whole(step: &StepRecord) -> Option<(Sums, Vec<u64>)> {
 
 /// Sums and latency counts of each measured interval, all streams together.
 fn by_interval(step: &StepRecord) -> Vec<(Sums, Vec<u64>)> {
-    let mut measured: Vec<&Interval> =
-        step.intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
+    let is_meant = |interval: &&Interval| {
+        interval.phase == Phase::Measure && step.started.step.adds_up(interval.stream as usize)
+    };
+    let mut measured: Vec<&Interval> = step.intervals.iter().filter(is_meant).collect();
     measured.sort_by_key(|interval| interval.sequence);
     let usual = step.started.step.interval.as_secs_f64();
     measured

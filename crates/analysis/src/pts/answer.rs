@@ -261,7 +261,7 @@ pub fn resumable(record: &Record) -> usize {
 /// What a step measured, if it came to its end.
 fn point(step: &StepRecord) -> Option<LoadPoint> {
     let finished = step.finished.as_ref().filter(|finished| finished.stop == Stop::Complete)?;
-    LoadPoint::of(&finished.streams)
+    LoadPoint::of(&step.started.step, &finished.streams)
 }
 
 fn part_answer(

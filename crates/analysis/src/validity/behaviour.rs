@@ -180,8 +180,10 @@ fn median(values: &[f64]) -> f64 {
 
 /// The measured intervals, all streams together; those much shorter than the others hold the edge of a phase.
 fn seconds(view: &StepView<'_>) -> Vec<Second> {
-    let mut measured: Vec<&Interval> =
-        view.step.intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
+    let is_meant = |interval: &&Interval| {
+        interval.phase == Phase::Measure && view.step.started.step.adds_up(interval.stream as usize)
+    };
+    let mut measured: Vec<&Interval> = view.step.intervals.iter().filter(is_meant).collect();
     measured.sort_by_key(|interval| interval.sequence);
     let length = |interval: &Interval| interval.end.since(interval.start).as_secs_f64();
     let usual = measured.iter().map(|interval| length(interval)).fold(0.0, f64::max);

@@ -247,3 +247,23 @@ fn a_run_bound_by_time_takes_its_time() {
     near(number(&report, "/steps/0/total/end_s") - number(&report, "/steps/0/total/start_s"), 1.0, 0.05);
     near(number(&report, "/steps/0/total/all/operations"), 500.0, 0.1);
 }
+
+/// What keeps CPUs busy is no I/O: it is told by itself and is in no sum, no headline and no threshold.
+#[test]
+fn cpus_that_are_kept_busy_are_in_no_sum() {
+    let bench = Bench::new();
+    bench.write(
+        "job.toml",
+        "[run]\nthresholds = [\"max < 1s\"]\n[target.n]\nkind = \"null\"\nsize = \"1MiB\"\n[workload.w]\n\
+         [stream.io]\npasses = 1\n[stream.cpu]\nengine = \"cpuio\"\ncpu_chunk = \"50ms\"\ntime = \"200ms\"\n",
+    );
+    let ended = bench.fathom("run job.toml");
+    ended.expect(0, &[]);
+    let report = bench.report();
+    let step = &report["steps"][0];
+    let (io, cpu) = (&step["streams"][0], &step["streams"][1]);
+    assert!(cpu["total"]["all"]["operations"].as_u64().is_some_and(|done| done > 0), "{cpu}");
+    assert_eq!(step["total"], io["total"], "the total is what did I/O");
+    assert!(ended.out.contains("all I/O"), "{}", ended.out);
+    assert!(!ended.out.contains("workloads together"), "{}", ended.out);
+}

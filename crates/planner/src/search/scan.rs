@@ -6,7 +6,7 @@ use crate::points::Label;
 use fathom_analysis::load::LoadPoint;
 use fathom_analysis::scan::{Area, Part};
 use fathom_model::Literal;
-use fathom_schema::{ScanQuestion, StepFinished};
+use fathom_schema::{ScanQuestion, Step, StepFinished};
 use fathom_units::{Bytes, Nanos};
 use std::collections::VecDeque;
 
@@ -34,9 +34,9 @@ impl ScanSearch {
         Self { question: question.clone(), zones: queue.len(), queue, running: None, closer: 0 }
     }
 
-    pub(super) fn next(&mut self, finished: Option<&StepFinished>) -> Option<Choice> {
-        if let (Some((_, area)), Some(finished)) = (self.running.take(), finished) {
-            self.look_closer(area, finished);
+    pub(super) fn next(&mut self, finished: Option<(&Step, &StepFinished)>) -> Option<Choice> {
+        if let (Some((_, area)), Some((step, finished))) = (self.running.take(), finished) {
+            self.look_closer(area, step, finished);
         }
         let (part, area) = self.queue.pop_front()?;
         self.running = Some((part, area));
@@ -44,11 +44,11 @@ impl ScanSearch {
     }
 
     /// Puts the parts of an area into the queue where it had errors or slow reads.
-    fn look_closer(&mut self, area: Area, finished: &StepFinished) {
+    fn look_closer(&mut self, area: Area, step: &Step, finished: &StepFinished) {
         let tallies = finished.streams.iter().flat_map(|stream| &stream.workers).map(|worker| &worker.tally);
         let has_errors = tallies.flat_map(|tally| &tally.kinds).any(|kind| !kind.errors.is_empty());
         let is_slow = || {
-            let point = LoadPoint::of(&finished.streams);
+            let point = LoadPoint::of(step, &finished.streams);
             point.is_some_and(|point| point.response.moments.max_ns >= self.question.slow.0)
         };
         let (block, sector) = (u64::from(self.question.block), u64::from(self.question.sector));

@@ -97,7 +97,8 @@ pub(super) fn heat(grid: &Grid<'_>) -> Option<Heat> {
         .cells
         .chunks(together)
         .map(|cells| {
-            let (all, _) = kinds(cells.iter().flatten().map(|interval| &interval.tally));
+            let added = cells.iter().flatten().filter(|interval| grid.adds_up(interval));
+            let (all, _) = kinds(added.clone().map(|interval| &interval.tally));
             spread(response(&all))
         })
         .collect();

@@ -3,7 +3,7 @@
 use super::{Series, rounded};
 use crate::summary::{errors, kinds, response};
 use fathom_metrics::Latency;
-use fathom_schema::{Interval, Phase};
+use fathom_schema::{Interval, Phase, Step, StepRecord};
 use fathom_units::Nanos;
 
 /// A cell of which less than this share was measured has no rate: the few milliseconds that a last interval may be long
@@ -19,12 +19,15 @@ pub(super) struct Grid<'a> {
     /// What lies in each cell, by time. An interval that reaches into the next cell (a late one) lies in the cell of its
     /// middle.
     pub(super) cells: Vec<Vec<&'a Interval>>,
+    /// Says which streams all of them together are made of.
+    step: &'a Step,
 }
 
 impl<'a> Grid<'a> {
     /// Cells as long as the longest regular interval, or as many of those as `cells_max` cells need.
-    pub(super) fn of(intervals: &'a [Interval], edge: Nanos, cells_max: usize) -> Self {
-        let edge = edge.0.max(1);
+    pub(super) fn of(record: &'a StepRecord, cells_max: usize) -> Self {
+        let StepRecord { started, intervals, finished: _ } = record;
+        let edge = started.step.interval.0.max(1);
         let end = intervals.iter().map(|interval| interval.end.0).max().unwrap_or(0);
         // Sums of a long record span several edges; a late interval does too, and is no measure.
         let regular = intervals.iter().filter(|interval| !interval.late);
@@ -41,15 +44,21 @@ impl<'a> Grid<'a> {
                 cell.push(interval);
             }
         }
-        Self { cell: Nanos(cell), reduced: cell / edge, cells }
+        Self { cell: Nanos(cell), reduced: cell / edge, cells, step: &started.step }
+    }
+
+    /// Whether all streams together are made of this one's intervals too.
+    pub(super) fn adds_up(&self, interval: &Interval) -> bool {
+        self.step.adds_up(interval.stream as usize)
     }
 
     /// The lines of one stream, or of all together.
     pub(super) fn series(&self, name: &str, stream: Option<u32>) -> Series {
         let mut series = Series { name: name.to_owned(), ..Series::default() };
         for cell in &self.cells {
-            let chosen: Vec<&Interval> =
-                cell.iter().copied().filter(|i| stream.is_none_or(|stream| i.stream == stream)).collect();
+            let is_chosen =
+                |i: &&Interval| stream.map_or_else(|| self.adds_up(i), |stream| i.stream == stream);
+            let chosen: Vec<&Interval> = cell.iter().copied().filter(is_chosen).collect();
             self.add(&mut series, &chosen);
         }
         if self.reduced == 1 {

@@ -3,7 +3,7 @@
 
 use super::{rounded, window};
 use crate::summary::{kinds, response};
-use fathom_analysis::measured;
+use fathom_analysis::added_up;
 use fathom_metrics::Latency;
 use fathom_schema::{Record, StepRecord};
 use fathom_units::Bytes;
@@ -178,7 +178,7 @@ fn line(name: String, points: &[(usize, &StepRecord)], order: &[usize]) -> Line 
     };
     for place in order {
         let step = points.iter().find(|(at, _)| at == place).map(|(_, step)| *step);
-        let measured = step.map(measured).unwrap_or_default();
+        let measured = step.map(added_up).unwrap_or_default();
         let [start, end] = window(&measured);
         let (all, _) = kinds(measured.iter().map(|m| &m.tally));
         let latency = Latency::from(response(&all));
