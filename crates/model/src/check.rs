@@ -9,7 +9,7 @@ use crate::options::{StageOptions, StreamOptions, TargetOptions, WorkloadOptions
 use crate::row::{Group, OptionValue, Options, Row, rows};
 use crate::value::{Amount, Arrival, AtEnd, AtError, Rate, TargetKind};
 use fathom_units::{Bytes, Nanos, Ratio};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Points of all sweeps of a job together, at most. Chosen so that a plan stays readable and 10,000 one-minute points
 /// (a week) still go.
@@ -38,8 +38,9 @@ pub fn check(job: &Job) -> Diagnostics {
     }
     found.extend(check_sections(job));
     check_waits(job, &mut found);
+    let streams = Names::of(&job.streams, "stream");
     for stage in &job.stages {
-        check_stage(job, stage, &mut found);
+        check_stage(job, stage, &streams, &mut found);
     }
     if *job.run.interval.get() < Nanos::millis(10) {
         found.error("job.interval", job.run.interval.span(), "interval is below 10 ms", "use 10ms or more");
@@ -57,10 +58,37 @@ pub fn check_sections(job: &Job) -> Diagnostics {
     for workload in &job.workloads {
         check_workload(workload, &mut found);
     }
+    let (targets, workloads) = (Names::of(&job.targets, "target"), Names::of(&job.workloads, "workload"));
     for stream in &job.streams {
-        check_stream(job, stream, &mut found);
+        check_stream(job, stream, &targets, &workloads, &mut found);
     }
     found
+}
+
+/// Names of the sections of one kind.
+struct Names<'a> {
+    what: &'static str,
+    in_order: Vec<&'a str>,
+    all: HashSet<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    fn of<T>(sections: &'a [Named<T>], what: &'static str) -> Self {
+        let in_order: Vec<&str> = sections.iter().map(|section| section.name.as_str()).collect();
+        Self { what, all: in_order.iter().copied().collect(), in_order }
+    }
+
+    /// Complains of a name that none of them has.
+    fn refers(&self, name: &str, span: Option<Span>, found: &mut Diagnostics) {
+        if self.all.contains(name) {
+            return;
+        }
+        let help = match nearest(name, self.in_order.iter().copied()) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => format!("the job has: {}", self.in_order.join(", ")),
+        };
+        found.error("job.unknown-name", span, format!("there is no {} \"{name}\"", self.what), help);
+    }
 }
 
 fn names_are_unique<T>(sections: &[Named<T>], what: &str, found: &mut Diagnostics) {
@@ -190,12 +218,17 @@ fn check_workload(workload: &Named<WorkloadOptions>, found: &mut Diagnostics) {
     }
 }
 
-fn check_stream(job: &Job, stream: &Named<StreamOptions>, found: &mut Diagnostics) {
+fn check_stream(
+    job: &Job,
+    stream: &Named<StreamOptions>,
+    targets: &Names<'_>,
+    workloads: &Names<'_>,
+    found: &mut Diagnostics,
+) {
     let options = &stream.options;
-    let workloads = || job.workloads.iter().map(|w| w.name.as_str());
     match options.workload.get() {
-        Some(name) => refers(name, workloads(), "workload", options.workload.span(), found),
-        None if job.workloads.len() > 1 && !workloads().any(|name| name == stream.name) => found.error(
+        Some(name) => workloads.refers(name, options.workload.span(), found),
+        None if job.workloads.len() > 1 && !workloads.all.contains(stream.name.as_str()) => found.error(
             "stream.no-workload",
             stream.span,
             format!("the stream \"{}\" does not say which workload it runs", stream.name),
@@ -204,7 +237,7 @@ fn check_stream(job: &Job, stream: &Named<StreamOptions>, found: &mut Diagnostic
         None => {}
     }
     for name in options.targets.get().into_iter().flatten() {
-        refers(name, job.targets.iter().map(|t| t.name.as_str()), "target", options.targets.span(), found);
+        targets.refers(name, options.targets.span(), found);
     }
     if job.targets.is_empty() && options.trace.get().is_none() {
         found.error(
@@ -274,7 +307,7 @@ fn time_is_some(time: Option<&Nanos>, span: Option<Span>, found: &mut Diagnostic
 fn check_waits(job: &Job, found: &mut Diagnostics) {
     let by_name: BTreeMap<&str, usize> =
         job.streams.iter().enumerate().map(|(index, stream)| (stream.name.as_str(), index)).collect();
-    let names = || job.streams.iter().map(|stream| stream.name.as_str());
+    let names = Names::of(&job.streams, "stream");
     let mut left: Vec<usize> = vec![0; job.streams.len()];
     let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); job.streams.len()];
     for (index, stream) in job.streams.iter().enumerate() {
@@ -284,7 +317,7 @@ fn check_waits(job: &Job, found: &mut Diagnostics) {
                     left[index] += 1;
                     waiting[awaited].push(index);
                 }
-                None => refers(name, names(), "stream", stream.options.wait_for.span(), found),
+                None => names.refers(name, stream.options.wait_for.span(), found),
             }
         }
     }
@@ -312,32 +345,9 @@ fn check_waits(job: &Job, found: &mut Diagnostics) {
     }
 }
 
-fn refers<'a>(
-    name: &str,
-    known: impl Iterator<Item = &'a str> + Clone,
-    what: &str,
-    span: Option<Span>,
-    found: &mut Diagnostics,
-) {
-    if known.clone().any(|known| known == name) {
-        return;
-    }
-    let help = match nearest(name, known.clone()) {
-        Some(near) => format!("did you mean \"{near}\"?"),
-        None => format!("the job has: {}", known.collect::<Vec<_>>().join(", ")),
-    };
-    found.error("job.unknown-name", span, format!("there is no {what} \"{name}\""), help);
-}
-
-fn check_stage(job: &Job, stage: &Named<StageOptions>, found: &mut Diagnostics) {
+fn check_stage(job: &Job, stage: &Named<StageOptions>, streams: &Names<'_>, found: &mut Diagnostics) {
     for name in stage.options.streams.get().into_iter().flatten() {
-        refers(
-            name,
-            job.streams.iter().map(|s| s.name.as_str()),
-            "stream",
-            stage.options.streams.span(),
-            found,
-        );
+        streams.refers(name, stage.options.streams.span(), found);
     }
     time_is_some(stage.options.time.get(), stage.options.time.span(), found);
     let span = stage.options.sweep.span();

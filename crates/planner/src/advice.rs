@@ -2,9 +2,9 @@
 //!
 //! Nothing here changes a step.
 
-use crate::files;
+use crate::links::Links;
 use crate::remarks::Remarks;
-use crate::scene::{self, Load, Scene};
+use crate::scene::{Load, Scene};
 use fathom_model::{
     Amount, Dialect, Job, Named, Rate, Span, StreamOptions, TargetKind, TargetOptions, WorkloadOptions,
 };
@@ -12,13 +12,19 @@ use fathom_schema::{
     Extent, IoMode, OperationKind, Quota, Step, Stream, TargetKind as StepTarget, TimeLimit,
 };
 use fathom_units::{Bytes, Nanos, Ratio};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Below this a measurement is mostly its own start: caches filling, queues building up, clocks stepping up.
 const TIME_SHORT: Nanos = Nanos::secs(5);
 
 /// What the step itself gives reason to say.
-pub(crate) fn of_step(scene: &Scene<'_>, job: &Job, step: &Step, loads: &[&Load<'_>], remarks: &mut Remarks) {
+pub(crate) fn of_step(
+    scene: &Scene<'_>,
+    links: &Links<'_>,
+    step: &Step,
+    loads: &[&Load<'_>],
+    remarks: &mut Remarks,
+) {
     same_place(step, loads, remarks);
     for (stream, load) in step.streams.iter().zip(loads) {
         let real = |extent: &Extent| {
@@ -34,9 +40,9 @@ pub(crate) fn of_step(scene: &Scene<'_>, job: &Job, step: &Step, loads: &[&Load<
         if !region.is_empty() {
             small_region(stream, load, &region, remarks);
             cached(scene, stream, load, &region, remarks);
-            tail(job, load, &region, remarks);
+            tail(links, load, &region, remarks);
         }
-        let stage = job.stages.get(step.stage_index as usize);
+        let stage = links.job().stages.get(step.stage_index as usize);
         let of_stage = stage.and_then(|stage| stage.options.time.span());
         short_time(stream, load, of_stage, remarks);
     }
@@ -116,13 +122,11 @@ fn cached(
 }
 
 /// A size that somebody wrote and that is not made of whole blocks.
-fn tail(job: &Job, load: &Load<'_>, region: &BTreeSet<(u32, u64, u64)>, remarks: &mut Remarks) {
+fn tail(links: &Links<'_>, load: &Load<'_>, region: &BTreeSet<(u32, u64, u64)>, remarks: &mut Remarks) {
     let Some(block) = load.operations.only_size() else { return };
     let in_bytes = |size: Option<&Amount>| matches!(size, Some(Amount::Bytes(_)));
     let written = in_bytes(load.section.options.size.get())
-        || job.targets.iter().any(|target| {
-            files::uses(&load.section.options, &target.name) && in_bytes(target.options.size.get())
-        });
+        || links.targets_of(load.index).any(|place| in_bytes(links.job().targets[place].options.size.get()));
     let tail = region.iter().map(|&(_, _, length)| length % block).find(|&tail| tail > 0);
     if let (true, Some(tail)) = (written, tail) {
         let message = format!(
@@ -186,22 +190,21 @@ fn unused(job: &Job, remarks: &mut Remarks) {
         let message = format!("the {what} \"{name}\" is used by no {by}");
         remarks.warn("plan.unused", Some(span), message, "use it or leave it out");
     };
-    for stream in &job.streams {
-        let runs = |names: Option<&Vec<String>>| names.is_none_or(|names| names.contains(&stream.name));
-        if !job.stages.is_empty() && !job.stages.iter().any(|stage| runs(stage.options.streams.get())) {
+    let links = Links::of(job);
+    let stages = || job.stages.iter().map(|stage| stage.options.streams.get());
+    if !job.stages.is_empty() && stages().all(|names| names.is_some()) {
+        let run: HashSet<&String> = stages().flatten().flatten().collect();
+        for stream in job.streams.iter().filter(|stream| !run.contains(&stream.name)) {
             unused("stream", &stream.name, stream.span, "stage");
         }
     }
-    for target in &job.targets {
-        if !job.streams.iter().any(|stream| files::uses(&stream.options, &target.name)) {
-            unused("target", &target.name, target.span, "stream");
-        }
+    for (_, target) in job.targets.iter().enumerate().filter(|(place, _)| !links.is_used(*place)) {
+        unused("target", &target.name, target.span, "stream");
     }
-    for workload in &job.workloads {
-        let is_it = |found: &Named<WorkloadOptions>| found.name == workload.name;
-        if !job.streams.iter().any(|stream| scene::workload_of(job, stream).is_some_and(is_it)) {
-            unused("workload", &workload.name, workload.span, "stream");
-        }
+    let run: HashSet<&str> =
+        job.streams.iter().filter_map(|stream| Some(links.workload_of(stream)?.name.as_str())).collect();
+    for workload in job.workloads.iter().filter(|workload| !run.contains(workload.name.as_str())) {
+        unused("workload", &workload.name, workload.span, "stream");
     }
 }
 

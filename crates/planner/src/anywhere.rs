@@ -1,9 +1,10 @@
 //! What planning would say on any host: a job is planned on one where nothing is missing, so that whatever is wrong then
 //! is wrong with the job. It keeps no plan and knows no host.
 
+use crate::links::Links;
 use crate::traces::{imagined, traces, with_traces};
 use crate::{NOT_BUILT, engines, files, paths, plan};
-use fathom_model::{Diagnostics, Job, Named, StreamOptions, TargetKind, TargetOptions};
+use fathom_model::{Diagnostics, Job, Named, StreamOptions, TargetKind};
 use fathom_schema::{
     BlockDevice, Facts, FileFact, FileKind, Filesystem, HostLimits, NameOperation, TargetFact, TraceFact,
 };
@@ -63,19 +64,13 @@ fn ideal(job: &Job) -> Facts {
 
 /// Paths whose names streams use as those of folders.
 fn folders(job: &Job) -> BTreeSet<PathBuf> {
-    let of_folders = |stream: &&Named<StreamOptions>| {
+    let of_folders = |stream: &Named<StreamOptions>| {
         engines::of_names(&stream.options).is_some_and(NameOperation::is_of_folders)
     };
-    let streams: Vec<_> = job.streams.iter().filter(of_folders).collect();
-    let is_used = |target: &&Named<TargetOptions>| {
-        streams.iter().any(|stream| files::uses(&stream.options, &target.name))
-    };
-    job.targets
-        .iter()
-        .filter(is_used)
-        .flat_map(|target| files::items(job, target))
-        .filter_map(|item| item.path)
-        .collect()
+    let links = Links::of(job);
+    let streams = (0..job.streams.len()).filter(|&stream| of_folders(&job.streams[stream]));
+    let targets: BTreeSet<usize> = streams.flat_map(|stream| links.targets_of(stream)).collect();
+    targets.into_iter().flat_map(|target| files::items(&links, target)).filter_map(|item| item.path).collect()
 }
 
 fn file() -> FileFact {

@@ -5,6 +5,7 @@
 
 use crate::engines;
 use crate::files::{self, Item};
+use crate::links::Links;
 use crate::points::Point;
 use crate::remarks::Remarks;
 use crate::scene::{self, Scene};
@@ -30,14 +31,17 @@ pub(crate) fn places(
         // A point with a fault is told of when it is built.
         let Ok(job) = point.apply(job) else { continue };
         let moves = sweep.get().dimensions.iter().any(|(path, _)| crate::changes_paths(path));
-        for load in scene::loads(&job, &scene.facts.traces, &mut Remarks::default()) {
-            let runs = streams.get().is_none_or(|names| names.contains(&load.section.name));
+        let links = Links::of(&job);
+        let running = streams.get().map(|names| names.iter().collect::<HashSet<_>>());
+        for load in scene::loads(&links, &scene.facts.traces, &mut Remarks::default()) {
+            let runs = running.as_ref().is_none_or(|names| names.contains(&load.section.name));
             let is_of_names = engines::of_names(&load.section.options).is_some();
             let changes = !is_of_names && (load.operations.writes || load.operations.trims);
             if !(runs && changes) || *load.section.options.engine.get() == Engine::Null {
                 continue;
             }
-            for section in job.targets.iter().filter(|t| files::uses(&load.section.options, &t.name)) {
+            for place in links.targets_of(load.index) {
+                let section = &job.targets[place];
                 if load.trace.as_ref().is_some_and(|trace| !trace.use_of(load.section, &section.name).1) {
                     continue;
                 }
@@ -45,7 +49,7 @@ pub(crate) fn places(
                 if !moves && !seen.insert(section.name.clone()) {
                     continue;
                 }
-                let items = files::items(&job, section);
+                let items = files::items(&links, place);
                 files += items.len() as u64;
                 places.extend(items.into_iter().filter_map(|Item { path, .. }| {
                     let path = path?;

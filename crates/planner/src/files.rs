@@ -3,7 +3,8 @@
 //! Pure enumeration, capped so that a slip of the pen (`files = 10000000`) costs no memory. It does not know what is at
 //! the paths.
 
-use fathom_model::{Job, Named, StreamOptions, TargetKind, TargetOptions, TreeDistribution};
+use crate::links::Links;
+use fathom_model::{Named, TargetKind, TargetOptions, TreeDistribution};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -22,8 +23,9 @@ pub(crate) struct Item {
     pub owner: Option<u32>,
 }
 
-/// All a section stands for; at most one more than [`TARGETS_MAX`], which is enough to refuse it.
-pub(crate) fn items(job: &Job, section: &Named<TargetOptions>) -> Vec<Item> {
+/// All that a job's section at a place stands for; at most one more than [`TARGETS_MAX`], which is enough to refuse it.
+pub(crate) fn items(links: &Links<'_>, place: usize) -> Vec<Item> {
+    let section = &links.job().targets[place];
     let options = &section.options;
     let directory = options.directory.get().map(Path::new);
     match (*options.kind.get(), options.path.get(), directory) {
@@ -36,7 +38,7 @@ pub(crate) fn items(job: &Job, section: &Named<TargetOptions>) -> Vec<Item> {
         }
         (_, Some(paths), _) => paths.iter().take(TARGETS_MAX + 1).map(|path| at(path.into(), None)).collect(),
         (_, None, Some(directory)) => {
-            let owners = owners(job, section);
+            let owners = owners(links, place);
             let files = (0..u64::from(*options.files.get()))
                 .flat_map(|number| owners.iter().map(move |&owner| (number, owner)));
             files
@@ -62,22 +64,18 @@ fn at(path: PathBuf, owner: Option<u32>) -> Item {
 }
 
 /// Numbers of the workers that have a set of their own; one shared set when there are none.
-fn owners(job: &Job, section: &Named<TargetOptions>) -> Vec<Option<u32>> {
-    if !*section.options.own_per_worker.get() {
+fn owners(links: &Links<'_>, place: usize) -> Vec<Option<u32>> {
+    let job = links.job();
+    if !*job.targets[place].options.own_per_worker.get() {
         return vec![None];
     }
     let mut numbers = BTreeSet::new();
-    for stream in job.streams.iter().filter(|stream| uses(&stream.options, &section.name)) {
+    for stream in links.streams_on(place).into_iter().map(|stream| &job.streams[stream]) {
         let first = *stream.options.first_worker.get();
         let end = first.saturating_add(*stream.options.workers.get());
         numbers.extend((first..end).take(TARGETS_MAX + 1));
     }
     numbers.into_iter().map(Some).collect()
-}
-
-/// Whether a stream is aimed at the section of this name; a stream that names no target is aimed at all.
-pub(crate) fn uses(stream: &StreamOptions, section: &str) -> bool {
-    stream.targets.get().is_none_or(|names| names.iter().any(|name| name == section))
 }
 
 fn file_name(section: &Named<TargetOptions>, number: u64, owner: Option<u32>) -> String {
@@ -116,7 +114,7 @@ fn tree(root: &Path, options: &TargetOptions) -> Vec<Item> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_model::Span;
+    use fathom_model::{Job, Span, StreamOptions};
 
     fn check(set: impl Fn(&mut TargetOptions), workers: u32, count: usize, first_and_last: [&str; 2]) {
         let span = Span::default();
@@ -124,8 +122,8 @@ mod tests {
         set(&mut section.options);
         let mut stream = Named::<StreamOptions>::new("s", span);
         stream.options.workers.set(workers, span);
-        let job = Job { streams: vec![stream], ..Job::default() };
-        let items = items(&job, &section);
+        let job = Job { targets: vec![section], streams: vec![stream], ..Job::default() };
+        let items = items(&Links::of(&job), 0);
         assert_eq!(items.len(), count);
         assert_eq!([&*items[0].name, &*items[count - 1].name], first_and_last);
     }

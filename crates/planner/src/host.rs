@@ -32,6 +32,30 @@ pub(crate) fn check(
     check_open_files(scene, streams, remarks);
     check_memory(scene, streams, remarks);
     check_locked_memory(scene, dialect, streams, remarks);
+    check_aio(scene, streams, remarks);
+}
+
+/// Contexts of Linux AIO are made for as many operations as the queue is deep, and the host has so many in all.
+fn check_aio(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], remarks: &mut Remarks) {
+    let Some(left) = scene.facts.limits.aio_operations_left else { return };
+    let needs: Vec<(Span, u64)> = streams
+        .iter()
+        .filter(|(_, stream)| matches!(stream.engine.kind, EngineKind::Libaio(_)))
+        .map(|(load, stream)| {
+            (load.section.span, stream.workers.len() as u64 * u64::from(stream.queue_depth))
+        })
+        .collect();
+    let needed: u64 = needs.iter().map(|(_, needed)| needed).sum();
+    if needed > left {
+        let message = format!(
+            "libaio needs room for {needed} operations in flight; the host has {left} left (fs.aio-max-nr)"
+        );
+        let help = format!(
+            "raise it with: sysctl fs.aio-max-nr={}; or use fewer workers, a smaller queue_depth, or io_uring",
+            needed.saturating_mul(2).next_power_of_two()
+        );
+        remarks.error("plan.aio-limit", largest(needs), message, help);
+    }
 }
 
 fn buffers(load: &Load<'_>, stream: &Stream) -> u64 {
@@ -47,6 +71,15 @@ pub(crate) fn has_cpu(scene: &Scene<'_>, cpu: u32) -> bool {
 
 fn check_cpus(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], remarks: &mut Remarks) {
     let usable = &scene.facts.cpu.usable;
+    let workers: usize = streams.iter().map(|(_, stream)| stream.workers.len()).sum();
+    if !usable.is_empty() && workers > usable.len() {
+        let message = format!(
+            "{workers} workers share {} CPUs, so that some wait for one while their operations are done; fewer workers with \
+             a larger queue_depth each do not",
+            usable.len()
+        );
+        remarks.note(NoteKind::Job, Severity::Info, message);
+    }
     for (load, _) in streams {
         let cpus = load.section.options.cpus.get().into_iter().flatten();
         if let Some(cpu) = cpus.copied().find(|&cpu| !has_cpu(scene, cpu)) {
@@ -105,23 +138,24 @@ impl HostMost {
 
 fn check_open_files(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], remarks: &mut Remarks) {
     let limit = scene.facts.limits.open_files;
-    let of_worker = |extents: &[fathom_schema::Extent]| {
-        // One for its ring or context, one for each target.
-        1 + extents.iter().map(|extent| extent.target).collect::<BTreeSet<_>>().len() as u64
+    let of_worker = |kind: EngineKind, extents: &[fathom_schema::Extent]| {
+        let of_ring = u64::from(matches!(kind, EngineKind::IoUring(_)));
+        of_ring + extents.iter().map(|extent| extent.target).collect::<BTreeSet<_>>().len() as u64
     };
     let real = streams.iter().filter(|(_, stream)| stream.engine.kind.opens_targets());
-    let of_stream = |stream: &Stream| stream.workers.iter().map(|worker| of_worker(&worker.extents)).sum();
+    let of_stream = |stream: &Stream| {
+        stream.workers.iter().map(|worker| of_worker(stream.engine.kind, &worker.extents)).sum()
+    };
     let of_streams: Vec<(Span, u64)> =
         real.clone().map(|(load, stream)| (load.section.span, of_stream(stream))).collect();
     let files: u64 = of_streams.iter().map(|(_, files)| files).sum();
-    // What is written is held once more, locked against other runs.
-    let written = real.filter(|(load, _)| load.operations.writes || load.operations.trims);
-    let locked: BTreeSet<u32> = written
+    // Each is held once more: locked against other runs, or shown to them as being read.
+    let held: BTreeSet<u32> = real
         .flat_map(|(_, stream)| &stream.workers)
         .flat_map(|worker| &worker.extents)
         .map(|extent| extent.target)
         .collect();
-    let needed = files.saturating_add(locked.len() as u64).saturating_add(FILES_OF_FATHOM);
+    let needed = files.saturating_add(held.len() as u64).saturating_add(FILES_OF_FATHOM);
     if limit > 0 && needed > limit {
         let message = format!("the step needs {needed} open files; the limit of this process is {limit}");
         let help = format!("raise it with: ulimit -n {needed}; or use fewer workers or files");

@@ -17,6 +17,7 @@ mod engines;
 mod experiment;
 mod files;
 mod host;
+mod links;
 mod locality;
 mod native;
 mod operations;
@@ -46,6 +47,7 @@ pub use traces::{traces, with_traces};
 use fathom_model::{Diagnostics, Job, Named, Sources, StageOptions};
 use fathom_schema::{Facts, Threshold};
 use fathom_units::Nanos;
+use links::Links;
 use points::{Load, Point};
 use remarks::Remarks;
 use safety::{Command, Intent};
@@ -85,8 +87,9 @@ pub fn paths(job: &Job) -> Vec<PathBuf> {
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();
     let mut add = |job: &Job| {
-        for section in &job.targets {
-            let items = files::items(job, section).into_iter().filter_map(|item| item.path);
+        let links = Links::of(job);
+        for (place, section) in job.targets.iter().enumerate() {
+            let items = files::items(&links, place).into_iter().filter_map(|item| item.path);
             for path in files::root(section).into_iter().chain(items) {
                 if all.len() <= TARGETS_MAX && seen.insert(path.clone()) {
                     all.push(path);

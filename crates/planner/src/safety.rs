@@ -261,8 +261,9 @@ enum Identity<'a> {
 fn places<'a>(intents: &[Intent], facts: &'a Facts, verdict: &mut Verdict) -> Vec<Place<'a>> {
     let mut places: Vec<Place<'a>> = Vec::new();
     let mut index: BTreeMap<Identity<'a>, usize> = BTreeMap::new();
+    let by_path = facts.by_path();
     for intent in intents {
-        let Some(fact) = facts.targets.iter().find(|fact| fact.path == intent.path) else {
+        let Some(&fact) = by_path.get(intent.path.as_path()) else {
             verdict.refusals.push(Refusal {
                 code: "unsafe.unprobed",
                 path: intent.path.clone(),

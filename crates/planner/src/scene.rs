@@ -1,9 +1,10 @@
 //! What planning looks at: the job at one point, the facts by path, what earlier points measured.
 
+use crate::links::Links;
 use crate::operations::{self, Operations};
 use crate::remarks::Remarks;
 use crate::traces::Traced;
-use fathom_model::{Job, Named, StreamOptions, WorkloadOptions};
+use fathom_model::{Named, StreamOptions, WorkloadOptions};
 use fathom_schema::{Condition, Facts, TargetFact, TraceFact};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -51,11 +52,12 @@ pub(crate) struct Load<'a> {
 }
 
 /// The streams of a job with their operations; those whose workload or trace has faults are left out.
-pub(crate) fn loads<'a>(job: &'a Job, traces: &'a [TraceFact], remarks: &mut Remarks) -> Vec<Load<'a>> {
+pub(crate) fn loads<'a>(links: &Links<'a>, traces: &'a [TraceFact], remarks: &mut Remarks) -> Vec<Load<'a>> {
+    let job = links.job();
     let mut loads = Vec::new();
     for (index, section) in job.streams.iter().enumerate() {
         let nothing_set = Named::<WorkloadOptions>::default();
-        let workload = workload_of(job, section);
+        let workload = links.workload_of(section);
         let set = workload.unwrap_or(&nothing_set);
         let Ok(trace) = Traced::of(section, traces, remarks) else { continue };
         if let Some(operations) = operations::resolve(set, job.dialect, remarks) {
@@ -67,16 +69,4 @@ pub(crate) fn loads<'a>(job: &'a Job, traces: &'a [TraceFact], remarks: &mut Rem
         }
     }
     loads
-}
-
-/// The workload that a stream names, else the one of its own name, else the only one.
-pub(crate) fn workload_of<'a>(
-    job: &'a Job,
-    stream: &Named<StreamOptions>,
-) -> Option<&'a Named<WorkloadOptions>> {
-    let named = |name: &str| job.workloads.iter().find(|workload| workload.name == name);
-    match stream.options.workload.get() {
-        Some(name) => named(name),
-        None => named(&stream.name).or_else(|| job.workloads.first()),
-    }
 }

@@ -4,6 +4,7 @@ use crate::advice;
 use crate::control;
 use crate::engines;
 use crate::host;
+use crate::links::Links;
 use crate::points::Point;
 use crate::remarks::Remarks;
 use crate::safety::Intent;
@@ -14,6 +15,7 @@ use crate::verification;
 use fathom_model::{Diagnostic, Job, Named, OnError, Rate, RunOptions, StageOptions, StreamOptions};
 use fathom_schema::{ErrorPolicy, Step, Stream};
 use fathom_units::Nanos;
+use std::collections::HashSet;
 
 /// A step with what the plan and the experiment keep about it.
 pub(crate) struct Built {
@@ -55,10 +57,9 @@ pub(crate) fn build(
             return None;
         }
     }
-    let loads = scene::loads(&job, &scene.facts.traces, remarks);
-    let running: Vec<usize> = (0..job.streams.len())
-        .filter(|&index| named.get().is_none_or(|names| names.contains(&job.streams[index].name)))
-        .collect();
+    let links = Links::of(&job);
+    let loads = scene::loads(&links, &scene.facts.traces, remarks);
+    let running = places_of(&job, named.get());
     if running.is_empty() {
         let message = format!("the stage \"{}\" has no stream", stage.name);
         remarks.error(
@@ -75,10 +76,11 @@ pub(crate) fn build(
         remarks.error("plan.curve", curve.span(), message, "leave the rate of the streams out");
         return None;
     }
-    let targets = targets::resolve(scene, &job, &loads, &running, remarks);
+    let targets = targets::resolve(scene, &links, &loads, &running, remarks);
     let setting = Setting {
         scene,
         job: &job,
+        links: &links,
         stage: &stage.options,
         earlier: &control::earlier(&stages[..point.stage]),
         running: &control::running(&job, &running),
@@ -87,7 +89,7 @@ pub(crate) fn build(
         maxima,
     };
     let running_loads: Vec<&scene::Load<'_>> =
-        loads.iter().filter(|load| running.contains(&load.index)).collect();
+        loads.iter().filter(|load| running.binary_search(&load.index).is_ok()).collect();
     let mut resolved: Vec<Resolved> =
         running_loads.iter().filter_map(|load| setting.stream(load, remarks)).collect();
     if resolved.len() < running.len() {
@@ -133,10 +135,18 @@ pub(crate) fn build(
         abort_when: scene.abort_when.to_vec(),
     };
     advice::trims_are_possible(scene, &step, &running_loads, remarks);
-    advice::of_step(scene, &job, &step, &running_loads, remarks);
+    advice::of_step(scene, &links, &step, &running_loads, remarks);
     let extents =
         step.streams.iter().flat_map(|stream| &stream.workers).map(|w| w.extents.len() as u64).sum();
     Some(Built { duration: duration(&step), intents: targets.intents, at_maximum, extents, step })
+}
+
+/// Places of the streams that a stage names; of all where it names none.
+fn places_of(job: &Job, named: Option<&Vec<String>>) -> Vec<usize> {
+    let names = named.map(|names| names.iter().collect::<HashSet<_>>());
+    let is_named = |name: &String| names.as_ref().is_none_or(|names| names.contains(name));
+    let streams = job.streams.iter().enumerate();
+    streams.filter(|(_, stream)| is_named(&stream.name)).map(|(place, _)| place).collect()
 }
 
 /// Whether a stream says itself how fast it goes.

@@ -7,6 +7,7 @@ use crate::course::{self, Leg};
 use crate::demands;
 use crate::endings;
 use crate::engines;
+use crate::links::Links;
 use crate::locality;
 use crate::points;
 use crate::regions;
@@ -36,6 +37,7 @@ const TIME_DEFAULT: Nanos = Nanos::secs(30);
 pub(crate) struct Setting<'a> {
     pub scene: &'a Scene<'a>,
     pub job: &'a Job,
+    pub links: &'a Links<'a>,
     pub stage: &'a StageOptions,
     /// Streams of the stages before.
     pub earlier: &'a control::Earlier<'a>,
@@ -323,7 +325,7 @@ impl Setting<'_> {
 
     /// The targets by section; `None` when one of them has faults.
     fn sections(&self, load: &Load<'_>) -> Option<Vec<&[Addressed]>> {
-        let used = self.job.targets.iter().filter(|t| crate::files::uses(&load.section.options, &t.name));
+        let used = self.links.targets_of(load.index).map(|place| &self.job.targets[place]);
         used.map(|target| {
             self.targets.sections.get(&target.name).map(Vec::as_slice).filter(|s| !s.is_empty())
         })

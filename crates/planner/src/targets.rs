@@ -4,6 +4,7 @@
 
 use crate::engines;
 use crate::files::{self, Item, TARGETS_MAX};
+use crate::links::Links;
 use crate::regions;
 use crate::remarks::Remarks;
 use crate::safety::{self, Intent};
@@ -109,39 +110,44 @@ struct Usage {
 /// Resolves the sections that the streams at `running` use. Sections with faults are left out and remarked.
 pub(crate) fn resolve(
     scene: &Scene<'_>,
-    job: &Job,
+    links: &Links<'_>,
     loads: &[Load<'_>],
     running: &[usize],
     remarks: &mut Remarks,
 ) -> Targets {
     let mut found = Targets::default();
     let mut by_place = HashMap::new();
-    for section in &job.targets {
+    let job = links.job();
+    let mut load_of: Vec<Option<&Load<'_>>> = vec![None; job.streams.len()];
+    loads.iter().for_each(|load| load_of[load.index] = Some(load));
+    let mut runs = vec![false; job.streams.len()];
+    running.iter().for_each(|&stream| runs[stream] = true);
+    for (place, section) in job.targets.iter().enumerate() {
+        let users: Vec<&Load<'_>> =
+            links.streams_on(place).into_iter().filter_map(|stream| load_of[stream]).collect();
         let mut usage = None;
-        for load in loads.iter().filter(|load| running.contains(&load.index)) {
-            if files::uses(&load.section.options, &section.name) {
-                let usage = usage.get_or_insert_with(Usage::default);
-                let (reads, changes) = match &load.trace {
-                    Some(trace) => trace.use_of(load.section, &section.name),
-                    None => (true, true),
-                };
-                let names = engines::of_names(&load.section.options);
-                if names.is_none() {
-                    usage.reads |= reads && load.operations.reads;
-                    usage.writes |= changes && load.operations.writes;
-                    usage.trims |= changes && load.operations.trims;
-                    usage.used_inside = true;
-                }
-                usage.as_file |= !names.is_some_and(NameOperation::is_of_folders);
-                usage.as_folder |= names.is_some_and(NameOperation::is_of_folders);
-                usage.needed |= !names.is_some_and(NameOperation::creates);
-                usage.deleted |= names.is_some_and(NameOperation::removes);
-                usage.mapped |= *load.section.options.engine.get() == Engine::Mmap;
-                usage.opened |= *load.section.options.engine.get() != Engine::Null;
+        for load in users.iter().filter(|load| runs[load.index]) {
+            let usage = usage.get_or_insert_with(Usage::default);
+            let (reads, changes) = match &load.trace {
+                Some(trace) => trace.use_of(load.section, &section.name),
+                None => (true, true),
+            };
+            let names = engines::of_names(&load.section.options);
+            if names.is_none() {
+                usage.reads |= reads && load.operations.reads;
+                usage.writes |= changes && load.operations.writes;
+                usage.trims |= changes && load.operations.trims;
+                usage.used_inside = true;
             }
+            usage.as_file |= !names.is_some_and(NameOperation::is_of_folders);
+            usage.as_folder |= names.is_some_and(NameOperation::is_of_folders);
+            usage.needed |= !names.is_some_and(NameOperation::creates);
+            usage.deleted |= names.is_some_and(NameOperation::removes);
+            usage.mapped |= *load.section.options.engine.get() == Engine::Mmap;
+            usage.opened |= *load.section.options.engine.get() != Engine::Null;
         }
         let Some(usage) = usage else { continue };
-        let items = files::items(job, section);
+        let items = files::items(links, place);
         if found.of_step.len() + items.len() > TARGETS_MAX {
             let message = format!("the targets of one step are more than {TARGETS_MAX}");
             let help = "use fewer files, larger ones, or several stages";
@@ -153,7 +159,7 @@ pub(crate) fn resolve(
             );
             continue;
         }
-        let resolver = Resolver { scene, job, section, loads, usage, set_size: set_size(&items) };
+        let resolver = Resolver { scene, job, section, users: &users, usage, set_size: set_size(&items) };
         resolver.say_not_built(remarks);
         let addressed: Vec<Addressed> =
             items.iter().filter_map(|item| resolver.item(item, &mut found, &mut by_place, remarks)).collect();
@@ -172,7 +178,8 @@ struct Resolver<'a> {
     scene: &'a Scene<'a>,
     job: &'a Job,
     section: &'a Named<TargetOptions>,
-    loads: &'a [Load<'a>],
+    /// The streams on this section.
+    users: &'a [&'a Load<'a>],
     usage: Usage,
     set_size: usize,
 }
@@ -430,7 +437,7 @@ impl Resolver<'_> {
             (Some(device), _) => Some(device.size),
             (None, file) => file.map(|file| file.size).filter(|&size| size > Bytes::ZERO),
         };
-        let one = || Bytes(self.users().map(|load| load.operations.largest).max().unwrap_or(1));
+        let one = || Bytes(self.users.iter().map(|load| load.operations.largest).max().unwrap_or(1));
         match (options.size.get(), existing) {
             // Nothing is addressed in it but its name.
             (None | Some(Amount::Share(_)), there) if !self.usage.used_inside => {
@@ -446,7 +453,7 @@ impl Resolver<'_> {
             }
             (Some(&Amount::Bytes(asked)), Some(there)) if self.job.dialect == Dialect::Fio => {
                 // A region that begins at a share of the file may reach beyond its end, and makes it longer.
-                let reaches = self.users().filter_map(|load| {
+                let reaches = self.users.iter().filter_map(|load| {
                     let (options, block) = (&load.section.options, load.operations.smallest);
                     regions::reach_from_share(options, self.set_size, block, there.0)
                 });
@@ -463,7 +470,7 @@ impl Resolver<'_> {
             (None, Some(there)) if device.is_some() || self.job.dialect == Dialect::Native => Some(there),
             (None, there) => {
                 if let Some(fact) = fact
-                    && self.users().any(|load| *load.section.options.until_full.get())
+                    && self.users.iter().any(|load| *load.section.options.until_full.get())
                 {
                     let free =
                         fact.filesystem.as_ref().map_or(Bytes::ZERO, |filesystem| filesystem.available);
@@ -472,16 +479,11 @@ impl Resolver<'_> {
                     ));
                 }
                 // Where the region begins at the file's end, its reach counts from there.
-                let appended = self.users().any(|load| *load.section.options.append.get());
+                let appended = self.users.iter().any(|load| *load.section.options.append.get());
                 let before = if appended { there.unwrap_or_default().0 } else { 0 };
-                let reach = self.loads.iter().filter_map(|load| {
-                    let reach = || match &load.trace {
-                        Some(trace) => Some(trace.end()),
-                        None => {
-                            regions::reach(&load.section.options, self.set_size, load.operations.smallest)
-                        }
-                    };
-                    files::uses(&load.section.options, &self.section.name).then(reach).flatten()
+                let reach = self.users.iter().filter_map(|load| match &load.trace {
+                    Some(trace) => Some(trace.end()),
+                    None => regions::reach(&load.section.options, self.set_size, load.operations.smallest),
                 });
                 match reach.max().map(|reach| Bytes(reach.saturating_add(before))).max(there) {
                     Some(size) => Some(size),
@@ -502,11 +504,6 @@ impl Resolver<'_> {
         *options.make_folder.get() && *options.layout.get() != Layout::MustExist
     }
 
-    /// The streams on this section.
-    fn users(&self) -> impl Iterator<Item = &Load<'_>> {
-        self.loads.iter().filter(|load| files::uses(&load.section.options, &self.section.name))
-    }
-
     /// The size of a file whose size is drawn: whole blocks, the same for the same path and seed in every run. One that
     /// is there keeps its size where that is one that could have been drawn.
     fn drawn_size(&self, item: &Item, least: Bytes, there: Option<Bytes>) -> Bytes {
@@ -514,8 +511,8 @@ impl Resolver<'_> {
         if let Some(there) = there.filter(|there| (least..=most).contains(there)) {
             return there;
         }
-        let block = self.users().map(|load| load.operations.smallest).min().unwrap_or(1);
-        let stream = self.users().map(|load| load.index).next().unwrap_or_default();
+        let block = self.users.iter().map(|load| load.operations.smallest).min().unwrap_or(1);
+        let stream = self.users.iter().map(|load| load.index).next().unwrap_or_default();
         let seed = seeds::of_stream(self.job, stream, self.scene.entropy);
         let drawn = seeds::of_name(seed, &item.name);
         let width = u128::from(most.0 - least.0) + 1;
@@ -590,7 +587,7 @@ impl Resolver<'_> {
         let there = file.map_or(0, |file| file.size.0);
         let growth = size.0.saturating_sub(there);
         // One that is to run into the end of the room needs none in advance.
-        let fills = self.users().any(|load| *load.section.options.until_full.get());
+        let fills = self.users.iter().any(|load| *load.section.options.until_full.get());
         let lays_out = match (class, layout) {
             (Class::File, LayoutRule::Written) => growth + holes(fact, size).0,
             (Class::File, LayoutRule::Appended | LayoutRule::Allocated) => growth,

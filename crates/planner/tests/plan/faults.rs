@@ -293,8 +293,8 @@ fn hosts_that_have_no_room() {
         DISK,
         |facts| facts.limits.open_files = 1024,
         &[
-            "plan.open-files: the step needs 2064 open files; the limit of this process is 1024; raise it with: ulimit -n \
-           2064; or use fewer workers or files",
+            "plan.open-files: the step needs 2065 open files; the limit of this process is 1024; raise it with: ulimit -n \
+           2065; or use fewer workers or files",
         ],
     );
     check(
@@ -313,6 +313,15 @@ fn hosts_that_have_no_room() {
         &[
             "plan.locked-memory: registered buffers need 1 MiB of locked memory; the limit of this process is 64 KiB; \
            raise it with ulimit -l, or use fixed_buffers = false",
+        ],
+    );
+    check(
+        &job("", "access = \"random\"", "engine = \"libaio\"\nworkers = 3\nqueue_depth = 32768"),
+        DISK,
+        |_| {},
+        &[
+            "plan.aio-limit: libaio needs room for 98304 operations in flight; the host has 65536 left (fs.aio-max-nr); \
+           raise it with: sysctl fs.aio-max-nr=262144; or use fewer workers, a smaller queue_depth, or io_uring",
         ],
     );
     check(

@@ -69,6 +69,7 @@ pub(crate) fn facts(job: &Job, what: impl Fn(&Path) -> Is) -> Facts {
             locked_memory_bytes: u64::MAX,
             mappings: 65_530,
             threads: 32_768,
+            aio_operations_left: Some(65_536),
         },
         page_size: Bytes::kib(4),
         memory: Bytes::gib(16),
