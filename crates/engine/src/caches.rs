@@ -1,6 +1,6 @@
 //! Cached pages of targets before a step: dropped, or all of a target read in. It does not know how targets come about.
 
-use crate::claims::touches;
+use crate::claims::users_by_target;
 use crate::prepare::{CHUNK, PrepareError};
 use fathom_schema::{OpenRule, Step, Stream, TargetKind};
 use rustix::fs::{self, Advice};
@@ -33,11 +33,9 @@ pub(crate) fn of_devices<'a>(
     claimed: impl Fn(&Path) -> Option<&'a Arc<File>>,
     stop: &AtomicBool,
 ) -> Result<(), PrepareError> {
-    for (index, target) in step.targets.iter().enumerate() {
+    for (target, users) in step.targets.iter().zip(users_by_target(step)) {
         let TargetKind::BlockDevice { path } = &target.kind else { continue };
-        let asks = |rule: OpenRule| {
-            step.streams.iter().any(|stream| touches(stream, index) && stream.engine.open == rule)
-        };
+        let asks = |rule: OpenRule| users.iter().any(|stream| stream.engine.open == rule);
         let Some(file) = claimed(path) else { continue };
         if asks(OpenRule::FillCache) {
             fill_cache(file, path, stop)?;

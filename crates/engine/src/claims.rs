@@ -5,10 +5,12 @@ use crate::lock::{self, Lock};
 use crate::prepare::{FileIdentity, PrepareError, identity};
 use crate::probe;
 use crate::used::Used;
-use fathom_schema::{DeviceNumber, Facts, FileKind, OperationKind, Replay, Step, Stream, TargetKind};
+use fathom_schema::{
+    DeviceNumber, Facts, FileKind, OperationKind, Replay, Step, Stream, TargetFact, TargetKind,
+};
 use fathom_units::Bytes;
 use rustix::fs::{self, Mode, OFlags};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -41,6 +43,9 @@ pub struct Claims {
     remarks: Vec<String>,
 }
 
+/// What was seen at the paths of a run when it was judged.
+type Judgements<'a> = HashMap<&'a Path, &'a TargetFact>;
+
 /// What was at a file's path when it was judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Judged {
@@ -54,6 +59,7 @@ impl Claims {
     /// and what is at the paths of files must still be what `facts` saw there.
     pub fn take(steps: &[Step], facts: &Facts) -> Result<Self, PrepareError> {
         let mut claims = Self::default();
+        let facts = &facts.by_path();
         for target in steps.iter().flat_map(|step| &step.targets) {
             match &target.kind {
                 TargetKind::BlockDevice { path } => claims.hold(path, steps, facts)?,
@@ -172,10 +178,9 @@ impl Claims {
     /// Looks once more at the content of the devices that are held exclusively: between the first look and the claim
     /// someone may have made a filesystem on one, while a person was being asked.
     pub fn unchanged(&self, facts: &Facts) -> Result<(), PrepareError> {
+        let facts = facts.by_path();
         for (path, number) in &self.devices {
-            let Some(device) =
-                facts.targets.iter().find(|fact| &fact.path == path).and_then(|fact| fact.device.as_ref())
-            else {
+            let Some(device) = facts.get(path.as_path()).and_then(|fact| fact.device.as_ref()) else {
                 continue;
             };
             if self.exclusive.contains(number) && probe::content_of(path, device) != device.content {
@@ -186,7 +191,7 @@ impl Claims {
         Ok(())
     }
 
-    fn hold(&mut self, path: &Path, steps: &[Step], facts: &Facts) -> Result<(), PrepareError> {
+    fn hold(&mut self, path: &Path, steps: &[Step], facts: &Judgements<'_>) -> Result<(), PrepareError> {
         if self.devices.contains_key(path) {
             return Ok(());
         }
@@ -215,8 +220,8 @@ impl Claims {
         Ok(())
     }
 
-    fn note(&mut self, path: &Path, facts: &Facts) -> Result<(), PrepareError> {
-        let Some(fact) = facts.targets.iter().find(|fact| fact.path == path) else { return Ok(()) };
+    fn note(&mut self, path: &Path, facts: &Judgements<'_>) -> Result<(), PrepareError> {
+        let Some(fact) = facts.get(path) else { return Ok(()) };
         let changed = |what: String| Err(PrepareError::changed(path, what));
         let judged = match (fact.kind, std::fs::metadata(path)) {
             (FileKind::Absent | FileKind::NoFolder, Err(error))
@@ -271,8 +276,8 @@ impl Claims {
     }
 }
 
-fn judged_number(path: &Path, facts: &Facts) -> Result<DeviceNumber, PrepareError> {
-    let judged = facts.targets.iter().find(|fact| fact.path == path).and_then(|fact| fact.device.as_ref());
+fn judged_number(path: &Path, facts: &Judgements<'_>) -> Result<DeviceNumber, PrepareError> {
+    let judged = facts.get(path).and_then(|fact| fact.device.as_ref());
     judged
         .map(|device| device.number)
         .ok_or_else(|| PrepareError::Changed { path: path.to_owned(), what: "no facts about it".to_owned() })
@@ -294,26 +299,36 @@ pub(crate) fn same_device(path: &Path, file: &File, judged: DeviceNumber) -> Res
 
 /// True when a stream of the step writes or trims a target that `is_it`, whatever its index there.
 pub(crate) fn is_changed(step: &Step, is_it: &dyn Fn(&TargetKind) -> bool) -> bool {
-    let mut indices =
-        step.targets.iter().enumerate().filter(|(_, target)| is_it(&target.kind)).map(|(index, _)| index);
-    indices.any(|index| {
-        step.streams.iter().any(|stream| touches(stream, index) && changes_target(stream, index))
-    })
+    changed_by(step, &|_| true).any(|index| step.targets.get(index).is_some_and(|target| is_it(&target.kind)))
 }
 
 /// Indices of the targets that streams of the step write or trim. The null engine opens nothing.
 pub(crate) fn changed_targets(step: &Step) -> BTreeSet<usize> {
-    let is_real = |stream: &&Stream| stream.engine.kind != fathom_schema::EngineKind::Null;
-    let of_stream = |stream: &Stream| -> Vec<usize> {
-        let extents = stream.workers.iter().flat_map(|plan| &plan.extents);
-        let targets = extents.map(|extent| extent.target as usize);
-        targets.filter(|&target| changes_target(stream, target)).collect()
-    };
-    step.streams.iter().filter(is_real).flat_map(of_stream).collect()
+    changed_by(step, &|stream| stream.engine.kind != fathom_schema::EngineKind::Null).collect()
 }
 
-pub(crate) fn touches(stream: &Stream, target: usize) -> bool {
-    stream.workers.iter().flat_map(|plan| &plan.extents).any(|extent| extent.target as usize == target)
+/// Indices of the targets that such streams write or trim, each as often as it comes.
+fn changed_by<'a>(step: &'a Step, is_meant: &'a dyn Fn(&Stream) -> bool) -> impl Iterator<Item = usize> + 'a {
+    let streams = step.streams.iter().filter(|stream| is_meant(stream) && changes(stream));
+    streams.flat_map(|stream| {
+        let targets =
+            stream.workers.iter().flat_map(|plan| &plan.extents).map(|extent| extent.target as usize);
+        targets.filter(|&target| changes_target(stream, target))
+    })
+}
+
+/// The streams of a step that work on each of its targets, in their order.
+pub(crate) fn users_by_target(step: &Step) -> Vec<Vec<&Stream>> {
+    let mut users: Vec<Vec<&Stream>> = vec![Vec::new(); step.targets.len()];
+    for stream in &step.streams {
+        for extent in stream.workers.iter().flat_map(|plan| &plan.extents) {
+            let users = &mut users[extent.target as usize];
+            if users.last().is_none_or(|last| !std::ptr::eq(*last, stream)) {
+                users.push(stream);
+            }
+        }
+    }
+    users
 }
 
 /// Whether a stream writes or trims this target: of the files of a trace, some may be read only.

@@ -227,7 +227,7 @@ mod tests {
         let shape =
             CellShape { kinds: [true, false, false, false], response: true, completion: false, rows: 0 };
         let (recorders, outlets): (Vec<Recorder>, Vec<Outlet>) =
-            (0..2).map(|_| Recorder::new(&Cell::new(shape), std::thread::current())).unzip();
+            (0..2).map(|_| Recorder::new(shape, std::thread::current())).unzip();
         let mut collector = Collector::new(0, Nanos::secs(1), vec![(shape, outlets)]);
         for (worker, (mut recorder, backlogs)) in recorders.into_iter().zip([[5, 3], [1, 7]]).enumerate() {
             recorder.begin(Nanos::ZERO, Phase::Measure);

@@ -6,7 +6,7 @@ use crate::demands::Broken;
 use crate::drive::Pace;
 use crate::mismatch;
 use crate::prepare::{OpenError, Ready};
-use crate::recorder::{Outlet, Recorder};
+use crate::recorder::{Outlet, Recorder, rows_per_cell};
 use crate::schedule::Schedule;
 use crate::settling::{describe_settling, end_settled};
 use crate::shared::Shared;
@@ -68,6 +68,8 @@ pub struct Executed {
     pub settled: Vec<String>,
     /// Commands that came after the load and did not end well, in words.
     pub farewells: Vec<String>,
+    /// What held the load up that was not the target, in words.
+    pub held_up: Vec<String>,
     /// Why workers could not go on, in words.
     pub failures: Vec<String>,
 }
@@ -130,9 +132,6 @@ pub(crate) struct EngineInUse {
 
 /// Stack of a worker thread: its loops need a few KiB; the rest is for the kernel interfaces' temporary arrays.
 const STACK_BYTES: usize = 256 << 10;
-/// Single operations that a cell holds before it is handed over: 160 KiB of them, a few hundred hand-overs a second at a
-/// million operations.
-const ROWS_PER_CELL: usize = 4096;
 /// How long the collector sleeps at most; workers wake it when they hand over.
 const COLLECT_EVERY: Duration = Duration::from_millis(100);
 /// Between "all are ready" and the common start: longer than waking every worker takes.
@@ -196,13 +195,15 @@ pub fn execute(
     let (tell, told) = mpsc::channel();
     let mut outlets: Vec<(CellShape, Vec<Outlet>)> = Vec::new();
     let mut seats = Vec::new();
+    let wanted: Vec<bool> = (0..step.streams.len()).map(|stream| observer.wants_operations(stream)).collect();
+    let of_wanted = step.streams.iter().zip(&wanted).filter(|(_, wanted)| **wanted);
+    let rows_per_cell = rows_per_cell(of_wanted.map(|(stream, _)| here(stream)).sum());
     for (stream_index, stream) in step.streams.iter().enumerate() {
-        let rows = if observer.wants_operations(stream_index) { ROWS_PER_CELL } else { 0 };
+        let rows = if wanted[stream_index] { rows_per_cell } else { 0 };
         let shape = CellShape { rows, ..shape_of(stream) };
-        let template = Cell::new(shape);
         let mut of_stream = Vec::new();
         for (worker_index, plan) in stream.workers.iter().enumerate().filter(|(k, _)| mine(*k, share)) {
-            let (mut recorder, mut outlet) = Recorder::new(&template, std::thread::current());
+            let (mut recorder, mut outlet) = Recorder::new(shape, std::thread::current());
             if observer.wants_issued(stream_index) {
                 recorder.tell_of_issues(&mut outlet);
             }
@@ -240,6 +241,21 @@ pub fn execute(
         release(&go, Go::At(step_start));
         Ok(gather(&told, &mut collector, step, &shared, stop, step_start, share, observer))
     })
+}
+
+/// Streams whose workers waited for their single operations to be taken: such a wait is no time of the target.
+fn held_up(step: &Step, ends: &[Vec<Option<Ended>>]) -> Vec<String> {
+    let told = |(stream, workers): (&Stream, &Vec<Option<Ended>>)| {
+        let waited = workers.iter().flatten().fold(Nanos::ZERO, |sum, ended| sum.after(ended.waited));
+        (waited > Nanos::ZERO).then(|| {
+            format!(
+                "{}: its workers waited {waited} in all for the log of single operations, so that its rate is lower than \
+                 without that log; log averages instead",
+                stream.name
+            )
+        })
+    };
+    step.streams.iter().zip(ends).filter_map(told).collect()
 }
 
 fn mine(worker: usize, share: Share) -> bool {
@@ -335,6 +351,7 @@ fn gather(
     let failures: Vec<String> =
         ends.iter().flatten().flatten().filter_map(|ended| ended.failure.clone()).collect();
     let io_errors = describe_errors(step, share, &ends);
+    let held_up = held_up(step, &ends);
     let broken = describe_broken(step, share, &ends);
     let farewells = ends.iter().flatten().flatten().filter_map(|ended| ended.farewell.clone()).collect();
     let mismatches = step
@@ -381,7 +398,19 @@ fn gather(
         .collect();
     let settled = settling.iter().map(|settling| describe_settling(step, settling)).collect();
     let ends_run = shared.ends_run();
-    Executed { streams, stop, ends_run, elapsed, io_errors, mismatches, broken, settled, farewells, failures }
+    Executed {
+        streams,
+        stop,
+        ends_run,
+        elapsed,
+        io_errors,
+        mismatches,
+        broken,
+        settled,
+        farewells,
+        held_up,
+        failures,
+    }
 }
 
 fn turn(
@@ -407,7 +436,18 @@ fn turn(
 }
 
 fn totals(cell: &Cell, verify: Option<&Cell>, ended: &Ended) -> WorkerTotals {
-    let Ended { start, end, usage, first_error, broken: _, failure: _, farewell: _, verified, depth } = ended;
+    let Ended {
+        start,
+        end,
+        usage,
+        first_error,
+        broken: _,
+        waited: _,
+        failure: _,
+        farewell: _,
+        verified,
+        depth,
+    } = ended;
     let thread::Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = *usage;
     WorkerTotals {
         tally: cell.to_tally(),
@@ -745,6 +785,7 @@ impl Drop for Farewell<'_> {
                 usage: thread::Usage::default(),
                 first_error: None,
                 broken: None,
+                waited: Nanos::ZERO,
                 failure,
                 farewell: None,
                 verified: None,

@@ -5,7 +5,7 @@
 
 use crate::caches;
 pub use crate::claims::Claims;
-use crate::claims::{changes, changes_target, touches};
+use crate::claims::{changes, changes_target, users_by_target};
 use crate::lock::{self, Lock};
 use crate::mark;
 use crate::names;
@@ -359,17 +359,18 @@ fn lay_out(
 ) -> Result<BTreeMap<PathBuf, FileIdentity>, PrepareError> {
     let mut identities = names::lay_out(step, claims)?;
     let mut files = Vec::new();
-    for (index, target) in step.targets.iter().enumerate() {
+    for (index, (target, users)) in step.targets.iter().zip(users_by_target(step)).enumerate() {
         let TargetKind::File { path, layout, remove_after: _ } = &target.kind else { continue };
         if *layout == LayoutRule::Untouched {
             continue;
         }
-        let users: Vec<&Stream> = step.streams.iter().filter(|stream| touches(stream, index)).collect();
         // A file that only the null engine is aimed at is never opened, so it need not be there either.
         if users.iter().all(|stream| stream.engine.kind == fathom_schema::EngineKind::Null) {
             continue;
         }
+        let created_before = created.len();
         let file = open_or_create(path, *layout, claims, created)?;
+        let is_new = created.len() > created_before;
         let opened = identity(&file, path)?;
         if !claims.admits(path, opened) {
             return Err(PrepareError::changed(path, "another file is there than was judged"));
@@ -380,7 +381,6 @@ fn lay_out(
         }
         identities.insert(path.clone(), opened);
         let missing = missing(&file, path, target.size, *layout)?;
-        let is_new = created.contains(path);
         let meta = file.metadata().map_err(|error| PrepareError::system("cannot look at", path, error))?;
         let is_laid_out =
             is_new || !missing.is_empty() || (*layout == LayoutRule::Allocated && meta.len() < target.size.0);
@@ -389,14 +389,8 @@ fn lay_out(
         if is_laid_out && !claims.locks(opened) && lock::for_writing(&file) == Lock::Taken {
             return Err(PrepareError::Taken { path: path.clone() });
         }
-        let is_made = created.contains(path);
-        let ours = claims.used.begin(
-            path,
-            &file,
-            &meta,
-            is_made,
-            (is_written || is_laid_out).then_some(target.size),
-        );
+        let ours =
+            claims.used.begin(path, &file, &meta, is_new, (is_written || is_laid_out).then_some(target.size));
         // What changes below must not make the mark void. That of a file being laid out says so until it is complete.
         let says_so = is_new && matches!(layout, LayoutRule::Written | LayoutRule::Appended);
         if ours && (is_written || is_laid_out) && !says_so {

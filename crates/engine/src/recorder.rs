@@ -2,7 +2,7 @@
 //!
 //! Full cells go to the collector through one single-producer queue, empty ones come back through another.
 
-use fathom_metrics::{Cell, IssuedRow};
+use fathom_metrics::{Cell, CellShape, IssuedRow};
 use fathom_schema::Phase;
 use fathom_units::Nanos;
 use std::thread::Thread;
@@ -13,6 +13,12 @@ pub(crate) const CELLS: usize = 4;
 
 /// Issued operations on their way to the collector, 160 KiB of them: some milliseconds of the fastest device.
 const ISSUED_ON_THE_WAY: usize = 4096;
+
+/// Single operations for which the cells of a step's workers have room together, 10 MiB of them: a second of 200,000 per
+/// second, so that a collector that is busy for as long keeps nobody waiting.
+const ROWS_OF_STEP: usize = 1 << 18;
+/// Single operations that a cell holds at least, however many workers there are.
+const ROWS_PER_CELL_MIN: usize = 64;
 
 /// A cell that was handed over.
 #[derive(Debug)]
@@ -40,6 +46,10 @@ pub(crate) struct Recorder {
     full: rtrb::Producer<Filled>,
     empty: rtrb::Consumer<Box<Cell>>,
     collector: Thread,
+    /// How often there was no empty cell, and filling on was not possible.
+    pub(crate) waits: u64,
+    /// How long it took until there was one, where single operations are kept.
+    pub(crate) waited: Nanos,
     /// Since the step's start.
     cell_start: Nanos,
     phase: Phase,
@@ -54,21 +64,24 @@ pub(crate) struct Outlet {
 }
 
 impl Recorder {
-    /// A recorder with all its cells allocated, and the collector's ends of its queues.
-    pub(crate) fn new(template: &Cell, collector: Thread) -> (Self, Outlet) {
+    /// A recorder with all its cells allocated, and the collector's ends of its queues. Made one by one and not copied, so that
+    /// what is never counted in never becomes memory.
+    pub(crate) fn new(shape: CellShape, collector: Thread) -> (Self, Outlet) {
         let (full, full_out) = rtrb::RingBuffer::new(CELLS);
         let (mut empty_in, empty) = rtrb::RingBuffer::new(CELLS);
         for _ in 1..CELLS {
-            let returned = empty_in.push(Box::new(template.clone()));
+            let returned = empty_in.push(Box::new(Cell::new(shape)));
             returned.expect("the queue holds all cells");
         }
         let recorder = Self {
-            cell: Box::new(template.clone()),
-            keeps_rows: template.keeps_rows(),
+            cell: Box::new(Cell::new(shape)),
+            keeps_rows: shape.rows > 0,
             issued: None,
             full,
             empty,
             collector,
+            waits: 0,
+            waited: Nanos::ZERO,
             cell_start: Nanos::ZERO,
             phase: Phase::Ramp,
             late: false,
@@ -112,6 +125,7 @@ impl Recorder {
     /// Hands the cell over at `end` and goes on in `phase` with an empty one. When none has come back: at an interval
     /// edge (`may_merge`) it goes on filling the same cell, which then is late; where phases would mix, it waits.
     pub(crate) fn rotate(&mut self, end: Nanos, phase: Phase, may_merge: bool) {
+        let mut has_waited = false;
         let empty = loop {
             match self.empty.pop() {
                 Ok(cell) => break cell,
@@ -120,11 +134,13 @@ impl Recorder {
                     return;
                 }
                 Err(_) => {
+                    has_waited = true;
                     self.collector.unpark();
                     std::thread::yield_now();
                 }
             }
         };
+        self.waits += u64::from(has_waited);
         let cell = std::mem::replace(&mut self.cell, empty);
         let filled = Filled { cell, start: self.cell_start, end, phase: self.phase, late: self.late };
         // There are as many places as cells, so a place is always free.
@@ -135,8 +151,63 @@ impl Recorder {
         self.late = false;
     }
 
+    /// Adds how long handing over took, when it has waited since there were so many waits.
+    pub(crate) fn count_wait(&mut self, waits: u64, took: impl FnOnce() -> Nanos) {
+        if self.waits > waits {
+            self.waited = self.waited.after(took());
+        }
+    }
+
     /// Marks the cell being filled as covering more than one edge.
     pub(crate) fn mark_late(&mut self) {
         self.late = true;
+    }
+}
+
+/// Room for single operations in each cell of so many workers.
+pub(crate) fn rows_per_cell(workers: usize) -> usize {
+    (ROWS_OF_STEP / (workers.max(1) * CELLS)).max(ROWS_PER_CELL_MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_metrics::OperationRow;
+
+    #[test]
+    fn a_wait_for_the_collector_is_counted() {
+        let (send, take) = std::sync::mpsc::channel::<Outlet>();
+        // Fewer tokens come from handing over than it takes, so the worker waits by then.
+        let collector = std::thread::spawn(move || {
+            let mut outlet = take.recv().expect("it is sent");
+            (0..CELLS).for_each(|_| std::thread::park());
+            let filled = outlet.full.pop().expect("all but one are on their way");
+            outlet.empty.push(filled.cell).expect("the queue holds all cells");
+            outlet
+        });
+        let (mut recorder, outlet) = Recorder::new(CellShape::default(), collector.thread().clone());
+        recorder.begin(Nanos::ZERO, Phase::Measure);
+        for number in 1..CELLS as u64 {
+            recorder.rotate(Nanos::secs(number), Phase::Measure, false);
+        }
+        assert_eq!(recorder.waits, 0);
+        recorder.rotate(Nanos::secs(9), Phase::Measure, true);
+        assert_eq!(recorder.waits, 0, "an edge goes by instead");
+        send.send(outlet).expect("it is taken");
+        recorder.rotate(Nanos::secs(10), Phase::Measure, false);
+        assert_eq!(recorder.waits, 1);
+        collector.join().expect("it does not panic");
+    }
+
+    #[test]
+    fn single_operations_have_bounded_room_for_a_second_of_many() {
+        for workers in [1, 2, 7, 64, 1000] {
+            let room = rows_per_cell(workers) * workers * (CELLS - 1);
+            assert!(room >= 180_000, "{workers} workers have room for {room}");
+        }
+        for workers in [1, 64, 1000, 65_536] {
+            let bytes = rows_per_cell(workers) * workers * CELLS * size_of::<OperationRow>();
+            assert!(bytes <= (10 << 20) + workers * 64 * CELLS * 40, "{workers} workers take {bytes} B");
+        }
     }
 }

@@ -106,6 +106,9 @@ impl Shared {
 
     /// Ends what ends with a worker of `stream`.
     pub(crate) fn end_with(&self, stream: usize, reach: Reach) {
+        if reach == Reach::Nothing {
+            return;
+        }
         let group = self.streams[stream].group;
         let is_reached = |other: usize| match reach {
             Reach::Nothing => false,

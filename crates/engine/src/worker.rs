@@ -197,6 +197,8 @@ pub(crate) struct Ended {
     pub(crate) first_error: Option<FirstError>,
     /// What it did not keep.
     pub(crate) broken: Option<Broken>,
+    /// How long it waited inside the measured time for single operations to be taken.
+    pub(crate) waited: Nanos,
     /// Why it could not go on.
     pub(crate) failure: Option<String>,
     /// How the command after the load ended, where that was not well.
@@ -615,8 +617,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             // Before the next edge and the end: the cell that follows is of the same interval still.
             let phase = self.phase();
             let end = if phase == Phase::Verify { Nanos::NEVER } else { self.times.measure_end };
-            let last = Nanos(self.next_event.min(end).0 - 1);
-            self.hand_over(completed.min(last), phase, false);
+            let waits = self.recorder.waits;
+            self.hand_over(completed.min(Nanos(self.next_event.min(end).0 - 1)), phase, false);
+            self.recorder.count_wait(waits, || self.clock.now().since(completed));
         }
     }
 
@@ -727,6 +730,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             usage: used,
             first_error: self.first_error,
             broken: self.broken.take(),
+            waited: self.recorder.waited,
             failure,
             farewell,
             verified,
@@ -773,6 +777,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             usage: Usage::default(),
             first_error: self.first_error,
             broken: self.broken,
+            waited: Nanos::ZERO,
             failure: None,
             farewell: None,
             verified: None,

@@ -350,8 +350,9 @@ fn check_commands(planned: &Planned, store: &Path) -> Result<(), Exit> {
 /// Files that the job wants removed after the run and that stay, since they were there before and are not fathom's.
 fn kept_files(plan: &Plan, facts: &Facts) -> Vec<PathBuf> {
     let wanted = plan.intents.iter().filter(|intent| intent.removes);
+    let facts = facts.by_path();
     let is_foreign = |path: &Path| {
-        let fact = facts.targets.iter().find(|fact| fact.path == path);
+        let fact = facts.get(path);
         fact.and_then(|fact| fact.file.as_ref()).is_some_and(|file| !file.made_by_fathom)
     };
     wanted.map(|intent| intent.path.clone()).filter(|path| is_foreign(path)).collect()

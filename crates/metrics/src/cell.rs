@@ -162,11 +162,6 @@ impl Cell {
         }
     }
 
-    /// Whether single operations are kept.
-    pub fn keeps_rows(&self) -> bool {
-        self.rows.room() > 0
-    }
-
     /// Keeps an operation by itself.
     #[inline]
     pub fn push_row(&mut self, row: OperationRow) {

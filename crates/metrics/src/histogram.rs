@@ -4,6 +4,7 @@
 //! (0.39 %) off. Adding counts merges. fio's 64-bucket layout is the union of neighbouring pairs.
 
 use fathom_schema::SparseHistogram;
+use std::ops::Range;
 
 /// Buckets per power of two, as a power of two.
 const SUB_BITS: u32 = 7;
@@ -65,14 +66,15 @@ impl Histogram {
         self.counts.iter().sum()
     }
 
-    /// Forgets all values.
-    pub fn clear(&mut self) {
-        self.counts.fill(0);
+    /// Forgets the values in these buckets, which have to be all that there are. Nothing else is touched: most of the memory
+    /// of a histogram whose values are near each other is never there.
+    pub(crate) fn clear(&mut self, used: Range<usize>) {
+        self.counts[used].fill(0);
     }
 
-    /// Adds the counts of another.
-    pub fn merge(&mut self, other: &Self) {
-        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+    /// Adds the counts of another, all of whose values are in these buckets.
+    pub(crate) fn merge(&mut self, other: &Self, used: Range<usize>) {
+        for (count, more) in self.counts[used.clone()].iter_mut().zip(&other.counts[used]) {
             *count += more;
         }
     }
@@ -84,11 +86,10 @@ impl Histogram {
         }
     }
 
-    /// The non-empty buckets.
-    pub fn to_sparse(&self) -> SparseHistogram {
-        let buckets =
-            (0_u32..).zip(&self.counts).filter(|&(_, &count)| count > 0).map(|(i, &c)| (i, c)).collect();
-        SparseHistogram { buckets }
+    /// The non-empty buckets, which are among these.
+    pub(crate) fn to_sparse(&self, used: Range<usize>) -> SparseHistogram {
+        let counts = (0_u32..).zip(&self.counts).skip(used.start).take(used.len());
+        SparseHistogram { buckets: counts.filter(|&(_, &count)| count > 0).map(|(i, &c)| (i, c)).collect() }
     }
 
     /// Count per bucket.
@@ -162,7 +163,7 @@ mod tests {
         let close =
             |value: Option<u64>, expect: f64| (value.unwrap() as f64 / expect - 1.0).abs() < 1.0 / 256.0;
         assert!(close(a.quantile(0.99), 100_000.0));
-        a.merge(&b);
+        a.merge(&b, 0..BUCKETS);
         assert!(close(a.quantile(0.99), 5_000_000.0));
     }
 
@@ -184,7 +185,7 @@ mod tests {
             let mut histogram = Histogram::default();
             values.iter().for_each(|&v| histogram.record(v));
             let mut back = Histogram::default();
-            back.merge_sparse(&histogram.to_sparse());
+            back.merge_sparse(&histogram.to_sparse(0..BUCKETS));
             prop_assert_eq!(back, histogram);
         }
     }

@@ -1,7 +1,8 @@
 //! One latency: exact moments and the histogram, recorded together.
 
-use crate::histogram::Histogram;
+use crate::histogram::{BUCKETS, Histogram, bucket_bounds, bucket_of};
 use fathom_schema::{LatencyTally, Moments};
+use std::ops::Range;
 
 /// Moments and distribution of one latency.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,6 +40,22 @@ impl Tallied {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// The buckets that hold what was recorded.
+    fn buckets(&self) -> Range<usize> {
+        if self.min_ns > self.max_ns { 0..0 } else { bucket_of(self.min_ns)..bucket_of(self.max_ns) + 1 }
+    }
+
+    /// Widens the extremes where these buckets are not between them.
+    fn cover(&mut self, first: usize, last: usize) {
+        let known = self.buckets();
+        if !known.contains(&first) {
+            self.min_ns = self.min_ns.min(bucket_bounds(first).0);
+        }
+        if !known.contains(&last) {
+            self.max_ns = self.max_ns.max(bucket_bounds(last).1);
+        }
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
@@ -119,7 +136,7 @@ impl Latency {
     /// Forgets everything.
     pub fn clear(&mut self) {
         if !self.moments.is_empty() {
-            self.histogram.clear();
+            self.histogram.clear(self.moments.buckets());
             self.moments = Tallied::default();
         }
     }
@@ -127,7 +144,7 @@ impl Latency {
     /// Adds another.
     pub fn merge(&mut self, other: &Self) {
         if !other.moments.is_empty() {
-            self.histogram.merge(&other.histogram);
+            self.histogram.merge(&other.histogram, other.moments.buckets());
             self.moments.merge(&other.moments);
         }
     }
@@ -136,11 +153,19 @@ impl Latency {
     pub fn merge_tally(&mut self, other: &LatencyTally) {
         self.histogram.merge_sparse(&other.histogram);
         self.moments.merge(&Tallied::from(&other.moments));
+        // A record is what someone else wrote: values that its own extremes exclude count all the same.
+        let buckets = || other.histogram.buckets.iter().map(|&(index, _)| (index as usize).min(BUCKETS - 1));
+        if let (Some(first), Some(last)) = (buckets().min(), buckets().max()) {
+            self.moments.cover(first, last);
+        }
     }
 
     /// The form that is stored.
     pub fn to_tally(&self) -> LatencyTally {
-        LatencyTally { moments: self.moments.into(), histogram: self.histogram.to_sparse() }
+        LatencyTally {
+            moments: self.moments.into(),
+            histogram: self.histogram.to_sparse(self.moments.buckets()),
+        }
     }
 }
 
@@ -162,6 +187,26 @@ mod tests {
         latency.record(1_000_003);
         assert_eq!(latency.quantile(0.5), Some(1_000_003));
         assert_eq!(Latency::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_gone_and_what_is_merged_is_all_there() {
+        let values = [1, 300, 5_000_000, u64::MAX];
+        let mut latency = Latency::default();
+        values.into_iter().for_each(|ns| latency.record(ns));
+        let mut sum = Latency::default();
+        sum.record(77);
+        sum.merge(&latency);
+        assert_eq!(sum.histogram().total(), 5);
+        latency.clear();
+        assert_eq!(latency, Latency::default());
+        // A record whose extremes are not those of its values.
+        let mut tally = sum.to_tally();
+        (tally.moments.min_ns, tally.moments.max_ns) = (400, 500);
+        let mut read = Latency::from(&tally);
+        assert_eq!(read.to_tally().histogram, tally.histogram);
+        read.clear();
+        assert_eq!(read, Latency::default());
     }
 
     #[test]

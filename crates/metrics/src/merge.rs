@@ -125,6 +125,7 @@ impl From<&Latency> for LatencyTally {
 mod tests {
     use super::*;
     use crate::Histogram;
+    use crate::histogram::BUCKETS;
     use proptest::prelude::*;
 
     proptest! {
@@ -138,11 +139,11 @@ mod tests {
                 values.iter().for_each(|&v| histogram.record(v));
                 histogram
             };
-            let mut sparse = of(&left).to_sparse();
-            merge_sparse(&mut sparse, &of(&right).to_sparse());
+            let mut sparse = of(&left).to_sparse(0..BUCKETS);
+            merge_sparse(&mut sparse, &of(&right).to_sparse(0..BUCKETS));
             let mut dense = of(&left);
-            dense.merge(&of(&right));
-            prop_assert_eq!(sparse, dense.to_sparse());
+            dense.merge(&of(&right), 0..BUCKETS);
+            prop_assert_eq!(sparse, dense.to_sparse(0..BUCKETS));
         }
     }
 }

@@ -296,6 +296,7 @@ impl Runner<'_, '_> {
             broken,
             settled,
             farewells,
+            held_up,
             failures,
         } = executed.map_err(RunError::Execute)?;
         let next = if stop == StepStop::Changed {
@@ -310,6 +311,9 @@ impl Runner<'_, '_> {
         }
         for message in &io_errors {
             self.note(NoteKind::IoError, Severity::Warn, message.clone());
+        }
+        for message in held_up {
+            self.note(NoteKind::Job, Severity::Warn, message);
         }
         for message in settled {
             self.note(NoteKind::Job, Severity::Info, message);
@@ -360,6 +364,7 @@ struct Done {
 
 /// Numbers of the block devices that a step's targets are or lie on.
 fn devices_under(step: &Step, facts: &Facts) -> Vec<DeviceNumber> {
+    let facts = facts.by_path();
     let mut numbers: Vec<DeviceNumber> = step
         .targets
         .iter()
@@ -369,7 +374,7 @@ fn devices_under(step: &Step, facts: &Facts) -> Vec<DeviceNumber> {
             | TargetKind::BlockDevice { path } => Some(path),
             TargetKind::Null | TargetKind::Sim(_) => None,
         })
-        .filter_map(|path| facts.targets.iter().find(|fact| &fact.path == path))
+        .filter_map(|path| facts.get(path.as_path()))
         .filter_map(|fact| fact.device.as_ref().map(|device| device.number))
         .collect();
     numbers.sort_unstable();

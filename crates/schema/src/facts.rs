@@ -4,7 +4,8 @@ use crate::trace::TraceFact;
 use crate::wire;
 use fathom_units::Bytes;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 /// What was found on one host.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,13 @@ pub struct Facts {
     /// One entry per trace that the job replays.
     #[serde(default)]
     pub traces: Vec<TraceFact>,
+}
+
+impl Facts {
+    /// The facts of the targets by path, for whoever goes through many of them.
+    pub fn by_path(&self) -> HashMap<&Path, &TargetFact> {
+        self.targets.iter().map(|fact| (fact.path.as_path(), fact)).collect()
+    }
 }
 
 /// How fast the generator is where nothing holds it back.
@@ -67,6 +75,10 @@ pub struct Limits {
     /// that is not known.
     #[serde(default)]
     pub threads: u64,
+    /// Operations that may still be in flight through Linux AIO on the host (`fs.aio-max-nr` less `fs.aio-nr`); `None` when
+    /// that is not known.
+    #[serde(default)]
+    pub aio_operations_left: Option<u64>,
 }
 
 /// One thing worth keeping beside a result.

@@ -2,10 +2,10 @@
 
 use super::{Found, StepView};
 use fathom_schema::{
-    DeviceNumber, Extent, IoMode, LayoutRule, OperationKind, Severity, Stream, Target, TargetKind,
+    DeviceNumber, Extent, IoMode, LayoutRule, OperationKind, Severity, Stream, Target, TargetFact, TargetKind,
 };
 use fathom_units::Bytes;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 /// Below this share of our bytes on the device, a cache served the rest: the kernel's counters are exact, and
@@ -83,13 +83,17 @@ fn compare(view: &StepView<'_>, direction: OperationKind) -> Option<Compared> {
 /// Numbers of the devices that the step's targets lie on, each once.
 fn devices_under_targets(view: &StepView<'_>) -> Option<BTreeSet<DeviceNumber>> {
     let mut numbers = BTreeSet::new();
+    let facts = &view.record.started.facts.targets;
+    let by_path: HashMap<&Path, &TargetFact> = facts
+        .iter()
+        .flat_map(|fact| [(fact.resolved.as_path(), fact), (fact.path.as_path(), fact)])
+        .collect();
     for target in &view.step.started.step.targets {
         let path: &Path = match &target.kind {
             TargetKind::File { path, .. } | TargetKind::BlockDevice { path } => path,
             TargetKind::Folder { .. } | TargetKind::Null | TargetKind::Sim(_) => continue,
         };
-        let facts = &view.record.started.facts.targets;
-        let fact = facts.iter().find(|fact| fact.path == path || fact.resolved == path)?;
+        let fact = by_path.get(path)?;
         numbers.insert(fact.device.as_ref()?.number);
     }
     (!numbers.is_empty()).then_some(numbers)
@@ -109,10 +113,10 @@ fn without_data(view: &StepView<'_>) -> Option<String> {
     if step.step.targets.iter().any(is_file) && streams.any(trims) {
         return Some("the run itself has trimmed what it reads".to_owned());
     }
+    let facts = view.record.started.facts.by_path();
     step.step.targets.iter().find_map(|target| {
         let TargetKind::File { path, layout, .. } = &target.kind else { return None };
-        let facts = &view.record.started.facts.targets;
-        let file = facts.iter().find(|fact| fact.path == *path)?.file.as_ref()?;
+        let file = facts.get(path.as_path())?.file.as_ref()?;
         let has_holes = *layout != LayoutRule::Written && file.written < file.size;
         has_holes.then(|| {
             format!(

@@ -2,8 +2,10 @@
 //! not there. Each reads facts that the probe took; none looks at a figure.
 
 use super::{Found, StepView};
-use fathom_schema::{EnvironmentFact, Facts, OperationKind, Record, Severity, TargetFact, TargetKind};
+use fathom_schema::{EnvironmentFact, OperationKind, Record, Severity, TargetFact, TargetKind};
 use fathom_units::Bytes;
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 
 /// Share of a file that may be missing before reads of it say nothing: a last block, an extent's slack.
 const UNWRITTEN_MAX: f64 = 0.02;
@@ -156,6 +158,7 @@ fn path_of(target: &fathom_schema::Target) -> Option<&std::path::PathBuf> {
 /// Reads of a file that has holes, which the filesystem answers by itself.
 fn unwritten(view: &StepView<'_>, found: &mut Found) {
     let step = &view.step.started.step;
+    let facts = view.record.started.facts.by_path();
     for stream in &step.streams {
         let kinds = || stream.workload.cases.iter().map(|case| case.kind);
         if kinds().any(|kind| kind == OperationKind::Write)
@@ -166,8 +169,7 @@ fn unwritten(view: &StepView<'_>, found: &mut Found) {
         let extents = stream.workers.iter().flat_map(|worker| &worker.extents);
         let mut seen = Vec::new();
         for target in extents.filter_map(|extent| step.targets.get(extent.target as usize)) {
-            let Some(TargetFact { file: Some(file), path, .. }) = fact_of(&view.record.started.facts, target)
-            else {
+            let Some(TargetFact { file: Some(file), path, .. }) = fact_of(&facts, target) else {
                 continue;
             };
             let missing = 1.0 - file.written.0 as f64 / file.size.0.max(1) as f64;
@@ -192,17 +194,31 @@ fn unwritten(view: &StepView<'_>, found: &mut Found) {
     }
 }
 
-fn fact_of<'a>(facts: &'a Facts, target: &fathom_schema::Target) -> Option<&'a TargetFact> {
-    let path = path_of(target)?;
-    facts.targets.iter().find(|fact| &fact.path == path)
+fn fact_of<'a>(
+    facts: &HashMap<&Path, &'a TargetFact>,
+    target: &fathom_schema::Target,
+) -> Option<&'a TargetFact> {
+    facts.get(path_of(target)?.as_path()).copied()
 }
 
 /// More operations in flight than the kernel's queue of the device takes.
 fn short_queues(view: &StepView<'_>, found: &mut Found) {
     let step = &view.step.started.step;
     let facts = &view.record.started.facts;
-    for (index, target) in step.targets.iter().enumerate() {
-        let Some(device) = fact_of(facts, target).and_then(|fact| fact.device.as_ref()) else { continue };
+    let by_path = facts.by_path();
+    let mut on_target = vec![0_u64; step.targets.len()];
+    for stream in &step.streams {
+        for worker in &stream.workers {
+            let targets: BTreeSet<u32> = worker.extents.iter().map(|extent| extent.target).collect();
+            for target in targets {
+                if let Some(in_flight) = on_target.get_mut(target as usize) {
+                    *in_flight += u64::from(stream.queue_depth);
+                }
+            }
+        }
+    }
+    for (target, &in_flight) in step.targets.iter().zip(&on_target) {
+        let Some(device) = fact_of(&by_path, target).and_then(|fact| fact.device.as_ref()) else { continue };
         let number = |name: &str| -> Option<u64> {
             let subject = format!("device {}", device.disk);
             let found = facts.environment.iter().find(|fact| fact.subject == subject && fact.name == name);
@@ -210,16 +226,6 @@ fn short_queues(view: &StepView<'_>, found: &mut Found) {
         };
         let Some(requests) = number("queue nr_requests") else { continue };
         let room = requests * number("hardware queues").unwrap_or(1).max(1);
-        let in_flight: u64 = step
-            .streams
-            .iter()
-            .map(|stream| {
-                let on_it = |worker: &&fathom_schema::WorkerPlan| {
-                    worker.extents.iter().any(|extent| extent.target as usize == index)
-                };
-                stream.workers.iter().filter(on_it).count() as u64 * u64::from(stream.queue_depth)
-            })
-            .sum();
         if in_flight > room {
             found.add(
                 "device.queue-short",

@@ -93,6 +93,7 @@ pub(super) fn limits(
     // Whoever may raise limits is not held to this one.
     let may_raise = capabilities >> CAP_SYS_RESOURCE & 1 == 1;
     let processes = if may_raise { u64::MAX } else { soft(Resource::Nproc) };
+    let of_aio = |name: &str| text(&roots.proc.join("sys/fs").join(name))?.trim().parse::<u64>().ok();
     let may_lock = capabilities >> CAP_IPC_LOCK & 1 == 1;
     HostLimits {
         io_uring_refused,
@@ -105,6 +106,9 @@ pub(super) fn limits(
             .filter(|&most| most > 0)
             .min()
             .unwrap_or(0),
+        aio_operations_left: of_aio("aio-max-nr")
+            .zip(of_aio("aio-nr"))
+            .map(|(most, used)| most.saturating_sub(used)),
     }
 }
 
