@@ -142,6 +142,15 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &[],
     ),
     ("ioengine=sync\niodepth=32\nsize=1g", &["queue_depth = 1"], &["fio.sync-depth"]),
+    // A pool of threads that wait becomes a queue of the same depth; fio 3.33 refuses io_uring so.
+    (
+        "ioengine=psync\niodepth=8\nio_submit_mode=offload\nsize=1g",
+        &["engine = \"auto\"", "queue_depth = 8"],
+        &["fio.offload"],
+    ),
+    ("ioengine=psync\nio_submit_mode=offload\nsize=1g", &["engine = \"psync\""], &[]),
+    ("ioengine=libaio\niodepth=8\ndirect=1\nio_submit_mode=offload\nsize=1g", &["queue_depth = 8"], &[]),
+    ("ioengine=io_uring\niodepth=8\nio_submit_mode=offload\nsize=1g", &[], &["fio.offload"]),
     ("ioengine=null\nsize=1g", &["engine = \"null\"", "kind = \"null\""], &[]),
     ("ioengine=vsync\nsize=1g", &["engine = \"vsync\"", "queue_depth = 1"], &[]),
     ("ioengine=mmap\ndirect=1\nsize=1g", &["engine = \"mmap\"", "direct = true"], &[]),

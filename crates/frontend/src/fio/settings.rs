@@ -246,6 +246,8 @@ pub(crate) struct Engine {
     pub(crate) poisson: bool,
     /// Pause in microseconds.
     pub(crate) thinktime: u64,
+    /// fio submits from threads beside the one that plans.
+    pub(crate) offloads: bool,
     /// Operations between pauses.
     pub(crate) think_blocks: u64,
     /// Where buffers lie: word, and the file behind it.
@@ -543,6 +545,7 @@ impl Default for Settings {
                 rate_iops: [None; 3],
                 poisson: false,
                 thinktime: 0,
+                offloads: false,
                 think_blocks: 1,
                 memory: ("malloc".to_owned(), None),
                 memory_shift: 0,

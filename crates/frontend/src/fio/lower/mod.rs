@@ -417,7 +417,23 @@ impl Lowering<'_> {
         let set = &settings.engine;
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let place = settings.span("iodepth", span);
-        if engine.is_synchronous && set.depth > 1 {
+        if set.offloads && engine.engine == Engine::IoUring {
+            let message = "fio has no io_submit_mode=offload with ioengine=io_uring";
+            let help = "leave it out: operations go out when they are due, whatever is in flight";
+            self.faults.error("fio.offload", settings.span("io_submit_mode", span), message, help);
+        }
+        let waits = [Engine::Psync, Engine::Sync, Engine::Vsync, Engine::Pvsync, Engine::Pvsync2];
+        if set.offloads && set.depth > 1 && waits.contains(&engine.engine) {
+            let message = format!(
+                "io_submit_mode=offload has {} threads of fio's wait for the operations of ioengine={}; here an \
+                 asynchronous engine keeps as many in flight",
+                set.depth, set.name
+            );
+            let place = settings.span("io_submit_mode", span);
+            self.faults.warn("fio.offload", place, message, "name an asynchronous engine to choose which");
+            options.engine.set(Engine::Auto, place);
+            options.queue_depth.set(narrow(set.depth), settings.span("iodepth", span));
+        } else if engine.is_synchronous && set.depth > 1 {
             let message = format!(
                 "iodepth={} is 1 with ioengine={}, which waits for each operation",
                 set.depth, set.name

@@ -2,7 +2,7 @@
 
 use super::super::values::Unit;
 use super::Priority::{P0, P1, P2};
-use super::{OptionRow, Value, accepted, built, not_yet, refused};
+use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, not_yet, refused};
 
 /// Above it a rate is no rate.
 const RATE_MAX: u64 = i64::MAX as u64;
@@ -39,7 +39,12 @@ pub(super) const ROWS: &[OptionRow] = &[
         P0,
         Value::Count(0, 65_536, |s, n| s.engine.complete_min = n),
     ),
-    not_yet("io_submit_mode", &[], P1, &["inline"]),
+    built(
+        "io_submit_mode",
+        &[],
+        P1,
+        Value::Word(&["inline", "offload"], |s, word, _| s.engine.offloads = word == "offload"),
+    ),
     built(
         "mem",
         &["iomem"],
@@ -127,7 +132,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         P1,
         Value::Word(&["linear", "poisson"], |s, word, _| s.engine.poisson = word == "poisson"),
     ),
-    not_yet("rate_ignore_thinktime", &[], P1, &["0"]),
+    // It says how a rate goes on after a pause; a rate and pauses in one job are an error that names both.
+    accepted("rate_ignore_thinktime", &[], P1, NO_BOOLEAN, ""),
     built("thinktime", &[], P0, Value::Time(Unit::Microseconds, |s, us| s.engine.thinktime = us)),
     refused(
         "thinkcycles",
