@@ -5,20 +5,23 @@ use fathom_pattern::{Generator, Planned};
 use fathom_schema::*;
 use fathom_units::{Bytes, Ratio};
 use std::collections::HashMap;
+use std::io::Write;
 
 const BLOCK: u64 = 4096;
 /// Emitted operations; of each trace only the second half is judged, so that the cache is warm.
 const OPERATIONS: usize = 1_000_000;
 
 fn generator(distribution: Distribution, blocks: u64, part: SharePart) -> Generator {
-    let case = Case {
-        weight: 1.0,
-        kind: OperationKind::Read,
-        size: Size::Fixed(u32::try_from(BLOCK).expect("small")),
-        random: true,
-    };
+    generator_of(vec![case(OperationKind::Read, 1.0, BLOCK, true)], distribution, blocks, part)
+}
+
+fn case(kind: OperationKind, weight: f64, bytes: u64, random: bool) -> Case {
+    Case { weight, kind, size: Size::Fixed(u32::try_from(bytes).expect("small")), random }
+}
+
+fn generator_of(cases: Vec<Case>, distribution: Distribution, blocks: u64, part: SharePart) -> Generator {
     let workload = Workload {
-        cases: vec![case],
+        cases,
         kinds: fathom_schema::KindOrder::Drawn,
         cursor: Cursor::Shared,
         distribution,
@@ -184,4 +187,189 @@ fn the_reuse_walk_comes_back_more_often_than_chance() {
     // No cliff: each doubling of the cache adds a little, as measured business applications do.
     let gains: Vec<f64> = hits.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(gains.iter().all(|gain| (0.01..0.2).contains(gain)), "{hits:?}");
+}
+
+/// The walk as it is published (`spc1.c` 1.4, as the corpus and the literature describe it), drawn by itself: over
+/// leaves of 8 blocks, a step stays among 64 leaves, or with a likelihood of 0.44 for each doubling among more. Reads go
+/// through a leaf's blocks in turn; writes go to every eighth leaf, half of them where it was read last, and 15 % come twice.
+fn published_walk(leaves: u64, reads: f64, operations: usize) -> Vec<u64> {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut unit = move || {
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    // One of a power of two, from the draw's bits.
+    let below = |draw: f64, count: u64| {
+        (0..count.ilog2()).rev().fold((draw, 0), |(draw, sum), bit| {
+            if draw >= 0.5 { (draw * 2.0 - 1.0, sum + (1 << bit)) } else { (draw * 2.0, sum) }
+        })
+    };
+    let mut leaf = leaves / 3;
+    let mut turn: HashMap<u64, u64> = HashMap::new();
+    let mut twice = None;
+    let mut trace = Vec::with_capacity(operations);
+    while trace.len() < operations {
+        let is_read = unit() < reads;
+        if !is_read && let Some(block) = twice.take() {
+            leaf = block / 8;
+            trace.push(block);
+            continue;
+        }
+        let mut width = 64.min(leaves);
+        while width < leaves && unit() < 0.44 {
+            width *= 2;
+        }
+        let first = leaf - leaf % width;
+        leaf = first + below(unit(), width).1;
+        if !is_read {
+            leaf -= leaf % 8;
+        }
+        let next = turn.entry(leaf).or_insert(0);
+        let within = if is_read {
+            *next += 1;
+            (*next - 1) % 8
+        } else if unit() < 0.5 {
+            (*next + 7) % 8
+        } else {
+            below(unit(), 8).1
+        };
+        trace.push(leaf * 8 + within);
+        if !is_read && unit() < 0.15 {
+            twice = Some(leaf * 8 + within);
+        }
+    }
+    trace
+}
+
+#[test]
+fn the_reuse_walk_has_the_miss_ratios_of_the_published_one() {
+    // So few that a million operations go through each many times over: the walks' own chance stays below the bound.
+    let leaves = 1_u64 << 11;
+    let sizes: Vec<u64> = (4..=14).map(|power| 1 << power).collect();
+    for reads in [1.0, 0.5] {
+        let mut cases = vec![case(OperationKind::Read, reads, BLOCK, true)];
+        if reads < 1.0 {
+            cases.push(case(OperationKind::Write, 1.0 - reads, BLOCK, true));
+        }
+        let part = SharePart { index: 0, count: 1 };
+        let mut generator = generator_of(cases, Distribution::ReuseWalk, leaves * 8, part);
+        let mut emitted = vec![Planned::BLANK; OPERATIONS];
+        generator.fill(&mut emitted);
+        let emitted: Vec<u64> = emitted.iter().map(|planned| planned.offset / BLOCK).collect();
+        let asked = miss_ratios(&published_walk(leaves, reads, OPERATIONS), &sizes);
+        let expect: Vec<(u64, f64)> = sizes.iter().copied().zip(asked).collect();
+        check(&format!("{:.0} % reads", reads * 100.0), &emitted, &expect);
+    }
+}
+
+/// A stream of the benchmark: its share of the load, of it the reads, and how it goes through its place.
+struct SpcStream {
+    share: f64,
+    reads: f64,
+    is_mixed: bool,
+    walk: SpcWalk,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum SpcWalk {
+    Uniform,
+    Reuse,
+    Sequential,
+}
+
+/// Sizes of the streams that have several: KiB and share.
+const SPC_SIZES: [(u64, f64); 5] = [(4, 0.40), (8, 0.24), (16, 0.20), (32, 0.08), (64, 0.08)];
+
+/// What the streams emit together: share of reads, of sequential operations, mean KiB; and of the reads, how they split.
+fn spc_mix(streams: &[SpcStream]) -> ([f64; 3], [f64; 3]) {
+    let (mut reads, mut sequential, mut kib, mut all) = (0.0, 0.0, 0.0, 0.0);
+    let mut split = [0.0; 3];
+    for SpcStream { share, reads: of_reads, is_mixed, walk } in streams {
+        let sizes = if *is_mixed { &SPC_SIZES[..] } else { &[(4, 1.0)] };
+        let random = *walk != SpcWalk::Sequential;
+        let kinds = [(OperationKind::Read, *of_reads), (OperationKind::Write, 1.0 - of_reads)];
+        let cases = kinds.iter().filter(|(_, weight)| *weight > 0.0).flat_map(|&(kind, weight)| {
+            sizes.iter().map(move |&(kib, of)| case(kind, weight * of, kib << 10, random))
+        });
+        let distribution =
+            if *walk == SpcWalk::Reuse { Distribution::ReuseWalk } else { Distribution::Uniform };
+        let part = SharePart { index: 0, count: 1 };
+        let mut generator = generator_of(cases.collect(), distribution, 1 << 16, part);
+        let mut out = vec![Planned::BLANK; 100_000];
+        generator.fill(&mut out);
+        for planned in &out {
+            let is_read = planned.kind == OperationKind::Read;
+            let weight = share / out.len() as f64;
+            all += weight;
+            kib += weight * f64::from(planned.length) / 1024.0;
+            sequential += if random { 0.0 } else { weight };
+            if is_read {
+                reads += weight;
+                split[*walk as usize] += weight;
+            }
+        }
+    }
+    ([reads / all, sequential / all, kib / all], split.map(|part| part / reads))
+}
+
+fn check_spc(streams: &[SpcStream], expect: [f64; 3], split: [f64; 3]) {
+    let (found, found_split) = spc_mix(streams);
+    for (found, expect) in found.iter().chain(&found_split).zip(expect.iter().chain(&split)) {
+        assert!((found - expect).abs() <= 0.01 * expect.max(1.0), "{found}, not {expect}");
+    }
+}
+
+/// The eight streams of the benchmark's first version, as the corpus has them in a table, and what follows from them.
+#[test]
+fn the_streams_of_spc_1_have_its_mix() {
+    use SpcWalk::{Reuse, Sequential, Uniform};
+    let stream = |share, reads, is_mixed, walk| SpcStream { share, reads, is_mixed, walk };
+    let own = [
+        stream(0.035, 0.5, false, Uniform),
+        stream(0.281, 0.5, false, Reuse),
+        stream(0.070, 1.0, true, Sequential),
+        stream(0.210, 0.5, false, Reuse),
+        stream(0.018, 0.3, false, Uniform),
+        stream(0.070, 0.3, false, Reuse),
+        stream(0.035, 1.0, true, Sequential),
+        stream(0.281, 0.0, true, Sequential),
+    ];
+    check_spc(&own, [0.3944, 0.386, 8.0144], [0.058, 0.676, 0.266]);
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/spc1");
+    let read = |name: &str| std::fs::read_to_string(folder.join(name));
+    let (Ok(table), Ok(expect)) = (read("streams_v1.csv"), read("expected.json")) else {
+        writeln!(
+            std::io::stderr(),
+            "SKIPPED the_streams_of_spc_1_have_its_mix: there is no {}",
+            folder.display()
+        )
+        .expect("standard error can be written");
+        return;
+    };
+    let streams: Vec<SpcStream> = table
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let fields: Vec<&str> = line.splitn(6, ',').collect();
+            let walk = match fields[5].trim_matches('"').split(' ').next() {
+                Some("uniform") => Uniform,
+                Some("HRRW") => Reuse,
+                Some("incremental" | "sequential") => Sequential,
+                other => panic!("{other:?} in {line}"),
+            };
+            let number = |field: &str| field.parse::<f64>().expect("a number");
+            stream(number(fields[2]), number(fields[3]), fields[4] == "SMIX", walk)
+        })
+        .collect();
+    assert_eq!(streams.len(), 8);
+    let expect: serde_json::Value = serde_json::from_str(&expect).expect("it is JSON");
+    let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+    let split = &expect["reads_split"];
+    check_spc(
+        &streams,
+        [&expect["read_fraction"], &expect["sequential_fraction"], &expect["overall_mean_kib"]].map(number),
+        [&split["uniform"], &split["hrrw"], &split["sequential"]].map(number),
+    );
 }
