@@ -24,6 +24,16 @@ fn options_that_cannot_be() {
         ("--target null: --read 120%", &["120%"]),
         ("--target null: --rate fast", &["fast"]),
         ("--target null: --rate 100M/s", &["100M", "20.0M", "more workers", "^"]),
+        ("--target null: --rate 0/s", &["never comes", "\"max\"", "^"]),
+        ("--target null: --rate=-5/s", &["-5/s", "for example --rate 5k/s", "^"]),
+        ("--target null: --rate=-1MB/s", &["-1MB/s", "for example --rate 5k/s", "^"]),
+        (
+            "--target null: --rate 99999999999999999999999/s",
+            &["100000000 is possible", "use a rate of that range", "^"],
+        ),
+        ("--target null: --queue-depth 1000000", &["above 65536", "from 1 to 65536", "^"]),
+        ("--target null: --queue-depth 99999999999999999999", &["--queue-depth", "too large"]),
+        ("--target null: --workers 1000000", &["above 65536", "^"]),
         ("--target null: --time 5lightyears", &["--time"]),
         ("--target null: --ramp 5", &["--ramp: 5 has no unit", "\"5s\"", "\"5min\"", "--ramp 15s"]),
         ("--target null: --read 70", &["--read: 70 has no unit", "\"70%\""]),
@@ -274,4 +284,39 @@ fn io_uring_that_is_forbidden() {
     assert!(moved(&report, "/steps/0/total", "read").0 > 0);
     assert_ne!(report["steps"][0]["streams"][0]["engine"], "io_uring");
     assert!(report["notes"].to_string().contains("io_uring"), "{:#}", report["notes"]);
+}
+
+/// What the system lets a process have: told before anything is touched, with the way out; and what is said to be enough is.
+#[test]
+fn limits_of_the_process_and_the_host() {
+    let test = "limits_of_the_process_and_the_host";
+    let bench = Bench::new();
+    bench.write("data", vec![1; 1 << 20]);
+    let run = ["run", "--target", "data", "--engine", "psync", "--workers", "100", "--time", "100ms"];
+    let few = ["prlimit", "--nofile=90:90"];
+    bench.check_refused_under(&few, &run, 2, &["plan.open-files", "open files", "is 90", "ulimit -n"]);
+    let said = bench.run(&[&few[..], &[FATHOM], &run].concat()).err;
+    let needed =
+        said.split("ulimit -n ").nth(1).and_then(|rest| rest.split([';', '\n']).next()).expect("a number");
+    let enough = format!("--nofile={needed}:{needed}");
+    bench.run(&[&["prlimit", &enough, FATHOM], &run[..]].concat()).expect(0, &[]);
+
+    let job = "[target.t]\npath = \"data\"\n[workload.w]\naccess = \"random\"\n[stream.s]\nengine = \"io_uring\"\nqueue_depth = 64\n";
+    bench.write("locked.toml", format!("{job}fixed_buffers = true\n"));
+    bench.write("aio.toml", job.replace("io_uring", "libaio").replace("64", "65536\nworkers = 100"));
+    let unprivileged = ["setpriv", "--bounding-set=-ipc_lock", "prlimit", "--memlock=65536:65536"];
+    match tool("setpriv", &["--bounding-set=-ipc_lock", "true"]) {
+        Ok(_) if fathom_io::probe_io_uring().is_none() => {
+            let says = ["plan.locked-memory", "256 KiB", "64 KiB", "ulimit -l", "fixed_buffers = false", "^"];
+            bench.check_refused_under(&unprivileged, &["run", "locked.toml"], 2, &says);
+        }
+        other => skip(test, &format!("locked memory: no io_uring, or {other:?}")),
+    }
+    let most = std::fs::read_to_string("/proc/sys/fs/aio-max-nr")
+        .ok()
+        .and_then(|text| text.trim().parse::<u64>().ok());
+    if most.is_none_or(|most| most >= 6_553_600) || fathom_io::probe_libaio().is_some() {
+        return skip(test, "this host has no libaio, or more room for it than a job can ask for");
+    }
+    bench.check_refused("run aio.toml", 2, &["6553600 operations", "fs.aio-max-nr", "sysctl", "queue_depth"]);
 }

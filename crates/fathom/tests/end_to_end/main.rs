@@ -28,6 +28,7 @@ mod peer_table;
 mod peer_traces;
 mod questions;
 mod results;
+mod scale;
 mod seeds;
 mod sequences;
 mod serve;
