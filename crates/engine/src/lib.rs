@@ -29,6 +29,8 @@ mod schedule;
 mod settling;
 mod shared;
 mod syncs;
+mod timeline;
+mod told;
 pub mod traces;
 mod turns;
 mod used;
