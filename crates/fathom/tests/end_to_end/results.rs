@@ -255,7 +255,7 @@ fn cpus_that_are_kept_busy_are_in_no_sum() {
     bench.write(
         "job.toml",
         "[run]\nthresholds = [\"max < 1s\"]\n[target.n]\nkind = \"null\"\nsize = \"1MiB\"\n[workload.w]\n\
-         [stream.io]\npasses = 1\n[stream.cpu]\nengine = \"cpuio\"\ncpu_chunk = \"50ms\"\ntime = \"200ms\"\n",
+         [stream.io]\npasses = 1\n[stream.cpu]\nengine = \"cpuio\"\ncpu_load = \"100%\"\ncpu_chunk = \"50ms\"\ntime = \"200ms\"\n",
     );
     let ended = bench.fathom("run job.toml");
     ended.expect(0, &[]);
