@@ -77,13 +77,15 @@ pub(crate) fn build(
         return None;
     }
     let targets = targets::resolve(scene, &links, &loads, &running, remarks);
+    let places = control::running(&job, &running);
     let setting = Setting {
         scene,
         job: &job,
         links: &links,
         stage: &stage.options,
         earlier: &control::earlier(&stages[..point.stage]),
-        running: &control::running(&job, &running),
+        running: &places,
+        of_storage: &control::of_storage(&job, &places),
         curve: point.load,
         targets: &targets,
         maxima,
@@ -101,12 +103,7 @@ pub(crate) fn build(
     host::check(scene, job.dialect, &mut pairs, remarks);
     let mut streams: Vec<&mut Stream> = pairs.into_iter().map(|(_, stream)| stream).collect();
     verification::shared(&mut streams, remarks);
-    let at_maximum = resolved
-        .iter()
-        .enumerate()
-        .filter(|(_, resolved)| resolved.at_maximum)
-        .map(|(position, _)| (position, running[position]))
-        .collect();
+    let at_maximum = at_maximum(&resolved, &running);
     let mut parameters = point.parameters();
     for Resolved { stream, share_of_maximum, .. } in &resolved {
         if let Some(share) = share_of_maximum {
@@ -139,6 +136,12 @@ pub(crate) fn build(
     let extents =
         step.streams.iter().flat_map(|stream| &stream.workers).map(|w| w.extents.len() as u64).sum();
     Some(Built { duration: duration(&step), intents: targets.intents, at_maximum, extents, step })
+}
+
+/// Streams that show their maximum: place in the step, place in the job.
+fn at_maximum(resolved: &[Resolved], running: &[usize]) -> Vec<(usize, usize)> {
+    let shows = resolved.iter().enumerate().filter(|(_, resolved)| resolved.at_maximum);
+    shows.map(|(position, _)| (position, running[position])).collect()
 }
 
 /// Places of the streams that a stage names; of all where it names none.

@@ -43,6 +43,8 @@ pub(crate) struct Setting<'a> {
     pub earlier: &'a control::Earlier<'a>,
     /// The streams of the step, in order, by name.
     pub running: &'a control::Running<'a>,
+    /// Those of them that have to do with storage.
+    pub of_storage: &'a [u32],
     pub curve: points::Load,
     pub targets: &'a Targets,
     pub maxima: &'a Maxima,
@@ -177,7 +179,6 @@ impl Setting<'_> {
             EngineKind::Spin { chunk_ns } => (engines::pauses_between(&section.options, chunk_ns), false),
             _ => self.pacing(load, lanes, remarks)?,
         };
-        let others = control::of_storage(self.job, self.running);
         let crew = Crew {
             stream: section,
             operations,
@@ -256,7 +257,7 @@ impl Setting<'_> {
                 ramp,
                 workers: manned.plans,
                 record_completion: *completion_latency.get(),
-                control: control::of(load.section, self.running, self.earlier, &others, remarks)?,
+                control: control::of(load.section, self.running, self.earlier, self.of_storage, remarks)?,
                 lock: match file_lock.get() {
                     FileLock::None => schema::FileLock::None,
                     FileLock::Exclusive => schema::FileLock::Exclusive,
@@ -502,9 +503,7 @@ impl Setting<'_> {
         };
         let time = match options.time.get().or(self.stage.time.get()) {
             Some(&time) => TimeLimit::Nanoseconds(time.0),
-            None if *options.end_with_io.get() && !control::of_storage(self.job, self.running).is_empty() => {
-                TimeLimit::Unbounded
-            }
+            None if *options.end_with_io.get() && !self.of_storage.is_empty() => TimeLimit::Unbounded,
             None if bytes != Quota::Unlimited || operations != Quota::Unlimited => TimeLimit::Unbounded,
             None if options.rate_course.get().is_some() => {
                 let length = options.rate_course.get().map_or(TIME_DEFAULT, |course| length_of(course));
