@@ -65,8 +65,8 @@ fn a_stream_that_ends_with_others_ends_with_the_last_of_them() {
     waits.control.after = vec![1];
     let outcome = run_all(vec![accompanies, counting(30), waits]);
     assert_eq!(windows(&outcome)[1..], [(0, 30), (30, 50)]);
+    // How far the first came by then is up to its thread: clocks of workers are virtual, and each has its own.
     assert_eq!(outcome.executed.stop, Stop::Complete);
-    assert!(outcome.executed.streams[0].workers[0].tally.kinds[0].operations > 0);
 }
 
 #[test]

@@ -404,7 +404,7 @@ mod tests {
             match expect {
                 None => assert_eq!(found, Ok(())),
                 Some(says) => {
-                    assert!(found.as_ref().is_err_and(|why| why.contains(says)), "{says}: {found:?}")
+                    assert!(found.as_ref().is_err_and(|why| why.contains(says)), "{says}: {found:?}");
                 }
             }
         };
