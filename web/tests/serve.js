@@ -101,7 +101,7 @@ test("from an idea to a comparison, on the simulated device and on a file", asyn
   const file = { Title: "on a file", Path: join(folder, "scratch"), Size: "16MiB", Ramp: "1s", Measure: "30s" };
   const run = await start(page, file);
   await page.locator(".tiles").waitFor();
-  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 4);
+  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 5);
   await page.getByLabel("What happens now").fill("half of it");
   await page.getByRole("button", { name: "Mark" }).click();
   await page.getByText("mark: half of it").waitFor();
