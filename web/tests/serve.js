@@ -169,7 +169,7 @@ test("faults of a job are at their line, and other dialects become native", asyn
 test("a server that is killed and comes back has what was measured until then", async () => {
   const { page } = await enter();
   const run = await start(page, { Path: join(folder, "scratch"), Size: "16MiB", Ramp: "0s", Measure: "60s" });
-  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 4);
+  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 5);
   await server.end("SIGKILL");
   await page.getByText("The connection is lost").waitFor();
   await server.start(server.port);
