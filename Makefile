@@ -5,7 +5,7 @@ help:
 	@echo 'make demo    build fathom and measure this machine for 30 s on a scratch file, which is removed again'
 	@echo 'make test    every check: format, lints, tests, generated documents; what CI runs'
 	@echo 'make build   the optimised program, target/release/fathom'
-	@echo 'make bench   fathom beside the fio of this machine, and figures of its own (7 minutes, wants an idle machine)'
+	@echo 'make bench   fathom beside the fio of this machine, and figures of its own (wants an idle machine)'
 	@echo
 	@echo 'Missing tools are named and then installed: with apt-get (as root or through sudo), Rust with rustup.'
 

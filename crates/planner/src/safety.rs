@@ -433,7 +433,7 @@ fn judge_deletion(place: &Place<'_>, consent: &Consent, verdict: &mut Verdict) {
     }
     let reason =
         "is to be removed, and fathom is not known to have made it, or it was changed since".to_owned();
-    let remedy = "remove it by hand, name others, or say --overwrite (fathom run) to lose it";
+    let remedy = "remove it by hand, name others, or say --overwrite to lose it";
     place.refuse(verdict, "unsafe.foreign-file", reason, remedy);
 }
 

@@ -252,11 +252,12 @@ fn forbid_changes(planned: &Planned) -> Result<(), Exit> {
 }
 
 /// Looks at the report's file and the logs before the run. A log that merely cannot be written does not keep fio from
-/// running.
+/// running, unless it is the trace of what the job issues.
 fn check_outputs(planned: &Planned, switches: &Switches, spared: &Spared) -> Result<(), Exit> {
     let mut outputs: Vec<PathBuf> = switches.output.iter().map(PathBuf::from).collect();
-    for report in &outputs {
-        output::check(report, spared).map_err(|fault| fault.refuse())?;
+    let traces = planned.loaded.extras.clones.iter().filter_map(|clone| clone.logs.issued.as_ref());
+    for output in outputs.iter().map(PathBuf::as_path).chain(traces.map(Path::new)) {
+        output::check(output, spared).map_err(|fault| fault.refuse())?;
     }
     let mut logs = log_names(&planned.loaded.extras);
     if switches.bandwidth_log {

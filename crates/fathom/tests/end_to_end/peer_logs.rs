@@ -77,15 +77,17 @@ fn windows_have_the_figure_that_is_asked_for() {
     let bench = Bench::new();
     let job = "fio --minimal --name=a --ioengine=null --rw=read --size=1m --time_based --runtime=700ms --write_lat_log=x";
     let line = format!("{job} --log_avg_msec=200 --log_window_value=both --log_offset=1");
-    bench.fathom(&line).expect(0, &[]);
+    let ran = bench.fathom(&line);
+    // The ninth field of a terse line is the run's time in ms; a busy machine makes it longer than was asked.
+    let took: u64 = ran.expect(0, &[]).out.split(';').nth(8).and_then(|ms| ms.parse().ok()).expect("a time");
     let log = std::fs::read_to_string(bench.path("x_lat.1.log")).expect("it was written");
     for row in log.lines() {
         let fields: Vec<u64> = row.split(", ").map(|field| field.parse().expect("a number")).collect();
         let [time, mean, largest, direction, size, offset, priority] = fields[..] else { panic!("{row}") };
-        assert!(time < 800 && mean <= largest, "{row}");
+        assert!(time <= took + 1 && mean <= largest, "{row} of {took} ms");
         assert_eq!((direction, size, offset, priority), (0, 0, 0, 0), "{row}");
     }
-    assert_eq!(log.lines().count(), 4, "{log}");
+    assert_eq!(log.lines().count() as u64, took.div_ceil(200), "{log}");
     // Without a period no histogram is ever written.
     bench.fathom(&format!("{job} --write_hist_log=h")).expect(0, &[]);
     assert_eq!(std::fs::read_to_string(bench.path("h_clat_hist.1.log")).expect("it was written"), "");

@@ -93,6 +93,9 @@ fn clones_add_to_one_file_each_with_a_first_line() {
 #[test]
 fn no_target_becomes_a_log() {
     let bench = Bench::new();
+    // One that cannot be written is told before the run, as by fio, and not after it.
+    let nowhere = "fio --name=a --ioengine=null --size=64k --write_iolog=nowhere/log";
+    bench.check_refused(nowhere, 1, &["nowhere/log", "does not exist"]);
     for line in [
         "fio --name=a --rw=write --size=8k --filename=x --write_iolog=x",
         "fio --name=a --rw=write --size=8k --filename=x --write_iolog=./x",
