@@ -8,12 +8,14 @@
 mod answer;
 pub mod calendar;
 mod charts;
+pub mod curve;
 mod describe;
 mod fio;
 mod html;
 mod iometer;
 mod live;
 mod markdown;
+pub mod objective;
 mod rows;
 mod scan;
 mod steady;

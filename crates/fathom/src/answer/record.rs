@@ -5,9 +5,10 @@ use super::{figures, laws, number, sentence, time};
 use crate::diagnose::printable;
 use crate::exit::Exit;
 use fathom_analysis::load::{Curve, curve};
-use fathom_analysis::objective::{Objective, State, Trial, objective};
+use fathom_analysis::objective::{Objective, State, Trial, objective as objective_of};
 use fathom_analysis::thresholds::{Kept, thresholds};
 use fathom_analysis::{pts, scan, validity};
+use fathom_report::objective;
 use fathom_schema::{LatencyGoal, Question, Record, Severity, Threshold};
 use fathom_units::Iops;
 use serde_json::{Value, json};
@@ -40,7 +41,7 @@ pub(crate) fn of_record(record: &Record, as_json: bool) -> (String, Exit) {
             Some(found) => (curve_page(&found), super::document(&found.answers, &found.points), Exit::Ok),
             None => nothing("the run measured fewer than two loads: no curve can be drawn"),
         },
-        Some(Question::Objective { rate, goals }) => match objective(record, *rate, goals) {
+        Some(Question::Objective { rate, goals }) => match objective_of(record, *rate, goals) {
             Some(found) => {
                 let exit = if found.state == State::Met { Exit::Ok } else { Exit::Threshold };
                 (objective_page(&found, *rate), objective_document(&found, *rate), exit)
@@ -147,44 +148,9 @@ fn thresholds_document(all: &[Kept]) -> Value {
     })
 }
 
-fn objective_sentence(found: &Objective, wanted: Option<f64>) -> String {
-    let margin = found.margins.iter().map(|(_, _, left)| *left).fold(f64::INFINITY, f64::min);
-    let percent = |share: f64| format!("{} %", number((share.abs() * 1000.0).round() / 10.0));
-    match (wanted, found.rate, found.state) {
-        (Some(rate), _, State::Met) => {
-            format!("Met: {}/s are carried, with {} to spare to the limit.", Iops(rate), percent(margin))
-        }
-        (Some(rate), _, State::NotMet) => {
-            format!("Not met: {}/s are carried, but {} above the limit.", Iops(rate), percent(margin))
-        }
-        (Some(rate), _, State::Overloaded) => {
-            let done = found.trials.iter().map(|trial| trial.done).fold(f64::INFINITY, f64::min);
-            format!(
-                "Overloaded: of {}/s only {}/s are done, the others wait ever longer.",
-                Iops(rate),
-                Iops(done)
-            )
-        }
-        (None, Some(rate), _) => match found.missed {
-            Some(missed) => {
-                format!(
-                    "{}/s is the highest rate that keeps the limits; {}/s does not.",
-                    Iops(rate),
-                    Iops(missed)
-                )
-            }
-            None => format!("{}/s keeps the limits, the highest rate that was tried.", Iops(rate)),
-        },
-        (None, None, _) => {
-            let lowest = found.trials.iter().map(|trial| trial.rate).fold(f64::INFINITY, f64::min);
-            format!("Not met: even {}/s does not keep the limits.", Iops(lowest))
-        }
-    }
-}
-
 fn objective_page(found: &Objective, wanted: Option<f64>) -> String {
     let Objective { margins, trials, .. } = found;
-    let mut text = objective_sentence(found, wanted) + "\n\n";
+    let mut text = objective::sentence(found, wanted) + "\n\n";
     for (goal, worst, left) in margins {
         let side = if *left >= 0.0 { "below" } else { "above" };
         text += &format!(
@@ -212,7 +178,7 @@ fn objective_page(found: &Objective, wanted: Option<f64>) -> String {
 fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
     let Objective { rate, state, missed, margins, trials } = found;
     json!({
-        "sentence": objective_sentence(found, wanted),
+        "sentence": objective::sentence(found, wanted),
         "verdict": state.name(),
         "wanted": wanted,
         "rate": rate,
