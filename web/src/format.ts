@@ -100,6 +100,11 @@ export function change(value: number, first: number): string {
   return `${text.format(share * 100)} %`;
 }
 
+/** A change given as a share: `+3.1 %`. */
+export function changed(share: number): string {
+  return change(1 + share, 1);
+}
+
 /** A name as it is shown: what would reorder or hide a part of it is made visible, as on the terminal (report/table.rs). */
 export function visible(name: string): string {
   return name.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`);

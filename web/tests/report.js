@@ -11,6 +11,9 @@ import { fits, inked, isAccessible, launch, looks, open as opened, pages, shots 
 
 const names = readdirSync(pages).filter((name) => name.endsWith(".html"));
 
+/** Charts at least, where there are fewer than a step has. */
+const fewest = { "empty.html": 0, "pts-iops.html": 3, "wsat.html": 4, "scan.html": 3 };
+
 let browser;
 before(async () => {
   browser = await launch();
@@ -43,7 +46,7 @@ for (const name of names) {
       const ink = await inked(page);
       assert.equal(ink.length, charts, `${look.name}: a canvas per chart`);
       ink.forEach((count, at) => assert.ok(count > 500, `${look.name}: canvas ${at} is empty (${count} points)`));
-      if (name !== "empty.html") assert.ok(charts >= 6, `${look.name}: only ${charts} charts`);
+      assert.ok(charts >= (fewest[name] ?? 6), `${look.name}: only ${charts} charts`);
       await fits(page, look.name);
       await page.screenshot({ path: join(shots, `${name.replace(".html", "")}-${look.name}.png`), fullPage: true });
       if (look.width >= 1280) await isAccessible(page, look.name);

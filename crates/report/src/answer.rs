@@ -2,7 +2,6 @@
 //! does not know how it is drawn.
 
 use crate::calendar;
-use crate::steady;
 use crate::table::visible;
 use crate::tables::{extreme, percentile, seconds};
 use crate::view::{
@@ -23,11 +22,11 @@ const ENVIRONMENT_SHOWN: [&str; 7] = [
 
 /// The run's answer in one sentence.
 pub(crate) fn headline(summary: &Summary) -> String {
-    match &summary.together {
-        Some(Together::Steady(answer)) => return steady::sentence(answer),
-        Some(Together::Scan(scan)) => return crate::scan::sentence(scan),
-        None => {}
-    }
+    summary.together.as_ref().map_or_else(|| steps_line(summary), Together::sentence)
+}
+
+/// What the steps found, in one sentence.
+pub(crate) fn steps_line(summary: &Summary) -> String {
     match summary.steps.as_slice() {
         [] => "nothing was measured".to_owned(),
         [step] => step_line(step),

@@ -139,7 +139,7 @@ fn window(measured: &[Measured]) -> [f64; 2] {
 }
 
 /// Five significant digits.
-fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }

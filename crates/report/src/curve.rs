@@ -1,8 +1,217 @@
 //! A load curve for people: what limits it in one sentence, its figures, its tables and its drawings. Owns which are shown
 //! and in which words; they are `fathom_analysis::scaling`'s and `fathom_analysis::load`'s.
 
-use fathom_analysis::scaling::{Answers, Coefficient, Estimate, Law, Point, Verdict};
+use crate::plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, PlotPoint, Shape, Unit, ns};
+use crate::section::Section;
+use crate::table::{left, right};
+use crate::tables::Table;
+use fathom_analysis::load::{Curve, LoadPoint};
+use fathom_analysis::scaling::{Answers, Coefficient, Estimate, LatencyLimit, Law, Point, Verdict};
+use fathom_analysis::statistics::Sample;
+use fathom_schema::LatencyGoal;
 use fathom_units::{Iops, Nanos, significant};
+
+/// From this ratio of the largest load to the smallest the axis of loads is one of ratios.
+const GEOMETRIC_FROM: f64 = 8.0;
+/// How far beyond the largest measured load a law is drawn at most, to show a peak that lies there.
+const BEYOND_MAX: f64 = 2.0;
+/// Of the intervals of measured points.
+const CONFIDENCE: f64 = 0.95;
+
+/// All steps of one load.
+struct Load<'a> {
+    n: f64,
+    steps: Vec<&'a LoadPoint>,
+}
+
+impl Load<'_> {
+    /// The mean of a figure, with its interval where it was measured several times.
+    fn point(&self, figure: impl Fn(&LoadPoint) -> f64) -> PlotPoint {
+        let sample = Sample::of(&self.steps.iter().map(|step| figure(step)).collect::<Vec<_>>());
+        let interval = sample.half_width(CONFIDENCE).map(|half| {
+            // No rate and no latency is below zero, whatever the spread of three values says.
+            ((sample.mean - half).max(sample.mean / 1e3), sample.mean + half)
+        });
+        PlotPoint { x: self.n, y: sample.mean, interval }
+    }
+}
+
+fn loads(curve: &Curve) -> Vec<Load<'_>> {
+    let mut rows: Vec<(f64, &LoadPoint)> =
+        curve.points.iter().map(|point| point.n).zip(&curve.steps).collect();
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rows.chunk_by(|a, b| a.0 == b.0)
+        .map(|group| Load { n: group[0].0, steps: group.iter().map(|(_, step)| *step).collect() })
+        .collect()
+}
+
+/// Drawings and tables of a measured curve.
+pub(crate) fn sections(curve: &Curve) -> Vec<Section> {
+    let loads = loads(curve);
+    let answers = &curve.answers;
+    let found = figures(answers, &curve.points);
+    let told = Table {
+        columns: vec![left("figure"), left("value, with its 95 % interval")],
+        rows: found.into_iter().map(|(what, value)| vec![what, value]).collect(),
+        remark: None,
+    };
+    vec![
+        Section {
+            title: "Load curve".to_owned(),
+            plots: vec![throughput(answers, &loads), latency(answers, &loads)],
+            tables: vec![
+                ("What the curve says".to_owned(), told),
+                ("Measured loads".to_owned(), measured(&loads)),
+            ],
+            ..Section::default()
+        },
+        Section {
+            title: "Scaling laws".to_owned(),
+            lines: answers.remarks.clone(),
+            tables: vec![("Laws that were fitted".to_owned(), laws(answers))],
+            ..Section::default()
+        },
+    ]
+}
+
+/// Where laws are drawn: from the smallest load to the largest, or to a peak that lies not far beyond it.
+fn extent(answers: &Answers, loads: &[Load<'_>]) -> (f64, f64, bool) {
+    let (first, last) = (loads.first().map_or(1.0, |load| load.n), loads.last().map_or(1.0, |load| load.n));
+    let peak = answers.peak.n.value;
+    let last = if peak > last && peak <= BEYOND_MAX * last { peak * 1.1 } else { last };
+    (first, last, last >= GEOMETRIC_FROM * first)
+}
+
+fn load_axis(is_log: bool) -> PlotAxis {
+    const TITLE: &str = "load: operations in flight";
+    if is_log { PlotAxis::log(TITLE, Unit::Plain) } else { PlotAxis::linear(TITLE, Unit::Plain) }
+}
+
+fn throughput(answers: &Answers, loads: &[Load<'_>]) -> Plot {
+    let (from, to, is_log) = extent(answers, loads);
+    let points: Vec<PlotPoint> = loads.iter().map(|load| load.point(|step| step.rate)).collect();
+    let law = answers.chosen.map(|at| answers.fits[at].law);
+    let shape = if law.is_some() { Shape::Points } else { Shape::Joined };
+    let mut lines = vec![PlotLine::measured("measured", shape, &points)];
+    if let Some(law) = law {
+        lines.push(PlotLine::of(format!("law: {}", law.name()), from, to, is_log, |n| law.throughput(n)));
+    }
+    let mut marks = Vec::new();
+    let mut mark = |label: &str, figure: Option<Estimate>| {
+        marks.extend(figure.map(|figure| PlotMark::x(label, figure.value, figure.interval)));
+    };
+    mark("knee", answers.knee);
+    mark("95 % of the most", answers.n_at_95_percent);
+    mark(if answers.peak.is_of_law { "peak" } else { "most measured" }, Some(answers.peak.n));
+    for limit in &answers.latency_limits {
+        mark(&format!("at {}", limit_name(limit)), limit.n);
+    }
+    marks.extend(answers.ceiling.map(|ceiling| PlotMark::y("ceiling", ceiling.value, ceiling.interval)));
+    Plot {
+        title: "Throughput over load".to_owned(),
+        x: load_axis(is_log),
+        y: PlotAxis::linear("operations per second", Unit::Rate),
+        lines,
+        marks,
+        bands: Vec::new(),
+    }
+}
+
+fn latency(answers: &Answers, loads: &[Load<'_>]) -> Plot {
+    let (from, to, is_log) = extent(answers, loads);
+    let goals: Vec<f64> =
+        answers.latency_limits.iter().filter_map(|limit| limit.quantile).chain([0.99]).collect();
+    let mut quantiles = goals.clone();
+    quantiles.sort_by(f64::total_cmp);
+    quantiles.dedup();
+    let points = |figure: &dyn Fn(&LoadPoint) -> f64| -> Vec<PlotPoint> {
+        loads.iter().map(|load| load.point(figure)).collect()
+    };
+    let law = answers.chosen.map(|at| answers.fits[at].law);
+    let shape = if law.is_some() { Shape::Points } else { Shape::Joined };
+    let mut lines = vec![PlotLine::measured("mean", shape, &points(&|step| ns(step.mean_s)))];
+    for quantile in quantiles {
+        let goal = LatencyGoal { quantile: Some(quantile), limit: Nanos(1) };
+        let of_step = |step: &LoadPoint| ns(step.latency_s(&goal));
+        lines.push(PlotLine::measured(goal.statistic(), Shape::Joined, &points(&of_step)));
+    }
+    if let Some(law) = law {
+        let name = format!("mean by the law: {}", law.name());
+        lines.push(PlotLine::of(name, from, to, is_log, |n| ns(law.latency(n))));
+    }
+    let limits = || answers.latency_limits.iter();
+    let heights =
+        limits().map(|limit| PlotMark::y(format!("limit of {}", statistic(limit)), ns(limit.seconds), None));
+    let places = limits().filter_map(|limit| {
+        let load = limit.n?;
+        Some(PlotMark::x(format!("at {}", limit_name(limit)), load.value, load.interval))
+    });
+    Plot {
+        title: "Response time over load".to_owned(),
+        x: load_axis(is_log),
+        y: PlotAxis::log("response time", Unit::Latency),
+        lines,
+        marks: heights.chain(places).collect(),
+        bands: Vec::<PlotBand>::new(),
+    }
+}
+
+/// `mean`, `p99`.
+fn statistic(limit: &LatencyLimit) -> String {
+    LatencyGoal { quantile: limit.quantile, limit: Nanos(1) }.statistic()
+}
+
+/// `mean 1.00 ms`, `p99 2.00 ms`.
+fn limit_name(limit: &LatencyLimit) -> String {
+    format!("{} {}", statistic(limit), time(limit.seconds))
+}
+
+fn measured(loads: &[Load<'_>]) -> Table {
+    let p99 = LatencyGoal { quantile: Some(0.99), limit: Nanos(1) };
+    let row = |load: &Load<'_>| {
+        let rate = load.point(|step| step.rate);
+        vec![
+            number(load.n),
+            Iops(rate.y).to_string(),
+            rate.interval.map_or_else(String::new, |(low, high)| format!("{} to {}", Iops(low), Iops(high))),
+            time(load.point(|step| step.mean_s).y),
+            time(load.point(|step| step.latency_s(&p99)).y),
+            if load.steps.len() == 1 { "once".to_owned() } else { format!("{} times", load.steps.len()) },
+        ]
+    };
+    let columns =
+        vec![right("load"), right("IOPS"), right("95 %"), right("mean"), right("p99"), left("measured")];
+    Table { columns, rows: loads.iter().map(row).collect(), remark: None }
+}
+
+fn laws(answers: &Answers) -> Table {
+    let row = |(at, fit): (usize, &fathom_analysis::scaling::Fit)| {
+        vec![
+            fit.law.name().to_owned(),
+            if answers.chosen == Some(at) { "chosen" } else { "" }.to_owned(),
+            format!("{:.1} %", fit.max_relative_error * 100.0),
+            fit.aicc.map_or_else(|| "–".to_owned(), |aicc| format!("{aicc:.1}")),
+            fit.coefficients.iter().map(coefficient).collect::<Vec<_>>().join(", "),
+        ]
+    };
+    let remark = match answers.chosen {
+        Some(_) => "chosen: the law of lowest AICc that explains the points; error: the largest of a point",
+        None => {
+            "no law explains the points; answers are read off between them; error: the largest of a point"
+        }
+    };
+    Table {
+        columns: vec![
+            left("law"),
+            left(""),
+            right("error"),
+            right("AICc"),
+            left("coefficients ± standard error"),
+        ],
+        rows: answers.fits.iter().enumerate().map(row).collect(),
+        remark: Some(remark),
+    }
+}
 
 /// What limits it, in one sentence.
 pub fn sentence(answers: &Answers) -> String {

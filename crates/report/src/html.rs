@@ -7,15 +7,17 @@
 mod parts;
 
 use crate::answer::{self, headline};
-use crate::charts::{self, CHARTS_VERSION, Charts, StepCharts, charts};
-use crate::steady;
+use crate::charts::{CHARTS_VERSION, Charts, StepCharts, charts};
+use crate::plot::Plot;
+use crate::section::sections;
 use crate::summary::summary;
 use crate::table::visible;
 use crate::tables;
-use crate::view::{FindingSummary, NoteSummary, Summary, Together};
+use crate::view::{FindingSummary, NoteSummary, Summary};
 use fathom_schema::Record;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use parts::table;
+use serde::Serialize;
 
 /// What draws the charts, built from `web/`.
 const SCRIPT: &str = include_str!("../../../web/dist/report.js");
@@ -26,15 +28,45 @@ const STYLE: &str = include_str!("../../../web/dist/report.css");
 /// Steps that are open at first; of more, a reader chooses.
 const STEPS_OPEN_MAX: usize = 2;
 
+/// The data that the script of a page draws.
+#[derive(Serialize)]
+struct Drawn {
+    #[serde(flatten)]
+    charts: Charts,
+    /// The drawings of the answer, in the order of their places.
+    plots: Vec<Plot>,
+}
+
 /// The report of a record, whole or an overview, as one HTML document.
 pub fn html(record: &Record) -> String {
     let summary = summary(record);
-    let charts = match summary.together {
-        // Its drawings need no script, and charts of a thousand minutes would be no use.
-        Some(_) => Charts { version: CHARTS_VERSION, steps: Vec::new(), sweep: None },
-        None => charts(record),
+    let charts = if summary.shows_steps() {
+        charts(record)
+    } else {
+        // Charts of a thousand minutes would be no use.
+        Charts { version: CHARTS_VERSION, steps: Vec::new(), sweep: None }
     };
+    let sections = summary.together.as_ref().map(sections).unwrap_or_default();
+    let plots = sections.iter().flat_map(|section| section.plots.clone()).collect();
+    let drawn = Drawn { charts, plots };
     let title = visible(&summary.title);
+    let body = html! {
+        (masthead(&summary, &title))
+        main #content {
+            (validity(&summary.validity))
+            (parts::answer(&sections))
+            @if summary.shows_steps() { (steps(&summary, record, &drawn.charts)) }
+            (notes(&summary.notes))
+            (environment(&summary))
+            (repeat(&summary))
+        }
+        (footer(&summary, &drawn.charts.steps))
+    };
+    document(&title, &summary.tool_version, &body, &drawn)
+}
+
+/// A page around its body, with what draws it.
+fn document(title: &str, version: &str, body: &Markup, drawn: &Drawn) -> String {
     // Nothing but this very script may run, and nothing is loaded from anywhere, whatever slipped into the page.
     let policy = format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
@@ -48,25 +80,14 @@ pub fn html(record: &Record) -> String {
                 meta http-equiv="Content-Security-Policy" content=(policy);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                meta name="generator" content={ "fathom " (summary.tool_version) };
+                meta name="generator" content={ "fathom " (version) };
                 title { (title) " – fathom" }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 a.skip href="#content" { "Skip to the figures" }
-                (masthead(&summary, &title))
-                main #content {
-                    (validity(&summary.validity))
-                    @match &summary.together {
-                        Some(found) => { (together(found)) }
-                        None => { (steps(&summary, record, &charts)) }
-                    }
-                    (notes(&summary.notes))
-                    (environment(&summary))
-                    (repeat(&summary))
-                }
-                (footer(&summary, &charts.steps))
-                script type="application/json" id="fathom-charts" { (PreEscaped(embedded(&charts))) }
+                (body)
+                script type="application/json" id="fathom-charts" { (PreEscaped(embedded(drawn))) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -76,8 +97,8 @@ pub fn html(record: &Record) -> String {
 
 /// JSON that may stand in a `script` element: no `<` of it can end the element or begin a comment (HTML standard,
 /// "restrictions for contents of script elements").
-fn embedded(charts: &charts::Charts) -> String {
-    serde_json::to_string(charts).expect("charts have only string keys").replace('<', "\\u003c")
+fn embedded(drawn: &Drawn) -> String {
+    serde_json::to_string(drawn).expect("charts have only string keys").replace('<', "\\u003c")
 }
 
 fn masthead(summary: &Summary, title: &str) -> Markup {
@@ -121,20 +142,6 @@ fn validity(findings: &[FindingSummary]) -> Markup {
     }
 }
 
-/// What the steps come to together, in their place.
-fn together(together: &Together) -> Markup {
-    html! {
-        @for section in steady::sections(together) {
-            section {
-                h2 { (section.title) }
-                @for line in &section.lines { p { (line) } }
-                (steady::plots(together, &section))
-                @for (caption, part) in &section.tables { (table(part, caption)) }
-            }
-        }
-    }
-}
-
 fn steps(summary: &Summary, record: &Record, charts: &Charts) -> Markup {
     html! {
         @if summary.steps.len() > 1 {
@@ -143,7 +150,7 @@ fn steps(summary: &Summary, record: &Record, charts: &Charts) -> Markup {
         @let is_one_of_several = summary.steps.len() > 1;
         @for ((step, record), charts) in summary.steps.iter().zip(&record.steps).zip(&charts.steps) {
             @if is_one_of_several {
-                details.step open[summary.steps.len() <= STEPS_OPEN_MAX] id={ "step-" (step.index) } {
+                details.step open[summary.together.is_none() && summary.steps.len() <= STEPS_OPEN_MAX] id={ "step-" (step.index) } {
                     summary { h2 { "Step " bdi { (visible(&step.name)) } } }
                     (parts::step(step, record, charts, true))
                 }
@@ -161,8 +168,11 @@ fn overview(summary: &Summary) -> Markup {
     html! {
         section #steps {
             h2 { "Steps" }
-            (parts::chart("sweep-iops", None, "IOPS of each step", "The table of steps has its figures."))
-            (parts::chart("sweep-latency", None, "Latency of each step", "The table of steps has its figures."))
+            // Those of a search come in the order of its choices, and its answer has the drawings that they make.
+            @if summary.together.is_none() {
+                (parts::chart("sweep-iops", None, "IOPS of each step", "The table of steps has its figures."))
+                (parts::chart("sweep-latency", None, "Latency of each step", "The table of steps has its figures."))
+            }
             (table(&tables::overview(&summary.steps), "Steps and what they reached"))
         }
     }

@@ -16,8 +16,10 @@ mod iometer;
 mod live;
 mod markdown;
 pub mod objective;
+mod plot;
 mod rows;
 mod scan;
+mod section;
 mod steady;
 mod summary;
 mod table;
@@ -38,15 +40,17 @@ pub use iometer::{
 };
 pub use live::{IntervalView, KindView, Live, StreamView, interval_view, live};
 pub use markdown::markdown;
+pub use plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, Shape, Unit};
 pub use rows::Csv;
 pub use scan::sentence as scan_sentence;
+pub use section::{Answered, Map, Part, Rows, answered};
 pub use steady::sentence as steady_sentence;
 pub use summary::summary;
 pub use text::text;
 pub use view::{
-    DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, HostSummary, KindSummary, LatencySummary,
-    NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary, StreamSummary, Summary,
-    TargetSummary, Together, Totals,
+    Asked, DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, HostSummary, KindSummary,
+    LatencySummary, NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary,
+    StreamSummary, Summary, TargetSummary, Together, Totals,
 };
 
 /// The summary as a JSON document, pretty-printed with a final newline; its schema is [`json_schema`].

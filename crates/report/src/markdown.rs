@@ -2,7 +2,7 @@
 //! tables are those of the text report.
 
 use crate::answer::{self, headline, step_line, what};
-use crate::steady::{Section, sections};
+use crate::section::{Section, sections};
 use crate::table::visible;
 use crate::tables::{self, STREAMS_SHOWN, Table, seconds};
 use crate::view::{FindingSummary, StepSummary, Summary, Together};
@@ -18,9 +18,11 @@ pub fn markdown(summary: &Summary) -> String {
         page.line(&text(description));
     }
     page.validity(&summary.validity);
-    match &summary.together {
-        Some(together) => page.together(together),
-        None => page.steps(&summary.steps),
+    if let Some(together) = &summary.together {
+        page.together(together);
+    }
+    if summary.shows_steps() {
+        page.steps(&summary.steps);
     }
     if !summary.notes.is_empty() {
         page.line("## Notes");
@@ -80,13 +82,17 @@ impl Page {
 
     /// What the steps come to together, in their place.
     fn together(&mut self, together: &Together) {
-        for Section { title, lines, tables, matrices } in sections(together) {
+        for Section { title, lines, plots: _, tables, matrices } in sections(together) {
             self.line(&format!("## {}", text(&title)));
-            self.list(lines.iter().map(|line| text(line)));
+            if !lines.is_empty() {
+                self.list(lines.iter().map(|line| text(line)));
+            }
             let matrices = matrices.iter().map(|matrix| (matrix.caption.clone(), matrix.table()));
             for (caption, table) in matrices.chain(tables) {
-                self.line(&format!("{}:", text(&caption)));
-                self.table(&table);
+                if !table.rows.is_empty() {
+                    self.line(&format!("{}:", text(&caption)));
+                    self.table(&table);
+                }
             }
         }
     }

@@ -1,9 +1,139 @@
 //! An objective for people: whether a load is carried, in one sentence, its tables and its drawings. Owns which figures are
 //! shown; they are `fathom_analysis::objective`'s.
 
-use crate::curve::number;
-use fathom_analysis::objective::{Objective, State};
+use crate::curve::{number, time};
+use crate::plot::{Plot, PlotAxis, PlotLine, PlotMark, Shape, Unit, ns};
+use crate::section::Section;
+use crate::table::{left, right};
+use crate::tables::Table;
+use crate::view::Asked;
+use fathom_analysis::objective::{Objective, State, Trial};
+use fathom_schema::LatencyGoal;
 use fathom_units::Iops;
+
+const STATES: [(State, &str); 3] =
+    [(State::Met, "kept"), (State::NotMet, "limit not kept"), (State::Overloaded, "overloaded")];
+
+/// Drawings and tables of an objective.
+pub(crate) fn sections(asked: &Asked) -> Vec<Section> {
+    let Asked { found, wanted, goals } = asked;
+    let mut plots: Vec<Plot> =
+        goals.iter().enumerate().map(|(at, goal)| latencies(found, *wanted, at, goal)).collect();
+    plots.push(done(found, *wanted));
+    plots.push(search(found, *wanted));
+    vec![Section {
+        title: "Objective".to_owned(),
+        plots,
+        tables: vec![
+            ("Limits".to_owned(), limits(found)),
+            ("Rates that were tried".to_owned(), tried(found, goals)),
+        ],
+        ..Section::default()
+    }]
+}
+
+/// A line of points for each state that trials have.
+fn by_state(found: &Objective, point: impl Fn(usize, &Trial) -> Option<(f64, f64)>) -> Vec<PlotLine> {
+    let line = |(state, name): (State, &str)| {
+        let trials = found.trials.iter().enumerate().filter(|(_, trial)| trial.state == state);
+        PlotLine::new(
+            name,
+            Shape::Points,
+            &trials.filter_map(|(at, trial)| point(at, trial)).collect::<Vec<_>>(),
+        )
+    };
+    STATES.into_iter().map(line).filter(|line| !line.x.is_empty()).collect()
+}
+
+/// The rate in question, or what the search has found.
+fn rate_marks(found: &Objective, wanted: Option<f64>, is_x: bool) -> Vec<PlotMark> {
+    let mark = |label: &str, rate: f64| {
+        if is_x { PlotMark::x(label, rate, None) } else { PlotMark::y(label, rate, None) }
+    };
+    let name = if wanted.is_some() { "rate in question" } else { "highest that keeps the limits" };
+    let missed = found.missed.map(|rate| mark("lowest that does not", rate));
+    found.rate.map(|rate| mark(name, rate)).into_iter().chain(missed).collect()
+}
+
+fn latencies(found: &Objective, wanted: Option<f64>, at: usize, goal: &LatencyGoal) -> Plot {
+    let mut marks = vec![PlotMark::y("limit", goal.limit.0 as f64, None)];
+    marks.extend(rate_marks(found, wanted, true));
+    Plot {
+        title: format!("{} of the response time over the rate", goal.statistic()),
+        x: PlotAxis::linear("rate asked for, per second", Unit::Rate),
+        y: PlotAxis::log("response time", Unit::Latency),
+        lines: by_state(found, |_, trial| {
+            let found_s = trial.latencies_s.get(at).copied().filter(|s| *s > 0.0)?;
+            Some((trial.rate, ns(found_s)))
+        }),
+        marks,
+        bands: Vec::new(),
+    }
+}
+
+fn done(found: &Objective, wanted: Option<f64>) -> Plot {
+    let rates = || found.trials.iter().map(|trial| trial.rate);
+    let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+    let mut lines = by_state(found, |_, trial| Some((trial.rate, trial.done)));
+    if least < most {
+        lines.push(PlotLine::new("as asked", Shape::Line, &[(least, least), (most, most)]));
+    }
+    Plot {
+        title: "What was done of what was asked".to_owned(),
+        x: PlotAxis::linear("rate asked for, per second", Unit::Rate),
+        y: PlotAxis::linear("done per second", Unit::Rate),
+        lines,
+        marks: rate_marks(found, wanted, true),
+        bands: Vec::new(),
+    }
+}
+
+/// Trial by trial: how the search closed in, or whether a rate was carried every time.
+fn search(found: &Objective, wanted: Option<f64>) -> Plot {
+    Plot {
+        title: "Rates in the order in which they were tried".to_owned(),
+        x: PlotAxis::linear("trial", Unit::Plain),
+        y: PlotAxis::linear("rate asked for, per second", Unit::Rate),
+        lines: by_state(found, |at, trial| Some((at as f64 + 1.0, trial.rate))),
+        marks: rate_marks(found, wanted, false),
+        bands: Vec::new(),
+    }
+}
+
+fn limits(found: &Objective) -> Table {
+    let row = |(goal, worst, left): &(LatencyGoal, f64, f64)| {
+        let side = if *left >= 0.0 { "below" } else { "above" };
+        let share = number((left.abs() * 1000.0).round() / 10.0);
+        vec![goal.to_string(), time(*worst), format!("{share} % {side}")]
+    };
+    Table {
+        columns: vec![left("limit"), right("worst at the rate"), right("to the limit")],
+        rows: found.margins.iter().map(row).collect(),
+        remark: None,
+    }
+}
+
+fn tried(found: &Objective, goals: &[LatencyGoal]) -> Table {
+    let row = |trial: &Trial| {
+        let Trial { rate, done, latencies_s, state } = trial;
+        let shown: Vec<String> = goals
+            .iter()
+            .zip(latencies_s)
+            .map(|(goal, s)| format!("{} {}", goal.statistic(), time(*s)))
+            .collect();
+        vec![
+            Iops(*rate).to_string(),
+            Iops(*done).to_string(),
+            shown.join(", "),
+            state.name().replace('_', " "),
+        ]
+    };
+    Table {
+        columns: vec![right("rate"), right("done"), right("response time"), left("verdict")],
+        rows: found.trials.iter().map(row).collect(),
+        remark: None,
+    }
+}
 
 /// Whether the load is carried, or which is, in one sentence.
 pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {

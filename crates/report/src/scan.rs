@@ -1,6 +1,7 @@
 //! A scan for people: its sentence and its tables. Owns which figures are shown; they are `fathom_analysis::scan`'s.
 
-use crate::steady::Section;
+use crate::plot::{Plot, PlotAxis, PlotLine, PlotMark, Shape, Unit, ns};
+use crate::section::Section;
 use crate::table::{left, right};
 use crate::tables::{Table, seconds};
 use fathom_analysis::scan::{Area, CLASS_LIMITS, Scan, Zone};
@@ -67,21 +68,96 @@ fn count(n: usize, what: &str) -> String {
 
 /// The tables of a scan.
 pub(crate) fn sections(scan: &Scan) -> Vec<Section> {
-    let section = |title: &str, caption: &str, table: Table| Section {
+    let section = |title: &str, caption: &str, table: Table, plots: Vec<Plot>| Section {
         title: title.to_owned(),
-        lines: Vec::new(),
+        plots,
         tables: vec![(caption.to_owned(), table)],
-        matrices: Vec::new(),
+        ..Section::default()
     };
     let places = places(scan);
-    let faults = (!places.rows.is_empty()).then(|| section("Places", "What was found, and where", places));
+    let faults =
+        (!places.rows.is_empty()).then(|| section("Places", "What was found, and where", places, Vec::new()));
     [
-        section("Latency", "Reads by latency", classes(scan)),
-        section("Profile", "Reads by place", profile(&scan.zones)),
+        section("Latency", "Reads by latency", classes(scan), vec![class_bars(scan)]),
+        section("Profile", "Reads by place", profile(&scan.zones), vec![bandwidths(scan), latencies(scan)]),
     ]
     .into_iter()
     .chain(faults)
     .collect()
+}
+
+/// The middle of a zone, bytes.
+fn middle(zone: &Zone) -> f64 {
+    zone.area.start as f64 + zone.area.length as f64 / 2.0
+}
+
+/// The speed over the places.
+fn bandwidths(scan: &Scan) -> Plot {
+    let of = |wanted: fn(&Zone) -> bool| -> Vec<(f64, f64)> {
+        scan.zones.iter().filter(|zone| wanted(zone)).map(|zone| (middle(zone), zone.bytes_per_s)).collect()
+    };
+    let mut lines = vec![PlotLine::new("bandwidth", Shape::Line, &of(|_| true))];
+    lines.push(PlotLine::new("slow beside its neighbours", Shape::Points, &of(|zone| zone.is_slow)));
+    lines.push(PlotLine::new("with errors", Shape::Points, &of(|zone| zone.errors > 0)));
+    lines.retain(|line| !line.x.is_empty());
+    Plot {
+        title: "Bandwidth of reads by place".to_owned(),
+        x: PlotAxis::linear("place", Unit::Bytes),
+        y: PlotAxis::linear("bandwidth", Unit::Bandwidth),
+        lines,
+        marks: Vec::new(),
+        bands: Vec::new(),
+    }
+}
+
+fn latencies(scan: &Scan) -> Plot {
+    let of = |figure: fn(&Zone) -> f64| -> Vec<(f64, f64)> {
+        let read = scan.zones.iter().filter(|zone| figure(zone) > 0.0);
+        read.map(|zone| (middle(zone), ns(figure(zone)))).collect()
+    };
+    let again: Vec<(f64, f64)> =
+        scan.slow.iter().map(|(area, s)| (area.start as f64 + area.length as f64 / 2.0, ns(*s))).collect();
+    let mut lines = vec![
+        PlotLine::new("mean", Shape::Line, &of(|zone| zone.mean_s)),
+        PlotLine::new("longest", Shape::Line, &of(|zone| zone.max_s)),
+        PlotLine::new("slow every time", Shape::Points, &again),
+    ];
+    lines.retain(|line| !line.x.is_empty());
+    let from = scan.question.slow;
+    Plot {
+        title: "Latency of reads by place".to_owned(),
+        x: PlotAxis::linear("place", Unit::Bytes),
+        y: PlotAxis::log("latency", Unit::Latency),
+        lines,
+        marks: vec![PlotMark::y("slow from", from.0 as f64, None)],
+        bands: Vec::new(),
+    }
+}
+
+/// Name of a class of latency.
+fn class_name(class: usize) -> String {
+    match CLASS_LIMITS.get(class) {
+        Some(limit) => format!("< {} ms", limit.0 / 1_000_000),
+        None => format!("≥ {} ms", CLASS_LIMITS[class - 1].0 / 1_000_000),
+    }
+}
+
+/// How many reads each class has; on an axis of ratios, where one among a million is still seen.
+fn class_bars(scan: &Scan) -> Plot {
+    let count = |class: usize| scan.zones.iter().map(|zone| zone.classes[class]).sum::<u64>();
+    let reads: Vec<(f64, f64)> = (0..=CLASS_LIMITS.len())
+        .filter(|&class| count(class) > 0)
+        .map(|class| (class as f64, count(class) as f64))
+        .collect();
+    let names = (0..=CLASS_LIMITS.len()).map(|class| (class as f64, class_name(class))).collect();
+    Plot {
+        title: "Reads by latency".to_owned(),
+        x: PlotAxis::named("latency of a read", names),
+        y: PlotAxis::log("reads", Unit::Plain),
+        lines: vec![PlotLine::new("reads", Shape::Bars, &reads)],
+        marks: Vec::new(),
+        bands: Vec::new(),
+    }
 }
 
 fn classes(scan: &Scan) -> Table {
@@ -91,11 +167,7 @@ fn classes(scan: &Scan) -> Table {
     let mut rows: Vec<Vec<String>> = (0..=CLASS_LIMITS.len())
         .map(|class| {
             let count: u64 = scan.zones.iter().map(|zone| zone.classes[class]).sum();
-            let title = match CLASS_LIMITS.get(class) {
-                Some(limit) => format!("< {} ms", limit.0 / 1_000_000),
-                None => format!("≥ {} ms", CLASS_LIMITS[class - 1].0 / 1_000_000),
-            };
-            vec![title, count.to_string(), share(count)]
+            vec![class_name(class), count.to_string(), share(count)]
         })
         .collect();
     rows.push(vec!["error".to_owned(), errors.to_string(), share(errors)]);

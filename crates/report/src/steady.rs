@@ -3,11 +3,9 @@
 
 mod plots;
 
-pub(crate) use plots::plots;
-
+use crate::section::{Matrix, Section};
 use crate::table::{left, right, spare};
 use crate::tables::{Table, seconds};
-use crate::view::Together;
 use fathom_analysis::pts::{
     Answer, Cell, Ending, Figure, Level, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
 };
@@ -18,66 +16,30 @@ use fathom_units::{Bytes, BytesPerSec, Iops, significant};
 /// Rows of a table over time at most.
 const ROWS_MAX: usize = 24;
 
-/// A part of the report: a title, lines, tables.
-pub(crate) struct Section {
-    /// Heading.
-    pub(crate) title: String,
-    /// Said above the tables.
-    pub(crate) lines: Vec<String>,
-    /// Tables with their captions.
-    pub(crate) tables: Vec<(String, Table)>,
-    /// Tables of rows × columns of one figure.
-    pub(crate) matrices: Vec<Matrix>,
-}
-
-/// One figure over the rows and columns of the cells of a round.
-pub(crate) struct Matrix {
-    /// What it shows.
-    pub(crate) caption: String,
-    /// Titles of the columns.
-    pub(crate) columns: Vec<&'static str>,
-    /// Titles of the rows, each with a value per column.
-    pub(crate) rows: Vec<(String, Vec<Option<f64>>)>,
-    /// How a value is written.
-    pub(crate) print: fn(f64) -> String,
-}
-
-impl Matrix {
-    fn of(
-        answer: &RoundsAnswer,
-        caption: &str,
-        figure: fn(&Measure) -> f64,
-        print: fn(f64) -> String,
-    ) -> Self {
-        let mut columns: Vec<&'static str> = Vec::new();
-        let mut rows: Vec<(String, Vec<Option<f64>>)> = Vec::new();
-        let shown = || answer.rounds.cells.iter().zip(&answer.means).filter(|(cell, _)| !cell.row.is_empty());
-        for (cell, _) in shown() {
-            if !columns.contains(&cell.column) {
-                columns.push(cell.column);
-            }
+/// A figure of the cells' means.
+fn matrix(
+    answer: &RoundsAnswer,
+    caption: &str,
+    figure: fn(&Measure) -> f64,
+    print: fn(f64) -> String,
+) -> Matrix {
+    let mut columns: Vec<&'static str> = Vec::new();
+    let mut rows: Vec<(String, Vec<Option<f64>>)> = Vec::new();
+    let shown = || answer.rounds.cells.iter().zip(&answer.means).filter(|(cell, _)| !cell.row.is_empty());
+    for (cell, _) in shown() {
+        if !columns.contains(&cell.column) {
+            columns.push(cell.column);
         }
-        for (cell, mean) in shown() {
-            let at = columns.iter().position(|column| *column == cell.column).expect("it was put there");
-            if rows.iter().all(|(row, _)| *row != cell.row) {
-                rows.push((cell.row.clone(), vec![None; columns.len()]));
-            }
-            let row = rows.iter_mut().find(|(row, _)| *row == cell.row).expect("it was put there");
-            row.1[at] = Some(figure(mean));
+    }
+    for (cell, mean) in shown() {
+        let at = columns.iter().position(|column| *column == cell.column).expect("it was put there");
+        if rows.iter().all(|(row, _)| *row != cell.row) {
+            rows.push((cell.row.clone(), vec![None; columns.len()]));
         }
-        Self { caption: caption.to_owned(), columns, rows, print }
+        let row = rows.iter_mut().find(|(row, _)| *row == cell.row).expect("it was put there");
+        row.1[at] = Some(figure(mean));
     }
-
-    /// As a table of texts.
-    pub(crate) fn table(&self) -> Table {
-        let columns =
-            std::iter::once(left("")).chain(self.columns.iter().map(|title| right(title))).collect();
-        let print = |value: &Option<f64>| value.map_or_else(|| "n/a".to_owned(), self.print);
-        let row = |(name, values): &(String, Vec<Option<f64>>)| {
-            std::iter::once(name.clone()).chain(values.iter().map(print)).collect()
-        };
-        Table { columns, rows: self.rows.iter().map(row).collect(), remark: None }
-    }
+    Matrix { caption: caption.to_owned(), columns, rows, print }
 }
 
 /// What a test came to, in one sentence.
@@ -171,16 +133,8 @@ fn tracked_name(found: &RoundsAnswer) -> String {
     format!("{what} of {}", found.rounds.cells[found.rounds.tracked].name())
 }
 
-/// What takes the place of the steps.
-pub(crate) fn sections(together: &Together) -> Vec<Section> {
-    match together {
-        Together::Steady(answer) => of_test(answer),
-        Together::Scan(scan) => crate::scan::sections(scan),
-    }
-}
-
-/// The tables of a test, part by part.
-fn of_test(answer: &Answer) -> Vec<Section> {
+/// The drawings and tables of a test, part by part.
+pub(crate) fn sections(answer: &Answer) -> Vec<Section> {
     let mut all = Vec::new();
     let done: Vec<String> = answer
         .parts
@@ -200,7 +154,7 @@ fn of_test(answer: &Answer) -> Vec<Section> {
         .collect();
     let none = "none: the state that the targets were in is not known".to_owned();
     let lines = if done.is_empty() { vec![none] } else { done };
-    all.push(Section { title: "Conditioning".to_owned(), lines, tables: Vec::new(), matrices: Vec::new() });
+    all.push(Section { title: "Conditioning".to_owned(), lines, ..Section::default() });
     let mut sequences: Vec<&SequenceAnswer> = Vec::new();
     for part in &answer.parts {
         match part {
@@ -234,17 +188,17 @@ fn rounds(found: &RoundsAnswer) -> Section {
     let matrices = match found.rounds.figure {
         _ if !has_many || found.means.is_empty() => Vec::new(),
         Figure::Iops if demand => vec![
-            Matrix::of(found, "IOPS, mean of the window", rate, |value| Iops(value).to_string()),
-            Matrix::of(found, "Mean response time, mean of the window", mean_s, seconds),
+            matrix(found, "IOPS, mean of the window", rate, |value| Iops(value).to_string()),
+            matrix(found, "Mean response time, mean of the window", mean_s, seconds),
         ],
         Figure::Iops => {
-            vec![Matrix::of(found, "IOPS by block size and reads/writes, mean of the window", rate, |v| {
+            vec![matrix(found, "IOPS by block size and reads/writes, mean of the window", rate, |v| {
                 Iops(v).to_string()
             })]
         }
         Figure::Throughput => {
             let bytes = |mean: &Measure| mean.bytes_per_s;
-            vec![Matrix::of(
+            vec![matrix(
                 found,
                 "Throughput by block size and reads/writes, mean of the window",
                 bytes,
@@ -252,13 +206,8 @@ fn rounds(found: &RoundsAnswer) -> Section {
             )]
         }
         Figure::MeanLatency => vec![
-            Matrix::of(found, "Mean response time, mean of the window", mean_s, seconds),
-            Matrix::of(
-                found,
-                "Largest response time of a round, mean of the window",
-                |mean| mean.max_s,
-                seconds,
-            ),
+            matrix(found, "Mean response time, mean of the window", mean_s, seconds),
+            matrix(found, "Largest response time of a round, mean of the window", |mean| mean.max_s, seconds),
         ],
     };
     let mut lines = vec![of_rounds(found)];
@@ -276,7 +225,8 @@ fn rounds(found: &RoundsAnswer) -> Section {
         lines.push(format!("The longest of all operations in the window took {}.", seconds(largest)));
     }
     tables.retain(|(_, table)| !table.rows.is_empty());
-    Section { title: capital(&found.title), lines, tables, matrices }
+    let plots = plots::of_rounds(found, &matrices);
+    Section { title: capital(&found.title), lines, plots, tables, matrices }
 }
 
 /// The data that steady state is determined by.
@@ -387,7 +337,8 @@ fn sequence(found: &[&SequenceAnswer]) -> Section {
             .filter(|part| !part.minutes.is_empty())
             .map(|part| (format!("{} over time", capital(&part.title)), over_time(&part.minutes))),
     );
-    Section { title: "Loads".to_owned(), lines, tables, matrices: Vec::new() }
+    let plots = found.iter().flat_map(|part| plots::of_sequence(part)).collect();
+    Section { title: "Loads".to_owned(), lines, plots, tables, ..Section::default() }
 }
 
 fn load_row(part: &SequenceAnswer, cell: &Cell, all: &[&Measure]) -> Vec<String> {

@@ -3,11 +3,12 @@
 
 use crate::describe;
 use crate::view::{
-    DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, GroupSummary, HostSummary, KindSummary,
-    LatencySummary, MismatchCount, NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source,
-    StepSummary, StreamSummary, Summary, TargetSummary, Together, Totals, VerifySummary,
+    Asked, DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, GroupSummary, HostSummary,
+    KindSummary, LatencySummary, MismatchCount, NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION,
+    Source, StepSummary, StreamSummary, Summary, TargetSummary, Together, Totals, VerifySummary,
 };
-use fathom_analysis::{Measured, errno_name, measured, pts, scan, validity};
+use fathom_analysis::objective::objective;
+use fathom_analysis::{Measured, errno_name, load, measured, pts, scan, validity};
 use fathom_metrics::{Latency, merge_kind};
 use fathom_schema::{
     DeviceCounters, EnvironmentFact, Facts, FileKind, Finding, Interval, IoMode, KindTally, LatencyTally,
@@ -55,15 +56,26 @@ pub fn summary(record: &Record) -> Summary {
 }
 
 fn together(record: &Record) -> Option<Together> {
-    let steady = || pts::answer(record).map(|answer| Together::Steady(Box::new(answer)));
-    steady().or_else(|| scan::scan(record).map(|scan| Together::Scan(Box::new(scan))))
+    match record.started.question.as_ref()? {
+        Question::Steady(_) => pts::answer(record).map(|answer| Together::Steady(Box::new(answer))),
+        Question::Scan(_) => scan::scan(record).map(|scan| Together::Scan(Box::new(scan))),
+        Question::Curve { limits } => {
+            load::curve(record, limits).map(|curve| Together::Curve(Box::new(curve)))
+        }
+        Question::Objective { rate, goals } => {
+            let found = objective(record, *rate, goals)?;
+            Some(Together::Objective(Box::new(Asked { found, wanted: *rate, goals: goals.clone() })))
+        }
+        Question::Thresholds { .. } => None,
+    }
 }
 
-/// The notes that are told: a test of hundreds of steps chooses its engine as often, and says it once; the answer of a scan
+/// The notes that are told: a test or search of many steps chooses its engine as often, and says it once; the answer of a scan
 /// has the places of its errors.
 fn told<'a>(notes: &'a [Note], question: Option<&'a Question>) -> impl Iterator<Item = &'a Note> {
     let is_scan = matches!(question, Some(Question::Scan(_)));
-    let is_test = is_scan || matches!(question, Some(Question::Steady(_)));
+    let is_search = matches!(question, Some(Question::Curve { .. } | Question::Objective { .. }));
+    let is_test = is_scan || is_search || matches!(question, Some(Question::Steady(_)));
     let mut seen = BTreeSet::new();
     notes.iter().filter(move |note| match note.kind {
         NoteKind::Engine if is_test => seen.insert(&note.message),

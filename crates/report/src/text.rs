@@ -2,8 +2,8 @@
 //!
 //! Owns order, wording and alignment. Computes nothing beyond units; whatever a figure is, the summary has it.
 
-use crate::answer::{self, headline, step_line, what};
-use crate::steady::{Section, sections};
+use crate::answer::{self, headline, step_line, steps_line, what};
+use crate::section::{Section, sections};
 use crate::table::{lines, visible, wrap};
 use crate::tables::{self, STREAMS_SHOWN, Table, seconds};
 use crate::view::{FindingSummary, StepSummary, Summary, Together, Totals};
@@ -19,13 +19,18 @@ pub fn text(summary: &Summary, width: usize, colour: bool) -> String {
     let mut page = Page { out: String::new(), width: width.max(WIDTH_MIN), colour };
     page.heading(summary);
     page.validity(summary);
-    match &summary.together {
+    match own_answer(summary) {
         Some(together) => page.together(together),
         None => page.steps(&summary.steps),
     }
     page.notes(summary);
     page.environment(summary);
     page.out
+}
+
+/// The answer where this page is its place. Those of curves and objectives stand above it, with their own tables.
+fn own_answer(summary: &Summary) -> Option<&Together> {
+    summary.together.as_ref().filter(|together| together.replaces_steps())
 }
 
 struct Page {
@@ -85,7 +90,8 @@ impl Page {
             Some("warn") => " — see the warnings below",
             _ => "",
         };
-        let answer = format!("{}{trust}", headline(summary));
+        let answer = if own_answer(summary).is_some() { headline(summary) } else { steps_line(summary) };
+        let answer = format!("{answer}{trust}");
         for line in wrap(&answer, self.width) {
             let line = self.paint(BOLD, &line);
             self.line(&line);
@@ -127,7 +133,7 @@ impl Page {
 
     /// What the steps come to together; one by one they are hundreds, and for programs.
     fn together(&mut self, together: &Together) {
-        for Section { title, lines, tables, matrices } in sections(together) {
+        for Section { title, lines, plots: _, tables, matrices } in sections(together) {
             self.section(&title);
             lines.iter().for_each(|line| self.paragraph(line, 2));
             let matrices = matrices.iter().map(|matrix| (matrix.caption.clone(), matrix.table()));

@@ -47,10 +47,17 @@ pub struct Summary {
     pub environment: Vec<EnvironmentSummary>,
     /// The job's texts as given.
     pub sources: Vec<Source>,
-    /// What the steps of a run come to together, where they say little one by one; it takes their place for people, and stands
+    /// What the steps of a run come to together; where they say little one by one it takes their place for people. It stands
     /// under `answer` for programs.
     #[serde(skip)]
     pub together: Option<Together>,
+}
+
+impl Summary {
+    /// Whether people are shown the steps one by one.
+    pub(crate) fn shows_steps(&self) -> bool {
+        !self.together.as_ref().is_some_and(Together::replaces_steps)
+    }
 }
 
 /// What steps come to together.
@@ -60,6 +67,51 @@ pub enum Together {
     Steady(Box<fathom_analysis::pts::Answer>),
     /// A scan.
     Scan(Box<fathom_analysis::scan::Scan>),
+    /// A load curve.
+    Curve(Box<fathom_analysis::load::Curve>),
+    /// Whether a load is carried, or which is.
+    Objective(Box<Asked>),
+}
+
+/// An objective with what was asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// The answer.
+    pub found: fathom_analysis::objective::Objective,
+    /// Operations per second in question; `None`: the highest that keeps the limits.
+    pub wanted: Option<f64>,
+    /// The limits.
+    pub goals: Vec<fathom_schema::LatencyGoal>,
+}
+
+impl Together {
+    /// What was asked, in one word.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Steady(_) => "steady",
+            Self::Scan(_) => "scan",
+            Self::Curve(_) => "curve",
+            Self::Objective(_) => "objective",
+        }
+    }
+
+    /// In one sentence.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Steady(answer) => crate::steady::sentence(answer),
+            Self::Scan(scan) => crate::scan::sentence(scan),
+            Self::Curve(curve) => crate::curve::sentence(&curve.answers),
+            Self::Objective(asked) => crate::objective::sentence(&asked.found, asked.wanted),
+        }
+    }
+
+    /// Whether the steps are hundreds that say nothing one by one.
+    pub const fn replaces_steps(&self) -> bool {
+        match self {
+            Self::Steady(_) | Self::Scan(_) => true,
+            Self::Curve(_) | Self::Objective(_) => false,
+        }
+    }
 }
 
 /// One statement about whether figures can be trusted.

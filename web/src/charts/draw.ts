@@ -3,14 +3,20 @@
 
 import uPlot from "uplot";
 import { palette, type Palette } from "./palette";
-import { logRange, type Axis, type HeatCells, type Spec } from "./spec";
+import { bands, marks, whiskers } from "./annotations";
+import { logRange, type Axis, type HeatCells, type Line, type Spec } from "./spec";
 
 const font = "12px system-ui, sans-serif";
+/** A height that is marked is on a linear axis only up to this many times what was measured. */
+const markedMost = 2;
+
+/** Whether the interval of a line is drawn as an area around it. */
+const isArea = (line: Line) => line.shape === undefined && !line.marked && line.low !== undefined && line.high !== undefined;
 
 /** The data as uPlot wants it: x, the lines, then low and high of those that have a band. */
 export function columns(spec: Spec): uPlot.AlignedData {
-  const bands = spec.lines.flatMap((line) => (line.low && line.high ? [line.low, line.high] : []));
-  return [spec.x, ...spec.lines.map((line) => line.values), ...bands] as uPlot.AlignedData;
+  const areas = spec.lines.flatMap((line) => (isArea(line) ? [line.low, line.high] : []));
+  return [spec.x, ...spec.lines.map((line) => line.values), ...areas] as uPlot.AlignedData;
 }
 
 /** Options of a plot of this size; `moved` is told of the place of the cursor, null when it has left. */
@@ -30,17 +36,15 @@ export function options(
       width: 1.75,
       dash: [...line.dash],
       spanGaps: spec.spanGaps,
-      // A heat map shows its own colours; its lines are there for the cursor only.
-      ...(spec.heat ? { paths: () => null } : {}),
-      points: spec.heat ? { show: false } : line.marked || spec.x.length < 3 ? { show: true, size: 6 } : {},
+      ...pathsOf(spec, line, color(line.color)),
     });
   }
-  const bands: uPlot.Band[] = [];
+  const areas: uPlot.Band[] = [];
   for (const line of spec.lines) {
-    if (!line.low || !line.high) continue;
+    if (!isArea(line)) continue;
     const hidden = { paths: () => null, points: { show: false } };
     series.push(hidden, hidden);
-    bands.push({ series: [series.length - 1, series.length - 2], fill: `${color(line.color)}33` });
+    areas.push({ series: [series.length - 1, series.length - 2], fill: `${color(line.color)}33` });
   }
   return {
     width,
@@ -57,13 +61,29 @@ export function options(
     scales: { x: xScale(spec), y: yScale(spec) },
     axes: [axis(spec.xAxis, colors, false), axis(spec.yAxis, colors, true)],
     series,
-    bands,
+    bands: areas,
     hooks: {
-      drawClear: [(plot) => shade(plot, spec, colors)],
+      drawClear: [(plot) => shade(plot, spec, colors), (plot) => bands(plot, spec, colors)],
       drawAxes: spec.heat ? [(plot) => heat(plot, spec.heat as HeatCells, colors)] : [],
+      draw: [(plot) => whiskers(plot, spec, colors), (plot) => marks(plot, spec, colors)],
       setCursor: [(plot) => moved(plot.cursor.idx ?? null, plot.cursor.top ?? null)],
     },
   };
+}
+
+/** How a line's points are joined and marked. */
+function pathsOf(spec: Spec, line: Line, color: string): Partial<uPlot.Series> {
+  // A heat map shows its own colours; its lines are there for the cursor only.
+  if (spec.heat) return { paths: () => null, points: { show: false } };
+  if (line.shape === "bars") {
+    const paths = uPlot.paths.bars?.({ size: [0.9, 60] });
+    return { ...(paths ? { paths } : {}), width: 1, fill: `${color}cc`, points: { show: false } };
+  }
+  const points = { show: true, size: line.shape === "points" ? 8 : 6, ...(line.shape === "points" ? { fill: color } : {}) };
+  if (line.shape === "points") return { paths: () => null, points };
+  // A computed line lies on many places; where one has two, their marks would be all there is.
+  const few = spec.x.length < 3 && !spec.isSparse;
+  return { points: line.marked || few ? points : spec.isSparse ? { show: false } : {} };
 }
 
 function xScale(spec: Spec): uPlot.Scale {
@@ -77,6 +97,7 @@ function xScale(spec: Spec): uPlot.Scale {
       if (min > first || max < last) return [min, max];
       if (spec.heat) return [0, spec.heat.columns * spec.heat.columnWidth];
       if (isLog) return first === last ? [first / 2, last * 2] : [first / 1.1, last * 1.1];
+      if (spec.lines.some((line) => line.shape === "bars")) return [first - 0.7, last + 0.7];
       const room = first === last ? 1 : (last - first) * (plot.data[0].length < 40 ? 0.02 : 0);
       return [first - room, last + room];
     },
@@ -88,9 +109,37 @@ function yScale(spec: Spec): uPlot.Scale {
     const { edges } = spec.heat;
     return { distr: 3, range: [edges[0] ?? 1, edges[edges.length - 1] ?? 10] };
   }
-  if (spec.yAxis.scale === "log") return { distr: 3, range: (_, min, max) => logRange(min, max) };
+  const marked = (spec.marks ?? []).filter((mark) => mark.axis === "y").map((mark) => mark.at);
+  const ends = spec.lines.flatMap((line) => (isArea(line) ? [] : [...(line.low ?? []), ...(line.high ?? [])]));
+  const shaded = (spec.bands ?? []).flatMap((band) => band.y);
+  const drawn = [...ends, ...shaded].filter((value): value is number => value !== null);
+  // Names of marked places stand above what is drawn, in rows of their own.
+  const rows = 0.08 * (spec.marks ?? []).filter((mark) => mark.axis === "x" && mark.at <= (spec.x.at(-1) ?? 0)).length;
+  if (spec.yAxis.scale === "log") {
+    const above = [...drawn, ...marked].filter((value) => value > 0);
+    // The lowest bar has some height too.
+    const base = spec.lines.some((line) => line.shape === "bars") ? 3 : 1;
+    return {
+      distr: 3,
+      range: (_, min, max) => {
+        const all = [...above, ...[min, max].filter((value) => value !== null && value > 0)];
+        if (all.length === 0) return logRange(null, null);
+        const [low, high] = logRange(Math.min(...all) / base, Math.max(...all));
+        return [low, high * (high / low) ** rows];
+      },
+    };
+  }
   // Rates begin at nothing: an axis that begins elsewhere makes a ripple look like a cliff.
-  return { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] };
+  return {
+    range: (_, min, max) => {
+      const most = Math.max(max, ...drawn);
+      const top = Math.max(most, ...marked.filter((at) => at <= markedMost * most));
+      if (!spec.isSigned) return [0, top > 0 ? top * (1.08 + rows) : 1];
+      const bottom = Math.min(min, 0, ...drawn, ...marked);
+      const room = Math.max(top - bottom, 0.01) * 0.08;
+      return [bottom - room, Math.max(top, 0) + room];
+    },
+  };
 }
 
 function axis(of: Axis, colors: Palette, isVertical: boolean): uPlot.Axis {

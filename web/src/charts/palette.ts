@@ -3,6 +3,7 @@
 // cividis (Nuñez et al., 2018), which reads the same with every kind of colour vision.
 
 export interface Palette {
+  page: string;
   text: string;
   quiet: string;
   grid: string;
@@ -12,6 +13,7 @@ export interface Palette {
 }
 
 const light: Palette = {
+  page: "#ffffff",
   text: "#1b2430",
   quiet: "#55606e",
   grid: "#e3e7ec",
@@ -21,6 +23,7 @@ const light: Palette = {
 };
 
 const dark: Palette = {
+  page: "#10151c",
   text: "#e6ebf2",
   quiet: "#a3b0c0",
   grid: "#2a3340",

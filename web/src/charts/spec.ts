@@ -11,7 +11,7 @@ const words = strings.chart;
 export interface Line {
   label: string;
   values: Values;
-  /** Drawn as an area around the line; both or none. */
+  /** Drawn as an area around the line, or as whiskers of points; both or none. */
   low?: Values;
   high?: Values;
   /** Index of its colour in the palette. */
@@ -19,7 +19,24 @@ export interface Line {
   dash: readonly number[];
   /** Whether each value gets a mark: for few values with meaning of their own. */
   marked: boolean;
+  /** Points alone, with whiskers, or bars; else a line. */
+  shape?: "points" | "bars";
   format: (value: number) => string;
+}
+
+/** A value of an axis that means something. */
+export interface Mark {
+  label: string;
+  axis: "x" | "y";
+  at: number;
+  interval: [number, number] | null;
+}
+
+/** A part of the plane that means something. */
+export interface Band {
+  label: string;
+  x: [number, number] | null;
+  y: [number, number];
 }
 
 export interface Axis {
@@ -47,6 +64,12 @@ export interface Spec {
   /** Plots of one group share their cursor. */
   group?: string;
   heat?: HeatCells;
+  marks?: Mark[];
+  bands?: Band[];
+  /** Whether values below zero belong to it. */
+  isSigned?: boolean;
+  /** Whether lines have values at places of their own: one that has none under the cursor is not told. */
+  isSparse?: boolean;
   /** What else there is to say below it. */
   remark?: string;
 }

@@ -68,4 +68,48 @@ export interface Charts {
   version: number;
   steps: StepCharts[];
   sweep: Sweep | null;
+  /** In a report file, the drawings of its answer. */
+  plots?: PlotData[];
+}
+
+/** How values of a plot's axis are written; see crates/report/src/plot.rs. */
+export type Unit = "plain" | "rate" | "bandwidth" | "latency" | "clock" | "bytes" | "nines" | "change";
+
+export interface PlotAxis {
+  label: string;
+  unit: Unit;
+  is_log: boolean;
+  names: [number, string][];
+}
+
+export interface PlotLine {
+  label: string;
+  shape: "line" | "points" | "joined" | "bars";
+  x: number[];
+  y: number[];
+  low: number[];
+  high: number[];
+}
+
+/** A drawing that says itself what it is. */
+export interface PlotData {
+  title: string;
+  x: PlotAxis;
+  y: PlotAxis;
+  lines: PlotLine[];
+  marks: { label: string; is_x: boolean; at: number; interval: [number, number] | null }[];
+  bands: { label: string; x: [number, number] | null; y: [number, number] }[];
+}
+
+/** The answer of a run, or of a comparison. */
+export interface Answered {
+  kind: string;
+  sentence: string;
+  sections: {
+    title: string;
+    lines: string[];
+    plots: PlotData[];
+    maps: { caption: string; columns: string[]; rows: [string, [string, number][]][] }[];
+    tables: { caption: string; columns: [string, boolean][]; rows: string[][]; remark: string | null }[];
+  }[];
 }

@@ -3,6 +3,7 @@
 
 import { mount } from "svelte";
 import Plot from "../charts/Plot.svelte";
+import { plotOf } from "../charts/plot";
 import {
   heatOverTime,
   latencyOverTime,
@@ -39,10 +40,11 @@ function specOf(kind: string, title: string, step: StepCharts | undefined, chart
 }
 
 function place(figure: HTMLElement, charts: Charts, watch: IntersectionObserver, specs: Map<Element, Spec>): void {
-  const { chart = "", step: index } = figure.dataset;
+  const { chart = "", step: index, plot } = figure.dataset;
   const step = charts.steps.find((other) => String(other.index) === index);
   const title = figure.querySelector("figcaption")?.firstChild?.textContent ?? "";
-  const spec = specOf(chart, title, step, charts);
+  const drawing = plot === undefined ? undefined : charts.plots?.[Number(plot)];
+  const spec = drawing ? plotOf(drawing) : specOf(chart, title, step, charts);
   if (!spec || spec.lines.length === 0) return;
   figure.hidden = false;
   specs.set(figure, spec);

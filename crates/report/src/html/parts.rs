@@ -3,6 +3,7 @@
 
 use crate::answer::{step_line, verified, what};
 use crate::charts::{Series, StepCharts, over_time};
+use crate::section::{Matrix, Section};
 use crate::table::visible;
 use crate::tables::{self, STREAMS_SHOWN, Table, percentile, seconds, time};
 use crate::view::{EnvironmentSummary, StepSummary};
@@ -14,6 +15,58 @@ use maud::{Markup, html};
 const ROWS_MAX: usize = 60;
 /// Characters shown of a resolved step; one of thousands of workers is read as JSON.
 const RESOLVED_MAX: usize = 64 * 1024;
+
+/// The parts of an answer: drawings first, each with its figures in the tables after it.
+pub(super) fn answer(sections: &[Section]) -> Markup {
+    let firsts = sections.iter().scan(0, |next, section| {
+        let first = *next;
+        *next += section.plots.len();
+        Some(first)
+    });
+    html! {
+        @for (section, first) in sections.iter().zip(firsts) {
+            section.part {
+                h2 { (section.title) }
+                @for line in &section.lines { p { (visible(line)) } }
+                @if !section.plots.is_empty() {
+                    div.charts {
+                        @for (at, plot) in section.plots.iter().enumerate() {
+                            figure.chart data-chart="plot" data-plot=(first + at) hidden {
+                                figcaption {
+                                    (plot.title) span.unseen { ". The tables of this part have its figures." }
+                                }
+                            }
+                        }
+                    }
+                }
+                @for matrix in &section.matrices { (map(matrix)) }
+                @for (caption, part) in &section.tables { (table(part, caption)) }
+            }
+        }
+    }
+}
+
+/// Figures over rows and columns, each on a shade of its size.
+fn map(matrix: &Matrix) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(matrix.caption) {
+            table.heat {
+                caption { (matrix.caption) }
+                thead { tr { th scope="col" {} @for title in &matrix.columns { th.number scope="col" { (title) } } } }
+                tbody {
+                    @for (name, row) in &matrix.rows {
+                        tr {
+                            th scope="row" { (name) }
+                            @for value in row {
+                                td class={ "number heat-" (matrix.level(*value)) } { (matrix.written(*value)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
 
 /// One step: what ran, its figures, charts and tables.
 pub(super) fn step(

@@ -3,10 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 #![expect(clippy::assigning_clones, reason = "records are constructed once; the plain form reads better")]
 
+mod answers;
 mod records;
 
-use fathom_report::{charts, html, json, markdown, summary};
-use records::samples;
+use fathom_report::{answered, charts, html, json, markdown, summary};
+use records::{sample, samples};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,8 +16,7 @@ fn web() -> PathBuf {
 }
 
 fn page(name: &str) -> String {
-    let record = samples().into_iter().find(|(known, _)| *known == name).expect("there is such a sample").1;
-    html(&record)
+    html(sample(name))
 }
 
 /// Leaves the pages, and what a server says of their records, where the browser's tests look for them.
@@ -25,10 +25,12 @@ fn pages_are_written_for_the_browser() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
     std::fs::create_dir_all(&folder).unwrap();
     for (name, record) in samples() {
-        std::fs::write(folder.join(format!("{name}.html")), html(&record)).unwrap();
-        std::fs::write(folder.join(format!("{name}.json")), json(&summary(&record))).unwrap();
-        let charts = serde_json::to_string(&charts(&record)).unwrap();
+        std::fs::write(folder.join(format!("{name}.html")), html(record)).unwrap();
+        std::fs::write(folder.join(format!("{name}.json")), json(&summary(record))).unwrap();
+        let charts = serde_json::to_string(&charts(record)).unwrap();
         std::fs::write(folder.join(format!("{name}.charts.json")), charts).unwrap();
+        let answer = serde_json::to_string(&answered(&summary(record))).unwrap();
+        std::fs::write(folder.join(format!("{name}.answer.json")), answer).unwrap();
     }
 }
 
@@ -56,7 +58,7 @@ fn a_page_tells_everything_without_its_script() {
 #[test]
 fn a_page_loads_and_runs_nothing_else() {
     for (name, record) in samples() {
-        let page = html(&record);
+        let page = html(record);
         assert!(page.contains("default-src 'none'; script-src 'sha256-"), "{name}");
         // What the page itself says, its script aside: no address is fetched, no handler is set. Names stand between tags,
         // where no `<` of theirs is left, so that all that begins with one is a tag of the page.
@@ -80,8 +82,8 @@ fn hostile_names_stay_names() {
     assert!(!page.contains("<script>alert"));
     assert!(!page.contains("<img"));
     assert!(page.contains("\\u{202e}"), "what turns the direction of text is made visible");
-    let record = samples().into_iter().find(|(name, _)| *name == "hostile").unwrap().1;
-    let markdown = markdown(&summary(&record));
+    let record = sample("hostile");
+    let markdown = markdown(&summary(record));
     // Outside of fences every sign is escaped; the job's own text stands in a fence that nothing in it ends.
     let mut fence: Option<&str> = None;
     for line in markdown.lines() {
@@ -96,16 +98,76 @@ fn hostile_names_stay_names() {
 }
 
 #[test]
+fn an_answer_comes_first_in_words_then_drawn_then_in_tables() {
+    let check = |name: &str, sentence: &str, titles: &[&str], cells: &[&str]| {
+        let record = sample(name);
+        let (page, wiki) = (html(record), markdown(&summary(record)));
+        assert!(page.contains(sentence), "{name}: {sentence}: {}", page.split("</header>").next().unwrap());
+        assert_eq!(page.matches("data-chart=\"plot\"").count(), titles.len(), "{name}");
+        for title in titles {
+            assert!(page.contains(&format!("<figcaption>{title}")), "{name}: {title}");
+        }
+        for cell in cells {
+            assert!(page.contains(&format!(">{cell}<")), "{name}: {cell}");
+            assert!(wiki.contains(&cell.replace("&lt;", "\\<")), "{name}: {cell}");
+        }
+    };
+    check(
+        "curve",
+        "More load does harm: throughput peaks",
+        &["Throughput over load", "Response time over load"],
+        &["3 times", "p99 latency 5.00 ms", "usl"],
+    );
+    check(
+        "objective",
+        "/s is the highest rate that keeps the limits",
+        &[
+            "p99 of the response time over the rate",
+            "What was done of what was asked",
+            "Rates in the order in which they were tried",
+        ],
+        &["overloaded", "p99 &lt; 2.00 ms"],
+    );
+    check(
+        "pts-iops",
+        "steady at round",
+        &[
+            "Steady state: IOPS of RND 4 KiB 0/100",
+            "Convergence of all block sizes",
+            "IOPS by block size and reads/writes, mean of the window, as bars",
+        ],
+        &["0.5 KiB", "window"],
+    );
+    check(
+        "wsat",
+        "steady at round",
+        &[
+            "Steady state: IOPS of RND 4 KiB 0/100",
+            "IOPS over time",
+            "Response time over time",
+            "IOPS over what was written",
+        ],
+        &[],
+    );
+    check(
+        "scan",
+        "CANNOT BE READ",
+        &["Reads by latency", "Bandwidth of reads by place", "Latency of reads by place"],
+        &["unreadable"],
+    );
+}
+
+#[test]
 fn markdown_of_a_sweep() {
-    let record = samples().into_iter().find(|(name, _)| *name == "sweep").unwrap().1;
-    insta::assert_snapshot!(markdown(&summary(&record)));
+    let record = sample("sweep");
+    insta::assert_snapshot!(markdown(&summary(record)));
 }
 
 /// The form that `web/src/charts/types.ts` reads: its tests open the same file.
 #[test]
 fn the_data_of_charts_has_the_form_that_the_browser_reads() {
-    let record = samples().into_iter().find(|(name, _)| *name == "short").unwrap().1;
-    let text = serde_json::to_string_pretty(&charts(&record)).unwrap() + "\n";
+    let record = sample("short");
+    let text = serde_json::to_string_pretty(&charts(record)).unwrap() + "\n";
     let path = web().join("src/charts/charts.fixture.json");
     if std::env::var_os("FATHOM_BLESS").is_some() {
         std::fs::write(&path, &text).unwrap();

@@ -7,12 +7,27 @@ use fathom_schema::{
     Severity, StreamTally,
 };
 use fathom_units::Nanos;
+use std::sync::LazyLock;
 
 /// Operations drawn per interval and kind; the rest are taken to be like them.
 const DRAWN: u64 = 1500;
 
 /// All samples by name.
-pub(crate) fn samples() -> Vec<(&'static str, Record)> {
+pub(crate) fn samples() -> &'static [(&'static str, Record)] {
+    static ALL: LazyLock<Vec<(&str, Record)>> = LazyLock::new(made);
+    &ALL
+}
+
+/// The sample of this name.
+pub(crate) fn sample(name: &str) -> &'static Record {
+    samples()
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, record)| record)
+        .expect("there is such a sample")
+}
+
+fn made() -> Vec<(&'static str, Record)> {
     vec![
         ("short", short()),
         ("steady", steady()),
@@ -23,6 +38,9 @@ pub(crate) fn samples() -> Vec<(&'static str, Record)> {
         ("empty", empty()),
         ("hostile", hostile()),
     ]
+    .into_iter()
+    .chain(crate::answers::samples())
+    .collect()
 }
 
 /// A few seconds as they are constructed: small enough to be kept as a file.
@@ -190,7 +208,7 @@ impl Scatter {
 
 /// Gives every interval latencies that scatter around the constructed mean, a rate that wavers, and twice a stall; totals
 /// become the sums of the intervals of the measure phase.
-fn scatter(record: &mut Record, share_drawn: f64) {
+pub(crate) fn scatter(record: &mut Record, share_drawn: f64) {
     let mut random = Scatter(7);
     for step in &mut record.steps {
         let count = step.intervals.iter().map(|interval| interval.sequence + 1).max().unwrap_or(1);
