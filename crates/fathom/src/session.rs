@@ -90,11 +90,34 @@ pub(crate) fn plan_search(
 
 /// As [`plan`], by another planner.
 pub(crate) fn plan_by(
-    mut loaded: Loaded,
+    loaded: Loaded,
     consent: &ConsentArgs,
     store: &Path,
     planner: impl FnOnce(&Job, &Facts, u64) -> (Option<Plan>, Diagnostics),
 ) -> Result<Planned, Exit> {
+    attempt_by(loaded, consent, store, planner)?.settle()
+}
+
+/// A job that was looked at and planned, whether or not it can run: what is wrong with it there is not printed yet.
+pub(crate) struct Attempt {
+    pub(crate) loaded: Loaded,
+    pub(crate) facts: Facts,
+    pub(crate) plan: Option<Plan>,
+    /// What planning found.
+    pub(crate) found: Diagnostics,
+}
+
+/// Looks at the host and plans. `Err`, with the faults printed, when the job is wrong on any host.
+pub(crate) fn attempt(loaded: Loaded, consent: &ConsentArgs, store: &Path) -> Result<Attempt, Exit> {
+    attempt_by(loaded, consent, store, fathom_planner::plan)
+}
+
+fn attempt_by(
+    mut loaded: Loaded,
+    consent: &ConsentArgs,
+    store: &Path,
+    planner: impl FnOnce(&Job, &Facts, u64) -> (Option<Plan>, Diagnostics),
+) -> Result<Attempt, Exit> {
     let checked = loaded.check();
     if loaded.diagnostics.has_errors() || checked.has_errors() {
         loaded.diagnostics.extend(checked);
@@ -103,15 +126,32 @@ pub(crate) fn plan_by(
     }
     raise_file_limit();
     let facts = look_at_all(&mut loaded, consent, store);
-    let (plan, diagnostics) = planner(&loaded.job, &facts, entropy());
-    loaded.diagnostics.extend(diagnostics);
-    report_faults(&loaded)?;
-    match plan {
-        Some(mut plan) => {
-            ask_for_thresholds(&mut loaded.question, &mut plan);
-            Ok(Planned { loaded, facts, plan, earlier: Vec::new() })
+    let (plan, found) = planner(&loaded.job, &facts, entropy());
+    Ok(Attempt { loaded, facts, plan, found })
+}
+
+impl Attempt {
+    /// Prints the faults; `Err` when it cannot run.
+    pub(crate) fn settle(self) -> Result<Planned, Exit> {
+        let Self { mut loaded, facts, plan, found } = self;
+        loaded.diagnostics.extend(found);
+        report_faults(&loaded)?;
+        match plan {
+            Some(mut plan) => {
+                ask_for_thresholds(&mut loaded.question, &mut plan);
+                Ok(Planned { loaded, facts, plan, earlier: Vec::new() })
+            }
+            None => Err(Exit::Internal),
         }
-        None => Err(Exit::Internal),
+    }
+
+    /// The record of a run of which nothing could start.
+    pub(crate) fn unstarted(&self, notes: impl Iterator<Item = PlanNote>) -> Record {
+        let mut record = Record::begin(started("", &self.loaded, self.facts.clone(), None));
+        record.notes = notes
+            .map(|PlanNote { kind, severity, message }| Note { at: Nanos::ZERO, kind, severity, message })
+            .collect();
+        record
     }
 }
 
@@ -179,15 +219,19 @@ pub(crate) fn entropy() -> u64 {
     random
 }
 
+/// What the command line consents to.
+pub(crate) fn consent_of(args: &ConsentArgs, writes_named_files: bool) -> Consent {
+    let ConsentArgs { yes, overwrite, destroy, allow_exec } = args.clone();
+    Consent { yes, overwrite, destroy, dialect_writes_named_files: writes_named_files, allow_exec }
+}
+
 /// Judges a plan, asks where a person is there to be asked, and prints what is refused.
 pub(crate) fn judge(
     planned: &Planned,
     args: &ConsentArgs,
     writes_named_files: bool,
 ) -> Result<Vec<String>, Exit> {
-    let ConsentArgs { yes, overwrite, destroy, allow_exec } = args.clone();
-    let mut consent =
-        Consent { yes, overwrite, destroy, dialect_writes_named_files: writes_named_files, allow_exec };
+    let mut consent = consent_of(args, writes_named_files);
     loop {
         let Verdict { refusals, questions, notes } =
             safety::judge(&planned.plan.intents, &planned.plan.commands, &planned.facts, &consent);
@@ -284,7 +328,7 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
     let steps = plan.experiment.steps_hint();
     let mut live = live.then(|| Live::new(steps, earlier.len()));
     let request = RunRequest {
-        started: started(&id, &loaded, facts, &plan),
+        started: started(&id, &loaded, facts, plan.expected),
         experiment: plan.experiment,
         claims,
         notes,
@@ -358,7 +402,7 @@ fn kept_files(plan: &Plan, facts: &Facts) -> Vec<PathBuf> {
     wanted.map(|intent| intent.path.clone()).filter(|path| is_foreign(path)).collect()
 }
 
-fn started(id: &str, loaded: &Loaded, facts: Facts, plan: &Plan) -> RunStarted {
+fn started(id: &str, loaded: &Loaded, facts: Facts, expected: Option<Nanos>) -> RunStarted {
     let job = &loaded.job;
     RunStarted {
         schema_version: fathom_schema::VERSION,
@@ -370,7 +414,7 @@ fn started(id: &str, loaded: &Loaded, facts: Facts, plan: &Plan) -> RunStarted {
         sources: job.sources.all().iter().map(|source| (source.name.clone(), source.text.clone())).collect(),
         echo: job.echo.clone(),
         wall_ms: fathom_engine::wall_ms(),
-        expected_seconds: plan.expected.map(Nanos::as_secs_f64),
+        expected_seconds: expected.map(Nanos::as_secs_f64),
         question: loaded.question.clone(),
         facts,
     }

@@ -15,7 +15,7 @@ mod terse;
 
 pub use document::fio_json;
 pub use logs::{FioLog, LogColumns, LogRequest, LogValue, fio_aggregate_log, fio_logs, fio_operation_log};
-pub use normal::{FioBanner, fio_banner, fio_normal};
+pub use normal::{FioBanner, fio_banner, fio_error, fio_normal};
 pub use numbers::FioUnits;
 pub use terse::fio_terse;
 
@@ -78,6 +78,17 @@ pub struct FioEntry {
     pub is_of_cpu: bool,
     /// Distribution of its submission latencies by kind, where it was collected.
     pub submissions: Vec<(OperationKind, SparseHistogram)>,
+    /// It, or one of those that it stands for, could not start.
+    pub not_started: Option<FioNotStarted>,
+}
+
+/// What is said of a job that could not start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FioNotStarted {
+    /// Its error.
+    pub errno: i32,
+    /// The queue depth that it would have had.
+    pub queue_depth: u64,
 }
 
 /// How fio counts calls on the names of files: as I/Os on all blocks of each file, and it times the calls.

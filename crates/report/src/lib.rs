@@ -29,9 +29,9 @@ mod view;
 
 pub use charts::{Charts, StepCharts, charts};
 pub use fio::{
-    FioBanner, FioEntry, FioLog, FioMeasures, FioNames, FioShape, FioUnified, FioUnits, FioWorkers,
-    LogColumns, LogRequest, LogValue, fio_aggregate_log, fio_banner, fio_json, fio_logs, fio_normal,
-    fio_operation_log, fio_terse,
+    FioBanner, FioEntry, FioLog, FioMeasures, FioNames, FioNotStarted, FioShape, FioUnified, FioUnits,
+    FioWorkers, LogColumns, LogRequest, LogValue, fio_aggregate_log, fio_banner, fio_error, fio_json,
+    fio_logs, fio_normal, fio_operation_log, fio_terse,
 };
 pub use html::html;
 pub use iometer::{

@@ -1,6 +1,7 @@
 //! `fathom fio`: fio's command line and job files, fio's JSON out. Files that a job names are written as fio writes them;
 //! for devices the rules are fathom's.
 
+mod fallen;
 mod help;
 mod iolog;
 mod logs;
@@ -18,9 +19,10 @@ use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::load::{self, Loaded};
 use crate::output::Spared;
-use crate::session::{self, Manner, Planned};
+use crate::session::{self, Attempt, Manner, Planned};
 use crate::{diagnose, output, terminal};
-use fathom_frontend::fio::{self, Eta, Extras, Switches};
+use fallen::Fallen;
+use fathom_frontend::fio::{self, Eta, Extras, JobClone, Switches};
 use fathom_model::{Diagnostic, Level};
 use fathom_report::FioWorkers;
 use fathom_run::Changes;
@@ -147,8 +149,16 @@ fn split_consent(arguments: &[String]) -> (ConsentArgs, Vec<String>) {
 fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result<u8, Exit> {
     let store = store_folder(None);
     let extras = loaded.extras.clone();
-    let reports = Reports::of(&loaded, switches);
-    let planned = session::plan(loaded, consent, &store)?;
+    let sources = loaded.job.sources.clone();
+    let mut reports = Reports::of(&loaded, switches);
+    let attempt = session::attempt(loaded, consent, &store)?;
+    let (attempt, fallen) = fallen::split(attempt, &session::consent_of(consent, true));
+    fallen::tell(&fallen, &sources);
+    reports.say_fallen(&fallen);
+    if attempt.loaded.job.streams.is_empty() {
+        return Ok(report_none(&attempt, &fallen, &reports, switches));
+    }
+    let planned = attempt.settle()?;
     if switches.readonly {
         forbid_changes(&planned)?;
     }
@@ -173,7 +183,7 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     let exit = done.exit;
     let mut failed_jobs = 0;
     let written = done.record(Detail::Whole).and_then(|record| {
-        failed_jobs = failed(&record, &extras);
+        failed_jobs = failed(&record, &extras, &fallen);
         for note in
             record.notes.iter().filter(|note| matches!(note.kind, NoteKind::Mismatch | NoteKind::Demand))
         {
@@ -203,14 +213,30 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
         return Ok(FAILED);
     }
     Ok(match exit {
-        Exit::Ok => 0,
+        Exit::Ok if fallen.is_empty() => 0,
         Exit::Signal(_) => FIO_SIGNALLED,
         _ => failed_jobs,
     })
 }
 
+/// The reports of jobs of which none could start.
+fn report_none(attempt: &Attempt, fallen: &[Fallen], reports: &Reports, switches: &Switches) -> u8 {
+    let record = attempt.unstarted(fallen::notes(fallen));
+    let text = reports.opening() + &reports.text(&record, None);
+    let spared = Spared::of(&attempt.facts, &attempt.loaded.files, &store_folder(None));
+    let given = match &switches.output {
+        Some(file) => output::write(Path::new(file), &text, &spared),
+        None => terminal::data(&text).map_err(|error| error.to_string()),
+    };
+    if let Err(reason) = given {
+        terminal::message(&format!("error: {}", diagnose::printable(&reason)));
+    }
+    failed(&record, &attempt.loaded.extras, fallen)
+}
+
 /// How many of fio's jobs failed, which is its exit code; at least one, and no more than a shell can tell from a signal.
-fn failed(record: &Record, extras: &Extras) -> u8 {
+fn failed(record: &Record, extras: &Extras, fallen: &[Fallen]) -> u8 {
+    let has_fallen = |clone: &&JobClone| fallen.iter().any(|fallen| fallen.stream == clone.stream);
     let has_failed = |worker: &FioWorkers| {
         let finished = record.steps[worker.step].finished.as_ref();
         let workers = finished.and_then(|finished| finished.streams.get(worker.stream));
@@ -219,8 +245,9 @@ fn failed(record: &Record, extras: &Extras) -> u8 {
             totals.workers.iter().enumerate().any(|(at, totals)| is_wanted(at) && totals.error != 0)
         })
     };
-    let failed =
-        extras.clones.iter().filter(|clone| workers_of(record, clone).iter().any(has_failed)).count();
+    let has_failed =
+        |clone: &&JobClone| workers_of(record, clone).iter().any(has_failed) || has_fallen(clone);
+    let failed = extras.clones.iter().filter(has_failed).count();
     u8::try_from(failed).unwrap_or(FAILED_MAX).clamp(FAILED, FAILED_MAX)
 }
 

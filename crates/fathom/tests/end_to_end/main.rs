@@ -19,6 +19,7 @@ mod ownership;
 mod pages;
 mod peer;
 mod peer_command_line;
+mod peer_failures;
 mod peer_logs;
 mod peer_places;
 mod peer_rates;

@@ -26,13 +26,15 @@ pub(super) fn beside(record: &Record, entries: &[EntryFigures<'_>]) -> Node {
             ("message", Text(note.message.clone())),
         ])
     });
-    Node::object([
-        ("version", Text(record.started.tool_version.clone())),
-        ("run", Text(record.started.run.clone())),
+    // What could not start is stored nowhere.
+    let run = (!record.started.run.is_empty()).then(|| ("run", Text(record.started.run.clone())));
+    let rest = [
         ("jobs", Array(entries.iter().map(job).collect())),
         ("findings", Array(findings.collect())),
         ("notes", Array(notes.collect())),
-    ])
+    ];
+    let all = [("version", Text(record.started.tool_version.clone()))].into_iter().chain(run).chain(rest);
+    Object(all.map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 fn job(figures: &EntryFigures<'_>) -> Node {

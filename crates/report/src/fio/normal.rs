@@ -52,7 +52,7 @@ impl Lines {
         let entry = figures.entry;
         let FioEntry { jobname, groupid, members, desc, .. } = entry;
         let error = figures.sums.error;
-        let reason = if error == 0 { String::new() } else { format!(" (error={})", describe_error(error)) };
+        let reason = if error == 0 { String::new() } else { format!(" (error={})", fio_error(error)) };
         self.add(format_args!(
             "{jobname}: (groupid={groupid}, jobs={members}): err={error:2}{reason}: pid={pid}: {time}"
         ));
@@ -222,7 +222,7 @@ impl Lines {
             let first = figures.first_error();
             let text = match i32::try_from(first) {
                 Ok(0) | Err(_) => "Success".to_owned(),
-                Ok(first) => describe_error(first),
+                Ok(first) => fio_error(first),
             };
             self.add(format_args!("     errors    : total={}, first_error={first}/<{text}>", sums.errors()));
         }
@@ -294,7 +294,7 @@ impl Lines {
 }
 
 /// The system's words for an error number.
-fn describe_error(errno: i32) -> String {
+pub fn fio_error(errno: i32) -> String {
     let text = std::io::Error::from_raw_os_error(errno).to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }

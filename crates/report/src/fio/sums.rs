@@ -1,7 +1,7 @@
 //! What the workers of one entry did together, gathered from totals or, after a kill, from intervals. Owns how figures of
 //! a stream are shared out to one of its workers; does not know the document.
 
-use super::{FioEntry, FioNames, FioWorkers};
+use super::{FioEntry, FioNames, FioNotStarted, FioWorkers};
 use fathom_metrics::{merge_kind, merge_tally};
 use fathom_schema::{
     DepthSearch, Interval, KindTally, Moments, OperationKind, Phase, Quota, Record, StepRecord, Stream,
@@ -169,6 +169,12 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
     if sums.error == 0 {
         let errors = sums.tally.kinds.iter().flat_map(|kind| &kind.errors);
         sums.error = errors.map(|&(errno, _)| errno).next().unwrap_or(0);
+    }
+    if let Some(FioNotStarted { errno, queue_depth }) = entry.not_started {
+        sums.error = if sums.error == 0 { errno } else { sums.error };
+        if entry.workers.is_empty() {
+            sums.queue_depth = u32::try_from(queue_depth).unwrap_or(u32::MAX);
+        }
     }
     sums.samples = samples.into_values().collect();
     if entry.is_of_cpu {

@@ -2,12 +2,14 @@
 //! where they go.
 
 use super::VERSION;
+use super::fallen::Fallen;
 use super::operations::OperationLog;
 use super::shape::{banners, shape};
 use crate::load::Loaded;
 use fathom_frontend::fio::{Extras, OutputFormat, Switches};
 use fathom_report::{fio_banner, fio_json, fio_normal, fio_terse};
 use fathom_schema::Record;
+use std::collections::BTreeMap;
 
 /// Version of the terse format when none is asked for.
 const TERSE_VERSION: u8 = 3;
@@ -20,6 +22,8 @@ pub(super) struct Reports {
     json: bool,
     json_plus: bool,
     normal: bool,
+    /// Streams whose jobs could not start, with their errors.
+    fallen: BTreeMap<String, i32>,
 }
 
 impl Reports {
@@ -32,7 +36,13 @@ impl Reports {
             json: switches.wants(OutputFormat::Json),
             json_plus: switches.wants(OutputFormat::JsonPlus),
             normal: switches.wants(OutputFormat::Normal),
+            fallen: BTreeMap::new(),
         }
+    }
+
+    /// These could not start.
+    pub(super) fn say_fallen(&mut self, fallen: &[Fallen]) {
+        self.fallen = fallen.iter().map(|fallen| (fallen.stream.clone(), fallen.errno)).collect();
     }
 
     /// What comes before the jobs start: something only in the normal report, so that others stay one document.
@@ -43,7 +53,8 @@ impl Reports {
     /// The reports of a record, of one that still grows too; submission latencies have percentiles where `operations` has
     /// collected them.
     pub(super) fn text(&self, record: &Record, operations: Option<&OperationLog>) -> String {
-        let mut shape = shape(record, &self.extras, &self.echo, self.json_plus);
+        let mut shape = shape(record, &self.extras, &self.echo, &self.fallen);
+        shape.json_plus = self.json_plus;
         if let Some(operations) = operations {
             for entry in &mut shape.entries {
                 entry.submissions = operations.submissions(record, &entry.workers);

@@ -2,15 +2,18 @@
 //! sums up.
 
 use fathom_frontend::fio::{Extras, JobClone as FioClone, Measures, ReportUnits, Unified};
-use fathom_report::{FioBanner, FioEntry, FioMeasures, FioNames, FioShape, FioUnified, FioUnits, FioWorkers};
+use fathom_report::{
+    FioBanner, FioEntry, FioMeasures, FioNames, FioNotStarted, FioShape, FioUnified, FioUnits, FioWorkers,
+};
 use fathom_schema::Record;
+use std::collections::BTreeMap;
 
 /// What fio's document says beside the record: one entry per clone, or per group where the group reports together.
 pub(super) fn shape(
     record: &Record,
     extras: &Extras,
     echo: &[(String, Vec<(String, String)>)],
-    json_plus: bool,
+    fallen: &BTreeMap<String, i32>,
 ) -> FioShape {
     let mut entries: Vec<FioEntry> = Vec::new();
     let mut last: Option<&FioClone> = None;
@@ -19,12 +22,15 @@ pub(super) fn shape(
         let joins = clone.group_reporting
             && last.is_some_and(|last| last.group_reporting && last.group_id == clone.group_id);
         last = Some(clone);
+        let not_started =
+            fallen.get(&clone.stream).map(|&errno| FioNotStarted { errno, queue_depth: clone.queue_depth });
         match entries.last_mut().filter(|_| joins) {
             Some(entry) => {
                 let new =
                     workers.into_iter().filter(|worker| !entry.workers.contains(worker)).collect::<Vec<_>>();
                 entry.workers.extend(new);
                 entry.members += 1;
+                entry.not_started = entry.not_started.or(not_started);
                 // As with fio, the last job of the group has the say.
                 entry.percentiles.clone_from(&clone.percentiles);
                 entry.percentile_digits = clone.percentile_digits;
@@ -56,6 +62,7 @@ pub(super) fn shape(
                 names: clone.names.map(|(blocks, block_bytes)| FioNames { blocks, block_bytes }),
                 is_of_cpu: clone.cpu.is_some(),
                 submissions: Vec::new(),
+                not_started,
             }),
         }
     }
@@ -63,7 +70,7 @@ pub(super) fn shape(
         entries,
         globals: extras.globals.clone(),
         version: super::VERSION.to_owned(),
-        json_plus,
+        json_plus: false,
         disk_util: extras.clones.iter().any(|clone| clone.disk_util),
         pid: std::process::id(),
     }

@@ -1,0 +1,189 @@
+//! Jobs that fail, beside the peer: one that cannot start has its error in the report and the others run, in every format and
+//! with the same exit code. Skipped aloud where the peer is not installed.
+
+use crate::support::{Bench, Ended, FATHOM, skip, tool};
+use serde_json::Value;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+/// Somebody who may do little.
+const NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups";
+/// A filesystem of a mebibyte at `small`, for this command alone.
+const SMALL: &str = "unshare --mount -- small/within";
+const WITHIN: &str = "#!/bin/sh\nmount -t tmpfs -o size=1m,mode=777 tmpfs small && exec \"$@\"\n";
+
+/// Asserts that both report these errors, job by job, with equal counts; `wrapper` runs either tool.
+fn check(wrapper: &str, line: &str, errors: &[u64]) {
+    let (theirs, ours) = (reported(&["fio"], wrapper, line), reported(&[FATHOM, "fio"], wrapper, line));
+    let of_theirs: Vec<u64> = theirs.1.iter().map(|job| job.2).collect();
+    assert_eq!(of_theirs, errors, "the peer with {line}");
+    assert_eq!(ours, theirs, "{line}");
+}
+
+/// Name, group, error, and operations of each direction of each job.
+type Jobs = Vec<(String, u64, u64, [u64; 3])>;
+
+/// What a tool ends with and reports: exit code, jobs of the JSON document, begin of the terse lines, jobs of the normal report.
+fn reported(program: &[&str], wrapper: &str, line: &str) -> (i32, Jobs, Vec<String>, Vec<String>) {
+    let run = |format: &str| {
+        let bench = prepared();
+        let format = format!("--output-format={format}");
+        let words: Vec<&str> = wrapper.split_whitespace().chain(program.iter().copied()).collect();
+        let line: Vec<&str> = line.split_whitespace().collect();
+        bench.run(&[&words[..], &line, &[&format]].concat())
+    };
+    let json = run("json");
+    let count = |job: &Value, kind: &str| job[kind]["total_ios"].as_u64().expect("a count");
+    let of_job = |job: &Value| {
+        let name = job["jobname"].as_str().expect("a name").to_owned();
+        let number = |key: &str| job[key].as_u64().expect("a number");
+        (name, number("groupid"), number("error"), ["read", "write", "trim"].map(|kind| count(job, kind)))
+    };
+    let document = document(&json);
+    let jobs = document["jobs"].as_array().expect("a document has jobs").iter().map(of_job).collect();
+    let (terse, normal) = (run("terse"), run("normal"));
+    assert_eq!([terse.code, normal.code], [json.code; 2], "{line}");
+    // Version, then name, group and error.
+    let begins = terse.out.lines().filter(|line| line.matches(';').count() > 20);
+    let begins = begins.map(|line| line.split(';').skip(2).take(3).collect::<Vec<_>>().join(";")).collect();
+    let named = normal.out.lines().filter(|line| line.contains(": (groupid="));
+    let named = named.map(|line| line.split(" (").next().unwrap_or_default().to_owned() + &error_of(line));
+    (json.code, jobs, begins, named.collect())
+}
+
+/// `err=28` of a line of a normal report.
+fn error_of(line: &str) -> String {
+    let rest = line.split("err=").nth(1).unwrap_or_default().trim_start();
+    rest.chars().take_while(char::is_ascii_digit).collect()
+}
+
+/// The peer prints lines before its document.
+fn document(ended: &Ended) -> Value {
+    let begin = ended.out.find("{\n").unwrap_or(0);
+    serde_json::from_str(&ended.out[begin..]).unwrap_or_else(|error| panic!("{error} in {ended:#?}"))
+}
+
+/// A folder that everybody may write, with a file that only its owner may read, and one that nobody else may write.
+fn prepared() -> Bench {
+    let bench = Bench::new();
+    let allow = |path: &std::path::Path, mode| {
+        fs::set_permissions(path, Permissions::from_mode(mode)).expect("the folder is ours");
+    };
+    allow(bench.path("").parent().expect("it has one"), 0o777);
+    allow(&bench.path(""), 0o777);
+    for (name, mode) in [("secret", 0o600), ("fixed", 0o644), ("plain", 0o666)] {
+        bench.write(name, [1; 65536]);
+        allow(&bench.path(name), mode);
+    }
+    bench.write("empty", "");
+    for (name, mode) in [("folder", 0o777), ("closed", 0o555), ("small", 0o777)] {
+        fs::create_dir(bench.path(name)).expect("it is new");
+        allow(&bench.path(name), mode);
+    }
+    bench.write("small/within", WITHIN);
+    allow(&bench.path("small/within"), 0o755);
+    bench
+}
+
+/// A job between two that run.
+fn between(job: &str) -> String {
+    format!(
+        "--name=a --rw=write --size=64k --filename=fa --name=b {job} --name=c --rw=write --size=64k --filename=fc"
+    )
+}
+
+#[test]
+fn a_job_that_cannot_start_fails_by_itself() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("a_job_that_cannot_start_fails_by_itself", &why);
+    }
+    check("", "--name=a --rw=read --filename=absent", &[22]);
+    check("", "--name=a --rw=read --filename=empty", &[22]);
+    check("", "--name=a --rw=read --size=16k --filename=folder", &[21]);
+    for (job, error) in
+        [("--rw=read --filename=absent", 22), ("--rw=randread --filename=empty --numjobs=1 --thread", 22)]
+    {
+        check("", &between(job), &[0, error, 0]);
+        check(
+            "",
+            &format!("{} --name=d --stonewall --rw=read --filename=plain", between(job)),
+            &[0, error, 0, 0],
+        );
+        check("", &format!("--group_reporting {}", between(job)), &[error]);
+    }
+    // Each clone fails, and counts.
+    check(
+        "",
+        "--name=a --rw=read --filename=absent --numjobs=3 --name=b --rw=read --filename=plain",
+        &[22, 22, 22, 0],
+    );
+    // One that waits for one that failed goes on.
+    check(
+        "",
+        "--name=a --rw=read --filename=absent --name=b --wait_for=a --rw=read --filename=plain",
+        &[22, 0],
+    );
+}
+
+#[test]
+fn a_job_whose_files_may_not_be_opened_fails_by_itself() {
+    let nobody: Vec<&str> = NOBODY.split(' ').chain([FATHOM, "--version"]).collect();
+    if let Err(why) = tool("fio", &["--version"]).and_then(|_| tool(nobody[0], &nobody[1..])) {
+        return skip("a_job_whose_files_may_not_be_opened_fails_by_itself", &why);
+    }
+    for job in [
+        "--rw=read --filename=secret",
+        "--rw=write --size=64k --filename=fixed",
+        "--rw=write --size=64k --filename=closed/x",
+    ] {
+        check(NOBODY, &format!("--name=a {job}"), &[13]);
+        check(NOBODY, &between(job), &[0, 13, 0]);
+    }
+}
+
+#[test]
+fn a_filesystem_without_room_fails_the_job_that_wants_it() {
+    let has_small = || {
+        let bench = prepared();
+        let words: Vec<&str> = SMALL.split(' ').chain(["true"]).collect();
+        let ended = bench.run(&words);
+        if ended.code == 0 { Ok(()) } else { Err(ended.err) }
+    };
+    if let Err(why) = tool("fio", &["--version"]).and_then(|_| has_small()) {
+        return skip("a_filesystem_without_room_fails_the_job_that_wants_it", &why);
+    }
+    let job = "--rw=read --size=2m --filename=small/x --fallocate=none";
+    check(SMALL, &format!("--name=a {job}"), &[28]);
+    check(SMALL, &between(job), &[0, 28, 0]);
+}
+
+#[test]
+fn all_clones_are_listed_in_the_order_of_the_peer() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("all_clones_are_listed_in_the_order_of_the_peer", &why);
+    }
+    // Clones tell themselves apart by the sizes of their files.
+    let moved = |program: &[&str], more: &str| -> (Jobs, Vec<u64>) {
+        let bench = Bench::new();
+        for (name, blocks) in [("f.0", 1), ("f.1", 2), ("f.2", 3), ("f.3", 4)] {
+            bench.write(name, vec![1; blocks << 12]);
+        }
+        bench.write("j.fio", "[a]\nfilename_format=f.$jobnum\nrw=read\nnumjobs=4\nwrite_bw_log=l\n[b]\nfilename=f.2\nrw=read\n");
+        let words: Vec<&str> = program.iter().copied().chain(more.split_whitespace()).collect();
+        let ended = bench.run(&[&words[..], &["--output-format=json", "j.fio"]].concat());
+        let document = document(&ended);
+        let jobs = document["jobs"].as_array().expect("a document has jobs").iter().map(|job| {
+            let name = job["jobname"].as_str().expect("a name").to_owned();
+            (name, 0, 0, [job["read"]["total_ios"].as_u64().expect("a count"), 0, 0])
+        });
+        let rows = (1..=4).map(|number| {
+            let log = fs::read_to_string(bench.path(&format!("l_bw.{number}.log"))).expect("it was written");
+            log.lines().count() as u64
+        });
+        (jobs.collect(), rows.collect())
+    };
+    for more in ["", "--thread", "--group_reporting", "--eta=never --max-jobs=8"] {
+        let (theirs, ours) = (moved(&["fio"], more), moved(&[FATHOM, "fio"], more));
+        assert_eq!(ours, theirs, "{more}");
+    }
+}
