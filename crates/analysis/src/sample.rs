@@ -319,6 +319,7 @@ fn stream(shape: &StreamShape) -> Stream {
         scheduling: fathom_schema::Scheduling::default(),
         depth_search: None,
         ramp_bytes: fathom_schema::Quota::Unlimited,
+        kind_rates: Vec::new(),
     }
 }
 

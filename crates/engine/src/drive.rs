@@ -45,7 +45,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     fn is_plain(&self) -> bool {
         let unlimited = self.budget.operations == u64::MAX && self.budget.bytes == u64::MAX;
         let is_bare = !self.fills && self.locks.is_none() && !self.syncs.come && self.flow.is_none();
-        unlimited && is_bare && !self.generator.ends()
+        unlimited && is_bare && self.kind_rates.is_none() && !self.generator.ends()
     }
 
     /// The closed loop of a synchronous engine without quotas, pauses, syncs and content: what is left of a turn.
@@ -146,14 +146,17 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     fn sync_closed(&mut self, mut now: Nanos, think: Think) -> Result<(), EngineError> {
         let mut planned = std::mem::take(&mut self.planned);
         let mut until_pause = self.until_pause.take().unwrap_or_else(|| operations_of(think));
-        let ahead = PLAN_AHEAD.min(planned.len());
+        // Which kinds may come is seen anew before each operation.
+        let ahead = if self.kind_rates.is_some() { 1 } else { PLAN_AHEAD.min(planned.len()) };
         while self.state != State::Drain {
             if self.needs_control(now) {
                 self.control(now);
             }
             // A quota may cut a plan short only at its own edge, so planning ahead never issues too much.
             let room = self.allow(ahead);
+            self.grant(now);
             let going = self.generator.fill(&mut planned[..room]);
+            self.note_of_kinds(&planned[..going]);
             for next in &planned[..going] {
                 now = self.perform(next, now, None)?;
                 if self.needs_control(now) {
@@ -474,7 +477,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if count == 0 {
             return Ok(now);
         }
-        let staged = if self.syncs.come || self.stream.engine.serialize_overlap {
+        let one_by_one = self.syncs.come || self.stream.engine.serialize_overlap || self.kind_rates.is_some();
+        let staged = if one_by_one {
             let staged = self.stage_one_by_one(count, intended);
             if staged == 0 {
                 return Ok(now);
@@ -521,13 +525,18 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// The next operation; `None` when the pass is over, or when it has to wait for one in flight that touches its place.
     fn plan_one(&mut self) -> Option<Planned> {
         let mut one = [Planned::BLANK];
-        match self.held.take() {
-            Some(held) => one[0] = held,
-            None if self.generator.fill(&mut one) == 0 => {
+        if let Some(held) = self.held.take() {
+            one[0] = held;
+        } else {
+            if self.kind_rates.is_some() {
+                let now = self.clock.now();
+                self.grant(now);
+            }
+            if self.generator.fill(&mut one) == 0 {
                 self.end_pass();
                 return None;
             }
-            None => {}
+            self.note_of_kinds(&one);
         }
         if self.stream.engine.serialize_overlap {
             let Planned { kind: _, extent, offset, length } = one[0];
@@ -543,6 +552,21 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             self.places.push((slot, extent, offset, end));
         }
         Some(one[0])
+    }
+
+    /// Lets the generator draw among the kinds that may come at `now`, where some have a rate of their own.
+    #[inline]
+    fn grant(&mut self, now: Nanos) {
+        if let Some(kind_rates) = &self.kind_rates {
+            self.generator.grant(kind_rates.may_go(now));
+        }
+    }
+
+    #[inline]
+    fn note_of_kinds(&mut self, planned: &[Planned]) {
+        if let Some(kind_rates) = &mut self.kind_rates {
+            kind_rates.note(planned);
+        }
     }
 
     /// Plans one operation and gives it to the engine; before it, the sync that became due, which then takes the only

@@ -16,6 +16,7 @@ mod depth_search;
 mod drive;
 mod execute;
 mod issue;
+mod kind_rates;
 mod lock;
 mod mark;
 mod mismatch;

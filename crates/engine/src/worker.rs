@@ -6,6 +6,7 @@
 use crate::demands::{Broken, FlowShare, Watch};
 use crate::depth_search::Search;
 use crate::drive::Batch;
+use crate::kind_rates::KindRates;
 use crate::passes::{Budget, Course, Reopen};
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
@@ -113,6 +114,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) search: Option<Box<Search>>,
     /// Its part in a flow.
     pub(crate) flow: Option<FlowShare<'a>>,
+    /// Kinds of operations that come at most at a rate of their own.
+    pub(crate) kind_rates: Option<Box<KindRates>>,
     /// Bytes that it moves before it measures; `u64::MAX`: a time says when it does.
     pub(crate) ramp_left: u64,
     /// What it did not keep.
@@ -296,8 +299,14 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let flow = stream.flow.as_ref();
         let operations = every(stream.limits.operations);
         let mut course = Course::new(stream.limits.passes, stream.limits.bytes, u64::from(largest));
+        let kind_rates = KindRates::of(stream, worker_index, plan.seed);
+        let mut generator = generator_of(stream, plan, trace);
+        if kind_rates.is_some() {
+            generator.prepare_grants(&stream.workload);
+        }
         Self {
-            generator: generator_of(stream, plan, trace),
+            generator,
+            kind_rates,
             fills: filler.is_some()
                 || verifier.is_some()
                 || recorder.tells_of_issues()
@@ -382,6 +391,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         self.integrated_until = now;
         if let Some(watch) = &mut self.watch {
             watch.begin(now);
+        }
+        if let Some(kind_rates) = &mut self.kind_rates {
+            kind_rates.begin(self.times.start);
         }
         if let Some(flow) = &self.flow {
             flow.join();

@@ -35,6 +35,35 @@ fn a_closed_loop_holds_its_depth_and_obeys_littles_law() {
 }
 
 #[test]
+fn a_kind_keeps_its_rate_while_the_others_come_as_fast_as_they_can() {
+    // 4 servers of 1 ms for each worker: 4,000 per second at depth 4 and above, of which 2,000 each would be drawn.
+    let sim = device(SimService::Constant { ns: MS }, 4);
+    for (engine, depth, workers, all) in
+        [(EngineKind::Sim, 8, 1, 40_000), (EngineKind::Sim, 4, 2, 80_000), (EngineKind::Sim, 1, 3, 30_000)]
+    {
+        for (unit, per_second) in [(RateUnit::Operations, 250.0), (RateUnit::Bytes, 250.0 * 4096.0)] {
+            let mut stream = stream(engine, depth);
+            let case = stream.workload.cases[0];
+            stream.workload.cases = [OperationKind::Read, OperationKind::Write]
+                .map(|kind| Case { weight: 0.5, kind, ..case })
+                .to_vec();
+            stream.workers = vec![stream.workers[0].clone(); workers];
+            for (worker, seed) in stream.workers.iter_mut().zip(1..) {
+                worker.seed = seed;
+            }
+            let (kind, arrival) = (OperationKind::Write, Arrival::Constant);
+            stream.kind_rates = vec![KindRate { kind, unit, per_second, arrival }];
+            seconds(&mut stream, 10);
+            let outcome = run(step(TargetKind::Sim(sim.clone()), stream));
+            let writes = outcome.kind(OperationKind::Write).expect("there were writes").operations;
+            let reads = outcome.reads().operations;
+            assert!(writes.abs_diff(2500) <= 2, "{depth} {workers} {unit:?}: {writes} writes");
+            assert!((reads + writes).abs_diff(all) <= 400, "{depth} {workers} {unit:?}: {reads} reads");
+        }
+    }
+}
+
+#[test]
 fn intervals_lie_on_edges_and_add_up_to_the_totals() {
     let sim = device(SimService::Exponential { mean_ns: MS }, 2);
     let mut stream = stream(EngineKind::Sim, 4);

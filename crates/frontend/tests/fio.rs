@@ -133,7 +133,13 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("rate=1m\nrate_process=poisson\nsize=1g", &["rate = \"1048576B/s\"", "arrival = \"poisson\""], &[]),
     ("rw=randrw\nrate_iops=100,50\nsize=1g", &["rate = \"150/s\""], &["fio.rate-and-mix"]),
     ("rw=randrw\nrate=400k\nsize=1g", &["rate = \"819200B/s\"", "read = \"50%\""], &[]),
-    ("rw=randrw\nrate_iops=100,\nsize=1g", &[], &["fio.not-built"]),
+    ("rw=randrw\nrate_iops=100,\nsize=1g", &["rate_max = \"read 100/s\"", "read = \"50%\""], &[]),
+    (
+        "rw=randrw\nrate=,1m\nrate_process=poisson\nsize=1g\nnumjobs=3\nfilename=x\ngroup_reporting",
+        &["rate_max = \"write 3145728B/s\"", "arrival = \"poisson\"", "workers = 3"],
+        &[],
+    ),
+    ("rw=trimwrite\nrate=4m,2m,1m\nsize=1g", &["rate = \"4194304B/s\""], &[]),
     ("rate_iops=100\nrate=1m\nsize=1g", &[], &["fio.contradiction"]),
     ("thinktime=1ms\nthinktime_blocks=8\nsize=1g", &["think_time = \"1ms\"", "think_every = 8"], &[]),
     (

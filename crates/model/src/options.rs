@@ -368,6 +368,8 @@ options! {
     command_after: String, Kind::Text, fio "exec_postrun", example "\"sync\"";
     /// Beginning of the names of the files that take what those commands print, before `.prerun.txt` and `.postrun.txt`. Defaults to the stream's name.
     command_output: String, Kind::Text, example "\"oltp\"";
+    /// Most that a kind of operations comes to in the whole stream, while the others come as fast as they can; one of the mix has to be free. Its operations are then in no proportion to `read` and `trim`.
+    rate_max: ByKind<Rate>, Kind::Structured("a list such as [\"read 1k/s\"] or [\"write 10MB/s\"]"), example "\"read 1k/s\"";
     /// Least rate of the whole stream: where less is done in a `rate_min_window`, the stream ends for an error.
     rate_min: ByKind<Rate>, Kind::Structured("a rate, or a list such as [\"read 1k/s\", \"write 10MB/s\"]"), fio "rate_iops_min", example "\"1k/s\"";
     /// Over how long the least rate is looked at.

@@ -97,6 +97,26 @@ impl Generator {
         Self(Way::Replayed(Box::new(Replayed::new(trace, plan.extents.len() == 1))))
     }
 
+    /// Makes it ready for [`Generator::grant`], under the workload that it was made for.
+    pub fn prepare_grants(&mut self, workload: &Workload) {
+        match &mut self.0 {
+            Way::Endless(endless) => endless.mix.prepare_grants(&workload.cases),
+            Way::Ending(walk) => walk.kinds_mut().prepare_grants(&workload.cases),
+            Way::Replayed(_) => {}
+        }
+    }
+
+    /// From here on, operations are drawn among these kinds, a set of bits by their index; a set without any of the mix
+    /// changes nothing. What a trace says, and what keeps its shares without chance, comes all the same.
+    #[inline]
+    pub fn grant(&mut self, kinds: u8) {
+        match &mut self.0 {
+            Way::Endless(endless) => endless.mix.grant(kinds),
+            Way::Ending(walk) => walk.kinds_mut().grant(kinds),
+            Way::Replayed(_) => {}
+        }
+    }
+
     /// Whether a pass can end.
     pub fn ends(&self) -> bool {
         matches!(self.0, Way::Ending(_) | Way::Replayed(_))

@@ -1,7 +1,7 @@
 //! What the next operation of a walk is, drawn in steps: its kind, then whether it jumps, then, when its place is known,
 //! a size that fits there. The endless generator draws all three at once.
 
-use crate::mix::{Alias, Choice};
+use crate::mix::{Alias, Choice, Grants};
 use crate::region::PLACED_KINDS;
 use crate::rng::Rng;
 use fathom_schema::{Case, Counted, KindOrder, OperationKind};
@@ -11,6 +11,8 @@ use fathom_schema::{Case, Counted, KindOrder, OperationKind};
 pub(crate) struct Kinds {
     kinds: Vec<OperationKind>,
     alias: Alias,
+    /// What may come at the moment, where that changes.
+    grants: Option<Box<Grants>>,
     /// What each kind has done, where it is not drawn.
     done: Option<Done>,
     /// By kind: share of random operations, sizes of the sequential and of the random ones.
@@ -108,7 +110,25 @@ impl Kinds {
                 Some(Done { counted, each, sums: [0.0; PLACED_KINDS] })
             }
         };
-        Self { alias: Alias::new(&weights), kinds, done, of }
+        Self { alias: Alias::new(&weights), grants: None, kinds, done, of }
+    }
+
+    /// Makes it ready for [`Kinds::grant`].
+    pub(crate) fn prepare_grants(&mut self, cases: &[Case]) {
+        let weight = |kind: OperationKind| -> f64 {
+            cases.iter().filter(|case| case.kind == kind).map(|case| case.weight).sum()
+        };
+        let weights: Vec<(OperationKind, f64)> =
+            self.kinds.iter().map(|&kind| (kind, weight(kind))).collect();
+        self.grants = Some(Box::new(Grants::new(&weights)));
+    }
+
+    /// From here on only these kinds come, where they are drawn.
+    #[inline]
+    pub(crate) fn grant(&mut self, set: u8) {
+        if let Some(grants) = &mut self.grants {
+            grants.switch(set, &mut self.alias);
+        }
     }
 
     fn of(&self, kind: OperationKind) -> &OfKind {

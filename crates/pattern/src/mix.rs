@@ -1,6 +1,7 @@
 //! Which case of the mix an operation is and how many bytes it has: weighted choice in constant time (Walker's alias
 //! table, built by Vose's method, IEEE TSE 17/9, 1991). Places are not its business.
 
+use crate::region::PLACED_KINDS;
 use crate::rng::{Rng, wide_product};
 use fathom_schema::{Case, OperationKind, Size};
 
@@ -40,6 +41,44 @@ impl Alias {
         let cell = cell as usize;
         let (own, other) = self.cells[cell];
         if height < own { cell } else { other }
+    }
+}
+
+/// Choices among what may come at the moment. The table that is drawn from lies with whoever draws; the others wait here,
+/// each in its place, so that nothing is allocated when what may come changes.
+#[derive(Debug, Clone)]
+pub(crate) struct Grants {
+    /// By set of kinds, as bits by their index; the place of the one in use is empty.
+    tables: Vec<Alias>,
+    /// Which is in use.
+    at: usize,
+}
+
+impl Grants {
+    /// Tables of `weights`, each of a kind, for every set of kinds that leaves anything; all may come at first.
+    pub(crate) fn new(weights: &[(OperationKind, f64)]) -> Self {
+        let table = |set: usize| {
+            let may_come = |kind: OperationKind| set >> kind.index() & 1 == 1;
+            let granted: Vec<f64> =
+                weights.iter().map(|&(kind, weight)| if may_come(kind) { weight } else { 0.0 }).collect();
+            if granted.iter().sum::<f64>() > 0.0 { Alias::new(&granted) } else { Alias { cells: Vec::new() } }
+        };
+        let all = (1 << PLACED_KINDS) - 1;
+        // Whoever draws begins with a table of its own for all.
+        let mut tables: Vec<Alias> = (0..=all).map(table).collect();
+        tables[all] = Alias { cells: Vec::new() };
+        Self { tables, at: all }
+    }
+
+    /// Lets `drawn_from` be the table for this set of kinds, where there is any.
+    #[inline]
+    pub(crate) fn switch(&mut self, set: u8, drawn_from: &mut Alias) {
+        let to = usize::from(set) & (self.tables.len() - 1);
+        if to != self.at && !self.tables[to].cells.is_empty() {
+            std::mem::swap(&mut self.tables[self.at], drawn_from);
+            std::mem::swap(&mut self.tables[to], drawn_from);
+            self.at = to;
+        }
     }
 }
 
@@ -102,13 +141,30 @@ impl Choice {
 pub(crate) struct Mix {
     choices: Vec<Choice>,
     alias: Alias,
+    /// What may come at the moment, where that changes.
+    grants: Option<Box<Grants>>,
 }
 
 impl Mix {
     /// The mix of `cases`, at least one.
     pub(crate) fn new(cases: &[Case]) -> Self {
         let weights: Vec<f64> = cases.iter().map(|case| case.weight).collect();
-        Self { choices: cases.iter().map(Choice::new).collect(), alias: Alias::new(&weights) }
+        let choices = cases.iter().map(Choice::new).collect();
+        Self { choices, alias: Alias::new(&weights), grants: None }
+    }
+
+    /// Makes it ready for [`Mix::grant`].
+    pub(crate) fn prepare_grants(&mut self, cases: &[Case]) {
+        let weights: Vec<(OperationKind, f64)> = cases.iter().map(|case| (case.kind, case.weight)).collect();
+        self.grants = Some(Box::new(Grants::new(&weights)));
+    }
+
+    /// From here on only these kinds come.
+    #[inline]
+    pub(crate) fn grant(&mut self, set: u8) {
+        if let Some(grants) = &mut self.grants {
+            grants.switch(set, &mut self.alias);
+        }
     }
 
     /// All cases.
@@ -166,6 +222,36 @@ mod tests {
         ] {
             check(weights);
         }
+    }
+
+    #[test]
+    fn only_what_is_granted_comes() {
+        use OperationKind::{Read, Trim, Write};
+        let case = |weight, kind| Case { weight, kind, size: Size::Fixed(1), random: true };
+        let cases = [case(0.5, Read), case(0.2, Write), case(0.3, Trim), case(0.1, Write)];
+        let mut mix = Mix::new(&cases);
+        mix.prepare_grants(&cases);
+        let mut rng = Rng::new(5);
+        let mut counts = |mix: &Mix| {
+            let mut counts = [0_u32; PLACED_KINDS];
+            (0..10_000).for_each(|_| counts[mix.draw(&mut rng).kind.index()] += 1);
+            counts
+        };
+        let bit = |kind: OperationKind| 1_u8 << kind.index();
+        for granted in [&[Write][..], &[Read, Trim], &[Write, Trim], &[Read, Write, Trim], &[Read]] {
+            mix.grant(granted.iter().fold(0, |set, &kind| set | bit(kind)));
+            let counts = counts(&mix);
+            for kind in [Read, Write, Trim] {
+                assert_eq!(counts[kind.index()] > 0, granted.contains(&kind), "{granted:?}: {counts:?}");
+            }
+        }
+        mix.grant(u8::MAX);
+        let [reads, writes, trims] = counts(&mix);
+        // Of 11 parts: standard deviation below 50.
+        assert!(reads.abs_diff(4545) < 250 && writes.abs_diff(2727) < 250 && trims.abs_diff(2727) < 250);
+        // Nothing may come: whoever asks all the same gets what could come before.
+        mix.grant(0);
+        assert!(counts(&mix).iter().all(|&count| count > 0));
     }
 
     #[test]

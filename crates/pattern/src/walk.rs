@@ -207,6 +207,11 @@ impl Walk {
         }
     }
 
+    /// The mix, to let only some kinds come.
+    pub(crate) fn kinds_mut(&mut self) -> &mut Kinds {
+        &mut self.kinds
+    }
+
     /// Begins the next pass.
     pub(crate) fn renew(&mut self) {
         self.lots.iter_mut().for_each(|lot| {

@@ -5,8 +5,8 @@ use crate::operations::Operations;
 use crate::remarks::Remarks;
 use fathom_model::{ByKind, Direction, MemoryNodes, Named, PriorityClass, Rate, StreamOptions};
 use fathom_schema::{
-    Demands, Flow, IoPriority, LatencyDemand, MemoryPolicy, OperationKind, RateDemand, RateUnit, Scheduling,
-    Think, Verification, VerifySchedule,
+    Arrival, Demands, Flow, IoPriority, KindRate, LatencyDemand, MemoryPolicy, OperationKind, Pacing, RATES,
+    RateDemand, RateUnit, Scheduling, Think, Verification, VerifySchedule,
 };
 use fathom_units::{BytesPerSec, Iops, Nanos};
 
@@ -52,6 +52,71 @@ fn kind_of(direction: Direction) -> OperationKind {
         Direction::Write => OperationKind::Write,
         Direction::Trim => OperationKind::Trim,
     }
+}
+
+/// Rates that some kinds of its operations do not exceed; `None` when that cannot be, which is then among the remarks.
+pub(crate) fn kind_rates(
+    stream: &Named<StreamOptions>,
+    operations: &Operations,
+    pacing: &Pacing,
+    arrival: Arrival,
+    verification: &Verification,
+    remarks: &mut Remarks,
+) -> Option<Vec<KindRate>> {
+    let options = &stream.options;
+    let Some(ByKind(given)) = options.rate_max.get() else { return Some(Vec::new()) };
+    let mut rates = Vec::new();
+    for &(direction, rate) in given {
+        let (unit, per_second) = match rate {
+            Rate::Operations(Iops(rate)) => (RateUnit::Operations, rate),
+            Rate::Bandwidth(BytesPerSec(rate)) => (RateUnit::Bytes, rate),
+            // The model lets neither of them through.
+            Rate::Max | Rate::OfMaximum(_) => continue,
+        };
+        if let Some(kind) = direction.map(kind_of) {
+            rates.push(KindRate { kind, unit, per_second, arrival });
+        }
+    }
+    let cases = &operations.workload.cases;
+    let occurs = |kind: OperationKind| cases.iter().any(|case| case.kind == kind);
+    let is_limited = |kind: OperationKind| rates.iter().any(|rate| rate.kind == kind);
+    let in_rates = |rate: f64| RATES.contains(&rate);
+    let mean = operations.mean_bytes;
+    let reads_back =
+        verification.rule().is_some_and(|rule| rule.schedule != VerifySchedule::Never || !rule.writes);
+    let fault = if rates.len() < given.len() {
+        Some(("names no kind", "say which, such as \"read 1k/s\"; for all of them there is rate"))
+    } else if matches!(pacing, Pacing::Open { .. }) {
+        Some(("meets a rate of the whole stream", "leave one of them out"))
+    } else if rates.iter().any(|rate| !occurs(rate.kind)) {
+        Some(("names a kind that the mix has none of", "leave it out"))
+    } else if cases.iter().all(|case| is_limited(case.kind)) {
+        Some((
+            "leaves no kind free",
+            "use rate for all of them together, with shares in their proportion and kind_order = \"even\"",
+        ))
+    } else if operations.workload.trim_then_write {
+        Some(("and trim_then_write contradict each other", "use rate"))
+    } else if rates.iter().any(|rate| match rate.unit {
+        RateUnit::Operations => !in_rates(rate.per_second),
+        RateUnit::Bytes => !in_rates(rate.per_second / mean),
+    }) {
+        Some(("is out of range", "use 1 per hour to 1G per second"))
+    } else if reads_back {
+        // The sequence that is read back is generated again, which knows nothing of time.
+        Some((
+            "and verification that reads back exclude each other",
+            "leave verify out, or read back by another stream (verify_when = \"never\", fio's do_verify=0)",
+        ))
+    } else {
+        None
+    };
+    if let Some((what, help)) = fault {
+        let message = format!("rate_max of the stream \"{}\" {what}", stream.name);
+        remarks.error("plan.rate-max", options.rate_max.span(), message, help);
+        return None;
+    }
+    Some(rates)
 }
 
 /// The flow it takes part in.

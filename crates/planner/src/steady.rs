@@ -81,6 +81,9 @@ pub(crate) fn depth_search(
             "verification, whose reading back would be taken for the load",
             "leave verify out, or read back by another job",
         )),
+        Pacing::Closed { .. } if options.rate_max.get().is_some() => {
+            Some(("a rate_max, which holds operations back", "leave rate_max out"))
+        }
         Pacing::Closed { .. } => None,
     };
     if let Some((what, help)) = fault {

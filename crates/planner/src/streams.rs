@@ -159,6 +159,7 @@ impl Setting<'_> {
             command_after: _,
             command_output: _,
             verify_until,
+            rate_max: _, // demands::kind_rates
             rate_min: _, // here to `thread_priority_level`: demands
             rate_min_window: _,
             latency_max: _,
@@ -234,6 +235,14 @@ impl Setting<'_> {
         if !demands::flow_is_possible(section, &workload.verification, remarks) {
             return None;
         }
+        let kind_rates = demands::kind_rates(
+            section,
+            operations,
+            &pacing,
+            arrival(&section.options),
+            &workload.verification,
+            remarks,
+        )?;
         let depth_search = steady::depth_search(section, &pacing, reads_back, remarks)?;
         say_trims_are_alone(load, kind, depth, remarks);
         self.say_seed(load, remarks);
@@ -269,6 +278,7 @@ impl Setting<'_> {
                 scheduling: demands::scheduling(&section.options),
                 depth_search,
                 ramp_bytes,
+                kind_rates,
             },
         })
     }

@@ -2,6 +2,7 @@
 //!
 //! Everything here is additive to a step: a record written before an option existed reads as one that does not use it.
 
+use crate::step::Arrival;
 use crate::tally::OperationKind;
 use crate::wire;
 use fathom_units::Nanos;
@@ -49,6 +50,19 @@ pub struct RateDemand {
     pub unit: RateUnit,
     /// Per second; above 0.
     pub at_least: f64,
+}
+
+/// The most that a kind of operations comes to in a closed loop, while the others come as fast as they can.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct KindRate {
+    /// Which operations: read, write or trim.
+    pub kind: OperationKind,
+    /// In what it is counted.
+    pub unit: RateUnit,
+    /// Per second, of the whole stream; above 0.
+    pub per_second: f64,
+    /// How they are spaced.
+    pub arrival: Arrival,
 }
 
 /// In what a rate is counted.

@@ -24,7 +24,9 @@ mod walk;
 mod wire;
 
 pub use control::{Control, Reach, ShellCommand, Tolerance};
-pub use demands::{Demands, Flow, IoPriority, LatencyDemand, MemoryPolicy, RateDemand, RateUnit, Scheduling};
+pub use demands::{
+    Demands, Flow, IoPriority, KindRate, LatencyDemand, MemoryPolicy, RateDemand, RateUnit, Scheduling,
+};
 pub use engine::{
     AioSettings, CallFlags, Durability, EngineKind, EngineSettings, ForcedAsync, IoMode, OpenRule,
     OperationPriority, Registration, RingSettings, Submitter,

@@ -2,7 +2,7 @@
 //! "unlimited"; whatever was a percentage, a dialect's quirk or the user's silence ended in the planner.
 
 use crate::control::Control;
-use crate::demands::{Demands, Flow, Scheduling};
+use crate::demands::{Demands, Flow, KindRate, Scheduling};
 use crate::engine::EngineSettings;
 use crate::settling::{DepthSearch, SteadyRule};
 use crate::tally::OperationKind;
@@ -187,6 +187,9 @@ pub struct Stream {
     /// Bytes that a worker moves before it measures, where they are what says when that begins.
     #[serde(default)]
     pub ramp_bytes: Quota,
+    /// In a closed loop, kinds of operations that come at most at a rate of their own; not all that there are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kind_rates: Vec<KindRate>,
     /// One entry per worker, over all hosts.
     pub workers: Vec<WorkerPlan>,
     /// Whether the time from accepted to completed gets a histogram of its own (fio's `clat`).

@@ -96,6 +96,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
         scheduling: fathom_schema::Scheduling::default(),
         depth_search: None,
         ramp_bytes: fathom_schema::Quota::Unlimited,
+        kind_rates: Vec::new(),
     }
 }
 

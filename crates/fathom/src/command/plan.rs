@@ -191,7 +191,16 @@ fn describe_step(number: usize, step: &Step) -> String {
                 let mean = if course.is_empty() { "" } else { " on average" };
                 format!(", {rate:.0} per second{mean}")
             }
-            fathom_schema::Pacing::Closed { .. } => String::new(),
+            fathom_schema::Pacing::Closed { .. } => {
+                let most = |rate: &fathom_schema::KindRate| {
+                    let unit = match rate.unit {
+                        fathom_schema::RateUnit::Operations => "",
+                        fathom_schema::RateUnit::Bytes => " B",
+                    };
+                    format!(", at most {:.0}{unit} {}s per second", rate.per_second, rate.kind.name())
+                };
+                stream.kind_rates.iter().map(most).collect()
+            }
         };
         text += &format!(
             "       {}: {} {} × depth {}{rate}, {time}{ramp}\n",

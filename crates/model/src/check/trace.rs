@@ -72,10 +72,11 @@ pub(super) fn check(job: &Job, stream: &Named<StreamOptions>, found: &mut Diagno
 }
 
 /// Options that say what a trace says.
-fn contradictions(options: &StreamOptions) -> [(&'static str, Option<Span>); 15] {
+fn contradictions(options: &StreamOptions) -> [(&'static str, Option<Span>); 16] {
     [
         ("rate", options.rate.span()),
         ("rate_course", options.rate_course.span()),
+        ("rate_max", options.rate_max.span()),
         ("arrival", options.arrival.span()),
         ("backlog", options.backlog.span()),
         ("passes", options.passes.span()),

@@ -23,7 +23,7 @@ use super::{JOBS_MAX, ParsedJob, Surroundings, listed};
 use crate::names::Names;
 use engines::FioEngine;
 use fathom_model::{
-    Amount, Arrival, CpusPolicy, Durability, Engine, Job, Named, Rate, Seed, Span, StageOptions,
+    Amount, Arrival, ByKind, CpusPolicy, Durability, Engine, Job, Named, Rate, Seed, Span, StageOptions,
     StreamOptions, WorkerRegions,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, Ratio};
@@ -170,6 +170,12 @@ impl Lowering<'_> {
             demands::set_rates(&mut base, settings, clones, *span, self.faults);
             if let Some(rate) = of_all(*base.rate.get(), clones) {
                 base.rate.set(rate, base.rate.span().unwrap_or(*span));
+            }
+            if let Some((direction, rate)) = lowered.rate_max
+                && let Some(rate) = of_all(rate, clones)
+            {
+                let place = base.rate_max.span().unwrap_or(*span);
+                base.rate_max.set(ByKind(vec![(Some(direction), rate)]), place);
             }
             let stream = self.add_stream(name, *span, base);
             for order in 0..clones {
@@ -348,9 +354,13 @@ impl Lowering<'_> {
             options.keep_cache.set(true, settings.span("invalidate", span));
         }
         engines::set_private(&mut options, engine, settings, span, self.faults);
-        if lowered.rate != Rate::Max {
+        if lowered.rate != Rate::Max || lowered.rate_max.is_some() {
             let place = settings.span("rate_iops", settings.span("rate", span));
-            options.rate.set(lowered.rate, place);
+            if let Some((direction, rate)) = lowered.rate_max {
+                options.rate_max.set(ByKind(vec![(Some(direction), rate)]), place);
+            } else {
+                options.rate.set(lowered.rate, place);
+            }
             if set.poisson {
                 options.arrival.set(Arrival::Poisson, settings.span("rate_process", span));
             }

@@ -7,8 +7,8 @@ use super::super::settings::Settings;
 use super::super::values::{Unit, number, weights};
 use super::{content, files};
 use fathom_model::{
-    Access, BlockSizes, Coverage, Cursor, FilesEnd, KindOrder, MixLine, RandomDistribution, RangeSync, Rate,
-    RunKind, Span, WorkloadOptions, Zones,
+    Access, BlockSizes, Coverage, Cursor, Direction as ModelDirection, FilesEnd, KindOrder, MixLine,
+    RandomDistribution, RangeSync, Rate, RunKind, Span, WorkloadOptions, Zones,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Ratio};
 
@@ -18,6 +18,8 @@ pub(super) struct Lowered {
     pub(super) options: WorkloadOptions,
     /// Rate of one clone.
     pub(super) rate: Rate,
+    /// What one direction of a mix is held at while the other is not.
+    pub(super) rate_max: Option<(ModelDirection, Rate)>,
     /// Whether anything is read.
     pub(super) reads: bool,
     /// Smallest block of all directions in use, in bytes.
@@ -65,7 +67,7 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     };
     let sizes = [READ, WRITE, TRIM].map(|kind| sizes[own_sizes(kind)].clone());
     let sequential_sizes = (by_access && is_random).then(|| self::sizes(settings, READ));
-    let rate = rate(settings, *span, &mut shares, &sizes, is_trimwrite, faults);
+    let (rate, rate_max) = rate(settings, *span, &mut shares, &sizes, is_trimwrite, faults);
     let mut options = WorkloadOptions::default();
     let directions: [Direction; 3] = [READ, WRITE, TRIM].map(|kind| Direction {
         share: shares[kind],
@@ -106,6 +108,7 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     Lowered {
         options,
         rate,
+        rate_max,
         reads: shares[READ] > 0.0,
         smallest,
         is_random,
@@ -197,7 +200,7 @@ fn mean(sizes: &BlockSizes) -> f64 {
     sum / weight
 }
 
-/// The rate of one clone. Directions have rates of their own in fio, so that a mix follows them and not `rwmixread`.
+/// The rate of one clone, or of one direction of its mix. Directions have rates of their own in fio, so that a mix follows them and not `rwmixread`.
 fn rate(
     settings: &Settings,
     span: Span,
@@ -205,7 +208,7 @@ fn rate(
     sizes: &[BlockSizes; 3],
     is_trimwrite: bool,
     faults: &mut Faults,
-) -> Rate {
+) -> (Rate, Option<(ModelDirection, Rate)>) {
     let limit = |kind: usize| {
         let iops = settings.engine.rate_iops[kind].filter(|&rate| rate > 0).map(|rate| rate as f64);
         let bytes = settings.engine.rate[kind].filter(|&rate| rate > 0).map(|rate| rate as f64);
@@ -213,10 +216,12 @@ fn rate(
     };
     let option = if settings.has("rate_iops") { "rate_iops" } else { "rate" };
     let place = settings.span(option, span);
-    let used: Vec<usize> = (0..3).filter(|&kind| shares[kind] > 0.0).collect();
+    // Of a trim and the write after it, each waits for its own rate.
+    let is_used = |kind: usize| shares[kind] > 0.0 || (is_trimwrite && kind == WRITE);
+    let used: Vec<usize> = (0..3).filter(|&kind| is_used(kind)).collect();
     let limits: Vec<(Option<f64>, Option<f64>)> = used.iter().map(|&kind| limit(kind)).collect();
     if limits.iter().all(|limit| limit.0.is_none() && limit.1.is_none()) {
-        return Rate::Max;
+        return (Rate::Max, None);
     }
     if limits.iter().any(|limit| limit.0.is_some()) && limits.iter().any(|limit| limit.1.is_some()) {
         faults.error(
@@ -225,29 +230,31 @@ fn rate(
             "rate and rate_iops are both given",
             "leave one of them out",
         );
-        return Rate::Max;
+        return (Rate::Max, None);
     }
+    let of_one = |limit: &(Option<f64>, Option<f64>)| match *limit {
+        (Some(iops), _) => Some(Rate::Operations(Iops(iops))),
+        (None, bytes) => bytes.map(|bytes| Rate::Bandwidth(BytesPerSec(bytes))),
+    };
     if is_trimwrite {
-        faults.error(
-            "fio.not-built",
-            place,
-            format!("{option} with rw=trimwrite is known but not built yet"),
-            "leave it out",
-        );
-        return Rate::Max;
+        // They come in turn. Observed with fio 3.33: the rate of writes holds both; that of trims alone is not kept.
+        let (iops, bytes) =
+            [WRITE, TRIM].map(limit).into_iter().find(|limit| *limit != (None, None)).unwrap_or_default();
+        let both = |rate: Option<f64>| rate.map(|rate| rate * 2.0);
+        return (of_one(&(both(iops), both(bytes))).unwrap_or(Rate::Max), None);
     }
     match (used.as_slice(), limits.as_slice()) {
-        (_, [(Some(iops), _)]) => Rate::Operations(Iops(*iops)),
-        (_, [(_, Some(bytes))]) => Rate::Bandwidth(BytesPerSec(*bytes)),
+        (_, [only]) => (of_one(only).unwrap_or(Rate::Max), None),
         (&[first, second], &[one, other]) => {
             let iops = |kind: usize, limit: (Option<f64>, Option<f64>)| {
                 limit.0.or(limit.1.map(|bytes| bytes / mean(&sizes[kind])))
             };
             let (Some(one), Some(other)) = (iops(first, one), iops(second, other)) else {
-                let message =
-                    format!("{option} limits one direction of a mix only, which is known but not built yet");
-                faults.error("fio.not-built", place, message, format!("give both, e.g. {option}=100,50"));
-                return Rate::Max;
+                let directions = [ModelDirection::Read, ModelDirection::Write, ModelDirection::Trim];
+                let limited = [(first, &one), (second, &other)].into_iter();
+                let mut limited =
+                    limited.filter_map(|(kind, limit)| Some((directions[kind], of_one(limit)?)));
+                return (Rate::Max, limited.next());
             };
             let bytes = limits.iter().filter_map(|limit| limit.1).sum::<f64>();
             let share = one / (one + other);
@@ -263,11 +270,11 @@ fn rate(
             }
             (shares[first], shares[second]) = (share, 1.0 - share);
             if limits.iter().all(|limit| limit.1.is_some()) {
-                return Rate::Bandwidth(BytesPerSec(bytes));
+                return (Rate::Bandwidth(BytesPerSec(bytes)), None);
             }
-            Rate::Operations(Iops(one + other))
+            (Rate::Operations(Iops(one + other)), None)
         }
-        _ => Rate::Max,
+        _ => (Rate::Max, None),
     }
 }
 
