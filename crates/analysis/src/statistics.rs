@@ -7,6 +7,7 @@
 mod changes;
 mod compare;
 mod dependence;
+mod hurst;
 mod quantile;
 mod runs;
 mod sample;
@@ -16,6 +17,7 @@ mod warmup;
 pub use changes::{Change, change_points, dominant_segment};
 pub use compare::{Difference, Shift, bucket_at, quantile_shifts, welch};
 pub use dependence::{Subsessions, autocorrelation, subsession_means, subsessions};
+pub use hurst::{Hurst, hurst};
 pub use quantile::{QuantileEstimate, nearest_rank, quantile_needs, quantiles, rank_interval};
 pub use runs::runs_p;
 pub use sample::{Sample, t_quantile};

@@ -1,8 +1,8 @@
-//! Findings about how a step behaved over time: warm-up, changes of level, drift, stalls that come regularly. A mean over
+//! Findings about how a step behaved over time: warm-up, changes of level, drift, stalls that come regularly, memory. A mean over
 //! two levels is of neither, so each says where the levels lie.
 
 use super::{Found, StepView};
-use crate::statistics::{Change, Sample, change_points, trend, warm_up};
+use crate::statistics::{Change, Hurst, Sample, change_points, hurst, trend, warm_up};
 use fathom_metrics::merge_tally;
 use fathom_schema::{Interval, OperationKind, Phase, Severity, StreamTally};
 use fathom_units::{Bytes, Iops, Nanos};
@@ -27,6 +27,10 @@ const STALL_SHARE: f64 = 0.5;
 const STALLS_MIN: usize = 4;
 /// Spread of the gaps between them, as a share of their mean, up to which they are regular.
 const GAP_SPREAD_MAX: f64 = 0.15;
+
+/// Hurst exponent from which on throughput has memory that matters: means of n intervals then vary as those of √n or fewer
+/// independent ones do (`n^(2H−2)` at 0.75).
+const MEMORY_MIN: f64 = 0.75;
 
 /// One interval of all streams together.
 struct Second {
@@ -73,8 +77,9 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
             format!("{}{}{more}", view.place(), told(first, &seconds)),
             "something changed while it was measured: look what began then, and measure again",
         );
-    } else if let Some(drift) = trend(&iops[warm..]).filter(crate::statistics::Trend::is_certain) {
-        let share = drift.change / drift.mean;
+    } else {
+        let drift = trend(&iops[warm..]).filter(crate::statistics::Trend::is_certain);
+        let share = drift.map_or(0.0, |drift| drift.change / drift.mean);
         if share.abs() >= DRIFT_MIN {
             let word = if share < 0.0 { "fell" } else { "rose" };
             found.add(
@@ -83,8 +88,25 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
                 format!("{}throughput {word} by {:.0} % over the step", view.place(), share.abs() * 100.0),
                 "it has no steady state yet: measure for longer, or start after it has settled",
             );
+        } else {
+            memory(&iops[warm..], view, found);
         }
     }
+}
+
+/// Tells bursts within bursts. Of levels and drifts the exponent says nothing: both look like memory without end.
+fn memory(iops: &[f64], view: &StepView<'_>, found: &mut Found) {
+    let Some(hurst) = hurst(iops).filter(|hurst| hurst.least() >= MEMORY_MIN) else { return };
+    let Hurst { by_variance, by_wavelet, block_max } = hurst;
+    found.add(
+        "behaviour.memory",
+        Severity::Info,
+        format!(
+            "{}throughput comes in bursts within bursts: its Hurst exponent is {by_variance:.2} by variances and {by_wavelet:.2} by wavelets, over 1 to {block_max} intervals",
+            view.place()
+        ),
+        "means of a short run say less than their intervals promise: measure for longer, and compare several runs",
+    );
 }
 
 /// Changes from one level to another. A level is one that lasts: a dip of a few seconds is none.

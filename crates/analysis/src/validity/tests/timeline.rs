@@ -61,6 +61,15 @@ fn behaviour_over_time() {
         .map(|(i, &r)| if i % 30 == 29 { 500 } else { r })
         .collect();
     check_rates(&stalling, &["behaviour.stalls"], "10 times, about every 30 s");
+    // Bursts within bursts: of each length from one second to half of all one that is a hundredth up or down.
+    let sign = |i: usize, octave: u32| {
+        let mixed = ((i >> octave) as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ u64::from(octave) << 17);
+        if mixed.count_ones() % 2 == 0 { 1 } else { -1 }
+    };
+    let bursts: Vec<u64> = (0..1024)
+        .map(|i| (0..9).fold(10_000_u64, |rate, octave| rate.saturating_add_signed(60 * sign(i, octave))))
+        .collect();
+    check_rates(&bursts, &["behaviour.memory"], "bursts within bursts: its Hurst exponent is 0.");
 }
 
 #[test]

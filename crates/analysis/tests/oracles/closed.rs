@@ -1,0 +1,285 @@
+//! Each family of answers against closed forms alone, so that it is tested where there is no corpus as well: every figure here
+//! follows from a formula that stands beside it.
+
+use crate::close;
+use fathom_analysis::layouts::{ddsketch_key, ddsketch_value, fio, hdr, hdr_bucket};
+use fathom_analysis::scaling::{Answers, Fit, Law, Point, Verdict, Weighting, answers, measured_limit};
+use fathom_analysis::statistics::{
+    Sample, autocorrelation, change_points, dominant_segment, hurst, quantile_needs, quantiles,
+    subsession_means, subsessions, trend, warm_up, welch,
+};
+use fathom_analysis::steady::{Rule, judge};
+use fathom_metrics::{Latency, fio_bucket_of};
+
+const DEPTHS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+fn of_law(loads: &[f64], x: impl Fn(f64) -> f64) -> Vec<Point> {
+    loads.iter().map(|&n| Point { n, x: x(n) }).collect()
+}
+
+fn answer(points: &[Point]) -> Answers {
+    answers(points, None, Weighting::Equal, &[0.001, 0.002], 1)
+}
+
+fn chosen(found: &Answers) -> &'static str {
+    found.chosen.map_or("none", |at| found.fits[at].law.name())
+}
+
+#[test]
+fn the_law_of_a_curve_is_found_again() {
+    let (alpha, beta, gamma) = (0.03, 0.0005, 900.0);
+    let law = |n: f64| gamma * n / (1.0 + alpha * (n - 1.0) + beta * n * (n - 1.0));
+    let loads: Vec<f64> = (0..12).map(|i| 1.0 + 8.0 * f64::from(i)).collect();
+    let found = answer(&of_law(&loads, law));
+    assert_eq!((chosen(&found), found.verdict), ("usl", Verdict::Retrograde));
+    for (coefficient, expect) in
+        found.fits[found.chosen.unwrap()].coefficients.iter().zip([alpha, beta, gamma])
+    {
+        close(coefficient.name, coefficient.value, expect, 1e-6);
+    }
+    // N* = √((1 − α)/β).
+    let peak = ((1.0 - alpha) / beta).sqrt();
+    close("peak", found.peak.n.value, peak, 1e-6);
+    close("peak", found.peak.x.value, law(peak), 1e-6);
+    // The most X/R: 3βN² + (α − β)N − (1 − α) = 0.
+    let knee =
+        ((beta - alpha) + ((alpha - beta).powi(2) + 12.0 * beta * (1.0 - alpha)).sqrt()) / (6.0 * beta);
+    close("knee", found.knee.unwrap().value, knee, 1e-6);
+    let at = found.n_at_95_percent.unwrap().value;
+    close("95 %", law(at), 0.95 * law(peak), 1e-6);
+    // R(N) = D(N)/γ = 2 ms.
+    let limit = found.latency_limits[1].n.unwrap().value;
+    close("limit", limit / law(limit), 0.002, 1e-6);
+}
+
+/// The USL's standard errors are √(s²·(JᵀJ)⁻¹): here with a Jacobian by differences and an inverse by cofactors.
+#[test]
+fn standard_errors_are_those_of_the_normal_equations() {
+    let law = |n: f64, [a, b, g]: [f64; 3]| g * n / (1.0 + a * (n - 1.0) + b * n * (n - 1.0));
+    let off = [3.0, -5.0, 4.0, -2.0, 6.0, -7.0, 5.0, -3.0, 2.0, -4.0];
+    let loads: Vec<f64> = (0..10).map(|i| 1.0 + 6.0 * f64::from(i)).collect();
+    let points: Vec<Point> =
+        loads.iter().zip(off).map(|(&n, off)| Point { n, x: law(n, [0.03, 0.0005, 90.0]) + off }).collect();
+    let fit = Fit::usl(&points, Weighting::Equal).expect("it can be fitted");
+    let found: [f64; 3] = std::array::from_fn(|at| fit.coefficients[at].value);
+    let derivative = |n: f64, at: usize| {
+        let step = found[at] * 1e-6;
+        let moved =
+            |by: f64| law(n, std::array::from_fn(|other| found[other] + if other == at { by } else { 0.0 }));
+        (moved(step) - moved(-step)) / (2.0 * step)
+    };
+    let normal: [[f64; 3]; 3] = std::array::from_fn(|i| {
+        std::array::from_fn(|j| loads.iter().map(|&n| derivative(n, i) * derivative(n, j)).sum())
+    });
+    let minor = |i: usize, j: usize| {
+        let [r, s] = [(i + 1) % 3, (i + 2) % 3];
+        let [u, v] = [(j + 1) % 3, (j + 2) % 3];
+        normal[r][u] * normal[s][v] - normal[r][v] * normal[s][u]
+    };
+    let determinant: f64 = (0..3).map(|j| normal[0][j] * minor(0, j)).sum();
+    let rss: f64 = points.iter().map(|p| (p.x - law(p.n, found)).powi(2)).sum();
+    // At the optimum the residuals are orthogonal to the derivatives.
+    for at in 0..3 {
+        let product: f64 = points.iter().map(|p| (p.x - law(p.n, found)) * derivative(p.n, at)).sum();
+        let scale: f64 = points.iter().map(|p| ((p.x - law(p.n, found)) * derivative(p.n, at)).abs()).sum();
+        assert!(product.abs() < 1e-5 * scale, "{product} of {scale}");
+    }
+    for at in 0..3 {
+        let expect = (rss / 7.0 * minor(at, at) / determinant).sqrt();
+        close("standard error", fit.coefficients[at].standard_error.unwrap(), expect, 1e-3);
+    }
+}
+
+#[test]
+fn devices_with_units_knees_and_caps() {
+    // c units, each 1000/s, closed network: X = μcN/(N + c − 1), which is the USL with α = 1/c.
+    let found = answer(&of_law(&DEPTHS, |n| 8000.0 * n / (n + 7.0)));
+    assert_eq!((chosen(&found), found.verdict), ("usl", Verdict::Contention));
+    close("units", found.parallel_units.unwrap().value, 8.0, 1e-3);
+    close("ceiling", found.ceiling.unwrap().value, 8000.0, 1e-3);
+    // A hard knee at 16.
+    let found = answer(&of_law(&DEPTHS, |n| 1000.0 * n.min(16.0)));
+    assert_eq!((chosen(&found), found.verdict), ("softmin", Verdict::Capped));
+    assert!(found.fits[found.chosen.unwrap()].max_relative_error <= 0.0015);
+    close("knee", found.knee.unwrap().value, 16.0, 2e-3);
+    assert!(!found.peak.is_of_law, "no false peak");
+    // Contention up to a cap: 32 units, 10,000/s at most; no smooth law has that kink.
+    let loads: Vec<f64> = (1..=20).map(f64::from).chain(DEPTHS[5..].iter().copied()).collect();
+    let found = answer(&of_law(&loads, |n| (32_000.0 * n / (n + 31.0)).min(10_000.0)));
+    assert_eq!(found.verdict, Verdict::Capped);
+    close("ceiling", found.ceiling.unwrap().value, 10_000.0, 1e-2);
+    let law = Law::SoftMin { slope: 1000.0, cap: 16_000.0, sharpness: 1.0 };
+    close("soft minimum at q = 1", law.throughput(16.0), 8000.0, 1e-9);
+}
+
+#[test]
+fn figures_without_a_law_have_intervals_where_loads_came_again() {
+    // Superlinear, then flat: no law. Three measurements of each load, ± 1 %.
+    let curve = |n: f64| {
+        if n < 2.0 {
+            1000.0
+        } else if n < 4.0 {
+            5000.0
+        } else {
+            5400.0 + n
+        }
+    };
+    let points: Vec<Point> =
+        DEPTHS.iter().flat_map(|&n| [0.99, 1.0, 1.01].map(|off| Point { n, x: curve(n) * off })).collect();
+    let found = answer(&points);
+    assert_eq!(found.verdict, Verdict::NoLaw);
+    let holds = |estimate: fathom_analysis::scaling::Estimate, expect: f64| {
+        let (low, high) = estimate.interval.expect("each load came three times");
+        assert!(low <= expect && expect <= high && high > low, "{estimate:?}, {expect}");
+    };
+    holds(found.peak.x, 5656.0);
+    holds(found.n_at_95_percent.unwrap(), found.n_at_95_percent.unwrap().value);
+    // N/X is 1 ms between 4 (0.74) and 8 (1.48).
+    let limit = found.latency_limits[0].n.unwrap();
+    assert!((5.0..6.0).contains(&limit.value), "{limit:?}");
+    holds(limit, limit.value);
+    // On straight lines: latency 1 at load 1, 3 at load 3.
+    let line = [Point { n: 1.0, x: 10.0 }, Point { n: 3.0, x: 20.0 }];
+    let at = measured_limit(&line, &[1.0, 3.0], 2.0);
+    assert_eq!((at.n.unwrap().value, at.x.unwrap().value), (2.0, 15.0));
+}
+
+#[test]
+fn rounds_by_both_rules() {
+    // The first window that the rules see differently: range 15.4 %, the line rises by 12.05 % (within ± 10 % all the same).
+    let rounds = [104.7, 166.7, 210.2, 238.7, 262.6, 267.2, 279.2, 270.1];
+    let (literal, envelope) = (judge(&rounds, Rule::Literal), judge(&rounds, Rule::Envelope));
+    assert_eq!((literal.steady_at, envelope.steady_at), (None, Some(8)));
+    let window = literal.window.unwrap();
+    close("range", window.range / window.mean, 0.154, 5e-3);
+    close("excursion", window.slope_excursion() / window.mean, 0.1205, 5e-3);
+    // A line 100 + a·(r − 3): its range is its excursion, so 10 % is the limit and inclusive.
+    for (a, steady_at) in [(2.5, Some(5)), (2.500_001, None), (-2.5, Some(5))] {
+        let rounds: Vec<f64> = (1..=5).map(|r| 100.0 + a * (f64::from(r) - 3.0)).collect();
+        assert_eq!(judge(&rounds, Rule::Literal).steady_at, steady_at, "{a}");
+    }
+    // e^(−r): each window falls by as much of itself, so none is ever steady; with a floor it comes to be.
+    let falling: Vec<f64> = (0..25).map(|r| (-0.1 * f64::from(r)).exp()).collect();
+    assert_eq!(judge(&falling, Rule::Literal).steady_at, None);
+    let settling: Vec<f64> = (0..25).map(|r| 100.0 + 900.0 * (-f64::from(r)).exp()).collect();
+    // Of rounds 5 … 9 (e⁻⁴ is 16.5): 12.4 % of range but 4·|slope| 13 %; one later 5.7 % and 5 %.
+    let at = judge(&settling, Rule::Literal).steady_at.expect("it settles");
+    let window = |at: usize| judge(&settling[at - 5..at], Rule::Literal).steady_at.is_some();
+    assert!(window(at) && !window(at - 1), "{at}");
+}
+
+#[test]
+fn memory_is_merged_away() {
+    // Levels that come four at a time and are a permutation without memory: subsessions of four are those levels.
+    let levels: Vec<f64> = (0..64).map(|i| f64::from(i * 37 % 64)).collect();
+    let values: Vec<f64> = levels.iter().flat_map(|&level| [level; 4]).collect();
+    let mean = Sample::of(&values).mean;
+    close("mean", mean, 31.5, 1e-12);
+    // Within a level the neighbours are equal, across levels as the levels are: (3 + ρ)/4 but for the two ends.
+    let across = autocorrelation(&levels, mean);
+    close("correlation", autocorrelation(&values, mean), (3.0 + across) / 4.0, 1e-9);
+    assert_eq!(subsession_means(&values, 4), levels);
+    let found = subsessions(&values).expect("it is long enough");
+    assert!(found.is_independent && found.length >= 2, "{found:?}");
+    // n values 0 … n−1 have the variance n(n + 1)/12.
+    close("variance", Sample::of(&levels).variance, 64.0 * 65.0 / 12.0, 1e-9);
+}
+
+#[test]
+fn means_are_told_apart_by_welch() {
+    // 1 … 5 and 2 … 10 by twos: variances 2.5 and 10, n = 5; t = −3/√2.5, ν = 12.5²/((2.5² + 10²)/4)
+    let found =
+        welch(&Sample::of(&[1.0, 2.0, 3.0, 4.0, 5.0]), &Sample::of(&[2.0, 4.0, 6.0, 8.0, 10.0])).unwrap();
+    close("t", found.t, -3.0 / 2.5_f64.sqrt(), 1e-12);
+    close("freedom", found.freedom, 12.5_f64.powi(2) / ((2.5_f64.powi(2) + 100.0) / 4.0), 1e-12);
+    assert!((found.p - 0.107).abs() < 1e-3, "{found:?}");
+}
+
+#[test]
+fn levels_and_warm_up() {
+    let series = |parts: &[(usize, f64)]| -> Vec<f64> {
+        parts.iter().flat_map(|&(count, level)| std::iter::repeat_n(level, count)).collect()
+    };
+    let steps = series(&[(30, 1.1), (130, 5.1), (40, 2.0)]);
+    let found: Vec<usize> = change_points(&steps).iter().map(|change| change.at).collect();
+    assert_eq!(found, [30, 160]);
+    assert_eq!(dominant_segment(&steps), Some((30, 160)));
+    assert_eq!(dominant_segment(&series(&[(50, 1.0), (50, 2.0), (50, 3.0)])), None);
+    // Leaving out exactly the first level makes the variance 0.
+    let found = warm_up(&series(&[(30, 100.0), (170, 50.0)])).unwrap();
+    assert_eq!((found.length, found.is_found), (30, true));
+}
+
+#[test]
+fn percentiles_and_what_they_need() {
+    // ⌈ln 0.025 / ln p⌉.
+    for (p, needs) in [(0.9_f64, 36), (0.95, 72), (0.99, 368), (0.999, 3688), (0.9999, 36_887)] {
+        assert_eq!((0.025_f64.ln() / p.ln()).ceil() as u64, needs);
+        assert_eq!(quantile_needs(p), needs);
+    }
+    // Merged counts, never means of percentiles: 10,000 values of which 1 % are slow, and 1000 in between.
+    let side = |parts: &[(u64, u64)]| {
+        let mut latency = Latency::default();
+        parts.iter().for_each(|&(count, ns)| (0..count).for_each(|_| latency.record(ns)));
+        latency
+    };
+    let near =
+        |found: Option<u64>, expect: f64| close("p99", found.expect("it has values") as f64, expect, 0.004);
+    let a = side(&[(9900, 100_000), (100, 10_000_000)]);
+    let b = side(&[(1000, 5_000_000)]);
+    near(a.quantile(0.99), 100_000.0);
+    near(b.quantile(0.99), 5_000_000.0);
+    near(side(&[(9900, 100_000), (1000, 5_000_000), (100, 10_000_000)]).quantile(0.99), 5_000_000.0);
+    let values: Vec<f64> = (1..=1000).map(f64::from).collect();
+    assert_eq!(quantiles(&values, &[0.99])[0].value, Some(990.0));
+}
+
+#[test]
+fn buckets_of_other_tools() {
+    // fio: exact below 128, then 64 per power of two; index (e + 1)·64 + the six bits after the first, e = msb − 6.
+    for ns in [0_u64, 1, 127, 128, 129, 1000, 4096, 123_456_789] {
+        let expect = if ns < 128 {
+            ns
+        } else {
+            let shift = u64::from(ns.ilog2()) - 6;
+            (shift + 1) * 64 + (ns >> shift & 63)
+        };
+        assert_eq!(fio_bucket_of(ns) as u64, expect, "{ns}");
+        assert!((fio(ns) as f64 - ns as f64).abs() <= (ns as f64 / 128.0).max(0.5), "{ns}");
+    }
+    // HdrHistogram with 3 digits: as wide as 1/1024 of the power of two.
+    for ns in [5_u64, 2047, 2048, 1_000_000] {
+        let (low, width) = hdr_bucket(ns);
+        assert!(low <= ns && ns < low + width && hdr(ns) == low + width - 1, "{ns}");
+        assert_eq!(width, if ns < 2048 { 1 } else { 1 << (ns.ilog2() - 10) }, "{ns}");
+    }
+    // DDSketch: within 1 %.
+    for ns in [1_u64, 10, 12_345, 1_000_000_007] {
+        let value = ddsketch_value(ddsketch_key(ns));
+        assert!((value / ns as f64 - 1.0).abs() <= 0.01 + 1e-9, "{ns} {value}");
+    }
+}
+
+/// Two weeks have a million seconds. What took n² steps of them would not end in the time of this whole test run; the series has
+/// all that calls for work: memory, two levels, and noise between which no change is found.
+#[test]
+fn a_million_intervals_are_analysed() {
+    let mut random = fastrand::Rng::with_seed(3);
+    let mut held = 0.0;
+    let values: Vec<f64> = (0..1_000_000)
+        .map(|i| {
+            held = 0.9 * held + random.f64() - 0.5;
+            if i < 700_000 { 100.0 + held } else { 60.0 + held }
+        })
+        .collect();
+    let found = change_points(&values);
+    assert!(found.iter().any(|change| change.at.abs_diff(700_000) < 3), "{found:?}");
+    let level = &values[..700_000];
+    assert!(subsessions(level).expect("it is long").is_independent);
+    assert!(warm_up(level).expect("it is long").is_found);
+    assert!(trend(level).is_some());
+    let memory = hurst(level).expect("it is long");
+    assert!(memory.by_wavelet > 0.45, "{memory:?}");
+    let estimates = quantiles(&values, &[0.5, 0.99, 0.9999]);
+    assert!(estimates.iter().all(|one| one.interval_with_memory.is_some()), "{estimates:?}");
+}
