@@ -182,6 +182,17 @@ fn plan_points(
     (Some(plan), remarks.diagnostics)
 }
 
+/// As [`plan`], of a job that is run several times: the so many'th time with random places and arrivals of its own, which are
+/// the same for any job of the same seeds.
+pub fn plan_replicate(
+    job: &Job,
+    facts: &Facts,
+    entropy: u64,
+    replicate: usize,
+) -> (Option<Plan>, Diagnostics) {
+    plan(&seeds::for_step(job, replicate, entropy), facts, entropy)
+}
+
 /// As [`plan`], of an experiment that picks its steps by their results. The job is judged at the least and the most that
 /// the search may ask for; it may have one stage, without a sweep or a curve.
 pub fn plan_search(job: &Job, facts: &Facts, entropy: u64, search: Search) -> (Option<Plan>, Diagnostics) {

@@ -1,8 +1,10 @@
-//! `fathom compare`: stored runs side by side, with a verdict that scripts can act on.
+//! `fathom compare`: runs side by side, stored ones or of jobs that it runs itself, with a verdict that scripts can act on.
 
 mod baseline;
+mod replicates;
 
 use crate::answer::number;
+use crate::cli::ConsentArgs;
 use crate::command::store_folder;
 use crate::diagnose::printable;
 use crate::exit::Exit;
@@ -14,6 +16,7 @@ use fathom_report::calendar;
 use fathom_schema::{Record, Severity};
 use fathom_store::StoreError;
 use fathom_units::{BytesPerSec, Iops, Ratio};
+use replicates::Replicates;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -21,22 +24,26 @@ use std::path::{Path, PathBuf};
 pub(crate) struct CompareArgs {
     /// Sides to compare, the first with each of the others: a run, or several runs of one side joined by commas, each as
     /// for `fathom report`
-    #[arg(value_name = "RUN[,RUN…]", required = true)]
+    #[arg(value_name = "RUN[,RUN…]", required_unless_present = "jobs")]
     sides: Vec<String>,
+    #[command(flatten)]
+    replicates: Replicates,
+    #[command(flatten)]
+    consent: ConsentArgs,
     /// Compare every side with the runs that are kept under this name
-    #[arg(long, value_name = "NAME", conflicts_with = "save_baseline")]
+    #[arg(long, value_name = "NAME", conflicts_with = "save_baseline", help_heading = "Options")]
     baseline: Option<String>,
     /// Keep the runs under this name, for `--baseline`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Options")]
     save_baseline: Option<String>,
     /// Change that matters: less of it is the same
-    #[arg(long, value_name = "SHARE", default_value = "3%")]
+    #[arg(long, value_name = "SHARE", default_value = "3%", help_heading = "Options")]
     margin: Ratio,
     /// Print a JSON document; docs/compare.md explains it
-    #[arg(long)]
+    #[arg(long, help_heading = "Options")]
     json: bool,
     /// Folder of the runs
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", help_heading = "Options")]
     store: Option<PathBuf>,
 }
 
@@ -56,7 +63,10 @@ pub(crate) fn run(args: &CompareArgs) -> Exit {
     match outcome(args, &folder) {
         Ok(exit) => exit,
         Err((exit, reason)) => {
-            terminal::message(&format!("error: {reason}"));
+            // What kept a job from running was told where it was found.
+            if !reason.is_empty() {
+                terminal::message(&format!("error: {reason}"));
+            }
             exit
         }
     }
@@ -64,6 +74,17 @@ pub(crate) fn run(args: &CompareArgs) -> Exit {
 
 fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
     let mut sides = args.sides.iter().map(|words| read(folder, words)).collect::<Result<Vec<Side>, _>>()?;
+    let baseline = match &args.baseline {
+        Some(name) => Some(read(folder, &baseline::runs(folder, name)?.join(","))?),
+        None => None,
+    };
+    let count = sides.len() + args.replicates.jobs.len() + usize::from(baseline.is_some());
+    if count < 2 && args.save_baseline.is_none() {
+        let reason = "one side has nothing to be compared with; name another run or job, or --baseline";
+        return Err((Exit::Usage, reason.to_owned()));
+    }
+    let ran = args.replicates.run(&args.consent, folder).map_err(|exit| (exit, String::new()))?;
+    sides.extend(ran.into_iter().map(|records| Side { records }));
     if let Some(name) = &args.save_baseline {
         let names: Vec<&str> = sides.iter().flat_map(Side::names).collect();
         let path = baseline::keep(folder, name, &names)?;
@@ -72,15 +93,8 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
             return Ok(Exit::Ok);
         }
     }
-    if let Some(name) = &args.baseline {
-        sides.insert(0, read(folder, &baseline::runs(folder, name)?.join(","))?);
-    }
-    let Some((base, others)) = sides.split_first().filter(|(_, others)| !others.is_empty()) else {
-        return Err((
-            Exit::Usage,
-            "one side has nothing to be compared with; name another run, or --baseline".to_owned(),
-        ));
-    };
+    sides.splice(0..0, baseline);
+    let (base, others) = sides.split_first().expect("there are two sides");
     let records = |side: &Side| -> Vec<Record> { side.records.clone() };
     let base_records = records(base);
     let mut compared = Vec::new();

@@ -63,3 +63,82 @@ fn too_little_data_is_inconclusive() {
     let page = bench.fathom("compare last last").expect(8, &[]).out.clone();
     assert!(page.starts_with("Inconclusive"), "{page}");
 }
+
+/// A simulated device with random service times of this mean: runs differ by chance as real ones do.
+fn job(service: &str) -> String {
+    format!(
+        "[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"exponential {service}\"\n[stream.s]\n[stage.main]\ntime = \"20s\"\n"
+    )
+}
+
+#[test]
+fn jobs_are_run_in_turns_and_judged() {
+    let bench = Bench::new();
+    bench.write("a.toml", job("100us"));
+    bench.write("b.toml", job("110us"));
+    let document = bench
+        .fathom("compare --run a.toml --run b.toml --replicates 4 --quiet --json")
+        .expect(99, &[])
+        .json();
+    assert_eq!(document["verdict"], "regressed");
+    let found = &document["comparisons"][0];
+    let iops = &found["steps"][0]["metrics"][0];
+    let change = iops["change"].as_f64().expect("a share");
+    // 100/110 − 1; the interval of four runs a side holds it.
+    assert!((change + 0.0909).abs() < 0.01, "{iops:#}");
+    let (low, high) = (iops["interval"][0].as_f64().unwrap(), iops["interval"][1].as_f64().unwrap());
+    assert!(low < -0.0909 && -0.0909 < high && high < -0.03, "{iops:#}");
+    assert_eq!(found["remarks"].to_string(), "[]", "each side has several runs");
+    // A B B A A B B A, and no two runs of a side alike.
+    let runs = bench.fathom("runs --json").expect(0, &[]).json();
+    let mut in_order: Vec<(String, bool)> = Vec::new();
+    for run in runs.as_array().expect("a list") {
+        let id = run["run"].as_str().expect("an identity").to_owned();
+        let is_base = found["base"].as_array().expect("a list").iter().any(|own| *own == id.as_str());
+        in_order.push((id, is_base));
+    }
+    in_order.sort();
+    let order: String = in_order.iter().map(|(_, is_base)| if *is_base { 'A' } else { 'B' }).collect();
+    assert_eq!(order, "ABBAABBA");
+    let floor = found["steps"][0]["noise_floor"].as_f64().expect("there are four runs");
+    assert!(floor > 0.0 && floor < 0.02, "{floor}");
+}
+
+#[test]
+fn a_job_is_equivalent_to_itself() {
+    let bench = Bench::new();
+    bench.write("a.toml", job("100us"));
+    let ended = bench.fathom("compare --run a.toml --run a.toml --quiet");
+    let page = ended.expect(0, &[]).out.clone();
+    assert!(page.starts_with("Equivalent: nothing changed by more than 3%."), "{page}");
+    assert!(page.contains("and 4 more") && page.contains("noise floor: runs of A differ by"), "{page}");
+    // Against what is kept, without running that again.
+    bench
+        .fathom("compare --run a.toml --replicates 3 --quiet --save-baseline gold")
+        .expect(0, &["baseline gold"]);
+    let ended = bench.fathom("compare --baseline gold --run a.toml --replicates 3 --quiet");
+    assert!(ended.expect(0, &[]).out.starts_with("Equivalent"), "{ended:#?}");
+}
+
+#[test]
+fn what_cannot_be_run_is_told_before_anything_runs() {
+    let bench = Bench::new();
+    bench.write("a.toml", job("100us"));
+    bench.write("b.toml", job("never"));
+    bench.write(
+        "file.toml",
+        "[target.f]\npath = \"kept\"\n[workload.w]\nread = \"0%\"\n[stream.s]\ntime = \"1s\"\n",
+    );
+    bench.write("kept", "content");
+    for (line, code, says) in [
+        ("compare --run a.toml --run b.toml", 2, "never"),
+        ("compare --run a.toml", 2, "nothing to be compared with"),
+        ("compare --run a.toml --run nowhere.toml", 2, "nowhere.toml"),
+        ("compare --run a.toml --run file.toml", 3, "kept"),
+        ("compare --run a.toml --baseline silver", 2, "no baseline silver"),
+    ] {
+        bench.check_refused(line, code, &[says]);
+    }
+    let runs = bench.fathom("runs --json").expect(0, &[]).json();
+    assert_eq!(runs.as_array().map(Vec::len), Some(0), "nothing was run");
+}

@@ -1,0 +1,115 @@
+//! Runs of jobs to be compared, in turns: what drifts meanwhile (temperature, fill, other load) then falls on all sides alike.
+
+use crate::cli::{ConsentArgs, IometerArgs, JobArgs, QuickArgs};
+use crate::diagnose::printable;
+use crate::exit::Exit;
+use crate::session::{self, Manner, Planned};
+use crate::{load, terminal};
+use clap::Args;
+use fathom_model::Level;
+use fathom_run::Changes;
+use fathom_schema::Record;
+use fathom_store::Detail;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Running the sides")]
+pub(super) struct Replicates {
+    /// A job to run as a further side, after stored ones; may be given several times. The sides are run in turns: A B B A …
+    #[arg(long = "run", value_name = "JOB")]
+    pub(super) jobs: Vec<PathBuf>,
+    /// How often each job is run
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    replicates: u32,
+    /// Show no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Replicates {
+    /// The records of each job, in the order of the jobs. All of them are judged before the first is run; the first run that
+    /// does not end well ends it all.
+    pub(super) fn run(&self, consent: &ConsentArgs, store: &Path) -> Result<Vec<Vec<Record>>, Exit> {
+        let Self { jobs, replicates, quiet } = self;
+        for job in jobs {
+            let planned = planned(job, 0, true, consent, store)?;
+            session::judge(&planned, consent, false)?;
+        }
+        let mut sides: Vec<Vec<Record>> = vec![Vec::new(); jobs.len()];
+        let all = jobs.len() * *replicates as usize;
+        for (count, (block, side)) in turns(*replicates as usize, jobs.len()).enumerate() {
+            let name = printable(&jobs[side].display().to_string());
+            if !quiet {
+                terminal::message(&format!("run {} of {all}: {name}", count + 1));
+            }
+            let planned = planned(&jobs[side], block, false, consent, store)?;
+            let notes = session::judge(&planned, consent, false)?;
+            let how = Manner { store, live: !quiet, changes: Changes::default(), watchers: Vec::new() };
+            let mut done = session::run(planned, notes, how)?;
+            if done.exit != Exit::Ok {
+                let path =
+                    done.path().map_or_else(String::new, |path| format!("; record: {}", path.display()));
+                terminal::message(&printable(&format!(
+                    "error: run {} of {all} ({name}) did not end well, so nothing is compared{path}",
+                    count + 1
+                )));
+                return Err(done.exit);
+            }
+            let record = done.record(Detail::Overview).map_err(|reason| {
+                terminal::message(&format!("error: {}", printable(&reason)));
+                Exit::Target
+            })?;
+            sides[side].push(record);
+        }
+        Ok(sides)
+    }
+}
+
+/// Which side comes when, each with its block: every other block backwards, so that a steady drift falls on all sides alike.
+fn turns(blocks: usize, sides: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..blocks).flat_map(move |block| {
+        (0..sides).map(move |side| (block, if block % 2 == 0 { side } else { sides - 1 - side }))
+    })
+}
+
+/// A job as it is run for the so many'th time: with random places of its own, which all sides of the block share. `tells`:
+/// whether warnings are printed; once is enough.
+fn planned(
+    job: &Path,
+    block: usize,
+    tells: bool,
+    consent: &ConsentArgs,
+    store: &Path,
+) -> Result<Planned, Exit> {
+    let words = JobArgs {
+        jobs: vec![job.to_owned()],
+        target: None,
+        iometer: IometerArgs::default(),
+        quick: QuickArgs::default(),
+    };
+    let mut loaded = load::load(&words);
+    loaded.diagnostics.retain(|one| tells || one.level == Level::Error);
+    session::plan_by(loaded, consent, store, |job, facts, entropy| {
+        let (plan, mut found) = fathom_planner::plan_replicate(job, facts, entropy, block);
+        found.retain(|one| tells || one.level == Level::Error);
+        (plan, found)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::turns;
+
+    #[test]
+    fn sides_take_turns_so_that_drift_falls_on_all() {
+        let order: String = turns(4, 2).map(|(_, side)| ['A', 'B'][side]).collect();
+        assert_eq!(order, "ABBAABBA");
+        let order: String = turns(2, 3).map(|(_, side)| ['A', 'B', 'C'][side]).collect();
+        assert_eq!(order, "ABCCBA");
+        // The mean place in time of both sides is the same.
+        for side in 0..2 {
+            let places = turns(4, 2).enumerate().filter(|(_, (_, own))| *own == side);
+            assert_eq!(places.map(|(at, _)| at).sum::<usize>(), 14);
+        }
+    }
+}
