@@ -1,11 +1,15 @@
 //! What one step showed as a point of a load curve: the load it held, the throughput, and latencies. For those who pick the
 //! next step and for those who give the answer.
 
+mod rates;
+
+pub use rates::Rates;
+
 use crate::scaling::{Answers, LatencyLimit, Point, Weighting, answers, measured_limit};
 use fathom_metrics::{Latency, merge_kind, merge_tally};
 use fathom_schema::{
-    KindTally, LatencyGoal, LatencyTally, OperationKind, Pacing, Record, Step, StepRecord, StreamTally,
-    StreamTotals,
+    KindTally, LatencyGoal, LatencyTally, LoadAxis, OperationKind, Pacing, Question, Record, Step,
+    StepRecord, Stream, StreamTally, StreamTotals,
 };
 
 /// One step as a point of a load curve, all streams together.
@@ -78,6 +82,11 @@ impl LoadPoint {
         })
     }
 
+    /// Whether an operation lies beyond a quantile, so that it is more than the largest latency.
+    pub fn supports(&self, q: f64) -> bool {
+        self.response.moments.count as f64 * (1.0 - q) >= 1.0 - 1e-6
+    }
+
     /// What a goal is about, in seconds.
     pub fn latency_s(&self, goal: &LatencyGoal) -> f64 {
         match goal.quantile {
@@ -99,12 +108,56 @@ pub struct Curve {
     pub answers: Answers,
     /// Load and throughput of each step.
     pub points: Vec<Point>,
-    /// The steps themselves, in the order they ran.
+    /// The steps themselves, in the order they ran; of a curve over rates, those at a rate.
     pub steps: Vec<LoadPoint>,
+    /// Of a curve over rates.
+    pub rates: Option<Rates>,
 }
 
-/// The load curve that a record's steps make; `None` with fewer than two loads.
+/// The load curve that a record's steps make, over rates where its question says so and else over depths; `None` with fewer
+/// than two loads.
 pub fn curve(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {
+    let mut curve = match record.started.question {
+        Some(Question::Curve { over: LoadAxis::Rate, .. }) => over_rates(record, limits),
+        _ => over_depths(record, limits),
+    }?;
+    curve.answers.remarks.extend(unsupported(&curve.steps, limits));
+    Some(curve)
+}
+
+/// What to say of percentiles that the smallest of some steps cannot support: it has no operation beyond them, so that they
+/// would only repeat its largest latency.
+pub fn unsupported<'a>(steps: impl IntoIterator<Item = &'a LoadPoint>, goals: &[LatencyGoal]) -> Vec<String> {
+    let Some(fewest) = steps.into_iter().map(|step| step.response.moments.count).min() else {
+        return Vec::new();
+    };
+    goals
+        .iter()
+        .filter_map(|goal| {
+            let needs = (1.0 / (1.0 - goal.quantile?) - 1e-6).ceil();
+            let is_short = (fewest as f64) < needs;
+            is_short.then(|| {
+                let statistic = goal.statistic();
+                format!("{statistic} is n/a (needs n ≥ {needs} operations a step, one has {fewest}): its largest latency stands for it")
+            })
+        })
+        .collect()
+}
+
+fn over_rates(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {
+    let (mut full_speed, mut offered) = (Vec::new(), Vec::new());
+    for step in &record.steps {
+        let Some(finished) = &step.finished else { continue };
+        let Some(point) = LoadPoint::of(&step.started.step, &finished.streams) else { continue };
+        match rate(&step.started.step) {
+            Some(rate) => offered.push((rate, point)),
+            None => full_speed.push((slots(&step.started.step), point)),
+        }
+    }
+    rates::curve(&full_speed, offered, limits)
+}
+
+fn over_depths(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {
     let (steps, points): (Vec<LoadPoint>, Vec<Point>) = record
         .steps
         .iter()
@@ -133,14 +186,30 @@ pub fn curve(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {
             }
         })
         .collect();
-    Some(Curve { answers: found, points, steps })
+    Some(Curve { answers: found, points, steps, rates: None })
 }
 
 /// The load of a step: its queue slots, where they were kept busy; else, and in an open loop, what it held.
 fn load(step: &StepRecord, point: &LoadPoint) -> f64 {
-    let streams = || step.started.step.streams.iter().filter(|stream| stream.engine.kind.adds_up());
-    let slots: f64 =
-        streams().map(|stream| stream.workers.len() as f64 * f64::from(stream.queue_depth)).sum();
-    let is_closed = streams().all(|stream| matches!(stream.pacing, Pacing::Closed { .. }));
+    let slots = slots(&step.started.step);
+    let is_closed = loading(&step.started.step).all(|stream| matches!(stream.pacing, Pacing::Closed { .. }));
     if is_closed && point.held >= FULL_SHARE * slots { slots } else { point.held }
+}
+
+fn loading(step: &Step) -> impl Iterator<Item = &Stream> {
+    step.streams.iter().filter(|stream| stream.engine.kind.adds_up())
+}
+
+/// Operations that all workers of a step keep in flight together.
+fn slots(step: &Step) -> f64 {
+    loading(step).map(|stream| stream.workers.len() as f64 * f64::from(stream.queue_depth)).sum()
+}
+
+/// Operations per second that come due in a step; `None` where a stream goes at full speed.
+pub(crate) fn rate(step: &Step) -> Option<f64> {
+    let of = |stream: &Stream| match stream.pacing {
+        Pacing::Open { rate, .. } => Some(rate),
+        Pacing::Closed { .. } => None,
+    };
+    loading(step).map(of).sum()
 }

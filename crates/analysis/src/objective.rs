@@ -1,10 +1,17 @@
 //! Whether a load is carried within its limits, and the highest one that is.
 
-use crate::load::LoadPoint;
+use crate::load::{LoadPoint, unsupported};
+use crate::scaling::Estimate;
+use crate::statistics::t_quantile;
 use fathom_schema::{LatencyGoal, Record, StepRecord};
 
 /// Share of the offered rate that has to be done: less is overload, whatever the latencies say.
 const DONE_MIN: f64 = 0.99;
+
+/// How far from the highest rate kept a trial may lie, as a share of it, for what its latencies say about where the limit is.
+const NEAR: f64 = 0.5;
+/// Trials that such an estimate takes at least: a line has two coefficients, and its error needs two more.
+const TRIALS_MIN: usize = 4;
 
 /// What became of one rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,20 +70,30 @@ pub struct Objective {
     pub state: State,
     /// Lowest rate above it that did not; of a search only.
     pub missed: Option<f64>,
+    /// Where the limits are reached by all trials near the rate together, with the 95 % interval; of a search only.
+    pub reached: Option<Estimate>,
     /// Per goal: the worst latency at the rate, seconds, and what is left to the limit as a share of it.
     pub margins: Vec<(LatencyGoal, f64, f64)>,
     /// Every rate that was tried, in order.
     pub trials: Vec<Trial>,
+    /// What a reader should know.
+    pub remarks: Vec<String>,
 }
 
 /// Answers from a record; `None` when no rate was tried.
 pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) -> Option<Objective> {
-    let trials: Vec<Trial> = record.steps.iter().filter_map(|step| trial(step, goals)).collect();
+    let (points, trials): (Vec<LoadPoint>, Vec<Trial>) =
+        record.steps.iter().filter_map(|step| trial(step, goals)).unzip();
+    let at = |rate: f64| trials.iter().filter(move |trial| (trial.rate / rate - 1.0).abs() < 1e-4);
     let rate = match wanted {
         Some(wanted) => Some(wanted),
-        None => trials.iter().filter(|t| t.state == State::Met).map(|t| t.rate).reduce(f64::max),
+        // A rate that was not kept each time is not kept.
+        None => trials
+            .iter()
+            .map(|trial| trial.rate)
+            .filter(|rate| at(*rate).all(|trial| trial.state == State::Met))
+            .reduce(f64::max),
     };
-    let at = |rate: f64| trials.iter().filter(move |trial| (trial.rate / rate - 1.0).abs() < 1e-3);
     let state = match rate {
         Some(rate) => at(rate).map(|trial| trial.state).max()?,
         None => trials.iter().map(|trial| trial.state).max()?,
@@ -95,27 +112,83 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
             Some((*goal, worst, 1.0 - worst / goal.limit.as_secs_f64()))
         })
         .collect();
-    Some(Objective { rate, state, missed, margins, trials })
+    let reached = rate.filter(|_| wanted.is_none()).and_then(|rate| reached(rate, &trials, goals));
+    let remarks = unsupported(&points, goals);
+    Some(Objective { rate, state, missed, reached, margins, trials, remarks })
+}
+
+/// Where the first of the limits is reached: for each, the inverse of the latency is a straight line over the rate near it
+/// (exactly so for M/M/1, whose p-quantile is ln(1/(1−p)) ÷ (μ − λ)), read at the inverse of the limit; its interval is that of
+/// inverse regression (Draper & Smith 1998, 3.2, with g = 0).
+fn reached(rate: f64, trials: &[Trial], goals: &[LatencyGoal]) -> Option<Estimate> {
+    let near: Vec<&Trial> = trials
+        .iter()
+        .filter(|trial| trial.state != State::Overloaded && (trial.rate / rate - 1.0).abs() <= NEAR)
+        .collect();
+    (0..goals.len())
+        .filter_map(|which| {
+            let points: Vec<(f64, f64)> =
+                near.iter().map(|trial| (trial.done, 1.0 / trial.latencies_s[which])).collect();
+            crossing(&points, 1.0 / goals[which].limit.as_secs_f64())
+        })
+        .min_by(|a, b| a.value.total_cmp(&b.value))
+}
+
+/// Where the falling line through points comes down to `level`.
+fn crossing(points: &[(f64, f64)], level: f64) -> Option<Estimate> {
+    if points.len() < TRIALS_MIN {
+        return None;
+    }
+    let count = points.len() as f64;
+    let x = points.iter().map(|(x, _)| x).sum::<f64>() / count;
+    let y = points.iter().map(|(_, y)| y).sum::<f64>() / count;
+    let spread: f64 = points.iter().map(|(own, _)| (own - x).powi(2)).sum();
+    let slope = points.iter().map(|(own, of)| (own - x) * (of - y)).sum::<f64>() / spread;
+    let value = x + (level - y) / slope;
+    // A line that does not fall says nothing about a limit above it.
+    if !(slope < 0.0 && value > 0.0) {
+        return None;
+    }
+    let left: f64 = points.iter().map(|(own, of)| (of - y - slope * (own - x)).powi(2)).sum();
+    let error = (left / (count - 2.0)).sqrt() / -slope * (1.0 / count + (value - x).powi(2) / spread).sqrt();
+    let half = t_quantile(0.95, count - 2.0) * error;
+    let interval = half.is_finite().then_some((value - half, value + half));
+    Some(Estimate { value, interval })
 }
 
 /// A step at a rate; `None` of one at full speed.
-fn trial(step: &StepRecord, goals: &[LatencyGoal]) -> Option<Trial> {
-    let rate: f64 = step
-        .started
-        .step
-        .streams
-        .iter()
-        .filter(|stream| stream.engine.kind.adds_up())
-        .map(|stream| match stream.pacing {
-            fathom_schema::Pacing::Open { rate, .. } => Some(rate),
-            fathom_schema::Pacing::Closed { .. } => None,
-        })
-        .sum::<Option<f64>>()?;
+fn trial(step: &StepRecord, goals: &[LatencyGoal]) -> Option<(LoadPoint, Trial)> {
+    let rate = crate::load::rate(&step.started.step)?;
     let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
-    Some(Trial {
+    let trial = Trial {
         rate,
         done: point.rate,
         latencies_s: goals.iter().map(|goal| point.latency_s(goal)).collect(),
         state: state(&point, rate, goals),
-    })
+    };
+    Some((point, trial))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_through_trials_finds_the_limit_between_them() {
+        // M/M/1 with μ = 1000/s: 1/p99 = (μ − λ)/ln 100 is 1/10 ms at 1000 − 460.517.
+        let of = |rate: f64, off: f64| (rate, (1000.0 - rate) / 100_f64.ln() + off);
+        let exact: Vec<(f64, f64)> = [400.0, 500.0, 530.0, 545.0, 600.0].map(|rate| of(rate, 0.0)).to_vec();
+        let found = crossing(&exact, 100.0).unwrap();
+        assert!((found.value - 539.483).abs() < 1e-3, "{found:?}");
+        let (low, high) = found.interval.unwrap();
+        assert!(high - low < 1e-6, "{low} {high}");
+        let noisy = [(400.0, 0.5), (500.0, -0.4), (530.0, 0.3), (545.0, -0.5), (600.0, 0.2)];
+        let noisy: Vec<(f64, f64)> = noisy.map(|(rate, off)| of(rate, off)).to_vec();
+        let found = crossing(&noisy, 100.0).unwrap();
+        let (low, high) = found.interval.unwrap();
+        assert!(low < 539.483 && 539.483 < high && high - low < 10.0, "{found:?}");
+        assert_eq!(crossing(&exact[..3], 100.0), None, "three points leave no error to judge by");
+        let rising: Vec<(f64, f64)> = exact.iter().map(|(x, y)| (*x, -y)).collect();
+        assert_eq!(crossing(&rising, 100.0), None);
+    }
 }

@@ -1,11 +1,12 @@
 //! What a load curve says, in words and as JSON: for measured tables and for curves that fathom measured itself. Owns the
 //! sentences; computes nothing.
 
+mod load;
 mod record;
 mod scan;
 mod steady;
 
-pub(crate) use fathom_report::curve::{number, sentence, time};
+pub(crate) use fathom_report::curve::{number, sentence, time, with_interval};
 pub(crate) use record::{above, of_record, within};
 
 use fathom_analysis::scaling::{Answers, Coefficient, Estimate, Fit, LatencyLimit, Point};
@@ -147,7 +148,11 @@ fn laws(answers: &Answers) -> String {
 
 /// The figures that were asked for, one a line.
 pub(crate) fn figures(answers: &Answers, points: &[Point]) -> String {
-    let lines = curve::figures(answers, points);
+    lines(&curve::figures(answers, points))
+}
+
+/// What it is and what was found, one a line.
+fn lines(lines: &[(String, String)]) -> String {
     let width = lines.iter().map(|(title, _)| title.chars().count()).max().unwrap_or(0);
     lines
         .iter()

@@ -3,11 +3,13 @@
 
 mod curve;
 mod objective;
+mod rates;
 mod scan;
 mod steady;
 
 pub use curve::CurveSearch;
 pub use objective::ObjectiveSearch;
+pub use rates::{RateOf, RateSearch};
 pub use scan::ScanSearch;
 pub use steady::SteadySearch;
 
@@ -41,6 +43,8 @@ pub enum Search {
     Curve(CurveSearch),
     /// Rates, towards the highest that keeps its latencies, or one rate to be proven.
     Objective(ObjectiveSearch),
+    /// Rates, from a tenth of what the targets do to all of it, or given ones.
+    Rates(Box<RateSearch>),
     /// Zones over a target, and a closer look where it is slow or cannot be read.
     Scan(Box<ScanSearch>),
     /// The parts and rounds of a test of SNIA's PTS.
@@ -63,6 +67,7 @@ impl Search {
         match self {
             Self::Curve(search) => search.next(result.as_ref()).map(Choice::from),
             Self::Objective(search) => search.next(result.as_ref()).map(Choice::from),
+            Self::Rates(search) => search.next(result.as_ref()).map(Choice::from),
             Self::Steady(search) => search.next(result.as_ref()),
             Self::Scan(search) => search.next(finished),
         }
@@ -71,7 +76,7 @@ impl Search {
     /// Tells it of the step that its choice has become, in which it may set what no option does.
     pub(crate) fn built(&mut self, step: &mut Step) {
         match self {
-            Self::Curve(_) | Self::Objective(_) | Self::Scan(_) => {}
+            Self::Curve(_) | Self::Objective(_) | Self::Rates(_) | Self::Scan(_) => {}
             Self::Steady(search) => search.built(step),
         }
     }
@@ -81,6 +86,7 @@ impl Search {
         match self {
             Self::Curve(search) => search.extremes().into_iter().map(Choice::from).collect(),
             Self::Objective(search) => vec![search.extreme().into()],
+            Self::Rates(search) => search.extremes().into_iter().map(Choice::from).collect(),
             Self::Steady(search) => search.extremes(),
             Self::Scan(search) => search.extremes(),
         }
@@ -91,6 +97,7 @@ impl Search {
         match self {
             Self::Curve(search) => search.steps_hint(),
             Self::Objective(search) => search.steps_hint(),
+            Self::Rates(search) => search.steps_hint(),
             Self::Steady(search) => search.steps_hint(),
             Self::Scan(search) => search.steps_hint(),
         }
@@ -107,4 +114,10 @@ fn rate(per_second: f64) -> (String, Literal) {
 
 fn full_speed() -> (String, Literal) {
     ("stream.rate".to_owned(), Literal::Text("max".to_owned()))
+}
+
+/// An open loop at a rate, with so many queue slots and the arrivals named, or those of the job.
+fn open(slots: u32, per_second: f64, arrival: Option<&str>) -> Settings {
+    let arrival = arrival.map(|name| ("stream.arrival".to_owned(), Literal::Text(name.to_owned())));
+    [depth(slots), rate(per_second)].into_iter().chain(arrival).collect()
 }

@@ -5,7 +5,7 @@ use crate::plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, PlotPoint, Shape
 use crate::section::Section;
 use crate::table::{left, right};
 use crate::tables::Table;
-use fathom_analysis::load::{Curve, LoadPoint};
+use fathom_analysis::load::{Curve, LoadPoint, Rates};
 use fathom_analysis::scaling::{Answers, Coefficient, Estimate, LatencyLimit, Law, Point, Verdict};
 use fathom_analysis::statistics::Sample;
 use fathom_schema::LatencyGoal;
@@ -21,6 +21,8 @@ const CONFIDENCE: f64 = 0.95;
 /// All steps of one load.
 struct Load<'a> {
     n: f64,
+    /// The rate that was asked for; of a curve over rates.
+    asked: Option<f64>,
     steps: Vec<&'a LoadPoint>,
 }
 
@@ -37,25 +39,27 @@ impl Load<'_> {
 }
 
 fn loads(curve: &Curve) -> Vec<Load<'_>> {
-    let mut rows: Vec<(f64, &LoadPoint)> =
-        curve.points.iter().map(|point| point.n).zip(&curve.steps).collect();
+    let mut rows: Vec<(f64, usize)> = curve.points.iter().map(|point| point.n).zip(0..).collect();
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-    rows.chunk_by(|a, b| a.0 == b.0)
-        .map(|group| Load { n: group[0].0, steps: group.iter().map(|(_, step)| *step).collect() })
-        .collect()
+    let load = |group: &[(f64, usize)]| Load {
+        n: group[0].0,
+        asked: curve.rates.as_ref().map(|rates| rates.asked[group[0].1]),
+        steps: group.iter().map(|(_, at)| &curve.steps[*at]).collect(),
+    };
+    rows.chunk_by(|a, b| a.0 == b.0).map(load).collect()
 }
 
 /// Drawings and tables of a measured curve.
 pub(crate) fn sections(curve: &Curve) -> Vec<Section> {
     let loads = loads(curve);
     let answers = &curve.answers;
-    let found = figures(answers, &curve.points);
+    let found = figures_of(curve);
     let told = Table {
         columns: vec![left("figure"), left("value, with its 95 % interval")],
         rows: found.into_iter().map(|(what, value)| vec![what, value]).collect(),
         remark: None,
     };
-    vec![
+    let mut sections = vec![
         Section {
             title: "Load curve".to_owned(),
             plots: vec![throughput(answers, &loads), latency(answers, &loads)],
@@ -71,7 +75,12 @@ pub(crate) fn sections(curve: &Curve) -> Vec<Section> {
             tables: vec![("Laws that were fitted".to_owned(), laws(answers))],
             ..Section::default()
         },
-    ]
+    ];
+    if curve.rates.is_some() {
+        // No law is fitted to rates; what is to be remarked stands beside the curve.
+        sections[0].lines = sections.pop().map(|laws| laws.lines).unwrap_or_default();
+    }
+    sections
 }
 
 /// Where laws are drawn: from the smallest load to the largest, or to a peak that lies not far beyond it.
@@ -170,17 +179,25 @@ fn measured(loads: &[Load<'_>]) -> Table {
     let p99 = LatencyGoal { quantile: Some(0.99), limit: Nanos(1) };
     let row = |load: &Load<'_>| {
         let rate = load.point(|step| step.rate);
-        vec![
+        let asked = load.asked.map(|asked| Iops(asked).to_string());
+        let cells = vec![
             number(load.n),
             Iops(rate.y).to_string(),
             rate.interval.map_or_else(String::new, |(low, high)| format!("{} to {}", Iops(low), Iops(high))),
             time(load.point(|step| step.mean_s).y),
-            time(load.point(|step| step.latency_s(&p99)).y),
+            if load.steps.iter().all(|step| step.supports(0.99)) {
+                time(load.point(|step| step.latency_s(&p99)).y)
+            } else {
+                "n/a".to_owned()
+            },
             if load.steps.len() == 1 { "once".to_owned() } else { format!("{} times", load.steps.len()) },
-        ]
+        ];
+        asked.into_iter().chain(cells).collect()
     };
     let columns =
-        vec![right("load"), right("IOPS"), right("95 %"), right("mean"), right("p99"), left("measured")];
+        [right("load"), right("IOPS"), right("95 %"), right("mean"), right("p99"), left("measured")];
+    let asked = loads.iter().any(|load| load.asked.is_some()).then(|| right("asked"));
+    let columns = asked.into_iter().chain(columns).collect();
     Table { columns, rows: loads.iter().map(row).collect(), remark: None }
 }
 
@@ -211,6 +228,52 @@ fn laws(answers: &Answers) -> Table {
         rows: answers.fits.iter().enumerate().map(row).collect(),
         remark: Some(remark),
     }
+}
+
+/// What limits a curve that fathom measured, over depths or rates, in one sentence.
+pub fn sentence_of(curve: &Curve) -> String {
+    match &curve.rates {
+        Some(rates) => of_rates(rates, curve.answers.verdict),
+        None => sentence(&curve.answers),
+    }
+}
+
+fn of_rates(rates: &Rates, verdict: Verdict) -> String {
+    let Rates { maximum, asked: _, states: _, carried, doubled, alone_s } = rates;
+    let rate = |x: f64| format!("{}/s", Iops(x));
+    let most = rate(maximum.value);
+    match (verdict, carried, doubled) {
+        (_, None, _) => format!("Overloaded: not even the lowest rate is carried; full speed is {most}."),
+        (Verdict::Queueing, _, Some(doubled)) => format!(
+            "Operations wait for one another long before full speed: response times are twice the {} of an idle target from {} on, {} % of {most}.",
+            time(alone_s.value),
+            rate(doubled.value),
+            number((doubled.value / maximum.value * 100.0).round())
+        ),
+        (Verdict::Capped, Some(carried), _) => format!(
+            "It takes what comes until it is full: {} are carried without much waiting, full speed is {most}.",
+            rate(*carried)
+        ),
+        (_, Some(carried), _) => format!(
+            "No saturation seen: response times stay below twice the {} of an idle target up to {}; full speed is {most}.",
+            time(alone_s.value),
+            rate(*carried)
+        ),
+    }
+}
+
+/// The figures of a curve that fathom measured: what it is, and what was found.
+pub fn figures_of(curve: &Curve) -> Vec<(String, String)> {
+    let mut lines = Vec::new();
+    if let Some(Rates { maximum: _, asked: _, states: _, carried, doubled, alone_s }) = &curve.rates {
+        let carried = carried.map_or_else(|| "none".to_owned(), |carried| format!("{}/s", Iops(carried)));
+        let doubled = doubled.as_ref().map_or_else(|| "not reached".to_owned(), rate);
+        lines.push(("highest rate carried".to_owned(), carried));
+        lines.push(("idle response time".to_owned(), with_interval(alone_s, "", &time)));
+        lines.push(("twice that".to_owned(), doubled));
+    }
+    lines.extend(figures(&curve.answers, &curve.points));
+    lines
 }
 
 /// What limits it, in one sentence.
@@ -245,6 +308,9 @@ pub fn sentence(answers: &Answers) -> String {
                 format!(", as ≈ {} parallel units would", number(units.value))
             });
             format!("Operations wait for one another: throughput approaches {}{units}.", rate(most.value))
+        }
+        (Verdict::Queueing, _) => {
+            format!("Operations wait for one another long before full speed, {}.", rate(most.value))
         }
         (Verdict::NoLaw, _) => format!(
             "No scaling law fits; the measured curve is the answer: at most {}, at load {}.",
@@ -340,7 +406,8 @@ fn percent(share: f64) -> String {
     format!("{} %", scientific(share * 100.0))
 }
 
-fn with_interval(estimate: &Estimate, unit: &str, print: &dyn Fn(f64) -> String) -> String {
+/// A figure with its interval, where it has one.
+pub fn with_interval(estimate: &Estimate, unit: &str, print: &dyn Fn(f64) -> String) -> String {
     let Estimate { value, interval } = estimate;
     let value = print(*value) + unit;
     match interval.map(|(low, high)| (print(low), print(high))) {

@@ -59,7 +59,7 @@ fn together(record: &Record) -> Option<Together> {
     match record.started.question.as_ref()? {
         Question::Steady(_) => pts::answer(record).map(|answer| Together::Steady(Box::new(answer))),
         Question::Scan(_) => scan::scan(record).map(|scan| Together::Scan(Box::new(scan))),
-        Question::Curve { limits } => {
+        Question::Curve { limits, .. } => {
             load::curve(record, limits).map(|curve| Together::Curve(Box::new(curve)))
         }
         Question::Objective { rate, goals } => {

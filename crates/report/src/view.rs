@@ -100,7 +100,7 @@ impl Together {
         match self {
             Self::Steady(answer) => crate::steady::sentence(answer),
             Self::Scan(scan) => crate::scan::sentence(scan),
-            Self::Curve(curve) => crate::curve::sentence(&curve.answers),
+            Self::Curve(curve) => crate::curve::sentence_of(curve),
             Self::Objective(asked) => crate::objective::sentence(&asked.found, asked.wanted),
         }
     }

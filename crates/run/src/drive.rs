@@ -14,6 +14,7 @@ use fathom_schema::{
     Severity, Step, StepFinished, StepRecord, StepStarted, Stop as StepStop, TargetKind,
 };
 use fathom_units::Nanos;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -98,6 +99,7 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         clock,
         changes,
         changed: 0,
+        engines: BTreeSet::new(),
         aborted: None,
         started_at: fathom_engine::monotonic(),
         stop,
@@ -180,6 +182,8 @@ struct Runner<'a, 'b> {
     changes: Changes,
     /// Steps that took the place of another.
     changed: u64,
+    /// What was told of what streams run on: a sweep of a thousand steps says it once.
+    engines: BTreeSet<String>,
     /// Why a condition of the job has ended the run.
     aborted: Option<String>,
     started_at: Nanos,
@@ -274,6 +278,7 @@ impl Runner<'_, '_> {
             stop: self.stop,
             bus: self.bus,
             changes: &self.changes,
+            engines: &mut self.engines,
             accepted: Vec::new(),
             sums: Sums::default(),
             watch: Watch::new(
@@ -391,6 +396,7 @@ struct Relay<'a, 'b> {
     stop: &'a Stop,
     bus: &'a mut Bus<'b>,
     changes: &'a Changes,
+    engines: &'a mut BTreeSet<String>,
     /// What was asked of it and is possible.
     accepted: Vec<RateChange>,
     sums: Sums,
@@ -441,8 +447,11 @@ impl Observer for Relay<'_, '_> {
     }
 
     fn engine(&mut self, stream: usize, description: &str) {
-        let at = fathom_engine::monotonic().since(self.started_at);
         let message = format!("stream \"{}\" runs on {description}", self.step.streams[stream].name);
+        if !self.engines.insert(message.clone()) {
+            return;
+        }
+        let at = fathom_engine::monotonic().since(self.started_at);
         self.bus.send(&Event::Note(Note { at, kind: NoteKind::Engine, severity: Severity::Info, message }));
     }
 

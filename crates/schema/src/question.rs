@@ -15,6 +15,9 @@ pub enum Question {
     Curve {
         /// Limits asked about.
         limits: Vec<LatencyGoal>,
+        /// What grows.
+        #[serde(default)]
+        over: LoadAxis,
     },
     /// Does every step keep these bounds?
     Thresholds {
@@ -32,6 +35,38 @@ pub enum Question {
     Steady(SteadyQuestion),
     /// How fast is it read over all its places, and where is it slow or cannot be read?
     Scan(ScanQuestion),
+}
+
+/// What a load curve goes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadAxis {
+    /// Operations in flight, in a closed loop.
+    #[default]
+    Depth,
+    /// Operations per second that are offered, in an open loop.
+    Rate,
+}
+
+impl LoadAxis {
+    /// Name on the command line and in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Depth => "depth",
+            Self::Rate => "rate",
+        }
+    }
+}
+
+impl FromStr for LoadAxis {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::Depth, Self::Rate]
+            .into_iter()
+            .find(|axis| axis.name() == text)
+            .ok_or_else(|| format!("{text} is no load; there are depth and rate"))
+    }
 }
 
 /// A scan as it was asked for.

@@ -126,7 +126,7 @@ pub fn answers(
         knee: estimate(&Law::knee),
         n_at_95_percent: match law {
             Some(law) => law.most().and_then(|_| estimate(&|law| law.load_at(0.95 * most(law)?))),
-            None => curve::load_at(&loads, 0.95 * peak.x.value).map(bare),
+            None => curve::share_of_best(points, 0.95),
         },
         parallel_units: estimate(&|law| match law {
             Law::Usl { alpha, .. } => (*alpha > 0.0).then(|| 1.0 / alpha),
@@ -136,7 +136,7 @@ pub fn answers(
             .iter()
             .map(|&seconds| match measured_latency {
                 Some(latencies) => curve::measured_limit(points, latencies, seconds),
-                None => law_limit(law, &loads, seconds, n_max, &estimate),
+                None => law_limit(law, points, seconds, n_max, &estimate),
             })
             .collect(),
         remarks: remarks(&fits, &loads),
@@ -248,20 +248,22 @@ fn peak(
             let best = loads.iter().map(|load| load.x).fold(0.0, f64::max);
             let first = loads.iter().find(|load| load.x >= best);
             let (n, x) = first.map_or((0.0, 0.0), |load| (load.n, load.x));
-            Peak { n: bare(n), x: bare(x), is_of_law: false, is_extrapolated: false }
+            let margin = first.and_then(|load| load.margin);
+            let x = Estimate { value: x, interval: margin.map(|margin| (x - margin, x + margin)) };
+            Peak { n: bare(n), x, is_of_law: false, is_extrapolated: false }
         }
     }
 }
 
 fn law_limit(
     law: Option<Law>,
-    loads: &[curve::Load],
+    points: &[Point],
     seconds: f64,
     n_max: f64,
     estimate: &dyn Fn(Figure<'_>) -> Option<Estimate>,
 ) -> LatencyLimit {
     let Some(_) = law else {
-        return curve::little_limit(loads, seconds);
+        return curve::little_limit(points, seconds);
     };
     let n = estimate(&|law| law.load_at_latency(seconds));
     let x = estimate(&|law| law.load_at_latency(seconds).map(|n| law.throughput(n)));

@@ -57,9 +57,36 @@ pub(super) fn load_at(loads: &[Load], x: f64) -> Option<f64> {
 }
 
 /// Where N/X of the means reaches a limit.
-pub(super) fn little_limit(loads: &[Load], seconds: f64) -> LatencyLimit {
-    let rows: Vec<[f64; 3]> = loads.iter().map(|load| [load.n, load.x, load.n / load.x]).collect();
-    limit_of(crossing(&rows, seconds), seconds, [None, None])
+pub(super) fn little_limit(points: &[Point], seconds: f64) -> LatencyLimit {
+    let latencies: Vec<f64> = points.iter().map(|point| point.n / point.x).collect();
+    measured_limit(points, &latencies, seconds)
+}
+
+/// Smallest load that gives a share of the best mean, with an interval from resampling the points of each load, where each
+/// has several.
+pub(super) fn share_of_best(points: &[Point], share: f64) -> Option<Estimate> {
+    let of = |loads: &[Load]| load_at(loads, share * loads.iter().map(|load| load.x).fold(0.0, f64::max));
+    let loads = by_load(points);
+    let value = of(&loads)?;
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| a.n.total_cmp(&b.n));
+    let groups: Vec<&[Point]> = sorted.chunk_by(|a, b| a.n == b.n).collect();
+    if groups.iter().any(|group| group.len() < 2) {
+        return Some(Estimate { value, interval: None });
+    }
+    let mut random = fastrand::Rng::with_seed(SEED);
+    let mut drawn: Vec<f64> = (0..RESAMPLES)
+        .filter_map(|_| {
+            let draw = |group: &&[Point]| {
+                let sum: f64 = (0..group.len()).map(|_| group[random.usize(..group.len())].x).sum();
+                Load { n: group[0].n, x: sum / group.len() as f64, margin: None }
+            };
+            of(&groups.iter().map(draw).collect::<Vec<_>>())
+        })
+        .collect();
+    drawn.sort_by(f64::total_cmp);
+    let interval = (!drawn.is_empty()).then(|| (nearest_rank(&drawn, 0.025), nearest_rank(&drawn, 0.975)));
+    Some(Estimate { value, interval })
 }
 
 /// Resamples of the points of each load.

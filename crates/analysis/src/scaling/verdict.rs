@@ -21,6 +21,8 @@ pub enum Verdict {
     Flat,
     /// Grows ever more slowly towards a ceiling: operations wait for one another.
     Contention,
+    /// Of offered rates: response times grow long before the most is reached.
+    Queueing,
     /// Grows, then holds a ceiling.
     Capped,
     /// Falls beyond a peak.
@@ -58,6 +60,7 @@ impl Verdict {
             Self::Linear => "linear_so_far",
             Self::Flat => "saturated_from_the_start",
             Self::Contention => "contention_limited",
+            Self::Queueing => "queueing",
             Self::Capped => "capped",
             Self::Retrograde => "retrograde",
             Self::NoLaw => "no_law",

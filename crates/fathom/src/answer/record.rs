@@ -1,15 +1,15 @@
 //! The answer to the question that a run was made for, from its record: at the end of the run and whenever it is reported
 //! again.
 
-use super::{figures, laws, number, sentence, time};
+use super::{number, time, with_interval};
 use crate::diagnose::printable;
 use crate::exit::Exit;
-use fathom_analysis::load::{Curve, curve};
+use fathom_analysis::load::curve;
 use fathom_analysis::objective::{Objective, State, Trial, objective as objective_of};
 use fathom_analysis::thresholds::{Kept, thresholds};
 use fathom_analysis::{pts, scan, validity};
 use fathom_report::objective;
-use fathom_schema::{LatencyGoal, Question, Record, Severity, Threshold};
+use fathom_schema::{Question, Record, Severity, Threshold};
 use fathom_units::Iops;
 use serde_json::{Value, json};
 
@@ -37,8 +37,8 @@ pub(crate) fn of_record(record: &Record, as_json: bool) -> (String, Exit) {
             Some(found) => (String::new(), super::scan::document(&found), super::scan::exit(&found)),
             None => nothing("the run is no scan"),
         },
-        Some(Question::Curve { limits }) => match curve(record, limits) {
-            Some(found) => (curve_page(&found), super::document(&found.answers, &found.points), Exit::Ok),
+        Some(Question::Curve { limits, .. }) => match curve(record, limits) {
+            Some(found) => (super::load::page(&found), super::load::document(&found, limits), Exit::Ok),
             None => nothing("the run measured fewer than two loads: no curve can be drawn"),
         },
         Some(Question::Objective { rate, goals }) => match objective_of(record, *rate, goals) {
@@ -91,31 +91,6 @@ fn nothing(why: &str) -> (String, Value, Exit) {
     (format!("{why}\n"), json!({ "sentence": why }), Exit::Inconclusive)
 }
 
-fn curve_page(found: &Curve) -> String {
-    let mut text = sentence(&found.answers) + "\n\n";
-    text += &figures(&found.answers, &found.points);
-    text += "\n    load      IOPS      mean       p99  measured\n";
-    let mut rows: Vec<(f64, usize)> =
-        found.points.iter().enumerate().map(|(at, point)| (point.n, at)).collect();
-    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let p99 = LatencyGoal { quantile: Some(0.99), limit: fathom_units::Nanos(1) };
-    for group in rows.chunk_by(|a, b| a.0 == b.0) {
-        let steps = || group.iter().map(|(_, at)| &found.steps[*at]);
-        let count = group.len() as f64;
-        let mean =
-            |of: &dyn Fn(&fathom_analysis::load::LoadPoint) -> f64| steps().map(of).sum::<f64>() / count;
-        text += &format!(
-            "{:>8}{:>10}{:>10}{:>10}{:>10}\n",
-            number(group[0].0),
-            Iops(mean(&|step| step.rate)).to_string(),
-            time(mean(&|step| step.mean_s)),
-            time(mean(&|step| step.latency_s(&p99))),
-            if group.len() == 1 { "once".to_owned() } else { format!("{} times", group.len()) }
-        );
-    }
-    text + &laws(&found.answers)
-}
-
 fn thresholds_sentence(all: &[Kept]) -> String {
     match all.iter().filter(|one| !one.is_kept).count() {
         0 => format!("Kept: all {} thresholds.", all.len()),
@@ -149,8 +124,12 @@ fn thresholds_document(all: &[Kept]) -> Value {
 }
 
 fn objective_page(found: &Objective, wanted: Option<f64>) -> String {
-    let Objective { margins, trials, .. } = found;
+    let Objective { rate: _, state: _, missed: _, reached, margins, trials, remarks } = found;
     let mut text = objective::sentence(found, wanted) + "\n\n";
+    if let Some(reached) = reached {
+        let rate = with_interval(reached, "/s", &|x| Iops(x).to_string());
+        text += &format!("  by all trials near it, the limit is reached at {rate}\n");
+    }
     for (goal, worst, left) in margins {
         let side = if *left >= 0.0 { "below" } else { "above" };
         text += &format!(
@@ -172,17 +151,22 @@ fn objective_page(found: &Objective, wanted: Option<f64>) -> String {
             state.name().replace('_', " ")
         );
     }
+    for remark in remarks {
+        text += &format!("  note: {remark}\n");
+    }
     text
 }
 
 fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
-    let Objective { rate, state, missed, margins, trials } = found;
+    let Objective { rate, state, missed, reached, margins, trials, remarks } = found;
     json!({
         "sentence": objective::sentence(found, wanted),
         "verdict": state.name(),
         "wanted": wanted,
         "rate": rate,
         "missed": missed,
+        "reached": reached.map(|reached| reached.value),
+        "reached_interval": reached.and_then(|reached| reached.interval).map(|(low, high)| [low, high]),
         "goals": margins.iter().map(|(goal, worst, left)| json!({
             "statistic": goal.statistic(),
             "limit_s": goal.limit.as_secs_f64(),
@@ -195,5 +179,6 @@ fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
             "latencies_s": latencies_s,
             "verdict": state.name(),
         })).collect::<Vec<_>>(),
+        "remarks": remarks,
     })
 }

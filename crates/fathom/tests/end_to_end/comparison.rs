@@ -129,7 +129,7 @@ fn what_cannot_be_run_is_told_before_anything_runs() {
         "file.toml",
         "[target.f]\npath = \"kept\"\n[workload.w]\nread = \"0%\"\n[stream.s]\ntime = \"1s\"\n",
     );
-    bench.write("kept", "content");
+    bench.write("kept", "content".repeat(1000));
     for (line, code, says) in [
         ("compare --run a.toml --run b.toml", 2, "never"),
         ("compare --run a.toml", 2, "nothing to be compared with"),

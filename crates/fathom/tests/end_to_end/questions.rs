@@ -38,6 +38,46 @@ fn a_curve_finds_how_parallel_a_device_is() {
 }
 
 #[test]
+fn a_curve_over_rates_shows_what_a_queue_does() {
+    let bench = Bench::new();
+    bench.write("one.toml", ONE);
+    let line = "curve one.toml --quiet --json --over rate --latency 5ms --latency p99<10ms";
+    let document = bench.fathom(line).expect(0, &[]).json();
+    // M/M/1 of 1000/s: the mean is 5 ms at 800/s, with 4 in flight; p99 is 10 ms at 539.5/s; all is twice as long at 500/s.
+    assert_eq!((&document["over"], &document["verdict"]), (&"rate".into(), &"queueing".into()));
+    close(&document, "/maximum", 1000.0, 0.02);
+    close(&document, "/limits/0/x", 800.0, 0.04);
+    close(&document, "/limits/0/n", 4.0, 0.06);
+    close(&document, "/limits/1/x", 539.5, 0.05);
+    close(&document, "/doubled", 500.0, 0.1);
+    close(&document, "/parallel_units", 1.0, 0.05);
+    for interval in ["/limits/0/x_interval", "/maximum_interval", "/parallel_units_interval"] {
+        assert!(document.pointer(interval).is_some_and(Value::is_array), "{interval}: {document:#}");
+    }
+    let page = bench.fathom("report last").expect(0, &[]).out.clone();
+    assert!(page.starts_with("Operations wait for one another long before full speed"), "{page}");
+    assert_eq!(bench.report()["answer"]["limits"], document["limits"]);
+    // Vdbench's form: full speed, then given shares of it. Eight even servers wait for nothing until they are full.
+    bench.write("eight.toml", EIGHT.replace("[stream.s]\n", "[stream.s]\narrival = \"constant\"\n"));
+    let line = "curve eight.toml --quiet --json --over rate --at 10%,50%,90% --replicates 2";
+    let document = bench.fathom(line).expect(0, &[]).json();
+    assert_eq!(document["points"].as_array().map(Vec::len), Some(6));
+    close(&document, "/maximum", 8000.0, 0.01);
+    close(&document, "/parallel_units", 8.0, 0.02);
+    assert_eq!(document["verdict"], "linear_so_far");
+    let report = bench.report();
+    let notes = report["notes"].as_array().expect("a list").iter();
+    let engines = notes.filter(|note| note["kind"] == "engine").count();
+    assert!(engines <= 1, "told once, not in each of eight steps: {report:#}");
+    // Depths can be given as well.
+    let document = bench
+        .fathom("curve eight.toml --quiet --json --at 1,2,4,8,16,32 --replicates 1")
+        .expect(0, &[])
+        .json();
+    assert_eq!(document["points"].as_array().map(Vec::len), Some(6));
+}
+
+#[test]
 fn an_objective_is_met_missed_or_beyond_reach() {
     let bench = Bench::new();
     bench.write("one.toml", ONE);
@@ -64,6 +104,14 @@ fn the_highest_rate_that_keeps_a_percentile_is_that_of_theory() {
     close(&document, "/rate", 539.5, 0.04);
     assert!(number(&document, "/missed") > number(&document, "/rate"));
     assert!(number(&document, "/missed") / number(&document, "/rate") < 1.02);
+    // All trials near it say the same together, within an interval that holds the truth.
+    close(&document, "/reached", 539.5, 0.04);
+    let interval = document["reached_interval"].as_array().expect("there were enough trials");
+    assert!(interval[0].as_f64() < Some(539.5) && interval[1].as_f64() > Some(539.5), "{interval:?}");
+    let rate = number(&document, "/rate");
+    let proofs = document["trials"].as_array().expect("a list").iter();
+    let proofs = proofs.filter(|trial| (trial["rate"].as_f64().expect("a number") / rate - 1.0).abs() < 1e-4);
+    assert_eq!(proofs.count(), 3, "{document:#}");
 }
 
 #[test]
@@ -74,6 +122,11 @@ fn what_a_search_chooses_is_not_for_the_job_to_say() {
         ("curve sweep.toml", "has a sweep or a curve of its own"),
         ("curve --target sim: --queue-depth 4", "--max-depth"),
         ("curve --target sim: --latency 0ms", "p99<1ms"),
+        ("curve --target sim: --rate 5k/s", "--over rate"),
+        ("curve --target sim: --at 10%,20%", "10% is no queue depth"),
+        ("curve --target sim: --at 4", "one load is no curve"),
+        ("curve --target sim: --over rate --at 0%,10%", "nothing would come due"),
+        ("curve --target sim: --over time", "there are depth and rate"),
         ("slo --target sim:", "--latency"),
         ("slo --target sim: --latency p99<1ms --rate 5k/s", "--iops"),
         ("slo --target sim: --latency p101<1ms", "p101"),
@@ -172,4 +225,21 @@ fn reads_of_holes_are_no_result() {
     file.set_len(16 << 20).expect("it can be sparse");
     let ended = bench.fathom("run --target sparse --access random --time 1s --quiet");
     assert!(ended.expect(0, &[]).out.contains("INVALID  target.unwritten"), "{ended:#?}");
+}
+
+#[test]
+fn percentiles_without_operations_beyond_them_are_told() {
+    let bench = Bench::new();
+    bench.write("one.toml", ONE.replace("200s", "1s"));
+    let document = bench
+        .fathom("slo one.toml --quiet --json --iops 100 --latency p99.9<1s --replicates 1")
+        .expect(0, &[])
+        .json();
+    let remark = document["remarks"][0].as_str().expect("a hundred operations have no p99.9");
+    assert!(remark.starts_with("p99.9 is n/a (needs n ≥ 1000 operations a step, one has "), "{remark}");
+    let page = bench.fathom("report last").expect(0, &[]).out.clone();
+    assert!(page.contains("note: p99.9 is n/a (needs n ≥ 1000"), "{page}");
+    let line = "curve one.toml --quiet --over rate --at 2%,5% --replicates 1 --latency p99<1s";
+    let page = bench.fathom(line).expect(0, &[]).out.clone();
+    assert!(page.contains("note: p99 is n/a (needs n ≥ 100 ") && page.contains("  n/a  "), "{page}");
 }

@@ -16,6 +16,7 @@ const REFINED_MAX: usize = 5;
 /// Chooses depths.
 #[derive(Debug, Clone)]
 pub struct CurveSearch {
+    depth_min: u32,
     depth_max: u32,
     replicates: u32,
     random: fastrand::Rng,
@@ -38,6 +39,7 @@ impl CurveSearch {
     /// From depth 1 to `depth_max`, each depth `replicates` times; `seed` is for their order.
     pub fn new(depth_max: u32, replicates: u32, seed: u64) -> Self {
         Self {
+            depth_min: 1,
             depth_max: depth_max.max(1),
             replicates: replicates.max(1),
             random: fastrand::Rng::with_seed(seed),
@@ -46,6 +48,19 @@ impl CurveSearch {
             measured: Vec::new(),
             part: Part::Doubling,
         }
+    }
+
+    /// At these depths alone, each `replicates` times.
+    pub fn at(depths: &[u32], replicates: u32, seed: u64) -> Self {
+        let mut search = Self::new(depths.iter().copied().max().unwrap_or(1), replicates, seed);
+        search.depth_min = depths.iter().copied().min().unwrap_or(1).max(1);
+        let mut all = depths.to_vec();
+        all.sort_unstable();
+        all.dedup();
+        search.random.shuffle(&mut all);
+        search.queue = all.into();
+        search.part = Part::Refining;
+        search
     }
 
     pub(super) fn next(&mut self, result: Option<&LoadPoint>) -> Option<Settings> {
@@ -153,11 +168,12 @@ impl CurveSearch {
     }
 
     pub(super) fn extremes(&self) -> Vec<Settings> {
-        vec![vec![depth(1)], vec![depth(self.depth_max)]]
+        vec![vec![depth(self.depth_min)], vec![depth(self.depth_max)]]
     }
 
     pub(super) fn steps_hint(&self) -> usize {
         let doublings = self.depth_max.ilog2() as usize + 1;
-        (doublings + 2) * self.replicates as usize
+        let depths = if self.part == Part::Doubling { doublings + 2 } else { self.queue.len() };
+        depths * self.replicates as usize
     }
 }

@@ -1,16 +1,18 @@
 //! Rates for an objective: one rate proven several times, or the highest that keeps its latencies, by bisection in an open
-//! loop between what is kept and what is not.
+//! loop between what is kept and what is not, and then proven as often.
 
-use super::{Settings, depth, full_speed, rate};
+use super::{Settings, depth, full_speed, open};
 use fathom_analysis::load::LoadPoint;
 use fathom_analysis::objective::{State, state};
-use fathom_model::Literal;
 use fathom_schema::LatencyGoal;
 
 /// How close the highest rate kept and the lowest one missed come before the search ends.
 const GAP_MAX: f64 = 0.01;
 /// Steps of a bisection at most: with twelve the gap is 1/4096 of the first bracket.
 const STEPS_MAX: u32 = 12;
+/// Rates at most that turn out not to be kept when they are proven, before the search ends; each goes down twice as far as the
+/// one before, so that the last lies a third below the first.
+const DISPROVEN_MAX: u32 = 5;
 /// Queue slots per operation that Little's law expects in flight: latency under load is not that of an idle device.
 const SLOTS_SPARE: f64 = 8.0;
 /// Fewest queue slots of an open loop.
@@ -29,6 +31,8 @@ pub struct ObjectiveSearch {
     depth: u32,
     kept: f64,
     missed: f64,
+    /// How often a rate was disproven.
+    disproven: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,6 +44,8 @@ enum Part {
     /// This rate, for the so many'th time.
     At(f64, u32),
     Bisecting(f64, u32),
+    /// The highest rate that was kept, for the so many'th time.
+    Proving(u32),
     Done,
 }
 
@@ -63,6 +69,7 @@ impl ObjectiveSearch {
             depth: 1,
             kept: 0.0,
             missed: f64::INFINITY,
+            disproven: 0,
         }
     }
 
@@ -93,28 +100,38 @@ impl ObjectiveSearch {
                 }
                 self.middle(times + 1)
             }
+            Part::Proving(times) => {
+                if state(result, self.kept, &self.goals) == State::Met {
+                    self.proven(times)
+                } else {
+                    self.missed = self.kept;
+                    self.kept *= 1.0 - GAP_MAX * f64::from(1 << self.disproven);
+                    self.disproven += 1;
+                    if self.disproven > DISPROVEN_MAX { Part::Done } else { self.proven(0) }
+                }
+            }
             Part::At(..) | Part::Done => Part::Done,
         };
         match self.part {
             Part::Alone | Part::Done => None,
             Part::Maximum => Some(vec![depth(self.depth_max), full_speed()]),
-            Part::At(at, _) | Part::Bisecting(at, _) => {
-                let mut settings = vec![depth(self.depth), rate(at)];
-                if let Some(arrival) = self.arrival {
-                    settings.push(("stream.arrival".to_owned(), Literal::Text(arrival.to_owned())));
-                }
-                Some(settings)
-            }
+            Part::At(at, _) | Part::Bisecting(at, _) => Some(open(self.depth, at, self.arrival)),
+            Part::Proving(..) => Some(open(self.depth, self.kept, self.arrival)),
         }
     }
 
     fn middle(&self, times: u32) -> Part {
         let gap = (self.missed - self.kept) / self.missed;
         if times > STEPS_MAX || gap <= GAP_MAX {
-            Part::Done
+            self.proven(1)
         } else {
             Part::Bisecting(f64::midpoint(self.kept, self.missed), times)
         }
+    }
+
+    /// After the rate kept was kept so many times.
+    fn proven(&self, times: u32) -> Part {
+        if self.kept > 0.0 && times < self.replicates { Part::Proving(times + 1) } else { Part::Done }
     }
 
     /// Queue slots for a load that Little's law expects.
@@ -125,17 +142,13 @@ impl ObjectiveSearch {
     }
 
     pub(super) fn extreme(&self) -> Settings {
-        let mut all = vec![depth(self.depth_max), rate(self.wanted.unwrap_or(1.0))];
-        if let Some(arrival) = self.arrival {
-            all.push(("stream.arrival".to_owned(), Literal::Text(arrival.to_owned())));
-        }
-        all
+        open(self.depth_max, self.wanted.unwrap_or(1.0), self.arrival)
     }
 
     pub(super) fn steps_hint(&self) -> usize {
         match self.wanted {
             Some(_) => 1 + self.replicates as usize,
-            None => 2 + STEPS_MAX as usize,
+            None => 1 + STEPS_MAX as usize + self.replicates as usize,
         }
     }
 }

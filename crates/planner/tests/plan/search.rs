@@ -3,7 +3,7 @@
 use crate::examples::DISK;
 use crate::host::{facts, read};
 use fathom_metrics::Latency;
-use fathom_planner::search::{CurveSearch, ObjectiveSearch, Search};
+use fathom_planner::search::{CurveSearch, ObjectiveSearch, RateOf, RateSearch, Search};
 use fathom_planner::{Plan, plan_search};
 use fathom_schema::{
     KindTally, LatencyGoal, Moments, OperationKind, Pacing, Step, StepFinished, Stop, StreamTally,
@@ -152,6 +152,85 @@ fn the_highest_rate_of_a_queue_is_that_of_theory() {
         assert!((nearest - expect).abs() <= 5.0, "{nearest}, not {expect}: {rates:?}");
         assert!(rates.len() <= 12, "{rates:?}");
     }
+}
+
+/// The rates of a search on a device, full speed as 0.
+fn rates(search: RateSearch, device: impl Fn(&Step) -> StepFinished) -> Vec<f64> {
+    let mut experiment = planned(Search::Rates(Box::new(search))).experiment;
+    let (mut rates, mut last) = (Vec::new(), None);
+    while let Some(step) = experiment.next(last.as_ref()) {
+        rates.push(match step.streams[0].pacing {
+            Pacing::Open { rate, .. } => rate.round(),
+            Pacing::Closed { .. } => 0.0,
+        });
+        assert!(rates.len() < 200, "{rates:?}");
+        last = Some(device(&step));
+    }
+    rates
+}
+
+#[test]
+fn rates_are_shares_of_full_speed_then_where_latency_turns() {
+    let search = |given: &[&str], goals: &[&str], replicates: u32| {
+        let given = given.iter().map(|text| text.parse::<RateOf>().unwrap()).collect();
+        let goals = goals.iter().map(|text| text.parse().unwrap()).collect();
+        RateSearch::new(given, goals, 32, replicates, true, 3)
+    };
+    let queue = |step: &Step| m_m_1(step, 0.001);
+    let found = rates(search(&[], &["p99<10ms"], 1), queue);
+    let tenths: Vec<f64> = (0..=10).map(|tenth| f64::from(tenth) * 100.0).collect();
+    assert_eq!(found[..11], tenths, "Vdbench's curve: {found:?}");
+    // p99 reaches 10 ms at 539.5/s: between what was kept and what was not, and closer each time.
+    assert_eq!(found[11..14], [550.0, 525.0, 538.0], "{found:?}");
+    assert!(found.len() <= 16, "{found:?}");
+    // Three times, full speed as well, and in another order.
+    let found = rates(search(&[], &[], 3), queue);
+    let once = found.len() / 3;
+    for rate in &found[..once] {
+        assert_eq!(found[once..].iter().filter(|one| *one == rate).count(), 2, "{rate} in {found:?}");
+    }
+    assert!(!found[once..2 * once].is_sorted());
+    // Given ones alone: full speed first, since shares are of it.
+    let mut found = rates(search(&["50%", "300", "10%"], &["p99<10ms"], 1), queue);
+    assert_eq!(found.remove(0), 0.0);
+    found.sort_by(f64::total_cmp);
+    assert_eq!(found, [100.0, 300.0, 500.0]);
+}
+
+#[test]
+fn depths_can_be_given() {
+    let mut experiment = planned(Search::Curve(CurveSearch::at(&[16, 2, 4, 2], 2, 1))).experiment;
+    let (mut depths, mut last) = (Vec::new(), None);
+    while let Some(step) = experiment.next(last.as_ref()) {
+        depths.push(step.streams[0].queue_depth);
+        last = Some(finished(&step, 1000.0, &[1000]));
+    }
+    assert_eq!(depths.len(), 6, "{depths:?}");
+    depths.sort_unstable();
+    assert_eq!(depths, [2, 2, 4, 4, 16, 16]);
+}
+
+#[test]
+fn the_highest_rate_is_proven_and_given_up_where_it_was_luck() {
+    let goals = vec![LatencyGoal { quantile: Some(0.99), limit: Nanos::millis(10) }];
+    let mut experiment =
+        planned(Search::Objective(ObjectiveSearch::new(goals, None, 3, 32, true))).experiment;
+    let (mut last, mut rates): (_, Vec<f64>) = (None, Vec::new());
+    while let Some(step) = experiment.next(last.as_ref()) {
+        let Pacing::Open { rate, .. } = step.streams[0].pacing else {
+            last = Some(m_m_1(&step, 0.001));
+            continue;
+        };
+        let came_before = rates.iter().any(|known| (known - rate).abs() < 1e-6);
+        rates.push(rate);
+        // What is above 500/s is kept at the first try alone.
+        let service_s = if came_before && rate > 500.0 { 0.002 } else { 0.001 };
+        last = Some(m_m_1(&step, service_s));
+        assert!(rates.len() < 40, "{rates:?}");
+    }
+    let final_rate = *rates.last().unwrap();
+    assert!(final_rate <= 500.0, "{rates:?}");
+    assert_eq!(rates.iter().filter(|rate| (*rate - final_rate).abs() < 1e-6).count(), 3, "{rates:?}");
 }
 
 #[test]

@@ -5,8 +5,8 @@ use crate::records::scatter;
 use fathom_analysis::pts::{Flow, PartKind, Place};
 use fathom_analysis::sample::{StreamShape, push, record};
 use fathom_schema::{
-    Arrival, Backlog, LatencyGoal, OperationKind, Pacing, Question, Record, ScanQuestion, SteadyQuestion,
-    SteadyTest,
+    Arrival, Backlog, LatencyGoal, LoadAxis, OperationKind, Pacing, Question, Record, ScanQuestion,
+    SteadyQuestion, SteadyTest,
 };
 use fathom_units::{Bytes, Nanos};
 
@@ -57,7 +57,7 @@ fn whole(value: f64) -> u64 {
 fn curve() -> Record {
     let limit = |text: &str| text.parse::<LatencyGoal>().expect("it is one");
     let limits = vec![limit("1ms"), limit("p99<5ms")];
-    let mut made = begun("load curve of /dev/nvme0n1", Question::Curve { limits });
+    let mut made = begun("load curve of /dev/nvme0n1", Question::Curve { limits, over: LoadAxis::Depth });
     // As a search does it: doubling, between, then all again in another order.
     let first = [1_u32, 2, 4, 8, 16, 32, 64, 128, 48, 80];
     let again = [64_u32, 2, 128, 16, 1, 48, 8, 80, 32, 4];

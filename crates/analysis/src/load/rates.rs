@@ -1,0 +1,359 @@
+//! What a curve over rates says: response times against the rate that is offered in an open loop. No scaling law is fitted,
+//! since its load is what arrivals happen to leave in flight; figures are read off between the measured rates, each with
+//! an interval where the rates were measured several times.
+//!
+//! Between two rates the inverse of a latency is taken as a straight line over the rate: of a queue with one exponential
+//! server that is exact (M/M/1: 1/R = μ − λ), and steep ends are met far better than by a line of the latency itself.
+
+use super::{Curve, LoadPoint};
+use crate::objective::{State, state};
+use crate::scaling::{Answers, Estimate, LatencyLimit, Peak, Point, Verdict};
+use crate::statistics::{Sample, nearest_rank};
+use fathom_schema::LatencyGoal;
+
+/// Resamples of the measured rates.
+const RESAMPLES: usize = 1000;
+/// Seed of the resampling: the same record gives the same intervals.
+const SEED: u64 = 31;
+/// Share of the most from which on a rate counts as all there is.
+const NEARLY: f64 = 0.95;
+/// Share of what was asked that a rate is done at, for its waiting to be no overload: random arrivals are not exactly as many.
+const OFFERED_SHARE: f64 = 0.98;
+/// Share of the most up to which rates say how long an operation takes alone.
+const CALM: f64 = 0.5;
+
+/// What belongs to a curve over rates alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rates {
+    /// Operations per second at full speed.
+    pub maximum: Estimate,
+    /// The rate that was asked for at each point.
+    pub asked: Vec<f64>,
+    /// What became of each point.
+    pub states: Vec<State>,
+    /// Highest rate that was carried every time: as much done as came due.
+    pub carried: Option<f64>,
+    /// Rate at which the mean response time is twice that of an idle target.
+    pub doubled: Option<Estimate>,
+    /// Mean response time of an idle target, seconds.
+    pub alone_s: Estimate,
+}
+
+/// A rate as it was measured, once or on average.
+#[derive(Debug, Clone, PartialEq)]
+struct Row {
+    asked: f64,
+    done: f64,
+    mean_s: f64,
+    /// What the limits are about, seconds.
+    latencies_s: Vec<f64>,
+}
+
+/// The figures of one (re)sample.
+struct Figures {
+    alone_s: Option<f64>,
+    doubled: Option<Crossing>,
+    nearly: Option<f64>,
+    units: Option<f64>,
+    limits: Vec<Option<Crossing>>,
+}
+
+/// Load and rate at which something happens.
+#[derive(Clone, Copy)]
+struct Crossing {
+    n: f64,
+    x: f64,
+}
+
+/// The curve that rates make. `full_speed` are steps without pacing, with the slots they had; `offered` those at a rate, with
+/// it. `None` below two different rates or without a step at full speed.
+pub(super) fn curve(
+    full_speed: &[(f64, LoadPoint)],
+    offered: Vec<(f64, LoadPoint)>,
+    limits: &[LatencyGoal],
+) -> Option<Curve> {
+    let most = Sample::of(&full_speed.iter().map(|(_, point)| point.rate).collect::<Vec<_>>());
+    let slots = full_speed.first()?.0;
+    let first = offered.first()?.0;
+    if offered.iter().all(|(asked, _)| same(*asked, first)) {
+        return None;
+    }
+    let states: Vec<State> = offered.iter().map(|(asked, point)| state(point, *asked, &[])).collect();
+    let mut rows: Vec<Row> = offered
+        .iter()
+        .map(|(asked, point)| Row {
+            asked: *asked,
+            done: point.rate,
+            mean_s: point.mean_s,
+            latencies_s: limits.iter().map(|goal| point.latency_s(goal)).collect(),
+        })
+        .collect();
+    rows.sort_by(|a, b| a.asked.total_cmp(&b.asked));
+    let groups: Vec<&[Row]> = rows.chunk_by(|a, b| same(a.asked, b.asked)).collect();
+    let means: Vec<Row> = groups.iter().map(|group| mean(&group.iter().collect::<Vec<_>>())).collect();
+    let found = figures(most.mean, &means, limits);
+    let drawn = resampled(full_speed, &groups, limits);
+    let estimate = |figure: &dyn Fn(&Figures) -> Option<f64>| {
+        Some(Estimate { value: figure(&found)?, interval: interval(&drawn, figure) })
+    };
+    let maximum = Estimate {
+        value: most.mean,
+        interval: most.half_width(0.95).map(|half| (most.mean - half, most.mean + half)),
+    };
+    let doubled = estimate(&|found| found.doubled.map(|at| at.x));
+    let is_kept_waiting = |row: &Row| {
+        let limit = found.alone_s.map(|alone_s| 2.0 * alone_s);
+        row.done >= OFFERED_SHARE * row.asked
+            && row.done < NEARLY * most.mean
+            && limit.is_some_and(|limit| row.mean_s > limit)
+    };
+    let verdict = if means.iter().any(is_kept_waiting) {
+        Verdict::Queueing
+    } else if doubled.is_some() || states.contains(&State::Overloaded) {
+        Verdict::Capped
+    } else {
+        Verdict::Linear
+    };
+    let answers = Answers {
+        fits: Vec::new(),
+        chosen: None,
+        verdict,
+        peak: Peak {
+            n: Estimate { value: slots, interval: None },
+            x: maximum,
+            is_of_law: false,
+            is_extrapolated: false,
+        },
+        ceiling: Some(maximum),
+        knee: estimate(&|found| found.doubled.map(|at| at.n)),
+        n_at_95_percent: estimate(&|found| found.nearly),
+        parallel_units: estimate(&|found| found.units),
+        latency_limits: limits
+            .iter()
+            .enumerate()
+            .map(|(which, goal)| LatencyLimit {
+                quantile: goal.quantile,
+                seconds: goal.limit.as_secs_f64(),
+                n: estimate(&|found| found.limits[which].map(|at| at.n)),
+                x: estimate(&|found| found.limits[which].map(|at| at.x)),
+                is_extrapolated: false,
+            })
+            .collect(),
+        remarks: Vec::new(),
+    };
+    let carried = groups
+        .iter()
+        .filter(|group| {
+            let is_of_it = |(asked, _): &(f64, LoadPoint)| same(*asked, group[0].asked);
+            offered
+                .iter()
+                .zip(&states)
+                .filter(|(one, _)| is_of_it(one))
+                .all(|(_, state)| *state == State::Met)
+        })
+        .map(|group| group[0].asked)
+        .reduce(f64::max);
+    let alone_s = estimate(&|found| found.alone_s)
+        .unwrap_or(Estimate { value: means.first().map_or(0.0, |row| row.mean_s), interval: None });
+    let rates = Rates {
+        maximum,
+        asked: offered.iter().map(|(asked, _)| *asked).collect(),
+        states,
+        carried,
+        doubled,
+        alone_s,
+    };
+    let steps: Vec<LoadPoint> = offered.into_iter().map(|(_, point)| point).collect();
+    // Little's law on what users see: what waits for a slot counts as well. One load for all measurements of a rate.
+    let held =
+        |asked: f64| means.iter().find(|row| same(row.asked, asked)).map_or(0.0, |row| row.done * row.mean_s);
+    let points =
+        steps.iter().zip(&rates.asked).map(|(step, &asked)| Point { n: held(asked), x: step.rate }).collect();
+    Some(Curve { answers, points, steps, rates: Some(rates) })
+}
+
+/// Whether two rates are one that was asked for several times: shares of a maximum are rounded when they are written.
+fn same(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() < 1e-6
+}
+
+fn mean(rows: &[&Row]) -> Row {
+    let count = rows.len() as f64;
+    let of = |figure: &dyn Fn(&Row) -> f64| rows.iter().map(|row| figure(row)).sum::<f64>() / count;
+    let limits = rows.first().map_or(0, |row| row.latencies_s.len());
+    Row {
+        asked: of(&|row| row.asked),
+        done: of(&|row| row.done),
+        mean_s: of(&|row| row.mean_s),
+        latencies_s: (0..limits).map(|which| of(&|row| row.latencies_s[which])).collect(),
+    }
+}
+
+fn figures(most: f64, rows: &[Row], limits: &[LatencyGoal]) -> Figures {
+    let alone_s = alone(most, rows);
+    let load = |x: f64, at: usize, share: f64| {
+        let inverse = between(1.0 / rows[at].mean_s, 1.0 / rows[at + 1].mean_s, share);
+        x / inverse
+    };
+    let crossing = |latency: &dyn Fn(&Row) -> f64, limit_s: f64| {
+        let at =
+            rows.windows(2).position(|pair| latency(&pair[0]) <= limit_s && latency(&pair[1]) > limit_s)?;
+        let (low, high) = (1.0 / latency(&rows[at]), 1.0 / latency(&rows[at + 1]));
+        let share = (low - 1.0 / limit_s) / (low - high);
+        let x = between(rows[at].done, rows[at + 1].done, share);
+        Some(Crossing { n: load(x, at, share), x })
+    };
+    let nearly = || {
+        let x = NEARLY * most;
+        let at = rows.windows(2).position(|pair| pair[0].done < x && pair[1].done >= x)?;
+        Some(load(x, at, (x - rows[at].done) / (rows[at + 1].done - rows[at].done)))
+    };
+    Figures {
+        doubled: alone_s.and_then(|alone_s| crossing(&|row| row.mean_s, 2.0 * alone_s)),
+        nearly: nearly(),
+        // The utilisation law: at full speed c units are busy, each with an operation as long as it takes alone.
+        units: alone_s.map(|alone_s| most * alone_s),
+        limits: (0..limits.len())
+            .map(|which| crossing(&|row| row.latencies_s[which], limits[which].limit.as_secs_f64()))
+            .collect(),
+        alone_s,
+    }
+}
+
+/// How long an operation takes where no other is: 1/R of the calm rates, on a straight line to rate 0.
+fn alone(most: f64, rows: &[Row]) -> Option<f64> {
+    let first = rows.first()?;
+    let calm: Vec<&Row> = rows.iter().filter(|row| row.done <= CALM * most).collect();
+    let lowest = 1.0 / first.mean_s;
+    let count = calm.len() as f64;
+    let centre = calm.iter().map(|row| row.done).sum::<f64>() / count;
+    let level = calm.iter().map(|row| 1.0 / row.mean_s).sum::<f64>() / count;
+    let spread: f64 = calm.iter().map(|row| (row.done - centre).powi(2)).sum();
+    let slope = calm.iter().map(|row| (row.done - centre) * (1.0 / row.mean_s - level)).sum::<f64>() / spread;
+    let at_zero = level - slope * centre;
+    // Nothing is faster alone than twice the calmest that was measured; a line that says so is noise.
+    let inverse = if slope.is_finite() { at_zero.clamp(lowest, 2.0 * lowest) } else { lowest };
+    inverse.is_finite().then_some(1.0 / inverse)
+}
+
+fn between(low: f64, high: f64, share: f64) -> f64 {
+    low + share * (high - low)
+}
+
+/// Figures of resamples, each rate's measurements drawn anew; none where a rate was measured once.
+fn resampled(full_speed: &[(f64, LoadPoint)], groups: &[&[Row]], limits: &[LatencyGoal]) -> Vec<Figures> {
+    if full_speed.len() < 2 || groups.iter().any(|group| group.len() < 2) {
+        return Vec::new();
+    }
+    let mut random = fastrand::Rng::with_seed(SEED);
+    (0..RESAMPLES)
+        .map(|_| {
+            let most = (0..full_speed.len()).map(|_| full_speed[random.usize(..full_speed.len())].1.rate);
+            let most = most.sum::<f64>() / full_speed.len() as f64;
+            let mut draw = |group: &&[Row]| {
+                let drawn: Vec<&Row> =
+                    (0..group.len()).map(|_| &group[random.usize(..group.len())]).collect();
+                mean(&drawn)
+            };
+            let rows: Vec<Row> = groups.iter().map(&mut draw).collect();
+            figures(most, &rows, limits)
+        })
+        .collect()
+}
+
+/// 2.5 % and 97.5 % of a figure; `None` where a twentieth of the resamples does not have it.
+fn interval(drawn: &[Figures], figure: &dyn Fn(&Figures) -> Option<f64>) -> Option<(f64, f64)> {
+    let mut values: Vec<f64> = drawn.iter().filter_map(figure).collect();
+    if values.is_empty() || values.len() * 20 < drawn.len() * 19 {
+        return None;
+    }
+    values.sort_by(f64::total_cmp);
+    Some((nearest_rank(&values, 0.025), nearest_rank(&values, 0.975)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::latency;
+    use fathom_units::Nanos;
+
+    /// What an open loop shows of a queue of mean response time `response_s` at a rate, with an error of `off`.
+    fn point(rate: f64, response_s: f64, off: f64) -> LoadPoint {
+        let mean_s = response_s * (1.0 + off);
+        LoadPoint {
+            held: rate * mean_s,
+            rate,
+            mean_s,
+            response: latency(mean_s * 1e9, 1000),
+            bytes_per_s: 0.0,
+            errors: 0,
+            offered: rate,
+            dropped: 0,
+            backlog_max: 0,
+        }
+    }
+
+    fn mean_goal(limit: Nanos) -> LatencyGoal {
+        LatencyGoal { quantile: None, limit }
+    }
+
+    #[test]
+    fn a_queue_of_one_server_is_read_off_exactly() {
+        // M/M/1, S = 1 ms: R = S/(1 − ρ), so 5 ms at 800/s; twice S at 500/s, with one operation in flight.
+        let offered: Vec<(f64, LoadPoint)> = (1..10)
+            .flat_map(|tenth| [-0.001, 0.0, 0.001].map(|off| (tenth, off)))
+            .map(|(tenth, off)| {
+                let rate = 100.0 * f64::from(tenth);
+                (rate, point(rate, 0.001 / (1.0 - rate / 1000.0), off))
+            })
+            .collect();
+        let full: Vec<(f64, LoadPoint)> =
+            [999.0, 1000.0, 1001.0].map(|rate| (64.0, point(rate, 0.064, 0.0))).to_vec();
+        let found =
+            curve(&full, offered, &[mean_goal(Nanos::millis(5)), mean_goal(Nanos::millis(4))]).unwrap();
+        let rates = found.rates.unwrap();
+        let check = |estimate: Option<Estimate>, expect: f64| {
+            let Estimate { value, interval } = estimate.expect("it is there");
+            let (low, high) = interval.expect("every rate came three times");
+            assert!((value / expect - 1.0).abs() < 2e-3, "{value}, not {expect}");
+            assert!(low <= value && value <= high && high - low < 0.02 * expect, "{low} {value} {high}");
+        };
+        check(Some(rates.maximum), 1000.0);
+        check(Some(rates.alone_s), 0.001);
+        check(rates.doubled, 500.0);
+        check(found.answers.knee, 1.0);
+        check(found.answers.parallel_units, 1.0);
+        check(found.answers.latency_limits[0].x, 800.0);
+        check(found.answers.latency_limits[0].n, 4.0);
+        // Between two measured rates: 750/s, three in flight.
+        check(found.answers.latency_limits[1].x, 750.0);
+        check(found.answers.latency_limits[1].n, 3.0);
+        assert_eq!((rates.carried, found.answers.verdict), (Some(900.0), Verdict::Queueing));
+    }
+
+    #[test]
+    fn a_device_that_takes_all_until_it_is_full_is_capped() {
+        // Eight servers, evenly fed: 1 ms until 8000/s.
+        let offered: Vec<(f64, LoadPoint)> = (1..=10)
+            .map(|tenth| {
+                let rate = 800.0 * f64::from(tenth);
+                let done = if tenth == 10 { rate * 0.9 } else { rate };
+                let mean_s = if tenth == 10 { 0.5 } else { 0.001 };
+                (rate, LoadPoint { offered: rate, ..point(done, mean_s, 0.0) })
+            })
+            .collect();
+        let found = curve(&[(256.0, point(8000.0, 0.032, 0.0))], offered, &[mean_goal(Nanos::micros(500))]);
+        let found = found.unwrap();
+        let rates = found.rates.unwrap();
+        assert_eq!((found.answers.verdict, rates.carried), (Verdict::Capped, Some(7200.0)));
+        assert!((found.answers.parallel_units.unwrap().value - 8.0).abs() < 1e-6);
+        assert_eq!(found.answers.latency_limits[0].x, None, "every rate takes longer");
+        assert_eq!(*rates.states.last().unwrap(), State::Overloaded);
+    }
+
+    #[test]
+    fn one_rate_is_no_curve() {
+        assert_eq!(curve(&[(1.0, point(10.0, 0.1, 0.0))], vec![(5.0, point(5.0, 0.1, 0.0)); 2], &[]), None);
+        assert_eq!(curve(&[], vec![(5.0, point(5.0, 0.1, 0.0)), (6.0, point(6.0, 0.1, 0.0))], &[]), None);
+    }
+}
