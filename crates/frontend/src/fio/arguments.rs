@@ -6,7 +6,7 @@ use super::grammar::shortened;
 use super::lower::greatest_common_divisor;
 use super::options::{self, OptionRow, Value};
 use super::settings::Settings;
-use super::switches::{Act, SWITCHES, Switch, Switches, Takes};
+use super::switches::{Act, SWITCHES, Switch, Switches, Takes, of_letter};
 use super::{Given, Reader, Reading, Surroundings, line};
 use fathom_model::{Span, nearest};
 use fathom_units::Nanos;
@@ -24,12 +24,22 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
     let mut open: Option<OpenJob> = None;
     let mut jobs = Vec::new();
     while let Some((word, span)) = words.next() {
+        if word == "--" {
+            while let Some((file, _)) = words.next() {
+                switches.files.push(file.to_owned());
+            }
+            break;
+        }
         let Some(option) =
             word.strip_prefix("--").or_else(|| word.strip_prefix('-').filter(|rest| !rest.is_empty()))
         else {
             switches.files.push(word.to_owned());
             continue;
         };
+        if !word.starts_with("--") && are_letters(option) {
+            apply_letters(option, span, &mut words, &mut switches, &mut reader.faults);
+            continue;
+        }
         let (key, value) = option.split_once('=').map_or((option, None), |(key, value)| (key, Some(value)));
         let Some(meaning) = meaning_of(key, span, &mut reader.faults) else { continue };
         let takes = match meaning {
@@ -127,14 +137,13 @@ fn meaning_of(key: &str, span: Span, faults: &mut Faults) -> Option<Meaning> {
     if let Some(row) = options::find(key) {
         return Some(Meaning::Option(row));
     }
-    let mut switches = SWITCHES.iter().filter(|switch| switch.name.starts_with(key));
-    let mut rows = options::rows().filter(|row| row.name.starts_with(key));
-    let found = match (switches.next(), rows.next()) {
-        (Some(switch), None) if switches.next().is_none() => Some((Meaning::Switch(switch), switch.name)),
-        (None, Some(row)) if rows.next().is_none() => Some((Meaning::Option(row), row.name)),
-        _ => None,
-    };
-    let Some((meaning, name)) = found else {
+    let switches = SWITCHES.iter().map(|switch| (Meaning::Switch(switch), switch.name));
+    let rows = options::rows().flat_map(|row| {
+        let names = std::iter::once(row.name).chain(row.aliases.iter().copied());
+        names.map(move |name| (Meaning::Option(row), name))
+    });
+    let mut found = switches.chain(rows).filter(|(_, name)| name.starts_with(key));
+    let (Some((meaning, name)), None) = (found.next(), found.next()) else {
         let names = SWITCHES.iter().map(|switch| switch.name).chain(options::rows().map(|row| row.name));
         let help = nearest(key, names).map_or_else(String::new, |near| format!("did you mean --{near}?"));
         faults.error("fio.unknown-option", span, format!("fio has no option --{}", shortened(key)), help);
@@ -142,6 +151,48 @@ fn meaning_of(key: &str, span: Span, faults: &mut Faults) -> Option<Meaning> {
     };
     faults.warn("fio.misread", span, format!("--{key} is short for --{name}"), format!("write --{name}"));
     Some(meaning)
+}
+
+/// Whether a word behind a single dash is letters of switches: the first is one, and no long name is, or begins like, it.
+fn are_letters(word: &str) -> bool {
+    let mut letters = word.chars();
+    let Some(switch) = letters.next().and_then(of_letter) else { return false };
+    if word.len() == 1 {
+        return true;
+    }
+    let switches = SWITCHES.iter().map(|switch| switch.name);
+    let rows = options::rows().flat_map(|row| std::iter::once(row.name).chain(row.aliases.iter().copied()));
+    let key = word.split('=').next().unwrap_or_default();
+    let is_long = switches.chain(rows).any(|name| name.starts_with(key));
+    let has_text = switch.takes != Takes::Nothing || letters.next().is_some_and(|next| of_letter(next).is_some());
+    !is_long && !word.contains('=') && has_text
+}
+
+/// Letters of switches; what follows the first that takes a value is its value, else the next word is.
+fn apply_letters(
+    letters: &str,
+    span: Span,
+    words: &mut Words<'_>,
+    switches: &mut Switches,
+    faults: &mut Faults,
+) {
+    for (at, letter) in letters.char_indices() {
+        let Some(switch) = of_letter(letter) else {
+            let message = format!("fio has no option -{letter}");
+            faults.error("fio.unknown-option", span, message, "");
+            return;
+        };
+        let rest = &letters[at + letter.len_utf8()..];
+        let value = match switch.takes {
+            Takes::Nothing => None,
+            Takes::Value if rest.is_empty() => words.next().map(|(word, _)| word),
+            Takes::Value | Takes::Maybe => Some(rest).filter(|rest| !rest.is_empty()),
+        };
+        apply_switch(switch, value, span, switches, faults);
+        if switch.takes != Takes::Nothing {
+            return;
+        }
+    }
 }
 
 fn apply_switch(
@@ -245,6 +296,11 @@ mod tests {
         check("--name=a --size=1m --iodeph=4", &["a"], &["fio.unknown-option"]);
         check("--name=a --size=1m --iodepth=x", &["a"], &["fio.bad-value"]);
         check("--name=a --size=1m --parse", &["a"], &["fio.misread"]);
+        check("--name=a --size=1m --readw=read", &["a"], &["fio.misread"]);
+        check("--name=a --size=1m --read=1", &["a"], &["fio.unknown-option"]);
+        check("-m --bs=8k -- a.fio", &["x", "y"], &[]);
+        check("--name=a --size=1m -- --version", &["a"], &["fio.job-file"]);
+        check("--name=a -bsx=4k", &["a"], &["fio.unknown-option"]);
     }
 
     #[test]
@@ -262,5 +318,12 @@ mod tests {
         assert_eq!(switches.output_format, [OutputFormat::Json, OutputFormat::Normal]);
         assert_eq!((switches.output.as_deref(), switches.eta), (Some("x.json"), Eta::Never));
         assert!(switches.showcmd && !switches.parse_only);
+        let (_, switches) = read("-sP -mFjson -o x.json -V4 -x y -c -i -v --name=a --size=1m");
+        assert!(switches.showcmd && switches.parse_only && switches.version);
+        assert_eq!(switches.output_format, [OutputFormat::Json]);
+        assert_eq!((switches.output.as_deref(), switches.terse_version), (Some("x.json"), Some(4)));
+        assert_eq!((switches.cmdhelp.as_deref(), switches.section), (Some(""), vec!["y".to_owned()]));
+        let (_, switches) = read("--eta=newline=500ms --name=a --size=1m");
+        assert_eq!((switches.eta, switches.eta_newline_us), (Eta::Auto, 500_000));
     }
 }
