@@ -50,6 +50,26 @@ pub(crate) fn render(diagnostics: &Diagnostics, sources: &Sources, colour: bool,
     text
 }
 
+/// The warnings among them, each as one line with place, reason, way out and code, for outputs that consist of lines.
+pub(crate) fn warning_lines(diagnostics: &Diagnostics, sources: &Sources) -> Vec<String> {
+    let warnings = diagnostics.all().iter().filter(|diagnostic| diagnostic.level == Level::Warning);
+    let line = |Diagnostic { code, level: _, span, message, help }: &Diagnostic| {
+        let place = span.and_then(|span| Some((sources.of(span)?, sources.line_and_column(span)?.0)));
+        let place = match place {
+            // There the option that the message names is place enough.
+            None => String::new(),
+            Some((source, _)) if source.name == COMMAND_LINE => String::new(),
+            Some((source, line)) => format!("{}:{line}: ", source.name),
+        };
+        let help = if help.is_empty() { String::new() } else { format!("; {help}") };
+        shortened(&format!("{place}{message}{help} [{code}]"))
+    };
+    warnings.map(line).collect()
+}
+
+/// Name of the source that no file is.
+const COMMAND_LINE: &str = "command line";
+
 /// All of them as a JSON array.
 pub(crate) fn as_json(diagnostics: &Diagnostics, sources: &Sources) -> serde_json::Value {
     diagnostics
@@ -164,6 +184,24 @@ mod tests {
         for part in ["error[x.y]: it is wrong", "job.fio:3", "size=x", "^", "help: make it right"] {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
+    }
+
+    #[test]
+    fn warnings_are_lines_with_place_reason_way_out_and_code() {
+        let mut sources = Sources::default();
+        let [line, file] = ["command line", "job.fio"].map(|name| sources.add(name, "[a]\nbs=4k\n"));
+        let mut found = Diagnostics::default();
+        for source in [line, file] {
+            found.warn("x.y", Span { source, start: 4, end: 6 }, "it is odd", "make it even");
+        }
+        found.error("x.z", None, "it is wrong", "");
+        found.warn("a.b", None, "odd\u{1b}", "");
+        let expect = [
+            "it is odd; make it even [x.y]",
+            "job.fio:2: it is odd; make it even [x.y]",
+            "odd\u{FFFD} [a.b]",
+        ];
+        assert_eq!(warning_lines(&found, &sources), expect);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! From command line to job: reads job files of any dialect, or makes a job of a target and a few figures.
 
 use crate::cli::{IometerArgs, JobArgs, QuickArgs};
-use crate::{place, preset};
+use crate::{diagnose, place, preset, terminal};
 use fathom_frontend::fio::{self, Extras};
 use fathom_frontend::{dialect_of, icf, native};
 use fathom_model::{
@@ -36,6 +36,9 @@ pub(crate) struct Loaded {
     pub(crate) files: Vec<PathBuf>,
     /// No job could be read at all, so that what is missing in it would be a misleading complaint.
     pub(crate) is_unread: bool,
+    /// Warnings are kept with the run, as its notes, and are messages only where somebody watches standard error: to
+    /// wrappers of fio whatever it says there is a failure.
+    pub(crate) keeps_warnings: bool,
 }
 
 /// An Iometer configuration and what became of it.
@@ -50,6 +53,19 @@ pub(crate) struct Configuration {
 }
 
 impl Loaded {
+    /// Whether its warnings are messages.
+    pub(crate) fn says_warnings(&self) -> bool {
+        !self.keeps_warnings || terminal::shows_messages()
+    }
+
+    /// The warnings that are kept with the run, a line each.
+    pub(crate) fn kept_warnings(&self) -> Vec<String> {
+        if !self.keeps_warnings {
+            return Vec::new();
+        }
+        diagnose::warning_lines(&self.diagnostics, &self.job.sources)
+    }
+
     /// The faults of its sections that show beside those of reading.
     pub(crate) fn check(&self) -> Diagnostics {
         if self.is_unread { Diagnostics::default() } else { fathom_model::check(&self.job) }

@@ -38,7 +38,8 @@ pub(crate) struct Planned {
 
 /// Prints what is wrong with a job; the exit code when that keeps it from running.
 pub(crate) fn report_faults(loaded: &Loaded) -> Result<(), Exit> {
-    if !loaded.diagnostics.is_empty() {
+    let are_said = loaded.says_warnings() || loaded.diagnostics.has_errors();
+    if are_said && !loaded.diagnostics.is_empty() {
         let (colour, width) = (terminal::colours_messages(), terminal::width_of_messages());
         let text = diagnose::render(&loaded.diagnostics, &loaded.job.sources, colour, width);
         terminal::message(text.trim_end());
@@ -135,6 +136,10 @@ impl Attempt {
     pub(crate) fn settle(self) -> Result<Planned, Exit> {
         let Self { mut loaded, facts, plan, found } = self;
         loaded.diagnostics.extend(found);
+        for path in plan.iter().flat_map(|plan| kept_files(plan, &facts)) {
+            let message = format!("{} was to be removed and is left: fathom did not make it", path.display());
+            loaded.diagnostics.warn("target.kept", None, message, "remove it by hand");
+        }
         report_faults(&loaded)?;
         match plan {
             Some(mut plan) => {
@@ -148,8 +153,12 @@ impl Attempt {
     /// The record of a run of which nothing could start.
     pub(crate) fn unstarted(&self, notes: impl Iterator<Item = PlanNote>) -> Record {
         let mut record = Record::begin(started("", &self.loaded, self.facts.clone(), None));
+        let kept = self.loaded.kept_warnings().into_iter();
+        let kept = kept.map(|message| (NoteKind::Job, Severity::Warn, message));
         record.notes = notes
-            .map(|PlanNote { kind, severity, message }| Note { at: Nanos::ZERO, kind, severity, message })
+            .map(|PlanNote { kind, severity, message }| (kind, severity, message))
+            .chain(kept)
+            .map(|(kind, severity, message)| Note { at: Nanos::ZERO, kind, severity, message })
             .collect();
         record
     }
@@ -305,7 +314,6 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
     let Manner { store, live, changes, watchers } = manner;
     check_commands(&planned, store)?;
     let Planned { loaded, mut facts, plan, earlier } = planned;
-    let kept = kept_files(&plan, &facts);
     let stop = Stop::on_signals().map_err(|error| {
         terminal::message(&format!("cannot listen to signals: {error}"));
         Exit::Internal
@@ -351,10 +359,6 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
     }
     for (path, error) in &outcome.left_behind {
         terminal::message(&format!("warning: {} could not be removed: {error}", path.display()));
-    }
-    for path in kept {
-        let path = diagnose::printable(&path.display().to_string());
-        terminal::message(&format!("warning: {path} was to be removed and is left: fathom did not make it"));
     }
     let mut exit = Exit::of_run(&outcome);
     let mut unstored = Vec::new();
@@ -425,9 +429,12 @@ fn notes(loaded: &Loaded, plan: &Plan, verdict: Vec<String>) -> Vec<Note> {
     let read = loaded.diagnostics.all().iter().filter(|one| one.code.starts_with("icf."));
     let read = read.map(|one| (NoteKind::Job, Severity::Warn, one.message.clone()));
     let planned = plan.notes.iter().map(|note| (note.kind, note.severity, note.message.clone()));
+    let kept = loaded.kept_warnings().into_iter();
+    let kept = kept.map(|message| (NoteKind::Job, Severity::Warn, message));
     let judged = verdict.into_iter().map(|message| (NoteKind::Target, Severity::Info, message));
     read.chain(planned)
         .chain(judged)
+        .chain(kept)
         .map(|(kind, severity, message)| Note { at: Nanos::ZERO, kind, severity, message })
         .collect()
 }

@@ -79,13 +79,6 @@ fn folded(line: &str, width: usize) -> String {
     text
 }
 
-/// Writes a message that brings its own end of line, or none.
-pub(crate) fn message_part(text: &str) {
-    let mut err = io::stderr().lock();
-    // There is nowhere left to say that standard error is gone.
-    let _ = write!(err, "{text}").and_then(|()| err.flush());
-}
-
 /// Whether somebody watches standard error.
 pub(crate) fn shows_messages() -> bool {
     io::stderr().is_terminal()

@@ -81,6 +81,7 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
         terminal::message("error: the job is warned about, and --warnings-fatal makes that an error");
         return FAILED;
     }
+    loaded.keeps_warnings = !switches.warnings_fatal;
     match run_job(loaded, &consent, &switches) {
         Ok(number) => number,
         Err(Exit::Signal(_)) => FIO_SIGNALLED,
@@ -168,7 +169,7 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     let mut watch = Watch::new(&reports, switches, &spared);
     let mut operations = OperationLog::of(&extras);
     let live = switches.eta == Eta::Auto && terminal::shows_messages();
-    let opening = reports.opening();
+    let opening = reports.opening(&planned.loaded);
     if switches.output.is_none() {
         // Whoever reads it may be gone already; that is found out when there is a report.
         let _ = terminal::data(&opening);
@@ -222,7 +223,7 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
 /// The reports of jobs of which none could start.
 fn report_none(attempt: &Attempt, fallen: &[Fallen], reports: &Reports, switches: &Switches) -> u8 {
     let record = attempt.unstarted(fallen::notes(fallen));
-    let text = reports.opening() + &reports.text(&record, None);
+    let text = reports.opening(&attempt.loaded) + &reports.text(&record, None);
     let spared = Spared::of(&attempt.facts, &attempt.loaded.files, &store_folder(None));
     let given = match &switches.output {
         Some(file) => output::write(Path::new(file), &text, &spared),

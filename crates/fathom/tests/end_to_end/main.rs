@@ -39,3 +39,4 @@ mod support;
 mod tables;
 mod terminal;
 mod verify;
+mod wrappers;

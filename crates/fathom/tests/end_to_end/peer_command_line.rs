@@ -78,11 +78,17 @@ fn both_end_with_the_same_code() {
     bench.write("worse.fio", "[a]\nbs=x\n");
     bench.write("none.fio", "[global]\nbs=4k\n");
     bench.write("early.fio", "bs=4k\n[a]\n");
+    bench.write("j.fio", "[a]\nioengine=null\nsize=64k\n");
     let null = ["--name=a", "--ioengine=null", "--size=64k"];
     for (arguments, code) in [
         (&[][..], 1),
         (&["--version"], 0),
+        (&["-v"], 0),
         (&["--help"], 0),
+        (&["-h"], 0),
+        (&["-c", "bs"], 0),
+        (&["-t"], 1),
+        (&["--", "none.fio"], 1),
         (&["--nonsense"], 1),
         (&["absent.fio"], 1),
         (&["none.fio"], 1),
@@ -116,6 +122,10 @@ fn both_end_with_the_same_code() {
         (&["--max-jobs=1", "--numjobs=4"], 0),
         (&["--alloc-size=1024", "--aux-path=/tmp"], 0),
         (&["--eta=never", "--eta-newline=1", "--eta-interval=500"], 0),
+        (&["--eta=newline"], 0),
+        (&["--eta=newline=500ms"], 0),
+        (&["--readw=read", "--", "j.fio"], 0),
+        (&["-mFjson", "-onothing", "-V", "4"], 0),
         (&["--time_based"], 0),
         (&["--time_based", "--warnings-fatal"], 1),
         (&["--readonly", "--rw=read"], 0),

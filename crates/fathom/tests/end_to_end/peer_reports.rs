@@ -156,7 +156,11 @@ fn reports_come_while_the_jobs_run() {
     assert!(moved[0] > 0 && moved.is_sorted(), "{moved:?}");
     let log = std::fs::read_to_string(bench.path("agg-read_bw.log")).expect("it was written");
     assert!(log.lines().count() >= 2 && log.lines().all(|row| row.split(", ").count() == 5), "{log}");
-    // The same on standard output goes without the line.
-    let ended = bench.fathom("fio --eta=always --output-format=json --name=a --ioengine=null --size=1m");
+    // On standard output the line comes before a report for people, and not into a document.
+    let line = "fio --eta=always --name=a --ioengine=null --rate_iops=8 --size=64k";
+    let ended = bench.fathom(line);
+    assert!(ended.out.contains("Jobs: 1 (f=1): [R(1)][") && ended.err.is_empty(), "{ended:#?}");
+    let ended = bench.fathom(&format!("{line} --output-format=json"));
     ended.json();
+    assert_eq!(ended.err, "");
 }

@@ -94,7 +94,7 @@ fn the_peers_command_line_has_the_peers_exit_code() {
     let line = "fio --name=a --ioengine=null --size=1g --rate_iops=1000 --time_based --runtime=30 \
                 --eta=always --eta-newline=500ms";
     let mut running = bench.start(line);
-    running.wait_for("Jobs: 1 (f=1): [R(1)]");
+    running.wait_for_data("Jobs: 1 (f=1): [R(1)]");
     running.signal(Signal::INT);
     running.ended().expect(128, &[]);
     assert_eq!(bench.report()["state"], "interrupted");

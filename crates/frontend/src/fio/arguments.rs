@@ -164,7 +164,8 @@ fn are_letters(word: &str) -> bool {
     let rows = options::rows().flat_map(|row| std::iter::once(row.name).chain(row.aliases.iter().copied()));
     let key = word.split('=').next().unwrap_or_default();
     let is_long = switches.chain(rows).any(|name| name.starts_with(key));
-    let has_text = switch.takes != Takes::Nothing || letters.next().is_some_and(|next| of_letter(next).is_some());
+    let has_text =
+        switch.takes != Takes::Nothing || letters.next().is_some_and(|next| of_letter(next).is_some());
     !is_long && !word.contains('=') && has_text
 }
 

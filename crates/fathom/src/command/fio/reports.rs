@@ -45,9 +45,15 @@ impl Reports {
         self.fallen = fallen.iter().map(|fallen| (fallen.stream.clone(), fallen.errno)).collect();
     }
 
-    /// What comes before the jobs start: something only in the normal report, so that others stay one document.
-    pub(super) fn opening(&self) -> String {
-        if self.normal { fio_banner(&banners(&self.extras), VERSION) } else { String::new() }
+    /// What comes before the jobs start, with the warnings that are not messages: something only in the normal report, so
+    /// that others stay one document.
+    pub(super) fn opening(&self, loaded: &Loaded) -> String {
+        if !self.normal {
+            return String::new();
+        }
+        let warnings = if loaded.says_warnings() { Vec::new() } else { loaded.kept_warnings() };
+        let notes: String = warnings.iter().map(|warning| format!("note: {warning}\n")).collect();
+        fio_banner(&banners(&self.extras), VERSION) + &notes
     }
 
     /// The reports of a record, of one that still grows too; submission latencies have percentiles where `operations` has

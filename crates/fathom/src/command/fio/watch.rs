@@ -4,7 +4,7 @@
 use super::reports::Reports;
 use crate::output::{self, Spared};
 use crate::terminal;
-use fathom_frontend::fio::{Eta, JobClone, Switches};
+use fathom_frontend::fio::{Eta, JobClone, OutputFormat, Switches};
 use fathom_metrics::merge_tally;
 use fathom_report::FioUnits;
 use fathom_run::{Sink, SinkError};
@@ -45,7 +45,9 @@ impl<'a> Watch<'a> {
             spared,
             status_every,
             status_next: status_every,
-            shows_line: switches.eta == Eta::Always,
+            // As with fio, beside a document it would be in its midst.
+            shows_line: switches.eta == Eta::Always
+                && (switches.output.is_some() || switches.wants(OutputFormat::Normal)),
             newline_every,
             newline_next: newline_every,
             record: None,
@@ -99,13 +101,8 @@ impl<'a> Watch<'a> {
             let line = line(self.reports, record, &current, now);
             let is_new = self.newline_every > Nanos::ZERO && now >= self.newline_next;
             self.newline_next = self.newline_next.max(past(now, self.newline_every));
-            let text = format!("{line}{}", if is_new { '\n' } else { '\r' });
-            // Beside a report on standard output it would be in the midst of the document.
-            if self.output.is_some() {
-                let _ = terminal::data(&text);
-            } else {
-                terminal::message_part(&text);
-            }
+            // Whoever read it may be gone; that is found out when there is a report.
+            let _ = terminal::data(&format!("{line}{}", if is_new { '\n' } else { '\r' }));
         }
         if self.status_every > Nanos::ZERO && now >= self.status_next {
             self.status_next = past(now, self.status_every);

@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 
 /// The binary under test.
 pub(crate) const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
@@ -121,7 +121,8 @@ impl Bench {
         command.args(words(line)).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.prepared(&mut command).spawn().expect("the binary was built");
         let messages = BufReader::new(child.stderr.take().expect("it is piped"));
-        Running { line: line.to_owned(), child, messages, said: String::new() }
+        let data = BufReader::new(child.stdout.take().expect("it is piped"));
+        Running { line: line.to_owned(), child, messages, said: String::new(), data, given: String::new() }
     }
 
     /// All files of the working folder with size, time of change and content: equal when nothing was touched.
@@ -218,6 +219,8 @@ pub(crate) struct Running {
     child: Child,
     messages: BufReader<ChildStderr>,
     said: String,
+    data: BufReader<ChildStdout>,
+    given: String,
 }
 
 impl Running {
@@ -230,6 +233,19 @@ impl Running {
             self.said += &line;
             if line.contains(fragment) {
                 return line;
+            }
+        }
+    }
+
+    /// As [`Running::wait_for`], on standard output.
+    pub(crate) fn wait_for_data(&mut self, fragment: &str) {
+        loop {
+            let mut line = String::new();
+            let length = self.data.read_line(&mut line).expect("data is text");
+            self.given += &line;
+            assert!(length > 0, "{fragment:?} never came from {}:\n{}", self.line, self.given);
+            if line.contains(fragment) {
+                return;
             }
         }
     }
@@ -249,9 +265,8 @@ impl Running {
         let mut rest = String::new();
         self.messages.read_to_string(&mut rest).expect("messages are text");
         self.said += &rest;
-        let mut out = Vec::new();
-        let mut stdout = self.child.stdout.take().expect("it is piped and read once");
-        stdout.read_to_end(&mut out).expect("a pipe can be read");
+        let mut out = std::mem::take(&mut self.given).into_bytes();
+        self.data.read_to_end(&mut out).expect("a pipe can be read");
         let status = self.child.wait().expect("it is our child");
         let output =
             std::process::Output { status, stdout: out, stderr: std::mem::take(&mut self.said).into_bytes() };
