@@ -5,7 +5,7 @@
 
 use crate::recorder::{CELLS, Filled, Outlet};
 use fathom_metrics::{Cell, CellShape, IssuedRow, OperationRow};
-use fathom_schema::{Interval, Phase};
+use fathom_schema::{Interval, Phase, StreamTally};
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
 
@@ -41,7 +41,8 @@ struct WorkerState {
     outlet: Outlet,
     /// Everything it did before this instant has been collected; `NEVER` once it has ended.
     passed: Nanos,
-    totals: Cell,
+    /// What was measured; made with the first of it, since thousands of workers are made before they start.
+    totals: Option<Box<Cell>>,
     /// Reads of the verify phases; only where there are some.
     verify_totals: Option<Box<Cell>>,
     /// What was done before measuring; only where that may come to be what was measured.
@@ -62,10 +63,10 @@ impl Collector {
     /// One that collects from these workers: per stream its shape and the workers' outlets.
     pub(crate) fn new(step: u32, interval: Nanos, streams: Vec<(CellShape, Vec<Outlet>)>) -> Self {
         let without_rows = |shape| CellShape { rows: 0, ..shape };
-        let worker = |shape, outlet| WorkerState {
+        let worker = |outlet| WorkerState {
             outlet,
             passed: Nanos::ZERO,
-            totals: Cell::new(shape),
+            totals: None,
             verify_totals: None,
             ramp_totals: None,
         };
@@ -73,7 +74,7 @@ impl Collector {
             .into_iter()
             .map(|(shape, outlets)| StreamState {
                 shape: without_rows(shape),
-                workers: outlets.into_iter().map(|outlet| worker(without_rows(shape), outlet)).collect(),
+                workers: outlets.into_iter().map(worker).collect(),
                 pending: BTreeMap::new(),
                 emitted_until: Nanos::ZERO,
                 rows: Vec::new(),
@@ -110,9 +111,11 @@ impl Collector {
     }
 
     /// Totals of a worker: of its measure phase, or of what came before one that never came.
-    pub(crate) fn totals(&self, stream: usize, worker: usize, has_measured: bool) -> &Cell {
-        let worker = &self.streams[stream].workers[worker];
-        worker.ramp_totals.as_deref().filter(|_| !has_measured).unwrap_or(&worker.totals)
+    pub(crate) fn totals(&self, stream: usize, worker: usize, has_measured: bool) -> StreamTally {
+        let StreamState { shape, workers, .. } = &self.streams[stream];
+        let WorkerState { totals, ramp_totals, .. } = &workers[worker];
+        let counted = ramp_totals.as_deref().filter(|_| !has_measured).or(totals.as_deref());
+        counted.map_or_else(|| Cell::new(*shape).to_tally(), Cell::to_tally)
     }
 
     /// What a worker read in its verify phases.
@@ -133,7 +136,7 @@ impl StreamState {
     }
 
     fn take_cells(&mut self, interval: Nanos) {
-        let workers = self.workers.len();
+        let (workers, shape) = (self.workers.len(), self.shape);
         for (index, worker) in self.workers.iter_mut().enumerate() {
             // No more than the queue holds: a worker in virtual time may fill cells faster than they are taken, and what is
             // merged has to go on its way in between.
@@ -148,12 +151,12 @@ impl StreamState {
                         }
                     }
                     Phase::Measure => {
-                        let backlog_max = worker.totals.backlog_max.max(cell.backlog_max);
-                        worker.totals.merge(&cell);
-                        worker.totals.backlog_max = backlog_max;
+                        let totals = worker.totals.get_or_insert_with(|| Box::new(Cell::new(shape)));
+                        let backlog_max = totals.backlog_max.max(cell.backlog_max);
+                        totals.merge(&cell);
+                        totals.backlog_max = backlog_max;
                     }
                     Phase::Verify => {
-                        let shape = self.shape;
                         worker.verify_totals.get_or_insert_with(|| Box::new(Cell::new(shape))).merge(&cell);
                     }
                 }
@@ -227,7 +230,7 @@ mod tests {
         let shape =
             CellShape { kinds: [true, false, false, false], response: true, completion: false, rows: 0 };
         let (recorders, outlets): (Vec<Recorder>, Vec<Outlet>) =
-            (0..2).map(|_| Recorder::new(shape, std::thread::current())).unzip();
+            (0..2).map(|_| Recorder::new(shape, CELLS, std::thread::current())).unzip();
         let mut collector = Collector::new(0, Nanos::secs(1), vec![(shape, outlets)]);
         for (worker, (mut recorder, backlogs)) in recorders.into_iter().zip([[5, 3], [1, 7]]).enumerate() {
             recorder.begin(Nanos::ZERO, Phase::Measure);

@@ -5,7 +5,7 @@ use crate::commands;
 use crate::drive::Pace;
 use crate::mismatch;
 use crate::prepare::{OpenError, Ready};
-use crate::recorder::{Outlet, Recorder, rows_per_cell};
+use crate::recorder::{Outlet, Recorder, cells_of, rows_per_cell};
 use crate::schedule::Schedule;
 use crate::settling::{describe_settling, end_settled};
 use crate::shared::Shared;
@@ -22,8 +22,8 @@ use fathom_metrics::{Cell, CellShape, IssuedRow, OperationRow, Settling};
 use fathom_pattern::{Arrivals, Trace};
 use fathom_schema::{
     Arrival, Counted, EngineKind, Extent, Interval, IoMode, IoPriority, MemoryPolicy, OpenRule,
-    OperationKind, Pacing, Scheduling, ShellCommand, Step, Stop, Stream, StreamTotals, WorkerPlan,
-    WorkerTotals,
+    OperationKind, Pacing, Scheduling, ShellCommand, Step, Stop, Stream, StreamTally, StreamTotals,
+    WorkerPlan, WorkerTotals,
 };
 use fathom_units::Nanos;
 use std::fmt;
@@ -198,12 +198,13 @@ pub fn execute(
     let wanted: Vec<bool> = (0..step.streams.len()).map(|stream| observer.wants_operations(stream)).collect();
     let of_wanted = step.streams.iter().zip(&wanted).filter(|(_, wanted)| **wanted);
     let rows_per_cell = rows_per_cell(of_wanted.map(|(stream, _)| here(stream)).sum());
+    let cells = cells_of(step.streams.iter().map(here).sum());
     for (stream_index, stream) in step.streams.iter().enumerate() {
         let rows = if wanted[stream_index] { rows_per_cell } else { 0 };
         let shape = CellShape { rows, ..shape_of(stream) };
         let mut of_stream = Vec::new();
         for (worker_index, plan) in stream.workers.iter().enumerate().filter(|(k, _)| mine(*k, share)) {
-            let (mut recorder, mut outlet) = Recorder::new(shape, std::thread::current());
+            let (mut recorder, mut outlet) = Recorder::new(shape, cells, std::thread::current());
             if observer.wants_issued(stream_index) {
                 recorder.tell_of_issues(&mut outlet);
             }
@@ -416,7 +417,7 @@ fn turn(
     }
 }
 
-fn totals(cell: &Cell, verify: Option<&Cell>, ended: &Ended) -> WorkerTotals {
+fn totals(tally: StreamTally, verify: Option<&Cell>, ended: &Ended) -> WorkerTotals {
     let Ended {
         start,
         end,
@@ -431,7 +432,7 @@ fn totals(cell: &Cell, verify: Option<&Cell>, ended: &Ended) -> WorkerTotals {
     } = ended;
     let thread::Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = *usage;
     WorkerTotals {
-        tally: cell.to_tally(),
+        tally,
         start: *start,
         end: *end,
         user_ns,

@@ -10,6 +10,10 @@ use std::thread::Thread;
 /// Cells of one worker: the one it fills, one on its way, and two so that a collector that is late by two whole intervals
 /// still costs nothing.
 pub(crate) const CELLS: usize = 4;
+/// Cells of one worker of so many that making them would take longer than starting the workers: one less to spare.
+const CELLS_OF_MANY: usize = 3;
+/// Workers up to which each has `CELLS`.
+const MANY_WORKERS: usize = 1000;
 
 /// Issued operations on their way to the collector, 160 KiB of them: some milliseconds of the fastest device.
 const ISSUED_ON_THE_WAY: usize = 4096;
@@ -66,10 +70,10 @@ pub(crate) struct Outlet {
 impl Recorder {
     /// A recorder with all its cells allocated, and the collector's ends of its queues. Made one by one and not copied, so that
     /// what is never counted in never becomes memory.
-    pub(crate) fn new(shape: CellShape, collector: Thread) -> (Self, Outlet) {
+    pub(crate) fn new(shape: CellShape, cells: usize, collector: Thread) -> (Self, Outlet) {
         let (full, full_out) = rtrb::RingBuffer::new(CELLS);
         let (mut empty_in, empty) = rtrb::RingBuffer::new(CELLS);
-        for _ in 1..CELLS {
+        for _ in 1..cells {
             let returned = empty_in.push(Box::new(Cell::new(shape)));
             returned.expect("the queue holds all cells");
         }
@@ -164,6 +168,11 @@ impl Recorder {
     }
 }
 
+/// Cells of each of so many workers.
+pub(crate) fn cells_of(workers: usize) -> usize {
+    if workers > MANY_WORKERS { CELLS_OF_MANY } else { CELLS }
+}
+
 /// Room for single operations in each cell of so many workers.
 pub(crate) fn rows_per_cell(workers: usize) -> usize {
     (ROWS_OF_STEP / (workers.max(1) * CELLS)).max(ROWS_PER_CELL_MIN)
@@ -185,7 +194,7 @@ mod tests {
             outlet.empty.push(filled.cell).expect("the queue holds all cells");
             outlet
         });
-        let (mut recorder, outlet) = Recorder::new(CellShape::default(), collector.thread().clone());
+        let (mut recorder, outlet) = Recorder::new(CellShape::default(), CELLS, collector.thread().clone());
         recorder.begin(Nanos::ZERO, Phase::Measure);
         for number in 1..CELLS as u64 {
             recorder.rotate(Nanos::secs(number), Phase::Measure, false);

@@ -70,15 +70,13 @@ fn together(record: &Record) -> Option<Together> {
     }
 }
 
-/// The notes that are told: a test or search of many steps chooses its engine as often, and says it once; the answer of a scan
-/// has the places of its errors.
+/// The notes that are told: hundreds of steps choose their engine as often, and it is said once; the answer of a scan has
+/// the places of its errors.
 fn told<'a>(notes: &'a [Note], question: Option<&'a Question>) -> impl Iterator<Item = &'a Note> {
     let is_scan = matches!(question, Some(Question::Scan(_)));
-    let is_search = matches!(question, Some(Question::Curve { .. } | Question::Objective { .. }));
-    let is_test = is_scan || is_search || matches!(question, Some(Question::Steady(_)));
     let mut seen = BTreeSet::new();
     notes.iter().filter(move |note| match note.kind {
-        NoteKind::Engine if is_test => seen.insert(&note.message),
+        NoteKind::Engine => seen.insert(&note.message),
         NoteKind::IoError => !is_scan,
         _ => true,
     })

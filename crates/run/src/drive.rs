@@ -14,7 +14,7 @@ use fathom_schema::{
     Severity, Step, StepFinished, StepRecord, StepStarted, Stop as StepStop, TargetKind,
 };
 use fathom_units::Nanos;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -286,6 +286,7 @@ impl Runner<'_, '_> {
                 ready.step().streams.iter().map(|stream| stream.engine.kind.adds_up()).collect(),
             ),
             aborted: None,
+            ready: BTreeMap::new(),
         };
         let executed = execute(&ready, &self.clock, Share::WHOLE, self.stop.flag(), &mut observer);
         observer.finish();
@@ -387,6 +388,9 @@ fn devices_under(step: &Step, facts: &Facts) -> Vec<DeviceNumber> {
     numbers
 }
 
+/// Streams that a note names; of more it gives the number.
+const NAMED_STREAMS: usize = 4;
+
 /// Passes what a step tells on to the bus.
 struct Relay<'a, 'b> {
     step: &'a Step,
@@ -403,6 +407,8 @@ struct Relay<'a, 'b> {
     watch: Watch,
     /// Why a condition of the job ends the run.
     aborted: Option<String>,
+    /// What streams of this step run on, as told before its start, and which do.
+    ready: BTreeMap<String, BTreeSet<usize>>,
 }
 
 impl Relay<'_, '_> {
@@ -419,8 +425,28 @@ impl Relay<'_, '_> {
         self.stop.raise();
     }
 
+    /// Notes what the streams run on: once for all that run on the same, of which there may be thousands.
+    fn note_engines(&mut self) {
+        let at = fathom_engine::monotonic().since(self.started_at);
+        for (description, streams) in std::mem::take(&mut self.ready) {
+            let named = streams.iter().take(NAMED_STREAMS);
+            let named: Vec<_> =
+                named.map(|&stream| format!("\"{}\"", self.step.streams[stream].name)).collect();
+            let message = match (streams.len(), streams.len().saturating_sub(NAMED_STREAMS)) {
+                (1, _) => format!("stream {} runs on {description}", named[0]),
+                (_, 0) => format!("streams {} run on {description}", named.join(", ")),
+                (_, more) => format!("streams {} and {more} more run on {description}", named.join(", ")),
+            };
+            if self.engines.insert(message.clone()) {
+                let severity = Severity::Info;
+                self.bus.send(&Event::Note(Note { at, kind: NoteKind::Engine, severity, message }));
+            }
+        }
+    }
+
     /// No more intervals come.
     fn finish(&mut self) {
+        self.note_engines();
         let last = self.watch.finish();
         self.abort(last);
         let Self { sums, bus, .. } = self;
@@ -447,15 +473,11 @@ impl Observer for Relay<'_, '_> {
     }
 
     fn engine(&mut self, stream: usize, description: &str) {
-        let message = format!("stream \"{}\" runs on {description}", self.step.streams[stream].name);
-        if !self.engines.insert(message.clone()) {
-            return;
-        }
-        let at = fathom_engine::monotonic().since(self.started_at);
-        self.bus.send(&Event::Note(Note { at, kind: NoteKind::Engine, severity: Severity::Info, message }));
+        self.ready.entry(description.to_owned()).or_default().insert(stream);
     }
 
     fn started(&mut self) {
+        self.note_engines();
         self.bus.send(&Event::StepStarted(Box::new(StepStarted {
             index: self.index,
             step: self.step.clone(),
