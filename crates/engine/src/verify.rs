@@ -14,13 +14,14 @@ use fathom_schema::{Ledger, MismatchKind, OperationKind, Quota, VerifyRule, Work
 use fathom_units::Nanos;
 use rustix::io::Errno;
 use std::collections::{BTreeSet, VecDeque};
-use std::fs::{File, OpenOptions};
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
+use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 
 /// Mismatches that a worker keeps with their evidence; further ones are counted. Enough to see a pattern in them.
 const KEPT_MAX: usize = 16;
+/// Numbers added to the name of a dump that is taken, at most.
+const DUMPS_OF_NAME: u32 = 1000;
 
 /// Where the numbers of a ramp's writes begin: their data is not taken for that of any write that counts, neither by its seed
 /// nor by the 16 bits of the number that a header has.
@@ -425,12 +426,20 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     }
 }
 
-/// Writes a block to a file of the current directory; never through a link to somewhere else.
+/// Writes a block to a new file of the current directory. Whatever has the name already, a target or somebody's data as
+/// well as an earlier dump, is left as it is; the next free number is added to the name.
 fn put(name: &str, block: &[u8]) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-    options.write(true).create(true).truncate(true).custom_flags(flags);
-    options.open(name)?.write_all(block)
+    let mut numbered = name.to_owned();
+    let mut number = 0;
+    loop {
+        match File::create_new(&numbered) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && number < DUMPS_OF_NAME => {
+                number += 1;
+                numbered = format!("{name}.{number}");
+            }
+            created => return created?.write_all(block),
+        }
+    }
 }
 
 impl Verifier {

@@ -308,6 +308,7 @@ fn describe(name: &str, start: Nanos, end: Nanos, phase: Phase, tally: &StreamTa
     let forms = [
         (3, usize::MAX),
         (3, NAME_COLUMNS),
+        (3, NAME_COLUMNS / 2),
         (2, NAME_COLUMNS),
         (1, NAME_COLUMNS),
         (1, NAME_COLUMNS / 2),
@@ -367,6 +368,11 @@ mod tests {
         ] {
             assert!(parts.iter().all(|part| at(width).contains(part)), "{width}: {}", at(width));
         }
+        let measured = |width| {
+            let (start, end) = (Nanos::secs(11), Nanos::secs(12));
+            describe("reads", start, end, Phase::Measure, &StreamTally::default(), width)
+        };
+        assert!(measured(77).contains("p50") && measured(77).contains("p99"), "{}", measured(77));
         // Its last operation has come after the second, which is no third.
         let end = Nanos(Nanos::secs(2).0 + 3_000_000);
         let line = describe(

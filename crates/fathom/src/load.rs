@@ -1,6 +1,7 @@
 //! From command line to job: reads job files of any dialect, or makes a job of a target and a few figures.
 
 use crate::cli::{IometerArgs, JobArgs, QuickArgs};
+use crate::command::fio::log_names;
 use crate::{diagnose, place, preset, terminal};
 use fathom_frontend::fio::{self, Extras};
 use fathom_frontend::{dialect_of, icf, native};
@@ -218,6 +219,20 @@ pub(crate) fn uploaded(name: &str, text: &str, args: &IometerArgs) -> Loaded {
             let help = "run it there, with fathom run";
             loaded.diagnostics.error("job.sent-trace", Some(span), message, help);
         }
+    }
+    for workload in &loaded.job.workloads {
+        if let Some(span) = workload.options.verify_dump.span() {
+            let message =
+                "blocks that are wrong are dumped to files, and a server writes none for those who send jobs";
+            let help = "leave verify_dump out: the record says which blocks were wrong; or run it there, with fathom run";
+            loaded.diagnostics.error("job.sent-dump", Some(span), message, help);
+        }
+    }
+    if let Some(name) = log_names(&loaded.extras).first() {
+        let message = format!("the log {} and its like are not written by a server", name.display());
+        let help =
+            "the run's record has every interval, and its report as CSV; or run it there, with fathom run";
+        loaded.diagnostics.warn("job.sent-logs", None, message, help);
     }
     loaded
 }

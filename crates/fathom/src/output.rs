@@ -146,6 +146,9 @@ pub(crate) fn check(path: &Path, spared: &Spared) -> Result<(), Fault> {
             let folder = folder.display();
             fails(format!("the folder {folder} of the output {shown} does not exist; create it"))
         }
+        Err(_) if is_among_devices(folder) => destroys(format!(
+            "there is no device {shown}, and outputs are not made among devices; name a file"
+        )),
         Err(_) if !may_write(folder) => {
             let folder = folder.display();
             fails(format!("this user may not write to the folder {folder} of the output {shown}"))
@@ -198,6 +201,17 @@ pub(crate) fn write_with(
         }
     }
     replace_with(path, content).map_err(fail)
+}
+
+/// As [`write_with`], of a document that the user did not name: a link or a pipe that has its name is not written through.
+pub(crate) fn write_unnamed(path: &Path, spared: &Spared, content: &[u8]) -> Result<(), String> {
+    let shown = path.display();
+    if path.symlink_metadata().is_ok_and(|meta| !meta.is_file()) {
+        return Err(format!(
+            "cannot write {shown}: something that is no regular file has this name; move it away"
+        ));
+    }
+    write_with(path, spared, |out| out.write_all(content))
 }
 
 /// Adds to the end of a document, which is made when it is not there. It is judged once it is open.
@@ -263,6 +277,12 @@ fn create_part(path: &Path) -> std::io::Result<(File, PathBuf)> {
     }
 }
 
+/// Whether what is made in this folder would lie among the devices, where it is taken for one and gone with the next start.
+fn is_among_devices(folder: &Path) -> bool {
+    let folder = folder.canonicalize().unwrap_or_default();
+    folder.starts_with("/dev") && !folder.starts_with("/dev/shm")
+}
+
 fn on_device(path: &Path) -> String {
     format!(
         "the output {} is a block device, and reports are not written to those; name a file",
@@ -306,6 +326,27 @@ mod tests {
         assert!(fault.destroys && fault.message.contains("is the target"), "{fault:?}");
         let error = write(output, "report", targets).expect_err("it is a target");
         assert!(error.contains("is the target"), "{error}");
+    }
+
+    #[test]
+    fn a_document_that_nobody_named_goes_through_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let [data, link, absent] = ["data", "link", "absent"].map(|name| folder.path().join(name));
+        put(&data, "data").unwrap();
+        symlink("data", &link).unwrap();
+        let none = targets(&[]);
+        assert!(write_unnamed(&link, &none, b"state").expect_err("it is a link").contains("no regular file"));
+        assert_eq!(read_to_string(&data).unwrap(), "data");
+        assert_eq!(write_unnamed(&absent, &none, b"state"), Ok(()));
+        assert_eq!(write_unnamed(&absent, &none, b"later"), Ok(()));
+        assert_eq!(read_to_string(&absent).unwrap(), "later");
+    }
+
+    #[test]
+    fn nothing_is_made_among_devices() {
+        let fault = check(Path::new("/dev/no-such-disk"), &targets(&[])).expect_err("it is no device");
+        assert!(fault.destroys && fault.message.contains("among devices"), "{fault:?}");
+        assert_eq!(check(Path::new("/dev/shm/fathom-output"), &targets(&[])), Ok(()));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //! `[stage.NAME]`. Owns the sections and the way from TOML values to literals; options and their values are the model's.
 
 use crate::cap::capped;
-use fathom_model::{Diagnostics, Group, Job, Literal, Named, Options, Reading, Span, Spanned, nearest, rows};
+use fathom_model::{
+    Diagnostics, Group, Job, Literal, Named, Options, Reading, SECTIONS_MAX, Span, Spanned, nearest, rows,
+};
 use toml::de::{DeTable, DeValue};
 
 /// Code of a fault of the syntax. Where there is one, parts of the job may be missing for no other reason.
@@ -131,6 +133,12 @@ impl Reader {
         let mut unnamed = Vec::new();
         for (key, value) in in_written_order(table) {
             let name = self.spanned_key(key);
+            if to.len() == SECTIONS_MAX {
+                let message =
+                    format!("the job has {} {group} sections; the limit is {SECTIONS_MAX}", table.len());
+                let help = "use one section with several workers, or a sweep";
+                return self.found.error("native.too-many-sections", name.span, message, help);
+            }
             // An option's own table, such as [stage] sweep = {…}, under a header without a name is no section either.
             let is_option = T::rows().iter().any(|row| row.name() == name.value);
             match value.get_ref() {
@@ -304,6 +312,16 @@ mod tests {
         let (_, found) = read("job.toml", text);
         let got: Vec<(&str, &str)> = found.all().iter().map(|d| (d.code, d.help.as_str())).collect();
         assert_eq!(got, expect, "{text}\n{found:?}");
+    }
+
+    #[test]
+    fn a_million_sections_are_not_read() {
+        let text: String = (0..=SECTIONS_MAX).map(|n| format!("[stream.s{n}]\n")).collect();
+        let (job, found) = read("job.toml", &text);
+        let [one] = found.all() else { panic!("{found:?}") };
+        assert_eq!((one.code, job.streams.len()), ("native.too-many-sections", SECTIONS_MAX));
+        let place = one.span.and_then(|span| job.sources.line_and_column(span)).expect("it has a place");
+        assert_eq!(place.0, SECTIONS_MAX + 1);
     }
 
     const OLTP: &str = r#"

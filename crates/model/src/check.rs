@@ -19,6 +19,10 @@ pub const POINTS_MAX: usize = 10_000;
 /// room for many hosts.
 pub const WORKERS_MAX: u64 = 65_536;
 
+/// Sections of one kind in a job, at most: as many streams as there may be workers, and as many targets and workloads for
+/// them. A section takes kilobytes, and what has a million of them is no job that somebody wrote.
+pub const SECTIONS_MAX: usize = 65_536;
+
 /// Largest block size. Results are 32-bit, and Linux moves at most 2 GiB − 4 KiB in one call (`MAX_RW_COUNT`); a power of
 /// two below both.
 pub const BLOCK_SIZE_MAX: Bytes = Bytes::gib(1);
@@ -471,19 +475,28 @@ pub(crate) fn apply(job: &mut Job, path: &str, value: &Literal, span: Span) -> R
 }
 
 fn check_amount_of_work(job: &Job, found: &mut Diagnostics) {
-    let workers: u64 = job.streams.iter().map(|stream| u64::from(*stream.options.workers.get())).sum();
+    let of_stream = |stream: &Named<StreamOptions>| u64::from(*stream.options.workers.get());
+    let workers: u64 = job.streams.iter().map(of_stream).sum();
     if workers > WORKERS_MAX {
+        let mut until = 0;
+        let beyond = job.streams.iter().find(|stream| {
+            until += of_stream(stream);
+            until > WORKERS_MAX
+        });
+        let place = beyond.map(|stream| stream.options.workers.span().unwrap_or(stream.span));
         let message = format!("the job has {workers} workers; the limit is {WORKERS_MAX}");
-        found.error("job.too-many-workers", None, message, "use fewer workers with a larger queue_depth");
+        found.error("job.too-many-workers", place, message, "use fewer workers with a larger queue_depth");
     }
     let points = |stage: &Named<StageOptions>| -> usize {
         let of_sweep = stage.options.sweep.get().dimensions.iter().map(|(_, values)| values.len());
         of_sweep.fold(1_usize, usize::saturating_mul).saturating_mul(stage.options.curve.get().len() + 1)
     };
+    let largest = job.stages.iter().max_by_key(|stage| points(stage));
     let points = job.stages.iter().map(points).fold(0_usize, usize::saturating_add);
     if points > POINTS_MAX {
+        let place = largest.map(|stage| stage.options.sweep.span().unwrap_or(stage.span));
         let message = format!("the job's sweeps make more than {POINTS_MAX} points, the limit");
-        found.error("job.too-many-points", None, message, "sweep fewer values, or split the job");
+        found.error("job.too-many-points", place, message, "sweep fewer values, or split the job");
     }
 }
 

@@ -12,7 +12,7 @@ mod options;
 mod row;
 mod value;
 
-pub use check::{BLOCK_SIZE_MAX, POINTS_MAX, WORKERS_MAX, check, check_sections};
+pub use check::{BLOCK_SIZE_MAX, POINTS_MAX, SECTIONS_MAX, WORKERS_MAX, check, check_sections};
 pub use diagnostic::{Diagnostic, Diagnostics, Level, Source, Sources, Span, nearest};
 pub use job::{Dialect, Job, Named, Reading};
 pub use literal::{Literal, Spanned};

@@ -24,8 +24,15 @@ pub fn check(job: &Job) -> Diagnostics {
     let (job, mut found) = with_traces(job, &traces);
     let (_, planned) = plan(&job, &Facts { traces, ..ideal(&job) }, 0);
     found.extend(planned);
-    // Whether something can be run is a question to this fathom, not to the job.
-    found.retain(|one| one.code != NOT_BUILT);
+    let appends = job.streams.iter().any(|stream| *stream.options.append.get());
+    found.retain(|one| match one.code {
+        // Whether something can be run is a question to this fathom, not to the job; and what takes memory takes it for what
+        // the target's size is, of what the host has.
+        NOT_BUILT | "plan.map-too-large" | "plan.verify-memory" => false,
+        // Regions that begin where a file ends begin where that is.
+        "plan.past-end" => !appends,
+        _ => true,
+    });
     found
 }
 

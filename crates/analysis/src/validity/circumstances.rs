@@ -2,7 +2,9 @@
 
 use super::{Found, StepView};
 use crate::errno_name;
-use fathom_schema::{EnvironmentFact, OperationKind, Outcome, Record, Severity, TargetKind};
+use fathom_schema::{
+    EngineKind, EnvironmentFact, OperationKind, Outcome, Record, Severity, Stream, TargetKind,
+};
 
 /// Share of failed operations from which on the figures are those of the failures: a failed operation is often far
 /// faster, or far slower, than one that works.
@@ -57,10 +59,24 @@ pub(super) fn run(record: &Record, found: &mut Found) {
 
 /// Checks of one step.
 pub(super) fn step(view: &StepView<'_>, found: &mut Found) {
+    nothing_done(view, found);
     errors(view, found);
     mismatches(view, found);
     changes(view, found);
     wall_clock(view, found);
+}
+
+/// The null engine on what is more than nothing: quick figures under the name of a device that was never touched.
+fn nothing_done(view: &StepView<'_>, found: &mut Found) {
+    let does_nothing = |stream: &Stream| stream.engine.kind == EngineKind::Null && view.is_of_storage(stream);
+    for (stream, _) in view.streams().filter(|(stream, _)| does_nothing(stream)) {
+        found.add(
+            "engine.null",
+            Severity::Invalid,
+            format!("{}the null engine does no I/O: the target was not touched", view.stream_place(stream)),
+            "take these for figures of fathom itself; name another engine to measure the target",
+        );
+    }
 }
 
 fn mismatches(view: &StepView<'_>, found: &mut Found) {

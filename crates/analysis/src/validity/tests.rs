@@ -5,8 +5,8 @@ mod timeline;
 use super::*;
 use crate::sample::{StreamShape, on_file, push, record};
 use fathom_schema::{
-    Arrival, Backlog, Ceiling, DeviceCounters, EnvironmentFact, FileFact, IoMode, LayoutRule, OperationKind,
-    Outcome, Pacing, Severity, SimDevice, SimService, TargetKind,
+    Arrival, Backlog, Ceiling, DeviceCounters, EngineKind, EnvironmentFact, FileFact, IoMode, LayoutRule,
+    OperationKind, Outcome, Pacing, Severity, SimDevice, SimService, TargetKind,
 };
 use fathom_units::{Bytes, Ratio};
 
@@ -81,6 +81,19 @@ fn generator() {
         stalls: Vec::new(),
     });
     check(&sim, &[]);
+}
+
+#[test]
+fn an_engine_that_does_nothing() {
+    let mut on_storage = record(&[base()]);
+    on_storage.steps[0].started.step.streams[0].engine.kind = EngineKind::Null;
+    let told = findings(&on_storage);
+    assert!(
+        told.iter().any(|one| (one.id.as_str(), one.severity) == ("engine.null", Severity::Invalid)),
+        "{told:?}"
+    );
+    on_storage.steps[0].started.step.targets[0].kind = TargetKind::Null;
+    assert!(findings(&on_storage).iter().all(|one| one.id != "engine.null"));
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn prepared() -> Bench {
     allow(bench.path("").parent().expect("it has one"), 0o777);
     allow(&bench.path(""), 0o777);
     for (name, mode) in [("secret", 0o600), ("fixed", 0o644), ("plain", 0o666)] {
-        bench.write(name, [1; 65536]);
+        bench.write(name, vec![1; 65536]);
         allow(&bench.path(name), mode);
     }
     bench.write("empty", "");

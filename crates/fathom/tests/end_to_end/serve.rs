@@ -524,6 +524,22 @@ fn a_job_that_is_sent_replays_no_trace_of_this_machine() {
 }
 
 #[test]
+fn a_job_that_is_sent_is_told_what_a_server_does_not_write() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    for (text, code, is_sound) in [
+        ("[a]\nsize=1m\nioengine=null\nwrite_bw_log=x\n", "job.sent-logs", true),
+        ("[a]\nsize=1m\nrw=write\nverify=crc32c\nverify_dump=1\n", "job.sent-dump", false),
+    ] {
+        let checked =
+            site.post("/api/v1/jobs/check", &json!({ "name": "a.fio", "text": text })).expect(200).json();
+        assert_eq!(checked["is_sound"], json!(is_sound), "{checked}");
+        assert!(checked.to_string().contains(code), "{checked}");
+    }
+    site.end();
+}
+
+#[test]
 fn what_there_is_to_choose_from_is_told() {
     let bench = Bench::new();
     let site = Site::start(&bench);

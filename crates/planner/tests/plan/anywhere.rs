@@ -41,6 +41,20 @@ fn contradictions_need_no_host() {
     check(&(job("", "", "workload = \"w\"") + "[workload.v]\n"), &["plan.unused"]);
 }
 
+/// A size that nobody told is as large as any, and memory is not the job's business.
+#[test]
+fn what_takes_memory_or_begins_at_a_files_end_is_judged_where_both_are_known() {
+    check(
+        &job("", "access = \"random\"\ncoverage = \"map\"\nblock_size = [\"512 50%\", \"4KiB 50%\"]", ""),
+        &[],
+    );
+    check(
+        &job("", "access = \"random\"\nread = \"0%\"\nverify = \"crc32c\"\ncoverage = \"independent\"", ""),
+        &[],
+    );
+    check(&job("size = \"16MiB\"", "read = \"0%\"", "append = true"), &[]);
+}
+
 #[test]
 fn what_only_a_host_can_refuse_is_no_fault_of_the_job() {
     for (target, workload, stream) in [

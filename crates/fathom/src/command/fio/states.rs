@@ -17,8 +17,7 @@ pub(crate) fn write(record: &Record, extras: &Extras, aux_path: &str, spared: &S
             state.name.clone_from(&clone.job_name);
             let number = usize::try_from(clone.thread_number).unwrap_or(usize::MAX);
             let path = file_name(aux_path, &clone.job_name, number);
-            let bytes = state.write();
-            lost.extend(output::write_with(Path::new(&path), spared, |file| file.write_all(&bytes)).err());
+            lost.extend(output::write_unnamed(Path::new(&path), spared, &state.write()).err());
         }
     }
     lost
