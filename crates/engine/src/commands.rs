@@ -39,16 +39,18 @@ pub(crate) fn run(command: &ShellCommand, stop: &AtomicBool, grace: Nanos) -> Re
     let file = open(output, flags, Mode::from_bits_truncate(0o644)).map(File::from);
     let file = file.map_err(|error| format!("cannot write {}: {error}", output.display()))?;
     let fails = |error: std::io::Error| format!("cannot run the command \"{line}\": {error}");
-    let mut child = Command::new("sh")
+    let mut shell = Command::new("sh");
+    shell
         .arg("-c")
         .arg(line)
         .stdin(Stdio::null())
         .stdout(file.try_clone().map_err(fails)?)
         .stderr(file)
         // A group of its own, so that all that it started can be ended with it.
-        .process_group(0)
-        .spawn()
-        .map_err(fails)?;
+        .process_group(0);
+    // A second signal ends fathom at once, and then the shell, which no signal of the terminal reaches.
+    fathom_io::thread::dies_with_this(&mut shell);
+    let mut child = shell.spawn().map_err(fails)?;
     let mut stopped_at = None;
     loop {
         if let Some(status) = child.try_wait().map_err(fails)? {

@@ -2,6 +2,7 @@
 
 use crate::support::{Bench, FATHOM, skip, tool};
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 
 const JOB: &str = "--name=a --ioengine=null --size=64k --rw=read";
 
@@ -106,4 +107,28 @@ fn a_command_after_the_load_does_not_outlive_the_stop() {
     ended.expect(0, &[]);
     let says = "the command \"echo oh >&2; exit 3\" ended with exit status: 3";
     assert!(unfolded(&ended.out).contains(says), "{ended:?}");
+}
+
+/// A second signal ends fathom at once, and the command with it.
+#[test]
+fn a_command_after_the_load_does_not_outlive_a_second_signal() {
+    let bench = Bench::new();
+    let alive = bench.path("alive");
+    tool("mkfifo", &[alive.to_str().expect("a temporary path is text")]).expect("coreutils have mkfifo");
+    bench.write(
+        "job.toml",
+        "[target.t]\nkind = \"null\"\nsize = \"1MiB\"\n[workload.w]\n[stream.s]\ntime = \"60s\"\nrate = \"10/s\"\n\
+         command_after = \"exec 3>alive; echo up >&3; exec sleep 1000\"\n",
+    );
+    let mut running = bench.start("run --allow-exec job.toml");
+    running.wait_for("main: 1 stream");
+    running.signal(rustix::process::Signal::INT);
+    // Opened once the command is there, and at its end only when nobody has it open any more.
+    let mut held = BufReader::new(fs::File::open(alive).expect("it is there"));
+    let mut said = String::new();
+    held.read_line(&mut said).expect("it is text");
+    running.signal(rustix::process::Signal::INT);
+    assert_eq!(running.ended().code, 130);
+    held.read_to_string(&mut said).expect("it is text");
+    assert_eq!(said, "up\n");
 }
