@@ -1,7 +1,7 @@
 //! What is done with an operation before it goes out: its buffer gets what a write carries, and who wants to know of it is
 //! told. Does not know when operations go out, nor what becomes of them.
 
-use crate::worker::Worker;
+use crate::worker::{State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, Operation};
 use fathom_metrics::IssuedRow;
@@ -60,8 +60,12 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     #[cold]
     fn tell(&mut self, operation: &Operation) {
         let Operation { slot: _, kind, target, offset, length, data_only, range_flags } = *operation;
-        let at = self.clock.now().since(self.times.step_start);
-        let is_ranged = range_flags != 0;
-        self.recorder.issued(IssuedRow { at, kind, data_only, is_ranged, extent: target, offset, length });
+        let now = self.clock.now();
+        let (at, is_ranged) = (now.since(self.times.step_start), range_flags != 0);
+        let row = IssuedRow { at, kind, data_only, is_ranged, extent: target, offset, length };
+        if self.recorder.issued(row) && self.state == State::Measure {
+            let took = self.clock.now().since(now);
+            self.recorder.waited = self.recorder.waited.after(took);
+        }
     }
 }

@@ -104,15 +104,16 @@ impl Recorder {
         self.issued.is_some()
     }
 
-    /// Tells of an operation that is issued. None is lost: where the collector is late, the worker waits.
-    pub(crate) fn issued(&mut self, row: IssuedRow) {
-        let Some(issued) = &mut self.issued else { return };
-        let mut row = row;
+    /// Tells of an operation that is issued. None is lost: where the collector is late, the worker waits; true when it did.
+    pub(crate) fn issued(&mut self, row: IssuedRow) -> bool {
+        let Some(issued) = &mut self.issued else { return false };
+        let (mut row, mut has_waited) = (row, false);
         while let Err(rtrb::PushError::Full(back)) = issued.push(row) {
-            row = back;
+            (row, has_waited) = (back, true);
             self.collector.unpark();
             std::thread::yield_now();
         }
+        has_waited
     }
 
     /// The thread that collects.
@@ -206,6 +207,35 @@ mod tests {
         recorder.rotate(Nanos::secs(10), Phase::Measure, false);
         assert_eq!(recorder.waits, 1);
         collector.join().expect("it does not panic");
+    }
+
+    #[test]
+    fn a_wait_for_whoever_reads_what_is_issued_is_told() {
+        let (mut recorder, mut outlet) = Recorder::new(CellShape::default(), std::thread::current());
+        let row = IssuedRow {
+            at: Nanos::ZERO,
+            kind: fathom_schema::OperationKind::Read,
+            data_only: false,
+            is_ranged: false,
+            extent: 0,
+            offset: 0,
+            length: 1,
+        };
+        assert!(!recorder.issued(row), "nobody wants to know");
+        recorder.tell_of_issues(&mut outlet);
+        (0..ISSUED_ON_THE_WAY).for_each(|_| assert!(!recorder.issued(row)));
+        // The one that does not fit waits until one was taken.
+        let told = std::thread::spawn(move || recorder.issued(row));
+        let mut issued = outlet.issued.expect("somebody wants to know");
+        let mut taken = 0;
+        while taken <= ISSUED_ON_THE_WAY {
+            if taken == 0 {
+                // Not before it has found no room, which it says by waking this thread.
+                std::thread::park();
+            }
+            taken += usize::from(issued.pop().is_ok());
+        }
+        assert!(told.join().expect("it does not panic"));
     }
 
     #[test]
