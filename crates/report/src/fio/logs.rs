@@ -109,6 +109,9 @@ impl Row {
 pub fn fio_logs(record: &Record, request: &LogRequest) -> String {
     let LogRequest { step: step_at, stream, log, window, columns } = *request;
     let Some((step, plan, measuring_from)) = place(record, request) else { return String::new() };
+    if log == FioLog::Submission && plan.engine.kind.is_synchronous() {
+        return String::new();
+    }
     let epoch_ms = epoch_ms(record, request);
     let intervals_each = window.0.div_ceil(step.started.step.interval.0.max(1)).max(1);
     let mut windows: BTreeMap<u64, Vec<&Interval>> = BTreeMap::new();
