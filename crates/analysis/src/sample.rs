@@ -331,6 +331,7 @@ fn workload(cases: Vec<Case>, block_bytes: u32) -> Workload {
         distribution: Distribution::Uniform,
         coverage: Coverage::Independent,
         align: Bytes(u64::from(block_bytes)),
+        align_of: Vec::new(),
         run_length: 1,
         run: Run::Onward,
         stride_bytes: 0,

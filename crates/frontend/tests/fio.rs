@@ -296,7 +296,25 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("write_bw_log=x\nlog_avg_msec=250\nsize=1g", &["interval = \"250ms\""], &[]),
     ("write_lat_log\nsize=1g", &[], &[]),
     ("continue_on_error=io\nsize=1g", &["tolerate = [\"read EIO EILSEQ\", \"write EIO EILSEQ\"]"], &[]),
-    ("startdelay=1-2\nsize=1g", &[], &["fio.not-built"]),
+    // Drawn from the seed: with another, at another time.
+    ("startdelay=1-2\nsize=1g", &["start_delay = \"1351060us\""], &[]),
+    (
+        "rw=randread\nrandom_distribution=zoned_abs:60/256m:40/256m\nsize=1g",
+        &["distribution = \"zoned:60%/25%,40%/25%,0%/50%\""],
+        &[],
+    ),
+    ("rw=randread\nrandom_distribution=zoned_abs:60/256m:40/256m\nfilename=x", &[], &["fio.bad-value"]),
+    ("rw=randrw\nbs=16k,4k\nnorandommap\nsize=1g", &["align_of = [\"read 16KiB\", \"write 4KiB\"]"], &[]),
+    (
+        "rw=randread\nrandom_distribution=zipf:1.2:0.5\nsize=1g",
+        &["distribution = \"zipf:1.2\""],
+        &["fio.approximate"],
+    ),
+    (
+        "rw=randread\nrandom_distribution=normal:0\nsize=1g",
+        &["distribution = \"normal:8.333333333%:scattered\""],
+        &[],
+    ),
     ("filesize=1m-2m\nnrfiles=2", &["size = \"1MiB\"", "size_max = \"2MiB\"", "files = 2"], &[]),
     ("rw=randread\nsize=1g", &["files_end = \"stop\"", "advice = \"random\""], &[]),
     ("size=1g\nruntime=9\ntime_based\nfadvise_hint=0", &["files_end = \"renew\""], &[]),

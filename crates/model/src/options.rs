@@ -98,6 +98,8 @@ options! {
     coverage: Coverage = Coverage::Independent, Kind::Choice(Coverage::WORDS), fio "norandommap", example "\"once-per-pass\"";
     /// Random offsets are multiples of this. Defaults to the smallest block size.
     align: Bytes, Kind::Size, fio "blockalign", vdbench "align", iometer "align", example "\"4KiB\"";
+    /// What random offsets of a kind are multiples of, where kinds differ; the others keep to `align`. Not for coverage once-per-pass.
+    align_of: ByKind<Bytes>, Kind::Structured("a list such as [\"read 4KiB\", \"write 16KiB\"]"), fio "blockalign", example "\"write 16KiB\"";
     /// Operations at consecutive addresses from each random jump on.
     run_length: u32 = 1, Kind::Count { min: 1, max: 1_000_000_000 }, fio "rw=randread:N", example "500";
     /// Where the operations of such a run go after its first: onward, or to the same place again.

@@ -176,6 +176,7 @@ impl Endless {
             distribution,
             coverage,
             align,
+            align_of: _, // for walks that end, as `run`,
             run_length,
             run: _, // and `ends`, `zones`, `extents_at_once`: for walks that end
             stride_bytes,
@@ -398,6 +399,7 @@ mod tests {
             distribution: Distribution::Uniform,
             coverage: Coverage::Independent,
             align: Bytes(10),
+            align_of: Vec::new(),
             run_length: 1,
             run: Run::Onward,
             stride_bytes: 0,

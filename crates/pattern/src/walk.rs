@@ -17,6 +17,9 @@ use fathom_schema::{
     Coverage, Cursor, Distribution, Extent, OperationKind, PassEnd, Run, WorkerPlan, Workload, Zones,
 };
 
+/// Free blocks that are looked at for one that a kind may begin at.
+const ALIGNED_TRIES: usize = 8;
+
 /// The operations of one pass after another; see the module.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk {
@@ -44,6 +47,8 @@ struct Rule {
     zones: Zones,
     stride: i64,
     align: u64,
+    /// By kind: what its random places are multiples of.
+    align_of: [u64; PLACED_KINDS],
     /// Smallest operation: what a map has a mark for.
     unit: u64,
     /// Whether random places are among what is asked for at all.
@@ -104,6 +109,7 @@ impl Walk {
             distribution,
             coverage,
             align,
+            align_of,
             run_length,
             run,
             stride_bytes,
@@ -126,6 +132,10 @@ impl Walk {
             zones: *zones,
             stride: *stride_bytes,
             align: align.0,
+            align_of: std::array::from_fn(|kind| {
+                let own = align_of.iter().find(|(of, _)| of.index() == kind);
+                own.map_or(align.0, |&(_, align)| align)
+            }),
             unit: u64::from(kinds.smallest()),
             jumps: cases.iter().any(|case| case.random),
             trim_then_write: *trim_then_write,
@@ -351,7 +361,8 @@ impl Walk {
     }
 
     fn draw_once(&mut self, at: usize, kind: OperationKind) -> Option<u64> {
-        let Rule { align, unit, zones, .. } = self.rule;
+        let Rule { unit, zones, .. } = self.rule;
+        let align = self.rule.align_of[kind.index()];
         let smallest = u64::from(self.kinds.smallest_of(kind));
         let lot = &mut self.lots[at];
         let mut room = lot.length.min(lot.end);
@@ -368,10 +379,21 @@ impl Walk {
                 Some(self.places.draw(positions.min(scatter.len()), scatter, &mut self.place) * align)
             }
             Ground::Once(pass) if pass.is_at_end() => None,
-            Ground::Once(pass) => Some(pass.next_block() * align),
+            Ground::Once(pass) => Some(pass.next_block() * self.rule.align),
             Ground::Map(map) => {
                 let from = self.place.below(positions) * align / unit;
-                map.next_free(from).map(|block| block * unit)
+                let first = map.next_free(from)?;
+                // A free block that the kind may not begin at is left to others while there are better ones nearby; in the
+                // end none is left out.
+                let mut block = first;
+                for _ in 0..ALIGNED_TRIES {
+                    if (block * unit).is_multiple_of(align) {
+                        return Some(block * unit);
+                    }
+                    let onward = (block * unit).next_multiple_of(align);
+                    block = map.next_free(if onward < room { onward / unit } else { 0 })?;
+                }
+                Some(first * unit)
             }
         }
     }
@@ -414,6 +436,7 @@ mod tests {
             distribution: Distribution::Uniform,
             coverage: Coverage::Independent,
             align: Bytes(4 * K),
+            align_of: Vec::new(),
             run_length: 1,
             run: Run::Onward,
             stride_bytes: 0,
@@ -563,6 +586,30 @@ mod tests {
         prop::collection::vec((size, 0.1_f64..1.0), 1..4).prop_map(|sizes| {
             sizes.into_iter().map(|(size, weight)| Case { weight, kind: READ, size, random: true }).collect()
         })
+    }
+
+    #[test]
+    fn kinds_lie_on_multiples_of_their_own() {
+        let of = |weight, kind, size| Case { weight, kind, size: Size::Fixed(size), random: true };
+        let cases = vec![of(0.5, READ, 4096), of(0.5, OperationKind::Write, 16384)];
+        for coverage in [Coverage::Independent, Coverage::Map] {
+            let align_of = vec![(OperationKind::Write, 16 * K)];
+            let workload = Workload { coverage, align_of, ..workload(cases.clone()) };
+            let mut walk = Generator::new(&workload, &plan(0, &[4096 * K], 0));
+            let mut all = vec![Planned::BLANK; 5000];
+            let going = walk.fill(&mut all);
+            let (reads, writes): (Vec<_>, Vec<_>) = all[..going].iter().partition(|one| one.kind == READ);
+            let odd = |all: &[&Planned]| all.iter().filter(|one| one.offset % (16 * K) != 0).count();
+            assert!(odd(&reads) * 2 > reads.len(), "{coverage:?}");
+            if coverage == Coverage::Independent {
+                assert!(odd(&writes) == 0 && !writes.is_empty());
+                continue;
+            }
+            // Only what the others left over begins elsewhere, and nothing is left out.
+            assert!(odd(&writes) * 4 < writes.len(), "{} of {}", odd(&writes), writes.len());
+            let moved: u64 = all[..going].iter().map(|one| u64::from(one.length)).sum();
+            assert_eq!(moved, 4096 * K);
+        }
     }
 
     proptest! {

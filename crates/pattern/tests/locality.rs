@@ -27,6 +27,7 @@ fn generator_of(cases: Vec<Case>, distribution: Distribution, blocks: u64, part:
         distribution,
         coverage: Coverage::Independent,
         align: Bytes(BLOCK),
+        align_of: Vec::new(),
         run_length: 1,
         stride_bytes: 0,
         run: Run::Onward,

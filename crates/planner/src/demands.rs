@@ -147,6 +147,20 @@ pub(crate) fn flow_is_possible(
     is_possible
 }
 
+/// Values of kinds; one without a kind is every kind's.
+pub(crate) fn by_kind<T: Copy, U: Copy>(
+    given: Option<&ByKind<T>>,
+    value: impl Fn(T) -> U,
+) -> Vec<(OperationKind, U)> {
+    let all = [Direction::Read, Direction::Write, Direction::Trim];
+    let of = |direction: &Direction| {
+        let own = items(given).find(|item| item.0 == Some(*direction));
+        let item = own.or_else(|| items(given).find(|item| item.0.is_none()))?;
+        Some((kind_of(*direction), value(item.1)))
+    };
+    all.iter().filter_map(of).collect()
+}
+
 /// How its threads are scheduled. A level without a class is one of the usual class.
 pub(crate) fn scheduling(options: &StreamOptions) -> Scheduling {
     let level = options.thread_priority_level.get().copied();

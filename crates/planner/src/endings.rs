@@ -19,6 +19,7 @@ pub(crate) fn are_alike(workload: &Workload, plans: &[WorkerPlan], passes: Passe
         kinds,
         coverage,
         align,
+        align_of,
         run_length,
         run,
         stride_bytes,
@@ -38,6 +39,7 @@ pub(crate) fn are_alike(workload: &Workload, plans: &[WorkerPlan], passes: Passe
         && *stride_bytes == 0
         && *coverage != Coverage::Map
         && (*kinds == KindOrder::Drawn || cases.len() == 1)
+        && align_of.is_empty()
         && !matches!(file_order, FileOrder::Skewed { .. })
         && others.iter().all(|case| case.random == first.random);
     // Sequential reads and writes each have a position: a further pass begins both anew, wherever they are.

@@ -2,6 +2,7 @@
 //!
 //! It does not know which targets the operations go to.
 
+use crate::demands;
 use crate::locality;
 use crate::remarks::Remarks;
 use crate::verification;
@@ -70,6 +71,7 @@ pub(crate) fn resolve(
         distribution,
         coverage: _,
         align,
+        align_of,
         run_length,
         run,
         stride,
@@ -156,6 +158,7 @@ pub(crate) fn resolve(
             distribution: self::distribution(distribution.get(), smallest),
             coverage: schema::Coverage::Independent,
             align: align.get().copied().unwrap_or(Bytes(smallest)),
+            align_of: demands::by_kind(align_of.get(), |bytes| bytes.0),
             run_length: *run_length.get(),
             run: match run.get() {
                 RunKind::Onward => Run::Onward,
@@ -219,6 +222,7 @@ fn needs_ends(section: &Named<WorkloadOptions>) -> bool {
     let options = &section.options;
     options.zones.get().is_some()
         || options.files_at_once.get().is_some()
+        || options.align_of.get().is_some()
         || *options.coverage.get() == Coverage::Map
         || *options.run.get() == RunKind::Again
         || *options.kind_order.get() == KindOrder::Even
@@ -331,7 +335,7 @@ fn coverage(
     if *wanted.get() == Coverage::Independent || !operations.random {
         return Some(schema::Coverage::Independent);
     }
-    let Workload { distribution, align, run_length, .. } = &operations.workload;
+    let Workload { distribution, align, align_of, run_length, .. } = &operations.workload;
     if *wanted.get() == Coverage::Map && *distribution == Distribution::Uniform {
         return Some(schema::Coverage::Map);
     }
@@ -343,7 +347,7 @@ fn coverage(
         "a distribution that prefers some blocks"
     } else if *run_length > 1 {
         "runs of consecutive operations"
-    } else if align.0 != operations.smallest {
+    } else if align.0 != operations.smallest || !align_of.is_empty() {
         "an align that is not the block size"
     } else {
         return Some(schema::Coverage::OncePerPass);

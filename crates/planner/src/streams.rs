@@ -709,7 +709,7 @@ fn aligned(load: &Load<'_>, plans: &[WorkerPlan], targets: &[&Addressed], remark
     if sector <= 1 {
         return true;
     }
-    let Workload { cases, align, stride_bytes, .. } = &load.operations.workload;
+    let Workload { cases, align, align_of, stride_bytes, .. } = &load.operations.workload;
     let sizes = cases.iter().flat_map(|case| match case.size {
         Size::Fixed(size) => [size, size, size],
         Size::Range { min, max, step } => [min, max, step],
@@ -722,6 +722,10 @@ fn aligned(load: &Load<'_>, plans: &[WorkerPlan], targets: &[&Addressed], remark
         .collect();
     if wrong.is_empty() && load.operations.random && align.0 % sector != 0 {
         wrong.push(("align", align.0));
+    }
+    if load.operations.random {
+        let aligns = align_of.iter().map(|&(_, align)| align);
+        wrong.extend(aligns.filter(|align| align % sector != 0).take(1).map(|align| ("align_of", align)));
     }
     if load.operations.sequential && stride_bytes.unsigned_abs() % sector != 0 {
         wrong.push(("stride", stride_bytes.unsigned_abs()));

@@ -315,6 +315,9 @@ pub struct Workload {
     /// Random offsets are multiples of this from the extent's start; at least 1.
     #[serde(with = "wire::bytes")]
     pub align: Bytes,
+    /// Kinds whose random offsets are multiples of something else, at least 1. Not for [`PassEnd::Anew`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub align_of: Vec<(OperationKind, u64)>,
     /// Operations at consecutive addresses from each random jump on (fio `randread:N`); at least 1.
     pub run_length: u32,
     /// Where the others of such a run go.

@@ -42,6 +42,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
             distribution: Distribution::Uniform,
             coverage: Coverage::Independent,
             align: Bytes::kib(4),
+            align_of: Vec::new(),
             run_length: 1,
             run: Run::Onward,
             stride_bytes: 0,

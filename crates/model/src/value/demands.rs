@@ -1,9 +1,9 @@
-//! Values that may differ by kind of operation: least rates and longest latencies.
+//! Values that may differ by kind of operation: rates, longest latencies, alignments.
 
 use super::{ByKind, Direction, Nice, Rate};
 use crate::literal::Literal;
 use crate::row::{Kind, OptionValue};
-use fathom_units::Nanos;
+use fathom_units::{Bytes, Nanos};
 
 /// Something that a list has one of, for all operations or for a kind of them.
 trait Item: Copy {
@@ -27,6 +27,16 @@ impl Item for Nanos {
     fn item(text: &str) -> Result<Self, String> {
         let time = Self::read(&Literal::Text(text.to_owned()), Kind::Time)?;
         if time == Self::ZERO { Err("nothing takes no time".to_owned()) } else { Ok(time) }
+    }
+    fn shown(self) -> String {
+        self.print().trim_matches('"').to_owned()
+    }
+}
+
+impl Item for Bytes {
+    fn item(text: &str) -> Result<Self, String> {
+        let size = Self::read(&Literal::Text(text.to_owned()), Kind::Size)?;
+        if size == Self::ZERO { Err("everything is a multiple of nothing".to_owned()) } else { Ok(size) }
     }
     fn shown(self) -> String {
         self.print().trim_matches('"').to_owned()

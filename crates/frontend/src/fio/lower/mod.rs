@@ -6,6 +6,7 @@ mod content;
 mod control;
 mod cpu;
 mod demands;
+mod distribution;
 mod engines;
 mod files;
 mod names;
@@ -154,7 +155,8 @@ impl Lowering<'_> {
             && !has_logs
             && is_shared
             && !loads_state
-            && !replays;
+            && !replays
+            && settings.control.startdelay.0 == settings.control.startdelay.1;
         let mut base = self.stream(parsed, &lowered, engine);
         base.workload.set(workload_name, *span);
         self.set_wait(&mut base, parsed, clones);
@@ -188,6 +190,7 @@ impl Lowering<'_> {
             let mut options = base.clone();
             demands::set_rates(&mut options, settings, 1, *span, self.faults);
             self.set_cpus(&mut options, parsed, 1);
+            self.set_drawn_delay(&mut options, parsed);
             let (place, is_shared) = place_of(parsed, subjob, self.surroundings);
             if replays {
                 self.set_trace(&mut options, parsed, subjob);
@@ -203,6 +206,19 @@ impl Lowering<'_> {
             let stream_name = if clones == 1 { name.clone() } else { format!("{name}.{subjob}") };
             let stream = self.add_stream(&stream_name, *span, options);
             self.add_clone(parsed, &stream, 0, subjob);
+        }
+    }
+
+    /// The delay of the next clone, where it is drawn between two: evenly, from the seed and the clone's number.
+    fn set_drawn_delay(&self, options: &mut StreamOptions, parsed: &ParsedJob) {
+        let (low, high) = parsed.settings.control.startdelay;
+        if low < high {
+            let seed = parsed.settings.operations.seed.unwrap_or(SEED);
+            let drawn = scrambled(seed ^ (self.extras.clones.len() as u64 + 1).rotate_left(32));
+            // The high half of the product is below the span.
+            let above = u128::from(drawn) * (u128::from(high - low) + 1) >> 64;
+            let delay = low + u64::try_from(above).unwrap_or(0);
+            options.start_delay.set(Nanos::micros(delay), parsed.settings.span("startdelay", parsed.span));
         }
     }
 
@@ -494,14 +510,8 @@ impl Lowering<'_> {
         match control.startdelay {
             (0, 0) => {}
             (low, high) if low == high => options.start_delay.set(Nanos::micros(low), place),
-            (low, high) => {
-                let message = format!(
-                    "startdelay between {} and {} is known but not built yet",
-                    Nanos::micros(low),
-                    Nanos::micros(high)
-                );
-                self.faults.error("fio.not-built", place, message, "give one delay");
-            }
+            // Each clone draws its own.
+            (_, _) => {}
         }
         // Observed with fio 3.33: what runs for a time does not count its operations.
         if control.number_ios > 0 && !(control.time_based && control.runtime.is_some()) {
@@ -560,6 +570,14 @@ fn block_sizes(settings: &Settings) -> [(u64, u64); 3] {
 /// The order in which fio numbers clones: the section itself, then from the last to the first.
 fn subjob_of(order: u32, clones: u32) -> u32 {
     if order == 0 { 0 } else { clones - order }
+}
+
+/// A number in which every bit depends on every bit of `seed` (the finaliser of `SplitMix64`; Steele, Lea and Flood 2014).
+fn scrambled(seed: u64) -> u64 {
+    let seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let seed = (seed ^ seed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let seed = (seed ^ seed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    seed ^ seed >> 31
 }
 
 fn amount(size: Size) -> Amount {

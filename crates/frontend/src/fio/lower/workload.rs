@@ -5,9 +5,10 @@ use super::super::Surroundings;
 use super::super::faults::Faults;
 use super::super::settings::Settings;
 use super::super::values::{Unit, number, weights};
+use super::distribution::{Refused, distribution};
 use super::{content, files};
 use fathom_model::{
-    Access, BlockSizes, Coverage, Cursor, Direction as ModelDirection, FilesEnd, KindOrder, MixLine,
+    Access, BlockSizes, ByKind, Coverage, Cursor, Direction as ModelDirection, FilesEnd, KindOrder, MixLine,
     RandomDistribution, RangeSync, Rate, RunKind, Span, WorkloadOptions, Zones,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Ratio};
@@ -95,6 +96,9 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     set_postfix(&mut options, settings, is_random, *span, faults);
     let used: Vec<&Direction> = used().collect();
     set_places(&mut options, settings, *span, is_random, &used, faults);
+    if is_random {
+        set_aligns(&mut options, settings, *span, &directions);
+    }
     let reads_and_writes = shares[READ] > 0.0 && shares[WRITE] > 0.0;
     let is_mix = matches!(rw, "rw" | "readwrite" | "randrw");
     set_ends(&mut options, job, faults);
@@ -377,6 +381,21 @@ fn set_postfix(
     }
 }
 
+/// In fio each direction has an alignment of its own: its smallest block, where `ba` says nothing.
+fn set_aligns(options: &mut WorkloadOptions, settings: &Settings, span: Span, directions: &[Direction; 3]) {
+    let names = [ModelDirection::Read, ModelDirection::Write, ModelDirection::Trim];
+    let used = (0..3).filter(|&kind| directions[kind].share > 0.0);
+    let align = |kind: usize| match settings.operations.align[kind] {
+        0 => ends(&directions[kind].sizes).0,
+        align => align,
+    };
+    let aligns: Vec<_> = used.map(|kind| (Some(names[kind]), Bytes(align(kind)))).collect();
+    if aligns.windows(2).any(|pair| pair[0].1 != pair[1].1) {
+        let place = ["ba", "bssplit", "bsrange", "bs"].into_iter().find(|name| settings.has(name));
+        options.align_of.set(ByKind(aligns), place.map_or(span, |name| settings.span(name, span)));
+    }
+}
+
 /// Distribution, alignment and coverage.
 fn set_places(
     options: &mut WorkloadOptions,
@@ -396,7 +415,7 @@ fn set_places(
         options.align.set(Bytes(align), settings.span("ba", span));
     }
     let place = settings.span("random_distribution", span);
-    let is_uniform = match distribution(&operations.distribution, settings) {
+    let is_uniform = match distribution(&operations.distribution, settings, place, faults) {
         Ok(distribution) => {
             let is_uniform = distribution == RandomDistribution::Uniform;
             if !is_uniform && is_random {
@@ -427,83 +446,6 @@ fn set_places(
         let help = "add norandommap to keep sizes; fio cuts them in the same way";
         faults.warn("fio.random-map", place, message, help);
     }
-}
-
-/// Why a value is not lowered.
-struct Refused {
-    code: &'static str,
-    message: String,
-    help: &'static str,
-}
-
-fn distribution(text: &str, settings: &Settings) -> Result<RandomDistribution, Refused> {
-    let (name, value) = text.split_once(':').map_or((text, None), |(name, value)| (name, Some(value)));
-    let bad = |message: String, help| Refused {
-        code: "fio.bad-value",
-        message: format!("random_distribution: {message}"),
-        help,
-    };
-    let not_built = |what: &str| Refused {
-        code: "fio.not-built",
-        message: format!("random_distribution={what} is known but not built yet"),
-        help: "use random, zipf:THETA, pareto:H, normal:PERCENT or zoned:ACCESS/SIZE:…",
-    };
-    let parameter = |default: f64| match value {
-        None | Some("") => Ok(default),
-        Some(value) if value.contains(':') => Err(not_built("…:CENTER")),
-        Some(value) => value.trim().parse::<f64>().map_err(|_| bad(format!("\"{value}\" is no number"), "")),
-    };
-    match name {
-        "random" => Ok(RandomDistribution::Uniform),
-        "zipf" => match parameter(1.1)? {
-            theta if theta > 0.0 && theta != 1.0 && theta.is_finite() => Ok(RandomDistribution::Zipf(theta)),
-            theta => {
-                Err(bad(format!("zipf needs a theta above 0 that is not 1; {theta} is not"), "1.1 is usual"))
-            }
-        },
-        "pareto" => match parameter(0.2)? {
-            h if h > 0.0 && h < 1.0 => Ok(RandomDistribution::Pareto(h)),
-            h => Err(bad(format!("pareto needs h between 0 and 1; {h} is not"), "0.2 is usual")),
-        },
-        "normal" | "gauss" => match parameter(0.0)? {
-            deviation if deviation > 0.0 && deviation <= 100.0 => {
-                Ok(RandomDistribution::ScatteredNormal(Ratio::percent(deviation)))
-            }
-            deviation => Err(bad(
-                format!("normal needs a deviation in percent above 0; {deviation} is not"),
-                "20 is usual",
-            )),
-        },
-        "zoned" => zones(value.unwrap_or_default(), settings)
-            .map_err(|message| bad(message, "let both columns sum to 100")),
-        "zoned_abs" | "sequence" => Err(not_built(name)),
-        other => {
-            Err(bad(format!("\"{other}\" is no distribution"), "use random, zipf, pareto, normal or zoned"))
-        }
-    }
-}
-
-/// `access/size:access/size`, in percent; one list for all directions.
-fn zones(text: &str, settings: &Settings) -> Result<RandomDistribution, String> {
-    let (groups, _) = super::super::values::split(text, Unit::Count, settings.kb_base)?;
-    if groups[1] != groups[0] || groups[2] != groups[0] {
-        return Err("lists that differ between reads and writes are known but not built yet".to_owned());
-    }
-    let zones: Vec<(u64, u64)> =
-        groups[0].iter().map(|&(access, size)| (access, u64::from(size.unwrap_or(0)))).collect();
-    let sums = zones
-        .iter()
-        .fold((0_u64, 0_u64), |(a, s), &(access, size)| (a.saturating_add(access), s.saturating_add(size)));
-    if sums != (100, 100) {
-        return Err(format!(
-            "the zones sum to {}% of accesses and {}% of the range, not 100%",
-            sums.0, sums.1
-        ));
-    }
-    let percent = |n: u64| Ratio::percent(n as f64);
-    Ok(RandomDistribution::Zoned(
-        zones.into_iter().map(|(access, size)| (percent(access), percent(size))).collect(),
-    ))
 }
 
 fn set_syncs(options: &mut WorkloadOptions, settings: &Settings, span: Span) {
