@@ -19,6 +19,8 @@ mod ownership;
 mod pages;
 mod peer;
 mod peer_command_line;
+mod peer_corpus;
+mod peer_distributions;
 mod peer_failures;
 mod peer_logs;
 mod peer_places;
