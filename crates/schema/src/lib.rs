@@ -41,7 +41,7 @@ pub use facts::{
 };
 pub use memory::{Advice, Memory, MemorySource};
 pub use names::{NameOperation, StatCall};
-pub use question::{LatencyGoal, LoadAxis, Question, ScanQuestion, SteadyQuestion, SteadyTest};
+pub use question::{DeviceClass, LatencyGoal, LoadAxis, Question, ScanQuestion, SteadyQuestion, SteadyTest};
 pub use record::{Finding, RECORD_MARK, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use settling::{DepthFound, DepthSearch, SteadyFigure, SteadyLimit, SteadyRule};
 pub use step::{

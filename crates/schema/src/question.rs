@@ -95,6 +95,9 @@ pub struct ScanQuestion {
 pub struct SteadyQuestion {
     /// Which test.
     pub test: SteadyTest,
+    /// For which kind of device.
+    #[serde(default)]
+    pub class: DeviceClass,
     /// What all its times are divided by; 1 is the standard's. Any other is not the standard's test.
     pub haste: u32,
     /// The targets as they were named.
@@ -111,6 +114,27 @@ pub struct SteadyQuestion {
     pub block_min: u32,
     /// The run that the first steps were taken over from.
     pub resumed: Option<String>,
+}
+
+/// The two kinds of devices that PTS knows, which it loads differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceClass {
+    /// PTS-E: all of the device, at four threads of depth 32, its write cache off.
+    #[default]
+    Enterprise,
+    /// PTS-C: three quarters of it, at two threads of depth 16, its write cache on.
+    Client,
+}
+
+impl DeviceClass {
+    /// Name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Enterprise => "enterprise",
+            Self::Client => "client",
+        }
+    }
 }
 
 /// The tests of PTS 2.0.

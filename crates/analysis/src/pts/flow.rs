@@ -3,7 +3,7 @@
 
 use crate::load::LoadPoint;
 use crate::steady::{Rule, WINDOW, Window};
-use fathom_schema::{SteadyQuestion, SteadyTest, Step};
+use fathom_schema::{DeviceClass, SteadyQuestion, SteadyTest, Step};
 use fathom_units::Nanos;
 
 /// Rounds after which a test is given up (PTS).
@@ -224,16 +224,17 @@ pub struct Flow {
 impl Flow {
     /// The test that a question is about.
     pub fn of(question: &SteadyQuestion) -> Self {
+        let busy = threads_and_depth(question.class);
         let parts = match question.test {
-            SteadyTest::Iops => vec![fill(128 << 10), rounds("IOPS", iops())],
+            SteadyTest::Iops => vec![fill(128 << 10), rounds("IOPS", iops(busy))],
             SteadyTest::Throughput => {
                 return Self::finished(throughput(question.purge), question, false);
             }
             SteadyTest::Latency => vec![fill(128 << 10), rounds("response times", latency())],
             SteadyTest::Wsat => {
-                vec![rounds("write saturation", saturation(WSAT_CYCLES_MAX, Some(WSAT_FILLS_MAX)))]
+                vec![rounds("write saturation", saturation(busy, WSAT_CYCLES_MAX, Some(WSAT_FILLS_MAX)))]
             }
-            SteadyTest::Hir => idle_recovery(),
+            SteadyTest::Hir => idle_recovery(busy),
             SteadyTest::Xsr => vec![Part {
                 title: "cross stimulus recovery".to_owned(),
                 kind: PartKind::Sequence(cross_stimulus()),
@@ -361,8 +362,16 @@ fn matrix(mixes: &[u32], sizes: &[u32], load: (u32, u32), figure: Figure) -> Rou
     until_steady(cells, tracked.expect("4 KiB writes are in every matrix"), figure)
 }
 
-fn iops() -> Rounds {
-    matrix(&MIXES, &SIZES, (4, 32), Figure::Iops)
+/// Threads and queue depth that keep a device busy.
+const fn threads_and_depth(class: DeviceClass) -> (u32, u32) {
+    match class {
+        DeviceClass::Enterprise => (4, 32),
+        DeviceClass::Client => (2, 16),
+    }
+}
+
+fn iops(busy: (u32, u32)) -> Rounds {
+    matrix(&MIXES, &SIZES, busy, Figure::Iops)
 }
 
 fn latency() -> Rounds {
@@ -381,15 +390,15 @@ fn throughput(purged: bool) -> Vec<Part> {
 }
 
 /// Random 4 KiB writes; half an hour of them, then a minute that is looked at.
-fn saturation(rounds_max: u32, fills_max: Option<f64>) -> Rounds {
-    let sample = in_matrix(4 << 10, 0, true, (4, 32));
+fn saturation(busy: (u32, u32), rounds_max: u32, fills_max: Option<f64>) -> Rounds {
+    let sample = in_matrix(4 << 10, 0, true, busy);
     let load = Cell { row: String::new(), column: "", time: Nanos::secs(30 * 60), ..sample.clone() };
     Rounds { rounds_max, fills_max, ..until_steady(vec![load, sample], 1, Figure::Iops) }
 }
 
 /// Writes to a steady state; then for each idle time bursts of writes with it in between, and as much writing without.
-fn idle_recovery() -> Vec<Part> {
-    let write = cell(Blocks::Of(4 << 10), 0, true, (4, 32));
+fn idle_recovery(busy: (u32, u32)) -> Vec<Part> {
+    let write = cell(Blocks::Of(4 << 10), 0, true, busy);
     let of_idle = |idle: u64| {
         let burst = Cell { time: Nanos::secs(5), pause: Nanos::secs(idle), ..write.clone() };
         let back = Cell { time: Nanos::secs(5 * BURSTS as u64), ..write.clone() };
@@ -404,7 +413,7 @@ fn idle_recovery() -> Vec<Part> {
             },
         ]
     };
-    std::iter::once(rounds("baseline", saturation(ROUNDS_MAX, None)))
+    std::iter::once(rounds("baseline", saturation(busy, ROUNDS_MAX, None)))
         .chain(IDLE_S.into_iter().flat_map(of_idle))
         .collect()
 }
@@ -508,8 +517,13 @@ mod tests {
     use super::*;
 
     fn flow(test: SteadyTest, haste: u32) -> Flow {
+        flow_of(DeviceClass::Enterprise, test, haste)
+    }
+
+    fn flow_of(class: DeviceClass, test: SteadyTest, haste: u32) -> Flow {
         Flow::of(&SteadyQuestion {
             test,
+            class,
             haste,
             targets: vec!["sim:".to_owned()],
             size: None,
@@ -528,6 +542,19 @@ mod tests {
         assert_eq!(rounds.cells.len(), 56);
         assert_eq!(rounds.cells[rounds.tracked].name(), "RND 4 KiB 0/100");
         assert_eq!(flow.steps_max(), 1 + 25 * 56);
+    }
+
+    #[test]
+    fn clients_are_kept_less_busy() {
+        for (test, part) in [(SteadyTest::Iops, 1), (SteadyTest::Wsat, 0), (SteadyTest::Hir, 0)] {
+            for (class, expect) in [(DeviceClass::Enterprise, (4, 32)), (DeviceClass::Client, (2, 16))] {
+                let flow = flow_of(class, test, 1);
+                let PartKind::Rounds(rounds) = &flow.parts[part].kind else { panic!("{flow:?}") };
+                assert!(rounds.cells.iter().all(|cell| (cell.threads, cell.depth) == expect), "{rounds:?}");
+            }
+        }
+        // Single operations are the same for both.
+        assert_eq!(flow_of(DeviceClass::Client, SteadyTest::Latency, 1), flow(SteadyTest::Latency, 1));
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub(super) fn document(answer: &Answer) -> Value {
         "sentence": fathom_report::steady_sentence(answer),
         "verdict": ending.name(),
         "test": question.test.name(),
+        "class": question.class.name(),
         "is_pts": question.haste == 1,
         "haste": question.haste,
         "purged": question.purge,

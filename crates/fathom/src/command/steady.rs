@@ -14,8 +14,8 @@ use fathom_planner::PlanNote;
 use fathom_planner::search::{Search, SteadySearch};
 use fathom_run::Changes;
 use fathom_schema::{
-    Facts, FileKind, Note, NoteKind, Question, Record, Severity, SteadyQuestion, SteadyTest, StepRecord,
-    TargetFact,
+    DeviceClass, Facts, FileKind, Note, NoteKind, Question, Record, Severity, SteadyQuestion, SteadyTest,
+    StepRecord, TargetFact,
 };
 use fathom_store::Detail;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,8 @@ use std::path::{Path, PathBuf};
 const QUICK: u32 = 60;
 /// The part of a target that a quick test uses.
 const QUICK_SIZE: &str = "5%";
+/// The part of a target that PTS-C tests: a client's drive is not full.
+const CLIENT_SIZE: &str = "75%";
 /// Smallest block of any test.
 const BLOCK_MIN: u32 = 512;
 
@@ -47,11 +49,14 @@ pub(crate) struct SteadyArgs {
 #[command(next_help_heading = "Test")]
 struct Conditions {
     /// Go on where the test of a stored run was ended: `last`, its id or the beginning of it, or a path
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["test", "target", "size", "engine", "direct", "quick", "no_purge"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["test", "target", "size", "engine", "direct", "quick", "client", "no_purge"])]
     resume: Option<String>,
     /// Divide all times by 60 and use 5 % of each target: a try, not PTS
     #[arg(long)]
     quick: bool,
+    /// Test as a client's device (PTS-C): three quarters of each target, two threads of depth 16 instead of four of 32
+    #[arg(long)]
+    client: bool,
     /// Do not trim devices before the test
     #[arg(long)]
     no_purge: bool,
@@ -133,11 +138,17 @@ fn say_how_to_go_on(record: &Record, store: &Path) {
 
 /// What is asked, as far as the command line says it.
 fn question(args: &SteadyArgs) -> SteadyQuestion {
-    let Conditions { resume: _, quick, no_purge, size, engine, direct, remove: _ } = &args.conditions;
+    let Conditions { resume: _, quick, client, no_purge, size, engine, direct, remove: _ } = &args.conditions;
     let all_there = args.target.iter().all(|target| Path::new(target).exists());
-    let part = (*quick && all_there).then(|| QUICK_SIZE.to_owned());
+    let part = match (quick, client) {
+        (true, _) => Some(QUICK_SIZE),
+        (false, true) => Some(CLIENT_SIZE),
+        (false, false) => None,
+    };
+    let part = part.filter(|_| all_there).map(str::to_owned);
     SteadyQuestion {
         test: args.test.expect("the command line demands it"),
+        class: if *client { DeviceClass::Client } else { DeviceClass::Enterprise },
         haste: if *quick { QUICK } else { 1 },
         targets: args.target.clone(),
         size: size.clone().or(part),
@@ -241,7 +252,7 @@ fn difference(was: &TargetFact, is: &TargetFact) -> Option<String> {
 
 /// The job that the steps change.
 fn loaded(question: &SteadyQuestion, removes: bool) -> Loaded {
-    let SteadyQuestion { test, haste, targets, size, engine, direct, .. } = question;
+    let SteadyQuestion { test, class, haste, targets, size, engine, direct, .. } = question;
     let quick = QuickArgs {
         size: size.clone(),
         engine: engine.clone(),
@@ -258,7 +269,11 @@ fn loaded(question: &SteadyQuestion, removes: bool) -> Loaded {
             section.options.path.set(targets.clone(), place);
         }
     }
-    let (kind, manner) = if *haste == 1 { ("PTS ", "") } else { ("quick ", ", not PTS") };
+    let (kind, manner) = match (*haste, class) {
+        (1, DeviceClass::Enterprise) => ("PTS ", ""),
+        (1, DeviceClass::Client) => ("PTS-C ", ""),
+        _ => ("quick ", ", not PTS"),
+    };
     loaded.title = format!("{kind}{} test of {}{manner}", test.name(), targets.join(", "));
     loaded
 }
@@ -303,7 +318,7 @@ fn write_cache(target: &str, device: &str, facts: &Facts) -> Option<String> {
     let fact = all.find(|fact| fact.name.ends_with("write_cache") && is_of_device(&fact.subject))?;
     let value = fact.value.as_deref()?.trim();
     Some(format!(
-        "the write cache of {target} is \"{value}\": PTS-E wants it off (write through), PTS-C on (write back)"
+        "the write cache of {target} is \"{value}\": PTS-E wants it off (write through), PTS-C (--client) on (write back)"
     ))
 }
 
@@ -426,6 +441,7 @@ mod tests {
             vec![device("/dev/a", "", true), device("/dev/b", "", false), device("/dev/c", "", true)];
         let mut asked = SteadyQuestion {
             test: SteadyTest::Iops,
+            class: DeviceClass::Enterprise,
             haste: 1,
             targets: ["/dev/a", "/dev/b", "/dev/c"].map(str::to_owned).to_vec(),
             size: None,

@@ -7,8 +7,8 @@ use crate::search::finished;
 use fathom_planner::search::{Search, SteadySearch};
 use fathom_planner::{Experiment, Plan, plan_search};
 use fathom_schema::{
-    FileOrder, OperationKind, Pacing, Quota, SteadyQuestion, SteadyTest, Step, StepFinished, StepRecord,
-    StepStarted, Think, TimeLimit,
+    DeviceClass, FileOrder, OperationKind, Pacing, Quota, SteadyQuestion, SteadyTest, Step, StepFinished,
+    StepRecord, StepStarted, Think, TimeLimit,
 };
 use fathom_units::{Bytes, Nanos};
 
@@ -17,6 +17,7 @@ const JOB: &str = "[target.disk]\npath = \"/dev/nvme0n1\"\n[workload.w]\n[stream
 fn question(test: SteadyTest) -> SteadyQuestion {
     SteadyQuestion {
         test,
+        class: DeviceClass::Enterprise,
         haste: 1,
         targets: vec!["/dev/nvme0n1".to_owned()],
         size: None,

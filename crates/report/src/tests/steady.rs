@@ -12,6 +12,7 @@ fn throughput(first: &[u64], second: &[u64]) -> Record {
     made.started.title = "PTS throughput test of /dev/nvme0n1".to_owned();
     made.started.question = Some(Question::Steady(SteadyQuestion {
         test: SteadyTest::Throughput,
+        class: fathom_schema::DeviceClass::Enterprise,
         haste: 1,
         targets: vec!["/dev/nvme0n1".to_owned()],
         size: None,
