@@ -10,8 +10,8 @@ use fathom_engine::{ExecuteError, Executed, Observer, Share, execute, probe};
 use fathom_metrics::{IssuedRow, OperationRow};
 use fathom_planner::Experiment;
 use fathom_schema::{
-    DeviceNumber, EnvironmentFact, Event, Facts, Interval, Note, NoteKind, Outcome, RunFinished, RunStarted,
-    Severity, Step, StepFinished, StepRecord, StepStarted, Stop as StepStop, TargetKind,
+    DeviceNumber, EngineKind, EnvironmentFact, Event, Facts, Interval, Note, NoteKind, Outcome, RunFinished,
+    RunStarted, Severity, Step, StepFinished, StepRecord, StepStarted, Stop as StepStop, TargetKind,
 };
 use fathom_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
@@ -218,7 +218,9 @@ impl Runner<'_, '_> {
         let mut index = done;
         let mut so_far = StepStop::Complete;
         while let Some(step) = experiment.next(finished.as_ref()) {
-            if !self.wait(step.pause_before) {
+            // The time of a simulated device is not ours, and it keeps nothing from one step to the next.
+            let is_simulated = step.streams.iter().all(|stream| stream.engine.kind == EngineKind::Sim);
+            if !is_simulated && !self.wait(step.pause_before) {
                 return Ok(graver(so_far, StepStop::Interrupted));
             }
             let mut step = step;

@@ -42,6 +42,45 @@ fn response_times_of_a_simulated_device_are_steady_at_once() {
     assert!(!html.contains("id=\"step-"), "no section for each of 46 steps");
 }
 
+/// The tests that go on for hours, to their ends: two thousand steps of idle recovery, the matrix of demand with its operating
+/// points, and the composite. A simulated device is steady from the first round on.
+#[test]
+fn long_tests_come_to_their_ends() {
+    let bench = Bench::new();
+    for (test, verdict, parts, loads) in [
+        ("hir", "steady", 11, 5 * (360 + 1)),
+        ("dirth", "steady", 4, 6),
+        ("composite", "steady", 2, 0),
+        ("xsr", "complete", 1, 3),
+        ("wsat", "steady", 1, 0),
+    ] {
+        let ended = bench.fathom(&format!("steady {test} --target sim: --quick --quiet --json"));
+        let document = ended.expect(0, &[]).json();
+        assert_eq!(
+            (&document["test"], &document["verdict"]),
+            (&test.into(), &verdict.into()),
+            "{document:#}"
+        );
+        let found = document["parts"].as_array().expect("a list");
+        assert_eq!(found.len(), parts, "{test}: {document:#}");
+        let cells = found.iter().filter(|part| part["kind"] == "sequence");
+        let cells: usize = cells.map(|part| part["cells"].as_array().map_or(0, Vec::len)).sum();
+        assert_eq!(cells, loads, "{test}");
+        // The report of any of them can be shown.
+        bench.fathom("report last").expect(0, &[]);
+    }
+}
+
+#[test]
+fn clients_are_tested_with_less() {
+    let bench = Bench::new();
+    let document =
+        bench.fathom("steady iops --target sim: --quick --client --quiet --json").expect(0, &[]).json();
+    assert_eq!((&document["class"], &document["verdict"]), (&"client".into(), &"steady".into()));
+    let cell = &document["parts"][1]["cells"][0];
+    assert_eq!((&cell["threads"], &cell["depth"]), (&2.into(), &16.into()), "{cell:#}");
+}
+
 #[test]
 fn a_test_that_was_ended_goes_on_from_its_record() {
     let bench = Bench::new();
