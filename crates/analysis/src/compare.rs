@@ -48,6 +48,8 @@ pub struct Metric {
     pub more_runs: Option<u64>,
     /// Whether it decides the comparison's verdict.
     pub decides: bool,
+    /// Operations that a side takes for this percentile, where one has fewer: it is not known then.
+    pub needs: Option<u64>,
 }
 
 /// One step of two sides.
@@ -97,7 +99,18 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Compari
             StepSide::of(&side.iter().map(|run| step_of(run, name, is_only)).collect::<Vec<_>>())
         };
         match (in_each(base), in_each(new)) {
-            (Some(left), Some(right)) => steps.push(step(&name.0, &left, &right, margin, level)),
+            (Some(left), Some(right)) => {
+                let found = step(&name.0, &left, &right, margin, level);
+                remarks.extend(found.metrics.iter().filter_map(|metric| {
+                    let fewest = left.operations().min(right.operations());
+                    let needs = metric.needs?;
+                    Some(format!(
+                        "{}: {} is n/a (needs n ≥ {needs} operations a side, one has {fewest})",
+                        name.0, metric.name
+                    ))
+                }));
+                steps.push(found);
+            }
             _ => remarks
                 .push(format!("{}: some run measured nothing in it, so nothing can be said of it", name.0)),
         }
@@ -174,7 +187,8 @@ fn step(name: &str, base: &StepSide, new: &StepSide, margin: f64, level: f64) ->
         let are_runs = left.is_of_runs && right.is_of_runs;
         let count = if are_runs { left.values.len().min(right.values.len()) } else { 1 };
         let figures = (left.figure(), right.figure());
-        let figure = Figure { name: name.to_owned(), more_is_better, figures, interval, decides, count };
+        let figure =
+            Figure { name: name.to_owned(), more_is_better, figures, interval, decides, count, needs: None };
         metrics.push(figure.judged(margin));
     }
     let value_of = |bucket: usize| {
@@ -192,6 +206,8 @@ fn step(name: &str, base: &StepSide, new: &StepSide, margin: f64, level: f64) ->
         if !is_supported && !decides {
             continue;
         }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+        let needs = (!is_supported).then(|| (BEYOND_MIN / (1.0 - q)).round() as u64);
         let interval = if !is_supported {
             None
         } else if are_of_runs {
@@ -205,7 +221,7 @@ fn step(name: &str, base: &StepSide, new: &StepSide, margin: f64, level: f64) ->
         };
         let name = format!("p{}", (q * 1e6).round() / 1e4);
         let figure =
-            Figure { name, more_is_better: false, figures: (first, second), interval, decides, count };
+            Figure { name, more_is_better: false, figures: (first, second), interval, decides, count, needs };
         metrics.push(figure.judged(margin));
     }
     StepComparison { name: name.to_owned(), metrics, noise_floor: base.iops.noise_floor() }
@@ -220,18 +236,19 @@ struct Figure {
     decides: bool,
     /// Runs of the smaller side.
     count: usize,
+    needs: Option<u64>,
 }
 
 impl Figure {
     fn judged(self, margin: f64) -> Metric {
-        let Self { name, more_is_better, figures: (base, new), interval, decides, count } = self;
+        let Self { name, more_is_better, figures: (base, new), interval, decides, count, needs } = self;
         let change = if base == new { 0.0 } else { new / base - 1.0 };
         let verdict = judge(interval, margin, more_is_better);
         let more_runs = match (verdict, interval) {
             (Verdict::Inconclusive, Some(interval)) => more_runs(change, interval, margin, count),
             _ => None,
         };
-        Metric { name, more_is_better, base, new, change, interval, verdict, more_runs, decides }
+        Metric { name, more_is_better, base, new, change, interval, verdict, more_runs, decides, needs }
     }
 }
 

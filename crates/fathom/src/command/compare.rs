@@ -171,7 +171,7 @@ fn doubted(mut found: Comparison, base: &Side, side: &Side) -> Comparison {
 fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Value {
     let Comparison { steps, verdict, more_runs, runs: _, differences, remarks } = found;
     let metric = |metric: &Metric| {
-        let Metric { name, more_is_better, base, new, change, interval, verdict, more_runs, decides } =
+        let Metric { name, more_is_better, base, new, change, interval, verdict, more_runs, decides, needs } =
             metric;
         json!({
             "name": name,
@@ -183,6 +183,7 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
             "verdict": verdict.name(),
             "more_runs": more_runs,
             "decides": decides,
+            "needs": needs,
         })
     };
     let step = |step: &StepComparison| {
@@ -273,9 +274,9 @@ fn page(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> String {
                 "{} {:<13}{:>10} {:>10} {:>9}  {:<18}  {}\n",
                 if metric.decides { '*' } else { ' ' },
                 title(&metric.name),
-                figure(&metric.name, metric.base),
-                figure(&metric.name, metric.new),
-                percent(metric.change),
+                figure(metric, metric.base),
+                figure(metric, metric.new),
+                if metric.needs.is_some() { "–".to_owned() } else { percent(metric.change) },
                 interval,
                 metric.verdict.name()
             );
@@ -298,8 +299,9 @@ fn page(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> String {
     text
 }
 
-fn figure(name: &str, value: f64) -> String {
-    match name {
+fn figure(metric: &Metric, value: f64) -> String {
+    match metric.name.as_str() {
+        _ if metric.needs.is_some() => "n/a".to_owned(),
         "iops" => Iops(value).to_string(),
         "bandwidth" => BytesPerSec(value).to_string(),
         _ => crate::answer::time(value / 1e9),

@@ -59,6 +59,10 @@ fn baselines_are_kept_by_name() {
 #[test]
 fn too_little_data_is_inconclusive() {
     let bench = Bench::new();
+    bench.fathom("run --target sim: --time 2s --rate 100/s --quiet").expect(0, &[]);
+    let page = bench.fathom("compare last last").expect(8, &[]).out.clone();
+    assert!(page.contains("p99 is n/a (needs n ≥ 1000 operations a side, one has 200)"), "{page}");
+    assert!(page.lines().any(|line| line.starts_with("* p99") && line.contains("n/a")), "{page}");
     bench.fathom("run --target sim: --time 2s --quiet").expect(0, &[]);
     let page = bench.fathom("compare last last").expect(8, &[]).out.clone();
     assert!(page.starts_with("Inconclusive"), "{page}");

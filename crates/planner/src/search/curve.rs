@@ -1,9 +1,10 @@
 //! Depths for a load curve: doubled until more brings nothing, then around the knee, then all of them again in random
-//! order, so that drift of the device is not taken for an effect of the load.
+//! order, so that drift of the device is not taken for an effect of the load; then those whose throughput is not known well yet.
 
 use super::{Settings, depth};
 use fathom_analysis::load::LoadPoint;
 use fathom_analysis::scaling::{self, LOADS_MIN, Point, Weighting};
+use fathom_analysis::statistics::Sample;
 use std::collections::VecDeque;
 
 /// Gain of a doubling that counts as none; two in a row end the doubling.
@@ -12,6 +13,9 @@ const GAIN_MIN: f64 = 0.02;
 const FALL_MAX: f64 = 0.05;
 /// Depths that are added around the knee at most.
 const REFINED_MAX: usize = 5;
+
+/// Half of the 95 % interval of a depth's throughput, as a share of it, that is narrow enough.
+const HALF_WIDTH_MAX: f64 = 0.02;
 
 /// Chooses depths.
 #[derive(Debug, Clone)]
@@ -25,6 +29,8 @@ pub struct CurveSearch {
     running: Option<u32>,
     measured: Vec<(u32, f64)>,
     part: Part,
+    /// Rounds of depths that were not known well.
+    tightened: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +38,7 @@ enum Part {
     Doubling,
     Refining,
     Repeating,
+    Tightening,
     Done,
 }
 
@@ -47,6 +54,7 @@ impl CurveSearch {
             running: None,
             measured: Vec::new(),
             part: Part::Doubling,
+            tightened: 0,
         }
     }
 
@@ -81,10 +89,16 @@ impl CurveSearch {
                     self.queue.extend(again);
                     self.part = Part::Repeating;
                 }
-                Part::Repeating | Part::Done => {
-                    self.part = Part::Done;
-                    return None;
+                Part::Repeating | Part::Tightening => {
+                    self.part = if self.tightened < self.replicates { Part::Tightening } else { Part::Done };
+                    self.tightened += 1;
+                    let loose = self.loose();
+                    if loose.is_empty() {
+                        self.part = Part::Done;
+                    }
+                    self.queue.extend(loose);
                 }
+                Part::Done => return None,
             }
         }
         let next = self.queue.pop_front()?;
@@ -165,6 +179,20 @@ impl CurveSearch {
             all.extend(round);
         }
         all
+    }
+
+    /// Depths whose throughput varies too much for what is known of it, shuffled; none where each was measured once.
+    fn loose(&mut self) -> Vec<u32> {
+        let mut depths: Vec<u32> = self.measured.iter().map(|(depth, _)| *depth).collect();
+        depths.sort_unstable();
+        depths.dedup();
+        depths.retain(|depth| {
+            let own = self.measured.iter().filter(|(known, _)| known == depth);
+            let sample = Sample::of(&own.map(|(_, x)| *x).collect::<Vec<_>>());
+            sample.half_width(0.95).is_some_and(|half| half > HALF_WIDTH_MAX * sample.mean)
+        });
+        self.random.shuffle(&mut depths);
+        depths
     }
 
     pub(super) fn extremes(&self) -> Vec<Settings> {

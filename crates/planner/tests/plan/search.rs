@@ -198,6 +198,21 @@ fn rates_are_shares_of_full_speed_then_where_latency_turns() {
 }
 
 #[test]
+fn depths_that_are_not_known_well_come_again() {
+    let mut experiment = planned(Search::Curve(CurveSearch::at(&[1, 4, 16], 3, 1))).experiment;
+    let (mut counts, mut last) = (std::collections::BTreeMap::<u32, u32>::new(), None);
+    while let Some(step) = experiment.next(last.as_ref()) {
+        let count = counts.entry(step.streams[0].queue_depth).or_default();
+        *count += 1;
+        // Depth 4 comes out as 900 and 1100 in turns, the others always as 1000.
+        let off = if step.streams[0].queue_depth == 4 { 100.0 } else { 0.0 };
+        let rate = if *count % 2 == 0 { 1000.0 - off } else { 1000.0 + off };
+        last = Some(finished(&step, rate, &[1000]));
+    }
+    assert_eq!(counts.into_iter().collect::<Vec<_>>(), [(1, 3), (4, 6), (16, 3)], "twice as often, no more");
+}
+
+#[test]
 fn depths_can_be_given() {
     let mut experiment = planned(Search::Curve(CurveSearch::at(&[16, 2, 4, 2], 2, 1))).experiment;
     let (mut depths, mut last) = (Vec::new(), None);
