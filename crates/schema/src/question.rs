@@ -137,6 +137,17 @@ impl DeviceClass {
     }
 }
 
+impl FromStr for DeviceClass {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::Enterprise, Self::Client]
+            .into_iter()
+            .find(|class| class.name() == text)
+            .ok_or_else(|| format!("{text} is no class of devices; there are enterprise and client"))
+    }
+}
+
 /// The tests of PTS 2.0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -49,14 +49,15 @@ pub(crate) struct SteadyArgs {
 #[command(next_help_heading = "Test")]
 struct Conditions {
     /// Go on where the test of a stored run was ended: `last`, its id or the beginning of it, or a path
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["test", "target", "size", "engine", "direct", "quick", "client", "no_purge"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["test", "target", "size", "engine", "direct", "quick", "class", "no_purge"])]
     resume: Option<String>,
     /// Divide all times by 60 and use 5 % of each target: a try, not PTS
     #[arg(long)]
     quick: bool,
-    /// Test as a client's device (PTS-C): three quarters of each target, two threads of depth 16 instead of four of 32
-    #[arg(long)]
-    client: bool,
+    /// The standard: enterprise (PTS-E), or client (PTS-C): three quarters of each target, two threads of depth 16 instead
+    /// of four of 32
+    #[arg(long, value_name = "CLASS", default_value = "enterprise")]
+    class: DeviceClass,
     /// Do not trim devices before the test
     #[arg(long)]
     no_purge: bool,
@@ -138,17 +139,17 @@ fn say_how_to_go_on(record: &Record, store: &Path) {
 
 /// What is asked, as far as the command line says it.
 fn question(args: &SteadyArgs) -> SteadyQuestion {
-    let Conditions { resume: _, quick, client, no_purge, size, engine, direct, remove: _ } = &args.conditions;
+    let Conditions { resume: _, quick, class, no_purge, size, engine, direct, remove: _ } = &args.conditions;
     let all_there = args.target.iter().all(|target| Path::new(target).exists());
-    let part = match (quick, client) {
+    let part = match (quick, class) {
         (true, _) => Some(QUICK_SIZE),
-        (false, true) => Some(CLIENT_SIZE),
-        (false, false) => None,
+        (false, DeviceClass::Client) => Some(CLIENT_SIZE),
+        (false, DeviceClass::Enterprise) => None,
     };
     let part = part.filter(|_| all_there).map(str::to_owned);
     SteadyQuestion {
         test: args.test.expect("the command line demands it"),
-        class: if *client { DeviceClass::Client } else { DeviceClass::Enterprise },
+        class: *class,
         haste: if *quick { QUICK } else { 1 },
         targets: args.target.clone(),
         size: size.clone().or(part),
@@ -318,7 +319,7 @@ fn write_cache(target: &str, device: &str, facts: &Facts) -> Option<String> {
     let fact = all.find(|fact| fact.name.ends_with("write_cache") && is_of_device(&fact.subject))?;
     let value = fact.value.as_deref()?.trim();
     Some(format!(
-        "the write cache of {target} is \"{value}\": PTS-E wants it off (write through), PTS-C (--client) on (write back)"
+        "the write cache of {target} is \"{value}\": PTS-E wants it off (write through), PTS-C (--class client) on (write back)"
     ))
 }
 

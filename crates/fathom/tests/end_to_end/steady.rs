@@ -75,7 +75,7 @@ fn long_tests_come_to_their_ends() {
 fn clients_are_tested_with_less() {
     let bench = Bench::new();
     let document =
-        bench.fathom("steady iops --target sim: --quick --client --quiet --json").expect(0, &[]).json();
+        bench.fathom("steady iops --target sim: --quick --class client --quiet --json").expect(0, &[]).json();
     assert_eq!((&document["class"], &document["verdict"]), (&"client".into(), &"steady".into()));
     let cell = &document["parts"][1]["cells"][0];
     assert_eq!((&cell["threads"], &cell["depth"]), (&2.into(), &16.into()), "{cell:#}");
@@ -141,6 +141,8 @@ fn what_makes_no_test_is_refused() {
         ("steady iops", 2, "--target"),
         ("steady --target sim:", 2, "TEST"),
         ("steady speed --target sim:", 2, "speed is no test"),
+        ("steady iops --target sim: --class home", 2, "there are enterprise and client"),
+        ("steady --resume last --class client", 2, "cannot be used"),
         ("steady --resume last", 2, "is no test"),
         ("steady --resume nowhere", 2, "nowhere"),
         ("steady iops --resume last", 2, "cannot be used"),
