@@ -5,8 +5,8 @@ use crate::records::scatter;
 use fathom_analysis::pts::{Flow, PartKind, Place};
 use fathom_analysis::sample::{StreamShape, push, record};
 use fathom_schema::{
-    Arrival, Backlog, LatencyGoal, LoadAxis, OperationKind, Pacing, Question, Record, ScanQuestion,
-    SteadyQuestion, SteadyTest,
+    Arrival, Backlog, DeviceClass, LatencyGoal, LoadAxis, OperationKind, Pacing, Question, Record,
+    ScanQuestion, SteadyQuestion, SteadyTest,
 };
 use fathom_units::{Bytes, Nanos};
 
@@ -112,6 +112,7 @@ fn objective() -> Record {
 fn steady(test: SteadyTest) -> SteadyQuestion {
     SteadyQuestion {
         test,
+        class: DeviceClass::Enterprise,
         haste: 1,
         targets: vec!["/dev/nvme0n1".to_owned()],
         size: None,
