@@ -82,9 +82,12 @@ impl LoadPoint {
         })
     }
 
-    /// Whether an operation lies beyond a quantile, so that it is more than the largest latency.
-    pub fn supports(&self, q: f64) -> bool {
-        self.response.moments.count as f64 * (1.0 - q) >= 1.0 - 1e-6
+    /// Operations that a quantile takes for one of them to lie beyond it, where there are fewer: it would only repeat the largest
+    /// latency.
+    pub fn needs(&self, q: f64) -> Option<u64> {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+        let needs = (1.0 / (1.0 - q) - 1e-6).ceil() as u64;
+        (self.response.moments.count < needs).then_some(needs)
     }
 
     /// What a goal is about, in seconds.
@@ -125,23 +128,19 @@ pub fn curve(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {
     Some(curve)
 }
 
-/// What to say of percentiles that the smallest of some steps cannot support: it has no operation beyond them, so that they
-/// would only repeat its largest latency.
+/// What to say of percentiles that the smallest of some steps cannot support.
 pub fn unsupported<'a>(steps: impl IntoIterator<Item = &'a LoadPoint>, goals: &[LatencyGoal]) -> Vec<String> {
-    let Some(fewest) = steps.into_iter().map(|step| step.response.moments.count).min() else {
+    let Some(smallest) = steps.into_iter().min_by_key(|step| step.response.moments.count) else {
         return Vec::new();
     };
-    goals
-        .iter()
-        .filter_map(|goal| {
-            let needs = (1.0 / (1.0 - goal.quantile?) - 1e-6).ceil();
-            let is_short = (fewest as f64) < needs;
-            is_short.then(|| {
-                let statistic = goal.statistic();
-                format!("{statistic} is n/a (needs n ≥ {needs} operations a step, one has {fewest}): its largest latency stands for it")
-            })
-        })
-        .collect()
+    let fewest = smallest.response.moments.count;
+    let remark = |goal: &LatencyGoal| {
+        let (needs, statistic) = (smallest.needs(goal.quantile?)?, goal.statistic());
+        Some(format!(
+            "{statistic} is n/a (needs n ≥ {needs} operations a step, one has {fewest}): its largest latency stands for it"
+        ))
+    };
+    goals.iter().filter_map(remark).collect()
 }
 
 fn over_rates(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {

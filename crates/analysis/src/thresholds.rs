@@ -2,7 +2,7 @@
 
 use crate::load::LoadPoint;
 use fathom_metrics::Latency;
-use fathom_schema::{BoundFigure, Record, Threshold};
+use fathom_schema::{Bound, BoundFigure, Record, Threshold};
 
 /// A threshold and what was found in one step.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +15,8 @@ pub struct Kept {
     pub found: f64,
     /// Whether it is kept.
     pub is_kept: bool,
+    /// Operations that its percentile takes, where the step has fewer: the largest latency stands for it then.
+    pub needs: Option<u64>,
 }
 
 /// Every threshold on every step that measured something; one that measured nothing keeps none.
@@ -31,11 +33,20 @@ pub fn thresholds(record: &Record, thresholds: &[Threshold]) -> Vec<Kept> {
                 let point = finished
                     .and_then(|finished| LoadPoint::of_kind(&step.started.step, &finished.streams, kind));
                 let (found, is_kept) = point.as_ref().map_or((0.0, false), |point| judged(point, &threshold));
-                Kept { step: step.started.step.name.clone(), threshold, found, is_kept }
+                let needs = point.as_ref().zip(quantile(&threshold)).and_then(|(point, q)| point.needs(q));
+                Kept { step: step.started.step.name.clone(), threshold, found, is_kept, needs }
             })
             .collect()
     };
     record.steps.iter().flat_map(each).collect()
+}
+
+fn quantile(threshold: &Threshold) -> Option<f64> {
+    match threshold {
+        Threshold::Latency(goal) => goal.quantile,
+        Threshold::Bound(Bound { figure: BoundFigure::Quantile(q), .. }) => Some(*q),
+        _ => None,
+    }
 }
 
 /// The figure of a threshold, and whether it is kept.

@@ -185,7 +185,7 @@ fn measured(loads: &[Load<'_>]) -> Table {
             Iops(rate.y).to_string(),
             rate.interval.map_or_else(String::new, |(low, high)| format!("{} to {}", Iops(low), Iops(high))),
             time(load.point(|step| step.mean_s).y),
-            if load.steps.iter().all(|step| step.supports(0.99)) {
+            if load.steps.iter().all(|step| step.needs(0.99).is_none()) {
                 time(load.point(|step| step.latency_s(&p99)).y)
             } else {
                 "n/a".to_owned()

@@ -100,7 +100,7 @@ fn thresholds_sentence(all: &[Kept]) -> String {
 
 fn thresholds_page(all: &[Kept]) -> String {
     let mut text = thresholds_sentence(all) + "\n";
-    for Kept { step, threshold, found, is_kept } in all {
+    for Kept { step, threshold, found, is_kept, needs } in all {
         let figure = match threshold {
             Threshold::IopsAbove(_) | Threshold::IopsBelow(_) => Iops(*found).to_string(),
             Threshold::BandwidthAbove(_) => fathom_units::BytesPerSec(*found).to_string(),
@@ -109,13 +109,25 @@ fn thresholds_page(all: &[Kept]) -> String {
             Threshold::Bound(bound) => bound.print(*found),
         };
         let verdict = if *is_kept { "kept" } else { "breached" };
+        let figure = match needs {
+            Some(needs) => format!("n/a (needs n ≥ {needs}), {figure} at most"),
+            None => figure,
+        };
         text += &format!("  {verdict:<9} {threshold}: {figure}, step {}\n", printable(step));
     }
     text
 }
 
 fn thresholds_document(all: &[Kept]) -> Value {
-    let row = |Kept { step, threshold, found, is_kept }: &Kept| json!({ "step": step, "threshold": threshold.to_string(), "found": found, "kept": is_kept });
+    let row = |Kept { step, threshold, found, is_kept, needs }: &Kept| {
+        json!({
+            "step": step,
+            "threshold": threshold.to_string(),
+            "found": found,
+            "kept": is_kept,
+            "needs": needs,
+        })
+    };
     json!({
         "sentence": thresholds_sentence(all),
         "verdict": if all.iter().all(|one| one.is_kept) { "kept" } else { "breached" },

@@ -36,39 +36,40 @@ fn response_times_of_a_simulated_device_are_steady_at_once() {
         "{wiki}"
     );
     let html = bench.fathom("report last --format html").expect(0, &[]).out.clone();
-    for part in ["<table class=\"heat\">", "<polyline points=", "as bars", "rgba(37, 99, 235, 0.66)"] {
+    for part in ["<table class=\"heat\">", "data-chart=\"plot\"", "Steady state: ", "number heat-"] {
         assert!(html.contains(part), "{part} is not in the page");
     }
     assert!(!html.contains("id=\"step-"), "no section for each of 46 steps");
 }
 
-/// The tests that go on for hours, to their ends: two thousand steps of idle recovery, the matrix of demand with its operating
-/// points, and the composite. A simulated device is steady from the first round on.
-#[test]
-fn long_tests_come_to_their_ends() {
+/// A test that goes on for hours, to its end: its verdict, its parts, and how many loads come once.
+fn check_to_the_end(test: &str, verdict: &str, parts: usize, loads: usize) {
     let bench = Bench::new();
-    for (test, verdict, parts, loads) in [
-        ("hir", "steady", 11, 5 * (360 + 1)),
-        ("dirth", "steady", 4, 6),
-        ("composite", "steady", 2, 0),
-        ("xsr", "complete", 1, 3),
-        ("wsat", "steady", 1, 0),
-    ] {
-        let ended = bench.fathom(&format!("steady {test} --target sim: --quick --quiet --json"));
-        let document = ended.expect(0, &[]).json();
-        assert_eq!(
-            (&document["test"], &document["verdict"]),
-            (&test.into(), &verdict.into()),
-            "{document:#}"
-        );
-        let found = document["parts"].as_array().expect("a list");
-        assert_eq!(found.len(), parts, "{test}: {document:#}");
-        let cells = found.iter().filter(|part| part["kind"] == "sequence");
-        let cells: usize = cells.map(|part| part["cells"].as_array().map_or(0, Vec::len)).sum();
-        assert_eq!(cells, loads, "{test}");
-        // The report of any of them can be shown.
-        bench.fathom("report last").expect(0, &[]);
-    }
+    let ended = bench.fathom(&format!("steady {test} --target sim: --quick --quiet --json"));
+    let document = ended.expect(0, &[]).json();
+    assert_eq!((&document["test"], &document["verdict"]), (&test.into(), &verdict.into()), "{document:#}");
+    let found = document["parts"].as_array().expect("a list");
+    assert_eq!(found.len(), parts, "{test}: {document:#}");
+    let cells = found.iter().filter(|part| part["kind"] == "sequence");
+    let cells: usize = cells.map(|part| part["cells"].as_array().map_or(0, Vec::len)).sum();
+    assert_eq!(cells, loads, "{test}");
+    // The report of any of them can be shown.
+    bench.fathom("report last").expect(0, &[]);
+}
+
+#[test]
+fn saturation_and_recovery_come_to_their_ends() {
+    // Two thousand steps: bursts with each of five idle times, and back to the baseline after each.
+    check_to_the_end("hir", "steady", 11, 5 * (360 + 1));
+    check_to_the_end("xsr", "complete", 1, 3);
+    // Four capacities of a small device are written in the first round.
+    check_to_the_end("wsat", "complete", 1, 0);
+}
+
+#[test]
+fn demand_intensity_comes_to_its_end() {
+    // The matrix of 49 loads until it is steady, then three operating points with what leads up to each.
+    check_to_the_end("dirth", "steady", 4, 6);
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn clients_are_tested_with_less() {
         bench.fathom("steady iops --target sim: --quick --class client --quiet --json").expect(0, &[]).json();
     assert_eq!((&document["class"], &document["verdict"]), (&"client".into(), &"steady".into()));
     let cell = &document["parts"][1]["cells"][0];
-    assert_eq!((&cell["threads"], &cell["depth"]), (&2.into(), &16.into()), "{cell:#}");
+    assert_eq!((&cell["threads"], &cell["queue_depth"]), (&2.into(), &16.into()), "{cell:#}");
 }
 
 #[test]
@@ -178,7 +179,7 @@ fn a_scan_tells_how_fast_every_place_is() {
     assert!(page.starts_with("Reads 10.5 GB/s on average"), "{page}");
     assert!(page.contains("4 slow blocks of 50.0 µs and more"), "{page}");
     let html = bench.fathom("report last --format html").expect(0, &[]).out.clone();
-    assert!(html.contains("<polyline points=") && html.contains("Bandwidth of reads over the places"));
+    assert!(html.contains("data-chart=\"plot\"") && html.contains("Bandwidth of reads by place"));
     // What is not there is not made.
     bench.check_refused("scan nothing", 4, &["nothing"]);
     assert!(!bench.path("nothing").exists());

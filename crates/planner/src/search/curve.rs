@@ -90,12 +90,10 @@ impl CurveSearch {
                     self.part = Part::Repeating;
                 }
                 Part::Repeating | Part::Tightening => {
-                    self.part = if self.tightened < self.replicates { Part::Tightening } else { Part::Done };
+                    let may_go_on = self.tightened < self.replicates;
+                    let loose = if may_go_on { self.loose() } else { Vec::new() };
+                    self.part = if loose.is_empty() { Part::Done } else { Part::Tightening };
                     self.tightened += 1;
-                    let loose = self.loose();
-                    if loose.is_empty() {
-                        self.part = Part::Done;
-                    }
                     self.queue.extend(loose);
                 }
                 Part::Done => return None,
