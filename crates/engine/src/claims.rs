@@ -66,7 +66,8 @@ impl Claims {
                 TargetKind::File { path, .. } | TargetKind::Folder { path, .. } => {
                     claims.note(path, facts)?;
                 }
-                TargetKind::Null | TargetKind::Sim(_) => {}
+                // Shared by all: nothing of anyone's is in it, and what is opened is looked at.
+                TargetKind::MemoryDevice { .. } | TargetKind::Null | TargetKind::Sim(_) => {}
             }
         }
         claims.lock_out_others(steps)?;
@@ -203,9 +204,11 @@ impl Claims {
         }
         let same = |target: &TargetKind| match target {
             TargetKind::BlockDevice { path } => judged_number(path, facts).is_ok_and(|other| other == number),
-            TargetKind::File { .. } | TargetKind::Folder { .. } | TargetKind::Null | TargetKind::Sim(_) => {
-                false
-            }
+            TargetKind::File { .. }
+            | TargetKind::Folder { .. }
+            | TargetKind::MemoryDevice { .. }
+            | TargetKind::Null
+            | TargetKind::Sim(_) => false,
         };
         let changes = steps.iter().any(|step| is_changed(step, &same));
         let flags = if changes { OFlags::RDWR | OFlags::EXCL } else { OFlags::RDONLY };

@@ -44,6 +44,7 @@ pub(crate) fn lay_out(step: &Step, claims: &Claims) -> Result<BTreeMap<PathBuf, 
             }
             TargetKind::File { .. }
             | TargetKind::BlockDevice { .. }
+            | TargetKind::MemoryDevice { .. }
             | TargetKind::Null
             | TargetKind::Sim(_) => {}
         }

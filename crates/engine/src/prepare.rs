@@ -9,6 +9,7 @@ use crate::claims::{changes, changes_target, users_by_target};
 use crate::lock::{self, Lock};
 use crate::mark;
 use crate::names;
+use crate::probe;
 use crate::traces;
 use crate::used::UsedFile;
 pub use crate::used::{Tidied, Used, clean_up};
@@ -293,6 +294,16 @@ impl Ready {
                 // A path that was moved meanwhile must not lead to someone else's file or device.
                 if self.files.get(path) != Some(&identity(&file, path)?) {
                     let what = "another file is there than was prepared".to_owned();
+                    return Err(PrepareError::Changed { path: path.clone(), what });
+                }
+                TargetHandle::File(file)
+            }
+            TargetKind::MemoryDevice { path } => {
+                let file = open_for(stream, writes, path)?;
+                let meta = file.metadata();
+                let meta = meta.map_err(|error| PrepareError::system("cannot look at", path, error))?;
+                if !probe::is_memory_device(&meta) {
+                    let what = "something else is there than was judged".to_owned();
                     return Err(PrepareError::Changed { path: path.clone(), what });
                 }
                 TargetHandle::File(file)

@@ -174,7 +174,7 @@ impl Identity {
                 let folder = fact.resolved.parent()?.metadata().ok()?;
                 Some(Self::Absent(folder.dev(), folder.ino(), fact.resolved.file_name()?.to_owned()))
             }
-            FileKind::NoFolder | FileKind::Folder | FileKind::Other => None,
+            FileKind::NoFolder | FileKind::Folder | FileKind::MemoryDevice | FileKind::Other => None,
         }
     }
 }
@@ -237,6 +237,8 @@ impl Host<'_> {
             fact.folder_made_by_fathom =
                 content::open_with(&resolved, OFlags::DIRECTORY).is_ok_and(|folder| mark::is_ours(&folder));
             self.filesystem(fact, &resolved, None);
+        } else if is_memory_device(meta) {
+            fact.kind = FileKind::MemoryDevice;
         }
     }
 
@@ -309,6 +311,16 @@ impl Host<'_> {
     }
 }
 
+/// Minors of the character devices of major 1 (Linux Documentation/admin-guide/devices.txt) that have no end and keep nothing:
+/// null, zero, full, random, urandom. The others of this major are the machine's memory, its ports and the kernel's log.
+const BOTTOMLESS: [u32; 5] = [3, 5, 7, 8, 9];
+
+/// Whether something is a character device that may be read and written without harm.
+pub(crate) fn is_memory_device(meta: &Metadata) -> bool {
+    let number = number_of(meta.rdev());
+    meta.file_type().is_char_device() && number.major == 1 && BOTTOMLESS.contains(&number.minor)
+}
+
 /// Looks into a device, read-only: whether someone has it exclusively, and what it holds. Returns why it cannot be
 /// opened at all.
 fn look_into(path: &Path, device: &mut BlockDevice) -> Option<String> {
@@ -362,13 +374,15 @@ mod tests {
             (at("to-no"), FileKind::NoFolder, at("to-no"), true),
             (at("ring"), FileKind::Other, at("ring"), true),
             (at("file/x"), FileKind::Other, at("file/x"), true),
-            ("/dev/null".into(), FileKind::Other, "/dev/null".into(), false),
+            ("/dev/null".into(), FileKind::MemoryDevice, "/dev/null".into(), false),
+            ("/dev/urandom".into(), FileKind::MemoryDevice, "/dev/urandom".into(), false),
+            ("/dev/tty".into(), FileKind::Other, "/dev/tty".into(), false),
         ] {
             let facts = probe(std::slice::from_ref(&path), Path::new("/nowhere"), EngineRefusals::default());
             let fact = &facts.targets[0];
             let found = (fact.kind, &fact.resolved, fact.error.is_some());
             assert_eq!(found, (kind, &resolved, has_error), "{}: {fact:?}", path.display());
-            let is_on_filesystem = kind != FileKind::Other;
+            let is_on_filesystem = !matches!(kind, FileKind::Other | FileKind::MemoryDevice);
             assert_eq!(fact.filesystem.is_some(), is_on_filesystem, "{}", path.display());
         }
     }

@@ -27,9 +27,7 @@ pub(crate) fn of_step(
 ) {
     same_place(step, loads, remarks);
     for (stream, load) in step.streams.iter().zip(loads) {
-        let real = |extent: &Extent| {
-            !matches!(step.targets[extent.target as usize].kind, StepTarget::Null | StepTarget::Sim(_))
-        };
+        let real = |extent: &Extent| !is_substitute(&step.targets[extent.target as usize].kind);
         let region: BTreeSet<(u32, u64, u64)> = stream
             .workers
             .iter()
@@ -48,6 +46,11 @@ pub(crate) fn of_step(
     }
 }
 
+/// Whether no data of a target lies anywhere.
+fn is_substitute(kind: &StepTarget) -> bool {
+    matches!(kind, StepTarget::Null | StepTarget::Sim(_) | StepTarget::MemoryDevice { .. })
+}
+
 /// Sequential operations that start at the same place follow each other through the caches.
 fn same_place(step: &Step, loads: &[&Load<'_>], remarks: &mut Remarks) {
     let mut first_at: HashMap<(u32, Bytes), (usize, usize)> = HashMap::new();
@@ -61,7 +64,7 @@ fn same_place(step: &Step, loads: &[&Load<'_>], remarks: &mut Remarks) {
         for ((target, start), who) in starts {
             let target_of_step = &step.targets[target as usize];
             let first = *first_at.entry((target, start)).or_insert(who);
-            if first == who || matches!(target_of_step.kind, StepTarget::Null | StepTarget::Sim(_)) {
+            if first == who || is_substitute(&target_of_step.kind) {
                 continue;
             }
             let who = if first.0 == index {

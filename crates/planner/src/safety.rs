@@ -325,10 +325,12 @@ fn judge_place(place: &Place<'_>, facts: &Facts, consent: &Consent, verdict: &mu
             let reason = "is a folder, and a file or a block device is needed".to_owned();
             place.refuse(verdict, "unsafe.kind", reason, "name a file in it");
         }
+        // There is nothing in it that could be lost, and it cannot be made or removed.
+        FileKind::MemoryDevice => {}
         FileKind::Other => {
             let reason = "is neither a regular file nor a block device".to_owned();
             let remedy =
-                "name a file or a block device; pipes, sockets and character devices are not measured";
+                "name a file or a block device; pipes, sockets and other character devices are not measured";
             place.refuse(verdict, "unsafe.kind", reason, remedy);
         }
     }

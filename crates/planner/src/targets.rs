@@ -63,6 +63,8 @@ pub(crate) enum Direct {
 pub(crate) enum Class {
     File,
     Block,
+    /// A device without an end.
+    Memory,
     /// A folder whose name is worked on.
     Folder,
     Null,
@@ -230,6 +232,7 @@ impl Resolver<'_> {
         };
         let kind = match class {
             Class::Block => schema::TargetKind::BlockDevice { path: path.clone() },
+            Class::Memory => schema::TargetKind::MemoryDevice { path: path.clone() },
             Class::Folder => schema::TargetKind::Folder {
                 path: path.clone(),
                 made: self.usage.needed,
@@ -380,10 +383,16 @@ impl Resolver<'_> {
                 format!("{name} is a folder, and a file or a block device is needed"),
                 "name a file in it, or use directory instead of path".to_owned(),
             ),
+            (TargetKind::Auto | TargetKind::File, FileKind::MemoryDevice) => return Some(Class::Memory),
+            (_, FileKind::MemoryDevice) => (
+                "target.kind",
+                format!("{name} is a character device, neither a block device nor a folder"),
+                "leave kind out".to_owned(),
+            ),
             (_, FileKind::Other) => (
                 "target.kind",
                 format!("{name} is neither a regular file nor a block device"),
-                "name a file or a block device; pipes, sockets and character devices are not measured"
+                "name a file or a block device; pipes, sockets and other character devices are not measured"
                     .to_owned(),
             ),
             (_, FileKind::BlockDevice) => (
@@ -489,7 +498,9 @@ impl Resolver<'_> {
                     Some(size) => Some(size),
                     None if fact.is_none() => Some(NULL_SIZE),
                     None => {
-                        let message = format!("{} does not exist or is empty, and has no size", item.name);
+                        let is_endless = fact.is_some_and(|fact| fact.kind == FileKind::MemoryDevice);
+                        let why = if is_endless { "has no end" } else { "does not exist or is empty" };
+                        let message = format!("{} {why}, and has no size", item.name);
                         let place = options.path.span().or(options.directory.span());
                         remarks.error("plan.needs-size", place, message, "give it a size, such as 10GiB");
                         None
@@ -693,6 +704,9 @@ fn holes(fact: &TargetFact, size: Bytes) -> Bytes {
 }
 
 fn direct(class: Class, fact: &TargetFact) -> Direct {
+    if class == Class::Memory {
+        return Direct::Refused("the kernel".to_owned());
+    }
     if class == Class::Block {
         let sector = fact.device.as_ref().map_or(512, |device| device.logical_sector_bytes);
         return Direct::Aligned(u64::from(sector.max(1)));

@@ -406,6 +406,7 @@ fn target(fact: &TargetFact) -> TargetSummary {
         FileKind::File => "file",
         FileKind::Folder => "folder",
         FileKind::BlockDevice => "block_device",
+        FileKind::MemoryDevice => "memory_device",
         FileKind::Other => "other",
     };
     let device = fact.device.as_ref();

@@ -429,7 +429,7 @@ pub struct HostSummary {
 pub struct TargetSummary {
     /// The path as the job has it.
     pub path: String,
-    /// `absent`, `no_folder`, `file`, `folder`, `block_device` or `other`.
+    /// `absent`, `no_folder`, `file`, `folder`, `block_device`, `memory_device` or `other`.
     pub kind: String,
     /// Size of the file or device; null when nothing is there.
     pub size_bytes: Option<u64>,

@@ -159,7 +159,10 @@ fn keep(steps: &mut [Step]) -> bool {
             TargetKind::File { remove_after, .. } | TargetKind::Folder { remove_after, .. } => {
                 was_to_go |= std::mem::take(remove_after);
             }
-            TargetKind::BlockDevice { .. } | TargetKind::Null | TargetKind::Sim(_) => {}
+            TargetKind::BlockDevice { .. }
+            | TargetKind::MemoryDevice { .. }
+            | TargetKind::Null
+            | TargetKind::Sim(_) => {}
         }
     }
     was_to_go
@@ -380,7 +383,7 @@ fn devices_under(step: &Step, facts: &Facts) -> Vec<DeviceNumber> {
             TargetKind::File { path, .. }
             | TargetKind::Folder { path, .. }
             | TargetKind::BlockDevice { path } => Some(path),
-            TargetKind::Null | TargetKind::Sim(_) => None,
+            TargetKind::MemoryDevice { .. } | TargetKind::Null | TargetKind::Sim(_) => None,
         })
         .filter_map(|path| facts.get(path.as_path()))
         .filter_map(|fact| fact.device.as_ref().map(|device| device.number))

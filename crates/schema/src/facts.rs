@@ -142,7 +142,9 @@ pub enum FileKind {
     Folder,
     /// A block device.
     BlockDevice,
-    /// Anything else: a pipe, a socket, a character device.
+    /// One of the kernel's devices that have no end and keep nothing: `/dev/null`, `zero`, `full`, `random`, `urandom`.
+    MemoryDevice,
+    /// Anything else: a pipe, a socket, another character device.
     Other,
 }
 

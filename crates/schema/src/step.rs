@@ -86,6 +86,12 @@ pub enum TargetKind {
         #[serde(with = "wire::path")]
         path: PathBuf,
     },
+    /// A device of the kernel that has no end and keeps nothing, such as `/dev/zero`; only ever opened.
+    MemoryDevice {
+        /// Its path.
+        #[serde(with = "wire::path")]
+        path: PathBuf,
+    },
     /// Completes at once without touching anything: shows the generator's own ceiling.
     Null,
     /// A simulated device in virtual time.

@@ -91,7 +91,10 @@ fn devices_under_targets(view: &StepView<'_>) -> Option<BTreeSet<DeviceNumber>> 
     for target in &view.step.started.step.targets {
         let path: &Path = match &target.kind {
             TargetKind::File { path, .. } | TargetKind::BlockDevice { path } => path,
-            TargetKind::Folder { .. } | TargetKind::Null | TargetKind::Sim(_) => continue,
+            TargetKind::Folder { .. }
+            | TargetKind::MemoryDevice { .. }
+            | TargetKind::Null
+            | TargetKind::Sim(_) => continue,
         };
         let fact = by_path.get(path)?;
         numbers.insert(fact.device.as_ref()?.number);

@@ -65,9 +65,22 @@ fn a_file_that_fathom_did_not_make_is_not_written() {
     ] {
         check(options, 3, &["foreign-file", "1 MiB", "--overwrite"]);
     }
-    for options in ["--target folder --read 0%", "--target /dev/zero --read 0%", "--target /dev/zero"] {
+    for options in ["--target folder --read 0%", "--target /dev/tty --read 0%", "--target /dev/tty"] {
         check(options, 4, &["target.kind", "block device"]);
     }
+}
+
+#[test]
+fn a_device_without_an_end_needs_a_size_and_is_not_direct() {
+    for options in ["--target /dev/null --read 0%", "--target /dev/zero"] {
+        check(options, 2, &["plan.needs-size", "has no end, and has no size"]);
+    }
+    check("--target /dev/zero --size 1MiB --direct true", 2, &["plan.direct-refused", "/dev/zero"]);
+    let bench = Bench::new();
+    bench.fathom("run --quiet --target /dev/zero --size 1MiB --time 200ms").expect(0, &[]);
+    let report = bench.report();
+    assert_eq!(report["host"]["targets"][0]["kind"], "memory_device", "{report:#}");
+    assert!(report["steps"][0]["total"]["all"]["operations"].as_u64().is_some_and(|n| n > 0));
 }
 
 #[test]

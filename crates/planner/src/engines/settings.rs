@@ -256,7 +256,7 @@ pub(super) fn has_operations(
     };
     let name = &load.section.name;
     let mut is_right = true;
-    let devices = targets.iter().filter(|target| target.class == Class::Block);
+    let devices = targets.iter().filter(|target| matches!(target.class, Class::Block | Class::Memory));
     let faults = lacks
         .into_iter()
         .filter(|(_, is_asked)| *is_asked)
@@ -303,7 +303,7 @@ fn works_on_names(
         .into_iter()
         .filter(|(_, is_asked)| *is_asked)
         .map(|(what, _)| format!("the stream \"{name}\" has {what}, which the engine {engine} does not"));
-    let devices = targets.iter().filter(|target| target.class == Class::Block);
+    let devices = targets.iter().filter(|target| matches!(target.class, Class::Block | Class::Memory));
     let devices = devices
         .map(|target| format!("the engine {engine} works on names in a folder; {} is a device", target.name));
     let mut is_right = true;

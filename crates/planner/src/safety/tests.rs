@@ -266,6 +266,8 @@ fn other_kinds_and_faults_are_refused() {
         (of_kind(FileKind::Folder), "D", ""),
         (of_kind(FileKind::Folder), "Dd", "~"),
         (of_kind(FileKind::Other), "w", "unsafe.kind"),
+        (of_kind(FileKind::Other), "r", "unsafe.kind"),
+        (of_kind(FileKind::MemoryDevice), "rw", ""),
         (of_kind(FileKind::NoFolder), "wc", "target.no-folder"),
         (of_kind(FileKind::NoFolder), "wcf", ""),
         (of_kind(FileKind::Absent), "wcl", ""),
