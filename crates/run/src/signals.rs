@@ -1,6 +1,6 @@
 //! The stop flag, and the signals that raise it.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -44,5 +44,25 @@ impl Stop {
 
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.raised
+    }
+}
+
+/// Raised from outside, any number of times: somebody asks how a run stands.
+#[derive(Debug)]
+pub struct Asked {
+    raised: Arc<AtomicBool>,
+}
+
+impl Asked {
+    /// One that SIGUSR1 raises, which ends the process no longer.
+    pub fn on_signal() -> io::Result<Self> {
+        let raised = Arc::default();
+        signal_hook::flag::register(SIGUSR1, Arc::clone(&raised))?;
+        Ok(Self { raised })
+    }
+
+    /// Whether it was raised since it was last taken.
+    pub fn take(&self) -> bool {
+        self.raised.swap(false, Ordering::Relaxed)
     }
 }

@@ -1,6 +1,7 @@
 //! `fathom fio`: fio's command line and job files, fio's JSON out. Files that a job names are written as fio writes them;
 //! for devices the rules are fathom's.
 
+mod errors;
 mod fallen;
 mod help;
 mod iolog;
@@ -24,12 +25,10 @@ use crate::{diagnose, output, terminal};
 use fallen::Fallen;
 use fathom_frontend::fio::{self, Eta, Extras, JobClone, Switches};
 use fathom_model::{Diagnostic, Level};
-use fathom_report::FioWorkers;
-use fathom_run::Changes;
-use fathom_schema::{FileKind, NoteKind, Record};
+use fathom_run::{Asked, Changes};
+use fathom_schema::{FileKind, Record};
 use fathom_store::Detail;
 use reports::Reports;
-use shape::workers_of;
 use std::path::{Path, PathBuf};
 use watch::Watch;
 
@@ -166,10 +165,14 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     let spared = Spared::of(&planned.facts, &planned.loaded.files, &store);
     check_outputs(&planned, switches, &spared)?;
     let notes = session::judge(&planned, consent, true)?;
-    let mut watch = Watch::new(&reports, switches, &spared);
+    let asked = Asked::on_signal().map_err(|error| {
+        terminal::message(&format!("cannot listen to signals: {error}"));
+        Exit::Internal
+    })?;
+    let mut watch = Watch::new(&reports, switches, &spared, &store, asked);
     let mut operations = OperationLog::of(&extras);
     let live = switches.eta == Eta::Auto && terminal::shows_messages();
-    let opening = reports.opening(&planned.loaded);
+    let opening = reports.opening(&planned.loaded, Some(&planned.plan), &planned.facts);
     if switches.output.is_none() {
         // Whoever reads it may be gone already; that is found out when there is a report.
         let _ = terminal::data(&opening);
@@ -185,14 +188,7 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     let mut failed_jobs = 0;
     let written = done.record(Detail::Whole).and_then(|record| {
         failed_jobs = failed(&record, &extras, &fallen);
-        for note in
-            record.notes.iter().filter(|note| matches!(note.kind, NoteKind::Mismatch | NoteKind::Demand))
-        {
-            // Without the stream before it, as fio has it.
-            let bare = note.message.split_once(": ").map_or("", |(_, rest)| rest);
-            let message = if bare.starts_with("latency of") { bare } else { &note.message };
-            terminal::message(&format!("fio: {}", diagnose::printable(message)));
-        }
+        errors::tell(&record, &extras);
         // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
         let spared = spared.again();
         let mut lost = write_logs(&record, &extras, &operations, &spared);
@@ -203,7 +199,7 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
         for reason in lost {
             terminal::message(&format!("warning: {}", diagnose::printable(&reason)));
         }
-        let report = reports.text(&record, Some(&operations));
+        let report = reports.ending(exit) + &reports.text(&record, Some(&operations));
         match &switches.output {
             Some(file) => output::write(Path::new(file), &(opening + watch.given_out() + &report), &spared),
             None => terminal::data(&report).map_err(|error| error.to_string()),
@@ -223,7 +219,7 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
 /// The reports of jobs of which none could start.
 fn report_none(attempt: &Attempt, fallen: &[Fallen], reports: &Reports, switches: &Switches) -> u8 {
     let record = attempt.unstarted(fallen::notes(fallen));
-    let text = reports.opening(&attempt.loaded) + &reports.text(&record, None);
+    let text = reports.opening(&attempt.loaded, None, &attempt.facts) + &reports.text(&record, None);
     let spared = Spared::of(&attempt.facts, &attempt.loaded.files, &store_folder(None));
     let given = match &switches.output {
         Some(file) => output::write(Path::new(file), &text, &spared),
@@ -238,16 +234,7 @@ fn report_none(attempt: &Attempt, fallen: &[Fallen], reports: &Reports, switches
 /// How many of fio's jobs failed, which is its exit code; at least one, and no more than a shell can tell from a signal.
 fn failed(record: &Record, extras: &Extras, fallen: &[Fallen]) -> u8 {
     let has_fallen = |clone: &&JobClone| fallen.iter().any(|fallen| fallen.stream == clone.stream);
-    let has_failed = |worker: &FioWorkers| {
-        let finished = record.steps[worker.step].finished.as_ref();
-        let workers = finished.and_then(|finished| finished.streams.get(worker.stream));
-        let is_wanted = |at: usize| worker.worker.is_none_or(|wanted| wanted == at);
-        workers.is_some_and(|totals| {
-            totals.workers.iter().enumerate().any(|(at, totals)| is_wanted(at) && totals.error != 0)
-        })
-    };
-    let has_failed =
-        |clone: &&JobClone| workers_of(record, clone).iter().any(has_failed) || has_fallen(clone);
+    let has_failed = |clone: &&JobClone| errors::of(record, clone) != 0 || has_fallen(clone);
     let failed = extras.clones.iter().filter(has_failed).count();
     u8::try_from(failed).unwrap_or(FAILED_MAX).clamp(FAILED, FAILED_MAX)
 }

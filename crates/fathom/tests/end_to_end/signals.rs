@@ -95,8 +95,18 @@ fn the_peers_command_line_has_the_peers_exit_code() {
                 --eta=always --eta-newline=500ms";
     let mut running = bench.start(line);
     running.wait_for_data("Jobs: 1 (f=1): [R(1)]");
+    // Asked how it stands, it says so and goes on.
+    running.signal(Signal::USR1);
+    running.wait_for_data("a: (groupid=0, jobs=1): err= 0");
+    let folder = bench.path("");
+    std::fs::write(folder.join("fio-dump-status"), "").expect("the folder is ours");
+    running.wait_for_data("a: (groupid=0, jobs=1): err= 0");
+    assert!(!folder.join("fio-dump-status").exists(), "it is taken away");
     running.signal(Signal::INT);
-    running.ended().expect(128, &[]);
+    let ended = running.ended();
+    ended.expect(128, &[]);
+    let (_, last) = ended.out.split_once("\nfio: terminating on signal 2\n\na: (groupid=0").expect("its end");
+    assert!(last.contains("READ: bw="), "{ended:#?}");
     assert_eq!(bench.report()["state"], "interrupted");
 }
 

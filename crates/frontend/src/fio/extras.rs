@@ -64,6 +64,8 @@ pub struct JobClone {
     pub block_sizes: [(u64, u64); 3],
     /// `ioengine`.
     pub engine: String,
+    /// `thread`.
+    pub is_thread: bool,
     /// `iodepth`, as written.
     pub queue_depth: u64,
     /// Where an operation is a call on a file's name: fio's I/Os for each, and bytes of one.

@@ -48,6 +48,8 @@ pub(crate) struct Control {
     pub(crate) wait_for: Option<String>,
     /// Starts a report group.
     pub(crate) new_group: bool,
+    /// Clones are threads.
+    pub(crate) thread: bool,
     /// Clones.
     pub(crate) numjobs: u64,
     /// Cap in microseconds.
@@ -449,6 +451,7 @@ impl Default for Settings {
                 stonewall: false,
                 wait_for: None,
                 new_group: false,
+                thread: false,
                 numjobs: 1,
                 runtime: None,
                 time_based: false,

@@ -52,7 +52,11 @@ impl Lines {
         let entry = figures.entry;
         let FioEntry { jobname, groupid, members, desc, .. } = entry;
         let error = figures.sums.error;
-        let reason = if error == 0 { String::new() } else { format!(" (error={})", fio_error(error)) };
+        // fio names the place in its source.
+        let reason = match error {
+            0 => String::new(),
+            error => format!(" (job:{jobname}, func=run, error={})", fio_error(error)),
+        };
         self.add(format_args!(
             "{jobname}: (groupid={groupid}, jobs={members}): err={error:2}{reason}: pid={pid}: {time}"
         ));
@@ -312,6 +316,8 @@ pub struct FioBanner {
     pub block_sizes: [(u64, u64); 3],
     /// `ioengine`.
     pub engine: String,
+    /// `thread`.
+    pub is_thread: bool,
     /// `iodepth`.
     pub queue_depth: u64,
     /// Of jobs that keep CPUs busy: percent, and microseconds at a stretch.
@@ -326,7 +332,7 @@ pub struct FioBanner {
 pub fn fio_banner(banners: &[FioBanner], version: &str) -> String {
     let mut out = Lines(String::new());
     for banner in banners {
-        let FioBanner { jobname, groupid, rw, block_sizes, engine, queue_depth, cpu, units, jobs } = banner;
+        let FioBanner { jobname, groupid, rw, block_sizes, engine, queue_depth, cpu, units, .. } = banner;
         // Those have a line of their own, below.
         if cpu.is_some() {
             continue;
@@ -339,12 +345,19 @@ pub fn fio_banner(banners: &[FioBanner], version: &str) -> String {
             "{jobname}: (g={groupid}): rw={rw}, bs=(R) {read}, (W) {write}, (T) {trim}, ioengine={engine}, \
              iodepth={queue_depth}"
         ));
-        if *jobs > 1 {
+        if banner.jobs > 1 {
             out.add(format_args!("..."));
         }
     }
-    let jobs: u32 = banners.iter().map(|banner| banner.jobs).sum();
-    out.add(format_args!("{version}\nStarting {jobs} {}", if jobs == 1 { "thread" } else { "threads" }));
+    let of = |is_thread| -> u32 {
+        banners.iter().filter(|banner| banner.is_thread == is_thread).map(|banner| banner.jobs).sum()
+    };
+    let started: Vec<String> = [(of(true), "thread", "threads"), (of(false), "process", "processes")]
+        .into_iter()
+        .filter(|(jobs, ..)| *jobs > 0)
+        .map(|(jobs, one, several)| format!("{jobs} {}", if jobs == 1 { one } else { several }))
+        .collect();
+    out.add(format_args!("{version}\nStarting {}", started.join(" and ")));
     for banner in banners {
         let Some((load, chunk_us)) = banner.cpu else { continue };
         for _ in 0..banner.jobs {

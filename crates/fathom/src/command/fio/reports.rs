@@ -4,11 +4,13 @@
 use super::VERSION;
 use super::fallen::Fallen;
 use super::operations::OperationLog;
-use super::shape::{banners, shape};
+use super::shape::{banners, layouts, shape};
+use crate::exit::Exit;
 use crate::load::Loaded;
 use fathom_frontend::fio::{Extras, OutputFormat, Switches};
+use fathom_planner::Plan;
 use fathom_report::{fio_banner, fio_json, fio_normal, fio_terse};
-use fathom_schema::Record;
+use fathom_schema::{Facts, Record};
 use std::collections::BTreeMap;
 
 /// Version of the terse format when none is asked for.
@@ -47,13 +49,22 @@ impl Reports {
 
     /// What comes before the jobs start, with the warnings that are not messages: something only in the normal report, so
     /// that others stay one document.
-    pub(super) fn opening(&self, loaded: &Loaded) -> String {
+    pub(super) fn opening(&self, loaded: &Loaded, plan: Option<&Plan>, facts: &Facts) -> String {
         if !self.normal {
             return String::new();
         }
         let warnings = if loaded.says_warnings() { Vec::new() } else { loaded.kept_warnings() };
         let notes: String = warnings.iter().map(|warning| format!("note: {warning}\n")).collect();
-        fio_banner(&banners(&self.extras), VERSION) + &notes
+        let layouts = plan.map_or_else(String::new, |plan| layouts(&self.extras, plan, facts));
+        fio_banner(&banners(&self.extras), VERSION) + &layouts + &notes
+    }
+
+    /// What comes before the last report when a signal ended the jobs.
+    pub(super) fn ending(&self, exit: Exit) -> String {
+        match exit {
+            Exit::Signal(signal) if self.normal => format!("\nfio: terminating on signal {signal}\n"),
+            _ => String::new(),
+        }
     }
 
     /// The reports of a record, of one that still grows too; submission latencies have percentiles where `operations` has

@@ -2,11 +2,15 @@
 //! sums up.
 
 use fathom_frontend::fio::{Extras, JobClone as FioClone, Measures, ReportUnits, Unified};
+use fathom_planner::Plan;
 use fathom_report::{
     FioBanner, FioEntry, FioMeasures, FioNames, FioNotStarted, FioShape, FioUnified, FioUnits, FioWorkers,
 };
-use fathom_schema::Record;
+use fathom_schema::{Facts, LayoutRule, Record, TargetKind};
+use fathom_units::Bytes;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::path::Path;
 
 /// What fio's document says beside the record: one entry per clone, or per group where the group reports together.
 pub(super) fn shape(
@@ -89,6 +93,7 @@ pub(super) fn banners(extras: &Extras) -> Vec<FioBanner> {
                 rw: clone.rw.clone(),
                 block_sizes: clone.block_sizes,
                 engine: clone.engine.clone(),
+                is_thread: clone.is_thread,
                 queue_depth: clone.queue_depth,
                 cpu: clone.cpu,
                 units: units(clone.units),
@@ -98,6 +103,48 @@ pub(super) fn banners(extras: &Extras) -> Vec<FioBanner> {
         last = Some(clone.echo_index);
     }
     banners
+}
+
+/// A line for each job that lays out files: the first of several that use the same.
+pub(super) fn layouts(extras: &Extras, plan: &Plan, facts: &Facts) -> String {
+    if plan.intents.iter().all(|intent| intent.lays_out == Bytes::ZERO) {
+        return String::new();
+    }
+    let (steps, facts) = (plan.experiment.preview(), facts.by_path());
+    let mut laid_out: BTreeSet<&Path> = BTreeSet::new();
+    let mut lines = String::new();
+    for clone in &extras.clones {
+        let (mut files, mut bytes) = (0_u64, 0_u64);
+        for step in &steps {
+            let stream = step.streams.iter().find(|stream| stream.name == clone.stream);
+            let worker = stream.and_then(|stream| {
+                stream.workers.get(if stream.workers.len() > 1 { clone.worker as usize } else { 0 })
+            });
+            for extent in worker.iter().flat_map(|worker| &worker.extents) {
+                let target = &step.targets[extent.target as usize];
+                let TargetKind::File {
+                    path,
+                    layout: LayoutRule::Written | LayoutRule::Appended | LayoutRule::Allocated,
+                    ..
+                } = &target.kind
+                else {
+                    continue;
+                };
+                let file = facts.get(path.as_path()).and_then(|fact| fact.file.as_ref());
+                if file.is_none_or(|file| file.size < target.size) && laid_out.insert(path) {
+                    files += 1;
+                    bytes += target.size.0;
+                }
+            }
+        }
+        let (name, mib) = (&clone.job_name, bytes >> 20);
+        lines += &match files {
+            0 => String::new(),
+            1 => format!("{name}: Laying out IO file (1 file / {mib}MiB)\n"),
+            _ => format!("{name}: Laying out IO files ({files} files / total {mib}MiB)\n"),
+        };
+    }
+    lines
 }
 
 fn units(ReportUnits { is_binary, is_bits, digits }: ReportUnits) -> FioUnits {

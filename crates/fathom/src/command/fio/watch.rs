@@ -1,5 +1,5 @@
-//! What fio shows while its jobs run: the status line of `--eta=always` and the reports of `--status-interval`. Knows how
-//! far the jobs are; the reports are made elsewhere.
+//! What fio shows while its jobs run: the status line of `--eta=always`, the reports of `--status-interval`, and those that
+//! are asked for by SIGUSR1 or a file. Knows how far the jobs are; the reports are made elsewhere.
 
 use super::reports::Reports;
 use crate::output::{self, Spared};
@@ -7,11 +7,12 @@ use crate::terminal;
 use fathom_frontend::fio::{Eta, JobClone, OutputFormat, Switches};
 use fathom_metrics::merge_tally;
 use fathom_report::FioUnits;
-use fathom_run::{Sink, SinkError};
+use fathom_run::{Asked, Sink, SinkError};
 use fathom_schema::{Event, Interval, OperationKind, Record, StreamTally};
+use fathom_store::Detail;
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Listens to a run and gives out what is asked for.
 pub(super) struct Watch<'a> {
@@ -23,6 +24,12 @@ pub(super) struct Watch<'a> {
     shows_line: bool,
     newline_every: Nanos,
     newline_next: Nanos,
+    asked: Asked,
+    store: &'a Path,
+    /// The run's file, from which a report is made that was not expected.
+    path: Option<PathBuf>,
+    /// Step and number of the interval at which it was last looked whether somebody asks.
+    looked_at: Option<(u32, u64)>,
     record: Option<Record>,
     /// The interval that is coming in: its number, and what the streams did in it.
     current: Option<Current>,
@@ -36,7 +43,13 @@ struct Current {
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(reports: &'a Reports, switches: &'a Switches, spared: &'a Spared) -> Self {
+    pub(super) fn new(
+        reports: &'a Reports,
+        switches: &'a Switches,
+        spared: &'a Spared,
+        store: &'a Path,
+        asked: Asked,
+    ) -> Self {
         let status_every = Nanos::micros(switches.status_interval_us);
         let newline_every = Nanos::micros(switches.eta_newline_us);
         Self {
@@ -50,6 +63,10 @@ impl<'a> Watch<'a> {
                 && (switches.output.is_some() || switches.wants(OutputFormat::Normal)),
             newline_every,
             newline_next: newline_every,
+            asked,
+            store,
+            path: None,
+            looked_at: None,
             record: None,
             current: None,
             given_out: String::new(),
@@ -107,19 +124,52 @@ impl<'a> Watch<'a> {
         if self.status_every > Nanos::ZERO && now >= self.status_next {
             self.status_next = past(now, self.status_every);
             let report = self.reports.text(record, None);
-            let failed = match self.output {
-                Some(file) => {
-                    self.given_out += &report;
-                    output::write(Path::new(file), &self.given_out, &self.spared.again()).err()
-                }
-                None => terminal::data(&report).err().map(|error| error.to_string()),
-            };
-            if let Some(reason) = failed {
-                terminal::message(&format!("warning: {reason}"));
+            if !self.give_out(&report) {
                 self.status_every = Nanos::ZERO;
             }
         }
     }
+
+    /// A report while the jobs run, to where the last one goes; false, and said, where it cannot be written.
+    fn give_out(&mut self, report: &str) -> bool {
+        let failed = match self.output {
+            Some(file) => {
+                self.given_out += report;
+                output::write(Path::new(file), &self.given_out, &self.spared.again()).err()
+            }
+            None => terminal::data(report).err().map(|error| error.to_string()),
+        };
+        if let Some(reason) = &failed {
+            terminal::message(&format!("warning: {reason}"));
+        }
+        failed.is_none()
+    }
+
+    /// Gives a report out if somebody asks, once for each number of an interval: by the signal, or by a file.
+    fn answer(&mut self, interval: &Interval) {
+        let now = Some((interval.step, interval.sequence));
+        if self.looked_at == now {
+            return;
+        }
+        self.looked_at = now;
+        let (is_signalled, is_by_file) = (self.asked.take(), is_asked_by_file());
+        let Some(path) = self.path.as_ref().filter(|_| is_signalled || is_by_file) else { return };
+        // Up to its last commit, a second ago at most: nobody pays for a record in memory that is never asked for.
+        match fathom_store::read_with(path, Detail::Whole, Vec::new()) {
+            Ok(record) => {
+                self.give_out(&self.reports.text(&record, None));
+            }
+            Err(error) => terminal::message(&format!("warning: {error}")),
+        }
+    }
+}
+
+/// Whether the file is there that asks for a report, which is taken away (fio 3.33).
+fn is_asked_by_file() -> bool {
+    let folder = ["TMPDIR", "TEMP"].into_iter().find_map(std::env::var_os).unwrap_or_else(|| "/tmp".into());
+    let path = Path::new(&folder).join("fio-dump-status");
+    // One that cannot be removed would ask for ever.
+    path.symlink_metadata().is_ok_and(|meta| meta.is_file()) && std::fs::remove_file(&path).is_ok()
 }
 
 /// The next multiple of `every` after `now`.
@@ -129,6 +179,13 @@ fn past(now: Nanos, every: Nanos) -> Nanos {
 
 impl Sink for Watch<'_> {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
+        match event {
+            Event::RunStarted(started) => {
+                self.path = Some(fathom_store::path_of(self.store, &started.run));
+            }
+            Event::Interval(interval) => self.answer(interval),
+            _ => {}
+        }
         if self.is_idle() {
             return Ok(());
         }

@@ -111,6 +111,7 @@ impl Bench {
             .current_dir(self.path(""))
             .env("FATHOM_STORE", self.store())
             .env("XDG_CACHE_HOME", self.cache())
+            .env("TMPDIR", self.path(""))
             .env("TERM", "xterm")
             .env_remove("NO_COLOR")
     }

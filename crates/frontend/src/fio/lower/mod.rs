@@ -305,6 +305,7 @@ impl Lowering<'_> {
                 .names
                 .map_or_else(|| block_sizes(&parsed.settings), |(_, bytes)| [(bytes, bytes); 3]),
             engine: parsed.settings.engine.name.clone(),
+            is_thread: parsed.settings.control.thread,
             queue_depth: parsed.settings.engine.depth,
             names: self.names,
             cpu: cpu::is_of(settings)

@@ -4,7 +4,7 @@ use super::super::grammar::shortened;
 use super::super::settings::Settings;
 use super::super::values::{Misread, Unit, cpus, number};
 use super::Priority::{P0, P1, P2};
-use super::{NO_BOOLEAN, NO_FLAG, OptionRow, Value, accepted, built, refused};
+use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, refused};
 use fathom_model::{Kind, Literal, MemoryNodes, OptionValue, errno_of};
 
 pub(super) const ROWS: &[OptionRow] = &[
@@ -38,7 +38,8 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("stonewall", &["wait_for_previous"], P0, Value::Flag(|s, flag| s.control.stonewall = flag)),
     built("new_group", &[], P0, Value::Flag(|s, flag| s.control.new_group = flag)),
     built("numjobs", &[], P0, Value::Count(1, u32::MAX as u64, |s, n| s.control.numjobs = n)),
-    accepted("thread", &[], P0, NO_FLAG, ""),
+    // Named in the banner; the workers are threads in any case.
+    accepted("thread", &[], P0, Value::Flag(|s, flag| s.control.thread = flag), ""),
     built("exitall", &[], P1, Value::Flag(|s, flag| s.control.exit_all = flag)),
     built(
         "exit_what",

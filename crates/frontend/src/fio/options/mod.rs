@@ -179,7 +179,6 @@ const fn refused(
     row(name, aliases, Priority::P2, Status::Refused(off, why), Value::Any)
 }
 
-const NO_FLAG: Value = Value::Flag(|_, _| {});
 const NO_BOOLEAN: Value = Value::Boolean(|_, _| {});
 
 /// Applies one option to the settings. Returns the row and the value as fio echoes it; `None` when the option is unknown.
