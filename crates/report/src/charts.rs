@@ -9,8 +9,8 @@ mod distribution;
 mod grid;
 mod sweep;
 
-pub(crate) use distribution::spread;
-use distribution::{Curve, Heat};
+use distribution::Heat;
+pub(crate) use distribution::{Curve, curves, spread};
 use fathom_analysis::{Measured, added_up};
 use fathom_schema::{Record, StepRecord};
 use fathom_units::Nanos;

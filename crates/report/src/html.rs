@@ -8,6 +8,7 @@ mod parts;
 
 use crate::answer::{self, headline};
 use crate::charts::{CHARTS_VERSION, Charts, StepCharts, charts};
+use crate::compare::{self, Sides};
 use crate::plot::Plot;
 use crate::section::sections;
 use crate::summary::summary;
@@ -63,6 +64,33 @@ pub fn html(record: &Record) -> String {
         (footer(&summary, &drawn.charts.steps))
     };
     document(&title, &summary.tool_version, &body, &drawn)
+}
+
+/// Sides of runs held against each other, as one HTML document; `None` where one has no step in common with the first.
+pub fn compare_html(sides: &Sides<'_>) -> Option<String> {
+    let (sentence, sections) = compare::sections(sides)?;
+    let plots = sections.iter().flat_map(|section| section.plots.clone()).collect();
+    let charts = Charts { version: CHARTS_VERSION, steps: Vec::new(), sweep: None };
+    let others = sides.others.iter().flatten();
+    let names =
+        sides.base.iter().copied().chain(others.copied()).map(|record| visible(&record.started.title));
+    let mut names: Vec<String> = names.collect();
+    names.dedup();
+    let title = names.join(" / ");
+    let version = env!("CARGO_PKG_VERSION");
+    let body = html! {
+        header.masthead {
+            p.brand { "fathom" }
+            h1 { bdi { (title) } }
+            p.answer { (sentence) }
+            p.circumstances { "change that matters: " (sides.margin) ", fathom " (version) }
+        }
+        main #content { (parts::answer(&sections)) }
+        footer {
+            p { "Percentiles are nearest rank, to 0.4 %; the first side is what the others are held against." }
+        }
+    };
+    Some(document(&title, version, &body, &Drawn { charts, plots }))
 }
 
 /// A page around its body, with what draws it.

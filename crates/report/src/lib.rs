@@ -8,6 +8,7 @@
 mod answer;
 pub mod calendar;
 mod charts;
+pub mod compare;
 pub mod curve;
 mod describe;
 mod fio;
@@ -28,12 +29,13 @@ mod text;
 mod view;
 
 pub use charts::{Charts, StepCharts, charts};
+pub use compare::{Sides, compare_answered};
 pub use fio::{
     FioBanner, FioEntry, FioLog, FioMeasures, FioNames, FioNotStarted, FioShape, FioUnified, FioUnits,
     FioWorkers, LogColumns, LogRequest, LogValue, fio_aggregate_log, fio_banner, fio_error, fio_json,
     fio_logs, fio_normal, fio_operation_log, fio_terse,
 };
-pub use html::html;
+pub use html::{compare_html, html};
 pub use iometer::{
     IOMETER_COLUMNS, IometerCpu, IometerHost, IometerRow, IometerShape, IometerSpec, IometerTest,
     iometer_results,

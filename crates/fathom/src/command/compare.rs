@@ -3,19 +3,19 @@
 mod baseline;
 mod replicates;
 
-use crate::answer::number;
 use crate::cli::ConsentArgs;
 use crate::command::store_folder;
 use crate::diagnose::printable;
 use crate::exit::Exit;
+use crate::output::{self, Spared};
 use crate::terminal;
-use clap::Args;
-use fathom_analysis::compare::{Comparison, Metric, StepComparison, Verdict, compare};
-use fathom_analysis::validity;
-use fathom_report::calendar;
-use fathom_schema::{Record, Severity};
+use clap::{Args, ValueEnum};
+use fathom_analysis::compare::{Comparison, Metric, StepComparison, Verdict};
+use fathom_report::compare::{Sides, compared, figure, percent, sentence, title};
+use fathom_report::{calendar, compare_html};
+use fathom_schema::{Facts, Record};
 use fathom_store::StoreError;
-use fathom_units::{BytesPerSec, Iops, Ratio};
+use fathom_units::Ratio;
 use replicates::Replicates;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -42,9 +42,25 @@ pub(crate) struct CompareArgs {
     /// Print a JSON document; docs/compare.md explains it
     #[arg(long, help_heading = "Options")]
     json: bool,
+    /// Form of what is printed
+    #[arg(long, value_enum, default_value = "text", conflicts_with = "json", help_heading = "Options")]
+    format: Format,
+    /// Write it to this file, whole or not at all, instead of to standard output
+    #[arg(long, short, value_name = "FILE", help_heading = "Options")]
+    output: Option<PathBuf>,
     /// Folder of the runs
     #[arg(long, value_name = "FOLDER", help_heading = "Options")]
     store: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs; the same as `--json`
+    Json,
+    /// One page with charts that needs nothing else; a browser opens it from disk
+    Html,
 }
 
 /// The runs of one side.
@@ -83,6 +99,11 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
         let reason = "one side has nothing to be compared with; name another run or job, or --baseline";
         return Err((Exit::Usage, reason.to_owned()));
     }
+    if let Some(output) = &args.output
+        && let Err(fault) = output::check(output, &Spared::of(&Facts::default(), &[], folder))
+    {
+        return Ok(fault.refuse());
+    }
     let ran = args.replicates.run(&args.consent, folder).map_err(|exit| (exit, String::new()))?;
     sides.extend(ran.into_iter().map(|records| Side { records }));
     if let Some(name) = &args.save_baseline {
@@ -97,35 +118,62 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
     let (base, others) = sides.split_first().expect("there are two sides");
     let records = |side: &Side| -> Vec<Record> { side.records.clone() };
     let base_records = records(base);
-    let mut compared = Vec::new();
+    let mut all = Vec::new();
     for side in others {
-        let found = compare(
+        let found = compared(
             &base_records.iter().collect::<Vec<_>>(),
             &side.records.iter().collect::<Vec<_>>(),
-            args.margin.value(),
+            args.margin,
         );
         let Some(found) = found else {
             let what =
                 format!("{} and {} have no step in common", base.names().join(","), side.names().join(","));
             return Err((Exit::Usage, what + "; compare runs of one job"));
         };
-        compared.push(doubted(found, base, side));
+        all.push(found);
     }
-    let verdict = compared.iter().map(|found| found.verdict).max().expect("there is another side");
-    let printed = if args.json {
-        let rows: Vec<Value> = compared
-            .iter()
-            .zip(others)
-            .map(|(found, side)| document(found, base, side, args.margin))
-            .collect();
-        let document = json!({ "verdict": verdict.name(), "comparisons": rows });
-        crate::printed(&(serde_json::to_string_pretty(&document).expect("it has only string keys") + "\n"))
-    } else {
-        let pages: Vec<String> =
-            compared.iter().zip(others).map(|(found, side)| page(found, base, side, args.margin)).collect();
-        crate::shown(&pages.join("\n"))
+    let verdict = all.iter().map(|found| found.verdict).max().expect("there is another side");
+    let format = if args.json { Format::Json } else { args.format };
+    let text = match format {
+        Format::Text => {
+            let pages = all.iter().zip(others).map(|(found, side)| page(found, base, side, args.margin));
+            pages.collect::<Vec<_>>().join("\n")
+        }
+        Format::Json => {
+            let rows = all.iter().zip(others).map(|(found, side)| document(found, base, side, args.margin));
+            let document = json!({ "verdict": verdict.name(), "comparisons": rows.collect::<Vec<_>>() });
+            serde_json::to_string_pretty(&document).expect("it has only string keys") + "\n"
+        }
+        Format::Html => {
+            let others = others.iter().map(|side| side.records.iter().collect()).collect();
+            let base = base.records.iter().collect();
+            compare_html(&Sides { base, others, margin: args.margin }).expect("they were compared above")
+        }
+    };
+    let printed = match &args.output {
+        None if format == Format::Text => crate::shown(&text),
+        None => crate::printed(&text),
+        Some(output) => written(output, &text, base, folder),
     };
     Ok(if printed == Exit::Ok { exit_of(verdict) } else { printed })
+}
+
+/// Writes it; never over a run or a target.
+fn written(output: &Path, text: &str, base: &Side, folder: &Path) -> Exit {
+    let spared = Spared::of(&base.records[0].started.facts, &[], folder);
+    if let Err(fault) = output::check(output, &spared) {
+        return fault.refuse();
+    }
+    match output::write(output, text, &spared) {
+        Ok(()) => {
+            terminal::message(&format!("report: {}", output.display()));
+            Exit::Ok
+        }
+        Err(error) => {
+            terminal::message(&format!("error: {error}"));
+            Exit::Target
+        }
+    }
 }
 
 const fn exit_of(verdict: Verdict) -> Exit {
@@ -150,22 +198,6 @@ fn read(folder: &Path, words: &str) -> Result<Side, (Exit, String)> {
         })
         .collect::<Result<_, _>>()?;
     Ok(Side { records })
-}
-
-/// Runs whose figures are not about the device allow no statement.
-fn doubted(mut found: Comparison, base: &Side, side: &Side) -> Comparison {
-    for record in base.records.iter().chain(&side.records) {
-        let invalid = validity::findings(record).into_iter().find(|one| one.severity == Severity::Invalid);
-        if let Some(finding) = invalid {
-            found.verdict = Verdict::Inconclusive;
-            found.more_runs = None;
-            found.remarks.push(format!(
-                "run {} is invalid ({}): {}",
-                record.started.run, finding.id, finding.evidence
-            ));
-        }
-    }
-    found
 }
 
 fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Value {
@@ -208,43 +240,6 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
             .collect::<Vec<_>>(),
         "remarks": remarks,
     })
-}
-
-fn sentence(found: &Comparison, margin: Ratio) -> String {
-    let metrics = || found.steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides);
-    let told = |verdict: Verdict| {
-        let all: Vec<String> = metrics()
-            .filter(|metric| metric.verdict == verdict)
-            .map(|metric| format!("{} {}", title(&metric.name), percent(metric.change)))
-            .collect();
-        let shown = all.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
-        if all.len() > 4 { format!("{shown} and {} more", all.len() - 4) } else { shown }
-    };
-    match found.verdict {
-        Verdict::Regressed => format!("Regressed: {}.", told(Verdict::Regressed)),
-        Verdict::Improved => format!("Improved: {}.", told(Verdict::Improved)),
-        Verdict::Equivalent => format!("Equivalent: nothing changed by more than {margin}."),
-        Verdict::Inconclusive => match found.more_runs {
-            Some(1) => "Inconclusive: about one more run of each side is needed.".to_owned(),
-            Some(more) => format!("Inconclusive: about {more} more runs of each side are needed."),
-            None => "Inconclusive: too few runs, or too short ones, to tell.".to_owned(),
-        },
-    }
-}
-
-/// `+3.1 %`.
-fn percent(change: f64) -> String {
-    let tenths = (change * 1000.0).round() / 10.0;
-    let sign = match tenths {
-        0.0 => "",
-        below if below < 0.0 => "−",
-        _ => "+",
-    };
-    format!("{sign}{} %", number(tenths.abs()))
-}
-
-fn title(name: &str) -> &str {
-    if name == "iops" { "IOPS" } else { name }
 }
 
 fn page(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> String {
@@ -297,13 +292,4 @@ fn page(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> String {
         text += &format!("  note: {}\n", printable(remark));
     }
     text
-}
-
-fn figure(metric: &Metric, value: f64) -> String {
-    match metric.name.as_str() {
-        _ if metric.needs.is_some() => "n/a".to_owned(),
-        "iops" => Iops(value).to_string(),
-        "bandwidth" => BytesPerSec(value).to_string(),
-        _ => crate::answer::time(value / 1e9),
-    }
 }

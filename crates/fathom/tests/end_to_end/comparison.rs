@@ -30,6 +30,12 @@ fn verdicts_come_with_exit_codes() {
     assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
     let page = compare(&format!("{two} {one}"), 0);
     assert!(page.starts_with("Improved: p99 −50 %."), "{page}");
+    let drawn = compare(&format!("{one} {two} --format html"), 99);
+    assert!(drawn.contains("<p class=\"answer\">Regressed: p99 +100 %.") && drawn.contains("Quantile shift"));
+    bench
+        .fathom(&format!("compare {one} {two} --format html --output page.html"))
+        .expect(99, &["report: page.html"]);
+    assert_eq!(std::fs::read_to_string(bench.path("page.html")).expect("it was written"), drawn);
     let document = bench.fathom(&format!("compare {one} {two} --json")).expect(99, &[]).json();
     assert_eq!(document["verdict"], "regressed");
     let metrics = document["comparisons"][0]["steps"][0]["metrics"].as_array().expect("a list");

@@ -52,7 +52,7 @@ pub struct Heat {
 }
 
 /// Curves of all kinds, and of each where there are several; service times, where they differ, of single kinds only.
-pub(super) fn curves(measured: &[Measured]) -> Vec<Curve> {
+pub(crate) fn curves(measured: &[Measured]) -> Vec<Curve> {
     let (all, by_kind) = kinds(measured.iter().map(|m| &m.tally));
     let several = by_kind.len() > 1;
     let named = by_kind.iter().map(|kind| (kind.kind.name(), kind));

@@ -222,3 +222,20 @@ fn scan() -> Record {
     look("closer", 12 * (size.0 / ZONES) + (3 << 20), 1 << 20, 40, 1);
     made
 }
+
+/// Three runs of a device, and three of it with slower tails and a tenth less of everything.
+pub(crate) fn sides() -> (Vec<Record>, Vec<Record>) {
+    let run = |rate: u64, tail: f64| {
+        let rates = vec![(OperationKind::Read, rate)];
+        let mut made = record(&[StreamShape { name: "oltp", rates, seconds: 60, ..StreamShape::default() }]);
+        made.started.title = if tail > 1.0 { "firmware <2>" } else { "firmware <1>" }.to_owned();
+        scatter(&mut made, 0.2 / tail);
+        made
+    };
+    let before = [10_000, 10_020, 9_990].map(|rate| run(rate, 1.0)).to_vec();
+    let mut after = [8_800, 8_790, 8_815].map(|rate| run(rate, 1.5)).to_vec();
+    for record in &mut after {
+        record.started.facts.host = "lab<2>".to_owned();
+    }
+    (before, after)
+}

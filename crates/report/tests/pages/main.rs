@@ -6,7 +6,8 @@
 mod answers;
 mod records;
 
-use fathom_report::{answered, charts, html, json, markdown, summary};
+use fathom_report::{Sides, answered, charts, compare_answered, compare_html, html, json, markdown, summary};
+use fathom_units::Ratio;
 use records::{sample, samples};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,6 +33,30 @@ fn pages_are_written_for_the_browser() {
         let answer = serde_json::to_string(&answered(&summary(record))).unwrap();
         std::fs::write(folder.join(format!("{name}.answer.json")), answer).unwrap();
     }
+}
+
+/// Two sides of three runs each, as page and as what the server gives.
+fn comparison() -> (String, String) {
+    let (before, after) = answers::sides();
+    let margin = Ratio::new(0.03).unwrap();
+    let sides = Sides { base: before.iter().collect(), others: vec![after.iter().collect()], margin };
+    let answer = serde_json::to_string(&compare_answered(&sides).unwrap()).unwrap();
+    (compare_html(&sides).unwrap(), answer)
+}
+
+#[test]
+fn a_comparison_is_one_page() {
+    let (page, answer) = comparison();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("comparison.html"), &page).unwrap();
+    std::fs::write(folder.join("comparison.answer.json"), answer).unwrap();
+    assert!(page.contains("<p class=\"answer\">Regressed: IOPS −"), "the verdict comes first");
+    assert_eq!(page.matches("data-chart=\"plot\"").count(), 4);
+    for part in ["Quantile shift", "firmware &lt;1&gt;", "lab&lt;2&gt;", "Figures of both sides", "decides"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("firmware <") && !page.contains("lab<2"), "names stay names");
 }
 
 #[test]

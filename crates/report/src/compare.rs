@@ -1,0 +1,344 @@
+//! Two sides of runs held against each other, for people: the verdict in one sentence, tables, and drawings of what changed,
+//! of how latencies shifted and of both over time. Owns which figures are shown; they are `fathom_analysis::compare`'s.
+
+use crate::calendar;
+use crate::charts::{Curve, curves, over_time};
+use crate::curve::{number, time};
+use crate::plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, PlotPoint, Shape, Unit};
+use crate::section::{Answered, Section, part};
+use crate::table::{left, right, visible};
+use crate::tables::Table;
+use fathom_analysis::compare::{Comparison, Metric, QUANTILES, StepComparison, Verdict, compare};
+use fathom_analysis::{added_up, validity};
+use fathom_schema::{Record, Severity, StepRecord};
+use fathom_units::{BytesPerSec, Iops, Ratio};
+
+/// Points of a run's line over time at most.
+const POINTS_MAX: usize = 240;
+/// Runs of a side with lines of their own at most.
+const RUNS_MAX: usize = 4;
+/// Operations that have to lie beyond a quantile for its shift to be drawn.
+const BEYOND_MIN: f64 = 10.0;
+const VERDICTS: [Verdict; 4] =
+    [Verdict::Regressed, Verdict::Improved, Verdict::Equivalent, Verdict::Inconclusive];
+
+/// What is compared: the first side with each of the others.
+pub struct Sides<'a> {
+    /// The runs of the first.
+    pub base: Vec<&'a Record>,
+    /// Those of the others.
+    pub others: Vec<Vec<&'a Record>>,
+    /// The change that matters.
+    pub margin: Ratio,
+}
+
+/// Compares two sides. Runs whose figures are not about the device allow no statement. `None` without a step in common.
+pub fn compared(base: &[&Record], new: &[&Record], margin: Ratio) -> Option<Comparison> {
+    let mut found = compare(base, new, margin.value())?;
+    for record in base.iter().chain(new) {
+        let invalid = validity::findings(record).into_iter().find(|one| one.severity == Severity::Invalid);
+        if let Some(finding) = invalid {
+            found.verdict = Verdict::Inconclusive;
+            found.more_runs = None;
+            found.remarks.push(format!(
+                "run {} is invalid ({}): {}",
+                record.started.run, finding.id, finding.evidence
+            ));
+        }
+    }
+    Some(found)
+}
+
+/// The verdict in one sentence.
+pub fn sentence(found: &Comparison, margin: Ratio) -> String {
+    let metrics = || found.steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides);
+    let told = |verdict: Verdict| {
+        let all: Vec<String> = metrics()
+            .filter(|metric| metric.verdict == verdict)
+            .map(|metric| format!("{} {}", title(&metric.name), percent(metric.change)))
+            .collect();
+        let shown = all.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
+        if all.len() > 4 { format!("{shown} and {} more", all.len() - 4) } else { shown }
+    };
+    match found.verdict {
+        Verdict::Regressed => format!("Regressed: {}.", told(Verdict::Regressed)),
+        Verdict::Improved => format!("Improved: {}.", told(Verdict::Improved)),
+        Verdict::Equivalent => format!("Equivalent: nothing changed by more than {margin}."),
+        Verdict::Inconclusive => match found.more_runs {
+            Some(1) => "Inconclusive: about one more run of each side is needed.".to_owned(),
+            Some(more) => format!("Inconclusive: about {more} more runs of each side are needed."),
+            None => "Inconclusive: too few runs, or too short ones, to tell.".to_owned(),
+        },
+    }
+}
+
+/// A change: `+3.1 %`.
+pub fn percent(change: f64) -> String {
+    let tenths = (change * 1000.0).round() / 10.0;
+    let sign = match tenths {
+        0.0 => "",
+        below if below < 0.0 => "−",
+        _ => "+",
+    };
+    format!("{sign}{} %", number(tenths.abs()))
+}
+
+/// A figure's name as people write it.
+pub fn title(name: &str) -> &str {
+    if name == "iops" { "IOPS" } else { name }
+}
+
+/// A figure's value of one side.
+pub fn figure(metric: &Metric, value: f64) -> String {
+    match metric.name.as_str() {
+        _ if metric.needs.is_some() => "n/a".to_owned(),
+        "iops" => Iops(value).to_string(),
+        "bandwidth" => BytesPerSec(value).to_string(),
+        _ => time(value / 1e9),
+    }
+}
+
+/// The comparison as an answer, all sides; `None` where one has no step in common with the first.
+pub fn compare_answered(sides: &Sides<'_>) -> Option<Answered> {
+    let (sentence, sections) = sections(sides)?;
+    Some(Answered { kind: "compare".to_owned(), sentence, sections: sections.iter().map(part).collect() })
+}
+
+/// The sentence and the parts; with several sides each is told by its letter.
+pub(crate) fn sections(sides: &Sides<'_>) -> Option<(String, Vec<Section>)> {
+    let Sides { base, others, margin } = sides;
+    let mut sentences = Vec::new();
+    let mut all = vec![runs(sides)];
+    for (new, letter) in others.iter().zip('B'..) {
+        let found = compared(base, new, *margin)?;
+        let own = sentence(&found, *margin);
+        sentences.push(if others.len() > 1 { format!("{letter}: {own}") } else { own.clone() });
+        if others.len() > 1 {
+            all.push(Section { title: format!("A and {letter}"), lines: vec![own], ..Section::default() });
+        }
+        all.extend(found.steps.iter().map(|step| of_step(step, base, new, letter, *margin)));
+        all.push(differences(&found, letter));
+    }
+    Some((sentences.join(" "), all))
+}
+
+/// Which run stands on which side.
+fn runs(sides: &Sides<'_>) -> Section {
+    let grade = |record: &Record| match validity::findings(record).first().map(|finding| finding.severity) {
+        Some(Severity::Invalid) => "INVALID",
+        Some(Severity::Warn) => "with warnings",
+        _ => "",
+    };
+    let letters = ('A'..).zip(std::iter::once(&sides.base).chain(&sides.others));
+    let rows = letters.flat_map(|(letter, records)| {
+        records.iter().map(move |record| {
+            let started = &record.started;
+            vec![
+                letter.to_string(),
+                visible(&started.title),
+                started.run.clone(),
+                calendar::date_time(started.wall_ms),
+                grade(record).to_owned(),
+            ]
+        })
+    });
+    let columns = vec![left("side"), left("title"), left("run"), left("started"), left("to be trusted")];
+    let table = Table { columns, rows: rows.collect(), remark: None };
+    Section {
+        title: "Runs".to_owned(),
+        tables: vec![("Sides and their runs".to_owned(), table)],
+        ..Section::default()
+    }
+}
+
+fn of_step(step: &StepComparison, base: &[&Record], new: &[&Record], letter: char, margin: Ratio) -> Section {
+    let steps = |records: &[&Record]| -> Vec<StepRecord> {
+        let of_record = |record: &&Record| match record.steps.as_slice() {
+            [only] => Some(only.clone()),
+            all => all.iter().find(|one| one.started.step.name == step.name).cloned(),
+        };
+        records.iter().filter_map(of_record).collect()
+    };
+    let (before, after) = (steps(base), steps(new));
+    let mut plots = vec![changes(step, margin)];
+    let of_side = |records: &[StepRecord]| curves(&records.iter().flat_map(added_up).collect::<Vec<_>>());
+    if let (Some(left), Some(right)) = (of_side(&before).first(), of_side(&after).first()) {
+        plots.push(shift(step, left, right, margin));
+        plots.push(percentiles(left, right, letter));
+    }
+    plots.extend(rates(&before, &after, letter));
+    let mut lines = Vec::new();
+    if let Some(floor) = step.noise_floor {
+        let of = if base.len() > 1 { "runs of A differ by" } else { "the halves of A differ by" };
+        lines.push(format!("Noise floor: {of} {} of IOPS.", percent(floor).trim_start_matches('+')));
+    }
+    Section {
+        title: format!("Step {}", visible(&step.name)),
+        lines,
+        plots,
+        tables: vec![("Figures of both sides".to_owned(), figures(step, letter))],
+        ..Section::default()
+    }
+}
+
+fn band(margin: Ratio) -> PlotBand {
+    let share = margin.value();
+    PlotBand { label: format!("no matter: within {margin}"), x: None, y: (-share, share) }
+}
+
+/// How much each figure changed, with its interval, by what that says.
+fn changes(step: &StepComparison, margin: Ratio) -> Plot {
+    let place = |at: usize| at as f64;
+    let line = |verdict: Verdict| {
+        let of = step.metrics.iter().enumerate().filter(|(_, metric)| metric.verdict == verdict);
+        let points: Vec<PlotPoint> = of
+            .map(|(at, metric)| PlotPoint { x: place(at), y: metric.change, interval: metric.interval })
+            .collect();
+        PlotLine::measured(verdict.name(), Shape::Points, &points)
+    };
+    let names =
+        step.metrics.iter().enumerate().map(|(at, metric)| (place(at), title(&metric.name).to_owned()));
+    Plot {
+        title: "Change of each figure, with its interval".to_owned(),
+        x: PlotAxis::named("", names.collect()),
+        y: PlotAxis::linear("change", Unit::Change),
+        lines: VERDICTS.into_iter().map(line).filter(|line| !line.x.is_empty()).collect(),
+        marks: vec![PlotMark::y("no change", 0.0, None)],
+        bands: vec![band(margin)],
+    }
+}
+
+/// How much longer the slower share of operations takes: all shares, and the percentiles that have an interval.
+fn shift(step: &StepComparison, left: &Curve, right: &Curve, margin: Ratio) -> Plot {
+    // Beyond that a quantile is one slow moment's accident.
+    let last = (left.count.min(right.count) as f64 / BEYOND_MIN).log10();
+    let points: Vec<(f64, f64)> = left
+        .points
+        .iter()
+        .filter(|(nines, _)| *nines <= last)
+        .filter_map(|&(nines, before)| {
+            let (_, after) = right.points.iter().find(|(other, _)| (other - nines).abs() < 1e-6)?;
+            (before > 0.0).then(|| (nines, after / before - 1.0))
+        })
+        .collect();
+    let told: Vec<PlotPoint> = QUANTILES
+        .iter()
+        .filter_map(|q| {
+            let name = format!("p{}", (q * 1e6).round() / 1e4);
+            let Metric { change, interval, .. } = step.metrics.iter().find(|metric| metric.name == name)?;
+            Some(PlotPoint { x: -(1.0 - q).log10(), y: *change, interval: *interval })
+        })
+        .collect();
+    Plot {
+        title: "Quantile shift: change of the response time by share of operations".to_owned(),
+        x: PlotAxis::linear("operations at least as fast", Unit::Nines),
+        y: PlotAxis::linear("change of the response time", Unit::Change),
+        lines: vec![
+            PlotLine::new("all shares", Shape::Line, &points),
+            PlotLine::measured("percentiles with their interval", Shape::Points, &told),
+        ],
+        marks: vec![PlotMark::y("no change", 0.0, None)],
+        bands: vec![band(margin)],
+    }
+}
+
+fn percentiles(left: &Curve, right: &Curve, letter: char) -> Plot {
+    Plot {
+        title: "Response time by share of operations".to_owned(),
+        x: PlotAxis::linear("operations at least as fast", Unit::Nines),
+        y: PlotAxis::log("response time", Unit::Latency),
+        lines: vec![
+            PlotLine::new("A", Shape::Line, &left.points),
+            PlotLine::new(letter, Shape::Line, &right.points),
+        ],
+        marks: Vec::new(),
+        bands: Vec::new(),
+    }
+}
+
+/// IOPS over time of each run.
+fn rates(before: &[StepRecord], after: &[StepRecord], letter: char) -> Option<Plot> {
+    let of_side = |letter: char, steps: &[StepRecord]| -> Vec<PlotLine> {
+        let runs = steps.iter().take(RUNS_MAX).enumerate();
+        runs.map(|(run, step)| {
+            let (cell_s, series) = over_time(step, POINTS_MAX);
+            let points: Vec<(f64, f64)> = series
+                .iops
+                .iter()
+                .enumerate()
+                .filter_map(|(at, value)| Some(((at as f64 + 0.5) * cell_s, (*value)?)))
+                .collect();
+            let name =
+                if steps.len() > 1 { format!("{letter}, run {}", run + 1) } else { letter.to_string() };
+            PlotLine::new(name, Shape::Line, &points)
+        })
+        .filter(|line| line.x.len() > 1)
+        .collect()
+    };
+    let lines: Vec<PlotLine> = of_side('A', before).into_iter().chain(of_side(letter, after)).collect();
+    (!lines.is_empty()).then(|| Plot {
+        title: "IOPS over time".to_owned(),
+        x: PlotAxis::linear("time since the step's start", Unit::Clock),
+        y: PlotAxis::linear("IOPS", Unit::Rate),
+        lines,
+        marks: Vec::new(),
+        bands: Vec::new(),
+    })
+}
+
+fn figures(step: &StepComparison, letter: char) -> Table {
+    let row = |metric: &Metric| {
+        let Metric { name, base, new, change, interval, verdict, decides, more_is_better: _, more_runs: _ } =
+            metric;
+        vec![
+            title(name).to_owned(),
+            figure(name, *base),
+            figure(name, *new),
+            percent(*change),
+            interval.map_or_else(String::new, |(low, high)| format!("{} to {}", percent(low), percent(high))),
+            verdict.name().to_owned(),
+            if *decides { "decides" } else { "" }.to_owned(),
+        ]
+    };
+    // Headings are fixed texts; of sides beyond D there are hardly any.
+    let new = match letter {
+        'B' => "B",
+        'C' => "C",
+        'D' => "D",
+        _ => "new",
+    };
+    let columns = vec![
+        left("figure"),
+        right("A"),
+        right(new),
+        right("change"),
+        right("interval"),
+        left("verdict"),
+        left(""),
+    ];
+    let remark = Some("intervals hold together with 95 %");
+    Table { columns, rows: step.metrics.iter().map(row).collect(), remark }
+}
+
+fn differences(found: &Comparison, letter: char) -> Section {
+    let rows: Vec<Vec<String>> = found
+        .differences
+        .iter()
+        .map(|(name, base, new)| vec![visible(name), visible(base), visible(new)])
+        .collect();
+    let mut lines = found.remarks.clone();
+    if rows.is_empty() {
+        lines.insert(0, "Nothing of the hosts, jobs and their environment differs.".to_owned());
+    }
+    let table = Table { columns: vec![left("what"), left("A"), left("the other side")], rows, remark: None };
+    Section {
+        title: if letter == 'B' {
+            "What else differs".to_owned()
+        } else {
+            format!("What else differs in {letter}")
+        },
+        lines,
+        tables: vec![("Hosts, jobs and environment".to_owned(), table)],
+        ..Section::default()
+    }
+}
