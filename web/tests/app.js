@@ -37,7 +37,11 @@ for (const [path, ready] of [
   ["run/steady", (page) => canvases(page, 6)],
   ["run/sweep", (page) => canvases(page, 8)],
   ["live/live", (page) => canvases(page, 4)],
-  ["compare/steady,mixed", (page) => canvases(page, 2)],
+  ["run/curve", (page) => canvases(page, 2)],
+  ["run/pts-iops", (page) => canvases(page, 3)],
+  ["compare/steady,mixed", (page) => canvases(page, 6)],
+  ["curve", (page) => page.getByRole("combobox", { name: "Question" }).waitFor()],
+  ["steady", (page) => page.getByRole("combobox", { name: "Test" }).waitFor()],
 ]) {
   test(`${path} in all its looks`, async () => {
     mock.play(9);
@@ -82,6 +86,73 @@ test("from an idea to a comparison", async () => {
   await page.waitForURL(/#\/compare\/steady,mixed/);
   await page.getByText(/^\+1\d %$/).first().waitFor();
   assert.deepEqual(complaints, []);
+});
+
+test("a question is asked, its curve grows with every step, and the run ends as its answer", async () => {
+  const { page, complaints } = await open("curve");
+  await page.getByLabel("Path").fill("/mnt/disk/scratch");
+  await page.getByLabel("Limits of the response time").fill("p99<2ms, 1ms");
+  await page.getByLabel("Largest queue depth").fill("64");
+  await page.getByRole("button", { name: "Show the plan" }).click();
+  await page.getByText("/mnt/disk/scratch: is created, is read").waitFor();
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.waitForURL(/#\/live\/live/);
+  const { body } = mock.asked.at(-1);
+  assert.deepEqual(body.search, { kind: "curve", latency: ["p99<2ms", "1ms"], max_depth: 64, replicates: 3 });
+  assert.match(body.job.text, /path = "\/mnt\/disk\/scratch"/);
+  // As many points as steps have ended.
+  const whole = mock.answerOf("curve");
+  const cut = (count) => {
+    const answer = structuredClone(whole);
+    for (const plot of answer.sections[0].plots) {
+      plot.lines = plot.lines.slice(0, 1);
+      for (const key of ["x", "y", "low", "high"]) plot.lines[0][key].length = count;
+    }
+    return answer;
+  };
+  const chart = page.getByRole("slider", { name: "Throughput over load" });
+  const points = async (count) => {
+    await page.waitForFunction((n) => document.querySelector("[aria-label='Throughput over load']")?.getAttribute("aria-valuemax") === String(n - 1), count);
+  };
+  mock.answer = cut(3);
+  mock.play(7);
+  await canvases(page, 4);
+  mock.finishStep();
+  await points(3);
+  mock.answer = { ...whole, sentence: "Now it is known." };
+  mock.finishStep();
+  await page.getByText("Now it is known.").waitFor();
+  assert.ok(Number(await chart.getAttribute("aria-valuemax")) > 90, "the law is drawn");
+  (await inked(page)).slice(0, 2).forEach((count, at) => assert.ok(count > 500, `canvas ${at} is empty`));
+  await page.screenshot({ path: join(shots, "app-growing.png"), fullPage: true });
+  assert.deepEqual(complaints, []);
+});
+
+test("a test of the PTS is asked for with its target alone", async () => {
+  const { page } = await open("steady");
+  await page.getByLabel("Path").fill("/dev/precious");
+  await page.getByRole("combobox", { name: "Test" }).selectOption("wsat");
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.getByText("an ext4 filesystem is on it").waitFor();
+  assert.ok(mock.asked.every(({ path }) => path !== "/api/v1/runs"), "nothing was started");
+  await page.getByLabel("to agree").fill("S1234567");
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.waitForURL(/#\/live\/live/);
+  const { body } = mock.asked.at(-1);
+  assert.deepEqual(body.search, { kind: "steady", test: "wsat", quick: true, purge: true });
+  assert.deepEqual(body.consent.answers, [{ path: "/dev/precious", typed: "S1234567" }]);
+  assert.ok(!body.job.text.includes("queue_depth") && !body.job.text.includes("[stage"));
+});
+
+test("runs are put on sides, and the verdict is asked for anew", async () => {
+  const { page } = await open("compare/steady,mixed,sweep");
+  await page.getByText("Regressed: IOPS").waitFor();
+  await page.getByRole("combobox", { name: "3: how deep to queue" }).selectOption("side A");
+  await page.waitForURL(/#\/compare\/steady~sweep,mixed/);
+  await page.getByText("Regressed: IOPS").waitFor();
+  const request = page.waitForRequest(/compare\?sides=steady~sweep%2Cmixed&margin=10%25/);
+  await page.getByLabel("Change that matters").selectOption("10%");
+  await request;
 });
 
 test("form and text are one job, and neither loses what the other cannot say", async () => {

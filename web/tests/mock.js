@@ -46,6 +46,8 @@ export class Mock {
   /** What the next request of the API is answered with instead. */
   broken = null;
   isEmpty = false;
+  /** What the run that goes on answers so far. */
+  answer = null;
   /** What was sent to be done: method, path, body. */
   asked = [];
 
@@ -63,6 +65,18 @@ export class Mock {
   play(count) {
     this.#played = Math.min(count, events.length);
     for (const watcher of this.#watchers) this.#tell(watcher);
+  }
+
+  /** The answer of a stored run. */
+  answerOf(run) {
+    return JSON.parse(readFileSync(join(pages, `${run}.answer.json`), "utf8"));
+  }
+
+  /** Says that a step has ended, beside the recorded events. */
+  finishStep() {
+    for (const { response } of this.#watchers) {
+      response.write(`event: step_finished\ndata: ${JSON.stringify({ event: "step_finished", step: 0, stop: "complete", elapsed_s: 1 })}\n\n`);
+    }
   }
 
   /** Ends all connections, as a server that was killed. */
@@ -115,6 +129,8 @@ export class Mock {
     }
     if (what === "runs" && part === "events") return this.#stream(request, response);
     if (what === "runs" && request.method === "POST") return json(null, 202);
+    if (what === "compare") return json(JSON.parse(readFileSync(join(pages, "comparison.answer.json"), "utf8")));
+    if (what === "runs" && part === "answer") return json(run === "live" ? this.answer : stored("answer.json"));
     if (what === "runs" && part === "charts") return json(stored("charts.json"));
     if (what === "runs") return json(stored("json"));
     return json({ error: { code: "mock.unknown", message: "there is no such thing", help: "" } }, 404);
@@ -122,7 +138,7 @@ export class Mock {
 
   #rows() {
     const row = (run, title, state) => ({ run, title: this.#labels.get(run)?.title || title, tags: this.#labels.get(run)?.tags ?? [], state, unreadable: null, started_ms: 1_795_165_164_000, duration_s: 120, steps: 1 });
-    const names = ["steady", "mixed", "sweep", "hostile"];
+    const names = ["steady", "mixed", "sweep", "hostile", "curve", "pts-iops"];
     const there = names.filter((name) => !this.#gone.has(name));
     return [row("live", "two streams", "running"), ...there.map((name) => row(name, JSON.parse(readFileSync(join(pages, `${name}.json`), "utf8")).title, "complete"))];
   }

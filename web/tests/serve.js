@@ -121,8 +121,34 @@ test("from an idea to a comparison, on the simulated device and on a file", asyn
   await page.getByLabel("compare simulated").check();
   await page.getByRole("button", { name: "Compare 2 runs" }).click();
   await page.waitForURL(new RegExp(`#/compare/${run},${sweep}`));
+  // Steps of other names, but one alone: there is nothing to judge, and the figures stand beside one another.
   await page.waitForFunction(() => document.querySelectorAll("canvas").length === 2);
   assert.ok(!existsSync(join(folder, "scratch")), "the file that was to be removed is gone");
+  assert.deepEqual(complaints, []);
+});
+
+test("a load curve grows on its page, and its run and a comparison have it", async () => {
+  const { page, complaints } = await enter();
+  const ask = async () => {
+    await page.goto(`${server.address}#/curve`);
+    await page.getByLabel("Path", { exact: true }).fill("sim:");
+    const fields = { "Limits of the response time": "1ms", "Largest queue depth": "4", "Measured how often": "1", "Measure per step": "1s", "Ramp of a step": "0s" };
+    for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await page.waitForURL(/#\/(live|run)\//);
+    const run = page.url().split("/").at(-1);
+    await ended(page);
+    await page.getByRole("slider", { name: "Throughput over load" }).waitFor();
+    return run;
+  };
+  const first = await ask();
+  await page.getByRole("cell", { name: "usl" }).or(page.getByRole("cell", { name: "linear" })).first().waitFor();
+  await page.screenshot({ path: join(shots, "serve-curve.png"), fullPage: true });
+  await isAccessible(page, "a curve");
+  const second = await ask();
+  await page.goto(`${server.address}#/compare/${first},${second}`);
+  await page.getByRole("slider", { name: /Quantile shift/ }).first().waitFor();
+  await page.getByText(/^(Regressed|Improved|Equivalent|Inconclusive):/).first().waitFor();
   assert.deepEqual(complaints, []);
 });
 

@@ -21,7 +21,7 @@ pub use session::Role;
 
 use fathom_model::{Diagnostics, Job};
 use fathom_run::RealClock;
-use fathom_schema::Facts;
+use fathom_schema::{Facts, Severity, SteadyQuestion};
 use running::Running;
 use session::Sessions;
 use std::fmt;
@@ -41,6 +41,8 @@ pub trait Machine: Send + Sync + 'static {
     fn clock(&self, facts: &mut Facts) -> RealClock;
     /// Ready-made jobs.
     fn presets(&self) -> Vec<Preset>;
+    /// Fills in what of a test of the PTS depends on its targets; what of the standard is left out is said.
+    fn complete(&self, asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)>;
     /// What `seed = "fresh"` stands for.
     fn entropy(&self) -> u64;
     /// Says something to whoever started the server.

@@ -40,6 +40,8 @@ pub(crate) struct Ready {
     pub(crate) facts: Facts,
     pub(crate) title: String,
     pub(crate) description: Option<String>,
+    /// What it is to find out by choosing its steps itself.
+    pub(crate) question: Option<Question>,
     pub(crate) sources: Vec<(String, String)>,
     pub(crate) echo: Vec<(String, Vec<(String, String)>)>,
     /// What was said of it when it was judged.
@@ -99,7 +101,8 @@ impl Running {
 }
 
 fn drive(machine: &dyn Machine, ready: Ready, claims: Claims, active: &Active, writer: Writer) {
-    let Ready { plan, mut facts, title, description, sources, echo, remarks } = ready;
+    let Ready { plan, mut facts, title, description, question, sources, echo, remarks } = ready;
+    let thresholds = || Question::Thresholds { thresholds: plan.thresholds.clone() };
     let clock = machine.clock(&mut facts);
     let planned = plan.notes.iter().map(|note| (note.kind, note.severity, note.message.clone()));
     let judged = remarks.into_iter().map(|message| (NoteKind::Target, Severity::Info, message));
@@ -118,8 +121,7 @@ fn drive(machine: &dyn Machine, ready: Ready, claims: Claims, active: &Active, w
         echo,
         wall_ms: fathom_run::wall_ms(),
         expected_seconds: plan.expected.map(Nanos::as_secs_f64),
-        question: (!plan.thresholds.is_empty())
-            .then(|| Question::Thresholds { thresholds: plan.thresholds.clone() }),
+        question: question.or_else(|| (!plan.thresholds.is_empty()).then(thresholds)),
         facts,
     };
     let experiment = plan.experiment;

@@ -1,7 +1,7 @@
 // The one way to the server: every page asks through here. Owns addresses, forms of answers and how an answer that is none is
 // told; does not know what pages do with it.
 
-import type { Charts } from "../charts/types";
+import type { Answered, Charts } from "../charts/types";
 
 /** A run in the list. */
 export interface RunRow {
@@ -73,7 +73,25 @@ export interface Consent {
   answers: { path: string; typed: string }[];
 }
 
-export const noConsent: Consent = { yes: false, overwrite: false, destroy: [], answers: [] };
+/** What someone has ticked and typed so far, the latter by path. */
+export interface Agreed {
+  yes: boolean;
+  overwrite: boolean;
+  typed: Record<string, string>;
+}
+
+export const nothingAgreed = (): Agreed => ({ yes: false, overwrite: false, typed: {} });
+
+export function consentOf({ yes, overwrite, typed }: Agreed): Consent {
+  const answers = Object.entries(typed).flatMap(([path, answer]) => (answer ? [{ path, typed: answer }] : []));
+  return { yes, overwrite, destroy: [], answers };
+}
+
+/** What a run is to find out by choosing its steps itself. */
+export type Search =
+  | { kind: "curve"; latency: string[]; max_depth: number; replicates: number }
+  | { kind: "objective"; iops: number | null; latency: string[]; max_depth: number; replicates: number }
+  | { kind: "steady"; test: string; quick: boolean; purge: boolean };
 
 /** A job as it is sent. */
 export interface Upload {
@@ -192,9 +210,14 @@ export const api = {
     }),
   facts: () => ask<Facts>("facts"),
   presets: () => ask<Preset[]>("presets"),
-  plan: (job: Upload, consent: Consent) => send<Plan>("jobs/plan", { job, consent }),
+  plan: (job: Upload, consent: Consent, search?: Search) => send<Plan>("jobs/plan", { job, consent, search }),
   convert: (job: Upload) => send<{ text: string; diagnostics: Diagnostic[] }>("jobs/convert", job),
-  start: (job: Upload, consent: Consent) => send<{ run: string }>("runs", { job, consent }),
+  start: (job: Upload, consent: Consent, search?: Search) => send<{ run: string }>("runs", { job, consent, search }),
+  /** Null where the run was asked nothing, or knows nothing yet. */
+  answer: (run: string) => ask<Answered | null>(`${of(run)}/answer`),
+  /** Sides of runs, the first held against each of the others; null where they have no step in common. */
+  compare: (sides: string[][], margin: string) =>
+    ask<Answered | null>(`compare?sides=${encodeURIComponent(sides.map((side) => side.join("~")).join(","))}&margin=${encodeURIComponent(margin)}`),
   stop: (run: string) => send<null>(`${of(run)}/stop`, {}),
   mark: (run: string, text: string) => send<null>(`${of(run)}/marks`, { text }),
   /** Null: as fast as it goes. */

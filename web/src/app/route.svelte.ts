@@ -2,8 +2,8 @@
 // address itself.
 
 export interface Route {
-  page: "compose" | "runs" | "run" | "live" | "compare";
-  /** Of `run` and `live` the run; of `compare` all of them; of `compose` the run whose job is taken. */
+  page: "compose" | "curve" | "steady" | "runs" | "run" | "live" | "compare";
+  /** Of `run` and `live` the run; of `compare` the sides, runs of one joined by ~; of `compose` the run whose job is taken. */
   runs: string[];
 }
 
@@ -13,6 +13,8 @@ export function parseRoute(hash: string): Route {
   const runs = rest.split(",").filter((run) => run !== "").map(decodeURIComponent);
   switch (page) {
     case "compose":
+    case "curve":
+    case "steady":
     case "compare":
       return { page, runs };
     case "run":

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::{diagnose, load, preset, session, terminal};
 use fathom_engine::RealClock;
 use fathom_model::{Diagnostics, Job};
-use fathom_schema::Facts;
+use fathom_schema::{Facts, Severity, SteadyQuestion};
 use fathom_serve::{Machine, Preset, Role, Server, Settings, Upload};
 use std::path::{Path, PathBuf};
 
@@ -92,6 +92,10 @@ impl Machine for ThisMachine {
         preset::all()
             .map(|(name, title, text)| Preset { name: name.to_owned(), title, text: text.to_owned() })
             .collect()
+    }
+
+    fn complete(&self, asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)> {
+        super::steady::complete(asked, facts)
     }
 
     fn entropy(&self) -> u64 {

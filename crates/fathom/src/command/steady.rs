@@ -324,7 +324,7 @@ fn write_cache(target: &str, device: &str, facts: &Facts) -> Option<String> {
 }
 
 /// Fills in what depends on the targets; what of the standard is left out is said.
-fn complete(asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)> {
+pub(super) fn complete(asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)> {
     let mut notes = Vec::new();
     let found = |target: &String| facts.targets.iter().find(|fact| fact.path == Path::new(target));
     let wants_purge = asked.purge;

@@ -343,6 +343,90 @@ fn a_run_is_composed_planned_watched_and_looked_at() {
 }
 
 #[test]
+fn a_question_is_asked_answered_and_compared() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let text = "[target.a]\nkind = \"sim\"\nsize = \"1GiB\"\n[workload.a]\naccess = \"random\"\n[stream.a]\n[stage.a]\ntime = \"1s\"\n";
+    let order = |search: Value| json!({ "job": { "name": "a.toml", "text": text }, "search": search });
+    let curve = |depth: u32| {
+        order(json!({ "kind": "curve", "latency": ["1ms"], "max_depth": depth, "replicates": 1 }))
+    };
+    assert_eq!(site.post("/api/v1/jobs/plan", &curve(4)).expect(200).json()["may_run"], true);
+    let ask = |depth: u32| {
+        let run = site.begin(&curve(depth));
+        site.events(&run, 0, "run_finished");
+        run
+    };
+    let run = ask(4);
+    let answer = site.get(&format!("/api/v1/runs/{run}/answer")).expect(200).json();
+    assert_eq!(answer["kind"], "curve");
+    let section = &answer["sections"][0];
+    let titles: Vec<&str> = section["plots"]
+        .as_array()
+        .expect("drawings")
+        .iter()
+        .filter_map(|plot| plot["title"].as_str())
+        .collect();
+    assert_eq!(titles, ["Throughput over load", "Response time over load"]);
+    let loads = section["tables"][1]["rows"].as_array().map_or(0, Vec::len);
+    assert!(loads >= 3, "1, 2 and 4 in flight at least: {section}");
+    // The stored run has the question: the command line answers it as well.
+    bench.fathom("report last").expect(0, &[]);
+    let other = ask(4);
+    let compared = site.get(&format!("/api/v1/compare?sides={run},{other}&margin=10%25")).expect(200).json();
+    assert_eq!(compared["kind"], "compare");
+    assert!(compared["sentence"].as_str().is_some_and(|said| !said.is_empty()), "{compared}");
+    for (query, code) in [
+        (format!("sides={run}"), "compare.sides"),
+        (format!("sides={run},{other}&margin=3"), "compare.margin"),
+        (format!("sides={run},../../etc/passwd"), "run.unknown"),
+        (format!("sides={}", vec![run.as_str(); 30].join(",")), "compare.runs"),
+    ] {
+        assert_eq!(site.get(&format!("/api/v1/compare?{query}")).code(), code, "{query}");
+    }
+    // A plain run has no answer; what cannot be asked is told with the plan.
+    let plain = site.begin(&simulated("1s"));
+    site.events(&plain, 0, "run_finished");
+    assert_eq!(site.get(&format!("/api/v1/runs/{plain}/answer")).expect(200).json(), Value::Null);
+    for (search, code) in [
+        (json!({ "kind": "curve", "latency": ["p99"] }), "search.latency"),
+        (json!({ "kind": "curve", "latency": [], "max_depth": 1 }), "search.bounds"),
+        (json!({ "kind": "objective", "iops": 0.0, "latency": ["p99<1ms"] }), "search.objective"),
+        (json!({ "kind": "steady", "test": "speed" }), "search.steady"),
+    ] {
+        let plan = site.post("/api/v1/jobs/plan", &order(search)).expect(200).json();
+        assert_eq!(
+            (&plan["may_run"], &plan["diagnostics"][0]["code"]),
+            (&json!(false), &json!(code)),
+            "{plan}"
+        );
+    }
+    site.end();
+}
+
+#[test]
+fn a_test_of_the_pts_is_begun_grows_and_is_stopped() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let text = "[target.a]\nkind = \"sim\"\nsize = \"8MiB\"\n[workload.a]\n[stream.a]\n";
+    let search = json!({ "kind": "steady", "test": "latency", "quick": true });
+    let run = site.begin(&json!({ "job": { "name": "a.toml", "text": text }, "search": search }));
+    site.events(&run, 0, "step_finished");
+    let answer = || site.get(&format!("/api/v1/runs/{run}/answer")).expect(200).json();
+    assert_eq!(answer()["kind"], "steady", "it is answered while it goes on");
+    site.post(&format!("/api/v1/runs/{run}/stop"), &json!({})).expect(202);
+    site.events(&run, 0, "run_finished");
+    let found = answer();
+    assert!(
+        found["sentence"].as_str().is_some_and(|said| said.starts_with("A try, not PTS. Ended before")),
+        "{found}"
+    );
+    let report = site.get(&format!("/api/v1/runs/{run}")).expect(200).json();
+    assert_eq!(report["title"], "quick latency test of sim:, not PTS");
+    site.end();
+}
+
+#[test]
 fn runs_are_listed_named_taken_along_and_deleted() {
     let bench = Bench::new();
     let site = Site::start(&bench);

@@ -2,6 +2,7 @@
 //! request; what a page shows is no consent.
 
 use super::aside;
+use super::searches::{self, Asked, SearchOrder};
 use crate::fault::Fault;
 use crate::routes::{Route, json};
 use crate::running::Ready;
@@ -15,7 +16,7 @@ use fathom_frontend::native;
 use fathom_model::{Diagnostic, Diagnostics, Job, Level, Sources};
 use fathom_planner::Plan;
 use fathom_planner::safety::{self, Consent, Intent, Refusal, Verdict};
-use fathom_schema::Facts;
+use fathom_schema::{Facts, Question};
 use fathom_units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,9 @@ pub(crate) struct Order {
     /// What may be overwritten.
     #[serde(default)]
     pub(crate) consent: Agreed,
+    /// What the run is to find out by choosing its steps itself; without it the job's own steps run.
+    #[serde(default)]
+    pub(crate) search: Option<SearchOrder>,
 }
 
 /// What the sender agrees to: the same, named in the same words, as on the command line.
@@ -317,19 +321,44 @@ struct Judged {
     diagnostics: Diagnostics,
     facts: Facts,
     plan: Option<(Plan, Verdict)>,
+    question: Option<Question>,
+    /// Title of the run, where it is not the job's.
+    title: Option<String>,
 }
 
 fn judge(app: &App, order: &Order) -> Judged {
     let (job, mut diagnostics) = read(app, &order.job);
     if diagnostics.has_errors() {
-        return Judged { job, diagnostics, facts: Facts::default(), plan: None };
+        return Judged { job, diagnostics, facts: Facts::default(), plan: None, question: None, title: None };
     }
     let Agreed { yes, overwrite, destroy, answers } = order.consent.clone();
     let mut paths = fathom_planner::paths(&job);
     paths.extend(destroy.iter().map(PathBuf::from).filter(|path| path.is_absolute()));
     let facts = app.machine.facts(&paths);
-    let (plan, planned) = fathom_planner::plan(&job, &facts, app.machine.entropy());
-    diagnostics.extend(planned);
+    let asked =
+        order.search.as_ref().map(|search| searches::asked(app, search, &job, &facts, &mut diagnostics));
+    let (mut question, mut title) = (None, None);
+    let plan = match asked {
+        None => {
+            let (plan, planned) = fathom_planner::plan(&job, &facts, app.machine.entropy());
+            diagnostics.extend(planned);
+            plan
+        }
+        // What is wrong with the question was said.
+        Some(None) => None,
+        Some(Some(Asked { search, question: of_run, notes, is_quick, title: own })) => {
+            let (plan, mut planned) =
+                fathom_planner::plan_search(&job, &facts, app.machine.entropy(), search);
+            // A quick test is known to be short.
+            planned.retain(|one| !is_quick || one.code != "plan.short-time");
+            diagnostics.extend(planned);
+            (question, title) = (Some(of_run), own);
+            plan.map(|mut plan| {
+                plan.notes.extend(notes);
+                plan
+            })
+        }
+    };
     let mut consent =
         Consent { yes, overwrite, destroy, dialect_writes_named_files: false, allow_exec: false };
     let plan = plan.filter(|_| !diagnostics.has_errors()).map(|plan| {
@@ -343,12 +372,12 @@ fn judge(app: &App, order: &Order) -> Judged {
         }
         (plan, verdict)
     });
-    Judged { job, diagnostics, facts, plan }
+    Judged { job, diagnostics, facts, plan, question, title }
 }
 
 /// A job that may run; else why not.
 pub(super) fn ready(app: &App, order: &Order) -> Result<Ready, Fault> {
-    let Judged { job, diagnostics, facts, plan } = judge(app, order);
+    let Judged { job, diagnostics, facts, plan, question, title } = judge(app, order);
     let first = diagnostics.all().iter().find(|one| one.level == Level::Error);
     let Some((plan, verdict)) = plan else {
         let message = first.map_or_else(|| "the job cannot be planned".to_owned(), |one| one.message.clone());
@@ -364,7 +393,8 @@ pub(super) fn ready(app: &App, order: &Order) -> Result<Ready, Fault> {
     let name = if order.job.name.is_empty() { "job" } else { &order.job.name };
     Ok(Ready {
         facts,
-        title: job.run.title.get().cloned().unwrap_or_else(|| name.to_owned()),
+        title: job.run.title.get().cloned().or(title).unwrap_or_else(|| name.to_owned()),
+        question,
         description: job.run.description.get().cloned(),
         sources: job.sources.all().iter().map(|source| (source.name.clone(), source.text.clone())).collect(),
         echo: job.echo.clone(),

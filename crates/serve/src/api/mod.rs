@@ -1,9 +1,11 @@
 //! The operations of the API, and what they take and give.
 
+mod answers;
 mod jobs;
 mod live;
 mod machine;
 mod runs;
+mod searches;
 pub(crate) mod session;
 
 use crate::fault::Fault;
@@ -16,7 +18,7 @@ use axum::response::{IntoResponse, Response};
 
 /// All operations.
 pub(crate) fn routes() -> Vec<Route> {
-    [session::routes(), machine::routes(), jobs::routes(), runs::routes(), live::routes()]
+    [session::routes(), machine::routes(), jobs::routes(), runs::routes(), answers::routes(), live::routes()]
         .into_iter()
         .flatten()
         .collect()

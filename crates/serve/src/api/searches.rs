@@ -1,0 +1,195 @@
+//! Questions that a run answers by choosing its steps itself: what a page may ask, as on the command line. Owns what is
+//! taken and its bounds; how steps are chosen is the planner's, what a test of the PTS finds on its targets the machine's.
+
+use crate::App;
+use fathom_model::{Amount, Diagnostics, Job, Named, TargetOptions};
+use fathom_planner::PlanNote;
+use fathom_planner::search::{CurveSearch, ObjectiveSearch, Search, SteadySearch};
+use fathom_schema::{Facts, LatencyGoal, NoteKind, Question, SteadyQuestion, SteadyTest};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Seed of the order of depths: the same question, the same order.
+const SEED: u64 = 41;
+/// What a quick test divides the standard's times by.
+const QUICK: u32 = 60;
+/// Smallest block of any test, bytes.
+const BLOCK_MIN: u32 = 512;
+/// Largest queue depth there is.
+const DEPTH_MAX: u32 = 65_536;
+/// How often a load is measured at most.
+const REPLICATES_MAX: u32 = 100;
+
+/// What a run is to find out.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum SearchOrder {
+    /// Where does it saturate?
+    Curve {
+        /// Latencies whose load is asked for: `1ms` (the mean's) or `p99<2ms`.
+        latency: Vec<String>,
+        /// Largest queue depth of a worker.
+        #[serde(default = "max_depth")]
+        max_depth: u32,
+        /// How often each depth is measured.
+        #[serde(default = "replicates")]
+        replicates: u32,
+    },
+    /// Does it carry a rate within limits, or which does it?
+    Objective {
+        /// Operations per second to carry; null: the highest that keeps the limits.
+        iops: Option<f64>,
+        /// Limits to keep: `p99<1ms`.
+        latency: Vec<String>,
+        /// Largest queue depth of a worker.
+        #[serde(default = "max_depth")]
+        max_depth: u32,
+        /// How often the rate is proven.
+        #[serde(default = "replicates")]
+        replicates: u32,
+    },
+    /// What do the targets do in the long run?
+    Steady {
+        /// The test of the PTS: `iops`, `throughput`, `latency`, `wsat`, `hir`, `xsr`, `composite`, `dirth`.
+        test: String,
+        /// Divide all times by 60: a try, not PTS.
+        #[serde(default)]
+        quick: bool,
+        /// Trim devices before the test.
+        #[serde(default)]
+        purge: bool,
+    },
+}
+
+const fn max_depth() -> u32 {
+    256
+}
+
+const fn replicates() -> u32 {
+    3
+}
+
+/// A search as it is planned.
+pub(super) struct Asked {
+    pub(super) search: Search,
+    pub(super) question: Question,
+    /// What of the question the targets do not allow.
+    pub(super) notes: Vec<PlanNote>,
+    /// Whether its steps are known to be short.
+    pub(super) is_quick: bool,
+    /// Title of the run, where it is not the job's.
+    pub(super) title: Option<String>,
+}
+
+/// What is asked of a job on what was found; `None` with the faults told.
+pub(super) fn asked(
+    app: &App,
+    order: &SearchOrder,
+    job: &Job,
+    facts: &Facts,
+    faults: &mut Diagnostics,
+) -> Option<Asked> {
+    let plain =
+        |search, question| Asked { search, question, notes: Vec::new(), is_quick: false, title: None };
+    match order {
+        SearchOrder::Curve { latency, max_depth, replicates } => {
+            let limits = goals(latency, faults)?;
+            bounded(*max_depth, *replicates, faults)?;
+            let search = Search::Curve(CurveSearch::new(*max_depth, *replicates, SEED));
+            Some(plain(search, Question::Curve { limits }))
+        }
+        SearchOrder::Objective { iops, latency, max_depth, replicates } => {
+            let goals = goals(latency, faults)?;
+            bounded(*max_depth, *replicates, faults)?;
+            let is_rate = iops.is_none_or(|rate| rate.is_finite() && rate > 0.0);
+            if !is_rate || goals.is_empty() || job.streams.len() > 1 {
+                let message =
+                    "an objective is a rate above 0, or none, and at least one limit, of one stream";
+                faults.error("search.objective", None, message, "write for example p99<1ms");
+                return None;
+            }
+            // Arrivals that the job spaces itself stay; else they are random, as many users' are.
+            let spaced = job.streams.iter().any(|stream| stream.options.arrival.span().is_some());
+            let search = ObjectiveSearch::new(goals.clone(), *iops, *replicates, *max_depth, !spaced);
+            Some(plain(Search::Objective(search), Question::Objective { rate: *iops, goals }))
+        }
+        SearchOrder::Steady { test, quick, purge } => {
+            let test: SteadyTest = match test.parse() {
+                Ok(test) => test,
+                Err(message) => {
+                    faults.error("search.steady", None, message, "choose one of them");
+                    return None;
+                }
+            };
+            let options = job.streams.first().map(|stream| &stream.options);
+            let mut question = SteadyQuestion {
+                test,
+                haste: if *quick { QUICK } else { 1 },
+                targets: targets(job),
+                size: size(job),
+                engine: options.and_then(|of| of.engine.span().map(|_| of.engine.get().word().to_owned())),
+                direct: options.and_then(|of| of.direct.get().copied()),
+                purge: *purge,
+                block_min: BLOCK_MIN,
+                resumed: None,
+            };
+            let mut notes = app.machine.complete(&mut question, facts);
+            if *quick {
+                let message = format!("not PTS: all times are divided by {QUICK}");
+                notes.push((fathom_schema::Severity::Warn, message));
+            }
+            let (kind, manner) = if *quick { ("quick ", ", not PTS") } else { ("PTS ", "") };
+            let title = format!("{kind}{} test of {}{manner}", test.name(), question.targets.join(", "));
+            let note = |(severity, message)| PlanNote { kind: NoteKind::Job, severity, message };
+            Some(Asked {
+                search: Search::Steady(Box::new(SteadySearch::new(&question))),
+                question: Question::Steady(question),
+                notes: notes.into_iter().map(note).collect(),
+                is_quick: *quick,
+                title: Some(title),
+            })
+        }
+    }
+}
+
+fn goals(texts: &[String], faults: &mut Diagnostics) -> Option<Vec<LatencyGoal>> {
+    let mut all = Vec::new();
+    for text in texts {
+        match text.parse::<LatencyGoal>() {
+            Ok(goal) => all.push(goal),
+            Err(message) => {
+                faults.error("search.latency", None, message, "write for example p99<1ms");
+                return None;
+            }
+        }
+    }
+    Some(all)
+}
+
+fn bounded(max_depth: u32, replicates: u32, faults: &mut Diagnostics) -> Option<()> {
+    let is_within = (2..=DEPTH_MAX).contains(&max_depth) && (1..=REPLICATES_MAX).contains(&replicates);
+    if !is_within {
+        let message = format!(
+            "a largest depth of {max_depth} or {replicates} replicates is not within 2 to {DEPTH_MAX} and 1 to {REPLICATES_MAX}"
+        );
+        faults.error("search.bounds", None, message, "give others");
+    }
+    is_within.then_some(())
+}
+
+/// Targets as the command line names them.
+fn targets(job: &Job) -> Vec<String> {
+    let of = |section: &Named<TargetOptions>| match section.options.path.get() {
+        Some(paths) => paths.clone(),
+        None => vec![format!("{}:", section.options.kind.get().word())],
+    };
+    job.targets.iter().flat_map(of).collect()
+}
+
+/// The part of the first target that is used, as the command line takes it.
+fn size(job: &Job) -> Option<String> {
+    job.targets.first()?.options.size.get().map(|size| match size {
+        Amount::Bytes(bytes) => bytes.0.to_string(),
+        Amount::Share(share) => share.to_string(),
+    })
+}

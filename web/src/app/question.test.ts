@@ -1,0 +1,17 @@
+// The job that a question is asked of.
+
+import { expect, test } from "vitest";
+import { emptyQuestion, jobOf } from "./question";
+
+test("a curve's job has a load and no depth of its own", () => {
+  const job = jobOf({ ...emptyQuestion(), path: "/dev/nvme1n1", size: "", workers: 2 }, "curve");
+  expect(job).toContain('path = "/dev/nvme1n1"');
+  expect(job).toContain("workers = 2");
+  expect(job).toContain('time = "5s"');
+  expect(job).not.toContain("queue_depth");
+});
+
+test("a test's job has its target alone", () => {
+  const job = jobOf({ ...emptyQuestion(), path: "sim:", size: "64MiB" }, "steady");
+  expect(job).toBe('[target.disk]\nkind = "sim"\nsize = "64MiB"\n\n[workload.load]\n\n[stream.load]\n');
+});
