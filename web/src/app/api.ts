@@ -89,7 +89,7 @@ export function consentOf({ yes, overwrite, typed }: Agreed): Consent {
 
 /** What a run is to find out by choosing its steps itself. */
 export type Search =
-  | { kind: "curve"; latency: string[]; max_depth: number; replicates: number }
+  | { kind: "curve"; over: "depth" | "rate"; latency: string[]; max_depth: number; replicates: number }
   | { kind: "objective"; iops: number | null; latency: string[]; max_depth: number; replicates: number }
   | { kind: "steady"; test: string; quick: boolean; purge: boolean };
 

@@ -391,6 +391,7 @@ fn a_question_is_asked_answered_and_compared() {
     for (search, code) in [
         (json!({ "kind": "curve", "latency": ["p99"] }), "search.latency"),
         (json!({ "kind": "curve", "latency": [], "max_depth": 1 }), "search.bounds"),
+        (json!({ "kind": "curve", "over": "time", "latency": [] }), "search.over"),
         (json!({ "kind": "objective", "iops": 0.0, "latency": ["p99<1ms"] }), "search.objective"),
         (json!({ "kind": "steady", "test": "speed" }), "search.steady"),
     ] {

@@ -4,8 +4,8 @@
 use crate::App;
 use fathom_model::{Amount, Diagnostics, Job, Named, TargetOptions};
 use fathom_planner::PlanNote;
-use fathom_planner::search::{CurveSearch, ObjectiveSearch, Search, SteadySearch};
-use fathom_schema::{Facts, LatencyGoal, NoteKind, Question, SteadyQuestion, SteadyTest};
+use fathom_planner::search::{CurveSearch, ObjectiveSearch, RateSearch, Search, SteadySearch};
+use fathom_schema::{Facts, LatencyGoal, LoadAxis, NoteKind, Question, SteadyQuestion, SteadyTest};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -26,6 +26,9 @@ const REPLICATES_MAX: u32 = 100;
 pub(crate) enum SearchOrder {
     /// Where does it saturate?
     Curve {
+        /// What it goes over: `depth` (operations in flight) or `rate` (operations that come due, of one stream).
+        #[serde(default = "depth")]
+        over: String,
         /// Latencies whose load is asked for: `1ms` (the mean's) or `p99<2ms`.
         latency: Vec<String>,
         /// Largest queue depth of a worker.
@@ -61,6 +64,10 @@ pub(crate) enum SearchOrder {
     },
 }
 
+fn depth() -> String {
+    LoadAxis::Depth.name().to_owned()
+}
+
 const fn max_depth() -> u32 {
     256
 }
@@ -92,11 +99,30 @@ pub(super) fn asked(
     let plain =
         |search, question| Asked { search, question, notes: Vec::new(), is_quick: false, title: None };
     match order {
-        SearchOrder::Curve { latency, max_depth, replicates } => {
+        SearchOrder::Curve { over, latency, max_depth, replicates } => {
             let limits = goals(latency, faults)?;
             bounded(*max_depth, *replicates, faults)?;
-            let search = Search::Curve(CurveSearch::new(*max_depth, *replicates, SEED));
-            Some(plain(search, Question::Curve { limits }))
+            let over = match over.parse::<LoadAxis>() {
+                Ok(LoadAxis::Rate) if job.streams.len() > 1 => Err("a rate is of one stream".to_owned()),
+                other => other,
+            };
+            let over = match over {
+                Ok(over) => over,
+                Err(message) => {
+                    faults.error("search.over", None, message, "choose depth, or rate with one stream");
+                    return None;
+                }
+            };
+            let search = match over {
+                LoadAxis::Depth => Search::Curve(CurveSearch::new(*max_depth, *replicates, SEED)),
+                LoadAxis::Rate => {
+                    let poisson = !is_spaced(job);
+                    let rates =
+                        RateSearch::new(Vec::new(), limits.clone(), *max_depth, *replicates, poisson, SEED);
+                    Search::Rates(Box::new(rates))
+                }
+            };
+            Some(plain(search, Question::Curve { limits, over }))
         }
         SearchOrder::Objective { iops, latency, max_depth, replicates } => {
             let goals = goals(latency, faults)?;
@@ -108,9 +134,7 @@ pub(super) fn asked(
                 faults.error("search.objective", None, message, "write for example p99<1ms");
                 return None;
             }
-            // Arrivals that the job spaces itself stay; else they are random, as many users' are.
-            let spaced = job.streams.iter().any(|stream| stream.options.arrival.span().is_some());
-            let search = ObjectiveSearch::new(goals.clone(), *iops, *replicates, *max_depth, !spaced);
+            let search = ObjectiveSearch::new(goals.clone(), *iops, *replicates, *max_depth, !is_spaced(job));
             Some(plain(Search::Objective(search), Question::Objective { rate: *iops, goals }))
         }
         SearchOrder::Steady { test, quick, purge } => {
@@ -150,6 +174,11 @@ pub(super) fn asked(
             })
         }
     }
+}
+
+/// Whether the job spaces its arrivals itself: those stay, others are random, as many users' are.
+fn is_spaced(job: &Job) -> bool {
+    job.streams.iter().any(|stream| stream.options.arrival.span().is_some())
 }
 
 fn goals(texts: &[String], faults: &mut Diagnostics) -> Option<Vec<LatencyGoal>> {
