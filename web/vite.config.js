@@ -23,5 +23,7 @@ export default defineConfig(({ mode }) => ({
           },
         }),
   },
+  // The tests read the project's example jobs.
+  server: { fs: { allow: [".."] } },
   test: { include: ["src/**/*.test.ts"] },
 }));

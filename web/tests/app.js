@@ -98,7 +98,7 @@ test("a question is asked, its curve grows with every step, and the run ends as 
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.waitForURL(/#\/live\/live/);
   const { body } = mock.asked.at(-1);
-  assert.deepEqual(body.search, { kind: "curve", latency: ["p99<2ms", "1ms"], max_depth: 64, replicates: 3 });
+  assert.deepEqual(body.search, { kind: "curve", over: "depth", latency: ["p99<2ms", "1ms"], max_depth: 64, replicates: 3 });
   assert.match(body.job.text, /path = "\/mnt\/disk\/scratch"/);
   // As many points as steps have ended.
   const whole = mock.answerOf("curve");
@@ -170,6 +170,25 @@ test("form and text are one job, and neither loses what the other cannot say", a
   await page.getByLabel("Open a job file …").setInputFiles({ name: "a.fio", mimeType: "text/plain", buffer: Buffer.from("[a]\nrw=read\n") });
   await page.waitForFunction(() => document.querySelector("textarea").value.includes('kind = "sim"'));
   assert.deepEqual(mock.asked.at(-1).body, { name: "a.fio", text: "[a]\nrw=read\n" });
+});
+
+test("an access specification has lines whose shares add up", async () => {
+  const { page } = await open("compose");
+  const text = page.getByLabel("The job");
+  await page.getByRole("button", { name: "Add a line" }).click();
+  await page.getByText("The shares add up to 100 %.").waitFor();
+  await page.getByLabel("Share of line 1").fill("60%");
+  await page.getByText("The shares add up to 60 %; they have to be 100 %.").waitFor();
+  await page.getByLabel("Share of line 2").fill("40%");
+  await page.getByLabel("Block size of line 2").fill("64KiB");
+  await page.getByLabel("Access of line 2").fill("sequential");
+  assert.match(await text.inputValue(), /mix = \[\n.*share = "60%".*\n.*share = "40%", block_size = "64KiB", read = "100%", access = "sequential"/);
+  await fits(page, "lines");
+  await isAccessible(page, "lines");
+  await page.screenshot({ path: join(shots, "app-lines.png"), fullPage: true });
+  await page.getByRole("button", { name: "Remove of line 1" }).click();
+  assert.equal(await page.getByLabel("Block size").inputValue(), "64KiB");
+  assert.ok(!(await text.inputValue()).includes("mix"), "one line is no mix");
 });
 
 test("faults are shown at their line", async () => {

@@ -3,36 +3,50 @@
 
 import { parse, TomlError } from "smol-toml";
 
+/** One line of an access specification. */
+export interface AccessLine {
+  /** Share of the operations; of a single line all of them. */
+  share: string;
+  blockSize: string;
+  read: string;
+  access: string;
+}
+
 /** What the form has fields for; values as a job file has them. */
 export interface Form {
   title: string;
   path: string;
   size: string;
   remove: boolean;
-  read: string;
-  blockSize: string;
-  access: string;
+  /** At least one; several are a mix whose shares add up to 100 %. */
+  lines: AccessLine[];
   workers: number;
   /** One depth, or several, each of which is a step. */
   depths: number[];
   rate: string;
+  /** Whether the page cache is passed by: `true`, `false`, or empty for where it can be. */
+  direct: string;
   ramp: string;
   time: string;
+  /** Empty for the same sequence every time, `fresh`, or a number. */
+  seed: string;
 }
+
+export const emptyLine: AccessLine = { share: "100%", blockSize: "4KiB", read: "100%", access: "random" };
 
 export const empty: Form = {
   title: "",
   path: "",
   size: "1GiB",
   remove: true,
-  read: "100%",
-  blockSize: "4KiB",
-  access: "random",
+  lines: [emptyLine],
   workers: 1,
   depths: [16],
   rate: "",
+  direct: "",
   ramp: "2s",
   time: "30s",
+  seed: "",
 };
 
 /** A basic string (TOML 1.0). JSON's escapes are among its own, but for DEL. */
@@ -41,17 +55,30 @@ const quoted = (text: string) => JSON.stringify(text).replaceAll("\u007f", "\\u0
 /** The job that a form says. */
 export function toText(form: Form): string {
   const lines: string[] = [];
-  if (form.title) lines.push("[run]", `title = ${quoted(form.title)}`, "");
+  if (form.title || form.seed) lines.push("[run]");
+  if (form.title) lines.push(`title = ${quoted(form.title)}`);
+  if (form.seed) lines.push(`seed = ${/^\d+$/.test(form.seed) ? form.seed : quoted(form.seed)}`);
+  if (form.title || form.seed) lines.push("");
   lines.push("[target.disk]");
   const builtIn = { "null:": "null", "sim:": "sim" }[form.path];
   lines.push(builtIn ? `kind = ${quoted(builtIn)}` : `path = ${quoted(form.path)}`);
   if (form.size) lines.push(`size = ${quoted(form.size)}`);
   if (form.remove && !builtIn) lines.push("remove = true");
   lines.push("", "[workload.load]");
-  lines.push(`block_size = ${quoted(form.blockSize)}`, `read = ${quoted(form.read)}`, `access = ${quoted(form.access)}`);
+  const [first = emptyLine, ...others] = form.lines;
+  if (others.length === 0) {
+    lines.push(`block_size = ${quoted(first.blockSize)}`, `read = ${quoted(first.read)}`, `access = ${quoted(first.access)}`);
+  } else {
+    lines.push("mix = [");
+    for (const { share, blockSize, read, access } of form.lines) {
+      lines.push(`    { share = ${quoted(share)}, block_size = ${quoted(blockSize)}, read = ${quoted(read)}, access = ${quoted(access)} },`);
+    }
+    lines.push("]");
+  }
   lines.push("", "[stream.load]", `workers = ${form.workers}`);
   if (form.depths.length === 1) lines.push(`queue_depth = ${form.depths[0]}`);
   if (form.rate) lines.push(`rate = ${quoted(form.rate)}`);
+  if (form.direct) lines.push(`direct = ${form.direct}`);
   lines.push("", "[stage.main]", `ramp = ${quoted(form.ramp)}`, `time = ${quoted(form.time)}`);
   if (form.depths.length > 1) lines.push(`sweep = { "stream.queue_depth" = [${form.depths.join(", ")}] }`);
   return `${lines.join("\n")}\n`;
@@ -86,20 +113,27 @@ export function toForm(job: string): Form | null {
   if (!target || !workload || !stream || !stage || !(table.run === undefined || isTable(table.run))) return null;
   const [of, load, flow, phase] = [target[1], workload[1], stream[1], stage[1]];
   const sweep = isTable(phase.sweep) ? phase.sweep["stream.queue_depth"] : undefined;
-  const depths = Array.isArray(sweep) ? sweep : [flow.queue_depth ?? 1];
+  const listed = doubled(sweep);
+  const depths = Array.isArray(listed) ? listed : [flow.queue_depth ?? 1];
+  const mix = Array.isArray(load.mix) ? load.mix.filter(isTable) : [load];
   const form: Form = {
     title: isTable(table.run) ? text(table.run.title, "") : "",
     path: of.kind === undefined ? text(of.path, "") : `${text(of.kind, "")}:`,
     size: text(of.size, ""),
     remove: of.remove === true || of.kind !== undefined,
-    read: text(load.read, "100%"),
-    blockSize: text(load.block_size, "4KiB"),
-    access: text(load.access, "sequential"),
+    lines: mix.map((line) => ({
+      share: text(line.share, "100%"),
+      blockSize: text(line.block_size, "4KiB"),
+      read: text(line.read, "100%"),
+      access: text(line.access, "sequential"),
+    })),
     workers: typeof flow.workers === "number" ? flow.workers : 1,
     depths: depths.filter((depth) => typeof depth === "number"),
     rate: text(flow.rate, ""),
+    direct: typeof flow.direct === "boolean" ? String(flow.direct) : "",
     ramp: text(phase.ramp, "0s"),
     time: text(phase.time, "30s"),
+    seed: isTable(table.run) ? text(table.run.seed, "") : "",
   };
   // The form says all that the text says exactly when its own text means the same.
   return same(parse(toText(form)), named(table)) ? form : null;
@@ -107,19 +141,43 @@ export function toForm(job: string): Form | null {
 
 /** The same job under the names, and with the values, that the form writes. */
 function named(job: Table): Table {
-  const rename = (kind: string, name: string, defaults: Table) => {
+  const rename = (kind: string, name: string, defaults: Table, instead: Table = {}) => {
     const found = only(job, kind);
-    return found ? { [name]: { ...defaults, ...found[1] } } : job[kind];
+    return found ? { [name]: { ...defaults, ...found[1], ...instead } } : job[kind];
   };
-  const depth = isTable(only(job, "stage")?.[1].sweep) ? {} : { queue_depth: 1 };
+  const sweep = only(job, "stage")?.[1].sweep;
+  const depth = isTable(sweep) ? {} : { queue_depth: 1 };
+  const line = { block_size: "4KiB", read: "100%", access: "sequential" };
+  const mix = only(job, "workload")?.[1].mix;
+  const filled = Array.isArray(mix) ? mix.map((one) => (isTable(one) ? { ...line, ...one } : one)) : null;
   const out: Table = {
     ...job,
     target: rename("target", "disk", {}),
-    workload: rename("workload", "load", { block_size: "4KiB", read: "100%", access: "sequential" }),
+    workload: filled ? rename("workload", "load", {}, { mix: filled }) : rename("workload", "load", line),
     stream: rename("stream", "load", { workers: 1, ...depth }),
-    stage: rename("stage", "main", { ramp: "0s", time: "30s" }),
+    stage: rename("stage", "main", { ramp: "0s", time: "30s" }, isTable(sweep) ? { sweep: listedSweep(sweep) } : {}),
   };
   return out;
+}
+
+/** A sweep whose depths are listed. */
+function listedSweep(sweep: Table): Table {
+  const depths = sweep["stream.queue_depth"];
+  return depths === undefined ? sweep : { ...sweep, "stream.queue_depth": doubled(depths) };
+}
+
+/** `{ from = 1, to = 8, factor = 2 }` as the list that it stands for; anything else as it is. */
+function doubled(depths: unknown): unknown {
+  if (!isTable(depths) || depths.factor !== 2 || Object.keys(depths).length !== 3) return depths;
+  const { from, to } = depths;
+  return typeof from === "number" && typeof to === "number" ? (depthsOf(`${from}..${to}`) ?? depths) : depths;
+}
+
+/** What the shares of lines add up to, per cent; null where one is none. */
+export function shareOf(lines: AccessLine[]): number | null {
+  const shares = lines.map((line) => (/^\d+(\.\d+)?%$/.test(line.share.trim()) ? Number.parseFloat(line.share) : Number.NaN));
+  const sum = shares.reduce((all, share) => all + share, 0);
+  return Number.isNaN(sum) ? null : Math.round(sum * 1e6) / 1e6;
 }
 
 function same(a: unknown, b: unknown): boolean {

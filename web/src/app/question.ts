@@ -2,7 +2,7 @@
 
 import { empty, toText } from "./job";
 
-export type Asked = "curve" | "objective" | "steady";
+export type Asked = "curve" | "rates" | "objective" | "steady";
 
 /** The tests of SNIA's PTS, in the order of the standard. */
 export const tests = ["iops", "throughput", "latency", "wsat", "hir", "xsr", "composite", "dirth"] as const;
@@ -10,7 +10,7 @@ export type Test = (typeof tests)[number];
 
 /** What the forms have fields for; values as a job file and the command line have them. */
 export interface Question {
-  asked: "curve" | "objective";
+  asked: "curve" | "rates" | "objective";
   path: string;
   size: string;
   remove: boolean;
@@ -57,5 +57,6 @@ export function jobOf(form: Question, asked: Asked): string {
     const whole = toText({ ...empty, path, size, remove, depths: [] });
     return `${whole.slice(0, whole.indexOf("[workload"))}[workload.load]\n\n[stream.load]\n`;
   }
-  return toText({ ...empty, path, size, remove, read, blockSize, access, workers, depths: [], ramp, time });
+  const lines = [{ share: "100%", blockSize, read, access }];
+  return toText({ ...empty, path, size, remove, lines, workers, depths: [], ramp, time });
 }
