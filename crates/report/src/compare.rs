@@ -188,16 +188,18 @@ fn band(margin: Ratio) -> PlotBand {
 
 /// How much each figure changed, with its interval, by what that says.
 fn changes(step: &StepComparison, margin: Ratio) -> Plot {
+    let of_step = || step.metrics.iter().filter(|metric| metric.needs.is_none()).enumerate();
     let place = |at: usize| at as f64;
     let line = |verdict: Verdict| {
-        let of = step.metrics.iter().enumerate().filter(|(_, metric)| metric.verdict == verdict);
+        let of = of_step().filter(|(_, metric)| metric.verdict == verdict);
         let points: Vec<PlotPoint> = of
             .map(|(at, metric)| PlotPoint { x: place(at), y: metric.change, interval: metric.interval })
             .collect();
         PlotLine::measured(verdict.name(), Shape::Points, &points)
     };
-    let names =
-        step.metrics.iter().enumerate().map(|(at, metric)| (place(at), title(&metric.name).to_owned()));
+    // Short, so that they stand beside one another.
+    let name = |metric: &Metric| title(metric.name.trim_end_matches(" latency")).to_owned();
+    let names = of_step().map(|(at, metric)| (place(at), name(metric)));
     Plot {
         title: "Change of each figure, with its interval".to_owned(),
         x: PlotAxis::named("", names.collect()),
@@ -225,7 +227,8 @@ fn shift(step: &StepComparison, left: &Curve, right: &Curve, margin: Ratio) -> P
         .iter()
         .filter_map(|q| {
             let name = format!("p{}", (q * 1e6).round() / 1e4);
-            let Metric { change, interval, .. } = step.metrics.iter().find(|metric| metric.name == name)?;
+            let Metric { change, interval, .. } =
+                step.metrics.iter().find(|metric| metric.name == name && metric.needs.is_none())?;
             Some(PlotPoint { x: -(1.0 - q).log10(), y: *change, interval: *interval })
         })
         .collect();
@@ -288,14 +291,30 @@ fn rates(before: &[StepRecord], after: &[StepRecord], letter: char) -> Option<Pl
 
 fn figures(step: &StepComparison, letter: char) -> Table {
     let row = |metric: &Metric| {
-        let Metric { name, base, new, change, interval, verdict, decides, more_is_better: _, more_runs: _ } =
-            metric;
+        let Metric {
+            name,
+            base,
+            new,
+            change,
+            interval,
+            verdict,
+            decides,
+            needs,
+            more_is_better: _,
+            more_runs: _,
+        } = metric;
+        let change = if needs.is_some() { String::new() } else { percent(*change) };
+        let interval = match (needs, interval) {
+            (Some(needs), _) => format!("needs n ≥ {needs}"),
+            (None, Some((low, high))) => format!("{} to {}", percent(*low), percent(*high)),
+            (None, None) => String::new(),
+        };
         vec![
             title(name).to_owned(),
-            figure(name, *base),
-            figure(name, *new),
-            percent(*change),
-            interval.map_or_else(String::new, |(low, high)| format!("{} to {}", percent(low), percent(high))),
+            figure(metric, *base),
+            figure(metric, *new),
+            change,
+            interval,
             verdict.name().to_owned(),
             if *decides { "decides" } else { "" }.to_owned(),
         ]

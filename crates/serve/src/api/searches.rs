@@ -5,7 +5,9 @@ use crate::App;
 use fathom_model::{Amount, Diagnostics, Job, Named, TargetOptions};
 use fathom_planner::PlanNote;
 use fathom_planner::search::{CurveSearch, ObjectiveSearch, RateSearch, Search, SteadySearch};
-use fathom_schema::{Facts, LatencyGoal, LoadAxis, NoteKind, Question, SteadyQuestion, SteadyTest};
+use fathom_schema::{
+    DeviceClass, Facts, LatencyGoal, LoadAxis, NoteKind, Question, SteadyQuestion, SteadyTest,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -148,6 +150,7 @@ pub(super) fn asked(
             let options = job.streams.first().map(|stream| &stream.options);
             let mut question = SteadyQuestion {
                 test,
+                class: DeviceClass::Enterprise,
                 haste: if *quick { QUICK } else { 1 },
                 targets: targets(job),
                 size: size(job),
