@@ -7,7 +7,7 @@ use crate::{diagnose, terminal};
 use fathom_model::{Diagnostics, Job, Level, Named, Sources, StreamOptions};
 use fathom_planner::PlanNote;
 use fathom_planner::safety::{self, Consent};
-use fathom_schema::{Facts, NoteKind, Severity};
+use fathom_schema::{Facts, FileKind, NoteKind, Severity};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 
@@ -112,7 +112,15 @@ fn fate(job: &Job, stream: &Named<StreamOptions>, facts: &Facts, consent: &Conse
         codes.extend(refusals.iter().map(|refusal| refusal.code));
         reasons.extend(refusals.iter().map(ToString::to_string));
     }
-    let error_of = |code: &&str| AT_START.iter().find(|(known, _)| known == code).map(|&(_, errno)| errno);
+    let has_folder = || {
+        let paths = fathom_planner::paths(&alone);
+        facts.targets.iter().any(|fact| fact.kind == FileKind::Folder && paths.contains(&fact.path))
+    };
+    let error_of = |code: &&str| match AT_START.iter().find(|(known, _)| known == code) {
+        // Pipes, sockets and character devices are not measured.
+        Some((_, Errno::ISDIR)) if !has_folder() => Some(Errno::NOTBLK),
+        known => known.map(|&(_, errno)| errno),
+    };
     let errors: Option<Vec<Errno>> = codes.iter().map(error_of).collect();
     let errno = errors?.first()?.raw_os_error();
     Some(Fallen { stream: stream.name.clone(), errno, reasons, faults })
