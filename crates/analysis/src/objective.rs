@@ -87,12 +87,7 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     let at = |rate: f64| trials.iter().filter(move |trial| (trial.rate / rate - 1.0).abs() < 1e-4);
     let rate = match wanted {
         Some(wanted) => Some(wanted),
-        // A rate that was not kept each time is not kept.
-        None => trials
-            .iter()
-            .map(|trial| trial.rate)
-            .filter(|rate| at(*rate).all(|trial| trial.state == State::Met))
-            .reduce(f64::max),
+        None => kept(&trials),
     };
     let state = match rate {
         Some(rate) => at(rate).map(|trial| trial.state).max()?,
@@ -115,6 +110,20 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     let reached = rate.filter(|_| wanted.is_none()).and_then(|rate| reached(rate, &trials, goals));
     let remarks = unsupported(&points, goals);
     Some(Objective { rate, state, missed, reached, margins, trials, remarks })
+}
+
+/// The rate that a search found: of those below every rate that missed once, the one that was tried most often, since it was
+/// tried again to prove it; of several, the highest. One that was kept once, near another that was disproven, was luck.
+fn kept(trials: &[Trial]) -> Option<f64> {
+    let missed = trials.iter().filter(|trial| trial.state != State::Met).map(|trial| trial.rate);
+    let lowest_missed = missed.fold(f64::INFINITY, f64::min);
+    let is_same = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-4;
+    let below = trials
+        .iter()
+        .map(|trial| trial.rate)
+        .filter(|rate| *rate < lowest_missed && !is_same(*rate, lowest_missed));
+    let times = |rate: f64| trials.iter().filter(|trial| is_same(trial.rate, rate)).count();
+    below.max_by(|one, other| times(*one).cmp(&times(*other)).then(one.total_cmp(other)))
 }
 
 /// Where the first of the limits is reached: for each, the inverse of the latency is a straight line over the rate near it
@@ -152,7 +161,7 @@ fn crossing(points: &[(f64, f64)], level: f64) -> Option<Estimate> {
     let left: f64 = points.iter().map(|(own, of)| (of - y - slope * (own - x)).powi(2)).sum();
     let error = (left / (count - 2.0)).sqrt() / -slope * (1.0 / count + (value - x).powi(2) / spread).sqrt();
     let half = t_quantile(0.95, count - 2.0) * error;
-    let interval = half.is_finite().then_some((value - half, value + half));
+    let interval = half.is_finite().then_some(((value - half).max(0.0), value + half));
     Some(Estimate { value, interval })
 }
 
@@ -172,6 +181,21 @@ fn trial(step: &StepRecord, goals: &[LatencyGoal]) -> Option<(LoadPoint, Trial)>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rate_that_was_kept_by_luck_is_not_the_answer() {
+        let trial = |(rate, state): (f64, State)| Trial { rate, done: rate, latencies_s: Vec::new(), state };
+        let of = |tried: &[(f64, State)]| kept(&tried.iter().copied().map(trial).collect::<Vec<_>>());
+        let (met, not_met) = (State::Met, State::NotMet);
+        // Bisection kept 990 and 995 once each; 995 then failed, and what was proven lies below both.
+        let proven = [(985.05, met), (985.05, met), (985.05, met)];
+        let tried =
+            [&[(1000.0, not_met), (990.0, met), (995.0, met), (995.0, not_met)][..], &proven].concat();
+        assert_eq!(of(&tried), Some(985.05));
+        assert_eq!(of(&[(500.0, met), (1000.0, not_met), (750.0, met)]), Some(750.0));
+        assert_eq!(of(&[(750.0, met), (750.0, not_met), (500.0, met)]), Some(500.0));
+        assert_eq!(of(&[(500.0, not_met), (750.0, met)]), None);
+    }
 
     #[test]
     fn a_line_through_trials_finds_the_limit_between_them() {

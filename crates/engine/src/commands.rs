@@ -6,6 +6,7 @@ use fathom_units::Nanos;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,18 +40,18 @@ pub(crate) fn run(command: &ShellCommand, stop: &AtomicBool, grace: Nanos) -> Re
     let file = open(output, flags, Mode::from_bits_truncate(0o644)).map(File::from);
     let file = file.map_err(|error| format!("cannot write {}: {error}", output.display()))?;
     let fails = |error: std::io::Error| format!("cannot run the command \"{line}\": {error}");
-    let mut shell = Command::new("sh");
-    shell
-        .arg("-c")
-        .arg(line)
-        .stdin(Stdio::null())
-        .stdout(file.try_clone().map_err(fails)?)
-        .stderr(file)
+    let start = |words: &[&str]| {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).arg(line).stdin(Stdio::null()).stdout(file.try_clone()?);
         // A group of its own, so that all that it started can be ended with it.
-        .process_group(0);
-    // A second signal ends fathom at once, and then the shell, which no signal of the terminal reaches.
-    fathom_io::thread::dies_with_this(&mut shell);
-    let mut child = shell.spawn().map_err(fails)?;
+        command.stderr(file.try_clone()?).process_group(0).spawn()
+    };
+    // A second signal ends fathom at once, and then the shell, which no signal of the terminal reaches. Asked for by a program
+    // in between and not by this process, which would have to be copied for that, memory of other workers' I/O and all.
+    let mut child = match start(&["setpriv", "--pdeathsig", "KILL", "--", "sh", "-c"]) {
+        Err(error) if error.kind() == ErrorKind::NotFound => start(&["sh", "-c"]).map_err(fails)?,
+        started => started.map_err(fails)?,
+    };
     let mut stopped_at = None;
     loop {
         if let Some(status) = child.try_wait().map_err(fails)? {

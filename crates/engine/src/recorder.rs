@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_wait_for_whoever_reads_what_is_issued_is_told() {
-        let (mut recorder, mut outlet) = Recorder::new(CellShape::default(), std::thread::current());
+        let (mut recorder, mut outlet) = Recorder::new(CellShape::default(), CELLS, std::thread::current());
         let row = IssuedRow {
             at: Nanos::ZERO,
             kind: fathom_schema::OperationKind::Read,

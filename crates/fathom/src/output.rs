@@ -146,9 +146,7 @@ pub(crate) fn check(path: &Path, spared: &Spared) -> Result<(), Fault> {
             let folder = folder.display();
             fails(format!("the folder {folder} of the output {shown} does not exist; create it"))
         }
-        Err(_) if is_among_devices(folder) => destroys(format!(
-            "there is no device {shown}, and outputs are not made among devices; name a file"
-        )),
+        Err(_) if is_among_devices(folder) => destroys(no_device(path)),
         Err(_) if !may_write(folder) => {
             let folder = folder.display();
             fails(format!("this user may not write to the folder {folder} of the output {shown}"))
@@ -199,6 +197,8 @@ pub(crate) fn write_with(
         if !meta.is_file() || path.is_symlink() || !may_write(folder(path)) {
             return overwrite(path, spared, content);
         }
+    } else if is_among_devices(folder(path)) {
+        return Err(no_device(path));
     }
     replace_with(path, content).map_err(fail)
 }
@@ -220,6 +220,9 @@ pub(crate) fn append(path: &Path, text: &str, spared: &Spared) -> Result<(), Str
     spared.spare(path, &Place::of(path))?;
     if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device()) {
         return Err(on_device(path));
+    }
+    if !path.exists() && is_among_devices(folder(path)) {
+        return Err(no_device(path));
     }
     let mut file = OpenOptions::new().append(true).create(true).open(path).map_err(fail)?;
     let meta = file.metadata().map_err(fail)?;
@@ -281,6 +284,10 @@ fn create_part(path: &Path) -> std::io::Result<(File, PathBuf)> {
 fn is_among_devices(folder: &Path) -> bool {
     let folder = folder.canonicalize().unwrap_or_default();
     folder.starts_with("/dev") && !folder.starts_with("/dev/shm")
+}
+
+fn no_device(path: &Path) -> String {
+    format!("there is no device {}, and outputs are not made among devices; name a file", path.display())
 }
 
 fn on_device(path: &Path) -> String {

@@ -2,8 +2,6 @@
 
 use fathom_schema::MemoryPolicy;
 use std::io;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 /// What a thread has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -31,18 +29,6 @@ impl Usage {
             minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
         }
     }
-}
-
-/// Lets what `command` starts be killed as soon as the calling thread has ended, however that comes about
-/// (`prctl(PR_SET_PDEATHSIG)`).
-pub fn dies_with_this(command: &mut Command) {
-    let ask = || {
-        // SAFETY: with PR_SET_PDEATHSIG, prctl takes the number of a signal and touches no memory.
-        let asked = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-        if asked == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-    };
-    // SAFETY: between fork and exec, the closure makes one system call and allocates nothing where it succeeds.
-    unsafe { command.pre_exec(ask) };
 }
 
 /// What the calling thread has used so far (`getrusage(RUSAGE_THREAD)`).

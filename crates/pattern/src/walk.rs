@@ -158,7 +158,9 @@ impl Walk {
                 }
                 Coverage::Map => Ground::Map(Map::new((covered / rule.unit).max(1))),
                 Coverage::OncePerPass | Coverage::Independent => {
-                    let positions = (covered / rule.align).max(1);
+                    // As fine as any kind is placed: coarser ones draw of fewer.
+                    let finest = rule.align_of.iter().copied().filter(|&align| align > 0).min();
+                    let positions = (covered / finest.unwrap_or(rule.align).min(rule.align)).max(1);
                     Ground::Free(Permutation::new(positions, derive(seed, Purpose::Place, 0)))
                 }
             };

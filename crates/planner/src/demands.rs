@@ -5,8 +5,8 @@ use crate::operations::Operations;
 use crate::remarks::Remarks;
 use fathom_model::{ByKind, Direction, MemoryNodes, Named, PriorityClass, Rate, StreamOptions};
 use fathom_schema::{
-    Arrival, Demands, Flow, IoPriority, KindRate, LatencyDemand, MemoryPolicy, OperationKind, Pacing, RATES,
-    RateDemand, RateUnit, Scheduling, Think, Verification, VerifySchedule,
+    Arrival, Demands, Flow, IoPriority, KindOrder, KindRate, LatencyDemand, MemoryPolicy, OperationKind,
+    Pacing, RATES, RateDemand, RateUnit, Scheduling, Think, Verification, VerifySchedule,
 };
 use fathom_units::{BytesPerSec, Iops, Nanos};
 
@@ -95,6 +95,8 @@ pub(crate) fn kind_rates(
             "leaves no kind free",
             "use rate for all of them together, with shares in their proportion and kind_order = \"even\"",
         ))
+    } else if operations.workload.kinds != KindOrder::Drawn {
+        Some(("and kind_order contradict each other", "leave kind_order out: what is due decides instead"))
     } else if operations.workload.trim_then_write {
         Some(("and trim_then_write contradict each other", "use rate"))
     } else if rates.iter().any(|rate| match rate.unit {

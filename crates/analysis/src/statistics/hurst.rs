@@ -123,12 +123,12 @@ mod tests {
     fn noise(exponent: f64, count: usize, seed: u64) -> Vec<f64> {
         let covariance = |lag: usize| {
             let of = |lag: f64| lag.abs().powf(2.0 * exponent);
-            (of(lag as f64 + 1.0) - 2.0 * of(lag as f64) + of(lag as f64 - 1.0)) / 2.0
+            0.5 * (of(lag as f64 + 1.0) - 2.0 * of(lag as f64) + of(lag as f64 - 1.0))
         };
         let white = white(count, seed);
         let mut values = vec![white[0]];
         let (mut weights, mut left): (Vec<f64>, f64) = (Vec::new(), 1.0);
-        for at in 1..count {
+        for (at, drawn) in white.iter().enumerate().skip(1) {
             let known: f64 = weights.iter().enumerate().map(|(lag, w)| w * covariance(at - 1 - lag)).sum();
             let partial = (covariance(at) - known) / left;
             let mirrored: Vec<f64> =
@@ -137,7 +137,7 @@ mod tests {
             weights.push(partial);
             left *= 1.0 - partial * partial;
             let mean: f64 = weights.iter().zip(values.iter().rev()).map(|(w, v)| w * v).sum();
-            values.push(mean + left.sqrt() * white[at]);
+            values.push(mean + left.sqrt() * drawn);
         }
         values
     }

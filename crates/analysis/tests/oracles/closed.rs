@@ -213,9 +213,9 @@ fn levels_and_warm_up() {
 #[test]
 fn percentiles_and_what_they_need() {
     // ⌈ln 0.025 / ln p⌉.
-    for (p, needs) in [(0.9_f64, 36), (0.95, 72), (0.99, 368), (0.999, 3688), (0.9999, 36_887)] {
-        assert_eq!((0.025_f64.ln() / p.ln()).ceil() as u64, needs);
-        assert_eq!(quantile_needs(p), needs);
+    for (p, needs) in [(0.9_f64, 36_u32), (0.95, 72), (0.99, 368), (0.999, 3688), (0.9999, 36_887)] {
+        assert_eq!((0.025_f64.ln() / p.ln()).ceil().to_bits(), f64::from(needs).to_bits());
+        assert_eq!(quantile_needs(p), u64::from(needs));
     }
     // Merged counts, never means of percentiles: 10,000 values of which 1 % are slow, and 1000 in between.
     let side = |parts: &[(u64, u64)]| {

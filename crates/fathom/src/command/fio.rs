@@ -132,7 +132,13 @@ fn give_out(text: &str, loaded: &Loaded, switches: &Switches) -> Result<(), ()> 
 fn split_consent(arguments: &[String]) -> (ConsentArgs, Vec<String>) {
     let mut consent = ConsentArgs { yes: false, overwrite: false, destroy: Vec::new(), allow_exec: false };
     let mut rest = Vec::new();
+    // What stands behind `--` names files.
+    let switches = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     for (index, argument) in arguments.iter().enumerate() {
+        if index >= switches {
+            rest.push(argument.clone());
+            continue;
+        }
         // With a value it is fio's option of that name.
         let has_value = || matches!(arguments.get(index + 1).map(String::as_str), Some("0" | "1"));
         match argument.strip_prefix("--destroy=") {

@@ -64,7 +64,7 @@ fn behaviour_over_time() {
     // Bursts within bursts: of each length from one second to half of all one that is a hundredth up or down.
     let sign = |i: usize, octave: u32| {
         let mixed = ((i >> octave) as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ u64::from(octave) << 17);
-        if mixed.count_ones() % 2 == 0 { 1 } else { -1 }
+        if mixed.count_ones().is_multiple_of(2) { 1 } else { -1 }
     };
     let bursts: Vec<u64> = (0..1024)
         .map(|i| (0..9).fold(10_000_u64, |rate, octave| rate.saturating_add_signed(60 * sign(i, octave))))

@@ -3,8 +3,9 @@
 use crate::cli::{ConsentArgs, IometerArgs, JobArgs, QuickArgs};
 use crate::diagnose::printable;
 use crate::exit::Exit;
+use crate::load::{self, Loaded};
 use crate::session::{self, Manner, Planned};
-use crate::{load, terminal};
+use crate::terminal;
 use clap::Args;
 use fathom_model::Level;
 use fathom_run::Changes;
@@ -31,8 +32,18 @@ impl Replicates {
     /// does not end well ends it all.
     pub(super) fn run(&self, consent: &ConsentArgs, store: &Path) -> Result<Vec<Vec<Record>>, Exit> {
         let Self { jobs, replicates, quiet } = self;
-        for job in jobs {
-            let planned = planned(job, 0, true, consent, store)?;
+        // Read once: what is edited meanwhile is another job.
+        let read: Vec<Loaded> = jobs.iter().map(|job| read(job)).collect();
+        for (job, loaded) in jobs.iter().zip(&read) {
+            if loaded.job.workloads.iter().any(|workload| *workload.options.verify_only.get()) {
+                let name = printable(&job.display().to_string());
+                terminal::message(&format!(
+                    "error: {name} only checks what an earlier run wrote, whose places and data each turn here has anew; run it \
+                     with fathom run, and compare the records"
+                ));
+                return Err(Exit::Usage);
+            }
+            let planned = planned(loaded, 0, true, consent, store)?;
             session::judge(&planned, consent, false)?;
         }
         let mut sides: Vec<Vec<Record>> = vec![Vec::new(); jobs.len()];
@@ -42,7 +53,7 @@ impl Replicates {
             if !quiet {
                 terminal::message(&format!("run {} of {all}: {name}", count + 1));
             }
-            let planned = planned(&jobs[side], block, false, consent, store)?;
+            let planned = planned(&read[side], block, false, consent, store)?;
             let notes = session::judge(&planned, consent, false)?;
             let how = Manner { store, live: !quiet, changes: Changes::default(), watchers: Vec::new() };
             let mut done = session::run(planned, notes, how)?;
@@ -72,22 +83,34 @@ fn turns(blocks: usize, sides: usize) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
+fn read(job: &Path) -> Loaded {
+    load::load(&JobArgs {
+        jobs: vec![job.to_owned()],
+        target: None,
+        iometer: IometerArgs::default(),
+        quick: QuickArgs::default(),
+    })
+}
+
 /// A job as it is run for the so many'th time: with random places of its own, which all sides of the block share. `tells`:
 /// whether warnings are printed; once is enough.
 fn planned(
-    job: &Path,
+    loaded: &Loaded,
     block: usize,
     tells: bool,
     consent: &ConsentArgs,
     store: &Path,
 ) -> Result<Planned, Exit> {
-    let words = JobArgs {
-        jobs: vec![job.to_owned()],
-        target: None,
-        iometer: IometerArgs::default(),
-        quick: QuickArgs::default(),
+    let Loaded { job, diagnostics, extras, title, files, is_unread, .. } = loaded;
+    let mut loaded = Loaded {
+        job: job.clone(),
+        diagnostics: diagnostics.clone(),
+        extras: extras.clone(),
+        title: title.clone(),
+        files: files.clone(),
+        is_unread: *is_unread,
+        ..Loaded::default()
     };
-    let mut loaded = load::load(&words);
     loaded.diagnostics.retain(|one| tells || one.level == Level::Error);
     session::plan_by(loaded, consent, store, |job, facts, entropy| {
         let (plan, mut found) = fathom_planner::plan_replicate(job, facts, entropy, block);

@@ -26,6 +26,10 @@ const AT_START: [(&str, Errno); 10] = [
     ("target.no-medium", Errno::NOMEDIUM),
 ];
 
+/// Streams up to which each is tried alone. Each try plans with all facts, so that thousands would take minutes; of more, none
+/// runs where one cannot.
+const TRIED_MAX: usize = 256;
+
 /// A stream that cannot start.
 #[derive(Debug)]
 pub(super) struct Fallen {
@@ -39,7 +43,10 @@ pub(super) struct Fallen {
 /// Takes the streams that cannot start out of what is to be run; there may be none left. Faults of another sort leave
 /// everything as it is.
 pub(super) fn split(attempt: Attempt, consent: &Consent) -> (Attempt, Vec<Fallen>) {
-    if attempt.loaded.diagnostics.has_errors() || !is_refused(&attempt, consent) {
+    if attempt.loaded.job.streams.len() > TRIED_MAX
+        || attempt.loaded.diagnostics.has_errors()
+        || !is_refused(&attempt, consent)
+    {
         return (attempt, Vec::new());
     }
     let job = &attempt.loaded.job;

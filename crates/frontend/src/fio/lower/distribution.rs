@@ -129,7 +129,7 @@ fn absolute_zones(text: &str, settings: &Settings) -> Result<RandomDistribution,
         let access = u64::try_from(access).map_err(|_| format!("\"{entry}\" is out of range"))?;
         let bytes = number(bytes, Unit::Bytes, settings.kb_base)?.value;
         let bytes = u64::try_from(bytes).map_err(|_| format!("\"{entry}\" is out of range"))?;
-        accesses += access;
+        accesses = u64::saturating_add(accesses, access);
         let fitting = bytes.min(file - end);
         end += fitting;
         if fitting == 0 {

@@ -216,7 +216,7 @@ impl Lowering<'_> {
             let seed = parsed.settings.operations.seed.unwrap_or(SEED);
             let drawn = scrambled(seed ^ (self.extras.clones.len() as u64 + 1).rotate_left(32));
             // The high half of the product is below the span.
-            let above = u128::from(drawn) * (u128::from(high - low) + 1) >> 64;
+            let above = (u128::from(drawn) * (u128::from(high - low) + 1)) >> 64;
             let delay = low + u64::try_from(above).unwrap_or(0);
             options.start_delay.set(Nanos::micros(delay), parsed.settings.span("startdelay", parsed.span));
         }
