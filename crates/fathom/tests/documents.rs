@@ -88,6 +88,10 @@ fn state(status: Status) -> (&'static str, String) {
             let pieces = [accepted_when(off), cell(why)];
             ("refused", pieces.into_iter().filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("; "))
         }
+        Status::Elsewhere(engines) => {
+            let engines: Vec<String> = engines.iter().map(|engine| code(engine)).collect();
+            ("refused", format!("belongs to the engine {}, which is not here", engines.join(", ")))
+        }
     }
 }
 

@@ -171,6 +171,7 @@ async fn dialects() -> Json<Vec<DialectView>> {
             fio::Status::Accepted(lost) => ("accepted", lost),
             fio::Status::NotYet(_) => ("not_yet", ""),
             fio::Status::Refused(_, reason) => ("refused", reason),
+            fio::Status::Elsewhere(_) => ("refused", "it belongs to an engine that is not here"),
         };
         DialectOption { name: row.name, status, remark }
     });

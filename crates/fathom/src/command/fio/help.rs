@@ -83,6 +83,7 @@ fn status(row: &OptionRow) -> String {
         Status::Accepted(loses) => format!("no effect: {loses}"),
         Status::NotYet(_) => "not yet".to_owned(),
         Status::Refused(_, why) => format!("refused: {why}"),
+        Status::Elsewhere(engines) => format!("refused: it belongs to ioengine={}", engines.join(", ")),
     }
 }
 

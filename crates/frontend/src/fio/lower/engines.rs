@@ -4,6 +4,7 @@
 use super::super::ParsedJob;
 use super::super::faults::Faults;
 use super::super::grammar::{Line, shortened};
+use super::super::options::{OptionRow, Status, find as row_of};
 use super::super::settings::Settings;
 use fathom_model::{Engine, PriorityClass, Span, StatCall, StreamOptions, nearest};
 use fathom_units::{Nanos, Ratio};
@@ -148,6 +149,16 @@ pub(super) fn of(parsed: &ParsedJob, faults: &mut Faults) -> &'static FioEngine 
     &ENGINES[0]
 }
 
+fn takers_of(option: &str) -> impl Iterator<Item = &'static FioEngine> {
+    ENGINES.iter().filter(move |engine| engine.options.contains(&option))
+}
+
+/// Whether an option belongs to engines alone, which fio looks for after all others.
+pub(in super::super) fn is_private(option: &str) -> bool {
+    let is_elsewhere = matches!(row_of(option), Some(OptionRow { status: Status::Elsewhere(_), .. }));
+    is_elsewhere || takers_of(option).next().is_some()
+}
+
 /// fio takes an engine's own options only where that engine is the section's. Observed with fio 3.33: a `[global]` section
 /// without `ioengine` has psync, so that it takes none, and on a command line `--ioengine` has to come first.
 pub(in super::super) fn check_private(lines: &[Line], settings: &Settings, faults: &mut Faults) {
@@ -156,15 +167,17 @@ pub(in super::super) fn check_private(lines: &[Line], settings: &Settings, fault
     let Some(FioEngine { options, .. }) = find(engine) else { return };
     for line in lines {
         let key = line.key.as_str();
-        let takers: Vec<&str> = ENGINES
-            .iter()
-            .filter(|engine| engine.options.contains(&key))
-            .map(|engine| engine.names[0])
-            .collect();
+        let message = || format!("fio has no option {key} with ioengine={engine}");
+        if let Some(OptionRow { status: Status::Elsewhere(takers), .. }) = row_of(key) {
+            let help = format!("leave it out; it belongs to ioengine={}, which is not here", takers.join(" or "));
+            faults.error("fio.engine-option", line.key_span, message(), help);
+            continue;
+        }
+        let takers: Vec<&str> = takers_of(key).map(|engine| engine.names[0]).collect();
         if takers.is_empty() || options.contains(&key) {
             continue;
         }
-        let message = format!("fio has no option {key} with ioengine={engine}");
+        let message = message();
         let help = format!("leave it out, or set ioengine to {} first", takers.join(" or "));
         faults.error("fio.engine-option", line.key_span, message, help);
     }

@@ -31,7 +31,7 @@ use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, Ratio};
 use targets::{Targets, need_of, place_of, region_of, region_span};
 use workload::Lowered;
 
-pub(super) use engines::check_private;
+pub(super) use engines::{check_private, is_private};
 pub(crate) use targets::joined;
 
 /// fio's seed when none is given.

@@ -105,24 +105,6 @@ pub(super) const ROWS: &[OptionRow] = &[
     not_yet("protocol", &[], P1, &[]),
     not_yet("listen", &[], P1, &["0"]),
     not_yet("pingpong", &[], P1, &["0"]),
-    refused(
-        "clientname",
-        &[],
-        &[],
-        "it belongs to the engine rbd, which is not here; map the image (rbd map) and measure the block device",
-    ),
-    refused(
-        "pool",
-        &[],
-        &[],
-        "it belongs to the engine rbd, which is not here; map the image (rbd map) and measure the block device",
-    ),
-    refused(
-        "rbdname",
-        &[],
-        &[],
-        "it belongs to the engine rbd, which is not here; map the image (rbd map) and measure the block device",
-    ),
     // Pace.
     built("rate", &[], P0, Value::Triple(Unit::Bytes, 0, RATE_MAX, |s, rate| s.engine.rate = rate)),
     built("rate_iops", &[], P0, Value::Triple(Unit::Count, 0, RATE_MAX, |s, rate| s.engine.rate_iops = rate)),

@@ -6,6 +6,7 @@ mod control;
 mod demands;
 mod engine;
 mod files;
+mod foreign;
 mod operations;
 mod report;
 mod traces;
@@ -56,6 +57,8 @@ pub enum Status {
     NotYet(&'static [&'static str]),
     /// An error for good, unless its value is one of these, which ask for nothing; the text says why.
     Refused(&'static [&'static str], &'static str),
+    /// Known with these engines only, which fathom does not have: with one of them, that is what is said.
+    Elsewhere(&'static [&'static str]),
 }
 
 /// How a value reads and what it sets.
@@ -99,6 +102,7 @@ pub fn rows() -> impl Iterator<Item = &'static OptionRow> {
         verify::ROWS,
         report::ROWS,
         traces::ROWS,
+        foreign::ROWS,
     ];
     tables.into_iter().flatten()
 }
@@ -118,11 +122,12 @@ impl OptionRow {
         how_to_write(self)
     }
 
-    /// In which order fio applies the options of a section: `filename` last, `kb_base` first.
+    /// In which order fio applies the options of a section: `kb_base` first, `filename` late, an engine's own at the end.
     pub(crate) fn order(&self) -> i8 {
         match self.name {
             "kb_base" | "unit_base" | "lockfile" | "cpus_allowed_policy" => -1,
             "filename" | "filename_format" => 1,
+            name if super::lower::is_private(name) => 2,
             _ => 0,
         }
     }
@@ -213,6 +218,8 @@ pub(crate) fn apply(
                 faults.error("fio.refused", line.key_span, message, "leave it out");
             }
         }
+        // Said when the engine of the section is known.
+        Status::Elsewhere(_) => {}
         Status::Built | Status::Accepted(_) => {
             settings.spans.insert(row.name, line.value_span);
             let mut misreads = Vec::new();
@@ -223,8 +230,11 @@ pub(crate) fn apply(
             for misread in misreads {
                 tell(row, text, misread, line, faults);
             }
+            // A switch that is off asks for nothing.
+            let is_off = matches!(row.value, Value::Boolean(_) | Value::Word(..)) && ["0", "none"].contains(&text.trim());
             if let Status::Accepted(loses) = row.status
                 && !loses.is_empty()
+                && !is_off
             {
                 faults.warn(
                     "fio.no-effect",
@@ -305,7 +315,8 @@ fn read(
             set(settings, flag != 0);
         }
         Value::Boolean(set) => match leading_integer(text) {
-            Some(flag @ (0 | 1)) => set(settings, flag == 1),
+            // fio has a largest value here and no smallest.
+            Some(flag) if flag <= 1 => set(settings, flag != 0),
             _ => return Err(bad(format!("\"{}\" is not 0 or 1", shortened(text)))),
         },
         Value::Count(min, max, set) => {
