@@ -2,8 +2,8 @@
 
 use super::super::settings::Settings;
 use super::super::values::pattern;
-use super::Priority::{P0, P1};
-use super::{OptionRow, Value, built, refused};
+use super::Priority::{P0, P1, P2};
+use super::{NO_BOOLEAN, OptionRow, Value, accepted, built};
 
 pub(super) const ROWS: &[OptionRow] = &[
     built("zero_buffers", &[], P1, Value::Flag(|s, flag| s.content.zero = flag)),
@@ -47,21 +47,23 @@ pub(super) const ROWS: &[OptionRow] = &[
         P1,
         Value::Count(0, 100, |s, percent| s.content.working_set.1 = percent),
     ),
-    refused(
+    accepted(
         "dedupe_global",
         &[],
-        &["0"],
-        "each job repeats what it wrote itself; give dedupe_percentage to each",
+        P2,
+        NO_BOOLEAN,
+        "each job repeats what it wrote itself, not what others wrote",
     ),
     // Synchronising.
     built("fsync", &[], P0, Value::Count(0, u32::MAX as u64, |s, n| s.content.fsync = n)),
     built("fdatasync", &[], P0, Value::Count(0, u32::MAX as u64, |s, n| s.content.fdatasync = n)),
     built("sync_file_range", &[], P1, Value::Text(|s, text, _| range_sync(s, text))),
-    refused(
+    accepted(
         "write_barrier",
         &[],
-        &["0"],
-        "no engine on Linux has such a flag; fdatasync=N makes writes stable",
+        P2,
+        Value::Count(0, u32::MAX as u64, |_, _| {}),
+        "no engine on Linux has such a flag, in fio neither; fdatasync=N makes writes stable",
     ),
     built("end_fsync", &[], P0, Value::Boolean(|s, flag| s.content.end_fsync = flag)),
     built("fsync_on_close", &[], P0, Value::Boolean(|s, flag| s.content.fsync_on_close = flag)),

@@ -153,11 +153,35 @@ pub(super) const ROWS: &[OptionRow] = &[
         }),
     ),
     refused("priohint", &[], &["0"], "the hint bits of a priority are not set; prio and prioclass are"),
-    refused("cgroup", &[], &[], "start fathom in a control group instead, e.g. systemd-run --slice"),
-    refused("cgroup_weight", &[], &[], "start fathom in a control group instead, e.g. systemd-run --slice"),
+    accepted(
+        "cgroup",
+        &[],
+        P2,
+        Value::Text(|_, _, _| Ok(())),
+        "jobs stay in the control group of fathom; start it in another, e.g. with systemd-run --slice",
+    ),
+    accepted(
+        "cgroup_weight",
+        &[],
+        P2,
+        Value::Count(100, 1000, |_, _| {}),
+        "jobs stay in the control group of fathom; start it in another, e.g. with systemd-run --slice",
+    ),
     accepted("cgroup_nodelete", &[], P2, NO_BOOLEAN, ""),
-    refused("uid", &[], &[], "start fathom as the user that is to run the jobs, e.g. sudo -u"),
-    refused("gid", &[], &[], "start fathom as the user that is to run the jobs, e.g. sudo -u"),
+    accepted(
+        "uid",
+        &[],
+        P2,
+        Value::Count(0, u32::MAX as u64, |_, _| {}),
+        "jobs run as the user who started fathom; start it as another, e.g. with sudo -u",
+    ),
+    accepted(
+        "gid",
+        &[],
+        P2,
+        Value::Count(0, u32::MAX as u64, |_, _| {}),
+        "jobs run in the group that started fathom; start it in another, e.g. with sudo -g",
+    ),
     accepted(
         "clocksource",
         &[],
@@ -165,7 +189,13 @@ pub(super) const ROWS: &[OptionRow] = &[
         Value::Word(&["gettimeofday", "clock_gettime", "cpu"], |_, _, _| {}),
         "",
     ),
-    refused("gtod_cpu", &[], &[], "each worker reads the clock itself, which costs some nanoseconds"),
+    accepted(
+        "gtod_cpu",
+        &[],
+        P2,
+        Value::Count(0, u32::MAX as u64, |_, _| {}),
+        "each worker reads the clock itself, which costs some nanoseconds",
+    ),
 ];
 
 /// `EIO:ENOSPC,EIO`: errors of reads, writes and verification that do not end the job.

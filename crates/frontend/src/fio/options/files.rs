@@ -2,7 +2,7 @@
 
 use super::super::settings::Settings;
 use super::super::values::{Unit, names};
-use super::Priority::{P0, P1};
+use super::Priority::{P0, P1, P2};
 use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, refused};
 
 /// The largest zone: sums of two stay within what offsets can be.
@@ -91,13 +91,20 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("unlink", &[], P0, Value::Boolean(|s, flag| s.files.unlink = flag)),
     built("unlink_each_loop", &[], P1, Value::Boolean(|s, flag| s.files.unlink_each_loop = flag)),
     built("invalidate", &[], P0, Value::Boolean(|s, flag| s.files.invalidate = flag)),
-    refused(
+    accepted(
         "ioscheduler",
         &[],
-        &[],
-        "it would change the host beyond the run; write to /sys/block/DEV/queue/scheduler before",
+        P2,
+        Value::Text(|_, _, _| Ok(())),
+        "the scheduler stays as it is; write to /sys/block/DEV/queue/scheduler before the run",
     ),
-    refused("write_hint", &[], &["none"], "lifetimes of what is written are not passed on to the device"),
+    accepted(
+        "write_hint",
+        &[],
+        P2,
+        Value::Word(&["none", "short", "medium", "long", "extreme"], |_, _, _| {}),
+        "lifetimes of what is written are not passed on to the device",
+    ),
     built(
         "zonemode",
         &[],

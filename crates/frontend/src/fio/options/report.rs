@@ -9,6 +9,9 @@ use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, refused};
 use fathom_model::{Steady, SteadyBound, SteadyFigure};
 use fathom_units::Ratio;
 
+/// Percentiles that fio has room for.
+const PERCENTILES_MAX: usize = 20;
+
 /// What is lost when a measurement is switched off that fathom always makes.
 const ALWAYS: &str = "fathom always measures this, at no cost to the result";
 
@@ -22,20 +25,29 @@ pub(super) const ROWS: &[OptionRow] = &[
         "percentile_list",
         &[],
         P0,
-        Value::Text(|s, text, _| {
-            let list: Vec<f64> = text
-                .split(':')
+        Value::Text(|s, text, misreads| {
+            let items: Vec<&str> = text.split(':').collect();
+            // Observed with fio 3.33: it says so and keeps the first ones.
+            let kept = &items[..items.len().min(PERCENTILES_MAX)];
+            let list: Vec<f64> = kept
+                .iter()
                 .map(|item| item.trim().parse::<f64>().map_err(|_| format!("\"{item}\" is no number")))
                 .collect::<Result<_, _>>()?;
             if let Some(wrong) = list.iter().find(|percent| !(0.0..=100.0).contains(*percent)) {
                 return Err(format!("{wrong} is outside 0 to 100"));
             }
-            if list.len() > 20 {
-                return Err(format!("{} percentiles are more than 20", list.len()));
+            if kept.len() < items.len() {
+                misreads.push(Misread {
+                    piece: text.trim().to_owned(),
+                    reads_as: format!("its first {PERCENTILES_MAX}"),
+                    because: "it has room for no more",
+                    instead: kept.join(":"),
+                });
             }
             s.report.percentiles = list;
-            let decimals = |item: &str| item.trim().split_once('.').map_or(0, |(_, decimals)| decimals.len());
-            s.report.percentile_digits = text.split(':').map(decimals).max().unwrap_or(0);
+            let decimals =
+                |item: &&str| item.trim().split_once('.').map_or(0, |(_, decimals)| decimals.len());
+            s.report.percentile_digits = kept.iter().map(decimals).max().unwrap_or(0);
             Ok(())
         }),
     ),
@@ -162,7 +174,8 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("log_offset", &[], P1, Value::Boolean(|s, flag| s.report.log_columns.offset = flag)),
     built("log_prio", &[], P2, Value::Boolean(|s, flag| s.report.log_columns.priority = flag)),
     built("log_issue_time", &[], P2, Value::Boolean(|s, flag| s.report.log_columns.issue_time = flag)),
-    accepted("log_entries", &[], P2, Value::Any, ""),
+    // What fio allocates at first; 1024 is the least it takes.
+    accepted("log_entries", &[], P2, Value::Count(1024, u32::MAX as u64, |_, _| {}), ""),
     accepted("log_compression", &[], P2, Value::Any, "logs are collected and written uncompressed"),
     accepted("log_compression_cpus", &[], P2, Value::Any, ""),
     refused("log_store_compressed", &[], &["0"], "logs are written as text; compress them afterwards"),
