@@ -489,7 +489,9 @@ impl Seat<'_> {
             EngineKind::Ftruncate => self.run_on(&context, Synchronous::new(Call::Truncate), clock),
             EngineKind::Splice => self.run_on(&context, Splice::default(), clock),
             EngineKind::Names(call) => self.run_on(&context, Names::new(call), clock),
-            EngineKind::Spin { chunk_ns } => self.run_on(&context, Spin::new(Nanos(chunk_ns)), clock),
+            EngineKind::Spin { chunk_ns, sorts } => {
+                self.run_on(&context, Spin::new(Nanos(chunk_ns), sorts), clock)
+            }
             EngineKind::Mmap { write_through, random_access } => {
                 self.run_on(&context, Mmap::new(MmapRules { write_through, random_access }), clock)
             }

@@ -126,7 +126,46 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &["distribution = \"zoned:60%/10%,30%/20%,10%/70%\""],
         &[],
     ),
+    // As with fio 3.33: zones without a size share what is left in whole percent, and what no zone has is not touched.
+    (
+        "rw=randread\nrandom_distribution=zoned:50/5:30/15:20/\nsize=1g",
+        &["distribution = \"zoned:50%/5%,30%/15%,20%/80%\""],
+        &[],
+    ),
+    (
+        "rw=randread\nrandom_distribution=zoned:50/5:25:25/\nsize=1g",
+        &["distribution = \"zoned:50%/5%,25%/47%,25%/47%,0%/1%\""],
+        &[],
+    ),
+    (
+        "rw=randread\nrandom_distribution=zoned:50/5:50/15\nsize=1g",
+        &["distribution = \"zoned:50%/5%,50%/15%,0%/80%\""],
+        &[],
+    ),
+    ("rw=randread\nrandom_distribution=zoned:50/5:40/5\nsize=1g", &[], &["fio.bad-value"]),
+    ("rw=randread\nrandom_distribution=zoned:60/60:40/50\nsize=1g", &[], &["fio.bad-value"]),
     ("rw=randread\nrandom_distribution=zipf:1\nsize=1g", &[], &["fio.bad-value"]),
+    ("rw=randread\nrandom_distribution=zipf:1.2:0.3\nsize=1g", &["distribution = \"zipf:1.2:30%\""], &[]),
+    ("rw=randread\nrandom_distribution=pareto:0.2:0\nsize=1g", &["distribution = \"pareto:0.2:0%\""], &[]),
+    (
+        "rw=randread\nrandom_distribution=normal:0:0.3\nsize=1g",
+        &["distribution = \"normal:8.333333333%:scattered\""],
+        &["fio.approximate"],
+    ),
+    ("rw=randread\nrandom_distribution=zipf:1.2:1.3\nsize=1g", &[], &["fio.bad-value"]),
+    ("rw=randread\nrandom_distribution=zipf::0.3\nsize=1g", &[], &["fio.bad-value"]),
+    // fio's shift register comes to each block once whether there is a map or not.
+    ("rw=randread\nrandom_generator=lfsr\nnorandommap\nsize=1g", &["coverage = \"once-per-pass\""], &[]),
+    (
+        "rw=randread\nrandom_generator=lfsr\nnorandommap\nbsrange=4k-8k\nsize=1g",
+        &["access = \"random\""],
+        &["fio.approximate"],
+    ),
+    (
+        "rw=randread\nrandom_generator=lfsr\nnorandommap\nrandom_distribution=zipf:1.2\nsize=1g",
+        &["distribution = \"zipf:1.2\""],
+        &[],
+    ),
     ("rw=write\noverwrite=1\nsize=1g", &["layout = \"written\""], &[]),
     ("rw=write\nfallocate=none\nunlink=1\nsize=1g", &["layout = \"created\"", "remove = true"], &[]),
     ("rate_iops=100\nsize=1g", &["rate = \"100/s\""], &[]),
@@ -212,7 +251,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ),
     ("ioengine=cpuio\ncpuload=250\nexit_on_io_done=1", &["cpu_load = \"100%\"", "end_with_io = true"], &[]),
     ("ioengine=cpuio\nruntime=9", &[], &["fio.contradiction"]),
-    ("ioengine=cpuio\ncpuload=50\ncpumode=qsort", &[], &["fio.not-built"]),
+    ("ioengine=cpuio\ncpuload=50\ncpumode=qsort", &["cpu_work = \"sort\""], &[]),
     ("ioengine=psync\ncpuload=50\nsize=1g", &[], &["fio.engine-option"]),
     (
         "ioengine=filestat\nnrfiles=8\nfilesize=64k\nbs=4k\nrw=randread\nstat_type=lstat",
@@ -263,7 +302,36 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ),
     ("numjobs=2\ngroup_reporting\nsize=1g", &["[stream.\"a.1\"]", "path = \"a.1.0\""], &[]),
     ("verify=0\nthread\nmem=malloc\nzonemode=none\ndo_verify=0\ngtod_reduce=1\nsize=1g", &[], &[]),
-    ("cgroup=x\nsize=1g", &[], &["fio.refused"]),
+    // Known to fio's profiles alone, which take them in any job.
+    (
+        "threads=1\nblock=4k\nnumruns=2\ndir=/tmp\ndevice-names=x\nload=1\nprep=1\nthreads-per-queue=1\nsize=1g",
+        &["block_size = \"4KiB\""],
+        &["fio.no-effect"; 8],
+    ),
+    ("load=x\nsize=1g", &[], &["fio.bad-value"]),
+    // What cannot be done and changes no operation is told.
+    (
+        "cgroup=x\ncgroup_weight=100\nuid=1000\ngid=0\ngtod_cpu=0\nioscheduler=none\nwrite_hint=short\nwrite_barrier=8\n\
+         dedupe_global=1\nsize=1g",
+        &[],
+        &["fio.no-effect"; 9],
+    ),
+    ("write_hint=none\ndedupe_global=0\nsize=1g", &[], &[]),
+    ("write_hint=soon\nsize=1g", &[], &["fio.bad-value"]),
+    // Options of engines that are not here: the engine is what is said, unless the job has another.
+    ("ioengine=nbd\nuri=nbd://x\nsize=1g", &[], &["fio.not-built"]),
+    ("ioengine=rbd\npool=a\nrbdname=b\nclientname=c\nsize=1g", &[], &["fio.not-built"]),
+    ("uri=nbd://x\nsize=1g", &[], &["fio.engine-option"]),
+    ("ioengine=mmap\nthp=1\nsize=1g", &[], &["fio.refused"]),
+    ("thp=0\nsize=1g", &[], &["fio.engine-option"]),
+    // fio has a largest value of booleans and no smallest.
+    ("direct=-1\nsize=1g", &["direct = true"], &[]),
+    ("direct=2\nsize=1g", &[], &["fio.bad-value"]),
+    ("percentile_list=1:2:3:4:5:6:7:8:9:10:11:12:13:14:15:16:17:18:19:20:21\nsize=1g", &[], &["fio.misread"]),
+    ("log_entries=16\nsize=1g", &[], &["fio.bad-value"]),
+    ("log_entries=1024\nsize=1g", &[], &[]),
+    ("filename=-\nsize=1g", &[], &["fio.bad-value"]),
+    ("filename=-\nioengine=null\nsize=1g", &[], &[]),
     (
         "verify=crc32c\nverify_fatal=1\nverify_backlog=16\nrw=randwrite\nbsrange=1k-4k\nnorandommap\nsize=1g",
         &[
@@ -305,11 +373,6 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ),
     ("rw=randread\nrandom_distribution=zoned_abs:60/256m:40/256m\nfilename=x", &[], &["fio.bad-value"]),
     ("rw=randrw\nbs=16k,4k\nnorandommap\nsize=1g", &["align_of = [\"read 16KiB\", \"write 4KiB\"]"], &[]),
-    (
-        "rw=randread\nrandom_distribution=zipf:1.2:0.5\nsize=1g",
-        &["distribution = \"zipf:1.2\""],
-        &["fio.approximate"],
-    ),
     (
         "rw=randread\nrandom_distribution=normal:0\nsize=1g",
         &["distribution = \"normal:8.333333333%:scattered\""],

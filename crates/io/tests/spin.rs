@@ -9,8 +9,13 @@ use std::rc::Rc;
 
 #[test]
 fn an_operation_takes_its_time_and_moves_nothing() {
+    check(false);
+    check(true);
+}
+
+fn check(sorts: bool) {
     let chunk = Nanos::millis(2);
-    let mut engine = Spin::new(chunk);
+    let mut engine = Spin::new(chunk, sorts);
     let buffers = Rc::new(Buffers::new(1, 1));
     engine.open(Setup { targets: Vec::new(), queue_depth: 1, buffers, seed: 1 }).expect("it opens nothing");
     let operation = |kind| Operation {

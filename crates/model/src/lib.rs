@@ -19,10 +19,10 @@ pub use literal::{Literal, Spanned};
 pub use options::{RunOptions, StageOptions, StreamOptions, TargetOptions, WorkloadOptions};
 pub use row::{Given, Group, Kind, OptionValue, Options, Row, Setting, rows};
 pub use value::{
-    Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ByKind, ContentSource, Coverage, CpusPolicy,
-    Cursor, Direction, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, KindOrder, Layout,
-    MemoryKind, MemoryNodes, MixLine, Nice, OnError, PriorityClass, RandomDistribution, RangeSync, Rate,
-    RatePiece, RepeatKind, RunKind, Seed, ServiceTime, StatCall, Steady, SteadyBound, SteadyFigure, Sweep,
-    TargetKind, Tolerated, TreeDistribution, WorkerRegions, Zones, errno_of,
+    Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ByKind, ContentSource, Coverage, CpuWork,
+    CpusPolicy, Cursor, Direction, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, KindOrder,
+    Layout, MemoryKind, MemoryNodes, MixLine, Nice, OnError, PriorityClass, RandomDistribution, RangeSync,
+    Rate, RatePiece, RepeatKind, RunKind, Seed, ServiceTime, StatCall, Steady, SteadyBound, SteadyFigure,
+    Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions, Zones, errno_of,
 };
 pub use value::{PatternPiece, TraceSkips, Verify, VerifyPattern, VerifyWhen};

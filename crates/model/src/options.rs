@@ -2,11 +2,11 @@
 
 use crate::row::{Group, Kind, options};
 use crate::value::{
-    Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ByKind, ContentSource, Coverage, CpusPolicy,
-    Cursor, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, KindOrder, Layout, MemoryKind,
-    MemoryNodes, MixLine, Nice, OnError, PriorityClass, RandomDistribution, RangeSync, Rate, RatePiece,
-    RepeatKind, RunKind, Seed, ServiceTime, StatCall, Steady, Sweep, TargetKind, Tolerated, TraceSkips,
-    TreeDistribution, WorkerRegions, Zones,
+    Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ByKind, ContentSource, Coverage, CpuWork,
+    CpusPolicy, Cursor, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, KindOrder, Layout,
+    MemoryKind, MemoryNodes, MixLine, Nice, OnError, PriorityClass, RandomDistribution, RangeSync, Rate,
+    RatePiece, RepeatKind, RunKind, Seed, ServiceTime, StatCall, Steady, Sweep, TargetKind, Tolerated,
+    TraceSkips, TreeDistribution, WorkerRegions, Zones,
 };
 use crate::value::{Verify, VerifyPattern, VerifyWhen};
 use fathom_units::{Bytes, Nanos, Ratio};
@@ -92,8 +92,8 @@ options! {
     access: Access = Access { random: Ratio::ZERO }, Kind::Structured("\"sequential\", \"random\" or \"N% random\""), fio "rw", vdbench "seekpct", iometer "% random", example "\"random\"";
     /// Lines with shares, each with its own sizes, reads and access, instead of the four options above.
     mix: Vec<MixLine>, Kind::Structured("a list of { share, block_size, read, trim, access }"), fio "bssplit", vdbench "skew", iometer "Access specification", example "[{ share = \"60%\", block_size = \"4KiB\", read = \"80%\", access = \"random\" }, { share = \"40%\", block_size = \"64KiB\" }]";
-    /// Which blocks random operations prefer: `uniform`, `zipf:THETA`, `pareto:H`, `normal:DEVIATION%[:scattered]`, `zoned:ACCESS%/SPAN%,…`, `hot:ACCESS%/SPAN%`, `reuse:CACHE=HITS%,…`, `reuse-walk`.
-    distribution: RandomDistribution = RandomDistribution::Uniform, Kind::Structured("uniform, zipf:THETA, pareto:H, normal:D%, zoned:A%/S%,…, hot:A%/S%, reuse:SIZE=HITS%,… or reuse-walk"), fio "random_distribution", vdbench "hotband", example "\"zipf:1.1\"";
+    /// Which blocks random operations prefer: `uniform`, `zipf:THETA[:CENTER%]`, `pareto:H[:CENTER%]`, `normal:DEVIATION%[:scattered]`, `zoned:ACCESS%/SPAN%,…`, `hot:ACCESS%/SPAN%`, `reuse:CACHE=HITS%,…`, `reuse-walk`.
+    distribution: RandomDistribution = RandomDistribution::Uniform, Kind::Structured("uniform, zipf:THETA[:CENTER%], pareto:H[:CENTER%], normal:D%, zoned:A%/S%,…, hot:A%/S%, reuse:SIZE=HITS%,… or reuse-walk"), fio "random_distribution", vdbench "hotband", example "\"zipf:1.1\"";
     /// Whether random operations touch every block once per pass, or draw independently.
     coverage: Coverage = Coverage::Independent, Kind::Choice(Coverage::WORDS), fio "norandommap", example "\"once-per-pass\"";
     /// Random offsets are multiples of this. Defaults to the smallest block size.
@@ -248,6 +248,8 @@ options! {
     cpu_load: Ratio, Kind::Share, fio "cpuload", example "\"50%\"";
     /// How long it is busy at a stretch (cpuio); the pauses between follow from `cpu_load`.
     cpu_chunk: Nanos = Nanos::millis(50), Kind::Time, fio "cpuchunks", example "\"10ms\"";
+    /// What it is busy with (cpuio).
+    cpu_work: CpuWork = CpuWork::Spin, Kind::Choice(CpuWork::WORDS), fio "cpumode", example "\"sort\"";
     /// Whether the stream ends when the last stream of its stage that has not the engine cpuio has ended.
     end_with_io: bool = false, Kind::Flag, fio "exit_on_io_done", example "true";
     /// I/Os handed over in one system call at most. Defaults to the queue depth.

@@ -62,7 +62,7 @@ macro_rules! choice {
 }
 
 mod engine;
-pub use engine::{Engine, StatCall};
+pub use engine::{CpuWork, Engine, StatCall};
 
 choice! {
     /// What else ends with a worker.
@@ -470,10 +470,10 @@ impl RatePiece {
 pub enum RandomDistribution {
     /// Every block alike.
     Uniform,
-    /// `zipf:THETA`.
-    Zipf(f64),
-    /// `pareto:H`.
-    Pareto(f64),
+    /// `zipf:THETA`, `zipf:THETA:CENTER%`: the most popular block is anywhere, or this far into the range.
+    Zipf(f64, Option<Ratio>),
+    /// `pareto:H`, `pareto:H:CENTER%`, as with `zipf`.
+    Pareto(f64, Option<Ratio>),
     /// `normal:DEVIATION%`, around the middle.
     Normal(Ratio),
     /// `normal:DEVIATION%:scattered`, around a middle whose blocks are scattered.
@@ -654,6 +654,7 @@ mod tests {
             assert!(read::<Vec<RatePiece>>(wrong).is_err(), "{wrong}");
         }
         assert!(read::<RandomDistribution>("zoned:50%/5%,30%/15%").is_err());
+        assert!(read::<RandomDistribution>("zipf:1.2:130%").is_err());
         for wrong in [
             "hot:80%",
             "hot:80%/0%",
@@ -715,6 +716,9 @@ mod tests {
         check::<Rate>("12.5/s");
         check::<Rate>("200MB/s");
         check::<RandomDistribution>("zoned:50%/5%,30%/15%,20%/80%");
+        check::<RandomDistribution>("zipf:1.2");
+        check::<RandomDistribution>("zipf:1.2:30%");
+        check::<RandomDistribution>("pareto:0.2:0%");
         check::<RandomDistribution>("normal:20%");
         check::<RandomDistribution>("normal:20%:scattered");
         check::<RandomDistribution>("hot:80%/12.5%");

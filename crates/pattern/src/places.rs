@@ -15,6 +15,8 @@ pub(crate) enum Places {
     Zipf(Zipf),
     /// Ranks self-similar with this exponent, scattered.
     Pareto(f64),
+    /// Such ranks, turned so that the first is this far into the extent.
+    Centered(Box<Places>, f64),
     /// Around the middle.
     Normal(Normal),
     /// Around the middle of the ranks, scattered.
@@ -37,6 +39,11 @@ impl Places {
                 assert!(*h > 0.0 && *h < 1.0, "pareto {h}; above 0 and below 1 is possible");
                 Self::Pareto(h.ln() / (-h).ln_1p())
             }
+            Distribution::Centered { of, center } => {
+                let of = Self::new(of);
+                assert!(matches!(of, Self::Zipf(_) | Self::Pareto(_)), "{of:?} has no most popular place");
+                Self::Centered(Box::new(of), *center)
+            }
             Distribution::Normal { deviation, scattered: false } => Self::Normal(Normal::new(*deviation)),
             Distribution::Normal { deviation, scattered: true } => {
                 Self::ScatteredNormal(Normal::new(*deviation))
@@ -54,19 +61,37 @@ impl Places {
     /// larger operations have fewer positions but the same popular places.
     #[inline]
     pub(crate) fn draw(&mut self, count: u64, scatter: &Permutation, rng: &mut Rng) -> u64 {
-        let rank = match self {
+        let position = match self {
             Self::Uniform => return rng.below(count),
             Self::Normal(normal) => return normal.draw(count, rng),
             Self::Zoned(zones) => return zones.draw(count, rng),
             Self::ByHistory => panic!("the extent knows what was touched"),
-            Self::ScatteredNormal(normal) => normal.draw(scatter.len(), rng),
-            Self::Hot(zones) => zones.draw(scatter.len(), rng),
-            Self::Zipf(zipf) => zipf.draw(scatter.len(), rng),
-            Self::Pareto(exponent) => fraction_of(scatter.len(), rng.unit().powf(*exponent)),
+            Self::Centered(ranks, center) => turned(ranks.rank(scatter.len(), rng), *center, scatter),
+            ranks => scatter.at(ranks.rank(scatter.len(), rng)),
         };
-        let position = scatter.at(rank);
         if position < count { position } else { position % count }
     }
+
+    /// A rank in `0..count`; only of distributions that have ranks.
+    #[inline]
+    fn rank(&mut self, count: u64, rng: &mut Rng) -> u64 {
+        match self {
+            Self::ScatteredNormal(normal) => normal.draw(count, rng),
+            Self::Hot(zones) => zones.draw(count, rng),
+            Self::Zipf(zipf) => zipf.draw(count, rng),
+            Self::Pareto(exponent) => fraction_of(count, rng.unit().powf(*exponent)),
+            _ => panic!("it has no ranks"),
+        }
+    }
+}
+
+/// Where a rank is when the first one is at `center`: fio's turn of all places by one distance.
+#[cold]
+fn turned(rank: u64, center: f64, scatter: &Permutation) -> u64 {
+    let n = scatter.len();
+    let distance = fraction_of(n, center) + (n - scatter.at(0));
+    // Below 2^63 each, so that the sum is no overflow.
+    (scatter.at(rank) + distance % n) % n
 }
 
 /// ⌊n · share⌋, at most n − 1.
@@ -242,6 +267,26 @@ mod tests {
                 let hits = places.iter().filter(|&&p| p == scatter.at(u64::from(rank))).count();
                 let share = f64::from(rank + 1).powf(-theta) / zeta;
                 check_share(&format!("zipf {theta} of {n}, rank {rank}"), hits, total, share);
+            }
+        }
+    }
+
+    #[test]
+    fn the_most_popular_place_is_at_the_centre() {
+        for of in [Distribution::Zipf { theta: 1.2 }, Distribution::Pareto { h: 0.2 }] {
+            for (center, at) in [(0.0, 0), (0.3, 307), (0.5, 512), (1.0, 1023)] {
+                let places =
+                    draws(&Distribution::Centered { of: Box::new(of.clone()), center }, 1024, 20_000);
+                let hits = |place: u64| places.iter().filter(|&&p| p == place).count();
+                let most = (0..1024).max_by_key(|&place| hits(place)).unwrap();
+                assert_eq!(most, at, "{of:?} at {center}, seed {SEED}");
+                // The others are where they would be, as seen from there.
+                let plain = draws(&of, 1024, 20_000);
+                let first = Permutation::new(1024, 77).at(0);
+                assert!(
+                    plain.iter().zip(&places).all(|(p, q)| (p + at + 1024 - first) % 1024 == *q),
+                    "{of:?}"
+                );
             }
         }
     }

@@ -10,7 +10,7 @@ pub(crate) use settings::get_along;
 use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use crate::targets::{Addressed, Class, Direct};
-use fathom_model::{Engine, Named, StatCall, StreamOptions};
+use fathom_model::{CpuWork, Engine, Named, StatCall, StreamOptions};
 use fathom_schema::{self as schema, EngineKind, IoMode, NameOperation, NoteKind, Pacing, Severity, Think};
 use fathom_units::{Nanos, Ratio};
 
@@ -218,7 +218,10 @@ fn spin(stream: &Named<StreamOptions>, is_of_nothing: bool, remarks: &mut Remark
     } else if *options.cpu_chunk.get() == Nanos::ZERO {
         (format!("the stream \"{name}\" is busy for no time at a stretch"), "make cpu_chunk at least 1us")
     } else {
-        return Some(EngineKind::Spin { chunk_ns: options.cpu_chunk.get().0 });
+        return Some(EngineKind::Spin {
+            chunk_ns: options.cpu_chunk.get().0,
+            sorts: *options.cpu_work.get() == CpuWork::Sort,
+        });
     };
     remarks.error("plan.engine-option", options.engine.span().or(Some(stream.span)), message, help);
     None

@@ -301,8 +301,8 @@ fn size(min: Bytes, max: Bytes, step: Bytes) -> Result<Size, String> {
 fn distribution(of: &RandomDistribution, block: u64) -> Distribution {
     match of {
         RandomDistribution::Uniform => Distribution::Uniform,
-        RandomDistribution::Zipf(theta) => Distribution::Zipf { theta: *theta },
-        RandomDistribution::Pareto(h) => Distribution::Pareto { h: *h },
+        RandomDistribution::Zipf(theta, center) => centered(Distribution::Zipf { theta: *theta }, *center),
+        RandomDistribution::Pareto(h, center) => centered(Distribution::Pareto { h: *h }, *center),
         RandomDistribution::Normal(deviation) => {
             Distribution::Normal { deviation: deviation.value(), scattered: false }
         }
@@ -319,6 +319,13 @@ fn distribution(of: &RandomDistribution, block: u64) -> Distribution {
                 |(access, span): &(Ratio, Ratio)| ZoneShare { access: access.value(), span: span.value() };
             Distribution::Zoned(zones.iter().map(share).collect())
         }
+    }
+}
+
+fn centered(of: Distribution, center: Option<Ratio>) -> Distribution {
+    match center {
+        None => of,
+        Some(center) => Distribution::Centered { of: Box::new(of), center: center.value() },
     }
 }
 

@@ -93,6 +93,7 @@ impl Setting<'_> {
             stat_call: _,
             cpu_load: _, // and `cpu_chunk`: engines::engine, pacing
             cpu_chunk: _,
+            cpu_work: _,
             end_with_io: _, // limits and control
             priority_reads: _,
             priority_writes: _,
@@ -177,7 +178,7 @@ impl Setting<'_> {
         let kind = engines::engine(self.scene, load, &addressed, mode, remarks)?;
         let (depth, lanes) = self.depth(load, kind, remarks)?;
         let (pacing, at_maximum) = match kind {
-            EngineKind::Spin { chunk_ns } => (engines::pauses_between(&section.options, chunk_ns), false),
+            EngineKind::Spin { chunk_ns, .. } => (engines::pauses_between(&section.options, chunk_ns), false),
             _ => self.pacing(load, lanes, remarks)?,
         };
         let crew = Crew {

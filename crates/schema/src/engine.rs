@@ -80,6 +80,9 @@ pub enum EngineKind {
     Spin {
         /// How long one operation takes.
         chunk_ns: u64,
+        /// Whether it sorts numbers for so long, instead of looking at the clock.
+        #[serde(default)]
+        sorts: bool,
     },
     /// `io_uring(7)`.
     IoUring(RingSettings),

@@ -465,6 +465,13 @@ pub enum Distribution {
         /// 0 < h < 1.
         h: f64,
     },
+    /// A Zipf or Pareto distribution whose most popular block is not anywhere.
+    Centered {
+        /// The distribution.
+        of: Box<Distribution>,
+        /// How far into the extent that block is, 0 to 1; the order of the others is turned with it.
+        center: f64,
+    },
     /// Normal around the middle, with this standard deviation as a share of the extent.
     Normal {
         /// 0 < deviation ≤ 1.

@@ -30,6 +30,12 @@ fn job_files_are_shown_as_the_same_command_lines() {
     }
     let bench = Bench::new();
     bench.write("g.fio", "[global]\nblocksize=8k\nrw=write\n[global]\nsize=1m\n[a]\nstonewall\n[globalx]\nbs=16k\n[b]\ntime_based\nruntime=1\nfilename=x\nfilename=y\n");
+    // An engine's own options come last, wherever they stand.
+    bench.write(
+        "e.fio",
+        "[a]\nioengine=cpuio\ncpuload=50\nnumjobs=2\ncpumode=noop\n[b]\nioengine=io_uring\nhipri\nbs=4k\nsqthread_poll=1\n\
+         filename=x\nallrandrepeat=1\n[c]\nuri=x\nioengine=nbd\nsize=4k\n",
+    );
     bench.write(
         "h.fio",
         "[global]\niodepth=2\n[c]\nname=zz\nrw=read\ndescription=foo bar\nexec_prerun=a b\n[d]\n",
@@ -38,6 +44,7 @@ fn job_files_are_shown_as_the_same_command_lines() {
     for arguments in [
         &["g.fio"][..],
         &["g.fio", "h.fio"],
+        &["e.fio"],
         &["--section=b", "g.fio"],
         &["--section=d", "h.fio"],
         &["--section=none", "h.fio"],

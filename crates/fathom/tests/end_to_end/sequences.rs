@@ -186,6 +186,8 @@ fn operations_go_where_those_of_fio_go() {
         ("--rw=write --lockfile=exclusive --size=64k", 0, Sequence),
         ("--rw=read --mem=shm --iomem_align=64 --size=64k", 0, Sequence),
         ("--rw=write --number_ios=5 --size=64k", 0, Sequence),
+        ("--rw=randwrite --norandommap --random_generator=lfsr --size=256k", 0, Set),
+        ("--rw=randread --norandommap --random_generator=lfsr --size=256k --loops=2", 0, Set),
     ];
     // Both tools mostly wait for their own start and end.
     let cases: &[(&str, usize, Alike)] = &cases;

@@ -71,7 +71,7 @@ pub struct JobClone {
     /// Where an operation is a call on a file's name: fio's I/Os for each, and bytes of one.
     pub names: Option<(u64, u64)>,
     /// Of a job that keeps CPUs busy: percent, and microseconds at a stretch.
-    pub cpu: Option<(u64, u64)>,
+    pub cpu: Option<(u64, u64, &'static str)>,
     /// Whether a state of verification is written when it ends (`verify_state_save`), if it verifies at all.
     pub saves_state: bool,
     /// Log files to write.

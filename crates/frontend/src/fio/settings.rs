@@ -176,6 +176,8 @@ pub(crate) struct Operations {
     pub(crate) unaligned: bool,
     /// Blocks may repeat.
     pub(crate) no_random_map: bool,
+    /// Blocks are numbered by a shift register, which comes to each of them once whether there is a map or not.
+    pub(crate) lfsr: bool,
     /// Same seed each run.
     pub(crate) rand_repeat: bool,
     /// Seed, when given.
@@ -513,6 +515,7 @@ impl Default for Settings {
                 ranges: 1,
                 unaligned: false,
                 no_random_map: false,
+                lfsr: false,
                 rand_repeat: true,
                 seed: None,
                 distribution: "random".to_owned(),

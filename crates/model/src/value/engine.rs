@@ -54,6 +54,15 @@ choice! {
     }
 }
 choice! {
+    /// What keeps a CPU busy.
+    CpuWork {
+        /// Nothing but looking at the clock.
+        Spin = "spin",
+        /// Numbers that are sorted again and again.
+        Sort = "sort",
+    }
+}
+choice! {
     /// The call that asks about a file or folder.
     StatCall {
         /// Follows links.

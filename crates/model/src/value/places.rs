@@ -9,16 +9,23 @@ impl OptionValue for RandomDistribution {
     fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
         let text = text(literal)?;
         let (name, value) = text.split_once(':').unwrap_or((text, ""));
-        let number = || value.trim().parse::<f64>().map_err(|_| format!("\"{value}\" is no number"));
+        let number = || {
+            let (number, center) =
+                value.split_once(':').map_or((value, None), |(number, at)| (number, Some(at)));
+            let read = number.trim().parse::<f64>().map_err(|_| format!("\"{number}\" is no number"))?;
+            Ok::<_, String>((read, center.map(share).transpose()?))
+        };
         match name {
             "uniform" => Ok(Self::Uniform),
             "zipf" => match number()? {
-                theta if theta > 0.0 && theta != 1.0 && theta.is_finite() => Ok(Self::Zipf(theta)),
-                theta => Err(format!("zipf needs a theta above 0 and not 1; {theta} is not")),
+                (theta, center) if theta > 0.0 && theta != 1.0 && theta.is_finite() => {
+                    Ok(Self::Zipf(theta, center))
+                }
+                (theta, _) => Err(format!("zipf needs a theta above 0 and not 1; {theta} is not")),
             },
             "pareto" => match number()? {
-                h if h > 0.0 && h < 1.0 => Ok(Self::Pareto(h)),
-                h => Err(format!("pareto needs h between 0 and 1; {h} is not")),
+                (h, center) if h > 0.0 && h < 1.0 => Ok(Self::Pareto(h, center)),
+                (h, _) => Err(format!("pareto needs h between 0 and 1; {h} is not")),
             },
             "normal" => {
                 let (deviation, scattered) = match value.split_once(':') {
@@ -49,8 +56,10 @@ impl OptionValue for RandomDistribution {
     fn print(&self) -> String {
         match self {
             Self::Uniform => "\"uniform\"".to_owned(),
-            Self::Zipf(theta) => format!("\"zipf:{theta}\""),
-            Self::Pareto(h) => format!("\"pareto:{h}\""),
+            Self::Zipf(theta, None) => format!("\"zipf:{theta}\""),
+            Self::Zipf(theta, Some(center)) => format!("\"zipf:{theta}:{center}\""),
+            Self::Pareto(h, None) => format!("\"pareto:{h}\""),
+            Self::Pareto(h, Some(center)) => format!("\"pareto:{h}:{center}\""),
             Self::Normal(deviation) => format!("\"normal:{deviation}\""),
             Self::ScatteredNormal(deviation) => format!("\"normal:{deviation}:scattered\""),
             Self::Hot(access, span) => format!("\"hot:{access}/{span}\""),

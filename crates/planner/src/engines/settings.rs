@@ -131,7 +131,7 @@ pub(super) fn fits(
     }
 }
 
-fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 18] {
+fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 19] {
     let (calls, ring, aio) = (
         matches!(kind, EngineKind::Pvsync2(_)),
         matches!(kind, EngineKind::IoUring(_)),
@@ -156,6 +156,7 @@ fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 18] {
             "filestat, dirstat",
         ),
         ("cpu_load", options.cpu_load.get().map(|_| options.cpu_load.span()), spins, "cpuio"),
+        ("cpu_work", options.cpu_work.given().map(|_| options.cpu_work.span()), spins, "cpuio"),
         ("end_with_io", flag(&options.end_with_io), spins, "cpuio"),
         (
             "rate",

@@ -34,10 +34,11 @@ fn a_busy_share_makes_pauses() {
         ("cpu_load = \"25%\"", 50_000_000, 150_000_000),
         ("cpu_load = \"80%\"\ncpu_chunk = \"1ms\"", 1_000_000, 250_000),
         ("cpu_load = \"100%\"", 50_000_000, 0),
+        ("cpu_load = \"100%\"\ncpu_work = \"sort\"", 50_000_000, 0),
     ] {
         let (_, step) = planned(&read(&format!("{text}{options}")), DISK, |_| {});
         let stream = &step.streams[0];
-        assert_eq!(stream.engine.kind, EngineKind::Spin { chunk_ns });
+        assert_eq!(stream.engine.kind, EngineKind::Spin { chunk_ns, sorts: options.contains("sort") });
         let found = match stream.pacing {
             Pacing::Closed { think: Think::Every { operations: 1, pause_ns, .. } } => pause_ns,
             Pacing::Closed { think: Think::None } => 0,

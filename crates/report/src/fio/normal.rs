@@ -321,7 +321,7 @@ pub struct FioBanner {
     /// `iodepth`.
     pub queue_depth: u64,
     /// Of jobs that keep CPUs busy: percent, and microseconds at a stretch.
-    pub cpu: Option<(u64, u64)>,
+    pub cpu: Option<(u64, u64, &'static str)>,
     /// How sizes are written.
     pub units: FioUnits,
     /// How many jobs it stands for.
@@ -359,10 +359,10 @@ pub fn fio_banner(banners: &[FioBanner], version: &str) -> String {
         .collect();
     out.add(format_args!("{version}\nStarting {}", started.join(" and ")));
     for banner in banners {
-        let Some((load, chunk_us)) = banner.cpu else { continue };
+        let Some((load, chunk_us, work)) = banner.cpu else { continue };
         for _ in 0..banner.jobs {
             out.add(format_args!(
-                "{} (noop): ioengine=cpuio, cpuload={load}, cpucycle={chunk_us}",
+                "{} ({work}): ioengine=cpuio, cpuload={load}, cpucycle={chunk_us}",
                 banner.jobname
             ));
         }

@@ -3,7 +3,7 @@
 
 use super::super::ParsedJob;
 use super::super::faults::Faults;
-use super::super::settings::{Content, Settings};
+use super::super::settings::{Content, Engine, Settings};
 
 /// Bytes of an operation, which none of them moves.
 const BLOCK: u64 = 4096;
@@ -11,6 +11,12 @@ const BLOCK: u64 = 4096;
 /// Whether a job has the engine.
 pub(super) fn is_of(settings: &Settings) -> bool {
     settings.engine.name == "cpuio"
+}
+
+/// What fio says of such a job: percent, microseconds at a stretch, and the work.
+pub(super) fn shown(settings: &Settings) -> (u64, u64, &'static str) {
+    let Engine { cpu_load, cpu_chunk, cpu_mode, .. } = &settings.engine;
+    ((*cpu_load).min(100), *cpu_chunk, if cpu_mode == "qsort" { "qsort" } else { "noop" })
 }
 
 /// The job with nothing that only storage has; `None` for other engines.
@@ -23,10 +29,6 @@ pub(super) fn adapted(parsed: &ParsedJob, faults: &mut Faults) -> Option<ParsedJ
     if settings.engine.cpu_load == 0 {
         let message = "ioengine=cpuio needs a cpuload, as fio does";
         faults.error("fio.contradiction", settings.span("ioengine", *span), message, "add cpuload=50");
-    }
-    if settings.engine.cpu_mode == "qsort" {
-        let message = "cpumode=qsort is known but not built yet";
-        faults.error("fio.not-built", settings.span("cpumode", *span), message, "use cpumode=noop");
     }
     let usual = Settings::default();
     let operations = &mut settings.operations;

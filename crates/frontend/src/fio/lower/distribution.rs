@@ -34,40 +34,41 @@ pub(super) fn distribution(
     let figure = |text: &str| {
         text.trim().parse::<f64>().map_err(|_| bad(format!("\"{text}\" is no number"), "1.1 and 0.5 are"))
     };
-    let mut parameter = |default: f64| {
-        let (value, center) = match value.and_then(|value| value.split_once(':')) {
-            Some((value, center)) => (Some(value), Some(center)),
-            None => (value, None),
-        };
-        if let Some(center) = center {
-            if !(0.0..=1.0).contains(&figure(center)?) {
-                return Err(bad(format!("the center {center} is not from 0 to 1"), "0.5 is the middle"));
-            }
-            let message = format!(
-                "the center {center} of random_distribution={name} changes nothing: it moves all places alike, and they \
-                 are scattered over the file"
-            );
-            faults.warn("fio.approximate", place, message, "leave it out");
-        }
-        match value {
-            None | Some("") => Ok(default),
-            Some(value) => figure(value),
-        }
+    let (first, second) = match value.and_then(|value| value.split_once(':')) {
+        Some((first, second)) => (Some(first), Some(second)),
+        None => (value, None),
+    };
+    let parameter = |default: f64| match first {
+        None | Some("") if second.is_none() => Ok(default),
+        first => figure(first.unwrap_or_default()),
+    };
+    let center = || match second {
+        None => Ok(None),
+        Some(text) => Ratio::new(figure(text)?)
+            .map(Some)
+            .ok_or_else(|| bad(format!("the center {text} is not from 0 to 1"), "0.5 is the middle")),
     };
     match name {
         "random" => Ok(RandomDistribution::Uniform),
         "zipf" => match parameter(1.1)? {
-            theta if theta > 0.0 && theta != 1.0 && theta.is_finite() => Ok(RandomDistribution::Zipf(theta)),
+            theta if theta > 0.0 && theta != 1.0 && theta.is_finite() => {
+                Ok(RandomDistribution::Zipf(theta, center()?))
+            }
             theta => {
                 Err(bad(format!("zipf needs a theta above 0 that is not 1; {theta} is not"), "1.1 is usual"))
             }
         },
         "pareto" => match parameter(0.2)? {
-            h if h > 0.0 && h < 1.0 => Ok(RandomDistribution::Pareto(h)),
+            h if h > 0.0 && h < 1.0 => Ok(RandomDistribution::Pareto(h, center()?)),
             h => Err(bad(format!("pareto needs h between 0 and 1; {h} is not"), "0.2 is usual")),
         },
         "normal" | "gauss" => match parameter(0.0)? {
             percent if (0.0..100.0).contains(&percent) => {
+                if center()?.is_some() {
+                    let message = "the center of random_distribution=normal changes nothing: it moves all places alike, and \
+                                   they are scattered over the file";
+                    faults.warn("fio.approximate", place, message, "leave it out");
+                }
                 // The mean of twelve even numbers (a deviation of 1/12 of the range), and one from so many percent of the
                 // range around it.
                 let deviation = (1.0 / 144.0 + (percent / 100.0).powi(2) / 12.0).sqrt();
@@ -79,7 +80,7 @@ pub(super) fn distribution(
             )),
         },
         "zoned" => zones(value.unwrap_or_default(), settings)
-            .map_err(|message| bad(message, "let both columns sum to 100")),
+            .map_err(|message| bad(message, "let the accesses sum to 100, and the sizes to no more")),
         "zoned_abs" => absolute_zones(value.unwrap_or_default(), settings)
             .map_err(|message| bad(message, "let accesses sum to 100, and give size")),
         "sequence" => Err(not_built(name)),
@@ -89,26 +90,28 @@ pub(super) fn distribution(
     }
 }
 
-/// `access/size:access/size`, in percent; one list for all directions.
+/// `access/size:access/size`, in percent; one list for all directions. As with fio, zones without a size share what is left
+/// of the range in whole percent, and what no zone has is not touched.
 fn zones(text: &str, settings: &Settings) -> Result<RandomDistribution, String> {
     let (groups, _) = values::split(text, Unit::Count, settings.kb_base)?;
     if groups[1] != groups[0] || groups[2] != groups[0] {
         return Err("lists that differ between reads and writes are known but not built yet".to_owned());
     }
-    let zones: Vec<(u64, u64)> =
-        groups[0].iter().map(|&(access, size)| (access, u64::from(size.unwrap_or(0)))).collect();
-    let sums = zones
-        .iter()
-        .fold((0_u64, 0_u64), |(a, s), &(access, size)| (a.saturating_add(access), s.saturating_add(size)));
-    if sums != (100, 100) {
+    let [zones, ..] = groups;
+    let accesses = zones.iter().fold(0_u64, |sum, zone| sum.saturating_add(zone.0));
+    let sizes: u32 = zones.iter().filter_map(|zone| zone.1).sum();
+    let Some(left) = 100_u32.checked_sub(sizes).filter(|_| accesses == 100) else {
         return Err(format!(
-            "the zones sum to {}% of accesses and {}% of the range, not 100%",
-            sums.0, sums.1
+            "the zones sum to {accesses}% of accesses and {sizes}% of the range, not 100% and no more than 100%"
         ));
-    }
-    let percent = |n: u64| Ratio::percent(n as f64);
+    };
+    let without = u32::try_from(zones.iter().filter(|zone| zone.1.is_none()).count()).unwrap_or(u32::MAX);
+    let each = left.checked_div(without).unwrap_or(0);
+    let untouched = left - each * without;
+    let zones = zones.into_iter().map(|(access, size)| (access, size.unwrap_or(each)));
+    let all = zones.chain((untouched > 0).then_some((0, untouched)));
     Ok(RandomDistribution::Zoned(
-        zones.into_iter().map(|(access, size)| (percent(access), percent(size))).collect(),
+        all.map(|(access, size)| (Ratio::percent(access as f64), Ratio::percent(f64::from(size)))).collect(),
     ))
 }
 

@@ -6,7 +6,7 @@ use super::super::faults::Faults;
 use super::super::grammar::{Line, shortened};
 use super::super::options::{OptionRow, Status, find as row_of};
 use super::super::settings::Settings;
-use fathom_model::{Engine, PriorityClass, Span, StatCall, StreamOptions, nearest};
+use fathom_model::{CpuWork, Engine, PriorityClass, Span, StatCall, StreamOptions, nearest};
 use fathom_units::{Nanos, Ratio};
 
 /// One of fio's engines.
@@ -32,7 +32,7 @@ static ENGINES: &[FioEngine] = &[
         options: &["hipri", "hipri_percentage", "nowait", "uncached"],
         ..waiting(&["pvsync2"], Engine::Pvsync2)
     },
-    waiting(&["mmap"], Engine::Mmap),
+    FioEngine { options: &["thp"], ..waiting(&["mmap"], Engine::Mmap) },
     waiting(&["falloc"], Engine::Falloc),
     waiting(&["ftruncate"], Engine::Ftruncate),
     waiting(&["splice"], Engine::Splice),
@@ -169,7 +169,8 @@ pub(in super::super) fn check_private(lines: &[Line], settings: &Settings, fault
         let key = line.key.as_str();
         let message = || format!("fio has no option {key} with ioengine={engine}");
         if let Some(OptionRow { status: Status::Elsewhere(takers), .. }) = row_of(key) {
-            let help = format!("leave it out; it belongs to ioengine={}, which is not here", takers.join(" or "));
+            let help =
+                format!("leave it out; it belongs to ioengine={}, which is not here", takers.join(" or "));
             faults.error("fio.engine-option", line.key_span, message(), help);
             continue;
         }
@@ -235,6 +236,9 @@ pub(super) fn set_private(
         options.cpu_load.set(Ratio::percent(set.cpu_load.min(100) as f64), place("cpuload"));
         if has("cpuchunks") {
             options.cpu_chunk.set(Nanos::micros(set.cpu_chunk), place("cpuchunks"));
+        }
+        if has("cpumode") && set.cpu_mode == "qsort" {
+            options.cpu_work.set(CpuWork::Sort, place("cpumode"));
         }
         options.end_with_io.set(set.ends_with_io, place("exit_on_io_done"));
     }

@@ -145,6 +145,7 @@ impl Lowering<'_> {
         });
 
         let engine = engines::of(parsed, self.faults);
+        self.refuse_standard_streams(parsed, engine);
         let (place, is_shared) = place_of(parsed, 0, self.surroundings);
         let has_logs = settings.report.logs.iter().any(Option::is_some) || settings.report.iolog.is_some();
         // Each clone has a state of its own.
@@ -219,6 +220,18 @@ impl Lowering<'_> {
             let above = (u128::from(drawn) * (u128::from(high - low) + 1)) >> 64;
             let delay = low + u64::try_from(above).unwrap_or(0);
             options.start_delay.set(Nanos::micros(delay), parsed.settings.span("startdelay", parsed.span));
+        }
+    }
+
+    /// To fio, `-` is the standard input or output, which it then finds to have no size; an engine that opens no file
+    /// takes it.
+    fn refuse_standard_streams(&mut self, parsed: &ParsedJob, engine: &FioEngine) {
+        let settings = &parsed.settings;
+        let opens = !matches!(engine.engine, Engine::Null | Engine::Cpu);
+        if opens && self.names.is_none() && settings.files.names.iter().any(|name| name == "-") {
+            let message = "filename=- is the standard input or output to fio, which has no size to work on";
+            let help = "name a file; ./- is one of that name";
+            self.faults.error("fio.bad-value", settings.span("filename", parsed.span), message, help);
         }
     }
 
@@ -308,8 +321,7 @@ impl Lowering<'_> {
             is_thread: parsed.settings.control.thread,
             queue_depth: parsed.settings.engine.depth,
             names: self.names,
-            cpu: cpu::is_of(settings)
-                .then_some((settings.engine.cpu_load.min(100), settings.engine.cpu_chunk)),
+            cpu: cpu::is_of(settings).then(|| cpu::shown(settings)),
             saves_state: parsed.settings.verify.saves_state && !parsed.settings.verify.only,
             clat_percentiles: report.clat_percentiles,
             lat_percentiles: report.lat_percentiles,

@@ -117,7 +117,8 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
         smallest,
         is_random,
         is_trimwrite,
-        passes_go_on: (is_mix && !is_random) || (writes && is_random && operations.no_random_map),
+        passes_go_on: (is_mix && !is_random)
+            || (writes && is_random && operations.no_random_map && !operations.lfsr),
     }
 }
 
@@ -428,8 +429,8 @@ fn set_places(
             true
         }
     };
-    let has_map = !operations.no_random_map && is_uniform && align.is_none_or(|align| align == first);
-    if !is_random || !has_map {
+    let may_cover = is_uniform && align.is_none_or(|align| align == first);
+    if !is_random || !may_cover || (operations.no_random_map && !operations.lfsr) {
         return;
     }
     let jumps_each_time =
@@ -437,6 +438,14 @@ fn set_places(
     let place = settings.span("rw", span);
     if is_one_size && jumps_each_time {
         options.coverage.set(Coverage::OncePerPass, place);
+        return;
+    }
+    if operations.no_random_map {
+        // The shift register of fio goes on over blocks of any size, and over those that sequential operations touched.
+        let message = "random_generator=lfsr with norandommap comes to a block more than once where operations have \
+                       several sizes or do not all jump";
+        let help = "leave norandommap out, or use one block size and no sequential operations";
+        faults.warn("fio.approximate", settings.span("random_generator", span), message, help);
         return;
     }
     options.coverage.set(Coverage::Map, place);

@@ -99,6 +99,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         P1,
         Value::Word(&["noop", "qsort"], |s, word, _| word.clone_into(&mut s.engine.cpu_mode)),
     ),
+    refused("thp", &[], &["0"], "fio maps files privately then, so that no write ever reaches them"),
     built("exit_on_io_done", &[], P1, Value::Boolean(|s, flag| s.engine.ends_with_io = flag)),
     not_yet("hostname", &[], P1, &[]),
     not_yet("port", &[], P1, &[]),

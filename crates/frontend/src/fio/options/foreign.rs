@@ -15,14 +15,22 @@ pub(super) const ROWS: &[OptionRow] = &[
     accepted("block", &[], P2, Value::Bytes(0, i64::MAX as u64, |_, _| {}), PROFILE),
     accepted("numruns", &[], P2, Value::Count(0, TIMES, |_, _| {}), PROFILE),
     accepted("dir", &[], P2, Value::Text(|_, _, _| Ok(())), PROFILE),
-    accepted("threads", &[], P2, Value::Count(0, TIMES, |_, _| {}), "it belongs to a profile of fio's; numjobs clones a job"),
+    accepted(
+        "threads",
+        &[],
+        P2,
+        Value::Count(0, TIMES, |_, _| {}),
+        "it belongs to a profile of fio's; numjobs clones a job",
+    ),
     // Of --profile=act.
     accepted("device-names", &[], P2, Value::Text(|_, _, _| Ok(())), PROFILE),
     accepted(
         "load",
         &[],
         P2,
-        Value::Text(|_, text, _| text.trim().parse::<f64>().map(drop).map_err(|_| format!("\"{text}\" is no number"))),
+        Value::Text(|_, text, _| {
+            text.trim().parse::<f64>().map(drop).map_err(|_| format!("\"{text}\" is no number"))
+        }),
         PROFILE,
     ),
     accepted("prep", &[], P2, Value::Flag(|_, _| {}), PROFILE),

@@ -223,17 +223,20 @@ pub(crate) fn apply(
         Status::Built | Status::Accepted(_) => {
             settings.spans.insert(row.name, line.value_span);
             let mut misreads = Vec::new();
-            match read(row, value, settings, &mut misreads) {
-                Ok(()) => {}
-                Err(Fault { message, help }) => faults.error("fio.bad-value", line.value_span, message, help),
+            let result = read(row, value, settings, &mut misreads);
+            let is_read = result.is_ok();
+            if let Err(Fault { message, help }) = result {
+                faults.error("fio.bad-value", line.value_span, message, help);
             }
             for misread in misreads {
                 tell(row, text, misread, line, faults);
             }
             // A switch that is off asks for nothing.
-            let is_off = matches!(row.value, Value::Boolean(_) | Value::Word(..)) && ["0", "none"].contains(&text.trim());
+            let is_off = matches!(row.value, Value::Boolean(_) | Value::Word(..))
+                && ["0", "none"].contains(&text.trim());
             if let Status::Accepted(loses) = row.status
                 && !loses.is_empty()
+                && is_read
                 && !is_off
             {
                 faults.warn(

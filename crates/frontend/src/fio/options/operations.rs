@@ -85,13 +85,12 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("norandommap", &[], P0, Value::Flag(|s, flag| s.operations.no_random_map = flag)),
     // The map is a permutation here and always fits in memory.
     accepted("softrandommap", &[], P1, NO_BOOLEAN, ""),
-    // All three cover every block once per pass; only the order differs, and that is the generator's own.
-    accepted(
+    // All three cover every block once per pass, in an order that is the generator's own; lfsr does so without a map too.
+    built(
         "random_generator",
         &[],
         P0,
-        Value::Word(&["tausworthe", "lfsr", "tausworthe64"], |_, _, _| {}),
-        "",
+        Value::Word(&["tausworthe", "lfsr", "tausworthe64"], |s, word, _| s.operations.lfsr = word == "lfsr"),
     ),
     built(
         "random_distribution",
