@@ -272,7 +272,9 @@ pub fn figures_of(curve: &Curve) -> Vec<(String, String)> {
         lines.push(("idle response time".to_owned(), with_interval(alone_s, "", &time)));
         lines.push(("twice that".to_owned(), doubled));
     }
-    lines.extend(figures(&curve.answers, &curve.points));
+    // Over rates the ceiling is the most itself.
+    let is_told = |(title, _): &(String, String)| curve.rates.is_none() || title != "ceiling";
+    lines.extend(figures(&curve.answers, &curve.points).into_iter().filter(is_told));
     lines
 }
 

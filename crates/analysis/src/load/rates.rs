@@ -98,7 +98,7 @@ pub(super) fn curve(
     };
     let maximum = Estimate {
         value: most.mean,
-        interval: most.half_width(0.95).map(|half| (most.mean - half, most.mean + half)),
+        interval: most.half_width(0.95).map(|half| ((most.mean - half).max(0.0), most.mean + half)),
     };
     let doubled = estimate(&|found| found.doubled.map(|at| at.x));
     let is_kept_waiting = |row: &Row| {

@@ -249,7 +249,7 @@ fn peak(
             let first = loads.iter().find(|load| load.x >= best);
             let (n, x) = first.map_or((0.0, 0.0), |load| (load.n, load.x));
             let margin = first.and_then(|load| load.margin);
-            let x = Estimate { value: x, interval: margin.map(|margin| (x - margin, x + margin)) };
+            let x = Estimate { value: x, interval: margin.map(|margin| ((x - margin).max(0.0), x + margin)) };
             Peak { n: bare(n), x, is_of_law: false, is_extrapolated: false }
         }
     }

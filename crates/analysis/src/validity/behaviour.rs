@@ -2,6 +2,8 @@
 //! two levels is of neither, so each says where the levels lie.
 
 use super::{Found, StepView};
+use crate::load::LoadPoint;
+use crate::objective::{self, State};
 use crate::statistics::{Change, Hurst, Sample, change_points, hurst, trend, warm_up};
 use fathom_metrics::merge_tally;
 use fathom_schema::{Interval, OperationKind, Phase, Severity, StreamTally};
@@ -50,6 +52,9 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
         // Each stall would be a level of its own.
         return;
     }
+    if is_imposed(view) {
+        return;
+    }
     let levels = levels(&iops);
     let warm = warm(&seconds, &iops, &levels, view, found);
     let later: Vec<&Change> = levels.iter().filter(|change| change.at > warm).collect();
@@ -92,6 +97,14 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
             memory(&iops[warm..], view, found);
         }
     }
+}
+
+/// Whether throughput is what arrivals made it: the device took all that came due, so its course is that of the load.
+fn is_imposed(view: &StepView<'_>) -> bool {
+    let step = &view.step.started.step;
+    let finished = view.step.finished.as_ref().filter(|_| crate::load::rate(step).is_some());
+    let point = finished.and_then(|finished| LoadPoint::of(step, &finished.streams));
+    point.is_some_and(|point| objective::state(&point, point.offered, &[]) == State::Met)
 }
 
 /// Tells bursts within bursts. Of levels and drifts the exponent says nothing: both look like memory without end.

@@ -23,6 +23,17 @@ fn timeline(rates: &[u64]) -> Record {
     whole
 }
 
+/// As [`timeline`], in an open loop that keeps up, or in one that gave arrivals up.
+fn offered(rates: &[u64], dropped: u64) -> Record {
+    let mut whole = timeline(rates);
+    let step = &mut whole.steps[0];
+    step.started.step.streams[0].pacing = super::open(1000.0);
+    let tally = &mut step.finished.as_mut().expect("it has ended").streams[0].workers[0].tally;
+    tally.arrivals = tally.kinds[0].operations + dropped;
+    tally.arrivals_dropped = dropped;
+    whole
+}
+
 /// Rates with a little noise, which is the same each time.
 fn noisy(parts: &[(usize, u64)]) -> Vec<u64> {
     let levels = parts.iter().flat_map(|&(count, level)| std::iter::repeat_n(level, count));
@@ -61,6 +72,12 @@ fn behaviour_over_time() {
         .map(|(i, &r)| if i % 30 == 29 { 500 } else { r })
         .collect();
     check_rates(&stalling, &["behaviour.stalls"], "10 times, about every 30 s");
+    // What arrivals make of throughput is no behaviour of the device, unless it did not keep up.
+    let cliff = noisy(&[(150, 10_000), (100, 3_000)]);
+    for (dropped, expect) in [(0, 0), (1000, 1)] {
+        let found = findings(&offered(&cliff, dropped));
+        assert_eq!(found.iter().filter(|one| one.id == "behaviour.cliff").count(), expect, "{found:#?}");
+    }
     // Bursts within bursts: of each length from one second to half of all one that is a hundredth up or down.
     let sign = |i: usize, octave: u32| {
         let mixed = ((i >> octave) as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ u64::from(octave) << 17);
