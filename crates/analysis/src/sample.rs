@@ -293,6 +293,8 @@ fn stream(shape: &StreamShape) -> Stream {
             refill_at: fathom_schema::Quota::Unlimited,
             batch_complete_max: fathom_schema::Quota::Unlimited,
             serialize_overlap: false,
+            priorities: Vec::new(),
+            program: None,
         },
         queue_depth: shape.queue_depth,
         workload: workload(cases, shape.block_bytes),

@@ -67,7 +67,10 @@ impl Claims {
                     claims.note(path, facts)?;
                 }
                 // Shared by all: nothing of anyone's is in it, and what is opened is looked at.
-                TargetKind::MemoryDevice { .. } | TargetKind::Null | TargetKind::Sim(_) => {}
+                TargetKind::MemoryDevice { .. }
+                | TargetKind::Null
+                | TargetKind::Sim(_)
+                | TargetKind::Peer(_) => {}
             }
         }
         claims.lock_out_others(steps)?;
@@ -208,7 +211,8 @@ impl Claims {
             | TargetKind::Folder { .. }
             | TargetKind::MemoryDevice { .. }
             | TargetKind::Null
-            | TargetKind::Sim(_) => false,
+            | TargetKind::Sim(_)
+            | TargetKind::Peer(_) => false,
         };
         let changes = steps.iter().any(|step| is_changed(step, &same));
         let flags = if changes { OFlags::RDWR | OFlags::EXCL } else { OFlags::RDONLY };

@@ -15,8 +15,8 @@ use crate::verify::{Verifier, cached};
 use crate::worker::{Ended, Parts, Worker, shape_of};
 use fathom_io::clock::{Clock, RealClock, VirtualClock, monotonic};
 use fathom_io::{
-    Buffers, Call, Engine, IoUring, Libaio, Locked, Mmap, MmapRules, Names, Null, OpenTarget, Setup, Sim,
-    Spin, Splice, Synchronous, thread,
+    Buffers, Call, Engine, IoUring, Libaio, Locked, Mmap, MmapRules, Names, Net, Null, OpenTarget, Program,
+    Setup, Sim, Spin, Splice, Synchronous, thread,
 };
 use fathom_metrics::{Cell, CellShape, IssuedRow, OperationRow, Settling};
 use fathom_pattern::{Arrivals, Trace};
@@ -489,14 +489,25 @@ impl Seat<'_> {
             EngineKind::Ftruncate => self.run_on(&context, Synchronous::new(Call::Truncate), clock),
             EngineKind::Splice => self.run_on(&context, Splice::default(), clock),
             EngineKind::Names(call) => self.run_on(&context, Names::new(call), clock),
+            EngineKind::Net { ping_pong } => self.run_on(&context, Net::new(ping_pong), clock),
+            EngineKind::Exec => {
+                let run = self.stream.engine.program.clone().expect("the planner gives it a program");
+                self.run_on(&context, Program::new(*run), clock)
+            }
             EngineKind::Spin { chunk_ns, sorts } => {
                 self.run_on(&context, Spin::new(Nanos(chunk_ns), sorts), clock)
             }
             EngineKind::Mmap { write_through, random_access } => {
                 self.run_on(&context, Mmap::new(MmapRules { write_through, random_access }), clock)
             }
-            EngineKind::Libaio(settings) => self.run_on(&context, Libaio::new(settings), clock),
-            EngineKind::IoUring(settings) => self.run_on(&context, IoUring::new(settings), clock),
+            EngineKind::Libaio(settings) => {
+                let engine = Libaio::new(settings).with_priorities(&self.stream.engine.priorities);
+                self.run_on(&context, engine, clock)
+            }
+            EngineKind::IoUring(settings) => {
+                let engine = IoUring::new(settings).with_priorities(&self.stream.engine.priorities);
+                self.run_on(&context, engine, clock)
+            }
         };
         let message = match ended {
             Ok(Some(ended)) => Message::Ended { stream, worker, ended: Box::new(ended) },
@@ -574,18 +585,15 @@ impl Seat<'_> {
         let Some(awaited) = context.shared.await_ends(stream_index, &stream.control.after) else {
             return Ok(Some(worker.never_started(step_start, None)));
         };
-        let mut awaited = awaited;
-        if let Some(command) = &stream.control.before {
-            let begins = step_start.after(stream.start_delay.max(awaited));
-            match context.before(command, stream_index, if is_virtual { Nanos::ZERO } else { begins }) {
-                Ok(true) => {}
-                Ok(false) => return Ok(Some(worker.never_started(step_start, None))),
-                Err(reason) => return Ok(Some(worker.never_started(step_start, Some(reason)))),
-            }
-            if !is_virtual {
-                awaited = awaited.max(monotonic().since(step_start));
-            }
-        }
+        let begins = step_start.after(stream.start_delay.max(awaited));
+        let begins = if is_virtual { Nanos::ZERO } else { begins };
+        let took = match context.come_before(&mut worker.engine, stream, stream_index, begins) {
+            Ok(Some(ended)) if !is_virtual => ended.since(step_start),
+            Ok(Some(_)) => Nanos::ZERO,
+            Ok(None) => return Ok(Some(worker.never_started(step_start, None))),
+            Err(reason) => return Ok(Some(worker.never_started(step_start, Some(reason)))),
+        };
+        let awaited = awaited.max(took);
         // All workers of the stream start together, as those of the step did.
         let is_released_now = is_virtual || stream.control.after.is_empty();
         let awaited = if is_released_now { awaited } else { awaited.after(START_DELAY) };
@@ -609,7 +617,9 @@ impl Seat<'_> {
             }
             None => Ok(None),
         };
+        let last_words = worker.engine.last_words();
         let mut ended = worker.finish(failure, farewell);
+        ended.farewell = ended.farewell.or(last_words);
         ready.adopt(stream, plan);
         if stream.workload.sync.syncfs_at_end
             && let Err(error) = ready.sync_filesystems(plan)
@@ -721,6 +731,35 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// What a worker has to have done at `begins` before its load: its command, and meeting the others whom its engine
+    /// depends on. Returns when that was over, a moment that is past where there was nothing to do; `None` when the stream was
+    /// stopped meanwhile, and the reason when it cannot begin.
+    fn come_before<E: Engine>(
+        &self,
+        engine: &mut E,
+        stream: &Stream,
+        stream_index: usize,
+        begins: Nanos,
+    ) -> Result<Option<Nanos>, String> {
+        let mut ended = Nanos::ZERO;
+        if let Some(command) = &stream.control.before {
+            if !self.before(command, stream_index, begins)? {
+                return Ok(None);
+            }
+            ended = monotonic();
+        }
+        if E::WAITS_FOR_OTHERS {
+            let stop = self.shared.stop_flag(stream_index);
+            let met = commands::wait(begins, stop)
+                && engine.meet(&mut || !stop.load(Ordering::Relaxed)).map_err(|error| error.to_string())?;
+            if !met {
+                return Ok(None);
+            }
+            ended = monotonic();
+        }
+        Ok(Some(ended))
+    }
+
     /// Runs what comes before a worker's start, at `begins`; false when the stream was stopped meanwhile, and the reason
     /// when it did not end well.
     fn before(&self, command: &ShellCommand, stream: usize, begins: Nanos) -> Result<bool, String> {

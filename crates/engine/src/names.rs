@@ -46,7 +46,8 @@ pub(crate) fn lay_out(step: &Step, claims: &Claims) -> Result<BTreeMap<PathBuf, 
             | TargetKind::BlockDevice { .. }
             | TargetKind::MemoryDevice { .. }
             | TargetKind::Null
-            | TargetKind::Sim(_) => {}
+            | TargetKind::Sim(_)
+            | TargetKind::Peer(_) => {}
         }
     }
     Ok(identities)

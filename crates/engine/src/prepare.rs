@@ -288,6 +288,7 @@ impl Ready {
             // Nothing but its name is worked on.
             TargetKind::Null | TargetKind::Folder { .. } => TargetHandle::Null,
             TargetKind::Sim(description) => TargetHandle::Sim(description.clone()),
+            TargetKind::Peer(peer) => TargetHandle::Peer(peer.clone()),
             _ if null_engine => TargetHandle::Null,
             TargetKind::File { path, .. } => {
                 let file = open_for(stream, writes, path)?;

@@ -196,7 +196,9 @@ pub fn clean_up(steps: &[Step], used: &Used) -> Tidied {
             TargetKind::File { path, layout: _, remove_after }
             | TargetKind::Folder { path, made: _, remove_after } => (path, *remove_after),
             TargetKind::BlockDevice { path } => (path, false),
-            TargetKind::MemoryDevice { .. } | TargetKind::Null | TargetKind::Sim(_) => continue,
+            TargetKind::MemoryDevice { .. } | TargetKind::Null | TargetKind::Sim(_) | TargetKind::Peer(_) => {
+                continue;
+            }
         };
         if !seen.insert(path) {
             continue;

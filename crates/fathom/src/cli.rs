@@ -201,6 +201,7 @@ impl QuickArgs {
 /// What the user agrees to.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Consent")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a consent of its own")]
 pub(crate) struct ConsentArgs {
     /// Overwrite content that has no known signature
     #[arg(long)]
@@ -214,6 +215,9 @@ pub(crate) struct ConsentArgs {
     /// Run the commands that the job names (`command_before`, fio's `exec_prerun` and the like)
     #[arg(long)]
     pub(crate) allow_exec: bool,
+    /// Talk to peers on other hosts, and listen for them, where the job says so (engine `net`)
+    #[arg(long)]
+    pub(crate) allow_net: bool,
 }
 
 #[derive(Debug, Args)]

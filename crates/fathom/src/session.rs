@@ -15,7 +15,7 @@ use fathom_engine::RealClock;
 use fathom_engine::probe::{self, EngineRefusals};
 use fathom_engine::traces;
 use fathom_model::{Diagnostics, Job, Level};
-use fathom_planner::safety::{self, Consent, Verdict};
+use fathom_planner::safety::{self, Consent, PeersAllowed, Verdict};
 use fathom_planner::search::Search;
 use fathom_planner::{ENGINE_UNAVAILABLE, NOT_BUILT, Plan, PlanNote};
 use fathom_run::{Bus, Changes, RunError, RunRequest, Sink, Stop};
@@ -230,8 +230,9 @@ pub(crate) fn entropy() -> u64 {
 
 /// What the command line consents to.
 pub(crate) fn consent_of(args: &ConsentArgs, writes_named_files: bool) -> Consent {
-    let ConsentArgs { yes, overwrite, destroy, allow_exec } = args.clone();
-    Consent { yes, overwrite, destroy, dialect_writes_named_files: writes_named_files, allow_exec }
+    let ConsentArgs { yes, overwrite, destroy, allow_exec, allow_net } = args.clone();
+    let peers = if allow_net { PeersAllowed::Anyone } else { PeersAllowed::Here };
+    Consent { yes, overwrite, destroy, dialect_writes_named_files: writes_named_files, allow_exec, peers }
 }
 
 /// Judges a plan, asks where a person is there to be asked, and prints what is refused.
@@ -389,8 +390,8 @@ fn check_commands(planned: &Planned, store: &Path) -> Result<(), Exit> {
         return Ok(());
     }
     let spared = Spared::of(facts, &loaded.files, store);
-    for command in &plan.commands {
-        output::check(&command.output, &spared).map_err(|fault| fault.refuse())?;
+    for output in plan.commands.iter().flat_map(|command| &command.outputs) {
+        output::check(output, &spared).map_err(|fault| fault.refuse())?;
     }
     Ok(())
 }

@@ -83,7 +83,6 @@ fn state(status: Status) -> (&'static str, String) {
     match status {
         Status::Built => ("works", String::new()),
         Status::Accepted(loses) => ("no effect", cell(loses)),
-        Status::NotYet(off) => ("not yet", accepted_when(off)),
         Status::Refused(off, why) => {
             let pieces = [accepted_when(off), cell(why)];
             ("refused", pieces.into_iter().filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("; "))
@@ -106,8 +105,8 @@ fn fio_options() -> String {
     let mut text = "# fio's options in fathom\n\nGenerated from the tables in `crates/frontend/src/fio/options/`; do not \
         edit. What the words mean is said in [fio-compatibility.md](../fio-compatibility.md).\n\n"
         .to_owned();
-    let words = ["works", "no effect", "not yet", "refused"];
-    text += "| priority | works | no effect | not yet | refused |\n|--|--|--|--|--|\n";
+    let words = ["works", "no effect", "refused"];
+    text += "| priority | works | no effect | refused |\n|--|--|--|--|\n";
     for priority in [Priority::P0, Priority::P1, Priority::P2] {
         let count = |word| {
             rows.iter()

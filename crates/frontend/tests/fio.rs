@@ -228,6 +228,55 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         ],
         &[],
     ),
+    (
+        "ioengine=libaio\ncmdprio_bssplit=4k/50/2/4:8k/20:16k,64k/10/3/0\ncmdprio_class=2\nsize=1g",
+        &["priority_split = \"read 4KiB 50% best-effort 4, read 8KiB 20%, write 64KiB 10% idle 0\""],
+        &[],
+    ),
+    ("ioengine=libaio\ncmdprio_bssplit=4k/50/2\nsize=1g", &[], &["fio.bad-value"]),
+    ("ioengine=libaio\natomic=1\nrw=write\nsize=1g", &["direct = true", "untorn = true"], &[]),
+    (
+        "ioengine=net\nlisten\nport=9000\npingpong\nnodelay=1\nsize=1m",
+        &[
+            "engine = \"net\"",
+            "kind = \"peer\"",
+            "address = \"tcp://localhost:9000\"",
+            "listen = true",
+            "ping_pong = true",
+            "no_delay = true",
+        ],
+        &["fio.listens-here"],
+    ),
+    (
+        "ioengine=net\nproto=udpv6\nhostname=::1\nport=9000\nrw=write\nnumjobs=2\nsize=1m",
+        &["address = \"udp6://[::1]:9000\"", "address = \"udp6://[::1]:9001\""],
+        &[],
+    ),
+    (
+        "ioengine=netsplice\nprotocol=unix\nhostname=/s\nsize=1m",
+        &["address = \"unix:/s\""],
+        &["fio.approximate"],
+    ),
+    (
+        "ioengine=net\nprotocol=unix\nlisten\nport=9\nhostname=s\nsize=1m",
+        &[],
+        &["fio.contradiction", "fio.contradiction"],
+    ),
+    ("ioengine=net\nrw=write", &[], &["fio.contradiction", "fio.contradiction", "fio.contradiction"]),
+    ("ioengine=net\nhostname=224.0.0.1\nport=9\nprotocol=udp\nsize=1m", &[], &["fio.not-built"]),
+    ("ioengine=net\nlisten\nport=9\nttl=3\nsize=1m", &[], &["fio.refused", "fio.listens-here"]),
+    (
+        "ioengine=exec\nprogram=/bin/a\narguments=b %n\ngrace_time=3\nstd_redirect=0\nrw=write\nsize=1g",
+        &[
+            "engine = \"exec\"",
+            "program = \"/bin/a\"",
+            "program_grace = \"3s\"",
+            "program_files = false",
+            "kind = \"null\"",
+        ],
+        &[],
+    ),
+    ("ioengine=exec\nsize=1g", &[], &["fio.contradiction"]),
     ("ioengine=io_uring_cmd\nsize=1g", &[], &["fio.refused"]),
     ("ioengine=libaio\nhipri\nsize=1g", &[], &["fio.engine-option"]),
     ("ioengine=posixaio\niodepth=4\nsize=1g", &["engine = \"posixaio\"", "queue_depth = 4"], &[]),
@@ -554,7 +603,6 @@ continue_on_error=maybe
 numjobs=$ncpus+
 [unbuilt]
 size=1g
-cmdprio_bssplit=4k/50
 exitall
 zonemode=zbd
 steadystate=iops:5%

@@ -30,8 +30,14 @@ impl Chance {
         match percent {
             0 => false,
             100.. => true,
-            _ => self.next() % 100 < u64::from(percent),
+            _ => self.percent() < percent,
         }
+    }
+
+    /// Uniform from 0 to 99.
+    #[inline]
+    pub(crate) fn percent(&mut self) -> u8 {
+        (self.next() % 100) as u8
     }
 }
 

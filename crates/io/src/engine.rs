@@ -6,7 +6,9 @@
 pub(crate) mod libaio;
 pub(crate) mod mmap;
 pub(crate) mod names;
+pub(crate) mod net;
 pub(crate) mod null;
+pub(crate) mod program;
 pub(crate) mod sim;
 pub(crate) mod spin;
 pub(crate) mod splice;
@@ -14,7 +16,7 @@ pub(crate) mod synchronous;
 pub(crate) mod uring;
 
 use crate::buffers::Buffers;
-use fathom_schema::{OperationKind, RangeSync, SimDevice};
+use fathom_schema::{OperationKind, Peer, RangeSync, SimDevice};
 use std::ffi::CString;
 use std::fmt;
 use std::fs::File;
@@ -110,6 +112,8 @@ pub enum TargetHandle {
     Null,
     /// A simulated device.
     Sim(SimDevice),
+    /// The other end of a connection, which the engine makes.
+    Peer(Peer),
 }
 
 /// The name of a file or folder.
@@ -128,7 +132,7 @@ impl OpenTarget {
     pub(crate) fn descriptor(&self) -> RawFd {
         match &self.handle {
             TargetHandle::File(file) | TargetHandle::BlockDevice(file) => file.as_raw_fd(),
-            TargetHandle::Name(_) | TargetHandle::Null | TargetHandle::Sim(_) => -1,
+            TargetHandle::Name(_) | TargetHandle::Null | TargetHandle::Sim(_) | TargetHandle::Peer(_) => -1,
         }
     }
 }
@@ -155,6 +159,17 @@ pub enum EngineError {
         /// Which call.
         call: &'static str,
         /// What the kernel said.
+        error: io::Error,
+        /// What can be done about it; empty when nothing is known.
+        remedy: &'static str,
+    },
+    /// The other end of a connection could not be reached, or not be awaited.
+    Peer {
+        /// What was tried, e.g. `connect to`.
+        action: &'static str,
+        /// Where.
+        peer: String,
+        /// What the kernel or the resolver said.
         error: io::Error,
         /// What can be done about it; empty when nothing is known.
         remedy: &'static str,
@@ -191,6 +206,10 @@ impl fmt::Display for EngineError {
         match self {
             Self::System { call, error, remedy: "" } => write!(f, "{call}: {error}"),
             Self::System { call, error, remedy } => write!(f, "{call}: {error}; {remedy}"),
+            Self::Peer { action, peer, error, remedy: "" } => write!(f, "cannot {action} {peer}: {error}"),
+            Self::Peer { action, peer, error, remedy } => {
+                write!(f, "cannot {action} {peer}: {error}; {remedy}")
+            }
         }
     }
 }
@@ -213,11 +232,24 @@ pub trait Engine {
     const BYTELESS: bool = false;
     /// It has something to do before and after each operation that is no part of it: [`Self::aside`].
     const HAS_ASIDES: bool = false;
+    /// Its operations depend on others, who may never do their part: [`Self::meet`] comes before the load, and an operation
+    /// that gives `−EAGAIN` has not ended and is pushed again. One that moves bytes and gives 0 says that there is no more
+    /// to be had. Synchronous engines only.
+    const WAITS_FOR_OTHERS: bool = false;
 
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
     /// Takes targets and buffers; called once, on the worker's thread.
     fn open(&mut self, setup: Setup) -> Result<(), EngineError>;
+    /// Waits for the others it needs before the load, as long as `goes_on`; false when that was called off.
+    fn meet(&mut self, goes_on: &mut dyn FnMut() -> bool) -> Result<bool, EngineError> {
+        let _ = goes_on;
+        Ok(true)
+    }
+    /// What is to be told of the others once the load is over.
+    fn last_words(&mut self) -> Option<String> {
+        None
+    }
     /// Takes one operation. Synchronous engines perform it here.
     fn push(&mut self, operation: &Operation);
     /// What belongs to an operation and not to its time: called with it before it is pushed, and with none when it has been
@@ -281,7 +313,7 @@ pub(crate) fn perform_now(target: &OpenTarget, operation: &Operation) -> i32 {
             unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, length) }
         }
         (OperationKind::Read | OperationKind::Write, _)
-        | (_, TargetHandle::Name(_) | TargetHandle::Null | TargetHandle::Sim(_)) => 0,
+        | (_, TargetHandle::Name(_) | TargetHandle::Null | TargetHandle::Sim(_) | TargetHandle::Peer(_)) => 0,
     };
     if outcome < 0 {
         return -last_errno();

@@ -9,13 +9,16 @@ pub mod clock;
 mod engine;
 mod memory;
 pub mod presence;
+mod priority;
 pub mod thread;
 
 pub use buffers::Buffers;
 pub use engine::libaio::Libaio;
 pub use engine::mmap::{Mmap, MmapRules};
 pub use engine::names::Names;
+pub use engine::net::Net;
 pub use engine::null::Null;
+pub use engine::program::Program;
 pub use engine::sim::Sim;
 pub use engine::spin::Spin;
 pub use engine::splice::Splice;

@@ -534,6 +534,25 @@ fn operations_may_carry_a_priority() {
     }
 }
 
+/// A kernel, filesystem or device without untorn writes says so, and never writes without; reads are as ever.
+#[test]
+fn untorn_writes_are_written_or_refused() {
+    let stage = Stage::new();
+    for subject in rig::untorn("untorn") {
+        let path = stage.filled("f", 64 << 10, 4);
+        let target = direct(&path).unwrap_or_else(|_| file(&path, 0));
+        let mut rig = Rig::open(subject, vec![target], 1, 4096);
+        rig.load(0, &[5; 4096]);
+        let written = rig.one(write(0, 8192, 4096));
+        let expect = if written == 4096 { 5 } else { 4 };
+        let refusals = [-libc::EOPNOTSUPP, -libc::EINVAL];
+        assert!(written == 4096 || refusals.contains(&written), "{subject:?}: {written}");
+        assert_eq!(rig.one(read(0, 8192, 4096)), 4096, "{subject:?}: a read is never untorn");
+        assert_eq!(rig.bytes(0, 4096), [expect; 4096], "{subject:?}");
+        rig.close();
+    }
+}
+
 /// What polls needs a device that can be polled; where it is refused, each operation says so.
 #[test]
 fn a_polling_ring_moves_bytes_or_says_that_it_cannot() {

@@ -108,7 +108,12 @@ fn names_are_unique<T>(sections: &[Named<T>], what: &str, found: &mut Diagnostic
 fn check_target(target: &Named<TargetOptions>, found: &mut Diagnostics) {
     let options = &target.options;
     let kind = *options.kind.get();
-    let substitute = matches!(kind, TargetKind::Null | TargetKind::Sim);
+    let substitute = matches!(kind, TargetKind::Null | TargetKind::Sim | TargetKind::Peer);
+    if kind == TargetKind::Peer && options.address.get().is_none() {
+        let message = format!("the target \"{}\" has no address", target.name);
+        let help = "add address = \"tcp://localhost:9000\"";
+        found.error("target.no-address", target.span, message, help);
+    }
     match (options.path.get(), options.directory.get()) {
         (Some(_), Some(_)) if kind != TargetKind::Tree => found.error(
             "target.path-and-directory",

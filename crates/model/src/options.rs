@@ -4,9 +4,9 @@ use crate::row::{Group, Kind, options};
 use crate::value::{
     Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ByKind, ContentSource, Coverage, CpuWork,
     CpusPolicy, Cursor, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, KindOrder, Layout,
-    MemoryKind, MemoryNodes, MixLine, Nice, OnError, PriorityClass, RandomDistribution, RangeSync, Rate,
-    RatePiece, RepeatKind, RunKind, Seed, ServiceTime, StatCall, Steady, Sweep, TargetKind, Tolerated,
-    TraceSkips, TreeDistribution, WorkerRegions, Zones,
+    MemoryKind, MemoryNodes, MixLine, Nice, OnError, PeerAddress, PriorityClass, PrioritySplit,
+    RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind, RunKind, Seed, ServiceTime, StatCall, Steady,
+    Sweep, TargetKind, Tolerated, TraceSkips, TreeDistribution, WorkerRegions, Zones,
 };
 use crate::value::{Verify, VerifyPattern, VerifyWhen};
 use fathom_units::{Bytes, Nanos, Ratio};
@@ -42,6 +42,12 @@ options! {
     path: Vec<String>, Kind::Texts, fio "filename", vdbench "lun", iometer "Target", example "\"/dev/nvme1n1\"";
     /// What the target is. `"auto"` looks at the path.
     kind: TargetKind = TargetKind::Auto, Kind::Choice(TargetKind::WORDS), example "\"file\"";
+    /// The other end of a connection: `tcp`, `tcp6`, `udp` or `udp6` with host and port, or `unix` with a path. Who listens, listens there. Hosts other than this one only with `--allow-net`.
+    address: PeerAddress, Kind::Structured("PROTOCOL://HOST:PORT or unix:PATH"), fio "hostname", example "\"tcp://localhost:9000\"";
+    /// Whether this end of a TCP connection waits for the other. Defaults to whether the stream reads; with other protocols the end that reads always does.
+    listen: bool, Kind::Flag, fio "listen", example "true";
+    /// Whether TCP sends small pieces at once (`TCP_NODELAY`).
+    no_delay: bool = false, Kind::Flag, fio "nodelay", example "true";
     /// Directory for a set of files that fathom names itself, or the root of a tree.
     directory: String, Kind::Text, fio "directory", vdbench "anchor", example "\"/mnt/archive\"";
     /// Number of files of the set, or in each directory of a tree.
@@ -224,6 +230,8 @@ options! {
     nowait: bool = false, Kind::Flag, fio "nowait", example "true";
     /// Whether pages leave the cache after each I/O through it (pvsync2, `io_uring`: `RWF_DONTCACHE`, Linux 6.14).
     uncached: bool = false, Kind::Flag, fio "uncached", example "true";
+    /// Whether each write reaches the device whole or not at all (pvsync2, libaio, `io_uring`: `RWF_ATOMIC`, Linux 6.11); needs direct I/O.
+    untorn: bool = false, Kind::Flag, fio "atomic", example "true";
     /// Whether a thread of the kernel takes the I/Os of `io_uring`, so that the worker makes no system call for them.
     submit_thread: bool = false, Kind::Flag, fio "sqthread_poll", example "true";
     /// CPU on which that thread runs. Defaults to any.
@@ -242,8 +250,20 @@ options! {
     priority_class: PriorityClass = PriorityClass::RealTime, Kind::Choice(PriorityClass::WORDS), fio "cmdprio_class", example "\"best-effort\"";
     /// Level of that priority within its class: 0 is the highest.
     priority_level: u32 = 0, Kind::Count { min: 0, max: 7 }, fio "cmdprio", example "4";
+    /// Shares of the operations of one kind and size that carry a priority of their own, each with its class and level unless those above hold (libaio, `io_uring`).
+    priority_split: PrioritySplit, Kind::Structured("read or write, a size and a share, after it the class and the level, separated by commas"), fio "cmdprio_bssplit", example "\"read 4KiB 50% best-effort 4, write 64KiB 10%\"";
     /// The call that asks about a file or folder (filestat, dirstat).
     stat_call: StatCall = StatCall::Stat, Kind::Choice(StatCall::WORDS), fio "stat_type", example "\"statx\"";
+    /// Whether each operation is answered by the other end with the same bytes, and ends with the answer (net).
+    ping_pong: bool = false, Kind::Flag, fio "pingpong", example "true";
+    /// Program that the stream runs (exec), by its name or path. Only with `--allow-exec`.
+    program: String, Kind::Text, fio "program", example "\"/usr/bin/stress\"";
+    /// Its arguments, with spaces between them; `%r` stands for the stream's time in whole seconds, `%n` for its name.
+    arguments: String = String::new(), Kind::Text, fio "arguments", example "\"--timeout %r\"";
+    /// How long a program may go on once it has been asked to end.
+    program_grace: Nanos = Nanos::secs(1), Kind::Time, fio "grace_time", example "\"5s\"";
+    /// Whether what the program prints goes to files, NAME.stdout and NAME.stderr, by the stream's name or `command_output`; else where messages go.
+    program_files: bool = true, Kind::Flag, fio "std_redirect", example "false";
     /// Share of its time that a worker keeps its CPU busy (cpuio).
     cpu_load: Ratio, Kind::Share, fio "cpuload", example "\"50%\"";
     /// How long it is busy at a stretch (cpuio); the pauses between follow from `cpu_load`.

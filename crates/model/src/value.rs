@@ -8,6 +8,7 @@ mod load;
 mod nodes;
 mod operations;
 mod places;
+mod priority;
 mod settling;
 mod traces;
 mod verification;
@@ -18,6 +19,7 @@ use crate::row::{Kind, OptionValue};
 pub use errors::{Tolerated, errno_of};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, Ratio};
 pub use nodes::MemoryNodes;
+pub use priority::{PriorityPart, PrioritySplit};
 pub use settling::{Steady, SteadyBound, SteadyFigure};
 use std::fmt::Display;
 use std::str::FromStr;
@@ -63,6 +65,8 @@ macro_rules! choice {
 
 mod engine;
 pub use engine::{CpuWork, Engine, StatCall};
+mod peer;
+pub use peer::{PeerAddress, PeerProtocol};
 
 choice! {
     /// What else ends with a worker.
@@ -116,6 +120,8 @@ choice! {
         Null = "null",
         /// A simulated device.
         Sim = "sim",
+        /// The other end of a connection.
+        Peer = "peer",
     }
 }
 choice! {
@@ -738,6 +744,10 @@ mod tests {
         check::<FileOrder>("normal:10%:0%:1");
         check::<Zones>("8KiB of 16KiB skip 4KiB");
         check::<RangeSync>("wait-before,write,wait-after");
+        check::<PeerAddress>("tcp://db1:9000");
+        check::<PeerAddress>("udp6://[::1]:1");
+        check::<PeerAddress>("unix:/run/bench.sock");
+        check::<PrioritySplit>("read 4KiB 50% best-effort 4, write 64KiB 10%");
         check::<Nanos>("90s");
     }
 

@@ -110,6 +110,7 @@ fn cached(
     let memory = scene.facts.memory;
     if stream.engine.mode == IoMode::Buffered
         && stream.engine.kind.moves_bytes()
+        && stream.engine.kind.opens_targets()
         && load.operations.reads
         && bytes < memory.0
     {
@@ -245,7 +246,16 @@ fn idle_target_options(target: &Named<TargetOptions>, idle: &mut Idle<'_>) {
             idle(span, option, "the target is not of kind \"sim\"");
         }
     }
-    if matches!(kind, TargetKind::Sim | TargetKind::Null | TargetKind::Block) {
+    if kind != TargetKind::Peer {
+        for (span, option) in [
+            (options.address.span(), "address"),
+            (options.listen.span(), "listen"),
+            (options.no_delay.span(), "no_delay"),
+        ] {
+            idle(span, option, "the target is not of kind \"peer\"");
+        }
+    }
+    if matches!(kind, TargetKind::Sim | TargetKind::Null | TargetKind::Peer | TargetKind::Block) {
         idle(options.layout.span(), "layout", "the target is not a file");
         idle(options.make_folder.span(), "make_folder", "the target is not a file");
         idle(options.remove.span(), "remove", "the target is not a file");

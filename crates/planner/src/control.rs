@@ -3,9 +3,9 @@
 //! It knows names and places in the step, and nothing of what the streams do.
 
 use crate::remarks::Remarks;
-use crate::safety::Command;
+use crate::safety::{Command, Outside};
 use fathom_model::{AtEnd, AtError, Engine, Given, Job, Named, StageOptions, StreamOptions, Tolerated};
-use fathom_schema::{Control, Reach, ShellCommand, Step, Tolerance};
+use fathom_schema::{Control, Reach, ShellCommand, Step, TargetKind, Tolerance};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -77,16 +77,34 @@ pub(crate) fn of(
     })
 }
 
-/// The commands that the streams of a step have a shell run.
+/// The commands and programs that the streams of a step run, and the peers that they talk to.
 pub(crate) fn commands(step: &Step) -> Vec<Command> {
     let of_stream = |stream: &fathom_schema::Stream| {
         let all = stream.control.before.iter().chain(&stream.control.after_end);
+        let name = &stream.name;
         let command = |ShellCommand { line, output }: &ShellCommand| Command {
-            stream: stream.name.clone(),
+            stream: name.clone(),
             line: line.clone(),
-            output: output.clone(),
+            outputs: vec![output.clone()],
+            what: Outside::Command,
         };
-        all.map(command).collect::<Vec<_>>()
+        let program = stream.engine.program.iter().map(|run| Command {
+            stream: name.clone(),
+            line: run.words.join(" "),
+            outputs: run.output.iter().flat_map(|(out, err)| [out.clone(), err.clone()]).collect(),
+            what: Outside::Command,
+        });
+        let targets = stream.workers.iter().flat_map(|worker| &worker.extents).map(|extent| extent.target);
+        let peers = targets.filter_map(|target| match &step.targets.get(target as usize)?.kind {
+            TargetKind::Peer(peer) => Some(Command {
+                stream: name.clone(),
+                line: peer.to_string(),
+                outputs: Vec::new(),
+                what: Outside::Peer { is_here: peer.is_here(), listens: peer.listens },
+            }),
+            _ => None,
+        });
+        all.map(command).chain(program).chain(peers).collect::<Vec<_>>()
     };
     step.streams.iter().flat_map(of_stream).collect()
 }

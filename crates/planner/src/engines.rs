@@ -5,8 +5,10 @@
 
 mod settings;
 
-pub(crate) use settings::get_along;
+pub(crate) use settings::{get_along, sized_priorities};
 
+use crate::peers;
+use crate::programs;
 use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use crate::targets::{Addressed, Class, Direct};
@@ -26,9 +28,11 @@ pub(crate) fn mode(
     let direct = &stream.options.direct;
     let opened: Vec<&&Addressed> =
         targets.iter().filter(|target| target.direct != Direct::Substitute).collect();
-    let opens_nothing = *stream.options.engine.get() == Engine::Null || of_names(&stream.options).is_some();
+    let opens_nothing = matches!(stream.options.engine.get(), Engine::Null | Engine::Net | Engine::Exec)
+        || of_names(&stream.options).is_some();
     if opened.is_empty() || opens_nothing {
-        return Some(if direct.get() == Some(&true) { IoMode::Direct } else { IoMode::Buffered });
+        let is_direct = direct.get() == Some(&true) && *stream.options.engine.get() != Engine::Net;
+        return Some(if is_direct { IoMode::Direct } else { IoMode::Buffered });
     }
     if *stream.options.engine.get() == Engine::Mmap {
         if direct.get() == Some(&true) {
@@ -109,32 +113,24 @@ fn choose(
     let span = stream.options.engine.span();
     let is = |class| targets.iter().filter(|target| target.class == class).count();
     let substitutes = is(Class::Null) + is(Class::Sim);
-    if substitutes > 0 && is(Class::Null).max(is(Class::Sim)) < targets.len() {
-        let message = format!("the stream \"{}\" mixes real, null or simulated targets", stream.name);
+    let most = is(Class::Null).max(is(Class::Sim)).max(is(Class::Peer));
+    if substitutes + is(Class::Peer) > 0 && most < targets.len() {
+        let message =
+            format!("the stream \"{}\" mixes real, null or simulated targets, or peers", stream.name);
         remarks.error("plan.mixed-targets", Some(stream.span), message, "use one stream for each kind");
         return None;
+    }
+    if asked == Engine::Net || is(Class::Peer) > 0 {
+        return peers::engine(load, is(Class::Peer), remarks);
+    }
+    if asked == Engine::Exec {
+        return programs::engine(stream, is(Class::Null) == targets.len(), remarks);
     }
     if asked == Engine::Cpu {
         return spin(stream, is(Class::Null) == targets.len(), remarks);
     }
     if substitutes > 0 {
-        let (kind, fits) = if is(Class::Null) > 0 {
-            (EngineKind::Null, Engine::Null)
-        } else {
-            (EngineKind::Sim, Engine::Sim)
-        };
-        if asked != Engine::Auto && asked != fits {
-            let message = format!(
-                "the stream \"{}\" asks for the engine {}, and only {} can run its target, which is no storage",
-                stream.name,
-                asked.word(),
-                fits.word()
-            );
-            let help = "leave engine out, or name a file or a block device as target";
-            remarks.error("plan.engine-and-target", span.or(Some(stream.span)), message, help);
-            return None;
-        }
-        return Some(kind);
+        return substitute(stream, is(Class::Null) > 0, remarks);
     }
     let limits = &scene.facts.limits;
     let io_uring = EngineKind::IoUring(settings::of_ring(&stream.options));
@@ -145,7 +141,7 @@ fn choose(
     };
     match asked {
         Engine::Null => Some(EngineKind::Null),
-        Engine::Cpu => unreachable!("returned above"),
+        Engine::Cpu | Engine::Net | Engine::Exec => unreachable!("returned above"),
         Engine::Psync => Some(EngineKind::Psync),
         Engine::Sync => Some(EngineKind::Sync),
         Engine::Vsync => Some(EngineKind::Vsync),
@@ -202,6 +198,25 @@ fn choose(
         },
         Engine::Auto => Some(automatic(scene, stream, io_uring, mode, remarks)),
     }
+}
+
+/// The only engine that runs a target that is no storage; `None` when another one is asked for.
+fn substitute(stream: &Named<StreamOptions>, is_null: bool, remarks: &mut Remarks) -> Option<EngineKind> {
+    let (asked, span) = (*stream.options.engine.get(), stream.options.engine.span());
+    let (kind, fits) =
+        if is_null { (EngineKind::Null, Engine::Null) } else { (EngineKind::Sim, Engine::Sim) };
+    if asked != Engine::Auto && asked != fits {
+        let message = format!(
+            "the stream \"{}\" asks for the engine {}, and only {} can run its target, which is no storage",
+            stream.name,
+            asked.word(),
+            fits.word()
+        );
+        let help = "leave engine out, or name a file or a block device as target";
+        remarks.error("plan.engine-and-target", span.or(Some(stream.span)), message, help);
+        return None;
+    }
+    Some(kind)
 }
 
 /// The engine that keeps CPUs busy; `None` where it has storage for a target or does not know how busy.

@@ -29,7 +29,7 @@ pub(crate) fn items(links: &Links<'_>, place: usize) -> Vec<Item> {
     let options = &section.options;
     let directory = options.directory.get().map(Path::new);
     match (*options.kind.get(), options.path.get(), directory) {
-        (TargetKind::Null | TargetKind::Sim, ..) => {
+        (TargetKind::Null | TargetKind::Sim | TargetKind::Peer, ..) => {
             vec![Item { name: section.name.clone(), path: None, owner: None }]
         }
         (TargetKind::Tree, paths, directory) => {

@@ -21,7 +21,9 @@ mod links;
 mod locality;
 mod native;
 mod operations;
+mod peers;
 mod points;
+mod programs;
 mod regions;
 mod remarks;
 pub mod safety;
@@ -70,7 +72,7 @@ pub struct Plan {
     pub experiment: Experiment,
     /// What will be done to each path, over all steps: for [`safety::judge`].
     pub intents: Vec<Intent>,
-    /// What a shell will be told to run, over all steps: for [`safety::judge`].
+    /// What will be run and whom will be talked to, over all steps: for [`safety::judge`].
     pub commands: Vec<Command>,
     /// What was chosen or changed, for the record.
     pub notes: Vec<PlanNote>,

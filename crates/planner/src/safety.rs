@@ -36,17 +36,47 @@ pub struct Consent {
     pub dialect_writes_named_files: bool,
     /// `--allow-exec`: commands that the job names are run.
     pub allow_exec: bool,
+    /// Which peers streams may talk to.
+    pub peers: PeersAllowed,
 }
 
-/// A command that a stream has run.
+/// Which peers streams may talk to, or listen for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PeersAllowed {
+    /// None.
+    #[default]
+    Nobody,
+    /// Those on this host.
+    Here,
+    /// `--allow-net`: those on any host.
+    Anyone,
+}
+
+/// What a stream does beside its targets, or the peer that is its target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Command {
     /// The stream's name.
     pub stream: String,
-    /// The command, with its arguments.
+    /// The command with its arguments, or the peer's address.
     pub line: String,
-    /// File that takes what it prints.
-    pub output: PathBuf,
+    /// Files that take what it prints.
+    pub outputs: Vec<PathBuf>,
+    /// Which of them.
+    pub what: Outside,
+}
+
+/// What a stream has to do with the world outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outside {
+    /// It runs a command or a program.
+    Command,
+    /// It talks to a peer.
+    Peer {
+        /// On this host.
+        is_here: bool,
+        /// It waits for it.
+        listens: bool,
+    },
 }
 
 /// What a plan means to do to one path.
@@ -199,9 +229,14 @@ impl fmt::Display for Question {
 /// `consent` lifts a refusal for something in use, read-only or unreadable.
 pub fn judge(intents: &[Intent], commands: &[Command], facts: &Facts, consent: &Consent) -> Verdict {
     let mut verdict = Verdict::default();
-    if !consent.allow_exec {
-        verdict.refusals.extend(commands.iter().map(refuse_command));
-    }
+    let is_allowed = |command: &&Command| match (command.what, consent.peers) {
+        (Outside::Command, _) => consent.allow_exec,
+        (Outside::Peer { .. }, PeersAllowed::Anyone) => true,
+        (Outside::Peer { is_here, .. }, PeersAllowed::Here) => is_here,
+        (Outside::Peer { .. }, PeersAllowed::Nobody) => false,
+    };
+    let refused = commands.iter().filter(|command| !is_allowed(command));
+    verdict.refusals.extend(refused.map(refuse_command));
     let places = places(intents, facts, &mut verdict);
     for place in &places {
         judge_place(place, facts, consent, &mut verdict);
@@ -216,16 +251,27 @@ pub fn judge(intents: &[Intent], commands: &[Command], facts: &Facts, consent: &
     verdict
 }
 
-/// Whatever a job names could be run with the rights of whoever starts it, so that taking a job from someone else would be
+/// What a job sends to other hosts, and whom it lets in, is for the one to say who starts it. Whatever it names could be run with the rights of whoever starts it, so that taking a job from someone else would be
 /// to hand over the account.
 fn refuse_command(command: &Command) -> Refusal {
-    let Command { stream, line, output: _ } = command;
-    Refusal {
-        code: "unsafe.exec",
-        path: PathBuf::from(format!("stream \"{stream}\"")),
-        reason: format!("the job would run the command \"{line}\""),
-        remedy: "read it, then allow it with --allow-exec on the command line; `fathom serve` never does"
-            .to_owned(),
+    let Command { stream, line, outputs: _, what } = command;
+    let path = PathBuf::from(format!("stream \"{stream}\""));
+    match what {
+        Outside::Command => Refusal {
+            code: "unsafe.exec",
+            path,
+            reason: format!("the job would run the command \"{line}\""),
+            remedy: "read it, then allow it with --allow-exec on the command line; `fathom serve` never does"
+                .to_owned(),
+        },
+        Outside::Peer { is_here: _, listens } => Refusal {
+            code: "unsafe.net",
+            path,
+            reason: format!("the job would {} {line}", if *listens { "listen at" } else { "connect to" }),
+            remedy: "stay on this host (localhost), or allow it with --allow-net on the command line; `fathom serve` \
+                     never does"
+                .to_owned(),
+        },
     }
 }
 

@@ -10,6 +10,7 @@ use crate::engines;
 use crate::links::Links;
 use crate::locality;
 use crate::points;
+use crate::programs;
 use crate::regions;
 use crate::remarks::Remarks;
 use crate::scene::{Load, Maxima, Scene};
@@ -20,8 +21,8 @@ use crate::traces::Traced;
 use crate::verification;
 use crate::workers::{Crew, Manned};
 use fathom_model::{
-    Advice, Arrival, Dialect, Durability, FileLock, Job, MemoryKind, Rate, RatePiece, Seed, StageOptions,
-    StreamOptions, WORKERS_MAX,
+    Advice, Arrival, Dialect, Durability, Engine, FileLock, Job, MemoryKind, Rate, RatePiece, Seed,
+    StageOptions, StreamOptions, WORKERS_MAX,
 };
 use fathom_schema::{
     self as schema, Backlog, Counted, Distribution, EngineKind, EngineSettings, IoMode, KindOrder,
@@ -85,12 +86,18 @@ impl Setting<'_> {
             polled: _, // here to `priority_level`: engines::engine
             nowait: _,
             uncached: _,
+            untorn: _,
             submit_thread: _,
             submit_thread_cpu: _,
             vectored: _,
             force_async: _,
             userspace_reap: _,
             stat_call: _,
+            ping_pong: _, // engines::engine
+            program: _,   // here to `program_files`: programs
+            arguments: _,
+            program_grace: _,
+            program_files: _,
             cpu_load: _, // and `cpu_chunk`: engines::engine, pacing
             cpu_chunk: _,
             cpu_work: _,
@@ -99,6 +106,7 @@ impl Setting<'_> {
             priority_writes: _,
             priority_class: _,
             priority_level: _,
+            priority_split: _,
             batch_submit: _,
             batch_complete: _,
             refill_at: _,
@@ -256,7 +264,10 @@ impl Setting<'_> {
             stream: Stream {
                 name: section.name.clone(),
                 report_group: *report_group.get(),
-                engine: engine_settings(&section.options, kind, mode, depth),
+                engine: EngineSettings {
+                    program: programs::run(section, kind, limits.time),
+                    ..engine_settings(&section.options, kind, mode, depth)
+                },
                 queue_depth: depth,
                 workload,
                 trace: trace.as_ref().map(|trace| trace.replay(&manned.plans[0].extents)),
@@ -503,6 +514,8 @@ impl Setting<'_> {
         let until = options.verify_until.get().filter(|_| verifies && !load.operations.writes);
         let asked = options.operations.get().map(|&n| n.div_ceil(u64::from(lanes)).max(1));
         let asked = load.trace.as_ref().map(Traced::operations).or(asked);
+        // It ends with its program.
+        let asked = if *options.engine.get() == Engine::Exec { Some(1) } else { asked };
         let operations = match (asked, until) {
             (asked, Some(&until)) => Some(Quota::AtMost(asked.unwrap_or(u64::MAX).min(until))),
             (asked, None) => asked.map(Quota::AtMost),
@@ -582,6 +595,8 @@ fn engine_settings(options: &StreamOptions, kind: EngineKind, mode: IoMode, dept
             Advice::NoReuse => schema::Advice::NoReuse,
         },
         memory: memory(options),
+        priorities: engines::sized_priorities(options),
+        program: None,
     }
 }
 

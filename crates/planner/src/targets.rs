@@ -5,6 +5,7 @@
 use crate::engines;
 use crate::files::{self, Item, TARGETS_MAX};
 use crate::links::Links;
+use crate::peers;
 use crate::regions;
 use crate::remarks::Remarks;
 use crate::safety::{self, Intent};
@@ -69,6 +70,8 @@ pub(crate) enum Class {
     Folder,
     Null,
     Sim,
+    /// The other end of a connection.
+    Peer,
 }
 
 /// All targets of a step.
@@ -163,6 +166,8 @@ pub(crate) fn resolve(
         }
         let resolver = Resolver { scene, job, section, users: &users, usage, set_size: set_size(&items) };
         resolver.say_not_built(remarks);
+        let running: Vec<&Load<'_>> = users.iter().filter(|load| runs[load.index]).copied().collect();
+        peers::check(section, &running, usage.reads, remarks);
         let addressed: Vec<Addressed> =
             items.iter().filter_map(|item| resolver.item(item, &mut found, &mut by_place, remarks)).collect();
         found.sections.insert(section.name.clone(), addressed);
@@ -631,6 +636,9 @@ impl Resolver<'_> {
         };
         if *options.kind.get() == TargetKind::Null {
             return add(found, item, schema::TargetKind::Null, size, Direct::Substitute, Class::Null);
+        }
+        if let Some(peer) = peers::of_target(options, self.usage.reads) {
+            return add(found, item, schema::TargetKind::Peer(peer), size, Direct::Substitute, Class::Peer);
         }
         let service = match options.service_time.get() {
             ServiceTime::Constant(Nanos(ns)) => SimService::Constant { ns: *ns },

@@ -162,7 +162,8 @@ fn keep(steps: &mut [Step]) -> bool {
             TargetKind::BlockDevice { .. }
             | TargetKind::MemoryDevice { .. }
             | TargetKind::Null
-            | TargetKind::Sim(_) => {}
+            | TargetKind::Sim(_)
+            | TargetKind::Peer(_) => {}
         }
     }
     was_to_go
@@ -383,7 +384,9 @@ fn devices_under(step: &Step, facts: &Facts) -> Vec<DeviceNumber> {
             TargetKind::File { path, .. }
             | TargetKind::Folder { path, .. }
             | TargetKind::BlockDevice { path } => Some(path),
-            TargetKind::MemoryDevice { .. } | TargetKind::Null | TargetKind::Sim(_) => None,
+            TargetKind::MemoryDevice { .. } | TargetKind::Null | TargetKind::Sim(_) | TargetKind::Peer(_) => {
+                None
+            }
         })
         .filter_map(|path| facts.get(path.as_path()))
         .filter_map(|fact| fact.device.as_ref().map(|device| device.number))

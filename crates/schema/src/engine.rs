@@ -6,7 +6,9 @@ use crate::memory::{Advice, Memory};
 use crate::names::NameOperation;
 use crate::step::Quota;
 use crate::wire;
+use fathom_units::Nanos;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// The engine of a stream and how it is set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +42,40 @@ pub struct EngineSettings {
     /// Whether an operation waits for those in flight that touch its place.
     #[serde(default)]
     pub serialize_overlap: bool,
+    /// Priorities of operations of one kind and size, beside those of all of one kind in `kind`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<SizedPriority>,
+    /// What [`EngineKind::Exec`] runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Box<ProgramRun>>,
+}
+
+/// A program and how it is run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramRun {
+    /// Its name or path, then its arguments; never empty.
+    pub words: Vec<String>,
+    /// Files that take what it prints, and what it complains of; made anew. Absent: both go where messages go.
+    pub output: Option<(PathBuf, PathBuf)>,
+    /// Between asking it to end and making it, where its time is over.
+    #[serde(with = "wire::nanos")]
+    pub grace: Nanos,
+}
+
+/// Which operations of one kind and size carry an I/O priority of their own, drawn one by one. Of several for one kind and
+/// size at most one hits an operation: their percentages add up to at most 100.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizedPriority {
+    /// Writes; else reads.
+    pub writes: bool,
+    /// Bytes of the operations.
+    pub bytes: u32,
+    /// Percent of them; 0 to 100.
+    pub percent: u8,
+    /// 0 none, 1 real time, 2 best effort, 3 idle.
+    pub class: u8,
+    /// 0 highest to 7 lowest.
+    pub level: u8,
 }
 
 /// Which engine moves the bytes.
@@ -76,6 +112,13 @@ pub enum EngineKind {
     Splice,
     /// Calls on the names of files or folders, one per operation: moves nothing. Synchronous, depth 1.
     Names(NameOperation),
+    /// Sends writes to the target's other end, and receives reads from there. Synchronous, depth 1.
+    Net {
+        /// Each operation is answered by the other end with the same bytes, and ends with the answer.
+        ping_pong: bool,
+    },
+    /// Runs the program of [`EngineSettings::program`] once. Synchronous, depth 1.
+    Exec,
     /// Keeps the CPU busy and has nothing to do with storage. Synchronous, depth 1.
     Spin {
         /// How long one operation takes.
@@ -113,6 +156,8 @@ pub struct RingSettings {
     pub nowait: bool,
     /// Pages leave the cache after the operation (`RWF_DONTCACHE`, Linux 6.14).
     pub uncached: bool,
+    /// Writes reach the device whole or not at all (`RWF_ATOMIC`, Linux 6.11).
+    pub untorn: bool,
     /// Operations with a priority of their own.
     pub priority: OperationPriority,
 }
@@ -128,6 +173,7 @@ impl RingSettings {
         forced_async: ForcedAsync::Never,
         nowait: false,
         uncached: false,
+        untorn: false,
         priority: OperationPriority::NONE,
     };
 }
@@ -181,13 +227,16 @@ pub struct AioSettings {
     pub userspace_reap: bool,
     /// What cannot be done at once fails with `EAGAIN` (`RWF_NOWAIT`).
     pub nowait: bool,
+    /// Writes reach the device whole or not at all (`RWF_ATOMIC`, Linux 6.11).
+    pub untorn: bool,
     /// Operations with a priority of their own.
     pub priority: OperationPriority,
 }
 
 impl AioSettings {
     /// What fathom uses where nobody asks for anything.
-    pub const USUAL: Self = Self { userspace_reap: false, nowait: false, priority: OperationPriority::NONE };
+    pub const USUAL: Self =
+        Self { userspace_reap: false, nowait: false, untorn: false, priority: OperationPriority::NONE };
 }
 
 impl Default for AioSettings {
@@ -232,6 +281,9 @@ pub struct CallFlags {
     pub nowait: bool,
     /// Pages leave the cache after the operation (`RWF_DONTCACHE`, Linux 6.14).
     pub uncached: bool,
+    /// Writes reach the device whole or not at all (`RWF_ATOMIC`, Linux 6.11).
+    #[serde(default)]
+    pub untorn: bool,
 }
 
 impl EngineKind {
@@ -250,6 +302,8 @@ impl EngineKind {
             Self::Ftruncate => "ftruncate",
             Self::Splice => "splice",
             Self::Names(operation) => operation.name(),
+            Self::Net { .. } => "net",
+            Self::Exec => "exec",
             Self::Spin { .. } => "cpuio",
             Self::IoUring(_) => "io_uring",
             Self::Libaio(_) => "libaio",
@@ -270,6 +324,8 @@ impl EngineKind {
             | Self::Ftruncate
             | Self::Splice
             | Self::Names(_)
+            | Self::Net { .. }
+            | Self::Exec
             | Self::Spin { .. } => true,
             Self::Sim | Self::IoUring(_) | Self::Libaio(_) => false,
         }
@@ -279,13 +335,19 @@ impl EngineKind {
     pub const fn moves_bytes(self) -> bool {
         !matches!(
             self,
-            Self::Null | Self::Sim | Self::Falloc | Self::Ftruncate | Self::Names(_) | Self::Spin { .. }
+            Self::Null
+                | Self::Sim
+                | Self::Falloc
+                | Self::Ftruncate
+                | Self::Names(_)
+                | Self::Exec
+                | Self::Spin { .. }
         )
     }
 
     /// False for engines whose operations are no I/O: their streams are left out wherever streams are added up.
     pub const fn adds_up(self) -> bool {
-        !matches!(self, Self::Spin { .. })
+        !matches!(self, Self::Spin { .. } | Self::Exec)
     }
 
     /// What it does to names, where it works on names alone.
@@ -299,7 +361,7 @@ impl EngineKind {
     /// False for engines that have nothing behind them: they open no target.
     pub const fn opens_targets(self) -> bool {
         match self {
-            Self::Null | Self::Sim | Self::Spin { .. } => false,
+            Self::Null | Self::Sim | Self::Net { .. } | Self::Exec | Self::Spin { .. } => false,
             Self::Names(operation) => !operation.creates() && !operation.is_of_folders(),
             _ => true,
         }
@@ -314,15 +376,17 @@ impl EngineKind {
         const EOPNOTSUPP: i32 = 95;
         /// Linux's number of "operation not permitted".
         const EPERM: i32 = 1;
-        let (polled, nowait, uncached, priority) = match self {
-            Self::Pvsync2(CallFlags { polled_percent: _, nowait, uncached }) => {
-                (false, nowait, uncached, OperationPriority::NONE)
+        /// Linux's number of "invalid argument".
+        const EINVAL: i32 = 22;
+        let (polled, nowait, uncached, untorn, priority) = match self {
+            Self::Pvsync2(CallFlags { polled_percent: _, nowait, uncached, untorn }) => {
+                (false, nowait, uncached, untorn, OperationPriority::NONE)
             }
-            Self::IoUring(RingSettings { polled, nowait, uncached, priority, .. }) => {
-                (polled, nowait, uncached, priority)
+            Self::IoUring(RingSettings { polled, nowait, uncached, untorn, priority, .. }) => {
+                (polled, nowait, uncached, untorn, priority)
             }
-            Self::Libaio(AioSettings { userspace_reap: _, nowait, priority }) => {
-                (false, nowait, false, priority)
+            Self::Libaio(AioSettings { userspace_reap: _, nowait, untorn, priority }) => {
+                (false, nowait, false, untorn, priority)
             }
             _ => return None,
         };
@@ -337,6 +401,13 @@ impl EngineKind {
             EOPNOTSUPP if uncached => {
                 Some("uncached needs Linux 6.14 and a filesystem that has it; leave it out")
             }
+            EOPNOTSUPP if untorn => Some(
+                "untorn writes (atomic) need Linux 6.11 and a device and a filesystem that have them; leave it out",
+            ),
+            EINVAL if untorn => Some(
+                "an untorn write (atomic) is a power of two of bytes at a multiple of itself, within what statx says of the \
+                 file (STATX_WRITE_ATOMIC); use another block size or leave it out",
+            ),
             EOPNOTSUPP if nowait => Some("nowait is refused here; leave it out"),
             EPERM if has_priority => Some(
                 "the real-time I/O class needs the capability to set it; run as root or use another class",
@@ -397,7 +468,7 @@ mod tests {
             EngineKind::IoUring(RingSettings { fixed_buffers, registered_files, ..RingSettings::USUAL })
         };
         let (yes, no) = (Registration::WherePossible, Registration::Never);
-        let flags = CallFlags { polled_percent: 5, nowait: true, uncached: false };
+        let flags = CallFlags { polled_percent: 5, nowait: true, uncached: false, untorn: false };
         for (text, expect) in [
             (r#""null""#, EngineKind::Null),
             (r#""sim""#, EngineKind::Sim),

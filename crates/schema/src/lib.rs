@@ -12,6 +12,7 @@ mod event;
 mod facts;
 mod memory;
 mod names;
+mod peer;
 mod question;
 mod record;
 mod settling;
@@ -29,7 +30,7 @@ pub use demands::{
 };
 pub use engine::{
     AioSettings, CallFlags, Durability, EngineKind, EngineSettings, ForcedAsync, IoMode, OpenRule,
-    OperationPriority, Registration, RingSettings, Submitter,
+    OperationPriority, ProgramRun, Registration, RingSettings, SizedPriority, Submitter,
 };
 pub use event::{
     DeviceCounters, Event, IntervalSum, Note, NoteKind, Outcome, RunFinished, RunStarted, Severity,
@@ -41,6 +42,7 @@ pub use facts::{
 };
 pub use memory::{Advice, Memory, MemorySource};
 pub use names::{NameOperation, StatCall};
+pub use peer::{Peer, Protocol};
 pub use question::{DeviceClass, LatencyGoal, LoadAxis, Question, ScanQuestion, SteadyQuestion, SteadyTest};
 pub use record::{Finding, RECORD_MARK, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use settling::{DepthFound, DepthSearch, SteadyFigure, SteadyLimit, SteadyRule};

@@ -4,6 +4,7 @@
 use crate::control::Control;
 use crate::demands::{Demands, Flow, KindRate, Scheduling};
 use crate::engine::EngineSettings;
+use crate::peer::Peer;
 use crate::settling::{DepthSearch, SteadyRule};
 use crate::tally::OperationKind;
 use crate::threshold::Condition;
@@ -96,6 +97,8 @@ pub enum TargetKind {
     Null,
     /// A simulated device in virtual time.
     Sim(SimDevice),
+    /// The other end of a connection.
+    Peer(Peer),
 }
 
 /// What `prepare` does to a regular file before the step, the less thorough before the more thorough: where two streams

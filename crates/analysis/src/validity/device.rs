@@ -94,7 +94,8 @@ fn devices_under_targets(view: &StepView<'_>) -> Option<BTreeSet<DeviceNumber>> 
             TargetKind::Folder { .. }
             | TargetKind::MemoryDevice { .. }
             | TargetKind::Null
-            | TargetKind::Sim(_) => continue,
+            | TargetKind::Sim(_)
+            | TargetKind::Peer(_) => continue,
         };
         let fact = by_path.get(path)?;
         numbers.insert(fact.device.as_ref()?.number);

@@ -151,7 +151,7 @@ fn path_of(target: &fathom_schema::Target) -> Option<&std::path::PathBuf> {
         TargetKind::File { path, .. }
         | TargetKind::Folder { path, .. }
         | TargetKind::BlockDevice { path } => Some(path),
-        TargetKind::MemoryDevice { .. } | TargetKind::Null | TargetKind::Sim(_) => None,
+        TargetKind::MemoryDevice { .. } | TargetKind::Null | TargetKind::Sim(_) | TargetKind::Peer(_) => None,
     }
 }
 

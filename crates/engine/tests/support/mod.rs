@@ -28,6 +28,8 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
             refill_at: fathom_schema::Quota::Unlimited,
             batch_complete_max: fathom_schema::Quota::Unlimited,
             serialize_overlap: false,
+            priorities: Vec::new(),
+            program: None,
         },
         queue_depth: depth,
         workload: Workload {

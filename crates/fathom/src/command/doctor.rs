@@ -48,7 +48,7 @@ fn engines_text(facts: &Facts) -> String {
         refused.as_ref().map_or_else(|| "works".to_owned(), |why| format!("no: {why}"))
     };
     format!(
-        "host        {}, {} CPUs usable, {} memory\nio_uring    {}\nlibaio      {}\nalways      psync, sync, vsync, pvsync, pvsync2, mmap, splice, falloc, ftruncate, filecreate and its kin, cpuio, null, sim\nopen files  {open_files}\n",
+        "host        {}, {} CPUs usable, {} memory\nio_uring    {}\nlibaio      {}\nalways      psync, sync, vsync, pvsync, pvsync2, mmap, splice, falloc, ftruncate, filecreate and its kin, net, exec, cpuio, null, sim\nopen files  {open_files}\n",
         facts.host,
         facts.cpu.usable.len(),
         facts.memory.approximate(),

@@ -130,7 +130,13 @@ fn give_out(text: &str, loaded: &Loaded, switches: &Switches) -> Result<(), ()> 
 
 /// fathom's own switches among fio's.
 fn split_consent(arguments: &[String]) -> (ConsentArgs, Vec<String>) {
-    let mut consent = ConsentArgs { yes: false, overwrite: false, destroy: Vec::new(), allow_exec: false };
+    let mut consent = ConsentArgs {
+        yes: false,
+        overwrite: false,
+        destroy: Vec::new(),
+        allow_exec: false,
+        allow_net: false,
+    };
     let mut rest = Vec::new();
     // What stands behind `--` names files.
     let switches = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
@@ -146,6 +152,7 @@ fn split_consent(arguments: &[String]) -> (ConsentArgs, Vec<String>) {
             None if argument == "--yes" => consent.yes = true,
             None if argument == "--overwrite" && !has_value() => consent.overwrite = true,
             None if argument == "--allow-exec" => consent.allow_exec = true,
+            None if argument == "--allow-net" => consent.allow_net = true,
             None => rest.push(argument.clone()),
         }
     }

@@ -71,7 +71,13 @@ fn try_run(args: &ScanArgs) -> Result<Exit, Exit> {
         return Err(Exit::Usage);
     }
     let store = store_folder(args.manner.store.as_ref());
-    let consent = ConsentArgs { yes: false, overwrite: false, destroy: Vec::new(), allow_exec: false };
+    let consent = ConsentArgs {
+        yes: false,
+        overwrite: false,
+        destroy: Vec::new(),
+        allow_exec: false,
+        allow_net: false,
+    };
     let mut question = None;
     let mut planned = session::plan_by(loaded(args), &consent, &store, |job, facts, entropy| {
         let asked = asked(args, job, facts);

@@ -7,6 +7,7 @@ mod bad_jobs;
 mod bad_targets;
 mod commands;
 mod comparison;
+mod connections;
 mod control;
 mod convert;
 mod devices;

@@ -242,6 +242,30 @@ pub(crate) struct Engine {
     pub(crate) priority_class: u64,
     /// Its level.
     pub(crate) priority_level: u64,
+    /// Percent of the operations of one size with a priority of their own, of reads and of writes.
+    pub(crate) priority_split: [Vec<PriorityEntry>; 2],
+    /// Where the other end of a connection is; empty: not said.
+    pub(crate) host: String,
+    /// Its port; 0: not said.
+    pub(crate) port: u64,
+    /// How it is reached, by word.
+    pub(crate) protocol: String,
+    /// This end waits.
+    pub(crate) listens: bool,
+    /// Operations are answered.
+    pub(crate) ping_pong: bool,
+    /// TCP sends at once.
+    pub(crate) no_delay: bool,
+    /// A program that is run; empty: not said.
+    pub(crate) program: String,
+    /// Its arguments.
+    pub(crate) arguments: String,
+    /// Seconds between asking it to end and making it.
+    pub(crate) grace: u64,
+    /// What it prints goes to files.
+    pub(crate) program_files: bool,
+    /// Writes are never torn.
+    pub(crate) untorn: bool,
     /// Bytes per second per direction; 0: no bound.
     pub(crate) rate: Triple<u64>,
     /// Operations per second per direction; 0: no bound.
@@ -442,6 +466,17 @@ impl Settings {
 pub(crate) const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 
+/// One entry of `cmdprio_bssplit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PriorityEntry {
+    /// Size of the operations.
+    pub(crate) bytes: u64,
+    /// Percent of them; 1 to 100.
+    pub(crate) percent: u64,
+    /// Class and level, where they are not those of `cmdprio_class` and `cmdprio`.
+    pub(crate) own: Option<(u64, u64)>,
+}
+
 impl Default for Settings {
     #[expect(clippy::too_many_lines, reason = "one table of fio's defaults")]
     fn default() -> Self {
@@ -547,6 +582,18 @@ impl Default for Settings {
                 priority_percent: [None; 3],
                 priority_class: 1,
                 priority_level: 0,
+                priority_split: [Vec::new(), Vec::new()],
+                host: String::new(),
+                port: 0,
+                protocol: "tcp".to_owned(),
+                listens: false,
+                ping_pong: false,
+                no_delay: false,
+                program: String::new(),
+                arguments: String::new(),
+                grace: 1,
+                program_files: true,
+                untorn: false,
                 rate: [None; 3],
                 rate_iops: [None; 3],
                 poisson: false,

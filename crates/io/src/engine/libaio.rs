@@ -2,11 +2,10 @@
 //!
 //! Asynchronous only with direct I/O: through the page cache the kernel performs the operation inside `io_submit`.
 
-use super::uring::priority;
 use super::{Capabilities, Completion, Engine, EngineError, Operation, Setup, Wait, perform_now};
-use crate::chance::Chance;
 use crate::clock::monotonic;
-use fathom_schema::{AioSettings, EngineKind, OperationKind};
+use crate::priority::Priorities;
+use fathom_schema::{AioSettings, EngineKind, OperationKind, SizedPriority};
 use fathom_units::Nanos;
 use std::cell::UnsafeCell;
 use std::io;
@@ -76,6 +75,7 @@ const _: () = assert!(size_of::<Iocb>() == 64 && size_of::<IoEvent>() == 32);
 #[derive(Debug)]
 pub struct Libaio {
     settings: AioSettings,
+    priorities: Vec<SizedPriority>,
     open: Option<Open>,
 }
 
@@ -92,7 +92,7 @@ struct Open {
     immediate: Vec<Completion>,
     in_kernel: usize,
     settings: AioSettings,
-    chance: Chance,
+    priorities: Priorities,
 }
 
 /// Makes a context as the engine would and destroys it.
@@ -115,7 +115,14 @@ fn destroy(context: libc::c_ulong) {
 impl Libaio {
     /// One that is set like this.
     pub fn new(settings: AioSettings) -> Self {
-        Self { settings, open: None }
+        Self { settings, priorities: Vec::new(), open: None }
+    }
+
+    /// With priorities for operations of one kind and size.
+    #[must_use]
+    pub fn with_priorities(mut self, priorities: &[SizedPriority]) -> Self {
+        self.priorities = priorities.to_vec();
+        self
     }
 
     fn open_mut(&mut self) -> &mut Open {
@@ -232,7 +239,7 @@ impl Engine for Libaio {
             immediate: Vec::with_capacity(depth),
             in_kernel: 0,
             settings: self.settings,
-            chance: Chance::new(setup.seed),
+            priorities: Priorities::new(self.settings.priority, &self.priorities, setup.seed),
             setup,
         });
         Ok(())
@@ -255,13 +262,9 @@ impl Engine for Libaio {
             OperationKind::Trim => unreachable!("returned above"),
         };
         let moves = operation.kind != OperationKind::Sync;
-        let own = open.settings.priority;
-        let percent = match operation.kind {
-            OperationKind::Read => own.reads_percent,
-            OperationKind::Write => own.writes_percent,
-            OperationKind::Sync | OperationKind::Trim => 0,
-        };
-        let priority = priority(own, percent, &mut open.chance);
+        let priority = open.priorities.draw(operation.kind, operation.length);
+        let flag = |set: bool, flag: i32| if set { flag } else { 0 };
+        let untorn = open.settings.untorn && operation.kind == OperationKind::Write;
         let buffer = open.setup.buffers.lend(operation.slot);
         let block = open.blocks[operation.slot as usize].get();
         let filled = Iocb {
@@ -271,7 +274,7 @@ impl Engine for Libaio {
             buffer: if moves { buffer as u64 } else { 0 },
             bytes: u64::from(operation.length),
             offset: i64::try_from(operation.offset).unwrap_or(i64::MAX),
-            rw_flags: if open.settings.nowait && moves { libc::RWF_NOWAIT } else { 0 },
+            rw_flags: flag(open.settings.nowait && moves, libc::RWF_NOWAIT) | flag(untorn, libc::RWF_ATOMIC),
             priority: priority.cast_signed(),
             flags: if priority > 0 { FLAG_IOPRIO } else { 0 },
             ..Iocb::default()
@@ -307,8 +310,8 @@ impl Engine for Libaio {
                     match error.raw_os_error() {
                         // The queue is full for now; what is left goes with the next call, after some completed.
                         Some(libc::EAGAIN | libc::EINTR) => break,
-                        Some(errno @ (libc::EINVAL | libc::EBADF | libc::EFAULT)) => {
-                            // The first block is refused for itself (fsync on a filesystem without AIO fsync, say): it
+                        Some(errno @ (libc::EINVAL | libc::EBADF | libc::EFAULT | libc::EOPNOTSUPP)) => {
+                            // The first block is refused for itself (a sync or a flag that its filesystem does not have, say): it
                             // completes with that error and the rest goes on.
                             // SAFETY: the pointer refers to one of our own blocks.
                             let slot = u32::try_from(unsafe { (*open.staged[open.taken]).data })

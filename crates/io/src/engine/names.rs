@@ -42,7 +42,8 @@ impl Names {
             TargetHandle::File(_)
             | TargetHandle::BlockDevice(_)
             | TargetHandle::Null
-            | TargetHandle::Sim(_) => None,
+            | TargetHandle::Sim(_)
+            | TargetHandle::Peer(_) => None,
         }
     }
 

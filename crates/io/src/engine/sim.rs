@@ -112,7 +112,8 @@ impl Engine for Sim {
                     TargetHandle::File(_)
                     | TargetHandle::BlockDevice(_)
                     | TargetHandle::Name(_)
-                    | TargetHandle::Null => {
+                    | TargetHandle::Null
+                    | TargetHandle::Peer(_) => {
                         unreachable!("the sim engine has only simulated targets")
                     }
                 };

@@ -113,7 +113,7 @@ impl Synchronous {
                 (Call::Vector, true) => libc::preadv64(descriptor, vector.as_ptr(), 1, offset),
                 (Call::Vector, false) => libc::pwritev64(descriptor, vector.as_ptr(), 1, offset),
                 (Call::FlaggedVector(flags), _) => {
-                    let flags = bits(flags, &mut self.chance);
+                    let flags = bits(flags, is_read, &mut self.chance);
                     flagged(descriptor, &vector, offset, flags, is_read)
                 }
                 (Call::Allocate | Call::Truncate, _) => unreachable!("they returned above"),
@@ -150,8 +150,8 @@ fn change_size(call: Call, target: &OpenTarget, operation: &Operation) -> i32 {
 }
 
 /// The flags of one call (`linux/fs.h`).
-fn bits(flags: CallFlags, chance: &mut Chance) -> i32 {
-    let CallFlags { polled_percent, nowait, uncached } = flags;
+fn bits(flags: CallFlags, is_read: bool, chance: &mut Chance) -> i32 {
+    let CallFlags { polled_percent, nowait, uncached, untorn } = flags;
     let mut bits = 0;
     if chance.hits(polled_percent) {
         bits |= libc::RWF_HIPRI;
@@ -161,6 +161,9 @@ fn bits(flags: CallFlags, chance: &mut Chance) -> i32 {
     }
     if uncached {
         bits |= libc::RWF_DONTCACHE;
+    }
+    if untorn && !is_read {
+        bits |= libc::RWF_ATOMIC;
     }
     bits
 }

@@ -5,10 +5,10 @@
 //! since the interface has no discard before Linux 6.12.
 
 use super::{Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, perform_now};
-use crate::chance::Chance;
 use crate::clock::monotonic;
+use crate::priority::Priorities;
 use fathom_schema::{
-    EngineKind, ForcedAsync, OperationKind, OperationPriority, Registration, RingSettings, Submitter,
+    EngineKind, ForcedAsync, OperationKind, Registration, RingSettings, SizedPriority, Submitter,
 };
 use fathom_units::Nanos;
 use io_uring::{EnterFlags, cqueue, opcode, squeue, types};
@@ -31,6 +31,7 @@ const CLOSE_PATIENCE: Nanos = Nanos::secs(30);
 #[derive(Debug)]
 pub struct IoUring {
     settings: RingSettings,
+    priorities: Vec<SizedPriority>,
     open: Option<Open>,
 }
 
@@ -65,12 +66,12 @@ struct Open {
     registered_files: bool,
     /// One per slot, which it describes; empty unless operations are vectored.
     vectors: Box<[UnsafeCell<libc::iovec>]>,
-    flags: i32,
-    priority: OperationPriority,
+    /// Of reads and of writes.
+    flags: (i32, i32),
+    priorities: Priorities,
     /// Operations up to the next one that is forced to be asynchronous, and from that to the one after.
     until_forced: u32,
     forced_every: u32,
-    chance: Chance,
 }
 
 impl std::fmt::Debug for Open {
@@ -82,7 +83,13 @@ impl std::fmt::Debug for Open {
 impl IoUring {
     /// One that sets itself up like this when it is opened.
     pub fn new(settings: RingSettings) -> Self {
-        Self { settings, open: None }
+        Self { settings, priorities: Vec::new(), open: None }
+    }
+
+    /// With priorities for operations of one kind and size.
+    #[must_use]
+    pub fn with_priorities(self, priorities: &[SizedPriority]) -> Self {
+        Self { priorities: priorities.to_vec(), ..self }
     }
 
     fn open_mut(&mut self) -> &mut Open {
@@ -150,13 +157,8 @@ fn registered(asked: Registration, register: impl FnOnce() -> io::Result<()>) ->
     }
 }
 
-/// The priority of one operation, as `ioprio_set(2)` has it: class and level; 0 for the thread's own.
-pub(super) fn priority(of: OperationPriority, percent: u8, chance: &mut Chance) -> u16 {
-    if chance.hits(percent) { u16::from(of.class) << 13 | u16::from(of.level) } else { 0 }
-}
-
 impl Open {
-    fn new(setup: Setup, settings: RingSettings) -> Result<Self, EngineError> {
+    fn new(setup: Setup, settings: RingSettings, priorities: &[SizedPriority]) -> Result<Self, EngineError> {
         let RingSettings {
             fixed_buffers,
             registered_files,
@@ -166,8 +168,11 @@ impl Open {
             forced_async,
             nowait,
             uncached,
+            untorn,
             priority,
         } = settings;
+        let flag = |set: bool, flag: i32| if set { flag } else { 0 };
+        let flags = flag(nowait, libc::RWF_NOWAIT) | flag(uncached, libc::RWF_DONTCACHE);
         let (ring, deferred) = ring(setup.queue_depth, settings)?;
         let buffers = &setup.buffers;
         let has_buffers = registered(fixed_buffers, || {
@@ -208,11 +213,10 @@ impl Open {
             memory,
             registered_files,
             vectors,
-            flags: if nowait { libc::RWF_NOWAIT } else { 0 } | if uncached { libc::RWF_DONTCACHE } else { 0 },
-            priority,
+            flags: (flags, flags | flag(untorn, libc::RWF_ATOMIC)),
+            priorities: Priorities::new(priority, priorities, setup.seed),
             until_forced: forced_every,
             forced_every,
-            chance: Chance::new(setup.seed),
             ring,
             setup,
         })
@@ -221,10 +225,10 @@ impl Open {
     fn entry(&mut self, operation: &Operation) -> squeue::Entry {
         /// An entry that moves bytes, built for each kind of memory and file: the builders are generic over neither.
         macro_rules! transfer {
-            ($plain:ident, $fixed:ident, $vectored:ident, $operation:expr, $priority:expr) => {{
+            ($plain:ident, $fixed:ident, $vectored:ident, $operation:expr, $flags:expr, $priority:expr) => {{
                 let Operation { slot, target, offset, length, .. } = *$operation;
                 let buffer = self.setup.buffers.lend(slot);
-                let flags = self.flags;
+                let flags = $flags;
                 let descriptor = types::Fd(self.setup.targets[target as usize].descriptor());
                 macro_rules! at {
                     ($file:expr) => {
@@ -253,12 +257,12 @@ impl Open {
         assert!(operation.length as usize <= self.setup.buffers.slot_bytes(), "an operation fits its slot");
         let entry = match operation.kind {
             OperationKind::Read => {
-                let priority = priority(self.priority, self.priority.reads_percent, &mut self.chance);
-                transfer!(Read, ReadFixed, Readv, operation, priority)
+                let priority = self.priorities.draw(operation.kind, operation.length);
+                transfer!(Read, ReadFixed, Readv, operation, self.flags.0, priority)
             }
             OperationKind::Write => {
-                let priority = priority(self.priority, self.priority.writes_percent, &mut self.chance);
-                transfer!(Write, WriteFixed, Writev, operation, priority)
+                let priority = self.priorities.draw(operation.kind, operation.length);
+                transfer!(Write, WriteFixed, Writev, operation, self.flags.1, priority)
             }
             OperationKind::Sync => {
                 self.setup.buffers.lend(operation.slot);
@@ -372,7 +376,7 @@ impl Engine for IoUring {
     }
 
     fn open(&mut self, setup: Setup) -> Result<(), EngineError> {
-        self.open = Some(Open::new(setup, self.settings)?);
+        self.open = Some(Open::new(setup, self.settings, &self.priorities)?);
         Ok(())
     }
 

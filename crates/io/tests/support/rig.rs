@@ -44,7 +44,7 @@ impl Subject {
 
 /// Engines that move bytes and that this machine has; what it lacks is said, naming the test.
 pub(crate) fn movers(test: &str) -> Vec<Subject> {
-    let flags = CallFlags { polled_percent: 50, nowait: false, uncached: false };
+    let flags = CallFlags { polled_percent: 50, ..CallFlags::default() };
     let calls =
         [Call::Positioned, Call::Seeking, Call::SeekingVector, Call::Vector, Call::FlaggedVector(flags)];
     let mut found: Vec<Subject> = calls.into_iter().map(Subject::Calls).collect();
@@ -73,7 +73,7 @@ pub(crate) fn movers_and_mappers(test: &str) -> Vec<Subject> {
 /// operations leave nothing in the cache, where the engine has that.
 pub(crate) fn flagged(test: &str) -> Vec<(Subject, Subject, Option<Subject>)> {
     let call = |nowait, uncached| {
-        Subject::Calls(Call::FlaggedVector(CallFlags { polled_percent: 0, nowait, uncached }))
+        Subject::Calls(Call::FlaggedVector(CallFlags { nowait, uncached, ..CallFlags::default() }))
     };
     let ring = |nowait, uncached| Subject::IoUring(RingSettings { nowait, uncached, ..RingSettings::USUAL });
     let aio = |nowait| Subject::Libaio(AioSettings { nowait, ..AioSettings::USUAL });
@@ -94,6 +94,19 @@ pub(crate) fn with_priority(test: &str) -> Vec<Subject> {
     let with = |subject| match subject {
         Subject::IoUring(settings) => Some(Subject::IoUring(RingSettings { priority, ..settings })),
         Subject::Libaio(settings) => Some(Subject::Libaio(AioSettings { priority, ..settings })),
+        _ => None,
+    };
+    movers(test).into_iter().filter_map(with).collect()
+}
+
+/// Engines whose writes are not to be torn.
+pub(crate) fn untorn(test: &str) -> Vec<Subject> {
+    let with = |subject| match subject {
+        Subject::Calls(Call::FlaggedVector(flags)) => {
+            Some(Subject::Calls(Call::FlaggedVector(CallFlags { polled_percent: 0, untorn: true, ..flags })))
+        }
+        Subject::IoUring(settings) => Some(Subject::IoUring(RingSettings { untorn: true, ..settings })),
+        Subject::Libaio(settings) => Some(Subject::Libaio(AioSettings { untorn: true, ..settings })),
         _ => None,
     };
     movers(test).into_iter().filter_map(with).collect()

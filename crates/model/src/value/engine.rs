@@ -43,6 +43,10 @@ choice! {
         DirStat = "dirstat",
         /// Removes a folder by each operation.
         DirDelete = "dirdelete",
+        /// Sends to and receives from the other end of a connection.
+        Net = "net",
+        /// Runs a program.
+        Exec = "exec",
         /// Keeps a CPU busy and moves nothing.
         Cpu = "cpuio",
         /// What carries it best here, in place of glibc's threads.

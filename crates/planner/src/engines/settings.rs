@@ -4,10 +4,12 @@ use crate::host;
 use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use crate::targets::{Addressed, Class};
-use fathom_model::{Amount, Durability, Named, PriorityClass, Rate, Setting, Span, StreamOptions};
+use fathom_model::{
+    Amount, Durability, Named, PriorityClass, PriorityPart, Rate, Setting, Span, StreamOptions,
+};
 use fathom_schema::{
     AioSettings, CallFlags, EngineKind, ForcedAsync, IoMode, NameOperation, NoteKind, OperationPriority,
-    Quota, Registration, RingSettings, Severity, Stream, Submitter, Target, Zones,
+    Quota, Registration, RingSettings, Severity, SizedPriority, Stream, Submitter, Target, Zones,
 };
 use fathom_units::{Bytes, Nanos, Ratio};
 use std::collections::BTreeSet;
@@ -17,6 +19,7 @@ pub(super) fn of_calls(options: &StreamOptions) -> CallFlags {
         polled_percent: percent(*options.polled.get()),
         nowait: *options.nowait.get(),
         uncached: *options.uncached.get(),
+        untorn: *options.untorn.get(),
     }
 }
 
@@ -37,6 +40,7 @@ pub(super) fn of_ring(options: &StreamOptions) -> RingSettings {
             .map_or(ForcedAsync::Never, |&every| ForcedAsync::OneOf(every)),
         nowait: *options.nowait.get(),
         uncached: *options.uncached.get(),
+        untorn: *options.untorn.get(),
         priority: priority(options),
     }
 }
@@ -45,6 +49,7 @@ pub(super) fn of_aio(options: &StreamOptions) -> AioSettings {
     AioSettings {
         userspace_reap: *options.userspace_reap.get(),
         nowait: *options.nowait.get(),
+        untorn: *options.untorn.get(),
         priority: priority(options),
     }
 }
@@ -62,13 +67,32 @@ fn priority(options: &StreamOptions) -> OperationPriority {
     OperationPriority {
         reads_percent: percent(*options.priority_reads.get()),
         writes_percent: percent(*options.priority_writes.get()),
-        class: match options.priority_class.get() {
-            PriorityClass::RealTime => 1,
-            PriorityClass::BestEffort => 2,
-            PriorityClass::Idle => 3,
-        },
+        class: number_of(*options.priority_class.get()),
         level: u8::try_from(*options.priority_level.get()).expect("the option is at most 7"),
     }
+}
+
+/// As `ioprio_set(2)` has it.
+const fn number_of(class: PriorityClass) -> u8 {
+    match class {
+        PriorityClass::RealTime => 1,
+        PriorityClass::BestEffort => 2,
+        PriorityClass::Idle => 3,
+    }
+}
+
+/// Priorities of operations of one kind and size; those that none has are left out.
+pub(crate) fn sized_priorities(options: &StreamOptions) -> Vec<SizedPriority> {
+    let whole = priority(options);
+    let parts = options.priority_split.get().into_iter().flat_map(|split| &split.0);
+    let parts = parts.map(|&PriorityPart { writes, size, share, own }| SizedPriority {
+        writes,
+        bytes: u32::try_from(size.0).unwrap_or(u32::MAX),
+        percent: percent(share),
+        class: own.map_or(whole.class, |(class, _)| number_of(class)),
+        level: own.map_or(whole.level, |(_, level)| u8::try_from(level).unwrap_or(7)),
+    });
+    parts.filter(|part| part.percent > 0).collect()
 }
 
 /// A share in whole percent; [`fits`] has seen to that it is one.
@@ -118,6 +142,14 @@ pub(super) fn fits(
             is_right = false;
         }
     }
+    is_right &= split_fits(stream, remarks);
+    if *stream.options.untorn.get() && mode == IoMode::Buffered {
+        let message =
+            format!("the stream \"{}\" has untorn writes and goes through the page cache", stream.name);
+        let help = "use direct = true, or leave untorn (atomic) out";
+        remarks.error("plan.engine-option", stream.options.untorn.span(), message, help);
+        is_right = false;
+    }
     match kind {
         EngineKind::IoUring(ring) => {
             say_priority(stream, ring.priority, remarks);
@@ -131,7 +163,7 @@ pub(super) fn fits(
     }
 }
 
-fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 19] {
+fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 23] {
     let (calls, ring, aio) = (
         matches!(kind, EngineKind::Pvsync2(_)),
         matches!(kind, EngineKind::IoUring(_)),
@@ -157,6 +189,8 @@ fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 19] {
         ),
         ("cpu_load", options.cpu_load.get().map(|_| options.cpu_load.span()), spins, "cpuio"),
         ("cpu_work", options.cpu_work.given().map(|_| options.cpu_work.span()), spins, "cpuio"),
+        ("ping_pong", flag(&options.ping_pong), matches!(kind, EngineKind::Net { .. }), "net"),
+        ("program", options.program.get().map(|_| options.program.span()), kind == EngineKind::Exec, "exec"),
         ("end_with_io", flag(&options.end_with_io), spins, "cpuio"),
         (
             "rate",
@@ -175,6 +209,7 @@ fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 19] {
         ("polled", share(&options.polled), calls || ring, "pvsync2, io_uring"),
         ("nowait", flag(&options.nowait), calls || ring || aio, "pvsync2, libaio, io_uring"),
         ("uncached", flag(&options.uncached), calls || ring, "pvsync2, io_uring"),
+        ("untorn", flag(&options.untorn), calls || ring || aio, "pvsync2, libaio, io_uring"),
         ("submit_thread", flag(&options.submit_thread), ring, "io_uring"),
         (
             "submit_thread_cpu",
@@ -187,6 +222,12 @@ fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 19] {
         ("userspace_reap", flag(&options.userspace_reap), aio, "libaio"),
         ("priority_reads", share(&options.priority_reads), ring || aio, "libaio, io_uring"),
         ("priority_writes", share(&options.priority_writes), ring || aio, "libaio, io_uring"),
+        (
+            "priority_split",
+            options.priority_split.get().map(|_| options.priority_split.span()),
+            ring || aio,
+            "libaio, io_uring",
+        ),
     ]
 }
 
@@ -346,8 +387,47 @@ pub(crate) fn get_along(streams: &[(&Load<'_>, &mut Stream)], targets: &[Target]
     }
 }
 
+/// Whether the shares of operations of one kind and size are whole percentages and no more than all of them.
+fn split_fits(stream: &Named<StreamOptions>, remarks: &mut Remarks) -> bool {
+    let options = &stream.options;
+    let Some(split) = options.priority_split.get() else { return true };
+    let name = &stream.name;
+    let percent = |share: Ratio| share.value() * 100.0;
+    let of_all = *options.priority_reads.get() > Ratio::ZERO || *options.priority_writes.get() > Ratio::ZERO;
+    let all_of = |of: &PriorityPart| {
+        let alike = split.0.iter().filter(|part| (part.writes, part.size) == (of.writes, of.size));
+        alike.map(|part| percent(part.share)).sum::<f64>()
+    };
+    let fault = if of_all {
+        Some((
+            "has priorities for a share of all operations and for shares by size".to_owned(),
+            "leave one of them out",
+        ))
+    } else if split.0.iter().any(|part| (percent(part.share) - percent(part.share).round()).abs() > 1e-9) {
+        Some(("has a share of priorities that is no whole percentage".to_owned(), "use whole percentages"))
+    } else {
+        split.0.iter().find(|part| all_of(part) > 100.001).map(|part| {
+            let kind = if part.writes { "writes" } else { "reads" };
+            let what = format!("gives priorities to more than all of the {kind} of {}", part.size);
+            (what, "make the shares of one size add up to at most 100 %")
+        })
+    };
+    let Some((what, help)) = fault else { return true };
+    let message = format!("the stream \"{name}\" {what}");
+    remarks.error("plan.engine-option", options.priority_split.span(), message, help);
+    false
+}
+
 fn say_priority(stream: &Named<StreamOptions>, priority: OperationPriority, remarks: &mut Remarks) {
     let OperationPriority { reads_percent, writes_percent, class, level } = priority;
+    if stream.options.priority_split.get().is_some() {
+        let message = format!(
+            "the stream \"{}\" gives shares of its I/Os priorities of their own, by size; their latencies are kept together \
+             with the others",
+            stream.name
+        );
+        remarks.note(NoteKind::Engine, Severity::Info, message);
+    }
     if reads_percent > 0 || writes_percent > 0 {
         let message = format!(
             "the stream \"{}\" gives {reads_percent} % of its reads and {writes_percent} % of its writes priority {level} of \

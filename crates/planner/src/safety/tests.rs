@@ -114,7 +114,12 @@ fn judge(intents: &[Intent], facts: &Facts, consent: &Consent) -> Verdict {
 
 #[test]
 fn commands_are_run_for_those_who_allow_them() {
-    let command = Command { stream: "a".to_owned(), line: "rm -r /".to_owned(), output: PathBuf::new() };
+    let command = Command {
+        stream: "a".to_owned(),
+        line: "rm -r /".to_owned(),
+        outputs: Vec::new(),
+        what: Outside::Command,
+    };
     let judged =
         |consent: &Consent| super::judge(&[], std::slice::from_ref(&command), &Facts::default(), consent);
     let all = Consent { yes: true, overwrite: true, dialect_writes_named_files: true, ..Consent::default() };
@@ -128,6 +133,27 @@ fn commands_are_run_for_those_who_allow_them() {
     assert!(judged(&Consent { allow_exec: true, ..Consent::default() }).allows());
 }
 
+#[test]
+fn peers_on_other_hosts_are_refused_unless_they_are_allowed() {
+    for (is_here, peers, allowed) in [
+        (true, PeersAllowed::Nobody, false),
+        (true, PeersAllowed::Here, true),
+        (false, PeersAllowed::Here, false),
+        (false, PeersAllowed::Anyone, true),
+    ] {
+        let peer = Command {
+            stream: "a".to_owned(),
+            line: "tcp://db1:1".to_owned(),
+            outputs: Vec::new(),
+            what: Outside::Peer { is_here, listens: false },
+        };
+        let consent = Consent { peers, ..Consent::default() };
+        let verdict = super::judge(&[], &[peer], &Facts::default(), &consent);
+        assert_eq!(verdict.allows(), allowed, "{is_here} {peers:?}");
+        assert!(verdict.refusals.iter().all(|refusal| refusal.code == "unsafe.net"));
+    }
+}
+
 /// `y` yes, `o` overwrite, `p` a peer's dialect; the rest after a blank is `--destroy`.
 fn consent(text: &str) -> Consent {
     let (flags, destroy) = text.split_once(' ').unwrap_or((text, ""));
@@ -137,6 +163,7 @@ fn consent(text: &str) -> Consent {
         destroy: destroy.split_whitespace().map(str::to_owned).collect(),
         dialect_writes_named_files: flags.contains('p'),
         allow_exec: false,
+        peers: PeersAllowed::Nobody,
     }
 }
 
@@ -339,6 +366,7 @@ fn settings_of_the_kernel_are_no_files_to_write() {
         destroy: Vec::new(),
         dialect_writes_named_files: true,
         allow_exec: false,
+        peers: PeersAllowed::Nobody,
     };
     assert_eq!(judge(&wanted, &facts, &all).refusals[0].code, "unsafe.kind");
 }
@@ -404,7 +432,14 @@ fn consents() -> impl Strategy<Value = Consent> {
     let named = vec!["/dev/sda", "/dev/sda1", "/dev/sdb", "/dev/link", "S3R1AL42", "sda", "", "/"];
     let destroy = subsequence(named, 0..8).prop_map(|v| v.into_iter().map(str::to_owned).collect());
     (any::<bool>(), any::<bool>(), destroy, any::<bool>()).prop_map(|(yes, overwrite, destroy, dialect)| {
-        Consent { yes, overwrite, destroy, dialect_writes_named_files: dialect, allow_exec: false }
+        Consent {
+            yes,
+            overwrite,
+            destroy,
+            dialect_writes_named_files: dialect,
+            allow_exec: false,
+            peers: PeersAllowed::Nobody,
+        }
     })
 }
 

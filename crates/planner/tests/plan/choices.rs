@@ -6,7 +6,8 @@ use fathom_model::{Amount, Dialect, Job, Span};
 use fathom_planner::{Plan, plan};
 use fathom_schema::{
     AioSettings, CallFlags, Coverage, EngineKind, Facts, ForcedAsync, IoMode, OperationPriority, Pacing,
-    Quota, Registration, RingSettings, SharePart, Step, Submitter, TargetKind, Think, TimeLimit,
+    Quota, Registration, RingSettings, SharePart, SizedPriority, Step, Submitter, TargetKind, Think,
+    TimeLimit,
 };
 use fathom_units::{Bytes, Nanos};
 
@@ -99,7 +100,7 @@ fn the_engine_is_the_best_that_works() {
 #[test]
 fn engines_that_are_asked_for_are_had_with_their_settings() {
     let flags = |polled_percent, nowait, uncached| {
-        EngineKind::Pvsync2(CallFlags { polled_percent, nowait, uncached })
+        EngineKind::Pvsync2(CallFlags { polled_percent, nowait, uncached, untorn: false })
     };
     for (options, expect, mode) in [
         ("engine = \"sync\"", EngineKind::Sync, IoMode::Direct),
@@ -138,6 +139,16 @@ fn engines_that_are_asked_for_are_had_with_their_settings() {
             EngineKind::Mmap { write_through: false, random_access: false },
             IoMode::Buffered,
         ),
+        (
+            "engine = \"libaio\"\nuntorn = true",
+            EngineKind::Libaio(AioSettings { untorn: true, ..AioSettings::USUAL }),
+            IoMode::Direct,
+        ),
+        (
+            "engine = \"io_uring\"\nuntorn = true",
+            EngineKind::IoUring(RingSettings { untorn: true, ..RingSettings::USUAL }),
+            IoMode::Direct,
+        ),
     ] {
         let job = read(&format!("{HEAD}[stream.s]\ntime = \"60s\"\n{options}"));
         let (plan, step) = planned(&job, DISK, |_| {});
@@ -170,6 +181,19 @@ fn engines_that_are_asked_for_are_had_with_their_settings() {
         assert_eq!(step.streams[0].engine.kind, expect, "{options}");
         assert_eq!(notes(&plan), [note]);
     }
+}
+
+#[test]
+fn shares_by_size_have_the_priority_of_the_stream_or_their_own() {
+    let split =
+        "priority_split = \"read 4KiB 50%, read 4KiB 20% idle 7, write 64KiB 0%\"\npriority_level = 3";
+    let job = read(&format!("{HEAD}[stream.s]\ntime = \"60s\"\nengine = \"io_uring\"\n{split}"));
+    let (plan, step) = planned(&job, DISK, |_| {});
+    let part = |percent, class, level| SizedPriority { writes: false, bytes: 4096, percent, class, level };
+    assert_eq!(step.streams[0].engine.priorities, [part(50, 1, 3), part(20, 3, 7)]);
+    let note = "the stream \"s\" gives shares of its I/Os priorities of their own, by size; their latencies are kept \
+                together with the others";
+    assert_eq!(notes(&plan), [note]);
 }
 
 #[test]

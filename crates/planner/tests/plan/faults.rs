@@ -456,6 +456,26 @@ fn engines_that_lack_what_is_asked_of_them() {
     ] {
         check(&ring(options), DISK, |_| {}, &[&format!("plan.engine-option: {fault}")]);
     }
+    for (options, fault) in [
+        (
+            "untorn = true\ndirect = false",
+            "has untorn writes and goes through the page cache; use direct = true, or leave untorn (atomic) out",
+        ),
+        (
+            "priority_split = \"read 4KiB 60%, write 4KiB 50%, read 4KiB 50%\"",
+            "gives priorities to more than all of the reads of 4 KiB; make the shares of one size add up to at most 100 %",
+        ),
+        (
+            "priority_split = \"read 4KiB 0.5%\"",
+            "has a share of priorities that is no whole percentage; use whole percentages",
+        ),
+        (
+            "priority_split = \"read 4KiB 5%\"\npriority_writes = \"5%\"",
+            "has priorities for a share of all operations and for shares by size; leave one of them out",
+        ),
+    ] {
+        check(&ring(options), DISK, |_| {}, &[&format!("plan.engine-option: the stream \"s\" {fault}")]);
+    }
     for (engine, option) in
         [("pvsync2", "polled"), ("io_uring", "priority_reads"), ("libaio", "priority_writes")]
     {

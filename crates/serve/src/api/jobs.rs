@@ -15,7 +15,7 @@ use axum::routing::post;
 use fathom_frontend::native;
 use fathom_model::{Diagnostic, Diagnostics, Job, Level, Sources};
 use fathom_planner::Plan;
-use fathom_planner::safety::{self, Consent, Intent, Refusal, Verdict};
+use fathom_planner::safety::{self, Consent, Intent, PeersAllowed, Refusal, Verdict};
 use fathom_schema::{Facts, Question};
 use fathom_units::Nanos;
 use schemars::JsonSchema;
@@ -359,8 +359,14 @@ fn judge(app: &App, order: &Order) -> Judged {
             })
         }
     };
-    let mut consent =
-        Consent { yes, overwrite, destroy, dialect_writes_named_files: false, allow_exec: false };
+    let mut consent = Consent {
+        yes,
+        overwrite,
+        destroy,
+        dialect_writes_named_files: false,
+        allow_exec: false,
+        peers: PeersAllowed::Nobody,
+    };
     let plan = plan.filter(|_| !diagnostics.has_errors()).map(|plan| {
         let mut verdict = safety::judge(&plan.intents, &plan.commands, &facts, &consent);
         // Each answer settles one question; none settles a refusal.

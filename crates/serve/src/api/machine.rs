@@ -169,7 +169,6 @@ async fn dialects() -> Json<Vec<DialectView>> {
         let (status, remark) = match row.status {
             fio::Status::Built => ("built", ""),
             fio::Status::Accepted(lost) => ("accepted", lost),
-            fio::Status::NotYet(_) => ("not_yet", ""),
             fio::Status::Refused(_, reason) => ("refused", reason),
             fio::Status::Elsewhere(_) => ("refused", "it belongs to an engine that is not here"),
         };

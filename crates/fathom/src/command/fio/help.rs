@@ -30,6 +30,7 @@ fathom fio [switches] [options] [job files]: runs fio's job files and command li
   --destroy=DEV, --yes              consent to overwrite a device's content (fathom's own rule)
   --overwrite                       without a value: consent to trim files that fathom did not make
   --allow-exec                      consent to run the commands that jobs name (fathom's own rule)
+  --allow-net                       consent to peers on other hosts with ioengine=net (fathom's own rule)
 
 `fathom check JOB` shows every fault of a job file; docs/fio-compatibility.md says what differs from fio.
 ";
@@ -81,7 +82,6 @@ fn status(row: &OptionRow) -> String {
         Status::Built => "works".to_owned(),
         Status::Accepted("") => "no effect".to_owned(),
         Status::Accepted(loses) => format!("no effect: {loses}"),
-        Status::NotYet(_) => "not yet".to_owned(),
         Status::Refused(_, why) => format!("refused: {why}"),
         Status::Elsewhere(engines) => format!("refused: it belongs to ioengine={}", engines.join(", ")),
     }

@@ -64,7 +64,7 @@ pub(super) fn shape(
                 measures: measures(clone.measures),
                 units: units(clone.units),
                 names: clone.names.map(|(blocks, block_bytes)| FioNames { blocks, block_bytes }),
-                is_of_cpu: clone.cpu.is_some(),
+                is_of_cpu: clone.cpu.is_some() || clone.engine == "exec",
                 submissions: Vec::new(),
                 not_started,
             }),

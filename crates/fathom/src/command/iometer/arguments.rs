@@ -123,6 +123,7 @@ impl Arguments {
             overwrite: self.overwrite,
             destroy: self.destroy.clone(),
             allow_exec: false,
+            allow_net: false,
         }
     }
 

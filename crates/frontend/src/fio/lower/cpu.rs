@@ -1,4 +1,4 @@
-//! fio's engine cpuio: a job that keeps CPUs busy beside others, as a stream without storage. What fio's jobs say of files,
+//! fio's engines cpuio and exec: jobs that keep CPUs busy or run a program beside others, as streams without storage. What fio's jobs say of files,
 //! sizes, rates and verification means nothing to it, mostly since a `[global]` section says it for others.
 
 use super::super::ParsedJob;
@@ -19,14 +19,26 @@ pub(super) fn shown(settings: &Settings) -> (u64, u64, &'static str) {
     ((*cpu_load).min(100), *cpu_chunk, if cpu_mode == "qsort" { "qsort" } else { "noop" })
 }
 
+/// Whether a job runs a program.
+pub(super) fn is_program(settings: &Settings) -> bool {
+    settings.engine.name == "exec"
+}
+
 /// The job with nothing that only storage has; `None` for other engines.
 pub(super) fn adapted(parsed: &ParsedJob, faults: &mut Faults) -> Option<ParsedJob> {
-    if !is_of(&parsed.settings) {
+    let runs = is_program(&parsed.settings);
+    if !is_of(&parsed.settings) && !runs {
         return None;
     }
     let ParsedJob { name, span, settings, options } = parsed;
     let mut settings = settings.clone();
-    if settings.engine.cpu_load == 0 {
+    if runs && settings.engine.program.is_empty() {
+        let message = "ioengine=exec needs a program, as fio does";
+        let help = "add program=/path/to/it";
+        faults.error("fio.contradiction", settings.span("ioengine", *span), message, help);
+    }
+    settings.engine.arguments = settings.engine.arguments.replace("%n", name);
+    if !runs && settings.engine.cpu_load == 0 {
         let message = "ioengine=cpuio needs a cpuload, as fio does";
         faults.error("fio.contradiction", settings.span("ioengine", *span), message, "add cpuload=50");
     }

@@ -5,9 +5,11 @@ use super::super::ParsedJob;
 use super::super::faults::Faults;
 use super::super::grammar::{Line, shortened};
 use super::super::options::{OptionRow, Status, find as row_of};
-use super::super::settings::Settings;
-use fathom_model::{CpuWork, Engine, PriorityClass, Span, StatCall, StreamOptions, nearest};
-use fathom_units::{Nanos, Ratio};
+use super::super::settings::{PriorityEntry, Settings};
+use fathom_model::{
+    CpuWork, Engine, PriorityClass, PriorityPart, PrioritySplit, Span, StatCall, StreamOptions, nearest,
+};
+use fathom_units::{Bytes, Nanos, Ratio};
 
 /// One of fio's engines.
 pub(super) struct FioEngine {
@@ -80,15 +82,33 @@ static ENGINES: &[FioEngine] = &[
         options: &["cpuload", "cpuchunks", "cpumode", "exit_on_io_done"],
         ..waiting(&["cpuio"], Engine::Cpu)
     },
+    FioEngine {
+        names: &["net", "netsplice"],
+        options: &[
+            "hostname",
+            "port",
+            "protocol",
+            "proto",
+            "listen",
+            "pingpong",
+            "nodelay",
+            "interface",
+            "ttl",
+            "window_size",
+            "mss",
+        ],
+        ..waiting(&[], Engine::Net)
+    },
+    FioEngine {
+        options: &["program", "arguments", "grace_time", "std_redirect"],
+        ..waiting(&["exec"], Engine::Exec)
+    },
     FioEngine { names: &["posixaio"], engine: Engine::PosixAio, is_synchronous: false, options: &[] },
     FioEngine { names: &["null"], engine: Engine::Null, is_synchronous: false, options: &[] },
 ];
 
 /// Engines of fio that move no bytes at storage or need what is not there yet.
 const NOT_BUILT: &[&str] = &[
-    "net",
-    "netsplice",
-    "exec",
     "page_fault",
     "e4defrag",
     "mtd",
@@ -250,6 +270,15 @@ pub(super) fn set_private(
         };
         options.stat_call.set(call, place("stat_type"));
     }
+    if has("pingpong") {
+        options.ping_pong.set(set.ping_pong, place("pingpong"));
+    }
+    if engine.engine == Engine::Exec {
+        options.program.set(set.program.clone(), place("program"));
+        options.arguments.set(set.arguments.clone(), place("arguments"));
+        options.program_grace.set(Nanos::secs(set.grace), place("grace_time"));
+        options.program_files.set(set.program_files, place("std_redirect"));
+    }
     if has("cmdprio_percentage") {
         let [reads, writes, _] = set.priority_percent.map(|percent| percent.unwrap_or(0));
         let place = place("cmdprio_percentage");
@@ -257,15 +286,32 @@ pub(super) fn set_private(
         options.priority_writes.set(Ratio::percent(writes as f64), place);
     }
     if has("cmdprio_class") {
-        let class = match set.priority_class {
-            1 => PriorityClass::RealTime,
-            2 => PriorityClass::BestEffort,
-            _ => PriorityClass::Idle,
-        };
-        options.priority_class.set(class, place("cmdprio_class"));
+        options.priority_class.set(class_of(set.priority_class), place("cmdprio_class"));
     }
     if has("cmdprio") {
         options.priority_level.set(narrow(set.priority_level), place("cmdprio"));
+    }
+    let [reads, writes] = &set.priority_split;
+    if has("cmdprio_bssplit") && !(reads.is_empty() && writes.is_empty()) {
+        let part = |writes: bool| {
+            move |&PriorityEntry { bytes, percent, own }: &PriorityEntry| PriorityPart {
+                writes,
+                size: Bytes(bytes),
+                share: Ratio::percent(percent as f64),
+                own: own.map(|(class, level)| (class_of(class), narrow(level))),
+            }
+        };
+        let split = reads.iter().map(part(false)).chain(writes.iter().map(part(true))).collect();
+        options.priority_split.set(PrioritySplit(split), place("cmdprio_bssplit"));
+    }
+}
+
+/// By its number in `ioprio_set(2)`.
+fn class_of(number: u64) -> PriorityClass {
+    match number {
+        1 => PriorityClass::RealTime,
+        2 => PriorityClass::BestEffort,
+        _ => PriorityClass::Idle,
     }
 }
 

@@ -10,6 +10,7 @@ mod distribution;
 mod engines;
 mod files;
 mod names;
+mod peers;
 mod settling;
 mod targets;
 mod traces;
@@ -147,6 +148,8 @@ impl Lowering<'_> {
         let engine = engines::of(parsed, self.faults);
         self.refuse_standard_streams(parsed, engine);
         let (place, is_shared) = place_of(parsed, 0, self.surroundings);
+        // A connection has one job at each end.
+        let is_shared = is_shared && engine.engine != Engine::Net;
         let has_logs = settings.report.logs.iter().any(Option::is_some) || settings.report.iolog.is_some();
         // Each clone has a state of its own.
         let loads_state = settings.verify.loads_state && lowered.options.verify.span().is_some();
@@ -195,6 +198,9 @@ impl Lowering<'_> {
             let (place, is_shared) = place_of(parsed, subjob, self.surroundings);
             if replays {
                 self.set_trace(&mut options, parsed, subjob);
+            } else if engine.engine == Engine::Net {
+                let target = self.peer(parsed, place, subjob, &lowered, &mut options);
+                options.targets.set(vec![target], settings.span("hostname", *span));
             } else {
                 let last = if is_shared { clones - 1 } else { subjob };
                 let target = self.target(parsed, place, last, &lowered, engine, &mut options);
@@ -311,7 +317,7 @@ impl Lowering<'_> {
             percentile_digits: report.percentile_digits,
             unified: report.unified,
             measures: if self.names.is_some() { names::measured(report.measures) } else { report.measures },
-            units: report.units,
+            units: peers::units(settings),
             disk_util: report.disk_util && !names::is_diskless(&parsed.settings.engine.name),
             rw: parsed.settings.operations.rw.clone(),
             block_sizes: self
@@ -359,7 +365,7 @@ impl Lowering<'_> {
             options.size.set(region, region_span(settings, parsed.span));
         }
         set_amount(options, parsed, lowered);
-        let is_null = matches!(engine.engine, Engine::Null | Engine::Cpu);
+        let is_null = matches!(engine.engine, Engine::Null | Engine::Cpu | Engine::Exec);
         self.targets.name_of(&mut self.job, place, &need, parsed, is_null)
     }
 
@@ -370,6 +376,11 @@ impl Lowering<'_> {
         let mut options = StreamOptions::default();
         options.engine.set(engine.engine, settings.span("ioengine", span));
         options.direct.set(set.direct, settings.span("direct", span));
+        if set.untorn {
+            // As fio does.
+            options.direct.set(true, settings.span("atomic", span));
+            options.untorn.set(true, settings.span("atomic", span));
+        }
         options.worker_regions.set(WorkerRegions::Same, span);
         options.completion_latency.set(true, span);
         options.report_group.set(self.group.id + 1, span);

@@ -90,7 +90,8 @@ pub(super) fn adapted(parsed: &ParsedJob, faults: &mut Faults) -> Option<(Parsed
 
 /// Whether fio takes an engine for one that has no disk under it: its reports then say nothing of devices.
 pub(super) fn is_diskless(engine: &str) -> bool {
-    ENGINES.into_iter().any(|(name, needs_size)| name == engine && !needs_size)
+    let has_none = matches!(engine, "net" | "netsplice" | "exec");
+    has_none || ENGINES.into_iter().any(|(name, needs_size)| name == engine && !needs_size)
 }
 
 /// What fio measures of such a job: the calls, and no latency of I/Os.

@@ -1,11 +1,52 @@
 //! Rows of the I/O engine, its depth and batches, and of pacing.
 
-use super::super::values::Unit;
+use super::super::settings::{PriorityEntry, Settings};
+use super::super::values::{Misread, Unit, number};
 use super::Priority::{P0, P1, P2};
-use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, not_yet, refused};
+use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, refused};
 
 /// Above it a rate is no rate.
 const RATE_MAX: u64 = i64::MAX as u64;
+
+/// `blocksize/percentage[/class/level]`, with `:` between entries and `,` between reads and writes. Observed with fio 3.33: an
+/// entry without a percentage, or with 0, asks for nothing; a percentage is at most 100, a level at most 7, a class at most 3.
+fn priority_split(settings: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(), String> {
+    let base = settings.kb_base;
+    let mut group = |text: &str| -> Result<Vec<PriorityEntry>, String> {
+        let mut entries = Vec::new();
+        for entry in text.split(':').map(str::trim).filter(|entry| !entry.is_empty()) {
+            let parts: Vec<&str> = entry.split('/').collect();
+            let count = |text: &str, most: i128| {
+                let value = number(text, Unit::Count, base)?.value.clamp(0, most);
+                Ok::<_, String>(u64::try_from(value).unwrap_or(0))
+            };
+            let size = number(parts[0], Unit::Bytes, base)?;
+            misreads.extend(size.misread);
+            let bytes = u64::try_from(size.value).map_err(|_| format!("{} is negative", size.value))?;
+            let (percent, own) = match *parts {
+                [_] => (0, None),
+                [_, percent] => (count(percent, 100)?, None),
+                [_, percent, class, level] => {
+                    (count(percent, 100)?, Some((count(class, 3)?, count(level, 7)?)))
+                }
+                _ => return Err(format!("\"{entry}\" is not BLOCKSIZE/PERCENTAGE[/CLASS/LEVEL]")),
+            };
+            if own.is_some_and(|(class, _)| class == 0) {
+                return Err(format!("\"{entry}\" has the class 0, which is none: use 1, 2 or 3"));
+            }
+            if percent > 0 {
+                entries.push(PriorityEntry { bytes, percent, own });
+            }
+        }
+        Ok(entries)
+    };
+    let groups: Vec<Vec<PriorityEntry>> =
+        text.split(',').take(2).map(&mut group).collect::<Result<_, _>>()?;
+    let reads = groups.first().cloned().unwrap_or_default();
+    let writes = groups.get(1).cloned().unwrap_or_else(|| reads.clone());
+    settings.engine.priority_split = [reads, writes];
+    Ok(())
+}
 
 pub(super) const ROWS: &[OptionRow] = &[
     built(
@@ -19,7 +60,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     ),
     built("direct", &[], P0, Value::Boolean(|s, flag| s.engine.direct = flag)),
     built("buffered", &[], P0, Value::Boolean(|s, flag| s.engine.direct = !flag)),
-    not_yet("atomic", &[], P1, &["0"]),
+    built("atomic", &[], P1, Value::Boolean(|s, flag| s.engine.untorn = flag)),
     built(
         "sync",
         &[],
@@ -90,7 +131,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     ),
     built("cmdprio_class", &[], P1, Value::Count(1, 3, |s, n| s.engine.priority_class = n)),
     built("cmdprio", &[], P1, Value::Count(0, 7, |s, n| s.engine.priority_level = n)),
-    not_yet("cmdprio_bssplit", &[], P1, &[]),
+    built("cmdprio_bssplit", &[], P1, Value::Text(priority_split)),
     built("cpuload", &[], P1, Value::Count(0, u64::MAX, |s, n| s.engine.cpu_load = n)),
     built("cpuchunks", &[], P1, Value::Count(1, 1_000_000_000, |s, n| s.engine.cpu_chunk = n)),
     built(
@@ -101,11 +142,61 @@ pub(super) const ROWS: &[OptionRow] = &[
     ),
     refused("thp", &[], &["0"], "fio maps files privately then, so that no write ever reaches them"),
     built("exit_on_io_done", &[], P1, Value::Boolean(|s, flag| s.engine.ends_with_io = flag)),
-    not_yet("hostname", &[], P1, &[]),
-    not_yet("port", &[], P1, &[]),
-    not_yet("protocol", &[], P1, &[]),
-    not_yet("listen", &[], P1, &["0"]),
-    not_yet("pingpong", &[], P1, &["0"]),
+    built(
+        "hostname",
+        &[],
+        P1,
+        Value::Text(|s, text, _| {
+            text.trim().clone_into(&mut s.engine.host);
+            Ok(())
+        }),
+    ),
+    built("port", &[], P1, Value::Count(1, 65_535, |s, n| s.engine.port = n)),
+    built(
+        "protocol",
+        &["proto"],
+        P1,
+        Value::Word(&["tcp", "tcpv6", "udp", "udpv6", "unix"], |s, word, _| {
+            word.clone_into(&mut s.engine.protocol);
+        }),
+    ),
+    built("listen", &[], P1, Value::Flag(|s, flag| s.engine.listens = flag)),
+    built("pingpong", &[], P1, Value::Flag(|s, flag| s.engine.ping_pong = flag)),
+    built("nodelay", &[], P1, Value::Boolean(|s, flag| s.engine.no_delay = flag)),
+    refused("interface", &[], &[], "it chooses where datagrams for many go (multicast), which are not built"),
+    refused("ttl", &[], &[], "it belongs to datagrams for many (multicast), which are not built"),
+    refused(
+        "window_size",
+        &[],
+        &["0"],
+        "the kernel fits the buffers of a socket to the connection; set net.core.*mem_max",
+    ),
+    refused(
+        "mss",
+        &[],
+        &["0"],
+        "the kernel finds the segments that fit the path; set the MTU of the interface",
+    ),
+    built(
+        "program",
+        &[],
+        P2,
+        Value::Text(|s, text, _| {
+            text.trim().clone_into(&mut s.engine.program);
+            Ok(())
+        }),
+    ),
+    built(
+        "arguments",
+        &[],
+        P2,
+        Value::Text(|s, text, _| {
+            text.trim().clone_into(&mut s.engine.arguments);
+            Ok(())
+        }),
+    ),
+    built("grace_time", &[], P2, Value::Count(0, 86_400, |s, n| s.engine.grace = n)),
+    built("std_redirect", &[], P2, Value::Boolean(|s, flag| s.engine.program_files = flag)),
     // Pace.
     built("rate", &[], P0, Value::Triple(Unit::Bytes, 0, RATE_MAX, |s, rate| s.engine.rate = rate)),
     built("rate_iops", &[], P0, Value::Triple(Unit::Count, 0, RATE_MAX, |s, rate| s.engine.rate_iops = rate)),

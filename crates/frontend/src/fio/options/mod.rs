@@ -53,8 +53,6 @@ pub enum Status {
     Built,
     /// Taken without effect, since nothing that is measured depends on it; the text, where there is one, says what is lost.
     Accepted(&'static str),
-    /// An error unless its value is one of these, which ask for nothing.
-    NotYet(&'static [&'static str]),
     /// An error for good, unless its value is one of these, which ask for nothing; the text says why.
     Refused(&'static [&'static str], &'static str),
     /// Known with these engines only, which fathom does not have: with one of them, that is what is said.
@@ -164,16 +162,6 @@ const fn accepted(
     row(name, aliases, priority, Status::Accepted(loses), value)
 }
 
-/// A row that is an error unless switched off.
-const fn not_yet(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    priority: Priority,
-    off: &'static [&'static str],
-) -> OptionRow {
-    row(name, aliases, priority, Status::NotYet(off), Value::Any)
-}
-
 /// A row that is an error for good, unless switched off; `why` says why, or what there is instead.
 const fn refused(
     name: &'static str,
@@ -199,19 +187,6 @@ pub(crate) fn apply(
     let value = line.value.as_deref();
     let text = value.unwrap_or_default();
     match row.status {
-        Status::NotYet(off) => {
-            if !off.contains(&text.trim()) {
-                let as_given = value.map_or_else(String::new, |value| format!(" (={})", shortened(value)));
-                let message = format!("the fio option {}{as_given} is known but not built yet", row.name);
-                let help = match off.iter().find(|word| !word.is_empty()) {
-                    Some(word) => {
-                        format!("{}={word} asks for nothing and is accepted; else leave it out", row.name)
-                    }
-                    None => "leave it out".to_owned(),
-                };
-                faults.error("fio.not-built", line.key_span, message, help);
-            }
-        }
         Status::Refused(off, why) => {
             if !off.contains(&text.trim()) {
                 let message = format!("the fio option {} is not taken: {why}", row.name);
@@ -495,9 +470,7 @@ mod tests {
     #[test]
     fn what_nearly_every_job_needs_is_there() {
         let missing: Vec<&str> = rows()
-            .filter(|row| {
-                row.priority == Priority::P0 && matches!(row.status, Status::NotYet(_) | Status::Refused(..))
-            })
+            .filter(|row| row.priority == Priority::P0 && matches!(row.status, Status::Refused(..)))
             .map(|row| row.name)
             .collect();
         assert_eq!(missing, Vec::<&str>::new());

@@ -1,0 +1,108 @@
+//! Peers: targets that are the other end of a connection, and the engine that talks to them.
+
+use crate::remarks::Remarks;
+use crate::scene::Load;
+use fathom_model::{Engine, Named, PeerAddress, PeerProtocol, TargetKind, TargetOptions};
+use fathom_schema::{EngineKind, Peer, Protocol, Quota};
+
+/// Bytes of a datagram at most: those of an IP packet, 65,535, less the headers of IPv4 and UDP.
+const DATAGRAM_MAX: u64 = 65_507;
+
+/// The peer that a target stands for; `None` for other targets. With all but TCP the end that reads is the one that listens.
+pub(crate) fn of_target(options: &TargetOptions, reads: bool) -> Option<Peer> {
+    if *options.kind.get() != TargetKind::Peer {
+        return None;
+    }
+    let PeerAddress { protocol, host, port } = options.address.get()?.clone();
+    Some(Peer {
+        protocol: match protocol {
+            PeerProtocol::Tcp => Protocol::Tcp,
+            PeerProtocol::Tcp6 => Protocol::Tcp6,
+            PeerProtocol::Udp => Protocol::Udp,
+            PeerProtocol::Udp6 => Protocol::Udp6,
+            PeerProtocol::Unix => Protocol::Unix,
+        },
+        host,
+        port,
+        listens: if protocol.is_tcp() { options.listen.get().copied().unwrap_or(reads) } else { reads },
+        no_delay: *options.no_delay.get(),
+    })
+}
+
+/// What is wrong with a target that is a peer: one that several streams talk to, or that does not listen as it is told.
+pub(crate) fn check(section: &Named<TargetOptions>, users: &[&Load<'_>], reads: bool, remarks: &mut Remarks) {
+    let Named { name, span, options } = section;
+    let streams = users.len();
+    if *options.kind.get() != TargetKind::Peer {
+        return;
+    }
+    if streams > 1 {
+        let message = format!("{streams} streams talk to the peer \"{name}\", and a connection has two ends");
+        remarks.error("plan.peer", Some(*span), message, "give each stream a target of its own");
+    }
+    let Some(address) = options.address.get() else { return };
+    let largest = users.iter().map(|load| load.operations.largest).max().unwrap_or(0);
+    if address.protocol.is_datagram() && largest > DATAGRAM_MAX {
+        let message = format!(
+            "the peer \"{name}\" is sent blocks of {largest} bytes, more than the {DATAGRAM_MAX} of a datagram"
+        );
+        remarks.error("plan.peer", options.address.span(), message, "use smaller blocks, or tcp");
+    }
+    let listens = &options.listen;
+    if listens.get().is_some_and(|&listens| listens != reads) && !address.protocol.is_tcp() {
+        let message = format!(
+            "the peer \"{name}\" is reached by {}, where the end that reads listens",
+            address.protocol.word()
+        );
+        remarks.error("plan.peer", listens.span(), message, "leave listen out, or use tcp");
+    }
+}
+
+/// The engine of a stream that has a peer, or asks for the engine that needs one; `None` when that cannot be.
+pub(crate) fn engine(load: &Load<'_>, peers: usize, remarks: &mut Remarks) -> Option<EngineKind> {
+    let stream = load.section;
+    let (options, operations, name) = (&stream.options, &load.operations, &stream.name);
+    let asked = *options.engine.get();
+    let place = options.engine.span().or(Some(stream.span));
+    let mut faults: Vec<(String, &str)> = Vec::new();
+    if !matches!(asked, Engine::Auto | Engine::Net) {
+        let message = format!(
+            "the stream \"{name}\" asks for the engine {}, and only net talks to a peer",
+            asked.word()
+        );
+        faults.push((message, "leave engine out, or name a file or a block device as target"));
+    }
+    if peers != 1 {
+        let message = format!("the stream \"{name}\" has {peers} peers, and the engine net talks to one");
+        faults.push((message, "name one target with kind = \"peer\""));
+    }
+    if *options.workers.get() > 1 {
+        let message = format!(
+            "the stream \"{name}\" has {} workers, and a connection has one at each end",
+            options.workers.get()
+        );
+        faults.push((message, "use a stream and a target for each connection"));
+    }
+    let sync = &operations.workload.sync;
+    let syncs = [sync.fsync_every, sync.fdatasync_every, sync.range_every] != [Quota::Unlimited; 3]
+        || sync.fsync_at_end
+        || sync.syncfs_at_end;
+    let lacks = [
+        ("reads beside writes", operations.reads && operations.writes),
+        ("random offsets", operations.random),
+        ("trims", operations.trims),
+        ("syncs", syncs),
+        ("verification", operations.verification.rule().is_some()),
+        ("a trace", load.trace.is_some()),
+        ("fresh_files", *options.fresh_files.get()),
+    ];
+    for (what, _) in lacks.into_iter().filter(|(_, is_asked)| *is_asked) {
+        let message = format!("the stream \"{name}\" has {what}, which the engine net does not");
+        faults.push((message, "let it only read or only write, one after another"));
+    }
+    let is_right = faults.is_empty();
+    for (message, help) in faults {
+        remarks.error("plan.engine-operation", place, message, help);
+    }
+    is_right.then_some(EngineKind::Net { ping_pong: *options.ping_pong.get() })
+}
