@@ -95,7 +95,8 @@ pub fn push(record: &mut Record, shapes: &[StreamShape], index: u32) {
         interval: Nanos::secs(1),
         abort_when: Vec::new(),
     };
-    let started = StepStarted { index, step, wall_ms: WALL_MS + 500, devices: vec![before.clone()] };
+    let started =
+        StepStarted { index, step, wall_ms: WALL_MS + 500, devices: vec![before.clone()], gauges: None };
     record.push(Event::StepStarted(Box::new(started))).expect("a step may always start");
     let mut totals = Vec::new();
     let mut after = before;
@@ -142,6 +143,7 @@ pub fn push(record: &mut Record, shapes: &[StreamShape], index: u32) {
         elapsed: Nanos::secs(longest),
         devices: vec![after],
         environment_changes: Vec::new(),
+        gauges: None,
     };
     record.push(Event::StepFinished(Box::new(finished))).expect("its step has started");
 }

@@ -6,6 +6,7 @@
 mod behaviour;
 mod circumstances;
 mod device;
+mod host;
 mod load;
 mod surroundings;
 
@@ -26,6 +27,7 @@ pub fn findings(record: &Record) -> Vec<Finding> {
         load::check(&view, &mut found);
         device::check(&view, &mut found);
         surroundings::step(&view, &mut found);
+        host::step(&view, &mut found);
         behaviour::check(&view, &mut found);
     }
     found.without(untold(record)).into_findings()

@@ -8,6 +8,7 @@ mod content;
 mod counters;
 mod device_environment;
 mod file;
+mod gauges;
 mod host;
 mod mounts;
 mod roots;
@@ -17,6 +18,7 @@ mod usage;
 use crate::mark;
 pub use crate::mark::MARK;
 pub use counters::{device_counters, device_counters_at};
+pub use gauges::{gauges, gauges_at};
 pub use roots::Roots;
 
 use block::{Blocks, number_of};

@@ -280,6 +280,7 @@ impl Runner<'_, '_> {
             step: ready.step(),
             index,
             devices: &devices,
+            targets: &self.facts.targets,
             started_at: self.started_at,
             stop: self.stop,
             bus: self.bus,
@@ -347,6 +348,7 @@ impl Runner<'_, '_> {
             elapsed,
             devices: probe::device_counters(&devices),
             environment_changes: probe::environment_changes(&self.environment, &after),
+            gauges: Some(probe::gauges(&self.facts.targets)),
         };
         self.bus.send(&Event::StepFinished(Box::new(finished.clone())));
         self.bus.settled();
@@ -404,6 +406,8 @@ struct Relay<'a, 'b> {
     step: &'a Step,
     index: u32,
     devices: &'a [DeviceNumber],
+    /// All of the run.
+    targets: &'a [fathom_schema::TargetFact],
     started_at: Nanos,
     stop: &'a Stop,
     bus: &'a mut Bus<'b>,
@@ -491,6 +495,7 @@ impl Observer for Relay<'_, '_> {
             step: self.step.clone(),
             wall_ms: fathom_engine::wall_ms(),
             devices: probe::device_counters(self.devices),
+            gauges: Some(probe::gauges(self.targets)),
         })));
     }
 

@@ -1,6 +1,7 @@
 //! Events: the only interface from the runner to anything that shows or keeps results.
 
 use crate::facts::{DeviceNumber, EnvironmentFact, Facts};
+use crate::gauges::Gauges;
 use crate::question::Question;
 use crate::record::StreamTotals;
 use crate::step::Step;
@@ -71,6 +72,9 @@ pub struct StepStarted {
     pub wall_ms: u64,
     /// Counters of the block devices under the targets at the start.
     pub devices: Vec<DeviceCounters>,
+    /// What the host said of itself then; absent in records of before it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gauges: Option<Gauges>,
 }
 
 /// Successive intervals of one stream, all of one phase, added up: what a long record is looked through by. It comes after
@@ -108,6 +112,9 @@ pub struct StepFinished {
     pub devices: Vec<DeviceCounters>,
     /// What of the environment differs from the run's start.
     pub environment_changes: Vec<EnvironmentFact>,
+    /// What the host said of itself at the end; absent in records of before it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gauges: Option<Gauges>,
 }
 
 /// A run has ended.

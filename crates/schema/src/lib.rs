@@ -10,6 +10,7 @@ mod demands;
 mod engine;
 mod event;
 mod facts;
+mod gauges;
 mod memory;
 mod names;
 mod peer;
@@ -40,6 +41,7 @@ pub use facts::{
     BlockDevice, Ceiling, ContentFact, CpuFacts, DeviceNumber, EnvironmentFact, Facts, FileFact, FileKind,
     Filesystem, InUse, Limits as HostLimits, Signature, TargetFact, VoidMark,
 };
+pub use gauges::{Gauges, Pressure, Temperature};
 pub use memory::{Advice, Memory, MemorySource};
 pub use names::{NameOperation, StatCall};
 pub use peer::{Peer, Protocol};

@@ -49,7 +49,13 @@ pub(crate) fn step_started(index: u32) -> Event {
         interval: Nanos::secs(1),
         abort_when: Vec::new(),
     };
-    Event::StepStarted(Box::new(StepStarted { index, step, wall_ms: WALL_MS + 100, devices: Vec::new() }))
+    Event::StepStarted(Box::new(StepStarted {
+        index,
+        step,
+        wall_ms: WALL_MS + 100,
+        devices: Vec::new(),
+        gauges: None,
+    }))
 }
 
 fn tally() -> StreamTally {
@@ -113,6 +119,7 @@ fn step_finished(index: u32) -> Event {
         elapsed: Nanos::secs(3),
         devices: Vec::new(),
         environment_changes: Vec::new(),
+        gauges: None,
     }))
 }
 

@@ -147,6 +147,16 @@ fn changes(view: &StepView<'_>, found: &mut Found) {
     if finished.environment_changes.is_empty() {
         return;
     }
+    for fact in finished.environment_changes.iter().filter(|fact| fact.source.ends_with("/md/sync_action")) {
+        if let Some(action) = fact.value.as_deref().map(str::trim).filter(|action| *action != "idle") {
+            found.add(
+                "environment.rebuild",
+                Severity::Warn,
+                format!("{}{} {} became {action}", view.place(), fact.subject, fact.name),
+                "the array works in the background: wait until it is idle and run it again",
+            );
+        }
+    }
     let known = &view.record.started.facts.environment;
     let text = |value: Option<&String>| value.map_or("absent", String::as_str).to_owned();
     let changes: Vec<String> = finished

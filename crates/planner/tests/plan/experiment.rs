@@ -47,6 +47,7 @@ fn finished(index: u32, operations: u64) -> StepFinished {
         elapsed: Nanos::secs(20),
         devices: Vec::new(),
         environment_changes: Vec::new(),
+        gauges: None,
     }
 }
 

@@ -68,6 +68,7 @@ pub(crate) fn finished(step: &Step, rate: f64, latencies_ns: &[u64]) -> StepFini
         elapsed: Nanos::secs(SECONDS),
         devices: Vec::new(),
         environment_changes: Vec::new(),
+        gauges: None,
     }
 }
 

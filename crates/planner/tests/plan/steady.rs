@@ -203,7 +203,7 @@ fn the_composite_and_cross_stimulus_are_planned_in_full() {
 
 fn recorded(done: &[(Step, StepFinished)]) -> Vec<StepRecord> {
     let record = |(index, (step, finished)): (u32, &(Step, StepFinished))| StepRecord {
-        started: StepStarted { index, step: step.clone(), wall_ms: 0, devices: Vec::new() },
+        started: StepStarted { index, step: step.clone(), wall_ms: 0, devices: Vec::new(), gauges: None },
         intervals: Vec::new(),
         finished: Some(finished.clone()),
     };

@@ -1,0 +1,91 @@
+//! What the host counts and measures of itself, for the edges of a step. Reads procfs and sysfs.
+
+use super::block::{Blocks, Node};
+use super::roots::{Roots, names, text};
+use fathom_schema::{Gauges, Pressure, TargetFact, Temperature};
+use std::path::PathBuf;
+
+/// What this host says of itself and of the devices under `targets` now.
+pub fn gauges(targets: &[TargetFact]) -> Gauges {
+    gauges_at(&Roots::default(), targets)
+}
+
+/// As [`gauges`], on a host whose kernel shows itself at `roots`.
+pub fn gauges_at(roots: &Roots, targets: &[TargetFact]) -> Gauges {
+    // "cpu", then user, nice, system, idle, iowait, irq, softirq, steal; guests' time is in user's (proc_stat(5)).
+    let stat = text(&roots.proc.join("stat")).unwrap_or_default();
+    let ticks: Vec<u64> = stat
+        .lines()
+        .next()
+        .map(|line| line.split_whitespace().skip(1).take(8).filter_map(|tick| tick.parse().ok()).collect())
+        .unwrap_or_default();
+    let blocks = Blocks::read(roots);
+    let mut temperatures: Vec<Temperature> = Vec::new();
+    for number in targets.iter().filter_map(|target| target.device.as_ref()).map(|device| device.number) {
+        let Some(node) = blocks.numbered(number) else { continue };
+        for node in blocks.stack(node) {
+            if temperatures.iter().all(|known| known.device != node.name) {
+                temperatures.extend(temperature(node));
+            }
+        }
+    }
+    Gauges {
+        processor_ticks: ticks.iter().sum(),
+        stolen_ticks: ticks.get(7).copied().unwrap_or(0),
+        pressure: ["cpu", "memory", "io"].into_iter().filter_map(|what| pressure(roots, what)).collect(),
+        temperatures,
+    }
+}
+
+/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=12345`.
+fn pressure(roots: &Roots, resource: &str) -> Option<Pressure> {
+    let text = text(&roots.proc.join("pressure").join(resource))?;
+    let some = text.lines().find(|line| line.starts_with("some "))?;
+    let waited_us = some.split_whitespace().find_map(|word| word.strip_prefix("total="))?.parse().ok()?;
+    Some(Pressure { resource: resource.to_owned(), waited_us })
+}
+
+/// The first sensor of a disk: NVMe controllers have one of their own, others through the module drivetemp.
+fn temperature(node: &Node) -> Option<Temperature> {
+    let device = node.folder.join("device");
+    let beside = |folder: PathBuf| {
+        let found = names(&folder).into_iter().find(|name| name.starts_with("hwmon") && name.len() > 5);
+        found.map(|name| folder.join(name))
+    };
+    let sensor = beside(device.join("hwmon")).or_else(|| beside(device))?;
+    let number = |file: &str| text(&sensor.join(file))?.trim().parse::<i64>().ok();
+    Some(Temperature {
+        device: node.name.clone(),
+        now: number("temp1_input")?,
+        warns_at: number("temp1_max"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::probe_at;
+    use super::super::roots::fixture::tree;
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn what_a_host_counts_and_what_it_lacks() {
+        let host = tree("host");
+        let gauges = gauges_at(&host.roots, &[]);
+        assert_eq!((gauges.processor_ticks, gauges.stolen_ticks), (105, 77));
+        assert_eq!(gauges.pressure, [Pressure { resource: "memory".to_owned(), waited_us: 4321 }]);
+        let empty = tree("disks");
+        assert_eq!(gauges_at(&empty.roots, &[]), Gauges::default());
+        assert!(super::gauges(&[]).processor_ticks > 0, "any Linux counts those");
+    }
+
+    #[test]
+    fn disks_have_sensors_in_two_places() {
+        let disks = tree("disks");
+        let paths = ["sda", "sda1", "nvme0n1"].map(|name| disks.roots.dev.join(name));
+        let facts = probe_at(&disks.roots, &paths, Path::new("/nowhere"), Default::default());
+        let found = gauges_at(&disks.roots, &facts.targets).temperatures;
+        let sensor = |device: &str, now, warns_at| Temperature { device: device.to_owned(), now, warns_at };
+        assert_eq!(found, [sensor("sda", 31000, None), sensor("nvme0n1", 84850, Some(81850))]);
+    }
+}
