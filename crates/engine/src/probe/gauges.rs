@@ -63,8 +63,8 @@ fn temperature(node: &Node) -> Option<Temperature> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::probe_at;
     use super::super::roots::fixture::tree;
+    use super::super::{EngineRefusals, probe_at};
     use super::*;
     use std::path::Path;
 
@@ -82,10 +82,13 @@ mod tests {
     #[test]
     fn disks_have_sensors_in_two_places() {
         let disks = tree("disks");
-        let paths = ["sda", "sda1", "nvme0n1"].map(|name| disks.roots.dev.join(name));
-        let facts = probe_at(&disks.roots, &paths, Path::new("/nowhere"), Default::default());
-        let found = gauges_at(&disks.roots, &facts.targets).temperatures;
+        let blocks = Blocks::read(&disks.roots);
+        let found = ["sda", "nvme0n1"].map(|name| temperature(blocks.named(name).expect("it is a disk")));
         let sensor = |device: &str, now, warns_at| Temperature { device: device.to_owned(), now, warns_at };
-        assert_eq!(found, [sensor("sda", 31000, None), sensor("nvme0n1", 84850, Some(81850))]);
+        assert_eq!(found, [Some(sensor("sda", 31000, None)), Some(sensor("nvme0n1", 84850, Some(81850)))]);
+        // A partition has that of its disk, told once.
+        let paths = ["sda1", "sda"].map(|name| disks.roots.dev.join(name));
+        let facts = probe_at(&disks.roots, &paths, Path::new("/nowhere"), EngineRefusals::default());
+        assert_eq!(gauges_at(&disks.roots, &facts.targets).temperatures, [sensor("sda", 31000, None)]);
     }
 }
