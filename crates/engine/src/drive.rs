@@ -11,7 +11,6 @@ use fathom_io::{Engine, EngineError, Operation, Wait};
 use fathom_pattern::Planned;
 use fathom_schema::{EngineSettings, Pacing, Quota, Think};
 use fathom_units::Nanos;
-use rustix::io::Errno;
 
 /// Waits shorter than this are spent polling: timers fire some tens of microseconds late.
 const POLL_BELOW: Nanos = Nanos::micros(60);
@@ -286,38 +285,6 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             Slot { operation, intended: intended.unwrap_or(submitted), submitted, accepted: submitted };
         self.count(&slot, self.completions[0].result, completed);
         Ok(completed)
-    }
-
-    /// The rest of an operation that depends on others: it is pushed again until it has ended, with whatever falls due
-    /// meanwhile; the end of the load gives it up, and it counts for nothing.
-    #[inline(never)]
-    fn await_others(
-        &mut self,
-        operation: Operation,
-        intended: Nanos,
-        submitted: Nanos,
-        now: Nanos,
-    ) -> Result<Nanos, EngineError> {
-        let mut now = now;
-        while self.completions[0].result == -Errno::AGAIN.raw_os_error() {
-            if self.needs_control(now) {
-                self.control(now);
-                if self.state == State::Drain {
-                    return Ok(now);
-                }
-            }
-            self.engine.push(&operation);
-            self.engine.reap(Wait { min_complete: 1, timeout_ns: 0 }, &mut self.completions[..1])?;
-            now = self.clock.now();
-        }
-        let result = self.completions[0].result;
-        if result == 0 && !E::BYTELESS {
-            // The other end has nothing more: that is an end like any other.
-            self.state = State::Drain;
-            return Ok(now);
-        }
-        self.count(&Slot { operation, intended, submitted, accepted: submitted }, result, now);
-        Ok(now)
     }
 
     /// `CAREFUL`: slots that are free may have to stay so; see [`Self::is_careful`].

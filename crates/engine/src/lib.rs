@@ -21,6 +21,7 @@ mod lock;
 mod mark;
 mod mismatch;
 mod names;
+mod others;
 mod passes;
 pub mod prepare;
 pub mod probe;

@@ -45,7 +45,7 @@ fn pressure(roots: &Roots, resource: &str) -> Option<Pressure> {
     Some(Pressure { resource: resource.to_owned(), waited_us })
 }
 
-/// The first sensor of a disk: NVMe controllers have one of their own, others through the module drivetemp.
+/// The first sensor of a disk: `NVMe` controllers have one of their own, others through the module drivetemp.
 fn temperature(node: &Node) -> Option<Temperature> {
     let device = node.folder.join("device");
     let beside = |folder: PathBuf| {
