@@ -8,6 +8,8 @@ use fathom_units::Bytes;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
+/// A region of this size may lie in a device's own cache: those of disks and of controllers have a quarter to some gibibytes.
+const CACHE_OF_DEVICE: Bytes = Bytes::gib(1);
 /// Below this share of our bytes on the device, a cache served the rest: the kernel's counters are exact, and
 /// 2 % is left to operations that straddle the two readings.
 const DEVICE_BYTES_MIN: f64 = 0.98;
@@ -241,46 +243,69 @@ fn cached_file(view: &StepView<'_>, found: &mut Found) {
     }
 }
 
-/// Two sequential workers in one region meet each other's data in a cache, or make one disk seek between them.
+/// Two sequential workers in one region meet each other's data in a cache, or make one disk seek between them; so do random ones
+/// of different streams in a region that a cache may hold, though that may be what is wanted.
 fn shared_region(view: &StepView<'_>, found: &mut Found) {
     let step = &view.step.started.step;
-    let mut parts: Vec<(Extent, usize)> = Vec::new();
-    for (index, stream) in step.streams.iter().enumerate() {
-        let is_sequential = stream.workload.cases.iter().any(|case| !case.random);
-        if is_sequential && view.is_real(stream) {
+    let parts = |is_wanted: fn(&Stream) -> bool| -> Vec<(Extent, usize)> {
+        let streams = step.streams.iter().enumerate();
+        let wanted = streams.filter(|(_, stream)| is_wanted(stream) && view.is_real(stream));
+        let of = |(index, stream): (usize, &Stream)| -> Vec<(Extent, usize)> {
             let extents = stream.workers.iter().flat_map(|worker| &worker.extents);
-            parts.extend(extents.map(|&extent| (extent, index)));
-        }
-    }
-    // Sorted by start, a part overlaps an earlier one exactly when it begins before the furthest end so far.
+            extents.map(|&extent| (extent, index)).collect()
+        };
+        wanted.flat_map(of).collect()
+    };
+    let is_sequential = |stream: &Stream| stream.workload.cases.iter().any(|case| !case.random);
+    let sequential = first_overlap(parts(is_sequential), false);
+    let (severity, how, (extent, other, stream)) = match sequential {
+        Some(overlap) => (Severity::Warn, "run sequentially over", overlap),
+        None => match first_overlap(parts(|_| true), true) {
+            Some(overlap) if overlap.0.length <= CACHE_OF_DEVICE => (Severity::Info, "share", overlap),
+            _ => return,
+        },
+    };
+    let name = |index: usize| format!("\"{}\"", step.streams[index].name);
+    let who = if other == stream {
+        format!("two workers of {}", name(stream))
+    } else {
+        format!("{} and {}", name(other), name(stream))
+    };
+    let target = step.targets.get(extent.target as usize).map_or("", |target| target.name.as_str());
+    found.add(
+        "region.shared",
+        severity,
+        format!(
+            "{}{who} {how} one region of {target}, at offset {}",
+            view.place(),
+            extent.start.approximate()
+        ),
+        "the second finds what the first has brought into a cache: give each worker a region of its own",
+    );
+}
+
+/// The first part that begins inside another, with the stream of that one and its own; `apart`: of different streams only.
+fn first_overlap(mut parts: Vec<(Extent, usize)>, apart: bool) -> Option<(Extent, usize, usize)> {
+    // Sorted by start, a part overlaps an earlier one exactly when it begins before the furthest end so far: of any, or of
+    // those of the stream that reaches furthest and of all others.
     parts.sort_by_key(|(extent, _)| (extent.target, extent.start));
-    let mut furthest: Option<(Extent, usize)> = None;
-    for &(extent, stream) in &parts {
-        let overlaps = furthest.filter(|(far, _)| far.target == extent.target && extent.start < end_of(far));
-        if let Some((_, other)) = overlaps {
-            let name = |index: usize| format!("\"{}\"", step.streams[index].name);
-            let who = if other == stream {
-                format!("two workers of {}", name(stream))
-            } else {
-                format!("{} and {}", name(other), name(stream))
-            };
-            let target = step.targets.get(extent.target as usize).map_or("", |target| target.name.as_str());
-            found.add(
-                "region.shared",
-                Severity::Warn,
-                format!(
-                    "{}{who} run sequentially over one region of {target}, at offset {}",
-                    view.place(),
-                    extent.start.approximate()
-                ),
-                "the second finds what the first has brought into a cache: give each worker a region of its own",
-            );
-            return;
+    let mut furthest: Vec<(Extent, usize)> = Vec::with_capacity(2);
+    for (extent, stream) in parts {
+        furthest.retain(|(far, _)| far.target == extent.target);
+        let overlapped =
+            |(far, other): &&(Extent, usize)| extent.start < end_of(far) && (!apart || *other != stream);
+        if let Some(&(_, other)) = furthest.iter().find(overlapped) {
+            return Some((extent, other, stream));
         }
-        if furthest.is_none_or(|(far, _)| far.target != extent.target || end_of(&extent) > end_of(&far)) {
-            furthest = Some((extent, stream));
+        match furthest.iter_mut().find(|(_, other)| *other == stream) {
+            Some((far, _)) if end_of(far) >= end_of(&extent) => {}
+            Some((far, _)) => *far = extent,
+            None => furthest.push((extent, stream)),
         }
+        furthest.sort_by_key(|(far, _)| std::cmp::Reverse(end_of(far)));
+        furthest.truncate(2);
     }
+    None
 }
 
 fn end_of(extent: &Extent) -> Bytes {

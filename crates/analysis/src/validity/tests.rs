@@ -270,6 +270,16 @@ fn shared_regions() {
     check(&both, &[("region.shared", Severity::Warn)]);
     assert!(findings(&both)[0].evidence.contains("\"a\" and \"b\""), "{:?}", findings(&both));
     check(&record(&[one("a"), base()]), &[]);
+    // Random ones meet where the region is no larger than a cache may be.
+    let mut small = record(&[base(), StreamShape { name: "b", ..base() }]);
+    for stream in &mut small.steps[0].started.step.streams {
+        stream
+            .workers
+            .iter_mut()
+            .flat_map(|worker| &mut worker.extents)
+            .for_each(|one| one.length = Bytes::mib(64));
+    }
+    check(&small, &[("region.shared", Severity::Info)]);
 }
 
 #[test]
