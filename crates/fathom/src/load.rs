@@ -10,6 +10,7 @@ use fathom_model::{
 };
 use fathom_schema::Question;
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -340,15 +341,19 @@ pub(crate) fn with_surroundings<R>(with: impl FnOnce(&fio::Surroundings<'_>) -> 
 /// All regular files below a folder, by name. Links are not followed: they may lead round in a circle, or out of it.
 fn files_below(folder: &str) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
+    let mut folders = vec![PathBuf::from(folder)];
     while let Some(folder) = folders.pop() {
-        let fail = |error: std::io::Error| format!("cannot look into {folder}: {error}");
+        let fail = |error: std::io::Error| format!("cannot look into {}: {error}", folder.display());
         for entry in std::fs::read_dir(&folder).map_err(fail)? {
             let entry = entry.map_err(fail)?;
-            let path = entry.path().display().to_string();
+            let path = entry.path();
+            // A name with a byte replaced would be that of another file, which would be made.
+            let odd = |name: OsString| {
+                format!("the name of the file {} is not UTF-8; give it another", name.to_string_lossy())
+            };
             match entry.file_type().map_err(fail)? {
                 kind if kind.is_dir() => folders.push(path),
-                kind if kind.is_file() => found.push(path),
+                kind if kind.is_file() => found.push(path.into_os_string().into_string().map_err(odd)?),
                 _ => {}
             }
         }

@@ -58,7 +58,8 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
         return crate::printed(&help::options(option)).number();
     }
     if let Some(engine) = &switches.enghelp {
-        return crate::printed(&help::engines(engine)).number();
+        let printed = crate::printed(&help::engines(engine)).number();
+        return if help::is_engine(engine) { printed } else { FAILED };
     }
     if arguments.is_empty() {
         terminal::message("error: no job is defined; name a job file, or --name=NAME and its options");

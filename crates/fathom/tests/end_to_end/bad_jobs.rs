@@ -285,6 +285,19 @@ fn bytes_that_are_not_utf_8() {
 }
 
 #[test]
+fn names_below_an_opened_folder_that_are_not_utf_8() {
+    use std::os::unix::ffi::OsStrExt;
+    let bench = Bench::new();
+    let odd = bench.path("od").join(std::ffi::OsStr::from_bytes(b"d\xff"));
+    std::fs::create_dir_all(&odd).expect("the folder is ours");
+    bench.write("od/file", [1; 8192]);
+    let line = "fio --name=a --rw=read --opendir=od --output-format=json";
+    assert_eq!(bench.fathom(line).expect(0, &[]).json()["jobs"][0]["read"]["io_bytes"], 8192);
+    std::fs::write(odd.join("inner"), [1; 8192]).expect("the folder is ours");
+    bench.check_refused(line, 1, &["opendir=od", "inner is not UTF-8"]);
+}
+
+#[test]
 fn a_store_whose_name_is_not_utf_8() {
     use std::os::unix::ffi::OsStrExt;
     let bench = Bench::new();

@@ -113,6 +113,7 @@ fn both_end_with_the_same_code() {
         (&["--cmdhelp"], 0),
         (&["--enghelp"], 0),
         (&["--enghelp=libaio"], 0),
+        (&["--enghelp=nonsense"], 1),
         (&["--output-format=nonsense", "--name=a"], 1),
         (&["--terse-version=6", "--name=a"], 1),
         (&["--eta=nonsense", "--name=a"], 1),
@@ -170,7 +171,7 @@ fn what_is_not_there_points_to_what_is() {
         ("--server", "each host"),
         ("--profile=act", "write the job out"),
         ("--trigger-file=x --name=a", "SIGINT"),
-        ("--idle-prof=system --name=a", "usr_cpu"),
+        ("--idle-prof=calibrate --name=a", "is not one of system, percpu"),
         ("--inflate-log=x", "plain text"),
     ] {
         bench.check_refused(&format!("fio {line}"), 1, &[says]);

@@ -101,6 +101,8 @@ pub(super) enum Takes {
 pub(super) enum Act {
     /// Sets something; the error says what is wrong with the value.
     Set(fn(&mut Switches, &str) -> Result<(), String>),
+    /// It is taken with one of these values, and a note that it has no effect: why.
+    Pass(&'static [&'static str], &'static str),
     /// It is an error for good: why, and what there is instead.
     Refuse(&'static str, &'static str),
 }
@@ -233,13 +235,15 @@ pub(super) const SWITCHES: &[Switch] = &[
         text.clone_into(&mut s.aux_path);
         Ok(())
     }),
-    refused(
-        "idle-prof",
-        Takes::Value,
-        "fathom does not load idle CPUs to see how idle they are",
-        "leave it out; the document has usr_cpu and sys_cpu of each job, and `fathom report` says when the load was \
-         limited by the CPU",
-    ),
+    Switch {
+        name: "idle-prof",
+        takes: Takes::Value,
+        act: Act::Pass(
+            &["system", "percpu"],
+            "fathom does not load idle CPUs to see how idle they are; the document has usr_cpu and sys_cpu of each job, and \
+             `fathom report` says when the load was limited by the CPU",
+        ),
+    },
     refused("profile", Takes::Value, "fio's profiles are not built", "write the job out"),
     refused(
         "merge-blktrace-only",

@@ -143,6 +143,12 @@ pub(super) fn engines(which: &str) -> String {
     }
 }
 
+/// Whether `--enghelp` has something to say to this.
+pub(super) fn is_engine(which: &str) -> bool {
+    let engine = which.split(',').next().unwrap_or_default();
+    engine.is_empty() || runs(engine)
+}
+
 /// Whether a job with this engine is taken: asked of the front end, which alone knows.
 fn runs(engine: &str) -> bool {
     let text = format!("[a]\nioengine={engine}\nsize=1m\n");
