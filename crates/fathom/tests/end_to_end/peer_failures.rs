@@ -126,14 +126,6 @@ fn a_job_that_cannot_start_fails_by_itself() {
 }
 
 #[test]
-fn what_is_no_target_is_said_to_be_none() {
-    let bench = prepared();
-    let ended = bench.fathom("fio --name=a --rw=read --size=64k --filename=/dev/zero --output-format=json");
-    ended.expect(1, &["err=15/job:a", "character devices are not measured"]);
-    assert_eq!(ended.json()["jobs"][0]["error"], 15);
-}
-
-#[test]
 fn a_job_whose_files_may_not_be_opened_fails_by_itself() {
     let nobody: Vec<&str> = NOBODY.split(' ').chain([FATHOM, "--version"]).collect();
     if let Err(why) = tool("fio", &["--version"]).and_then(|_| tool(nobody[0], &nobody[1..])) {
