@@ -279,7 +279,7 @@ fn shared_regions() {
             .flat_map(|worker| &mut worker.extents)
             .for_each(|one| one.length = Bytes::mib(64));
     }
-    check(&small, &[("region.shared", Severity::Info)]);
+    check(&small, &[("region.shared", Severity::Info), ("device.small-part", Severity::Info)]);
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn all_faults_of_a_file_are_told_at_once() {
 
 #[test]
 fn a_known_option_that_is_not_built_is_an_error_naming_it() {
-    for option in ["ioengine=net", "ioengine=spdk"] {
+    for option in ["ioengine=rbd", "ioengine=spdk"] {
         let name = option.split('=').next().unwrap_or(option);
         check_code(
             "job.fio",

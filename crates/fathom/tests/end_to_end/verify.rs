@@ -276,12 +276,12 @@ fn fatal_stops_at_the_first_and_dump_keeps_what_was_found() {
         })
         .collect();
     let [expected, received] = &dumps[..] else { panic!("{dumps:?}") };
+    let taken = received;
     let (expected, received) = (std::fs::read(expected).unwrap(), std::fs::read(received).unwrap());
     let differs: Vec<usize> = (0..4096).filter(|&at| expected[at] != received[at]).collect();
     assert_eq!(differs, [4095]);
     // Whatever has a dump's name by then stays as it is.
-    let taken = bench.path("file.0.received");
-    bench.write("file.0.received", "somebody's");
+    std::fs::write(taken, "somebody's").unwrap();
     assert_eq!(bench.fathom("run job.toml --overwrite").code, 0);
     let mut bytes = std::fs::read(bench.path("file")).expect("it was written");
     all_wrong(&mut bytes);
@@ -289,7 +289,8 @@ fn fatal_stops_at_the_first_and_dump_keeps_what_was_found() {
     bench.write("again.toml", fatal.replace("verify_fatal", "verify_only = true\nverify_fatal"));
     assert_eq!(bench.fathom("run again.toml --overwrite").code, 6);
     assert_eq!(std::fs::read_to_string(taken).unwrap(), "somebody's");
-    assert_eq!(std::fs::read(bench.path("file.0.received.1")).unwrap(), bytes[..4096]);
+    let next = std::fs::read(format!("{}.1", taken.display())).unwrap();
+    assert!(bytes.chunks(4096).any(|block| block == next), "the new dump has a number");
 }
 
 #[test]

@@ -486,6 +486,10 @@ fn engines_that_lack_what_is_asked_of_them() {
         let options = format!("engine = \"{engine}\"\ndirect = true\n{option} = \"0.4%\"");
         check(&job("", "", &options), DISK, |_| {}, &[&fault]);
     }
+}
+
+#[test]
+fn mapped_memory_has_no_durability_of_its_own() {
     check(
         &job("", "", "engine = \"mmap\"\ndurability = \"all\""),
         DISK,
