@@ -68,18 +68,14 @@ impl StepView<'_> {
 
     /// Whether the stream moves bytes on real storage: neither simulated nor discarded.
     fn is_real(&self, stream: &Stream) -> bool {
-        self.is_of_storage(stream) && stream.engine.kind.moves_bytes()
-    }
-
-    /// Whether what the stream works on is real storage, whatever it does there.
-    fn is_of_storage(&self, stream: &Stream) -> bool {
         let targets = &self.step.started.step.targets;
-        stream
+        let on_storage = stream
             .workers
             .iter()
             .flat_map(|worker| &worker.extents)
             .filter_map(|extent| targets.get(extent.target as usize))
-            .all(|target| matches!(target.kind, TargetKind::File { .. } | TargetKind::BlockDevice { .. }))
+            .all(|target| matches!(target.kind, TargetKind::File { .. } | TargetKind::BlockDevice { .. }));
+        on_storage && stream.engine.kind.moves_bytes()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Found, StepView};
 use crate::errno_name;
 use fathom_schema::{
-    EngineKind, EnvironmentFact, OperationKind, Outcome, Record, Severity, Stream, TargetKind,
+    EngineKind, EnvironmentFact, FileKind, OperationKind, Outcome, Record, Severity, Stream, TargetKind,
 };
 
 /// Share of failed operations from which on the figures are those of the failures: a failed operation is often far
@@ -66,9 +66,19 @@ pub(super) fn step(view: &StepView<'_>, found: &mut Found) {
     wall_clock(view, found);
 }
 
-/// The null engine on what is more than nothing: quick figures under the name of a device that was never touched.
+/// The null engine under the name of something that is there: quick figures of a device that was never touched.
 fn nothing_done(view: &StepView<'_>, found: &mut Found) {
-    let does_nothing = |stream: &Stream| stream.engine.kind == EngineKind::Null && view.is_of_storage(stream);
+    let facts = &view.record.started.facts.targets;
+    let is_there = |name: &str| {
+        let named = facts.iter().find(|fact| fact.path.as_os_str() == name);
+        named.is_some_and(|fact| matches!(fact.kind, FileKind::File | FileKind::BlockDevice))
+    };
+    let targets = &view.step.started.step.targets;
+    let does_nothing = |stream: &Stream| {
+        let extents = stream.workers.iter().flat_map(|worker| &worker.extents);
+        let mut named = extents.filter_map(|extent| targets.get(extent.target as usize));
+        stream.engine.kind == EngineKind::Null && named.any(|target| is_there(&target.name))
+    };
     for (stream, _) in view.streams().filter(|(stream, _)| does_nothing(stream)) {
         found.add(
             "engine.null",

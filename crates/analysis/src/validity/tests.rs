@@ -86,15 +86,16 @@ fn generator() {
 
 #[test]
 fn an_engine_that_does_nothing() {
-    let mut on_storage = record(&[base()]);
-    on_storage.steps[0].started.step.streams[0].engine.kind = EngineKind::Null;
-    let told = findings(&on_storage);
-    assert!(
-        told.iter().any(|one| (one.id.as_str(), one.severity) == ("engine.null", Severity::Invalid)),
-        "{told:?}"
-    );
-    on_storage.steps[0].started.step.targets[0].kind = TargetKind::Null;
-    assert!(findings(&on_storage).iter().all(|one| one.id != "engine.null"));
+    let mut named = record(&[base()]);
+    let step = &mut named.steps[0].started.step;
+    step.streams[0].engine.kind = EngineKind::Null;
+    // It is planned as nothing, and keeps its name.
+    step.targets[0].kind = TargetKind::Null;
+    let told = findings(&named);
+    let is_told = |one: &Finding| (one.id.as_str(), one.severity) == ("engine.null", Severity::Invalid);
+    assert!(told.iter().any(is_told), "{told:?}");
+    named.steps[0].started.step.targets[0].name = "nothing".to_owned();
+    assert!(!findings(&named).iter().any(is_told));
 }
 
 #[test]
