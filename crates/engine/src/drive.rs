@@ -480,8 +480,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if count == 0 {
             return Ok(now);
         }
-        let one_by_one = self.syncs.come || self.stream.engine.serialize_overlap || self.kind_rates.is_some();
-        let staged = if one_by_one {
+        let staged = if self.one_by_one {
             let staged = self.stage_one_by_one(count, intended);
             if staged == 0 {
                 return Ok(now);

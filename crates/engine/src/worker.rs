@@ -116,6 +116,9 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) flow: Option<FlowShare<'a>>,
     /// Kinds of operations that come at most at a rate of their own.
     pub(crate) kind_rates: Option<Box<KindRates>>,
+    /// Whether something is looked at before each operation: syncs, places in flight, rates of kinds. Else they are planned in
+    /// batches.
+    pub(crate) one_by_one: bool,
     /// Bytes that it moves before it measures; `u64::MAX`: a time says when it does.
     pub(crate) ramp_left: u64,
     /// What it did not keep.
@@ -304,8 +307,10 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if kind_rates.is_some() {
             generator.prepare_grants(&stream.workload);
         }
+        let syncs = Syncs::new(stream, plan.extents.len());
         Self {
             generator,
+            one_by_one: syncs.come || stream.engine.serialize_overlap || kind_rates.is_some(),
             kind_rates,
             fills: filler.is_some()
                 || verifier.is_some()
@@ -343,7 +348,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             only_kind: only_kind(stream),
             stamps: vec![Stamp { result: 0, completed: Nanos::ZERO }; PLAN_AHEAD],
             completions: vec![Completion::default(); completions_at_once(stream)],
-            syncs: Syncs::new(stream, plan.extents.len()),
+            syncs,
             last_completion: Nanos::ZERO,
             first_error: None,
             has_failed: false,
