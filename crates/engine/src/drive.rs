@@ -519,6 +519,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             if staged < count {
                 let Some(next) = self.plan_one() else { break };
                 staged += self.stage_planned(&next, intended);
+                self.syncs.note(&next);
             }
         }
         staged
@@ -579,7 +580,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             return (staged, None);
         }
         let Some(next) = self.plan_one() else { return (staged, None) };
-        (staged + self.stage_planned(&next, Some(intended)), Some(next.length))
+        let staged = staged + self.stage_planned(&next, Some(intended));
+        self.syncs.note(&next);
+        (staged, Some(next.length))
     }
 
     /// Gives the sync that became due to the engine; returns how many slots it took.
@@ -604,7 +607,6 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.spend(planned);
         self.staged.push(slot);
         self.take(operation, intended);
-        self.syncs.note(planned);
         1
     }
 
