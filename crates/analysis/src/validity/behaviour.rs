@@ -1,10 +1,13 @@
-//! Findings about how a step behaved over time: warm-up, changes of level, drift, stalls that come regularly, memory. A mean over
-//! two levels is of neither, so each says where the levels lie.
+//! Findings about how a step behaved over time: warm-up, changes of level, drift, memory. A mean over two levels is of neither,
+//! so each says where the levels lie. Counts scatter by themselves, as arrivals at random do: what that much noise would show
+//! as well is no finding. Stalls are looked for first, in a file of their own.
+
+mod stalls;
 
 use super::{Found, StepView};
 use crate::load::LoadPoint;
 use crate::objective::{self, State};
-use crate::statistics::{Change, Hurst, Sample, change_points, hurst, trend, warm_up};
+use crate::statistics::{Change, Hurst, Sample, Trend, change_points, hurst, trend, warm_up};
 use fathom_metrics::merge_tally;
 use fathom_schema::{Interval, OperationKind, Phase, Severity, StreamTally};
 use fathom_units::{Bytes, Iops, Nanos};
@@ -23,39 +26,39 @@ const LASTING_PARTS: usize = 20;
 const CLIFF_MIN: f64 = 0.30;
 /// Drift over a whole step that matters, as a share.
 const DRIFT_MIN: f64 = 0.05;
-/// Share of the median below which an interval is a stall.
-const STALL_SHARE: f64 = 0.5;
-/// Fewest stalls that can be called regular.
-const STALLS_MIN: usize = 4;
-/// Spread of the gaps between them, as a share of their mean, up to which they are regular.
-const GAP_SPREAD_MAX: f64 = 0.15;
+/// Standard errors by which two levels have to differ: of all places where a series of some hundred intervals may be cut, one
+/// shows three and a half by chance.
+const LEVELS_CERTAIN: f64 = 5.0;
+/// The same of a drift, in halves of its 95 % interval: some four standard errors.
+const DRIFT_CERTAIN: f64 = 2.0;
+/// Arrivals that may be due or in flight at the end beyond those that mostly are, for a load to have been carried.
+const UNDER_WAY: f64 = 3.0;
 
 /// Hurst exponent from which on throughput has memory that matters: means of n intervals then vary as those of √n or fewer
 /// independent ones do (`n^(2H−2)` at 0.75).
 const MEMORY_MIN: f64 = 0.75;
 
 /// One interval of all streams together.
+#[derive(Clone)]
 struct Second {
     start: Nanos,
+    /// Seconds.
+    length: f64,
     iops: f64,
     written: f64,
+    /// Longest time that an operation took from its submission, seconds.
+    slowest_s: f64,
 }
 
 /// Checks of one step.
 pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
-    let seconds = seconds(view);
-    if seconds.len() < INTERVALS_MIN {
+    // What stalled would be a level of its own, and has been told.
+    let Some(seconds) = stalls::check(seconds(view), view, found) else { return };
+    if seconds.len() < INTERVALS_MIN || is_imposed(view) {
         return;
     }
     let iops: Vec<f64> = seconds.iter().map(|second| second.iops).collect();
-    if stalls(&seconds, &iops, view, found) {
-        // Each stall would be a level of its own.
-        return;
-    }
-    if is_imposed(view) {
-        return;
-    }
-    let levels = levels(&iops);
+    let levels = levels(&seconds, &iops);
     let warm = warm(&seconds, &iops, &levels, view, found);
     let later: Vec<&Change> = levels.iter().filter(|change| change.at > warm).collect();
     let cliff = later.iter().find(|change| change.after <= (1.0 - CLIFF_MIN) * change.before);
@@ -83,7 +86,11 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
             "something changed while it was measured: look what began then, and measure again",
         );
     } else {
-        let drift = trend(&iops[warm..]).filter(crate::statistics::Trend::is_certain);
+        let is_certain = |drift: &Trend| {
+            let half = (drift.interval.1 - drift.interval.0) / 2.0;
+            drift.change.abs() > DRIFT_CERTAIN * half
+        };
+        let drift = trend(&iops[warm..]).filter(is_certain);
         let share = drift.map_or(0.0, |drift| drift.change / drift.mean);
         if share.abs() >= DRIFT_MIN {
             let word = if share < 0.0 { "fell" } else { "rose" };
@@ -104,7 +111,13 @@ fn is_imposed(view: &StepView<'_>) -> bool {
     let step = &view.step.started.step;
     let finished = view.step.finished.as_ref().filter(|_| crate::load::rate(step).is_some());
     let point = finished.and_then(|finished| LoadPoint::of(step, &finished.streams));
-    point.is_some_and(|point| objective::state(&point, point.offered, &[]) == State::Met)
+    point.is_some_and(|point| {
+        // Of few arrivals those that are under way at the end are a large share.
+        let count = point.response.moments.count as f64;
+        let left = (point.offered / point.rate - 1.0) * count;
+        let is_carried = point.dropped == 0 && left <= point.held + UNDER_WAY;
+        is_carried || objective::state(&point, point.offered, &[]) == State::Met
+    })
 }
 
 /// Tells bursts within bursts. Of levels and drifts the exponent says nothing: both look like memory without end.
@@ -122,20 +135,28 @@ fn memory(iops: &[f64], view: &StepView<'_>, found: &mut Found) {
     );
 }
 
+/// Whether two stretches differ by more than their scatter explains, which is at least that of counts that come at random.
+fn differ(seconds: &[Second], left: &Sample, right: &Sample) -> bool {
+    let length = seconds.iter().map(|second| second.length).sum::<f64>() / seconds.len() as f64;
+    let error = |sample: &Sample| sample.variance.max(sample.mean / length) / sample.count.max(1) as f64;
+    (left.mean - right.mean).abs() > LEVELS_CERTAIN * (error(left) + error(right)).sqrt()
+}
+
 /// Changes from one level to another. A level is one that lasts: a dip of a few seconds is none.
-fn levels(iops: &[f64]) -> Vec<Change> {
+fn levels(seconds: &[Second], iops: &[f64]) -> Vec<Change> {
     let mut edges: Vec<usize> = vec![0];
     edges.extend(change_points(iops).iter().map(|change| change.at));
     edges.push(iops.len());
-    let lasting: Vec<(usize, f64)> = edges
+    let lasting: Vec<(usize, Sample)> = edges
         .windows(2)
         .filter(|pair| pair[1] - pair[0] >= LASTING_MIN.max(iops.len() / LASTING_PARTS))
-        .map(|pair| (pair[0], Sample::of(&iops[pair[0]..pair[1]]).mean))
+        .map(|pair| (pair[0], Sample::of(&iops[pair[0]..pair[1]])))
         .collect();
     lasting
         .windows(2)
-        .filter(|pair| (pair[1].1 / pair[0].1 - 1.0).abs() >= LEVEL_MIN)
-        .map(|pair| Change { at: pair[1].0, before: pair[0].1, after: pair[1].1 })
+        .filter(|pair| (pair[1].1.mean / pair[0].1.mean - 1.0).abs() >= LEVEL_MIN)
+        .filter(|pair| differ(seconds, &pair[0].1, &pair[1].1))
+        .map(|pair| Change { at: pair[1].0, before: pair[0].1.mean, after: pair[1].1.mean })
         .collect()
 }
 
@@ -158,11 +179,11 @@ fn warm(
     found: &mut Found,
 ) -> usize {
     let Some(warm) = warm_up(iops).filter(|warm| warm.is_found && warm.length > 0) else { return 0 };
-    let (before, after) = (Sample::of(&iops[..warm.length]).mean, Sample::of(&iops[warm.length..]).mean);
-    let share = before / after - 1.0;
+    let (before, after) = (Sample::of(&iops[..warm.length]), Sample::of(&iops[warm.length..]));
+    let share = before.mean / after.mean - 1.0;
     // A cliff after a long time is no warm-up: what came before it lasted.
     let lasts = levels.first().is_some_and(|first| first.at * 10 > iops.len() && first.before > first.after);
-    if share.abs() < LEVEL_MIN || lasts {
+    if share.abs() < LEVEL_MIN || lasts || !differ(seconds, &before, &after) {
         return 0;
     }
     let word = if share < 0.0 { "below" } else { "above" };
@@ -180,37 +201,11 @@ fn warm(
     warm.length
 }
 
-/// Tells stalls that come regularly; whether there are.
-fn stalls(seconds: &[Second], iops: &[f64], view: &StepView<'_>, found: &mut Found) -> bool {
-    let floor = STALL_SHARE * median(iops);
-    let at: Vec<usize> =
-        (0..iops.len()).filter(|&i| iops[i] < floor && (i == 0 || iops[i - 1] >= floor)).collect();
-    let gaps: Vec<f64> = at
-        .windows(2)
-        .map(|pair| seconds[pair[1]].start.as_secs_f64() - seconds[pair[0]].start.as_secs_f64())
-        .collect();
-    let sample = Sample::of(&gaps);
-    if at.len() < STALLS_MIN || sample.stddev() > GAP_SPREAD_MAX * sample.mean {
-        return false;
-    }
-    found.add(
-        "behaviour.stalls",
-        Severity::Warn,
-        format!(
-            "{}throughput fell below half {} times, about every {:.0} s",
-            view.place(),
-            at.len(),
-            sample.mean
-        ),
-        "something comes regularly: a flush, a trim, a checkpoint, garbage collection; percentiles show what it costs",
-    );
-    true
-}
-
+/// The middle of values; 0 of none.
 fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
+    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
 }
 
 /// The measured intervals, all streams together; those much shorter than the others hold the edge of a phase.
@@ -221,7 +216,8 @@ fn seconds(view: &StepView<'_>) -> Vec<Second> {
     let mut measured: Vec<&Interval> = view.step.intervals.iter().filter(is_meant).collect();
     measured.sort_by_key(|interval| interval.sequence);
     let length = |interval: &Interval| interval.end.since(interval.start).as_secs_f64();
-    let usual = measured.iter().map(|interval| length(interval)).fold(0.0, f64::max);
+    // One that came late is as long as several, and no measure of the others.
+    let usual = median(&measured.iter().map(|interval| length(interval)).collect::<Vec<_>>());
     measured
         .chunk_by(|a, b| a.sequence == b.sequence)
         .filter_map(|group| {
@@ -229,8 +225,11 @@ fn seconds(view: &StepView<'_>) -> Vec<Second> {
             let mut tally = StreamTally::default();
             group.iter().for_each(|interval| merge_tally(&mut tally, &interval.tally));
             let written = tally.kinds.iter().filter(|kind| kind.kind == OperationKind::Write);
+            let slowest_ns = tally.kinds.iter().map(|kind| kind.service.moments.max_ns).max().unwrap_or(0);
             (seconds >= WHOLE_SHARE * usual && seconds > 0.0).then(|| Second {
                 start: group[0].start,
+                length: seconds,
+                slowest_s: slowest_ns as f64 / 1e9,
                 iops: crate::operations(&tally) as f64 / seconds,
                 written: written.map(|kind| kind.bytes as f64).sum(),
             })

@@ -89,6 +89,135 @@ fn behaviour_over_time() {
     check_rates(&bursts, &["behaviour.memory"], "bursts within bursts: its Hurst exponent is 0.");
 }
 
+/// Counts that come at random: events of a Poisson process in each second (Knuth 1969, 3.4.1).
+fn random_counts(rate: f64, seconds: usize, random: &mut fastrand::Rng) -> Vec<u64> {
+    let count = |_| {
+        let mut product = random.f64();
+        let mut events = 0;
+        while product > (-rate).exp() {
+            product *= random.f64();
+            events += 1;
+        }
+        events
+    };
+    (0..seconds).map(count).collect()
+}
+
+/// A record of these counts, second by second, whose slowest operation takes 20 ms; in an open loop or a closed one.
+fn counted(counts: &[u64], is_open: bool) -> Record {
+    let mean = counts.iter().sum::<u64>() / counts.len() as u64;
+    let rates = vec![(OperationKind::Read, mean.max(1))];
+    let mut whole = record(&[StreamShape { rates, seconds: counts.len() as u64, ..base() }]);
+    let step = &mut whole.steps[0];
+    for (interval, &count) in step.intervals.iter_mut().zip(counts) {
+        let kind = &mut interval.tally.kinds[0];
+        kind.operations = count;
+        kind.service.moments.max_ns = 20_000_000;
+    }
+    let all: u64 = counts.iter().sum();
+    let tally = &mut step.finished.as_mut().expect("it has ended").streams[0].workers[0].tally;
+    tally.kinds[0].operations = all;
+    if is_open {
+        step.started.step.streams[0].pacing = super::open(mean as f64);
+        // The last is under way when time is up.
+        tally.arrivals = all + 1;
+    }
+    whole
+}
+
+/// Nothing is completed for so many seconds, and what was under way waits for as long.
+fn stall(record: &mut Record, at: usize, seconds: usize) {
+    let intervals = &mut record.steps[0].intervals;
+    for interval in &mut intervals[at..at + seconds] {
+        interval.tally.kinds[0].operations = 0;
+        interval.tally.kinds[0].service.moments.max_ns = 0;
+    }
+    intervals[at + seconds].tally.kinds[0].service.moments.max_ns = seconds as u64 * 1_000_000_000;
+}
+
+fn behaviour(record: &Record) -> Vec<Finding> {
+    findings(record).into_iter().filter(|finding| finding.id.starts_with("behaviour.")).collect()
+}
+
+/// Two hundred plain streams of each rate: at most one in a hundred has any finding about its course.
+#[test]
+fn random_counts_are_no_behaviour() {
+    for is_open in [false, true] {
+        for rate in [5.0, 10.0, 20.0, 50.0, 100.0] {
+            let alarms: Vec<String> = (0..200)
+                .flat_map(|seed| {
+                    let mut random = fastrand::Rng::with_seed(seed);
+                    let seconds = if seed % 4 == 0 { 300 } else { 60 };
+                    behaviour(&counted(&random_counts(rate, seconds, &mut random), is_open))
+                })
+                .map(|finding| format!("{}: {}", finding.id, finding.evidence))
+                .collect();
+            assert!(alarms.len() <= 2, "{} of 200 at {rate}/s, open {is_open}: {alarms:#?}", alarms.len());
+        }
+    }
+}
+
+/// The same streams with one stall each: all are found, where and as long as they are.
+#[test]
+fn one_stall_is_found_among_random_counts() {
+    for (rate, length) in [(5.0, 6), (10.0, 3), (20.0, 2), (100.0, 1)] {
+        for seed in 0..50 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut record = counted(&random_counts(rate, 60, &mut random), seed % 2 == 0);
+            let at = random.usize(1..50);
+            stall(&mut record, at, length);
+            let found = behaviour(&record);
+            let told: Vec<&str> = found.iter().map(|one| one.evidence.as_str()).collect();
+            assert_eq!(
+                found.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(),
+                ["behaviour.stall"],
+                "{told:?}, {rate}/s, {length} s at {at} s, seed {seed}"
+            );
+            // A second beside it may have been lean as well.
+            let near = at.saturating_sub(3)..=at;
+            assert!(
+                near.clone().any(|at| told[0].contains(&format!("at {at} s"))),
+                "{told:?}, not at {at} s"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_stall_is_told_with_its_time_and_length() {
+    let told = |record: &Record| -> Vec<String> {
+        behaviour(record).iter().map(|one| format!("{}: {}", one.id, one.evidence)).collect()
+    };
+    let mut stalled = counted(&noisy(&[(120, 10_000)]), false);
+    stall(&mut stalled, 42, 3);
+    assert_eq!(
+        told(&stalled),
+        ["behaviour.stall: throughput stopped once for about 3.00 s, at 42 s: an operation took 3.00 s then"]
+    );
+    // Within a second: a third of it is missing, and something waited for as long.
+    let mut brief = counted(&noisy(&[(12, 10_000)]), false);
+    let kind = &mut brief.steps[0].intervals[5].tally.kinds[0];
+    (kind.operations, kind.service.moments.max_ns) = (6_600, 340_000_000);
+    assert!(told(&brief)[0].contains("once for about 34"), "{:?}", told(&brief));
+    // As few, while nothing waited: slower, but no stall.
+    brief.steps[0].intervals[5].tally.kinds[0].service.moments.max_ns = 25_000_000;
+    assert_eq!(told(&brief), [] as [&str; 0]);
+    // An interval that came late, as a worker that is stuck leaves it: it is as long as three.
+    let mut late = counted(&noisy(&[(60, 10_000)]), false);
+    let intervals = &mut late.steps[0].intervals;
+    (intervals[20].end, intervals[20].late) = (intervals[22].end, true);
+    intervals[20].tally.kinds[0].service.moments.max_ns = 2_000_000_000;
+    intervals.drain(21..23);
+    assert_eq!(
+        told(&late),
+        ["behaviour.stall: throughput stopped once for about 1.99 s, at 20 s: an operation took 2.00 s then"]
+    );
+    // Two that come anyhow.
+    let mut twice = stalled.clone();
+    stall(&mut twice, 90, 5);
+    assert!(told(&twice)[0].contains("stopped 2 times, at the longest for about 5.00 s, at 90 s"));
+}
+
 #[test]
 fn surroundings() {
     let with = |subject: &str, facts: &[(&str, &str)], expect: &[(&str, Severity)]| {
