@@ -83,19 +83,34 @@ impl Window {
 pub struct Judgement {
     /// Number (from 1) of the round whose window was the first steady one; `None` when none was.
     pub steady_at: Option<usize>,
-    /// That window, else the last one; `None` below five rounds.
+    /// That window, else the last one; `None` without five rounds that follow one another.
     pub window: Option<Window>,
+    /// Place (from 1) of the last round of that window; 0 without one.
+    pub until: usize,
 }
 
-/// Judges rounds in order.
+/// Judges rounds in order, none of which is missing.
 pub fn judge(rounds: &[f64], rule: Rule) -> Judgement {
+    judge_numbered(&(0..).zip(rounds.iter().copied()).collect::<Vec<_>>(), rule)
+}
+
+/// Judges rounds that have numbers, in ascending order. The rounds x−4 … x make a window: none goes over a round that is missing.
+pub fn judge_numbered(rounds: &[(i64, f64)], rule: Rule) -> Judgement {
     let windows = || {
-        rounds.windows(WINDOW).map(|values| Window::of(values.try_into().expect("windows have that length")))
+        let all = rounds.windows(WINDOW).enumerate();
+        all.filter(|(_, own)| own[WINDOW - 1].0.checked_sub(own[0].0) == Some(WINDOW as i64 - 1)).map(
+            |(at, own)| {
+                let values: [f64; WINDOW] = std::array::from_fn(|index| own[index].1);
+                (at + WINDOW, Window::of(&values))
+            },
+        )
     };
-    let first = windows().position(|window| window.is_steady(rule));
+    let first = windows().find(|(_, window)| window.is_steady(rule));
+    let judged = first.or_else(|| windows().next_back());
     Judgement {
-        steady_at: first.map(|at| at + WINDOW),
-        window: first.map_or_else(|| windows().next_back(), |at| windows().nth(at)),
+        steady_at: first.map(|(until, _)| until),
+        window: judged.map(|(_, window)| window),
+        until: judged.map_or(0, |(until, _)| until),
     }
 }
 
@@ -128,6 +143,26 @@ mod tests {
         let found =
             judge(&[400.0, 300.0, 220.0, 170.0, 140.0, 104.0, 102.0, 100.0, 99.0, 98.0, 97.0], Rule::Literal);
         assert_eq!(found.steady_at, Some(10));
-        assert_eq!(judge(&[100.0; 4], Rule::Literal), Judgement { steady_at: None, window: None });
+        assert_eq!(judge(&[100.0; 4], Rule::Literal), Judgement { steady_at: None, window: None, until: 0 });
+    }
+
+    #[test]
+    fn no_window_goes_over_a_missing_round() {
+        let check = |numbers: &[i64], steady_at: Option<usize>, until: usize| {
+            let rounds: Vec<(i64, f64)> = numbers.iter().map(|&number| (number, 100.0)).collect();
+            let found = judge_numbered(&rounds, Rule::Literal);
+            assert_eq!((found.steady_at, found.until), (steady_at, until), "{numbers:?}");
+        };
+        check(&[1, 2, 3, 4, 5], Some(5), 5);
+        check(&[1, 2, 3, 5, 6], None, 0);
+        check(&[1, 2, 3, 5, 6, 7, 8, 9], Some(8), 8);
+        check(&[10, 20, 30, 40, 50, 60], None, 0);
+        check(&[i64::MIN + 1, 0, 1, 2, i64::MAX], None, 0);
+        // The last window that there is, where none is steady.
+        let mut rounds: Vec<(i64, f64)> = (1..=6).map(|number| (number, 10.0 * number as f64)).collect();
+        rounds.push((9, 70.0));
+        let found = judge_numbered(&rounds, Rule::Literal);
+        assert_eq!((found.steady_at, found.until), (None, 6));
+        assert_eq!(found.window.map(|window| window.mean), Some(40.0));
     }
 }

@@ -5,6 +5,9 @@ use crate::diagnose::printable;
 use std::io::Read;
 use std::path::Path;
 
+/// Largest magnitude of a number, and the inverse of the smallest above 0 where none may be 0: nanoseconds of thirty years,
+/// bytes of a second of a million devices. Squares and products of such numbers are still numbers.
+const MAGNITUDE_MAX: f64 = 1e18;
 /// Largest file that is read: ten times a million rounds with all their columns.
 const BYTES_MAX: u64 = 1 << 30;
 
@@ -130,15 +133,23 @@ impl Table {
 
     /// A column as numbers, with the lines.
     pub(crate) fn numbers(&self, at: usize) -> Result<Vec<(u64, f64)>, String> {
-        self.words(at)?
-            .into_iter()
-            .map(|(line, cell)| {
-                parse(cell).map(|number| (line, number)).ok_or_else(|| {
-                    let what = format!("{}: \"{}\" is no number", self.title(at), printable(cell));
-                    self.fault(line, &what, "write it as 1234.5, or remove the row")
-                })
-            })
-            .collect()
+        let number = |(line, cell): (u64, &str)| {
+            let fault = |what: &str, remedy: &str| {
+                Err(self.fault(line, &format!("{}: {what}", self.title(at)), remedy))
+            };
+            match parse(cell) {
+                Some(number) if number.abs() <= MAGNITUDE_MAX => Ok((line, number)),
+                Some(_) => fault(
+                    &format!("{} is beyond {MAGNITUDE_MAX:e}, the largest that is taken", printable(cell)),
+                    "use a larger unit, or remove the row",
+                ),
+                None => fault(
+                    &format!("\"{}\" is no number", printable(cell)),
+                    "write it as 1234.5, or remove the row",
+                ),
+            }
+        };
+        self.words(at)?.into_iter().map(number).collect()
     }
 
     /// As [`Table::numbers`], above 0.
@@ -147,6 +158,14 @@ impl Table {
         if let Some((line, number)) = numbers.iter().find(|(_, number)| *number <= 0.0) {
             let what = format!("{}: {number} is not above 0", self.title(at));
             return Err(self.fault(*line, &what, "remove the row: it measured nothing"));
+        }
+        if let Some((line, number)) = numbers.iter().find(|(_, number)| *number < 1.0 / MAGNITUDE_MAX) {
+            let what = format!(
+                "{}: {number:e} is below {:e}, the smallest that is taken",
+                self.title(at),
+                1.0 / MAGNITUDE_MAX
+            );
+            return Err(self.fault(*line, &what, "use a smaller unit, or remove the row"));
         }
         Ok(numbers.into_iter().map(|(_, number)| number).collect())
     }
@@ -202,6 +221,16 @@ mod tests {
         check("1,2\n3\n", 1, "t:2: has 1 cells, none for column 2; complete the row or remove it");
         check("n,x\n1,2\n2,inf\n", 1, "t:3: x: \"inf\" is no number; write it as 1234.5, or remove the row");
         check("n,x\n0,2\n", 0, "t:2: n: 0 is not above 0; remove the row: it measured nothing");
+        check(
+            "n,x\n1,2\n2,1e308\n",
+            1,
+            "t:3: x: 1e308 is beyond 1e18, the largest that is taken; use a larger unit, or remove the row",
+        );
+        check(
+            "n,x\n1,1e-300\n",
+            1,
+            "t:2: x: 1e-300 is below 1e-18, the smallest that is taken; use a smaller unit, or remove the row",
+        );
         let table = Table::of("t".to_owned(), b"a,b\n1,2\n").expect("two columns");
         assert_eq!(table.named("c").unwrap_err(), "t has no column c; its columns are a, b");
         assert_eq!((table.named("B"), table.named("1")), (Ok(1), Ok(0)));

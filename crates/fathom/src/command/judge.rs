@@ -5,10 +5,15 @@ use crate::exit::Exit;
 use crate::numbers::Table;
 use crate::terminal;
 use clap::{Args, ValueEnum};
-use fathom_analysis::steady::{Judgement, Rule, WINDOW, Window, judge};
+use fathom_analysis::steady::{Judgement, Rule, WINDOW, Window, judge_numbered};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+/// Largest number of a round: up to here each whole number is a number of its own (2⁵³).
+const ROUND_MAX: f64 = 9_007_199_254_740_992.0;
+/// Gaps that are told; the rest is counted.
+const GAPS_SHOWN: usize = 3;
 
 #[derive(Debug, Args)]
 pub(crate) struct JudgeArgs {
@@ -43,7 +48,29 @@ enum RuleName {
 /// A series: its name, and its rounds in order with their numbers.
 struct Series {
     name: Option<String>,
-    rounds: Vec<(f64, f64)>,
+    rounds: Vec<(i64, f64)>,
+}
+
+impl Series {
+    /// First and last number of each stretch of rounds that is not there.
+    fn missing(&self) -> Vec<(i64, i64)> {
+        let gaps = self.rounds.windows(2).map(|pair| (pair[0].0 + 1, pair[1].0 - 1));
+        gaps.filter(|(first, last)| first <= last).collect()
+    }
+
+    /// The same in words; nothing where all are there.
+    fn missing_in_words(&self) -> String {
+        let gaps = self.missing();
+        let told = |(first, last): &(i64, i64)| {
+            if first == last { first.to_string() } else { format!("{first} to {last}") }
+        };
+        let shown: Vec<String> = gaps.iter().take(GAPS_SHOWN).map(told).collect();
+        match gaps.len().saturating_sub(GAPS_SHOWN) {
+            _ if gaps.is_empty() => String::new(),
+            0 => format!("rounds missing: {}", shown.join(", ")),
+            more => format!("rounds missing: {} and {more} gaps more", shown.join(", ")),
+        }
+    }
 }
 
 pub(crate) fn run(args: &JudgeArgs) -> Exit {
@@ -56,8 +83,8 @@ pub(crate) fn run(args: &JudgeArgs) -> Exit {
             let judged: Vec<(Series, Judgement)> = all
                 .into_iter()
                 .map(|series| {
-                    let values: Vec<f64> = series.rounds.iter().map(|(_, value)| *value).collect();
-                    (series, judge(&values, rule))
+                    let judgement = judge_numbered(&series.rounds, rule);
+                    (series, judgement)
                 })
                 .collect();
             if args.json { crate::printed(&document(&judged)) } else { crate::shown(&text(&judged, rule)) }
@@ -94,24 +121,30 @@ fn read(table: &Table, args: &JudgeArgs) -> Result<Vec<Series>, String> {
     };
     let values = table.numbers(value)?;
     let numbers = match round {
-        Some(at) => table.numbers(at)?,
-        None => (1_u32..).map(f64::from).zip(&values).map(|(number, (line, _))| (*line, number)).collect(),
+        Some(at) => {
+            let all = table.numbers(at)?.into_iter();
+            Some(all.map(|(line, number)| whole(table, at, line, number)).collect::<Result<Vec<_>, _>>()?)
+        }
+        None => None,
     };
     let names = series.iter().map(|&at| table.words(at)).collect::<Result<Vec<_>, _>>()?;
     let mut order: Vec<String> = Vec::new();
-    let mut rounds: BTreeMap<String, Vec<(f64, f64, u64)>> = BTreeMap::new();
-    for (row, ((line, value), (_, number))) in values.into_iter().zip(numbers).enumerate() {
+    let mut rounds: BTreeMap<String, Vec<(i64, f64, u64)>> = BTreeMap::new();
+    for (row, (line, value)) in values.into_iter().enumerate() {
         let name = names.iter().map(|column| column[row].1).collect::<Vec<_>>().join(" ");
         if !rounds.contains_key(&name) {
             order.push(name.clone());
         }
-        rounds.entry(name).or_default().push((number, value, line));
+        let own = rounds.entry(name).or_default();
+        // Without numbers the rounds of a series are those it has, in their order.
+        let number = numbers.as_ref().map_or(own.len() as i64 + 1, |all| all[row]);
+        own.push((number, value, line));
     }
     order
         .into_iter()
         .map(|name| {
             let mut own = rounds.remove(&name).expect("it was put there");
-            own.sort_by(|a, b| a.0.total_cmp(&b.0));
+            own.sort_by_key(|round| round.0);
             if let Some(pair) = own.windows(2).find(|pair| pair[0].0 == pair[1].0) {
                 let of = if series.is_empty() { String::new() } else { format!(" of series {name}") };
                 let what = format!("round {}{of} is there twice", pair[1].0);
@@ -124,10 +157,9 @@ fn read(table: &Table, args: &JudgeArgs) -> Result<Vec<Series>, String> {
 }
 
 /// Numbers of the first and last round of the window that was judged.
-fn window_rounds(series: &Series, judgement: &Judgement) -> Option<(f64, f64)> {
+fn window_rounds(series: &Series, judgement: &Judgement) -> Option<(i64, i64)> {
     judgement.window?;
-    let last = judgement.steady_at.unwrap_or(series.rounds.len());
-    Some((series.rounds[last - WINDOW].0, series.rounds[last - 1].0))
+    Some((series.rounds[judgement.until - WINDOW].0, series.rounds[judgement.until - 1].0))
 }
 
 fn document(judged: &[(Series, Judgement)]) -> String {
@@ -139,25 +171,30 @@ fn document(judged: &[(Series, Judgement)]) -> String {
         json!({
             "series": series.name,
             "steady": judgement.steady_at.is_some(),
-            "at_round": judgement.steady_at.map(|at| whole(series.rounds[at - 1].0)),
+            "at_round": judgement.steady_at.map(|at| series.rounds[at - 1].0),
             "range": figure(|w| w.range),
             "slope_excursion": figure(Window::slope_excursion),
             "mean": figure(|w| w.mean),
             "slope": figure(|w| w.slope),
             "range_share": share(|w| w.range),
             "slope_excursion_share": share(Window::slope_excursion),
-            "window": window_rounds(series, judgement).map(|(first, last)| [whole(first), whole(last)]),
+            "window": window_rounds(series, judgement).map(|(first, last)| [first, last]),
             "rounds": series.rounds.len(),
+            "missing": series.missing().iter().map(|(first, last)| [first, last]).collect::<Vec<_>>(),
         })
     };
     let rows: Vec<_> = judged.iter().map(row).collect();
     serde_json::to_string_pretty(&rows).expect("rows have only string keys") + "\n"
 }
 
-/// A number of a round as it is mostly written.
-fn whole(number: f64) -> serde_json::Value {
+/// The number of a round.
+fn whole(table: &Table, at: usize, line: u64, number: f64) -> Result<i64, String> {
+    if number.fract() != 0.0 || number.abs() > ROUND_MAX {
+        let what = format!("{}: {number} is no number of a round", table.title(at));
+        return Err(table.fault(line, &what, "count rounds as 1, 2, 3, or name another column with --round"));
+    }
     #[expect(clippy::cast_possible_truncation, reason = "checked: it has no fraction and fits")]
-    if number.fract() == 0.0 && number.abs() < 1e15 { json!(number as i64) } else { json!(number) }
+    Ok(number as i64)
 }
 
 fn text(judged: &[(Series, Judgement)], rule: Rule) -> String {
@@ -166,7 +203,7 @@ fn text(judged: &[(Series, Judgement)], rule: Rule) -> String {
         [(_, judgement)] => match judgement.steady_at {
             Some(_) => String::new(),
             None if judgement.window.is_none() => {
-                format!("Not steady: fewer than the {WINDOW} rounds that a window takes.\n")
+                format!("Not steady: there are no {WINDOW} rounds in a row, which a window takes.\n")
             }
             None => "Not steady: no window of five rounds keeps the limits.\n".to_owned(),
         },
@@ -177,26 +214,33 @@ fn text(judged: &[(Series, Judgement)], rule: Rule) -> String {
             .name
             .as_ref()
             .map_or_else(String::new, |name| format!("{}: ", crate::diagnose::printable(name)));
+        let missing = series.missing_in_words();
         let Some(window) = judgement.window else {
             if judged.len() > 1 {
-                text += &format!("{name}not steady, only {} rounds\n", series.rounds.len());
+                text += &format!("{name}not steady, no {WINDOW} rounds in a row\n");
+            }
+            if !missing.is_empty() {
+                text += &format!("  {missing}\n");
             }
             continue;
         };
         let (first, last) = window_rounds(series, judgement).expect("there is a window");
         let share = |value: f64| format!("{:.1} %", value / window.mean * 100.0);
         let verdict = match judgement.steady_at {
-            Some(_) => format!("steady at round {}", number(last)),
-            None => format!("not steady after round {}", number(last)),
+            Some(_) => format!("steady at round {last}"),
+            None => format!("not steady after round {last}"),
         };
         text += &format!(
             "{name}{verdict}: mean {} over rounds {} to {}, range {}, slope {}\n",
             number(window.mean),
-            number(first),
-            number(last),
+            first,
+            last,
             share(window.range),
             share(window.slope_excursion())
         );
+        if !missing.is_empty() {
+            text += &format!("  {missing}: no window goes over them\n");
+        }
     }
     text += match rule {
         Rule::Literal => {

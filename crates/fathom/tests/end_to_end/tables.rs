@@ -77,6 +77,24 @@ fn rounds_are_judged_by_series() {
 }
 
 #[test]
+fn windows_do_not_go_over_rounds_that_are_missing() {
+    let bench = Bench::new();
+    let rounds = |numbers: &[u32]| -> String {
+        let rows = numbers.iter().map(|number| format!("{number},100\n"));
+        "round,value\n".to_owned() + &rows.collect::<String>()
+    };
+    bench.write("gap.csv", rounds(&[1, 2, 3, 5, 6, 9]));
+    let document = bench.fathom("judge gap.csv --json").expect(0, &[]).json();
+    assert_eq!((&document[0]["steady"], &document[0]["window"]), (&false.into(), &Value::Null));
+    assert_eq!(document[0]["missing"], serde_json::json!([[4, 4], [7, 8]]));
+    let page = bench.fathom("judge gap.csv").expect(0, &[]).out.clone();
+    assert!(page.contains("no 5 rounds in a row") && page.contains("rounds missing: 4, 7 to 8"), "{page}");
+    bench.write("after.csv", rounds(&[1, 2, 4, 5, 6, 7, 8]));
+    let document = bench.fathom("judge after.csv --json").expect(0, &[]).json();
+    assert_eq!((&document[0]["at_round"], &document[0]["window"]), (&8.into(), &serde_json::json!([4, 8])));
+}
+
+#[test]
 fn percentiles_come_with_what_the_sample_can_tell() {
     let bench = Bench::new();
     let lines = |count: u32| (1..=count).map(|value| format!("{value}000\n")).collect::<String>();
@@ -99,6 +117,8 @@ fn faults_of_tables_are_told_with_their_line() {
     bench.write("two.csv", "n,x\n1,100\n2,200\n");
     bench.write("wide.csv", "a,b,c,d\n1,2,3,4\n");
     bench.write("twice.csv", "round,value\n1,2\n1,3\n");
+    bench.write("halves.csv", "round,value\n1,2\n1.5,3\n");
+    bench.write("huge.csv", "n,x\n1,100\n2,1e308\n4,300\n");
     bench.write("empty.csv", "");
     bench.write("binary.csv", [0, 159, 146, 150]);
     for (line, says) in [
@@ -109,6 +129,10 @@ fn faults_of_tables_are_told_with_their_line() {
         ("fit empty.csv", "no row of numbers"),
         ("fit nowhere.csv", "cannot read nowhere.csv"),
         ("judge twice.csv", "twice.csv:3: round 1 is there twice"),
+        ("judge halves.csv", "halves.csv:3: round: 1.5 is no number of a round"),
+        ("judge huge.csv --round n --value x", "huge.csv:3: x: 1e308 is beyond 1e18"),
+        ("fit huge.csv", "huge.csv:3: x: 1e308 is beyond 1e18"),
+        ("percentiles huge.csv --column x", "huge.csv:3: x: 1e308 is beyond 1e18"),
         ("judge wide.csv", "--value"),
         ("judge binary.csv", "binary.csv"),
         ("percentiles two.csv", "--column"),
