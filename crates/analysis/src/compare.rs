@@ -75,10 +75,25 @@ pub struct Comparison {
     pub more_runs: Option<u64>,
     /// Runs of the first and of the second side.
     pub runs: (usize, usize),
+    /// Runs whose figures are not about the device, so that nothing follows from theirs.
+    pub invalid: Vec<InvalidRun>,
     /// What differs between the hosts and jobs: name, first side, second side.
     pub differences: Vec<(String, String, String)>,
     /// What a reader should know.
     pub remarks: Vec<String>,
+}
+
+/// A run with a finding that its figures are not about the device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidRun {
+    /// Whether it is of the first side.
+    pub is_base: bool,
+    /// The run's identity.
+    pub run: String,
+    /// The finding's name.
+    pub finding: String,
+    /// What was seen.
+    pub evidence: String,
 }
 
 /// Compares; `margin` is the change that matters, e.g. 0.03. `None` when the sides have no step in common.
@@ -136,6 +151,7 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Compari
         steps,
         verdict,
         runs,
+        invalid: Vec::new(),
         differences: differences(first, second),
         remarks,
     })

@@ -8,9 +8,9 @@ use crate::plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, PlotPoint, Shape
 use crate::section::{Answered, Section, part};
 use crate::table::{left, right, visible};
 use crate::tables::Table;
-use fathom_analysis::compare::{Comparison, Metric, QUANTILES, StepComparison, Verdict, compare};
+use fathom_analysis::compare::{Comparison, InvalidRun, Metric, QUANTILES, StepComparison, Verdict, compare};
 use fathom_analysis::{added_up, validity};
-use fathom_schema::{Record, Severity, StepRecord};
+use fathom_schema::{Finding, Record, Severity, StepRecord};
 use fathom_units::{BytesPerSec, Iops, Ratio};
 
 /// Points of a run's line over time at most.
@@ -35,15 +35,20 @@ pub struct Sides<'a> {
 /// Compares two sides. Runs whose figures are not about the device allow no statement. `None` without a step in common.
 pub fn compared(base: &[&Record], new: &[&Record], margin: Ratio) -> Option<Comparison> {
     let mut found = compare(base, new, margin.value())?;
-    for record in base.iter().chain(new) {
+    let sides = base.iter().map(|record| (true, record)).chain(new.iter().map(|record| (false, record)));
+    for (is_base, record) in sides {
         let invalid = validity::findings(record).into_iter().find(|one| one.severity == Severity::Invalid);
-        if let Some(finding) = invalid {
-            found.verdict = Verdict::Inconclusive;
-            found.more_runs = None;
-            found.remarks.push(format!(
-                "run {} is invalid ({}): {}",
-                record.started.run, finding.id, finding.evidence
-            ));
+        if let Some(Finding { id, evidence, .. }) = invalid {
+            let run = record.started.run.clone();
+            found.remarks.push(format!("run {run} is INVALID ({id}): {evidence}"));
+            found.invalid.push(InvalidRun { is_base, run, finding: id, evidence });
+        }
+    }
+    if !found.invalid.is_empty() {
+        found.verdict = Verdict::Inconclusive;
+        found.more_runs = None;
+        for metric in found.steps.iter_mut().flat_map(|step| &mut step.metrics) {
+            (metric.verdict, metric.more_runs) = (Verdict::Inconclusive, None);
         }
     }
     Some(found)
@@ -60,6 +65,9 @@ pub fn sentence(found: &Comparison, margin: Ratio) -> String {
         let shown = all.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
         if all.len() > 4 { format!("{shown} and {} more", all.len() - 4) } else { shown }
     };
+    if !found.invalid.is_empty() {
+        return cannot(&found.invalid, found.runs);
+    }
     match found.verdict {
         Verdict::Regressed => format!("Regressed: {}.", told(Verdict::Regressed)),
         Verdict::Improved => format!("Improved: {}.", told(Verdict::Improved)),
@@ -70,6 +78,25 @@ pub fn sentence(found: &Comparison, margin: Ratio) -> String {
             None => "Inconclusive: too few runs, or too short ones, to tell.".to_owned(),
         },
     }
+}
+
+/// That nothing can be said, and because of which runs.
+fn cannot(invalid: &[InvalidRun], runs: (usize, usize)) -> String {
+    let of_side = |is_base: bool, count: usize| -> Option<String> {
+        let own: Vec<&InvalidRun> = invalid.iter().filter(|one| one.is_base == is_base).collect();
+        let first = own.first()?;
+        let side = if is_base { "the first side" } else { "the other side" };
+        Some(match (own.len(), count) {
+            (_, 1) => format!("{side} is INVALID ({})", first.finding),
+            (1, count) => format!("1 of {count} runs of {side} is INVALID ({})", first.finding),
+            (some, count) => format!("{some} of {count} runs of {side} are INVALID ({})", first.finding),
+        })
+    };
+    let told: Vec<String> = of_side(true, runs.0).into_iter().chain(of_side(false, runs.1)).collect();
+    format!(
+        "They cannot be compared: {}; figures that are not about the device say nothing of what changed.",
+        told.join(", and ")
+    )
 }
 
 /// A change: `+3.1 %`.

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::output::{self, Spared};
 use crate::terminal;
 use clap::{Args, ValueEnum};
-use fathom_analysis::compare::{Comparison, Metric, StepComparison, Verdict};
+use fathom_analysis::compare::{Comparison, InvalidRun, Metric, StepComparison, Verdict};
 use fathom_report::compare::{Sides, compared, figure, percent, sentence, title};
 use fathom_report::{calendar, compare_html};
 use fathom_schema::{Facts, Record};
@@ -201,7 +201,7 @@ fn read(folder: &Path, words: &str) -> Result<Side, (Exit, String)> {
 }
 
 fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Value {
-    let Comparison { steps, verdict, more_runs, runs: _, differences, remarks } = found;
+    let Comparison { steps, verdict, more_runs, runs: _, invalid, differences, remarks } = found;
     let metric = |metric: &Metric| {
         let Metric { name, more_is_better, base, new, change, interval, verdict, more_runs, decides, needs } =
             metric;
@@ -233,6 +233,15 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
         "verdict": verdict.name(),
         "more_runs": more_runs,
         "sentence": sentence(found, margin),
+        "invalid": invalid
+            .iter()
+            .map(|InvalidRun { is_base, run, finding, evidence }| json!({
+                "side": if *is_base { "base" } else { "new" },
+                "run": run,
+                "finding": finding,
+                "evidence": evidence,
+            }))
+            .collect::<Vec<_>>(),
         "steps": steps.iter().map(step).collect::<Vec<_>>(),
         "differences": differences
             .iter()
@@ -250,21 +259,24 @@ fn page(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> String {
             1 => String::new(),
             count => format!(" and {} more", count - 1),
         };
+        let invalid = found.invalid.iter().any(|one| one.is_base == (letter == "A"));
         text += &format!(
-            "  {letter}  {}{more}  {}  {}\n",
+            "  {letter}  {}{more}  {}  {}{}\n",
             first.run,
             calendar::date_time(first.wall_ms),
-            printable(&first.title)
+            printable(&first.title),
+            if invalid { "  INVALID" } else { "" }
         );
     }
     for StepComparison { name, metrics, noise_floor } in &found.steps {
         text += &format!("\nStep {}\n", printable(name));
         text += "  figure                A          B    change  interval            verdict\n";
         for metric in metrics {
-            let interval = metric.interval.map_or_else(
-                || "–".to_owned(),
-                |(low, high)| format!("{} to {}", percent(low), percent(high)),
-            );
+            let interval = match (metric.needs, metric.interval) {
+                (Some(needs), _) => format!("needs n ≥ {needs}"),
+                (None, Some((low, high))) => format!("{} to {}", percent(low), percent(high)),
+                (None, None) => "–".to_owned(),
+            };
             text += &format!(
                 "{} {:<13}{:>10} {:>10} {:>9}  {:<18}  {}\n",
                 if metric.decides { '*' } else { ' ' },

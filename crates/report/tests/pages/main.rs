@@ -60,6 +60,26 @@ fn a_comparison_is_one_page() {
 }
 
 #[test]
+fn what_is_not_about_the_device_is_not_compared() {
+    let (before, mut after) = answers::sides();
+    let margin = Ratio::new(0.03).unwrap();
+    for tally in after[1].steps[0].finished.as_mut().unwrap().streams.iter_mut().flat_map(|s| &mut s.workers)
+    {
+        // More in flight than the queue holds: the accounts are wrong.
+        tally.tally.kinds[0].service.moments.sum_ns *= 3.0;
+    }
+    let sides = Sides { base: before.iter().collect(), others: vec![after.iter().collect()], margin };
+    let page = compare_html(&sides).unwrap();
+    let says = "<p class=\"answer\">They cannot be compared: 1 of 3 runs of the other side is INVALID (";
+    assert!(
+        page.contains(says),
+        "{}",
+        page.split("class=\"answer\"").nth(1).unwrap().split("</p>").next().unwrap()
+    );
+    assert!(!page.contains(">regressed<") && !page.contains(">improved<"), "no figure has a verdict");
+}
+
+#[test]
 fn a_page_tells_everything_without_its_script() {
     let page = page("steady");
     let without_script = page.split("<script").next().unwrap();
