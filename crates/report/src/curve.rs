@@ -141,7 +141,11 @@ fn latency(answers: &Answers, loads: &[Load<'_>]) -> Plot {
     let mut lines = vec![PlotLine::measured("mean", shape, &points(&|step| ns(step.mean_s)))];
     for quantile in quantiles {
         let goal = LatencyGoal { quantile: Some(quantile), limit: Nanos(1) };
-        let of_step = |step: &LoadPoint| ns(step.latency_s(&goal));
+        // What a step has too few operations for is no point.
+        let of_step = |step: &LoadPoint| match step.needs(quantile) {
+            None => ns(step.latency_s(&goal)),
+            Some(_) => f64::NAN,
+        };
         lines.push(PlotLine::measured(goal.statistic(), Shape::Joined, &points(&of_step)));
     }
     if let Some(law) = law {
@@ -185,10 +189,9 @@ fn measured(loads: &[Load<'_>]) -> Table {
             Iops(rate.y).to_string(),
             rate.interval.map_or_else(String::new, |(low, high)| format!("{} to {}", Iops(low), Iops(high))),
             time(load.point(|step| step.mean_s).y),
-            if load.steps.iter().all(|step| step.needs(0.99).is_none()) {
-                time(load.point(|step| step.latency_s(&p99)).y)
-            } else {
-                "n/a".to_owned()
+            match load.steps.iter().filter_map(|step| step.needs(0.99)).max() {
+                None => time(load.point(|step| step.latency_s(&p99)).y),
+                Some(needs) => format!("n/a (needs n ≥ {needs})"),
             },
             if load.steps.len() == 1 { "once".to_owned() } else { format!("{} times", load.steps.len()) },
         ];
@@ -281,44 +284,68 @@ pub fn figures_of(curve: &Curve) -> Vec<(String, String)> {
 /// What limits it, in one sentence.
 pub fn sentence(answers: &Answers) -> String {
     let law = answers.chosen.map(|at| answers.fits[at].law);
-    let most = answers.ceiling.unwrap_or(answers.peak.x);
+    let Answers { peak, best, .. } = answers;
     let rate = |x: f64| format!("{}/s", Iops(x));
+    // A peak that was not measured is told as such, and never as what was found.
+    let is_beyond = peak.is_of_law && peak.is_extrapolated;
+    let (top, top_n) = if is_beyond { (best.x, best.n) } else { (peak.x.value, peak.n.value) };
+    let most = answers.ceiling.map_or(top, |ceiling| ceiling.value);
     let knee = answers.knee.map_or_else(String::new, |knee| format!(" from load {} on", number(knee.value)));
     match (answers.verdict, law) {
         (Verdict::Linear, _) => format!(
             "No saturation seen: throughput grows with the load up to {} at load {}; what limits it lies beyond.",
-            rate(answers.peak.x.value),
-            number(answers.peak.n.value)
+            rate(best.x),
+            number(best.n)
         ),
         (Verdict::Flat, _) => format!(
             "It is saturated from the start: the smallest load has all of the {}, and more only waits.",
-            rate(most.value)
+            rate(most)
         ),
         (Verdict::Retrograde, Some(Law::Usl { alpha, beta, .. })) => format!(
             "More load does harm: throughput peaks with {} at load {} and falls beyond (contention {}, coherency {}).",
-            rate(answers.peak.x.value),
-            number(answers.peak.n.value),
+            rate(top),
+            number(top_n),
             percent(alpha),
             percent(beta)
         ),
         (Verdict::Capped, _) => format!(
             "Something holds it at {}{knee}: a link, a controller, a quota or one CPU; more load only waits.",
-            rate(most.value)
+            rate(most)
+        ),
+        (Verdict::Contention, _) if is_beyond => format!(
+            "Operations wait for one another: {} at load {} is the most that was measured; by the law throughput peaks beyond, with {} at load {}.",
+            rate(best.x),
+            number(best.n),
+            rate(peak.x.value),
+            place(&peak.n)
+        ),
+        (Verdict::Contention, _) if peak.is_of_law => format!(
+            "Operations wait for one another: throughput peaks with {} at load {}; whether it falls beyond is not certain.",
+            rate(peak.x.value),
+            place(&peak.n)
         ),
         (Verdict::Contention | Verdict::Retrograde, _) => {
             let units = answers.parallel_units.map_or_else(String::new, |units| {
                 format!(", as ≈ {} parallel units would", number(units.value))
             });
-            format!("Operations wait for one another: throughput approaches {}{units}.", rate(most.value))
+            format!("Operations wait for one another: throughput approaches {}{units}.", rate(most))
         }
         (Verdict::Queueing, _) => {
-            format!("Operations wait for one another long before full speed, {}.", rate(most.value))
+            format!("Operations wait for one another long before full speed, {}.", rate(most))
         }
         (Verdict::NoLaw, _) => format!(
             "No scaling law fits; the measured curve is the answer: at most {}, at load {}.",
-            rate(answers.peak.x.value),
-            number(answers.peak.n.value)
+            rate(peak.x.value),
+            number(peak.n.value)
         ),
+    }
+}
+
+/// A load with its interval, or that the data leaves it open.
+fn place(load: &Estimate) -> String {
+    match load.interval {
+        None => format!("{}, roughly: the data does not pin it down", number(load.value)),
+        Some(_) => self::load(load),
     }
 }
 
@@ -327,10 +354,12 @@ pub fn figures(answers: &Answers, points: &[Point]) -> Vec<(String, String)> {
     let lowest = points.iter().map(|p| p.n / p.x).reduce(f64::min);
     let mut lines: Vec<(String, String)> = Vec::new();
     let peak = &answers.peak;
-    let source = match (peak.is_of_law, peak.is_extrapolated) {
-        (true, true) => ", beyond what was measured",
-        (true, false) => "",
-        (false, _) => ", the best that was measured",
+    let source = match (peak.is_of_law, peak.is_extrapolated, peak.n.interval) {
+        (true, true, Some(_)) => ", beyond what was measured",
+        (true, true, None) => ", beyond what was measured, which does not pin it down",
+        (true, false, Some(_)) => "",
+        (true, false, None) => ", which the data does not pin down",
+        (false, _, _) => ", the best that was measured",
     };
     let title = if peak.is_of_law { "peak" } else { "most" };
     lines.push((title.to_owned(), format!("{} at load {}{source}", rate(&peak.x), load(&peak.n))));
@@ -412,8 +441,10 @@ fn percent(share: f64) -> String {
 pub fn with_interval(estimate: &Estimate, unit: &str, print: &dyn Fn(f64) -> String) -> String {
     let Estimate { value, interval } = estimate;
     let value = print(*value) + unit;
-    match interval.map(|(low, high)| (print(low), print(high))) {
-        Some((low, high)) => format!("{value} (95 %: {low} to {high})"),
+    match interval {
+        // Without noise there is no width.
+        Some((low, high)) if low == high => format!("{value} (exact)"),
+        Some((low, high)) => format!("{value} (95 %: {} to {})", print(*low), print(*high)),
         None => value,
     }
 }
@@ -431,4 +462,35 @@ pub fn time(seconds: f64) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency, above 0")]
     let ns = (seconds * 1e9).round() as u64;
     Nanos(ns).approximate()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_analysis::scaling::{Weighting, answers};
+
+    fn usl(n: f64) -> f64 {
+        900.0 * n / (1.0 + 0.02 * (n - 1.0) + 1e-4 * n * (n - 1.0))
+    }
+
+    fn said(loads: &[f64], off: &[f64]) -> String {
+        let points: Vec<Point> =
+            loads.iter().zip(off).map(|(&n, off)| Point { n, x: usl(n) * (1.0 + off) }).collect();
+        sentence(&answers(&points, None, Weighting::Relative, &[], 1))
+    }
+
+    /// Its peak lies at √(0.98/10⁻⁴) = 99, with 22.7k/s.
+    #[test]
+    fn a_peak_that_was_not_measured_is_told_as_such() {
+        let loads = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 48.0, 64.0];
+        let exact = said(&loads, &[0.0; 8]);
+        assert!(exact.contains("at load 64 is the most that was measured"), "{exact}");
+        assert!(exact.contains("throughput peaks beyond, with 22.7k/s at load 99 (exact)"), "{exact}");
+        let noisy = said(&loads, &[0.01, -0.02, 0.015, -0.01, 0.02, -0.015, 0.01, -0.01]);
+        assert!(noisy.contains("peaks beyond"), "{noisy}");
+        assert!(noisy.contains("(95 %: ") || noisy.contains("does not pin it down"), "{noisy}");
+        // Where the data reaches it, it is what was found.
+        let reached = said(&[1.0, 8.0, 32.0, 64.0, 99.0, 160.0, 220.0, 300.0], &[0.0; 8]);
+        assert!(reached.starts_with("More load does harm: throughput peaks with"), "{reached}");
+    }
 }

@@ -7,7 +7,7 @@
 
 use super::{Curve, LoadPoint};
 use crate::objective::{State, state};
-use crate::scaling::{Answers, Estimate, LatencyLimit, Peak, Point, Verdict};
+use crate::scaling::{Answers, Estimate, LatencyLimit, Operating, Peak, Point, Verdict};
 use crate::statistics::{Sample, nearest_rank};
 use fathom_schema::LatencyGoal;
 
@@ -124,6 +124,7 @@ pub(super) fn curve(
             is_of_law: false,
             is_extrapolated: false,
         },
+        best: Operating { n: slots, x: maximum.value },
         ceiling: Some(maximum),
         knee: estimate(&|found| found.doubled.map(|at| at.n)),
         n_at_95_percent: estimate(&|found| found.nearly),

@@ -68,6 +68,8 @@ pub struct Answers {
     pub verdict: Verdict,
     /// Where throughput is highest.
     pub peak: Peak,
+    /// The most that was measured: the smallest load of equally good ones, with the mean there.
+    pub best: Operating,
     /// What throughput approaches, when the chosen law has such a limit and no peak.
     pub ceiling: Option<Estimate>,
     /// Load from which on more load buys mostly waiting.
@@ -114,9 +116,12 @@ pub fn answers(
     let resampled = chosen.map_or_else(Vec::new, |at| resample(&fits[at], points, weighting, seed));
     let law = chosen.map(|at| fits[at].law);
     let n_max = loads.last().map_or(0.0, |load| load.n);
+    // What has no noise has no width.
+    let is_exact = chosen.is_some_and(|at| fits[at].is_exact() && points.len() > fits[at].coefficients.len());
     let estimate = |figure: &dyn Fn(&Law) -> Option<f64>| {
         let value = figure(&law?)?;
-        Some(Estimate { value, interval: interval(&resampled, figure) })
+        let interval = if is_exact { Some((value, value)) } else { interval(&resampled, figure) };
+        Some(Estimate { value, interval })
     };
     let peak = peak(law, &loads, n_max, &estimate);
     let most = |law: &Law| law.most();
@@ -139,7 +144,8 @@ pub fn answers(
                 None => law_limit(law, points, seconds, n_max, &estimate),
             })
             .collect(),
-        remarks: remarks(&fits, &loads),
+        remarks: remarks(&fits, chosen, &loads, measured_latency.is_some() && !limits_s.is_empty()),
+        best: best(&loads).map_or(Operating { n: 0.0, x: 0.0 }, |load| Operating { n: load.n, x: load.x }),
         peak,
         fits,
         chosen,
@@ -184,7 +190,7 @@ fn explains(fit: &Fit, points: &[Point], weighting: Weighting) -> bool {
 
 /// Fits of resampled data: residuals drawn with replacement and put back on the law.
 fn resample(fit: &Fit, points: &[Point], weighting: Weighting, seed: u64) -> Vec<Law> {
-    // Exact data has nothing to resample, and so has no interval either.
+    // Exact data has nothing to resample.
     if fit.is_exact() || points.len() <= fit.coefficients.len() {
         return Vec::new();
     }
@@ -244,15 +250,19 @@ fn peak(
     match figures {
         Some((n, x)) => Peak { n, x, is_of_law: true, is_extrapolated: n.value > n_max },
         None => {
-            // The smallest load of equally good ones: more of it bought nothing.
-            let best = loads.iter().map(|load| load.x).fold(0.0, f64::max);
-            let first = loads.iter().find(|load| load.x >= best);
-            let (n, x) = first.map_or((0.0, 0.0), |load| (load.n, load.x));
-            let margin = first.and_then(|load| load.margin);
+            let best = best(loads);
+            let (n, x) = best.map_or((0.0, 0.0), |load| (load.n, load.x));
+            let margin = best.and_then(|load| load.margin);
             let x = Estimate { value: x, interval: margin.map(|margin| ((x - margin).max(0.0), x + margin)) };
             Peak { n: bare(n), x, is_of_law: false, is_extrapolated: false }
         }
     }
+}
+
+/// The most that was measured, at the smallest load of equally good ones: more of it bought nothing.
+fn best(loads: &[curve::Load]) -> Option<&curve::Load> {
+    let most = loads.iter().map(|load| load.x).fold(0.0, f64::max);
+    loads.iter().find(|load| load.x >= most)
 }
 
 fn law_limit(
@@ -270,13 +280,31 @@ fn law_limit(
     LatencyLimit { quantile: None, seconds, n, x, is_extrapolated: n.is_some_and(|n| n.value > n_max) }
 }
 
-fn remarks(fits: &[Fit], loads: &[curve::Load]) -> Vec<String> {
+fn remarks(fits: &[Fit], chosen: Option<usize>, loads: &[curve::Load], reads_off: bool) -> Vec<String> {
     let mut remarks = Vec::new();
     if loads.len() < LOADS_MIN {
         remarks.push(format!(
             "only {} different loads: a law needs at least {LOADS_MIN} to be told from another",
             loads.len()
         ));
+    }
+    if (chosen.is_none() || reads_off) && loads.iter().any(|load| load.margin.is_none()) {
+        remarks.push(
+            "a load was measured once: what is read off between the loads has no interval; measure each again"
+                .to_owned(),
+        );
+    }
+    if let Some(Fit { law: Law::SoftMin { sharpness, .. }, coefficients, .. }) = chosen.map(|at| &fits[at])
+        && coefficients.iter().any(|c| c.at_bound)
+    {
+        remarks.push(if *sharpness > 1.5 {
+            format!(
+                "softmin: q is held at {sharpness:.0}, its bound: the knee is sharper than loads so far apart can tell"
+            )
+        } else {
+            "softmin: q is held at 1, its bound: the bend is wider than this law can be, and its ceiling uncertain"
+                .to_owned()
+        });
     }
     for fit in fits {
         if let (Law::Usl { beta: 0.0, .. }, Some(free)) = (fit.law, &fit.unconstrained)

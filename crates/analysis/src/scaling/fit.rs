@@ -59,6 +59,8 @@ pub struct Fit {
 
 /// Sharpest knee that is looked for: at 1000 the law lies 0.07 % below a hard knee, less than any measurement tells.
 const SHARPNESS_MAX: f64 = 1000.0;
+/// Distance from a bound of the sharpness, as a share, that is a rounding error of the search.
+const AT_BOUND: f64 = 1e-9;
 /// Share of the denominator below which a term is a rounding error of the search.
 const TRACE: f64 = 1e-9;
 /// Relative residual from which on a fit is exact: data is printed with six digits at best.
@@ -108,10 +110,21 @@ impl Fit {
             .collect();
         let best = best_soft_min(&weighted, &starts)?;
         let [slope, cap, sharpness] = best.map(f64::exp);
-        let at_bound = sharpness <= 1.0 || sharpness >= SHARPNESS_MAX;
+        let at_bound = sharpness <= 1.0 + AT_BOUND || sharpness >= SHARPNESS_MAX * (1.0 - AT_BOUND);
+        // A bound that holds has no error, and what is left has that of the law with it.
+        let of_logarithms = if at_bound {
+            let held = |[slope, cap]: &[f64; 2], n: f64| {
+                let (x, [by_slope, by_cap, _]) = soft_min(&[*slope, *cap, best[2]], n);
+                (x, [by_slope, by_cap])
+            };
+            covariance(&weighted, &held, &[best[0], best[1]])
+                .map(|of| [[of[0][0], of[0][1], 0.0], [of[1][0], of[1][1], 0.0], [0.0; 3]])
+        } else {
+            covariance(&weighted, &soft_min, &best)
+        };
         // The error of a logarithm is the relative one: s(e^p) = e^p · s(p).
         let natural = [slope, cap, sharpness];
-        let covariance = covariance(&weighted, &soft_min, &best).map(|of_logarithms| {
+        let covariance = of_logarithms.map(|of_logarithms| {
             let scaled =
                 |row: usize, column: usize| of_logarithms[row][column] * natural[row] * natural[column];
             (0..3).map(|row| (0..3).map(|column| scaled(row, column)).collect()).collect()
@@ -160,7 +173,10 @@ impl Fit {
             .map(|(at, (&(name, value), &at_bound))| Coefficient {
                 name,
                 value,
-                standard_error: covariance.as_ref().map(|covariance| covariance[at][at].sqrt()),
+                standard_error: covariance
+                    .as_ref()
+                    .map(|covariance| covariance[at][at].sqrt())
+                    .filter(|error| !at_bound || *error > 0.0),
                 at_bound,
             })
             .collect();

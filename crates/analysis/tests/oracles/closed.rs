@@ -113,6 +113,32 @@ fn devices_with_units_knees_and_caps() {
 }
 
 #[test]
+fn what_has_no_noise_has_no_width() {
+    let found = answer(&of_law(&DEPTHS, |n| 8000.0 * n / (n + 7.0)));
+    let exact = |estimate: fathom_analysis::scaling::Estimate| {
+        assert_eq!(estimate.interval, Some((estimate.value, estimate.value)));
+    };
+    exact(found.ceiling.unwrap());
+    exact(found.parallel_units.unwrap());
+    exact(found.latency_limits[1].n.unwrap());
+    exact(found.latency_limits[1].x.unwrap());
+    // As many points as coefficients are no evidence of exactness.
+    let few = answer(&of_law(&DEPTHS[..3], |n| 8000.0 * n / (n + 7.0)));
+    assert!(few.latency_limits[0].n.is_none_or(|n| n.interval.is_none()), "{few:#?}");
+}
+
+#[test]
+fn a_bound_that_holds_is_told_and_has_no_error() {
+    // A hard knee is sharper than any soft one.
+    let found = answer(&of_law(&DEPTHS, |n| 1000.0 * n.min(16.0)));
+    let fit = &found.fits[found.chosen.unwrap()];
+    let of = |name: &str| *fit.coefficients.iter().find(|c| c.name == name).expect("it has one");
+    assert_eq!((fit.law.name(), of("q").at_bound, of("q").standard_error), ("softmin", true, None));
+    assert!(of("cap").standard_error.is_some_and(|error| error < 10.0), "{:?}", of("cap"));
+    assert!(found.remarks.iter().any(|remark| remark.contains("its bound")), "{:?}", found.remarks);
+}
+
+#[test]
 fn figures_without_a_law_have_intervals_where_loads_came_again() {
     // Superlinear, then flat: no law. Three measurements of each load, ± 1 %.
     let curve = |n: f64| {
