@@ -57,6 +57,8 @@ pub struct Trial {
     pub done: f64,
     /// What the goals are about, in seconds, in their order.
     pub latencies_s: Vec<f64>,
+    /// For each goal the operations that its percentile takes, where the trial has fewer: the largest latency stands for it.
+    pub needs: Vec<Option<u64>>,
     /// What became of it.
     pub state: State,
 }
@@ -173,6 +175,7 @@ fn trial(step: &StepRecord, goals: &[LatencyGoal]) -> Option<(LoadPoint, Trial)>
         rate,
         done: point.rate,
         latencies_s: goals.iter().map(|goal| point.latency_s(goal)).collect(),
+        needs: goals.iter().map(|goal| goal.quantile.and_then(|q| point.needs(q))).collect(),
         state: state(&point, rate, goals),
     };
     Some((point, trial))
@@ -184,7 +187,13 @@ mod tests {
 
     #[test]
     fn a_rate_that_was_kept_by_luck_is_not_the_answer() {
-        let trial = |(rate, state): (f64, State)| Trial { rate, done: rate, latencies_s: Vec::new(), state };
+        let trial = |(rate, state): (f64, State)| Trial {
+            rate,
+            done: rate,
+            latencies_s: Vec::new(),
+            needs: Vec::new(),
+            state,
+        };
         let of = |tried: &[(f64, State)]| kept(&tried.iter().copied().map(trial).collect::<Vec<_>>());
         let (met, not_met) = (State::Met, State::NotMet);
         // Bisection kept 990 and 995 once each; 995 then failed, and what was proven lies below both.

@@ -11,15 +11,36 @@ pub struct Kept {
     pub step: String,
     /// The threshold.
     pub threshold: Threshold,
-    /// The figure: per second, seconds or a count.
-    pub found: f64,
+    /// What it was judged by.
+    pub found: Found,
     /// Whether it is kept.
     pub is_kept: bool,
     /// Operations that its percentile takes, where the step has fewer: the largest latency stands for it then.
     pub needs: Option<u64>,
 }
 
-/// Every threshold on every step that measured something; one that measured nothing keeps none.
+/// The figure of a threshold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Found {
+    /// Per second, seconds or a count.
+    Figure(f64),
+    /// No operation that it is about was completed.
+    NoOperations,
+    /// The step has no end: it was killed, or still goes on.
+    NoEnd,
+}
+
+impl Found {
+    /// The figure, where there is one.
+    pub const fn figure(self) -> Option<f64> {
+        match self {
+            Self::Figure(figure) => Some(figure),
+            Self::NoOperations | Self::NoEnd => None,
+        }
+    }
+}
+
+/// Every threshold on every step; one that measured nothing keeps none.
 pub fn thresholds(record: &Record, thresholds: &[Threshold]) -> Vec<Kept> {
     let each = |step: &fathom_schema::StepRecord| -> Vec<Kept> {
         thresholds
@@ -32,7 +53,14 @@ pub fn thresholds(record: &Record, thresholds: &[Threshold]) -> Vec<Kept> {
                 let finished = step.finished.as_ref();
                 let point = finished
                     .and_then(|finished| LoadPoint::of_kind(&step.started.step, &finished.streams, kind));
-                let (found, is_kept) = point.as_ref().map_or((0.0, false), |point| judged(point, &threshold));
+                let (found, is_kept) = match &point {
+                    Some(point) => {
+                        let (figure, is_kept) = judged(point, &threshold);
+                        (Found::Figure(figure), is_kept)
+                    }
+                    None if finished.is_none() => (Found::NoEnd, false),
+                    None => (Found::NoOperations, false),
+                };
                 let needs = point.as_ref().zip(quantile(&threshold)).and_then(|(point, q)| point.needs(q));
                 Kept { step: step.started.step.name.clone(), threshold, found, is_kept, needs }
             })
@@ -73,5 +101,32 @@ pub fn judged(point: &LoadPoint, threshold: &Threshold) -> (f64, bool) {
             (found, bound.holds(found) || found == bound.limit && bound.figure != BoundFigure::Errors)
         }
         Threshold::ErrorsBelow(most) => (point.errors as f64, point.errors < *most),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{StreamShape, push, record};
+    use fathom_schema::OperationKind;
+
+    #[test]
+    fn what_was_not_measured_is_neither_zero_nor_kept() {
+        let shape = StreamShape::default();
+        let mut record = record(std::slice::from_ref(&shape));
+        push(&mut record, &[StreamShape { rates: vec![(OperationKind::Read, 0)], ..shape.clone() }], 1);
+        push(&mut record, &[shape], 2);
+        record.steps[2].finished = None;
+        let bounds: Vec<Threshold> =
+            ["p99<1s", "iops<1k", "errors<1"].map(|text| text.parse().expect("a bound")).to_vec();
+        let all = thresholds(&record, &bounds);
+        let found: Vec<Option<f64>> = all.iter().map(|one| one.found.figure()).collect();
+        assert!(found[..3].iter().all(Option::is_some), "{all:#?}");
+        assert!(found[3..].iter().all(Option::is_none), "{all:#?}");
+        assert_eq!((all[3].found, all[6].found), (Found::NoOperations, Found::NoEnd));
+        assert!(all[3..].iter().all(|one| !one.is_kept), "{all:#?}");
+        // Of a kind that did nothing, while others did.
+        let of_writes = thresholds(&record, &["write.p99<1s".parse().expect("a bound")]);
+        assert_eq!(of_writes[0].found, Found::NoOperations);
     }
 }

@@ -6,8 +6,8 @@ mod record;
 mod scan;
 mod steady;
 
-pub(crate) use fathom_report::curve::{number, sentence, time, with_interval};
-pub(crate) use record::{above, of_record, within};
+pub(crate) use fathom_report::curve::{number, sentence};
+pub(crate) use record::{of_record, within};
 
 use fathom_analysis::scaling::{Answers, Coefficient, Estimate, Fit, LatencyLimit, Point};
 use fathom_report::curve::{self, coefficient};
@@ -20,6 +20,7 @@ pub(crate) fn document(answers: &Answers, points: &[Point]) -> Value {
         chosen,
         verdict,
         peak,
+        best,
         ceiling,
         knee,
         n_at_95_percent,
@@ -48,6 +49,7 @@ pub(crate) fn document(answers: &Answers, points: &[Point]) -> Value {
             "source": if peak.is_of_law { "law" } else { "measured" },
             "extrapolated": peak.is_extrapolated,
         },
+        "most_measured": { "n": best.n, "x": best.x },
         "knee": value(knee),
         "knee_interval": range(knee),
         "n_at_95_percent": value(n_at_95_percent),

@@ -22,7 +22,14 @@ const ENVIRONMENT_SHOWN: [&str; 7] = [
 
 /// The run's answer in one sentence.
 pub(crate) fn headline(summary: &Summary) -> String {
-    summary.together.as_ref().map_or_else(|| steps_line(summary), Together::sentence)
+    let steps = || steps_line(summary);
+    match (&summary.together, summary.unanswered) {
+        // The verdict says nothing of how fast it was.
+        (Some(together @ Together::Thresholds(_)), _) => format!("{} {}", together.sentence(), steps()),
+        (Some(together), _) => together.sentence(),
+        (None, Some(why)) => format!("No answer: {why}. {}", steps()),
+        (None, None) => steps(),
+    }
 }
 
 /// What the steps found, in one sentence.

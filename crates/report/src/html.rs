@@ -178,7 +178,7 @@ fn steps(summary: &Summary, record: &Record, charts: &Charts) -> Markup {
         @let is_one_of_several = summary.steps.len() > 1;
         @for ((step, record), charts) in summary.steps.iter().zip(&record.steps).zip(&charts.steps) {
             @if is_one_of_several {
-                details.step open[summary.together.is_none() && summary.steps.len() <= STEPS_OPEN_MAX] id={ "step-" (step.index) } {
+                details.step open[summary.is_plain() && summary.steps.len() <= STEPS_OPEN_MAX] id={ "step-" (step.index) } {
                     summary { h2 { "Step " bdi { (visible(&step.name)) } } }
                     (parts::step(step, record, charts, true))
                 }
@@ -197,7 +197,7 @@ fn overview(summary: &Summary) -> Markup {
         section #steps {
             h2 { "Steps" }
             // Those of a search come in the order of its choices, and its answer has the drawings that they make.
-            @if summary.together.is_none() {
+            @if summary.is_plain() {
                 (parts::chart("sweep-iops", None, "IOPS of each step", "The table of steps has its figures."))
                 (parts::chart("sweep-latency", None, "Latency of each step", "The table of steps has its figures."))
             }

@@ -26,6 +26,7 @@ mod summary;
 mod table;
 mod tables;
 mod text;
+mod thresholds;
 mod view;
 
 pub use charts::{Charts, StepCharts, charts};
@@ -48,7 +49,7 @@ pub use scan::sentence as scan_sentence;
 pub use section::{Answered, Map, Part, Rows, answered};
 pub use steady::sentence as steady_sentence;
 pub use summary::summary;
-pub use text::text;
+pub use text::{text, text_of_answer};
 pub use view::{
     Asked, DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, HostSummary, KindSummary,
     LatencySummary, NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary,

@@ -1,7 +1,7 @@
 //! An objective for people: whether a load is carried, in one sentence, its tables and its drawings. Owns which figures are
 //! shown; they are `fathom_analysis::objective`'s.
 
-use crate::curve::{number, time};
+use crate::curve::{number, time, with_interval};
 use crate::plot::{Plot, PlotAxis, PlotLine, PlotMark, Shape, Unit, ns};
 use crate::section::Section;
 use crate::table::{left, right};
@@ -21,8 +21,13 @@ pub(crate) fn sections(asked: &Asked) -> Vec<Section> {
         goals.iter().enumerate().map(|(at, goal)| latencies(found, *wanted, at, goal)).collect();
     plots.push(done(found, *wanted));
     plots.push(search(found, *wanted));
+    let reached = found.reached.as_ref().map(|reached| {
+        let rate = with_interval(reached, "/s", &|x| Iops(x).to_string());
+        format!("By all trials near it, the limit is reached at {rate}.")
+    });
     vec![Section {
         title: "Objective".to_owned(),
+        lines: reached.into_iter().chain(found.remarks.iter().cloned()).collect(),
         plots,
         tables: vec![
             ("Limits".to_owned(), limits(found)),
@@ -63,7 +68,9 @@ fn latencies(found: &Objective, wanted: Option<f64>, at: usize, goal: &LatencyGo
         x: PlotAxis::linear("rate asked for, per second", Unit::Rate),
         y: PlotAxis::log("response time", Unit::Latency),
         lines: by_state(found, |_, trial| {
-            let found_s = trial.latencies_s.get(at).copied().filter(|s| *s > 0.0)?;
+            // What a trial has too few operations for is no point.
+            let found_s =
+                trial.latencies_s.get(at).copied().filter(|s| *s > 0.0 && trial.needs[at].is_none())?;
             Some((trial.rate, ns(found_s)))
         }),
         marks,
@@ -101,25 +108,38 @@ fn search(found: &Objective, wanted: Option<f64>) -> Plot {
 }
 
 fn limits(found: &Objective) -> Table {
-    let row = |(goal, worst, left): &(LatencyGoal, f64, f64)| {
+    let row = |(at, (goal, worst, left)): (usize, &(LatencyGoal, f64, f64))| {
         let side = if *left >= 0.0 { "below" } else { "above" };
         let share = number((left.abs() * 1000.0).round() / 10.0);
-        vec![goal.to_string(), time(*worst), format!("{share} % {side}")]
+        let is_of_it = |trial: &&Trial| found.rate.is_some_and(|rate| (trial.rate / rate - 1.0).abs() < 1e-4);
+        let needs =
+            found.trials.iter().filter(is_of_it).filter_map(|trial| trial.needs.get(at).copied()?).max();
+        let worst = match needs {
+            None => time(*worst),
+            Some(needs) => format!("n/a (needs n ≥ {needs}), {} at most", time(*worst)),
+        };
+        vec![goal.to_string(), worst, format!("{share} % {side}")]
     };
     Table {
         columns: vec![left("limit"), right("worst at the rate"), right("to the limit")],
-        rows: found.margins.iter().map(row).collect(),
+        rows: found.margins.iter().enumerate().map(row).collect(),
         remark: None,
     }
 }
 
 fn tried(found: &Objective, goals: &[LatencyGoal]) -> Table {
     let row = |trial: &Trial| {
-        let Trial { rate, done, latencies_s, state } = trial;
+        let Trial { rate, done, latencies_s, needs, state } = trial;
         let shown: Vec<String> = goals
             .iter()
             .zip(latencies_s)
-            .map(|(goal, s)| format!("{} {}", goal.statistic(), time(*s)))
+            .zip(needs)
+            .map(|((goal, s), needs)| match needs {
+                None => format!("{} {}", goal.statistic(), time(*s)),
+                Some(needs) => {
+                    format!("{} n/a (needs n ≥ {needs}), {} at most", goal.statistic(), time(*s))
+                }
+            })
             .collect();
         vec![
             Iops(*rate).to_string(),

@@ -99,13 +99,14 @@ pub(crate) fn sections(together: &Together) -> Vec<Section> {
         Together::Scan(scan) => crate::scan::sections(scan),
         Together::Curve(curve) => crate::curve::sections(curve),
         Together::Objective(found) => crate::objective::sections(found),
+        Together::Thresholds(all) => crate::thresholds::sections(all),
     }
 }
 
 /// The answer of a run to its question, for a page.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Answered {
-    /// What was asked: `curve`, `objective`, `steady` or `scan`; of a comparison `compare`.
+    /// What was asked: `curve`, `objective`, `steady`, `scan` or `thresholds`; of a comparison `compare`.
     pub kind: String,
     /// The answer in one sentence.
     pub sentence: String,

@@ -8,7 +8,7 @@ use crate::view::{
     Source, StepSummary, StreamSummary, Summary, TargetSummary, Together, Totals, VerifySummary,
 };
 use fathom_analysis::objective::objective;
-use fathom_analysis::{Measured, errno_name, load, measured, pts, scan, validity};
+use fathom_analysis::{Measured, errno_name, load, measured, pts, scan, thresholds, validity};
 use fathom_metrics::{Latency, merge_kind};
 use fathom_schema::{
     DeviceCounters, EnvironmentFact, Facts, FileKind, Finding, Interval, IoMode, KindTally, LatencyTally,
@@ -29,6 +29,7 @@ const PERCENTILES: [(f64, u64); 6] =
 pub fn summary(record: &Record) -> Summary {
     let Record { started, steps, notes, finished } = record;
     let (state, reason) = state(record.outcome());
+    let answer = together(record);
     Summary {
         schema_version: SCHEMA_VERSION,
         run: started.run.clone(),
@@ -51,23 +52,38 @@ pub fn summary(record: &Record) -> Summary {
             .iter()
             .map(|(name, text)| Source { name: name.clone(), text: text.clone() })
             .collect(),
-        together: together(record),
+        unanswered: answer.as_ref().err().copied(),
+        together: answer.ok().flatten(),
     }
 }
 
-fn together(record: &Record) -> Option<Together> {
-    match record.started.question.as_ref()? {
-        Question::Steady(_) => pts::answer(record).map(|answer| Together::Steady(Box::new(answer))),
-        Question::Scan(_) => scan::scan(record).map(|scan| Together::Scan(Box::new(scan))),
+/// The answer to the run's question; none of a run without one, and the reason where one has no answer.
+fn together(record: &Record) -> Result<Option<Together>, &'static str> {
+    let Some(question) = &record.started.question else { return Ok(None) };
+    let found = match question {
+        Question::Steady(_) => {
+            let found = pts::answer(record).map(|answer| Together::Steady(Box::new(answer)));
+            found.ok_or("the run is of no test")
+        }
+        Question::Scan(_) => {
+            let found = scan::scan(record).map(|scan| Together::Scan(Box::new(scan)));
+            found.ok_or("the run is no scan")
+        }
         Question::Curve { limits, .. } => {
-            load::curve(record, limits).map(|curve| Together::Curve(Box::new(curve)))
+            let found = load::curve(record, limits).map(|curve| Together::Curve(Box::new(curve)));
+            found.ok_or("the run measured fewer than two loads: no curve can be drawn")
         }
         Question::Objective { rate, goals } => {
-            let found = objective(record, *rate, goals)?;
-            Some(Together::Objective(Box::new(Asked { found, wanted: *rate, goals: goals.clone() })))
+            let asked = |found| Asked { found, wanted: *rate, goals: goals.clone() };
+            let found =
+                objective(record, *rate, goals).map(|found| Together::Objective(Box::new(asked(found))));
+            found.ok_or("the run tried no rate: there is no answer")
         }
-        Question::Thresholds { .. } => None,
-    }
+        Question::Thresholds { thresholds: bounds } => {
+            Ok(Together::Thresholds(thresholds::thresholds(record, bounds)))
+        }
+    };
+    found.map(Some)
 }
 
 /// The notes that are told: hundreds of steps choose their engine as often, and it is said once; the answer of a scan has

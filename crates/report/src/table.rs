@@ -29,11 +29,13 @@ pub(crate) const fn spare(title: &'static str, dispensable: u8) -> Column {
 
 /// Between two columns.
 const GAP: usize = 2;
+/// A last column of words is wrapped to no less than this.
+const WORDS_MIN: usize = 16;
 /// The first column is cut to no less than this.
 const NAME_MIN: usize = 8;
 
 /// The table's lines, heading first, each indented by two and at most `width` wide where the cells allow it: first
-/// dispensable columns go, then the first column is cut, then the table is broken into parts under one another, each
+/// dispensable columns go, then words in the last column are wrapped or the first column is cut, then the table is broken into parts under one another, each
 /// beginning with the columns that name the rows. A column empty in all rows is left out.
 pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: usize) -> Vec<String> {
     let full = |at: usize| {
@@ -51,7 +53,25 @@ pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: usize) -> V
         };
         kept.retain(|&at| at != goes);
     }
-    let Some(&first) = kept.first() else { return Vec::new() };
+    let (Some(&first), Some(&last)) = (kept.first(), kept.last()) else { return Vec::new() };
+    // Words at the end of a row go on below: cutting the names would not make room for a sentence.
+    let room = width.saturating_sub(total(&kept[..kept.len() - 1]) + GAP);
+    let wraps = !columns[last].right && last != first && total(&kept) > width && room >= WORDS_MIN;
+    if wraps {
+        let width_of = |at: usize| if at == last { room } else { full(at) };
+        let heading = line(columns, &kept, &width_of, &|at| columns[at].title);
+        let cells = rows.iter().flat_map(|row| {
+            let parts = wrap(&row[last], room).into_iter().enumerate();
+            parts.map(|(part, words)| {
+                line(columns, &kept, &width_of, &|at| match (at == last, part) {
+                    (true, _) => &words,
+                    (false, 0) => &row[at],
+                    (false, _) => "",
+                })
+            })
+        });
+        return std::iter::once(heading).chain(cells.collect::<Vec<_>>()).collect();
+    }
     let name = full(first).saturating_sub(total(&kept).saturating_sub(width)).max(NAME_MIN.min(full(first)));
     let width_of = |at: usize| if at == first { name } else { full(at) };
     let parts = broken(columns, &kept, &width_of, width);
@@ -173,6 +193,16 @@ mod tests {
             &["  name                IOPS", "  a rather long name  1000", "  b                      9"],
         );
         check(18, &["  name        IOPS", "  a rather …  1000", "  b              9"]);
+    }
+
+    #[test]
+    fn words_at_the_end_of_a_row_go_on_below() {
+        let columns = [left("figure"), left("value")];
+        let cells = rows(&[&["peak", "12k/s at load 30, beyond it"], &["knee", "load 7"]]);
+        assert_eq!(
+            lines(&columns, &cells, 28),
+            ["  figure  value", "  peak    12k/s at load 30,", "          beyond it", "  knee    load 7",]
+        );
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use crate::{
     Csv, FioEntry, FioLog, FioMeasures, FioShape, FioUnified, FioUnits, FioWorkers, LogColumns, LogRequest,
-    LogValue, fio_json, fio_logs, fio_normal, fio_operation_log, fio_terse, json, json_schema, summary, text,
+    LogValue, fio_json, fio_logs, fio_normal, fio_operation_log, fio_terse, html, json, json_schema,
+    markdown, summary, text, text_of_answer,
 };
 use fathom_analysis::sample::{StreamShape, push, record};
 use fathom_metrics::OperationRow;
 use fathom_schema::{
-    Arrival, Backlog, EnvironmentFact, Event, Note, NoteKind, OperationKind, Outcome, Pacing, Record,
-    Severity,
+    Arrival, Backlog, EnvironmentFact, Event, Note, NoteKind, OperationKind, Outcome, Pacing, Question,
+    Record, Severity,
 };
 use fathom_units::Nanos;
 use serde_json::Value;
@@ -122,6 +123,28 @@ fn text_fits_and_says_nothing_unprintable() {
             }
         }
     }
+}
+
+#[test]
+fn thresholds_are_in_every_form_of_a_report() {
+    let mut record = killed();
+    let thresholds = ["p99<1s", "iops>2k", "write.p99<1ms"].map(|text| text.parse().unwrap()).to_vec();
+    record.started.question = Some(Question::Thresholds { thresholds });
+    let summary = summary(&record);
+    for page in [text(&summary, WIDTH, false), markdown(&summary), html(&record)] {
+        for part in [
+            "5 of 6 thresholds are breached. 2 steps, the most IOPS in main",
+            "n/a: no such operation was completed",
+            "n/a: the step has no end",
+            "kept",
+        ] {
+            assert!(page.contains(part), "{part} is not in {page}");
+        }
+    }
+    assert!(text_of_answer(&summary, 72, false).lines().all(|line| line.chars().count() <= 72));
+    record.steps.clear();
+    let page = text(&crate::summary(&record), WIDTH, false);
+    assert!(page.starts_with("Nothing was measured: no threshold could be judged."), "{page}");
 }
 
 #[test]

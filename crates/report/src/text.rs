@@ -2,7 +2,7 @@
 //!
 //! Owns order, wording and alignment. Computes nothing beyond units; whatever a figure is, the summary has it.
 
-use crate::answer::{self, headline, step_line, steps_line, what};
+use crate::answer::{self, headline, step_line, what};
 use crate::section::{Section, sections};
 use crate::table::{lines, visible, wrap};
 use crate::tables::{self, STREAMS_SHOWN, Table, seconds};
@@ -19,18 +19,26 @@ pub fn text(summary: &Summary, width: usize, colour: bool) -> String {
     let mut page = Page { out: String::new(), width: width.max(WIDTH_MIN), colour };
     page.heading(summary);
     page.validity(summary);
-    match own_answer(summary) {
-        Some(together) => page.together(together),
-        None => page.steps(&summary.steps),
+    if let Some(together) = &summary.together {
+        page.together(together);
+    }
+    if summary.shows_steps() {
+        page.steps(&summary.steps);
     }
     page.notes(summary);
     page.environment(summary);
     page.out
 }
 
-/// The answer where this page is its place. Those of curves and objectives stand above it, with their own tables.
-fn own_answer(summary: &Summary) -> Option<&Together> {
-    summary.together.as_ref().filter(|together| together.replaces_steps())
+/// The answer to the run's question alone, with what speaks against it; shaped as [`text`].
+pub fn text_of_answer(summary: &Summary, width: usize, colour: bool) -> String {
+    let mut page = Page { out: String::new(), width: width.max(WIDTH_MIN), colour };
+    page.headline(summary);
+    if let Some(together) = &summary.together {
+        page.together(together);
+    }
+    page.validity(summary);
+    page.out
 }
 
 struct Page {
@@ -83,19 +91,22 @@ impl Page {
         lines(columns, rows, self.width).iter().for_each(|line| self.line(line));
     }
 
-    /// The answer, and what run it is.
-    fn heading(&mut self, summary: &Summary) {
+    /// The answer.
+    fn headline(&mut self, summary: &Summary) {
         let trust = match summary.validity.first().map(|finding| finding.severity.as_str()) {
             Some("invalid") => " — INVALID, see below",
             Some("warn") => " — see the warnings below",
             _ => "",
         };
-        let answer = if own_answer(summary).is_some() { headline(summary) } else { steps_line(summary) };
-        let answer = format!("{answer}{trust}");
-        for line in wrap(&answer, self.width) {
+        for line in wrap(&format!("{}{trust}", headline(summary)), self.width) {
             let line = self.paint(BOLD, &line);
             self.line(&line);
         }
+    }
+
+    /// The answer, and what run it is.
+    fn heading(&mut self, summary: &Summary) {
+        self.headline(summary);
         self.paragraph(&format!("{}, {}", visible(&summary.title), answer::circumstances(summary)), 0);
         if let Some(description) = &summary.description {
             self.paragraph(&visible(description), 0);
@@ -138,6 +149,9 @@ impl Page {
             lines.iter().for_each(|line| self.paragraph(line, 2));
             let matrices = matrices.iter().map(|matrix| (matrix.caption.clone(), matrix.table()));
             for (caption, table) in matrices.chain(tables) {
+                if table.rows.is_empty() {
+                    continue;
+                }
                 self.line("");
                 self.paragraph(&format!("{caption}:"), 2);
                 self.rows(&table);

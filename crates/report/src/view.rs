@@ -51,12 +51,20 @@ pub struct Summary {
     /// under `answer` for programs.
     #[serde(skip)]
     pub together: Option<Together>,
+    /// Why the run's question has no answer, where it has none.
+    #[serde(skip)]
+    pub unanswered: Option<&'static str>,
 }
 
 impl Summary {
     /// Whether people are shown the steps one by one.
     pub(crate) fn shows_steps(&self) -> bool {
         !self.together.as_ref().is_some_and(Together::replaces_steps)
+    }
+
+    /// Whether its steps are the measurement itself, and not those that a search chose.
+    pub(crate) const fn is_plain(&self) -> bool {
+        matches!(self.together, None | Some(Together::Thresholds(_)))
     }
 }
 
@@ -71,6 +79,8 @@ pub enum Together {
     Curve(Box<fathom_analysis::load::Curve>),
     /// Whether a load is carried, or which is.
     Objective(Box<Asked>),
+    /// What became of thresholds.
+    Thresholds(Vec<fathom_analysis::thresholds::Kept>),
 }
 
 /// An objective with what was asked.
@@ -92,6 +102,7 @@ impl Together {
             Self::Scan(_) => "scan",
             Self::Curve(_) => "curve",
             Self::Objective(_) => "objective",
+            Self::Thresholds(_) => "thresholds",
         }
     }
 
@@ -102,6 +113,7 @@ impl Together {
             Self::Scan(scan) => crate::scan::sentence(scan),
             Self::Curve(curve) => crate::curve::sentence_of(curve),
             Self::Objective(asked) => crate::objective::sentence(&asked.found, asked.wanted),
+            Self::Thresholds(all) => crate::thresholds::sentence(all),
         }
     }
 
@@ -109,7 +121,7 @@ impl Together {
     pub const fn replaces_steps(&self) -> bool {
         match self {
             Self::Steady(_) | Self::Scan(_) => true,
-            Self::Curve(_) | Self::Objective(_) => false,
+            Self::Curve(_) | Self::Objective(_) | Self::Thresholds(_) => false,
         }
     }
 }

@@ -155,8 +155,14 @@ pub(super) fn searched(
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));
         Exit::Target
     })?;
-    let (text, verdict) = answer::of_record(&record, manner.json);
-    let printed = if manner.json { crate::printed(&text) } else { crate::shown(&text) };
+    let (document, verdict) = answer::of_record(&record);
+    let printed = if manner.json {
+        crate::printed(&document)
+    } else {
+        let summary = fathom_report::summary(&record);
+        let (width, colours) = (terminal::width(), terminal::colours_data());
+        crate::shown(&fathom_report::text_of_answer(&summary, width, colours))
+    };
     if let Some(path) = done.path() {
         terminal::message(&format!("record: {}", path.display()));
     }

@@ -42,18 +42,14 @@ fn show(path: &Path, args: &ReportArgs) -> Result<Exit, StoreError> {
     }
     let summary = || fathom_report::summary(&record);
     let text = match args.format {
-        Format::Text if args.output.is_some() => {
-            answer::above(&record) + &fathom_report::text(&summary(), TEXT_WIDTH, false)
-        }
-        Format::Text => {
-            answer::above(&record)
-                + &fathom_report::text(&summary(), terminal::width(), terminal::colours_data())
-        }
+        Format::Text if args.output.is_some() => fathom_report::text(&summary(), TEXT_WIDTH, false),
+        Format::Text => fathom_report::text(&summary(), terminal::width(), terminal::colours_data()),
         Format::Json | Format::Csv => answer::within(&record, fathom_report::json(&summary())),
         Format::Markdown => fathom_report::markdown(&summary()),
         Format::Html => fathom_report::html(&record),
     };
     Ok(match &args.output {
+        None if args.format == Format::Text => crate::shown(&text),
         None => crate::printed(&text),
         Some(output) => ended(output, output::write(output, &text, &spared)),
     })

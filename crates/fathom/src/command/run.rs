@@ -89,13 +89,11 @@ fn show(
         file => {
             let written = file.map(|file| output::write(file, &json(), &spared));
             failed.extend(written.and_then(Result::err));
-            let above = answer::above(&record);
-            terminal::data(
-                &(above + &fathom_report::text(&summary, terminal::width(), terminal::colours_data())),
-            )
+            let (width, colours) = (terminal::width(), terminal::colours_data());
+            terminal::page(&fathom_report::text(&summary, width, colours))
         }
     };
     failed.extend(printed.err().map(|error| format!("cannot write to standard output: {error}")));
-    let (_, verdict) = answer::of_record(&record, false);
+    let (_, verdict) = answer::of_record(&record);
     (failed, verdict)
 }

@@ -97,7 +97,7 @@ fn try_run(args: &ScanArgs) -> Result<Exit, Exit> {
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));
         Exit::Target
     })?;
-    let (document, verdict) = answer::of_record(&record, args.manner.json);
+    let (document, verdict) = answer::of_record(&record);
     let printed = if args.manner.json {
         crate::printed(&document)
     } else {

@@ -99,7 +99,7 @@ fn try_run(args: &SteadyArgs) -> Result<Exit, Exit> {
         Manner { store: &store, live: !args.manner.quiet, changes: Changes::default(), watchers: Vec::new() };
     let mut done = session::run(planned, notes, how)?;
     let record = done.record(Detail::Overview).map_err(|reason| fail(&reason, Exit::Target))?;
-    let (document, verdict) = answer::of_record(&record, args.manner.json);
+    let (document, verdict) = answer::of_record(&record);
     let printed = if args.manner.json {
         crate::printed(&document)
     } else {

@@ -1,0 +1,70 @@
+//! Thresholds of a run for people: whether all are kept in one sentence, and each with what was found. Owns the words; the
+//! verdicts are `fathom_analysis::thresholds`'.
+
+use crate::curve::{number, time};
+use crate::section::Section;
+use crate::table::{left, visible};
+use crate::tables::Table;
+use fathom_analysis::thresholds::{Found, Kept};
+use fathom_schema::Threshold;
+use fathom_units::{BytesPerSec, Iops};
+
+/// Whether they are kept, in one sentence.
+pub(crate) fn sentence(all: &[Kept]) -> String {
+    let broken = all.iter().filter(|one| !one.is_kept).count();
+    match (all.len(), broken) {
+        (0, _) => "Nothing was measured: no threshold could be judged.".to_owned(),
+        (1, 0) => "The threshold is kept.".to_owned(),
+        (1, _) => "The threshold is breached.".to_owned(),
+        (count, 0) => format!("All {count} thresholds are kept."),
+        (count, broken) if broken == count => format!("All {count} thresholds are breached."),
+        (count, 1) => format!("1 of {count} thresholds is breached."),
+        (count, broken) => format!("{broken} of {count} thresholds are breached."),
+    }
+}
+
+/// What was found, in the unit of the threshold.
+fn figure(one: &Kept) -> String {
+    let figure = match one.found {
+        Found::NoOperations => return "n/a: no such operation was completed".to_owned(),
+        Found::NoEnd => return "n/a: the step has no end".to_owned(),
+        Found::Figure(figure) => match one.threshold {
+            Threshold::IopsAbove(_) | Threshold::IopsBelow(_) => Iops(figure).to_string(),
+            Threshold::BandwidthAbove(_) => BytesPerSec(figure).to_string(),
+            Threshold::Latency(_) => time(figure),
+            Threshold::ErrorsBelow(_) => number(figure),
+            Threshold::Bound(bound) => bound.print(figure),
+        },
+    };
+    match one.needs {
+        // The largest value is what the percentile cannot be above.
+        Some(needs) => format!("n/a (needs n ≥ {needs}), {figure} at most"),
+        None => figure,
+    }
+}
+
+/// The table of them.
+pub(crate) fn sections(all: &[Kept]) -> Vec<Section> {
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let is_one_step = all.iter().all(|one| one.step == all[0].step);
+    let row = |one: &Kept| {
+        vec![
+            if is_one_step { String::new() } else { visible(&one.step) },
+            one.threshold.to_string(),
+            if one.is_kept { "kept" } else { "breached" }.to_owned(),
+            figure(one),
+        ]
+    };
+    let table = Table {
+        columns: vec![left("step"), left("threshold"), left("verdict"), left("found")],
+        rows: all.iter().map(row).collect(),
+        remark: None,
+    };
+    vec![Section {
+        title: "Thresholds".to_owned(),
+        tables: vec![("What was asked and what was found".to_owned(), table)],
+        ..Section::default()
+    }]
+}
