@@ -25,6 +25,7 @@ mod others;
 mod passes;
 pub mod prepare;
 pub mod probe;
+mod quiet;
 mod recorder;
 mod rounds;
 mod schedule;

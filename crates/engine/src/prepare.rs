@@ -10,6 +10,7 @@ use crate::lock::{self, Lock};
 use crate::mark;
 use crate::names;
 use crate::probe;
+use crate::quiet;
 use crate::traces;
 use crate::used::UsedFile;
 pub use crate::used::{Tidied, Used, clean_up};
@@ -349,8 +350,8 @@ fn open_for(stream: &Stream, writes: bool, path: &Path) -> Result<File, PrepareE
         Durability::Data => OFlags::DSYNC,
         Durability::All => OFlags::SYNC,
     };
-    let file = fs::open(path, flags, Mode::empty())
-        .map_err(|error| PrepareError::system("cannot open", path, error))?;
+    let file =
+        quiet::open(path, flags).map_err(|error| PrepareError::system("cannot open", path, error))?;
     let advice = match stream.engine.advice {
         schema::Advice::None => None,
         schema::Advice::Random => Some(Advice::Random),
@@ -462,7 +463,7 @@ fn open_or_create(
     let existing = match layout {
         // Looked at only; a file that is read needs no write permission.
         LayoutRule::MustExist | LayoutRule::Untouched => {
-            let file = fs::open(path, flags | OFlags::RDONLY, Mode::empty());
+            let file = quiet::open(path, flags | OFlags::RDONLY);
             file.map_err(|error| PrepareError::system("cannot open", path, error))?
         }
         LayoutRule::Written | LayoutRule::Appended | LayoutRule::Allocated | LayoutRule::Created => {

@@ -3,8 +3,9 @@
 //! Opens read-only. Knows where to look and what "blank" takes; what a signature looks like is `signature`'s.
 
 use super::signature::{Samples, copies, places, signatures};
+use crate::quiet;
 use fathom_schema::ContentFact;
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
@@ -151,7 +152,7 @@ impl Reader {
 /// Opens read-only and without waiting for a medium or the other end of a pipe.
 pub(super) fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    Ok(open(path, flags, Mode::empty())?.into())
+    Ok(quiet::open(path, flags)?.into())
 }
 
 #[cfg(test)]
