@@ -231,8 +231,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             self.tell_of(&sync);
             now = self.perform_one(sync, now, None)?;
         }
-        let mut operation = of_plan(0, planned);
-        self.fill(planned, &mut operation);
+        let operation = self.fill(planned, of_plan(0, planned));
         self.spend(planned);
         if let Some(locks) = &mut self.locks {
             locks.take(planned.extent, planned.kind, self.stream.lock);
@@ -602,8 +601,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         // The caller asked for at most as many operations as there are free slots, so running dry here means it
         // miscounted: stop rather than report a queue depth that was not held.
         let slot = self.free.pop().expect("never asks beyond the queue depth");
-        let mut operation = of_plan(slot, planned);
-        self.fill(planned, &mut operation);
+        let operation = self.fill(planned, of_plan(slot, planned));
         self.spend(planned);
         self.staged.push(slot);
         self.take(operation, intended);

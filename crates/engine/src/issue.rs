@@ -11,28 +11,30 @@ use fathom_schema::OperationKind;
 impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Makes ready what `operation` was planned as.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, planned: &Planned, operation: &mut Operation) {
-        if self.fills {
-            self.make_ready(planned, operation);
-        }
+    pub(crate) fn fill(&mut self, planned: &Planned, operation: Operation) -> Operation {
+        if self.fills { self.make_ready(planned, operation) } else { operation }
     }
 
     #[inline(always)]
-    fn make_ready(&mut self, planned: &Planned, operation: &mut Operation) {
-        if planned.kind == OperationKind::Sync {
-            operation.data_only = planned.length == Planned::DATA_ONLY;
-            operation.length = 0;
-        }
-        self.tell_of(operation);
+    fn make_ready(&mut self, planned: &Planned, operation: Operation) -> Operation {
+        let operation = if planned.kind == OperationKind::Sync {
+            Operation { data_only: planned.length == Planned::DATA_ONLY, length: 0, ..operation }
+        } else {
+            operation
+        };
+        let told = operation;
+        self.tell_of(&told);
         let slot = operation.slot;
         if self.verifier.is_some() {
-            return self.prepare_verified(slot, planned);
+            self.prepare_verified(slot, planned);
+            return operation;
         }
         match planned.kind {
             OperationKind::Write => self.fill_write(slot, planned),
             OperationKind::Read => self.holds_content[slot as usize] = false,
             OperationKind::Trim | OperationKind::Sync => {}
         }
+        operation
     }
 
     fn fill_write(&mut self, slot: u32, planned: &Planned) {

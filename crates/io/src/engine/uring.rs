@@ -222,70 +222,67 @@ impl Open {
         })
     }
 
-    fn entry(&mut self, operation: &Operation) -> squeue::Entry {
-        /// An entry that moves bytes, built for each kind of memory and file: the builders are generic over neither.
+    /// Stages an operation for the kernel.
+    ///
+    /// Each arm stages its own entry: one that is built in several places and moved from there costs more than all the rest
+    /// (a load that is wider than the stores before it waits for them).
+    #[inline(always)]
+    fn stage(&mut self, operation: &Operation) {
+        let Operation { slot, target, offset, length, kind, data_only, range_flags: _ } = *operation;
+        assert!(length as usize <= self.setup.buffers.slot_bytes(), "an operation fits its slot");
+        let buffer = self.setup.buffers.lend(slot);
+        let descriptor = types::Fd(self.setup.targets[target as usize].descriptor());
+        let forced = self.forced();
+        /// Stages an entry that moves bytes, for each kind of memory and file: the builders are generic over neither.
         macro_rules! transfer {
-            ($plain:ident, $fixed:ident, $vectored:ident, $operation:expr, $flags:expr, $priority:expr) => {{
-                let Operation { slot, target, offset, length, .. } = *$operation;
-                let buffer = self.setup.buffers.lend(slot);
+            ($plain:ident, $fixed:ident, $vectored:ident, $flags:expr) => {{
+                let priority = self.priorities.draw(kind, length);
                 let flags = $flags;
-                let descriptor = types::Fd(self.setup.targets[target as usize].descriptor());
+                macro_rules! built {
+                    ($builder:expr) => {{
+                        let entry = $builder.offset(offset).ioprio(priority).rw_flags(flags).build();
+                        self.staged.push(entry.user_data(u64::from(slot)).flags(forced));
+                    }};
+                }
                 macro_rules! at {
                     ($file:expr) => {
                         match self.memory {
-                            Memory::Registered => opcode::$fixed::new($file, buffer, length, 0)
-                                .offset(offset)
-                                .ioprio($priority)
-                                .rw_flags(flags)
-                                .build(),
-                            Memory::Plain => opcode::$plain::new($file, buffer, length)
-                                .offset(offset)
-                                .ioprio($priority)
-                                .rw_flags(flags)
-                                .build(),
-                            Memory::Vector => opcode::$vectored::new($file, self.vector(slot, length), 1)
-                                .offset(offset)
-                                .ioprio($priority)
-                                .rw_flags(flags)
-                                .build(),
+                            Memory::Registered => built!(opcode::$fixed::new($file, buffer, length, 0)),
+                            Memory::Plain => built!(opcode::$plain::new($file, buffer, length)),
+                            Memory::Vector => {
+                                built!(opcode::$vectored::new($file, self.vector(slot, length), 1));
+                            }
                         }
                     };
                 }
                 if self.registered_files { at!(types::Fixed(target)) } else { at!(descriptor) }
             }};
         }
-        assert!(operation.length as usize <= self.setup.buffers.slot_bytes(), "an operation fits its slot");
-        let entry = match operation.kind {
-            OperationKind::Read => {
-                let priority = self.priorities.draw(operation.kind, operation.length);
-                transfer!(Read, ReadFixed, Readv, operation, self.flags.0, priority)
-            }
-            OperationKind::Write => {
-                let priority = self.priorities.draw(operation.kind, operation.length);
-                transfer!(Write, WriteFixed, Writev, operation, self.flags.1, priority)
-            }
+        match kind {
+            OperationKind::Read => transfer!(Read, ReadFixed, Readv, self.flags.0),
+            OperationKind::Write => transfer!(Write, WriteFixed, Writev, self.flags.1),
             OperationKind::Sync => {
-                self.setup.buffers.lend(operation.slot);
-                let descriptor = types::Fd(self.setup.targets[operation.target as usize].descriptor());
-                let flags = if operation.data_only {
-                    types::FsyncFlags::DATASYNC
-                } else {
-                    types::FsyncFlags::empty()
-                };
-                opcode::Fsync::new(descriptor).flags(flags).build()
+                let flags =
+                    if data_only { types::FsyncFlags::DATASYNC } else { types::FsyncFlags::empty() };
+                let entry = opcode::Fsync::new(descriptor).flags(flags).build();
+                self.staged.push(entry.user_data(u64::from(slot)).flags(forced));
             }
             OperationKind::Trim => unreachable!("performed when it is pushed"),
-        };
-        let entry = entry.user_data(u64::from(operation.slot));
+        }
+    }
+
+    /// The flag that forces the next operation to be asynchronous, where one of so many is.
+    #[inline]
+    fn forced(&mut self) -> squeue::Flags {
         if self.forced_every == u32::MAX {
-            return entry;
+            return squeue::Flags::empty();
         }
         self.until_forced -= 1;
         if self.until_forced > 0 {
-            return entry;
+            return squeue::Flags::empty();
         }
         self.until_forced = self.forced_every;
-        entry.flags(squeue::Flags::ASYNC)
+        squeue::Flags::ASYNC
     }
 
     /// The vector of a slot, set to `length` bytes.
@@ -390,8 +387,7 @@ impl Engine for IoUring {
             open.immediate.push(Completion { slot: operation.slot, result });
             return;
         }
-        let entry = open.entry(operation);
-        open.staged.push(entry);
+        open.stage(operation);
     }
 
     fn submit(&mut self) -> Result<u32, EngineError> {
