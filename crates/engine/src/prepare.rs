@@ -350,8 +350,7 @@ fn open_for(stream: &Stream, writes: bool, path: &Path) -> Result<File, PrepareE
         Durability::Data => OFlags::DSYNC,
         Durability::All => OFlags::SYNC,
     };
-    let file =
-        quiet::open(path, flags).map_err(|error| PrepareError::system("cannot open", path, error))?;
+    let file = quiet::open(path, flags).map_err(|error| PrepareError::system("cannot open", path, error))?;
     let advice = match stream.engine.advice {
         schema::Advice::None => None,
         schema::Advice::Random => Some(Advice::Random),

@@ -226,14 +226,17 @@ fn what_is_only_read_keeps_its_times() {
     bench.write("foreign", "0123456789abcdef".repeat(65536));
     let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
     let file = std::fs::File::options().write(true).open(bench.path("foreign")).expect("it was just made");
-    file.set_times(std::fs::FileTimes::new().set_accessed(long_ago).set_modified(long_ago)).expect("it is ours");
+    file.set_times(std::fs::FileTimes::new().set_accessed(long_ago).set_modified(long_ago))
+        .expect("it is ours");
     let times = || {
         let all = std::fs::metadata(bench.path("foreign")).expect("it was just made");
         (all.accessed().expect("unix"), all.modified().expect("unix"))
     };
     // As a filesystem mounted with relatime would note the read.
     assert_eq!(times(), (long_ago, long_ago));
-    for arguments in ["run --target foreign --time 100ms", "fio --name=a --filename=foreign --rw=read --number_ios=9"] {
+    for arguments in
+        ["run --target foreign --time 100ms", "fio --name=a --filename=foreign --rw=read --number_ios=9"]
+    {
         bench.fathom(arguments).expect(0, &[]);
         assert_eq!(times(), (long_ago, long_ago), "{arguments}");
     }

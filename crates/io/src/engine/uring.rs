@@ -262,8 +262,7 @@ impl Open {
             OperationKind::Read => transfer!(Read, ReadFixed, Readv, self.flags.0),
             OperationKind::Write => transfer!(Write, WriteFixed, Writev, self.flags.1),
             OperationKind::Sync => {
-                let flags =
-                    if data_only { types::FsyncFlags::DATASYNC } else { types::FsyncFlags::empty() };
+                let flags = if data_only { types::FsyncFlags::DATASYNC } else { types::FsyncFlags::empty() };
                 let entry = opcode::Fsync::new(descriptor).flags(flags).build();
                 self.staged.push(entry.user_data(u64::from(slot)).flags(forced));
             }
