@@ -18,7 +18,7 @@ mod usage;
 use crate::mark;
 pub use crate::mark::MARK;
 pub use counters::{device_counters, device_counters_at};
-pub use gauges::{gauges, gauges_at};
+pub use gauges::{HostCounts, gauges, gauges_at, host_counts, host_counts_at};
 pub use roots::Roots;
 
 use block::{Blocks, number_of};

@@ -209,7 +209,7 @@ impl Sink for Live {
             Event::StepStarted(started) => self.begin(&started.step, started.index),
             Event::Interval(interval) => self.interval(interval),
             Event::StepFinished(_) | Event::RunFinished(_) => self.end(),
-            Event::Sum(_) | Event::Note(_) => {}
+            Event::Sum(_) | Event::Host(_) | Event::Note(_) => {}
         }
         Ok(())
     }

@@ -89,7 +89,7 @@ impl Experiment {
     /// # Errors
     /// Where this experiment comes to another step than the earlier run did, in words.
     pub fn replay(&mut self, done: &[StepRecord]) -> Result<(), String> {
-        for StepRecord { started, intervals: _, finished } in done {
+        for StepRecord { started, intervals: _, host: _, finished } in done {
             let was = &started.step;
             let step =
                 self.next(None).ok_or_else(|| format!("\"{}\" is a step more than there are", was.name))?;

@@ -2,6 +2,7 @@
 
 use crate::bus::{Bus, SinkError};
 use crate::changes::{Changes, RateChange, follow, refusal};
+use crate::host::HostMeter;
 use crate::signals::Stop;
 use crate::sums::Sums;
 use crate::watch::Watch;
@@ -197,7 +198,7 @@ struct Runner<'a, 'b> {
 
 impl Runner<'_, '_> {
     /// Puts a step of an earlier run into the record.
-    fn take_over(&mut self, StepRecord { started, intervals, finished }: StepRecord) {
+    fn take_over(&mut self, StepRecord { started, intervals, host, finished }: StepRecord) {
         self.bus.send(&Event::StepStarted(Box::new(started)));
         let mut sums = Sums::default();
         for interval in intervals {
@@ -208,6 +209,7 @@ impl Runner<'_, '_> {
             }
         }
         sums.finish(&mut |sum| self.bus.send(&Event::Sum(Box::new(sum))));
+        host.into_iter().for_each(|sample| self.bus.send(&Event::Host(Box::new(sample))));
         finished.into_iter().for_each(|finished| self.bus.send(&Event::StepFinished(Box::new(finished))));
         self.bus.settled();
     }
@@ -294,6 +296,7 @@ impl Runner<'_, '_> {
             ),
             aborted: None,
             ready: BTreeMap::new(),
+            meter: None,
         };
         let executed = execute(&ready, &self.clock, Share::WHOLE, self.stop.flag(), &mut observer);
         observer.finish();
@@ -421,6 +424,8 @@ struct Relay<'a, 'b> {
     aborted: Option<String>,
     /// What streams of this step run on, as told before its start, and which do.
     ready: BTreeMap<String, BTreeSet<usize>>,
+    /// Looks at the host; absent before the start, and in the time of a simulated device, which is not the host's.
+    meter: Option<HostMeter>,
 }
 
 impl Relay<'_, '_> {
@@ -461,8 +466,10 @@ impl Relay<'_, '_> {
         self.note_engines();
         let last = self.watch.finish();
         self.abort(last);
-        let Self { sums, bus, .. } = self;
+        let Self { sums, bus, meter, .. } = self;
         sums.finish(&mut |sum| bus.send(&Event::Sum(Box::new(sum))));
+        let rest = meter.as_mut().and_then(|meter| meter.finish(fathom_engine::monotonic()));
+        rest.into_iter().for_each(|sample| bus.send(&Event::Host(Box::new(sample))));
     }
 }
 
@@ -497,6 +504,9 @@ impl Observer for Relay<'_, '_> {
             devices: probe::device_counters(self.devices),
             gauges: Some(probe::gauges(self.targets)),
         })));
+        let is_real = self.step.streams.iter().all(|stream| stream.engine.kind != EngineKind::Sim);
+        let now = fathom_engine::monotonic();
+        self.meter = is_real.then(|| HostMeter::start(self.index, self.step.interval, self.devices, now));
     }
 
     fn interval(&mut self, interval: Interval) {
@@ -542,6 +552,8 @@ impl Observer for Relay<'_, '_> {
     }
 
     fn settled(&mut self) {
+        let sample = self.meter.as_mut().and_then(|meter| meter.sample(fathom_engine::monotonic()));
+        sample.into_iter().for_each(|sample| self.bus.send(&Event::Host(Box::new(sample))));
         self.bus.settled();
         if self.bus.has_failed() {
             // What cannot be kept should not be measured on: the step ends, and the failure is reported.

@@ -7,6 +7,7 @@
 mod bus;
 mod changes;
 mod drive;
+mod host;
 mod signals;
 mod sums;
 mod watch;

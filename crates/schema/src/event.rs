@@ -1,7 +1,7 @@
 //! Events: the only interface from the runner to anything that shows or keeps results.
 
 use crate::facts::{DeviceNumber, EnvironmentFact, Facts};
-use crate::gauges::Gauges;
+use crate::gauges::{Gauges, HostSample};
 use crate::question::Question;
 use crate::record::StreamTotals;
 use crate::step::Step;
@@ -22,6 +22,8 @@ pub enum Event {
     Interval(Box<Interval>),
     /// Successive intervals of one stream added up, beside the intervals themselves.
     Sum(Box<IntervalSum>),
+    /// How busy the host was, about once a second.
+    Host(Box<HostSample>),
     /// Something the reader of the result should know.
     Note(Note),
     /// A step's workers have all ended.

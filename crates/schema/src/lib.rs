@@ -41,7 +41,7 @@ pub use facts::{
     BlockDevice, Ceiling, ContentFact, CpuFacts, DeviceNumber, EnvironmentFact, Facts, FileFact, FileKind,
     Filesystem, InUse, Limits as HostLimits, Signature, TargetFact, VoidMark,
 };
-pub use gauges::{Gauges, Pressure, Temperature};
+pub use gauges::{DeviceUse, Gauges, HostSample, Pressure, Temperature};
 pub use memory::{Advice, Memory, MemorySource};
 pub use names::{NameOperation, StatCall};
 pub use peer::{Peer, Protocol};

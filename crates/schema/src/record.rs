@@ -1,6 +1,7 @@
 //! The record: what a run's events add up to, and the findings about whether it can be trusted.
 
 use crate::event::{Event, Note, Outcome, RunFinished, RunStarted, Severity, StepFinished, StepStarted};
+use crate::gauges::HostSample;
 use crate::settling::DepthFound;
 use crate::tally::{Interval, StreamTally};
 use crate::verification::VerifyTotals;
@@ -37,11 +38,20 @@ impl Record {
         match event {
             Event::RunStarted(_) => return Err(event),
             Event::StepStarted(started) => {
-                self.steps.push(StepRecord { started: *started, intervals: Vec::new(), finished: None });
+                self.steps.push(StepRecord {
+                    started: *started,
+                    intervals: Vec::new(),
+                    host: Vec::new(),
+                    finished: None,
+                });
             }
             Event::Interval(interval) => match self.step_mut(interval.step) {
                 Some(step) => step.intervals.push(*interval),
                 None => return Err(Event::Interval(interval)),
+            },
+            Event::Host(sample) => match self.step_mut(sample.step) {
+                Some(step) => step.host.push(*sample),
+                None => return Err(Event::Host(sample)),
             },
             // The intervals themselves are here.
             Event::Sum(_) => {}
@@ -73,6 +83,8 @@ pub struct StepRecord {
     pub started: StepStarted,
     /// Its intervals, in order of arrival.
     pub intervals: Vec<Interval>,
+    /// How busy the host was meanwhile, in order; empty in records of before it was asked.
+    pub host: Vec<HostSample>,
     /// How it ended; absent when the run was killed inside it. Its totals then are the sums of the intervals.
     pub finished: Option<StepFinished>,
 }

@@ -73,6 +73,7 @@ pub(crate) const fn kind_of(event: &Event) -> &'static str {
         Event::StepStarted(_) => "step_started",
         Event::Interval(_) => "interval",
         Event::Sum(_) => "sum",
+        Event::Host(_) => "host",
         Event::Note(_) => "note",
         Event::StepFinished(_) => "step_finished",
         Event::RunFinished(_) => "run_finished",

@@ -3,9 +3,9 @@
 
 use crate::{State, StoreError, Writer, default_folder, each_interval, find, list, overview, path_of, read};
 use fathom_schema::{
-    ErrorPolicy, Event, Interval, KindTally, LatencyTally, Moments, Note, NoteKind, OperationKind, Outcome,
-    Phase, Record, RunFinished, RunStarted, Severity, SparseHistogram, Step, StepFinished, StepStarted, Stop,
-    StreamTally, StreamTotals, WorkerTotals,
+    ErrorPolicy, Event, HostSample, Interval, KindTally, LatencyTally, Moments, Note, NoteKind,
+    OperationKind, Outcome, Phase, Record, RunFinished, RunStarted, Severity, SparseHistogram, Step,
+    StepFinished, StepStarted, Stop, StreamTally, StreamTotals, WorkerTotals,
 };
 use fathom_units::Nanos;
 use rusqlite::Connection;
@@ -164,6 +164,30 @@ fn names(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+fn host(step: u32, from_s: u64, to_s: u64) -> Event {
+    let (processor_ticks, busy_ticks) = ((to_s - from_s) * 200, (to_s - from_s) * 50);
+    let (start, end) = (Nanos::secs(from_s), Nanos::secs(to_s));
+    Event::Host(Box::new(HostSample { step, start, end, processor_ticks, busy_ticks, devices: Vec::new() }))
+}
+
+#[test]
+fn samples_of_the_host_grow_longer_with_the_run_and_none_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    // Two hours and a half, a sample a second.
+    let seconds = 9000;
+    let mut events = vec![run_started(), step_started(0)];
+    events.extend((0..seconds).map(|at| host(0, at, at + 1)));
+    events.extend([step_finished(0), run_finished(Outcome::Complete)]);
+    let record = read(&store(folder.path(), RUN, &events)).unwrap();
+    let samples = &record.steps[0].host;
+    assert!(samples.windows(2).all(|pair| pair[0].end == pair[1].start), "they follow one another");
+    assert_eq!((samples[0].start, samples[samples.len() - 1].end), (Nanos::ZERO, Nanos::secs(seconds)));
+    assert_eq!(samples.iter().map(|sample| sample.busy_ticks).sum::<u64>(), seconds * 50);
+    assert_eq!(samples[999].end, Nanos::secs(1000), "none is lost of the first quarter of an hour");
+    // 1024 · (1 + ln(9000 / 1024)) where lengths could be any; they are whole seconds here.
+    assert!((2000..3300).contains(&samples.len()), "{}", samples.len());
 }
 
 #[test]

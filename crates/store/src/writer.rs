@@ -3,7 +3,7 @@
 
 use crate::layout::{self, APPLICATION_ID, LAYOUT_VERSION, LEVELS, kind_of};
 use crate::{StoreError, path_of};
-use fathom_schema::{Event, Interval, IntervalSum, Outcome};
+use fathom_schema::{Event, HostSample, Interval, IntervalSum, Outcome};
 use rusqlite::{Connection, OpenFlags, Transaction, params};
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -19,6 +19,10 @@ const PENDING_MAX: usize = 4096;
 /// 100,000 operations per second fill the first two.
 const LEVEL_BYTES_MAX: [u64; LEVELS.len()] = [1 << 30, 256 << 20, 128 << 20, u64::MAX];
 
+/// A sample of the host that is kept covers at least this part of the time since the run's start; those before are added
+/// to it. A run of a year then has some 18,000, and none of a quarter of an hour loses any.
+const HOST_PART: u64 = 1024;
+
 /// The writer of one run's file. Dropping it without [`Writer::finish`] commits what it can and leaves a readable file.
 #[derive(Debug)]
 pub struct Writer {
@@ -33,6 +37,8 @@ pub struct Writer {
     run: RunRow,
     /// Wall clock at the latest step's start, for the times of its intervals.
     step_wall_ms: u64,
+    /// Samples of the host that do not cover enough yet to be kept, added up.
+    host: Option<Box<HostSample>>,
 }
 
 /// Why a run's file could not be finished, and what is missing in it.
@@ -122,6 +128,7 @@ impl Writer {
             series: BTreeSet::new(),
             run,
             step_wall_ms: 0,
+            host: None,
         })
     }
 
@@ -134,6 +141,39 @@ impl Writer {
     /// [`Writer::commit`], which the caller makes at least once a second. After an error nothing is lost yet: the event
     /// is held, and the next commit tries again.
     pub fn append(&mut self, event: &Event) -> Result<(), StoreError> {
+        match event {
+            Event::Host(sample) => match self.thinned(sample) {
+                Some(host) => self.put(&Event::Host(host)),
+                None => Ok(()),
+            },
+            Event::StepFinished(_) => {
+                let rest = self.host.take().map_or(Ok(()), |host| self.put(&Event::Host(host)));
+                // Held like all else when it cannot be stored: what comes after is tried all the same.
+                self.put(event).and(rest)
+            }
+            _ => self.put(event),
+        }
+    }
+
+    /// The samples until here as one, where that covers enough to be kept.
+    fn thinned(&mut self, sample: &HostSample) -> Option<Box<HostSample>> {
+        let host = match self.host.take() {
+            Some(mut host) if host.step == sample.step => {
+                host.extend(sample.clone());
+                host
+            }
+            _ => Box::new(sample.clone()),
+        };
+        let since_start_ms = (self.step_wall_ms + host.end.0 / 1_000_000).saturating_sub(self.run.started_ms);
+        let covers_ms = host.end.since(host.start).0 / 1_000_000;
+        if covers_ms.saturating_mul(HOST_PART) >= since_start_ms {
+            return Some(host);
+        }
+        self.host = Some(host);
+        None
+    }
+
+    fn put(&mut self, event: &Event) -> Result<(), StoreError> {
         let at_ms = self.account(event);
         let of_level = |level: usize, interval: &Interval| {
             let Interval { step, stream, .. } = *interval;
@@ -154,7 +194,9 @@ impl Writer {
             Event::RunStarted(_) | Event::StepStarted(_) | Event::StepFinished(_) | Event::RunFinished(_) => {
                 true
             }
-            Event::Interval(_) | Event::Sum(_) | Event::Note(_) => self.pending.len() >= PENDING_MAX,
+            Event::Interval(_) | Event::Sum(_) | Event::Host(_) | Event::Note(_) => {
+                self.pending.len() >= PENDING_MAX
+            }
         };
         if at_once { self.commit() } else { Ok(()) }
     }
@@ -219,6 +261,7 @@ impl Writer {
             }
             Event::Interval(interval) => self.step_wall_ms + interval.end.0 / 1_000_000,
             Event::Sum(sum) => self.step_wall_ms + sum.sum.end.0 / 1_000_000,
+            Event::Host(sample) => self.step_wall_ms + sample.end.0 / 1_000_000,
             Event::Note(note) => run.started_ms + note.at.0 / 1_000_000,
             Event::StepFinished(finished) => self.step_wall_ms + finished.elapsed.0 / 1_000_000,
             Event::RunFinished(finished) => {

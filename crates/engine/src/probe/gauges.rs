@@ -1,8 +1,9 @@
-//! What the host counts and measures of itself, for the edges of a step. Reads procfs and sysfs.
+//! What the host counts and measures of itself, at the edges of a step and between them. Reads procfs and sysfs.
 
 use super::block::{Blocks, Node};
+use super::counters::device_counters_at;
 use super::roots::{Roots, names, text};
-use fathom_schema::{Gauges, Pressure, TargetFact, Temperature};
+use fathom_schema::{DeviceNumber, DeviceUse, Gauges, Pressure, TargetFact, Temperature};
 use std::path::PathBuf;
 
 /// What this host says of itself and of the devices under `targets` now.
@@ -12,13 +13,7 @@ pub fn gauges(targets: &[TargetFact]) -> Gauges {
 
 /// As [`gauges`], on a host whose kernel shows itself at `roots`.
 pub fn gauges_at(roots: &Roots, targets: &[TargetFact]) -> Gauges {
-    // "cpu", then user, nice, system, idle, iowait, irq, softirq, steal; guests' time is in user's (proc_stat(5)).
-    let stat = text(&roots.proc.join("stat")).unwrap_or_default();
-    let ticks: Vec<u64> = stat
-        .lines()
-        .next()
-        .map(|line| line.split_whitespace().skip(1).take(8).filter_map(|tick| tick.parse().ok()).collect())
-        .unwrap_or_default();
+    let ticks = ticks(roots);
     let blocks = Blocks::read(roots);
     let mut temperatures: Vec<Temperature> = Vec::new();
     for number in targets.iter().filter_map(|target| target.device.as_ref()).map(|device| device.number) {
@@ -35,6 +30,43 @@ pub fn gauges_at(roots: &Roots, targets: &[TargetFact]) -> Gauges {
         pressure: ["cpu", "memory", "io"].into_iter().filter_map(|what| pressure(roots, what)).collect(),
         temperatures,
     }
+}
+
+/// What the host has counted of its work since its start: two of them tell how busy it was between.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostCounts {
+    /// Time of all processors together, in the kernel's ticks.
+    pub processor_ticks: u64,
+    /// Of those, idle or waiting for I/O.
+    pub idle_ticks: u64,
+    /// Devices with the milliseconds in which they had a request in flight.
+    pub devices: Vec<DeviceUse>,
+}
+
+/// What this host and these of its devices have counted until now.
+pub fn host_counts(devices: &[DeviceNumber]) -> HostCounts {
+    host_counts_at(&Roots::default(), devices)
+}
+
+/// As [`host_counts`], on a host whose kernel shows itself at `roots`.
+pub fn host_counts_at(roots: &Roots, devices: &[DeviceNumber]) -> HostCounts {
+    let ticks = ticks(roots);
+    let of = |counters: fathom_schema::DeviceCounters| DeviceUse {
+        name: counters.name,
+        busy_ms: counters.busy_ms,
+    };
+    HostCounts {
+        processor_ticks: ticks.iter().sum(),
+        idle_ticks: ticks.iter().skip(3).take(2).sum(),
+        devices: device_counters_at(roots, devices).into_iter().map(of).collect(),
+    }
+}
+
+/// user, nice, system, idle, iowait, irq, softirq, steal; guests' time is in user's (`proc_stat(5)`).
+fn ticks(roots: &Roots) -> Vec<u64> {
+    let stat = text(&roots.proc.join("stat")).unwrap_or_default();
+    let all = stat.lines().next().map(|line| line.split_whitespace().skip(1).take(8));
+    all.into_iter().flatten().filter_map(|tick| tick.parse().ok()).collect()
 }
 
 /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=12345`.
@@ -74,7 +106,13 @@ mod tests {
         let gauges = gauges_at(&host.roots, &[]);
         assert_eq!((gauges.processor_ticks, gauges.stolen_ticks), (105, 77));
         assert_eq!(gauges.pressure, [Pressure { resource: "memory".to_owned(), waited_us: 4321 }]);
+        let nvme = DeviceNumber { major: 259, minor: 0 };
+        let counts = host_counts_at(&host.roots, &[nvme]);
+        assert_eq!(counts, HostCounts { processor_ticks: 105, idle_ticks: 4 + 5, devices: Vec::new() });
         let empty = tree("disks");
+        let busy = vec![DeviceUse { name: "nvme0n1".to_owned(), busy_ms: 50 }];
+        let counts = host_counts_at(&empty.roots, &[nvme]);
+        assert_eq!(counts, HostCounts { processor_ticks: 0, idle_ticks: 0, devices: busy });
         assert_eq!(gauges_at(&empty.roots, &[]), Gauges::default());
         assert!(super::gauges(&[]).processor_ticks > 0, "any Linux counts those");
     }

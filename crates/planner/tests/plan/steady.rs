@@ -205,6 +205,7 @@ fn recorded(done: &[(Step, StepFinished)]) -> Vec<StepRecord> {
     let record = |(index, (step, finished)): (u32, &(Step, StepFinished))| StepRecord {
         started: StepStarted { index, step: step.clone(), wall_ms: 0, devices: Vec::new(), gauges: None },
         intervals: Vec::new(),
+        host: Vec::new(),
         finished: Some(finished.clone()),
     };
     (0..).zip(done).map(record).collect()
