@@ -1,13 +1,15 @@
 // Every word that the browser side shows, so that a translation is one file more. Knows nothing of where they stand.
 
 /** Figures that the gauges of a running run can show. */
-export type Gauge = "iops" | "bandwidth" | "mean" | "p50" | "p99" | "max" | "depth" | "errors";
+export type Gauge = "iops" | "bandwidth" | "mean" | "p50" | "p99" | "max" | "depth" | "errors" | "processors" | "device";
 
 export const strings = {
   chart: {
     iops: "IOPS",
     bandwidth: "bandwidth",
     depth: "in flight",
+    inUse: "share of the time",
+    processors: "processors",
     mean: "mean",
     p50: "p50",
     p99: "p99",
@@ -169,14 +171,22 @@ export const strings = {
       max: "max",
       depth: "in flight",
       errors: "errors",
+      processors: "processors",
+      device: "busiest device",
     } as Record<Gauge, string>,
     gap: "What happened long ago is not here; the page of the run has it when it has ended.",
     slowest: "With several streams, latencies are those of the slowest.",
     slowestCell: (count: number) =>
       `A point stands for ${count} intervals: the mean of their rates, and the slowest of their latencies.`,
-    charts: { iops: "IOPS", latency: "Response time", heat: "Response times of all operations", bandwidth: "Bandwidth", depth: "Operations in flight" },
-    streams: "Streams, last interval",
+    charts: { iops: "IOPS", latency: "Response time", heat: "Response times of all operations", bandwidth: "Bandwidth", depth: "Operations in flight", busy: "Processors and devices in use" },
+    rows: "Rows",
+    by: { stream: "a row per stream", target: "a row per target" },
+    figures: (by: string, window: string) => `${by}, ${window}`,
     stream: "stream",
+    target: "target",
+    targets: (names: string[], more: number) => (more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ")),
+    together: "all together",
+    ofSeveral: "A stream that goes to several targets has one row for them all: its operations are not counted by target.",
     workload: "workload",
     asked: "asked/s",
     load: "Change the load",
@@ -228,6 +238,7 @@ export const strings = {
       percentiles: "Latency by share of operations",
       bandwidth: "Bandwidth over time",
       depth: "Operations in flight over time",
+      busy: "Processors and devices in use",
       sweepIops: "IOPS of each step",
       sweepLatency: "Latency of each step",
     },

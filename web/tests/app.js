@@ -44,7 +44,7 @@ for (const [path, ready] of [
   ["steady", (page) => page.getByRole("combobox", { name: "Test" }).waitFor()],
 ]) {
   test(`${path} in all its looks`, async () => {
-    mock.play(9);
+    mock.play(10);
     for (const look of looks) {
       const { page, complaints } = await open(path, look);
       await ready(page);
@@ -219,7 +219,7 @@ test("a lost connection goes on where it broke", async () => {
   const { page } = await open("live/live");
   await canvases(page, 4);
   mock.drop();
-  mock.play(10);
+  mock.play(11);
   await page.locator("figure").first().getByRole("slider").and(page.locator("[aria-valuemax='4']")).waitFor();
   mock.play(99);
   await page.getByText("It has ended.").waitFor();

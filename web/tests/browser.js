@@ -34,6 +34,7 @@ export const looks = [
 export async function open(browser, url, look, allowed) {
   const { width = 1280, height = 900, colorScheme = "light", javaScriptEnabled = true } = look;
   const context = await browser.newContext({ viewport: { width, height }, colorScheme, javaScriptEnabled, locale: "en-GB", bypassCSP: false });
+  if (look.before) await context.addInitScript(look.before);
   const page = await context.newPage();
   const complaints = [];
   page.on("console", (message) => {

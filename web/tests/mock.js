@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { pages } from "./browser.js";
 
 const web = resolve(dirname(fileURLToPath(import.meta.url)), "..");
-const events = JSON.parse(readFileSync(join(web, "src/app/recorded.fixture.json"), "utf8"));
+const recorded = JSON.parse(readFileSync(join(web, "src/app/recorded.fixture.json"), "utf8"));
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
   "manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
@@ -46,6 +46,10 @@ export class Mock {
   /** What the next request of the API is answered with instead. */
   broken = null;
   isEmpty = false;
+  /** What happens in the run that is played. */
+  events = recorded;
+  /** Whether requests of the API wait for an answer that does not come. */
+  isSilent = false;
   /** What the run that goes on answers so far. */
   answer = null;
   /** What was sent to be done: method, path, body. */
@@ -63,7 +67,7 @@ export class Mock {
 
   /** Lets events happen up to the `count`th. */
   play(count) {
-    this.#played = Math.min(count, events.length);
+    this.#played = Math.min(count, this.events.length);
     for (const watcher of this.#watchers) this.#tell(watcher);
   }
 
@@ -88,7 +92,7 @@ export class Mock {
 
   #tell(watcher) {
     for (; watcher.last < this.#played; watcher.last += 1) {
-      const event = events[watcher.last];
+      const event = this.events[watcher.last];
       watcher.response.write(`id: ${watcher.last + 1}\nevent: ${event.event}\ndata: ${JSON.stringify(event)}\n\n`);
     }
   }
@@ -97,6 +101,7 @@ export class Mock {
     const { pathname } = new URL(request.url, "http://mock");
     response.setHeader("content-security-policy", policy);
     if (!pathname.startsWith("/api/v1/")) return this.#page(pathname, response);
+    if (this.isSilent) return;
     let body = "";
     for await (const part of request) body += part;
     const isFile = request.headers["content-type"] === "application/vnd.fathom.run";

@@ -101,14 +101,14 @@ test("from an idea to a comparison, on the simulated device and on a file", asyn
   const file = { Title: "on a file", Path: join(folder, "scratch"), Size: "16MiB", Ramp: "1s", Measure: "30s" };
   const run = await start(page, file);
   await page.locator(".tiles").waitFor();
-  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 5);
+  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 6);
   await page.getByLabel("What happens now").fill("half of it");
   await page.getByRole("button", { name: "Mark" }).click();
   await page.getByText("mark: half of it").waitFor();
   await page.screenshot({ path: join(shots, "serve-live.png"), fullPage: true });
   await page.getByRole("button", { name: "Stop" }).click();
   await ended(page);
-  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 6);
+  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 7);
   (await inked(page)).forEach((count, at) => assert.ok(count > 500, `canvas ${at} is empty`));
   await fits(page, "run");
   await isAccessible(page, "run");
@@ -195,7 +195,7 @@ test("faults of a job are at their line, and other dialects become native", asyn
 test("a server that is killed and comes back has what was measured until then", async () => {
   const { page } = await enter();
   const run = await start(page, { Path: join(folder, "scratch"), Size: "16MiB", Ramp: "0s", Measure: "60s" });
-  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 5);
+  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 6);
   await server.end("SIGKILL");
   await page.getByText("The connection is lost").waitFor();
   await server.start(server.port);
@@ -204,7 +204,7 @@ test("a server that is killed and comes back has what was measured until then", 
   await page.goto(server.invitation);
   await page.goto(`${server.address}#/run/${run}`);
   await page.getByText("killed, or still running").waitFor();
-  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 6);
+  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 7);
 });
 
 test("nobody gets in uninvited", async () => {

@@ -7,6 +7,7 @@
 
 mod distribution;
 mod grid;
+mod host;
 mod sweep;
 
 use distribution::Heat;
@@ -15,6 +16,7 @@ use fathom_analysis::{Measured, added_up};
 use fathom_schema::{Record, StepRecord};
 use fathom_units::Nanos;
 use grid::Grid;
+use host::Busy;
 use serde::Serialize;
 use sweep::Sweep;
 
@@ -59,6 +61,8 @@ pub struct StepCharts {
     pub curves: Vec<Curve>,
     /// Latencies over time, of all operations; null without an operation.
     pub heat: Option<Heat>,
+    /// How busy the processors and the devices under the targets were; empty in records that do not know.
+    pub busy: Vec<Busy>,
 }
 
 /// One stream, or all, over time: an entry per cell, null where nothing was measured or the sample is too small.
@@ -100,15 +104,16 @@ pub fn charts(record: &Record) -> Charts {
     }
 }
 
-/// All streams of a step together in at most `rows_max` cells, and the length of a cell in seconds: its charts as a table.
-pub(crate) fn over_time(step: &StepRecord, rows_max: usize) -> (f64, Series) {
+/// The length of a cell in seconds, all streams of a step together and the host in at most `rows_max` cells: its charts as
+/// a table.
+pub(crate) fn over_time(step: &StepRecord, rows_max: usize) -> (f64, Series, Vec<Busy>) {
     let grid = Grid::of(step, rows_max);
     let mut series = grid.series("", None);
     if series.iops_min.is_empty() {
         series.iops_min.clone_from(&series.iops);
         series.iops_max.clone_from(&series.iops);
     }
-    (grid.cell.as_secs_f64(), series)
+    (grid.cell.as_secs_f64(), series, host::busy(step, grid.cell, grid.cells.len()))
 }
 
 fn step_charts(step: &StepRecord, cells_max: usize) -> StepCharts {
@@ -129,6 +134,7 @@ fn step_charts(step: &StepRecord, cells_max: usize) -> StepCharts {
         series,
         curves: distribution::curves(&measured),
         heat: distribution::heat(&grid),
+        busy: host::busy(step, grid.cell, grid.cells.len()),
     }
 }
 

@@ -291,7 +291,7 @@ fn rates(before: &[StepRecord], after: &[StepRecord], letter: char) -> Option<Pl
     let of_side = |letter: char, steps: &[StepRecord]| -> Vec<PlotLine> {
         let runs = steps.iter().take(RUNS_MAX).enumerate();
         runs.map(|(run, step)| {
-            let (cell_s, series) = over_time(step, POINTS_MAX);
+            let (cell_s, series, _) = over_time(step, POINTS_MAX);
             let points: Vec<(f64, f64)> = series
                 .iops
                 .iter()

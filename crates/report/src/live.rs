@@ -4,10 +4,17 @@
 use crate::charts::spread;
 use crate::describe;
 use crate::summary::{errors, kinds, phase_name, quantile, response};
-use fathom_schema::{Event, Interval, KindTally, Outcome, Pacing, Severity, Step, Stop, Stream, TimeLimit};
+use fathom_schema::{
+    DeviceUse, Event, HostSample, Interval, KindTally, Outcome, Pacing, Severity, Step, Stop, Stream, Target,
+    TimeLimit,
+};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// Targets of a stream that are named: a stream may have a hundred thousand.
+const TARGETS_MAX: usize = 16;
 
 /// Something that happened in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -41,6 +48,8 @@ pub enum Live {
     },
     /// A stream did something in one interval.
     Interval(IntervalView),
+    /// How busy the host was, about once a second.
+    Host(HostView),
     /// Something that the reader should know.
     Note {
         /// Seconds since the run's start.
@@ -77,6 +86,10 @@ pub struct StreamView {
     pub name: String,
     /// What it does, in a few words.
     pub workload: String,
+    /// Names of the targets that it aims at, the first 16.
+    pub targets: Vec<String>,
+    /// How many there are.
+    pub target_count: u64,
     /// Number of workers.
     pub workers: u64,
     /// Operations asked to be in flight, over all workers.
@@ -117,6 +130,30 @@ pub struct IntervalView {
     /// How their response times are spread: pairs of a row and its operations, from the fastest. Row r holds 2^(r/4) to
     /// 2^((r+1)/4) ns.
     pub spread: Vec<(usize, u64)>,
+}
+
+/// How busy the host was for a part of a step.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HostView {
+    /// Index of the step in the run.
+    pub step: u32,
+    /// Start, seconds since the step's start.
+    pub start_s: f64,
+    /// End, in the same unit.
+    pub end_s: f64,
+    /// Share of the processors' time in which they did something, 0 to 1; null where the kernel tells nothing.
+    pub processors: Option<f64>,
+    /// Block devices under the targets.
+    pub devices: Vec<DeviceView>,
+}
+
+/// How busy a block device was.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct DeviceView {
+    /// Kernel name.
+    pub name: String,
+    /// Share of the time in which it had a request in flight, 0 to 1.
+    pub busy: f64,
 }
 
 /// What operations of one kind did in an interval. Latencies are response times (intended start to completion) in
@@ -160,17 +197,18 @@ pub fn live(event: &Event) -> Option<Live> {
             expected_seconds: started.expected_seconds,
         },
         Event::StepStarted(started) => {
-            let Step { name, parameters, streams, .. } = &started.step;
+            let Step { name, parameters, streams, targets, .. } = &started.step;
             Live::StepStarted {
                 step: started.index,
                 name: name.clone(),
                 parameters: parameters.clone(),
                 started_ms: started.wall_ms,
-                streams: streams.iter().map(stream_view).collect(),
+                streams: streams.iter().map(|stream| stream_view(stream, targets)).collect(),
             }
         }
         Event::Interval(interval) => Live::Interval(interval_view(interval)),
         Event::Sum(_) => return None,
+        Event::Host(sample) => Live::Host(host_view(sample)),
         Event::Note(note) => Live::Note {
             at_s: note.at.as_secs_f64(),
             severity: match note.severity {
@@ -208,10 +246,26 @@ pub fn live(event: &Event) -> Option<Live> {
     })
 }
 
-fn stream_view(stream: &Stream) -> StreamView {
+fn host_view(sample: &HostSample) -> HostView {
+    let device =
+        |device: &DeviceUse| DeviceView { name: device.name.clone(), busy: sample.device_busy(device) };
+    HostView {
+        step: sample.step,
+        start_s: sample.start.as_secs_f64(),
+        end_s: sample.end.as_secs_f64(),
+        processors: sample.processors_busy(),
+        devices: sample.devices.iter().map(device).collect(),
+    }
+}
+
+fn stream_view(stream: &Stream, targets: &[Target]) -> StreamView {
+    let aims = stream.workers.iter().flat_map(|worker| &worker.extents).map(|extent| extent.target);
+    let aims: BTreeSet<u32> = aims.collect();
     StreamView {
         name: stream.name.clone(),
         workload: describe::workload(&stream.workload),
+        targets: aims.iter().take(TARGETS_MAX).map(|&at| targets[at as usize].name.clone()).collect(),
+        target_count: aims.len() as u64,
         workers: stream.workers.len() as u64,
         queue_depth: describe::queue_depth(stream),
         rate_per_s: match &stream.pacing {

@@ -187,7 +187,7 @@ fn state(outcome: Option<&Outcome>) -> (&'static str, Option<String>) {
 }
 
 fn step(step: &StepRecord) -> StepSummary {
-    let StepRecord { started, intervals, finished } = step;
+    let StepRecord { started, intervals, host: _, finished } = step;
     let measured = measured(step);
     let series = |index: usize| {
         intervals.iter().filter(|interval| interval.stream as usize == index).map(point).collect::<Vec<_>>()

@@ -26,7 +26,7 @@ pub(crate) struct Told {
 
 #[derive(Debug, Default)]
 struct Log {
-    /// All but intervals and progress.
+    /// All but intervals, samples of the host and progress.
     milestones: Vec<Told>,
     intervals: VecDeque<Told>,
     /// Number of the newest interval that was forgotten.
@@ -69,7 +69,7 @@ impl Hub {
             let mut log = self.log();
             log.last += 1;
             let told = Told { number: log.last, kind, text: text.into() };
-            if matches!(kind, "interval" | "preparing") {
+            if matches!(kind, "interval" | "host" | "preparing") {
                 log.intervals.push_back(told);
                 if log.intervals.len() > INTERVALS_MAX {
                     log.forgotten = log.intervals.pop_front().map_or(0, |told| told.number);
@@ -149,6 +149,7 @@ const fn kind_of(live: &Live) -> &'static str {
         Live::RunStarted { .. } => "run_started",
         Live::StepStarted { .. } => "step_started",
         Live::Interval(_) => "interval",
+        Live::Host(_) => "host",
         Live::Note { .. } => "note",
         Live::StepFinished { .. } => "step_finished",
         Live::RunFinished { .. } => "run_finished",

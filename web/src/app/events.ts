@@ -4,6 +4,9 @@
 export interface StreamInfo {
   name: string;
   workload: string;
+  /** The first of them, where there are many. */
+  targets: string[];
+  target_count: number;
   workers: number;
   queue_depth: number;
   rate_per_s: number | null;
@@ -38,6 +41,16 @@ export interface IntervalEvent {
   spread?: [number, number][];
 }
 
+/** How busy the host was; shares from 0 to 1. */
+export interface HostEvent {
+  event: "host";
+  step: number;
+  start_s: number;
+  end_s: number;
+  processors: number | null;
+  devices: { name: string; busy: number }[];
+}
+
 export type RunEvent =
   | {
       event: "run_started";
@@ -56,6 +69,7 @@ export type RunEvent =
       streams: StreamInfo[];
     }
   | IntervalEvent
+  | HostEvent
   | { event: "note"; at_s: number; severity: string; message: string }
   | { event: "step_finished"; step: number; stop: string; elapsed_s: number }
   | { event: "run_finished"; state: string; reason: string | null; finished_ms: number };

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import recorded from "./recorded.fixture.json";
 import type { IntervalEvent, RunEvent } from "./events";
-import { cellsMax, gaugesLast, gaugesSince, initial, reduce, remaining, toCharts, type RunView } from "./reducer";
+import { cellsMax, gaugesLast, gaugesSince, groups, hostLast, hostSince, initial, reduce, remaining, toCharts, type RunView } from "./reducer";
 
 const events = recorded as unknown as RunEvent[];
 
@@ -28,6 +28,34 @@ test("a recorded run gives its view", () => {
   expect([heat.column_s, heat.columns, heat.rows, heat.from_log2_ns]).toEqual([1, 5, 12, 79 / 4]);
   expect(heat.cells.slice(12, 24)).toBe("980006000005");
   expect(heat.share_max).toBeCloseTo(500 / 900, 6);
+});
+
+test("how busy the host was is on the cells of the step", () => {
+  const step = replay(events).steps[0]!;
+  expect(toCharts(step).busy).toEqual([
+    { name: "", share: [0.25, 0.25, 0.5, 0.5, 0.5] },
+    { name: "nvme0n1", share: [0.9, 0.9, 1, 1, 1] },
+    { name: "nvme1n1", share: [0.4, 0.4, 0.2, 0.2, 0.2] },
+  ]);
+  expect(hostLast(step)).toEqual({ processors: 0.5, device: { name: "nvme0n1", busy: 1 } });
+  // From the end of the ramp: one second of the first sample, two and a half of the second.
+  const since = hostSince(step);
+  expect(since.processors).toBeCloseTo((0.25 + 2.5 * 0.5) / 3.5, 9);
+  expect(since.device!.busy).toBeCloseTo((0.9 + 2.5) / 3.5, 9);
+  expect(hostSince(replay(events.slice(0, 2)).steps[0]!)).toEqual({ processors: null, device: null });
+});
+
+test("rows are streams, or all that go to the same targets", () => {
+  const step = replay(events.slice(0, 6)).steps[0]!;
+  expect(groups(step.streams, "stream").map(({ names }) => names)).toEqual([["reads"], ["log"]]);
+  expect(gaugesLast(step, [1])).toMatchObject({ iops: 500, depth: 2 });
+  expect(gaugesSince(step, [0])).toMatchObject({ iops: 1000, depth: 4 });
+  const [reads, log] = step.streams;
+  const shared = [reads!, { ...log!, targets: ["/dev/nvme0n1"] }, { ...log!, targets: ["a", "b"], target_count: 20 }];
+  expect(groups(shared, "target")).toEqual([
+    { names: ["/dev/nvme0n1"], more: 0, streams: [0, 1] },
+    { names: ["a", "b"], more: 18, streams: [2] },
+  ]);
 });
 
 test("what comes again after a lost connection changes nothing", () => {
@@ -79,7 +107,11 @@ test("days of a run stay as small as minutes, and keep every operation", () => {
   });
   let view = replay(events.slice(0, 2));
   const seconds = 5000;
-  for (let at = 0; at < seconds; at += 1) view = reduce(view, 100 + at, interval(at));
+  for (let at = 0; at < seconds; at += 1) {
+    view = reduce(view, 100 + 2 * at, interval(at));
+    const host = { event: "host", step: 0, start_s: at, end_s: at + 1, processors: at % 2, devices: [] } as const;
+    view = reduce(view, 101 + 2 * at, { ...host, devices: [] });
+  }
   const step = view.steps[0]!;
   expect(step.cells[0]!.length).toBeLessThanOrEqual(cellsMax);
   expect(step.together).toBe(8);
@@ -88,6 +120,7 @@ test("days of a run stay as small as minutes, and keep every operation", () => {
   expect(all.iops.reduce<number>((sum, iops) => sum + (iops ?? 0) * charts.cell_s, 0)).toBeCloseTo(seconds * 200, 3);
   expect([all.iops_min[0], all.iops_max[0]]).toEqual([100, 300]);
   expect(Math.max(...all.p99_ns.map((ns) => ns ?? 0))).toBe(9_000_000);
+  expect(new Set(charts.busy[0]!.share)).toEqual(new Set([0.5]));
   expect(charts.heat!.columns).toBeLessThanOrEqual(240);
   expect([...step.spreads].flatMap((spread) => [...(spread ?? [])])).toEqual([...step.spreads].map(() => [40, expect.any(Number)]));
   expect(step.spreads.reduce((sum, spread) => sum + (spread?.get(40) ?? 0), 0)).toBe(seconds * 10);

@@ -6,8 +6,8 @@
 // several intervals cannot be told from theirs.
 
 import { levelOfShare } from "../charts/spec";
-import type { Heat, Series, StepCharts, Values } from "../charts/types";
-import type { IntervalEvent, RunEvent, StreamInfo } from "./events";
+import type { Busy, Heat, Series, StepCharts, Values } from "../charts/types";
+import type { HostEvent, IntervalEvent, RunEvent, StreamInfo } from "./events";
 
 /** Cells of a step at most, before they are doubled. */
 export const cellsMax = 1200;
@@ -38,6 +38,12 @@ export interface Cell {
 /** Operations by row of their response time; rows are those of the events. */
 export type Spread = ReadonlyMap<number, number>;
 
+/** How busy something was in a cell. */
+interface Share {
+  busy_s: number;
+  covered_s: number;
+}
+
 /** What counts of a stream since the measure phase began. */
 export interface Sum {
   operations: number;
@@ -46,6 +52,8 @@ export interface Sum {
   seconds: number;
   /** Latency times operations. */
   latencyNs: number;
+  /** Operations in flight times seconds. */
+  inFlight: number;
   maxNs: number;
 }
 
@@ -62,6 +70,10 @@ export interface StepView {
   cells: (Cell | undefined)[][];
   /** Per cell, of all streams: operations by row of their response time. */
   spreads: (Spread | undefined)[];
+  /** Per device, and without a name for the processors: how busy they were per cell. */
+  busy: ReadonlyMap<string, (Share | undefined)[]>;
+  /** The newest sample of the host. */
+  lastHost: HostEvent | null;
   /** Per stream. */
   sums: Sum[];
   /** Per stream, its newest interval. */
@@ -125,6 +137,8 @@ function taken(view: RunView, event: RunEvent): RunView {
       return { ...view, steps: [...view.steps, begun(event)] };
     case "interval":
       return withStep(view, event.step, (step) => withInterval(step, event));
+    case "host":
+      return withStep(view, event.step, (step) => withHost(step, event));
     case "note": {
       const { at_s, severity, message } = event;
       return { ...view, notes: [...view.notes, { at_s, severity, message }].slice(-notesMax) };
@@ -149,7 +163,9 @@ function begun(event: Extract<RunEvent, { event: "step_started" }>): StepView {
     together: 1,
     cells: event.streams.map(() => []),
     spreads: [],
-    sums: event.streams.map(() => ({ operations: 0, bytes: 0, errors: 0, seconds: 0, latencyNs: 0, maxNs: 0 })),
+    busy: new Map(),
+    lastHost: null,
+    sums: event.streams.map(() => ({ operations: 0, bytes: 0, errors: 0, seconds: 0, latencyNs: 0, inFlight: 0, maxNs: 0 })),
     last: event.streams.map(() => undefined),
     measuredFrom_s: null,
     reached_s: 0,
@@ -209,6 +225,28 @@ function withInterval(before: StepView, interval: IntervalEvent): StepView {
   };
 }
 
+/** A sample neither begins nor ends with a cell: each has its part of it. */
+function withHost(step: StepView, sample: HostEvent): StepView {
+  if (!(step.cell_s > 0) || !(sample.end_s > sample.start_s)) return step;
+  const shares: [string, number | null][] = [["", sample.processors], ...sample.devices.map(({ name, busy }): [string, number] => [name, busy])];
+  const busy = new Map(step.busy);
+  const last = Math.min(Math.ceil(sample.end_s / step.cell_s), cellsMax);
+  for (const [name, share] of shares) {
+    if (share === null) continue;
+    const row = [...(busy.get(name) ?? [])];
+    for (let at = Math.floor(sample.start_s / step.cell_s); at < last; at += 1) {
+      const part = Math.min(sample.end_s, (at + 1) * step.cell_s) - Math.max(sample.start_s, at * step.cell_s);
+      if (part > 0) row[at] = both(row[at], { busy_s: share * part, covered_s: part });
+    }
+    busy.set(name, row);
+  }
+  return { ...step, busy, lastHost: sample };
+}
+
+function both(a: Share | undefined, b: Share | undefined): Share | undefined {
+  return a && b ? { busy_s: a.busy_s + b.busy_s, covered_s: a.covered_s + b.covered_s } : (a ?? b);
+}
+
 function added(sum: Sum, cell: Cell): Sum {
   return {
     operations: sum.operations + cell.operations,
@@ -216,6 +254,7 @@ function added(sum: Sum, cell: Cell): Sum {
     errors: sum.errors + cell.errors,
     seconds: sum.seconds + cell.covered_s,
     latencyNs: sum.latencyNs + (cell.meanNs ?? 0) * cell.operations,
+    inFlight: sum.inFlight + cell.inFlight,
     maxNs: Math.max(sum.maxNs, cell.maxNs ?? 0),
   };
 }
@@ -253,10 +292,11 @@ function doubled(step: StepView): StepView {
     together: step.together * 2,
     cells: step.cells.map((row) => halves<Cell | undefined>(row, merged)),
     spreads: halves(step.spreads, (a, b) => summed([a, b])),
+    busy: new Map([...step.busy].map(([name, row]) => [name, halves<Share | undefined>(row, both)])),
   };
 }
 
-/** What the gauges show: figures over the last interval of each stream, or since the measure phase began. */
+/** What the gauges show: figures over the last interval of streams, or since the measure phase began. */
 export interface Gauges {
   iops: number;
   bytesPerS: number;
@@ -269,12 +309,16 @@ export interface Gauges {
   errors: number;
 }
 
-export function gaugesLast(step: StepView): Gauges {
+/** Figures over the last interval of these streams, or of all. */
+export function gaugesLast(step: StepView, streams: number[] = [...step.streams.keys()]): Gauges {
   // A stream that has ended a while ago has no part in what happens now.
-  const now = step.last.filter((one) => one && one.end_s > step.reached_s - 1.5 * (one.end_s - one.start_s));
-  const sum = (of: (interval: IntervalEvent) => number) => now.reduce((total, one) => total + (one ? of(one) : 0), 0);
+  const now = streams.flatMap((at) => {
+    const one = step.last[at];
+    return one && one.end_s > step.reached_s - 1.5 * (one.end_s - one.start_s) ? [one] : [];
+  });
+  const sum = (of: (interval: IntervalEvent) => number) => now.reduce((total, one) => total + of(one), 0);
   const worst = (of: (interval: IntervalEvent) => number | null) =>
-    now.reduce<number | null>((most, one) => slowest(most, one ? of(one) : null), null);
+    now.reduce<number | null>((most, one) => slowest(most, of(one)), null);
   const operations = sum((one) => one.all.operations);
   return {
     iops: sum((one) => one.all.iops),
@@ -288,8 +332,10 @@ export function gaugesLast(step: StepView): Gauges {
   };
 }
 
-export function gaugesSince(step: StepView): Gauges {
-  const sum = (of: (sum: Sum) => number) => step.sums.reduce((total, one) => total + of(one), 0);
+/** Figures of these streams, or of all, since the measure phase began. */
+export function gaugesSince(step: StepView, streams: number[] = [...step.streams.keys()]): Gauges {
+  const sums = streams.flatMap((at) => step.sums[at] ?? []);
+  const sum = (of: (sum: Sum) => number) => sums.reduce((total, one) => total + of(one), 0);
   const operations = sum((one) => one.operations);
   return {
     iops: sum((one) => (one.seconds > 0 ? one.operations / one.seconds : 0)),
@@ -297,10 +343,59 @@ export function gaugesSince(step: StepView): Gauges {
     p50Ns: null,
     p99Ns: null,
     meanNs: operations > 0 ? sum((one) => one.latencyNs) / operations : null,
-    maxNs: operations > 0 ? Math.max(...step.sums.map((one) => one.maxNs)) : null,
-    depth: null,
+    maxNs: operations > 0 ? Math.max(...sums.map((one) => one.maxNs)) : null,
+    depth: sums.some((one) => one.seconds > 0) ? sum((one) => (one.seconds > 0 ? one.inFlight / one.seconds : 0)) : null,
     errors: sum((one) => one.errors),
   };
+}
+
+/** How busy the processors were, and the busiest of the devices. */
+export interface HostGauges {
+  processors: number | null;
+  device: { name: string; busy: number } | null;
+}
+
+function busiest(devices: Iterable<{ name: string; busy: number }>): HostGauges["device"] {
+  return [...devices].reduce<HostGauges["device"]>((most, one) => (most && most.busy >= one.busy ? most : one), null);
+}
+
+export function hostLast({ lastHost }: StepView): HostGauges {
+  return { processors: lastHost?.processors ?? null, device: busiest(lastHost?.devices ?? []) };
+}
+
+export function hostSince(step: StepView): HostGauges {
+  const from = step.measuredFrom_s;
+  if (from === null) return { processors: null, device: null };
+  const shares = [...step.busy].flatMap(([name, row]) => {
+    const sum = row.slice(Math.floor(from / step.cell_s)).reduce<Share | undefined>(both, undefined);
+    return sum && sum.covered_s > 0 ? [{ name, busy: sum.busy_s / sum.covered_s }] : [];
+  });
+  return {
+    processors: shares.find(({ name }) => name === "")?.busy ?? null,
+    device: busiest(shares.filter(({ name }) => name !== "")),
+  };
+}
+
+/** Streams that have a row of the table together. */
+export interface Group {
+  /** Targets by name; of streams that each have a row of their own, the stream's. */
+  names: string[];
+  /** Names that are not told. */
+  more: number;
+  streams: number[];
+}
+
+/** The rows of the table: a stream each, or all streams that go to the same targets. */
+export function groups(streams: StreamInfo[], by: "stream" | "target"): Group[] {
+  if (by === "stream") return streams.map(({ name }, at) => ({ names: [name], more: 0, streams: [at] }));
+  const found = new Map<string, Group>();
+  for (const [at, { targets, target_count }] of streams.entries()) {
+    const key = JSON.stringify([targets, target_count]);
+    const group = found.get(key) ?? { names: targets, more: target_count - targets.length, streams: [] };
+    group.streams.push(at);
+    found.set(key, group);
+  }
+  return [...found.values()];
 }
 
 /** The step as charts. Latencies of all streams together are those of the slowest. */
@@ -325,7 +420,16 @@ export function toCharts(step: StepView): StepCharts {
     series,
     curves: [],
     heat: heatOf(step.spreads, step.cell_s),
+    busy: [...step.busy].map(([name, row]) => busyOf(name, row, count, step)),
   };
+}
+
+function busyOf(name: string, row: (Share | undefined)[], count: number, step: StepView): Busy {
+  const share = Array.from({ length: count }, (_, at) => {
+    const of = row[at];
+    return of && of.covered_s >= coveredMin * step.cell_s ? of.busy_s / of.covered_s : null;
+  });
+  return { name, share };
 }
 
 function summed(spreads: Iterable<Spread | undefined>): Spread {

@@ -4,7 +4,7 @@ import { api } from "./api";
 import type { RunEvent } from "./events";
 
 /** Kinds of events that have a name of their own in the stream. */
-const kinds = ["message", "run_started", "step_started", "interval", "note", "step_finished", "run_finished"];
+const kinds = ["message", "run_started", "step_started", "interval", "host", "note", "step_finished", "run_finished"];
 
 export interface Listener {
   event: (id: number, event: RunEvent) => void;

@@ -19,14 +19,16 @@ export function columns(spec: Spec): uPlot.AlignedData {
   return [spec.x, ...spec.lines.map((line) => line.values), ...areas] as uPlot.AlignedData;
 }
 
-/** Options of a plot of this size; `moved` is told of the place of the cursor, null when it has left. */
+/** Options of a plot of this size. What is drawn is asked for anew each time: data may grow under a plot whose lines and axes
+ * stay. `moved` is told of the place of the cursor, null when it has left. */
 export function options(
-  spec: Spec,
+  now: () => Spec,
   width: number,
   height: number,
   isDark: boolean,
   moved: (at: number | null, top: number | null) => void,
 ): uPlot.Options {
+  const spec = now();
   const colors = palette(isDark);
   const color = (index: number) => colors.lines[index % colors.lines.length] ?? colors.text;
   const series: uPlot.Series[] = [{}];
@@ -58,14 +60,14 @@ export function options(
       drag: { x: true, y: false, setScale: true },
       ...(spec.group ? { sync: { key: spec.group, scales: ["x", null] } } : {}),
     },
-    scales: { x: xScale(spec), y: yScale(spec) },
+    scales: { x: xScale(now), y: yScale(now) },
     axes: [axis(spec.xAxis, colors, false), axis(spec.yAxis, colors, true)],
     series,
     bands: areas,
     hooks: {
-      drawClear: [(plot) => shade(plot, spec, colors), (plot) => bands(plot, spec, colors)],
-      drawAxes: spec.heat ? [(plot) => heat(plot, spec.heat as HeatCells, colors)] : [],
-      draw: [(plot) => whiskers(plot, spec, colors), (plot) => marks(plot, spec, colors)],
+      drawClear: [(plot) => shade(plot, now(), colors), (plot) => bands(plot, now(), colors)],
+      drawAxes: spec.heat ? [(plot) => heat(plot, now().heat as HeatCells, colors)] : [],
+      draw: [(plot) => whiskers(plot, now(), colors), (plot) => marks(plot, now(), colors)],
       setCursor: [(plot) => moved(plot.cursor.idx ?? null, plot.cursor.top ?? null)],
     },
   };
@@ -86,13 +88,24 @@ function pathsOf(spec: Spec, line: Line, color: string): Partial<uPlot.Series> {
   return { points: line.marked || few ? points : spec.isSparse ? { show: false } : {} };
 }
 
-function xScale(spec: Spec): uPlot.Scale {
-  const [first, last] = [spec.x[0] ?? 0, spec.x[spec.x.length - 1] ?? 1];
-  const isLog = spec.xAxis.scale === "log";
+/** The first and the last place of a plot. */
+const ends = (x: ArrayLike<number>): [number, number] => [x[0] ?? 0, x[x.length - 1] ?? 1];
+
+/** Whether less than all of a plot is in view. */
+export function isZoomed(plot: uPlot): boolean {
+  const { min, max } = plot.scales.x ?? {};
+  const [first, last] = ends(plot.data[0]);
+  return typeof min === "number" && typeof max === "number" && (min > first || max < last);
+}
+
+function xScale(now: () => Spec): uPlot.Scale {
+  const isLog = now().xAxis.scale === "log";
   return {
     time: false,
     distr: isLog ? 3 : 1,
     range: (plot, min, max) => {
+      const spec = now();
+      const [first, last] = ends(spec.x);
       // Zoomed in: as chosen. Else some room, so that the first and last mark are whole.
       if (min > first || max < last) return [min, max];
       if (spec.heat) return [0, spec.heat.columns * spec.heat.columnWidth];
@@ -104,24 +117,37 @@ function xScale(spec: Spec): uPlot.Scale {
   };
 }
 
-function yScale(spec: Spec): uPlot.Scale {
-  if (spec.heat) {
-    const { edges } = spec.heat;
-    return { distr: 3, range: [edges[0] ?? 1, edges[edges.length - 1] ?? 10] };
-  }
+/** What of a plot its vertical axis has to reach, beside the lines. */
+function reached(spec: Spec): { marked: number[]; drawn: number[]; rows: number } {
   const marked = (spec.marks ?? []).filter((mark) => mark.axis === "y").map((mark) => mark.at);
-  const ends = spec.lines.flatMap((line) => (isArea(line) ? [] : [...(line.low ?? []), ...(line.high ?? [])]));
+  const whiskered = spec.lines.flatMap((line) => (isArea(line) ? [] : [...(line.low ?? []), ...(line.high ?? [])]));
   const shaded = (spec.bands ?? []).flatMap((band) => band.y);
-  const drawn = [...ends, ...shaded].filter((value): value is number => value !== null);
+  const drawn = [...whiskered, ...shaded].filter((value): value is number => value !== null);
   // Names of marked places stand above what is drawn, in rows of their own.
   const rows = 0.08 * (spec.marks ?? []).filter((mark) => mark.axis === "x" && mark.at <= (spec.x.at(-1) ?? 0)).length;
+  return { marked, drawn, rows };
+}
+
+function yScale(now: () => Spec): uPlot.Scale {
+  const spec = now();
+  if (spec.heat) {
+    return {
+      distr: 3,
+      range: () => {
+        const edges = now().heat?.edges ?? [];
+        return [edges[0] ?? 1, edges[edges.length - 1] ?? 10];
+      },
+    };
+  }
+  if (spec.yMost !== undefined) return { range: [0, spec.yMost] };
   if (spec.yAxis.scale === "log") {
-    const above = [...drawn, ...marked].filter((value) => value > 0);
     // The lowest bar has some height too.
     const base = spec.lines.some((line) => line.shape === "bars") ? 3 : 1;
     return {
       distr: 3,
       range: (_, min, max) => {
+        const { marked, drawn, rows } = reached(now());
+        const above = [...drawn, ...marked].filter((value) => value > 0);
         const all = [...above, ...[min, max].filter((value) => value !== null && value > 0)];
         if (all.length === 0) return logRange(null, null);
         const [low, high] = logRange(Math.min(...all) / base, Math.max(...all));
@@ -132,6 +158,7 @@ function yScale(spec: Spec): uPlot.Scale {
   // Rates begin at nothing: an axis that begins elsewhere makes a ripple look like a cliff.
   return {
     range: (_, min, max) => {
+      const { marked, drawn, rows } = reached(now());
       const most = Math.max(max, ...drawn);
       const top = Math.max(most, ...marked.filter((at) => at <= markedMost * most));
       if (!spec.isSigned) return [0, top > 0 ? top * (1.08 + rows) : 1];

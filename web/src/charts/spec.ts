@@ -57,6 +57,8 @@ export interface Spec {
   xAxis: Axis;
   yAxis: Axis;
   yFromZero: boolean;
+  /** The top of the vertical axis, where it is always the same. */
+  yMost?: number;
   /** Parts of the x axis drawn behind a shade, since they do not count. */
   shades: [number, number][];
   /** Whether gaps are drawn over: where a value that is missing was never meant to be there. */
@@ -94,6 +96,7 @@ const timeAxis: Axis = { label: words.seconds, format: format.clock, scale: "lin
 const rateAxis: Axis = { label: words.iops, format: format.rate, scale: "linear" };
 const bandwidthAxis: Axis = { label: words.bandwidth, format: format.bandwidth, scale: "linear" };
 const depthAxis: Axis = { label: words.depth, format: format.plain, scale: "linear" };
+const shareAxis: Axis = { label: words.inUse, format: format.share, scale: "linear" };
 const latencyAxis: Axis = { label: words.latency, format: format.latency, scale: "log", ticks: latencyTicks };
 
 /** 1, 2 and 5 times powers of ten; only the powers where those would be too many. */
@@ -160,6 +163,23 @@ export function overTime(step: StepCharts, title: string, figure: StreamFigure):
     xAxis: timeAxis,
     yAxis: axis,
     yFromZero: true,
+    shades: ramps(step),
+    spanGaps: false,
+    group: `step-${step.index}`,
+  };
+}
+
+/** How busy processors and devices were over time. */
+export function busyOverTime(step: StepCharts, title: string): Spec {
+  return {
+    title,
+    x: cellMiddles(step),
+    lines: step.busy.map(({ name, share }, at) => line(name || words.processors, share, at, format.share)),
+    xAxis: timeAxis,
+    yAxis: shareAxis,
+    yFromZero: true,
+    // A processor that is half idle looks it.
+    yMost: 1,
     shades: ramps(step),
     spanGaps: false,
     group: `step-${step.index}`,

@@ -34,6 +34,12 @@ export interface Heat {
   cells: string;
 }
 
+/** The processors (without a name) or a device: the share of each cell in which they did something. */
+export interface Busy {
+  name: string;
+  share: Values;
+}
+
 export interface StepCharts {
   index: number;
   name: string;
@@ -43,6 +49,7 @@ export interface StepCharts {
   series: Series[];
   curves: Curve[];
   heat: Heat | null;
+  busy: Busy[];
 }
 
 export interface SweepLine {

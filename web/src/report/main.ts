@@ -5,6 +5,7 @@ import { mount } from "svelte";
 import Plot from "../charts/Plot.svelte";
 import { plotOf } from "../charts/plot";
 import {
+  busyOverTime,
   heatOverTime,
   latencyOverTime,
   overTime,
@@ -28,6 +29,8 @@ function specOf(kind: string, title: string, step: StepCharts | undefined, chart
       return overTime(step, title, "bytes_per_s");
     case "depth":
       return overTime(step, title, "depth");
+    case "busy":
+      return busyOverTime(step, title);
     case "latency":
       return latencyOverTime(step, title);
     case "percentiles":

@@ -8,7 +8,7 @@ use fathom_units::Nanos;
 
 /// A cell of which less than this share was measured has no rate: the few milliseconds that a last interval may be long
 /// say nothing about it.
-const COVERED_MIN: f64 = 0.1;
+pub(super) const COVERED_MIN: f64 = 0.1;
 
 /// The grid of one step.
 pub(super) struct Grid<'a> {
@@ -26,7 +26,7 @@ pub(super) struct Grid<'a> {
 impl<'a> Grid<'a> {
     /// Cells as long as the longest regular interval, or as many of those as `cells_max` cells need.
     pub(super) fn of(record: &'a StepRecord, cells_max: usize) -> Self {
-        let StepRecord { started, intervals, finished: _ } = record;
+        let StepRecord { started, intervals, host: _, finished: _ } = record;
         let edge = started.step.interval.0.max(1);
         let end = intervals.iter().map(|interval| interval.end.0).max().unwrap_or(0);
         // Sums of a long record span several edges; a late interval does too, and is no measure.

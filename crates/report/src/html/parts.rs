@@ -106,6 +106,7 @@ pub(super) fn step(
                     "The table of latencies has its figures."))
                 (chart("bandwidth", Some(step.index), "Bandwidth over time", behind))
                 (chart("depth", Some(step.index), "Operations in flight over time", behind))
+                (chart("busy", Some(step.index), "Processors and devices in use", behind))
             }
         }
         (table(&tables::rates(&parts), "Operations and rates"))
@@ -176,7 +177,7 @@ pub(super) fn table(table: &Table, caption: &str) -> Markup {
 
 /// What the charts over time show, in few rows.
 fn time_table(record: &StepRecord, charts: &StepCharts) -> Markup {
-    let (cell_s, series) = over_time(record, ROWS_MAX);
+    let (cell_s, series, busy) = over_time(record, ROWS_MAX);
     let is_reduced = cell_s > charts.cell_s || charts.reduced > 1;
     let has_errors = series.errors.iter().any(|&count| count > 0);
     let titles = ["IOPS", "least", "most", "bandwidth", "mean", "p50", "p99", "p99.9", "max", "in flight"];
@@ -192,6 +193,12 @@ fn time_table(record: &StepRecord, charts: &StepCharts) -> Markup {
                     thead { tr {
                         th scope="col" { "from second" }
                         @for title in titles { th.number scope="col" { (title) } }
+                        @for line in &busy {
+                            th.number scope="col" {
+                                @if line.name.is_empty() { "processors" } @else { bdi { (visible(&line.name)) } }
+                                " in use"
+                            }
+                        }
                         @if has_errors { th.number scope="col" { "errors" } }
                     } }
                     tbody {
@@ -199,6 +206,7 @@ fn time_table(record: &StepRecord, charts: &StepCharts) -> Markup {
                             tr {
                                 td.number { (format!("{:.3}", at as f64 * cell_s).trim_end_matches('0').trim_end_matches('.')) }
                                 @for cell in cells { td.number { (cell) } }
+                                @for line in &busy { td.number { (in_use(line.share[at])) } }
                                 @if has_errors { td.number { (series.errors[at]) } }
                             }
                         }
@@ -207,6 +215,10 @@ fn time_table(record: &StepRecord, charts: &StepCharts) -> Markup {
             }
         }
     }
+}
+
+fn in_use(share: Option<f64>) -> String {
+    share.map_or("n/a".to_owned(), |share| format!("{} %", significant(share * 100.0)))
 }
 
 /// A row per cell, in the order of the headings.

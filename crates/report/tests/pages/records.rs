@@ -3,8 +3,8 @@
 use fathom_analysis::sample::{StreamShape, push, record};
 use fathom_metrics::{Latency, merge_tally};
 use fathom_schema::{
-    Arrival, Backlog, EnvironmentFact, Event, Note, NoteKind, OperationKind, Outcome, Pacing, Phase, Record,
-    Severity, StreamTally,
+    Arrival, Backlog, DeviceUse, EnvironmentFact, Event, HostSample, Note, NoteKind, OperationKind, Outcome,
+    Pacing, Phase, Record, Severity, StreamTally,
 };
 use fathom_units::Nanos;
 use std::sync::LazyLock;
@@ -63,7 +63,15 @@ fn steady() -> Record {
     record.steps[0].finished.as_mut().unwrap().streams[0].workers[0].start = Nanos::secs(10);
     record.started.title = "OLTP on the new array".to_owned();
     scatter(&mut record, 1.0);
+    record.steps[0].host = (0..120).map(|at| busy(at, "nvme0n1")).collect();
     record
+}
+
+/// A second in which the processors did something for a quarter to a half, and the device for most of it.
+fn busy(at: u64, device: &str) -> HostSample {
+    let devices = vec![DeviceUse { name: device.to_owned(), busy_ms: 900 + at * 7 % 100 }];
+    let (start, end) = (Nanos::secs(at), Nanos::secs(at + 1));
+    HostSample { step: 0, start, end, processor_ticks: 800, busy_ticks: 200 + at * 37 % 200, devices }
 }
 
 fn mixed() -> Record {
