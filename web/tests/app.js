@@ -132,6 +132,7 @@ test("a test of the PTS is asked for with its target alone", async () => {
   const { page } = await open("steady");
   await page.getByLabel("Path").fill("/dev/precious");
   await page.getByRole("combobox", { name: "Test" }).selectOption("wsat");
+  await page.getByRole("combobox", { name: "Standard" }).selectOption("client");
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.getByText("an ext4 filesystem is on it").waitFor();
   assert.ok(mock.asked.every(({ path }) => path !== "/api/v1/runs"), "nothing was started");
@@ -139,7 +140,7 @@ test("a test of the PTS is asked for with its target alone", async () => {
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.waitForURL(/#\/live\/live/);
   const { body } = mock.asked.at(-1);
-  assert.deepEqual(body.search, { kind: "steady", test: "wsat", quick: true, purge: true });
+  assert.deepEqual(body.search, { kind: "steady", test: "wsat", class: "client", quick: true, purge: true });
   assert.deepEqual(body.consent.answers, [{ path: "/dev/precious", typed: "S1234567" }]);
   assert.ok(!body.job.text.includes("queue_depth") && !body.job.text.includes("[stage"));
 });
@@ -168,7 +169,7 @@ test("form and text are one job, and neither loses what the other cannot say", a
   await page.getByRole("button", { name: "New job" }).click();
   assert.equal(await page.getByLabel("Reads").inputValue(), "100%");
   await page.getByLabel("Open a job file …").setInputFiles({ name: "a.fio", mimeType: "text/plain", buffer: Buffer.from("[a]\nrw=read\n") });
-  await page.waitForFunction(() => document.querySelector("textarea").value.includes('kind = "sim"'));
+  await page.waitForFunction(() => document.querySelector(".editor textarea").value.includes('kind = "sim"'));
   assert.deepEqual(mock.asked.at(-1).body, { name: "a.fio", text: "[a]\nrw=read\n" });
 });
 
@@ -189,6 +190,98 @@ test("an access specification has lines whose shares add up", async () => {
   await page.getByRole("button", { name: "Remove of line 1" }).click();
   assert.equal(await page.getByLabel("Block size").inputValue(), "64KiB");
   assert.ok(!(await text.inputValue()).includes("mix"), "one line is no mix");
+});
+
+/** Drops a file on the page. */
+async function drop(page, name, text) {
+  const transfer = await page.evaluateHandle(
+    ([name, text]) => {
+      const made = new DataTransfer();
+      made.items.add(new File([new Uint8Array(text)], name));
+      return made;
+    },
+    [name, [...text]],
+  );
+  await page.dispatchEvent("main", "drop", { dataTransfer: transfer });
+}
+
+test("a file that is dropped is told of at its own lines, and becomes the job only without faults", async () => {
+  const { page, complaints } = await open("compose");
+  const before = await page.getByLabel("The job").inputValue();
+  await drop(page, "a.fio", Buffer.from("[a]\nrw=read\nbogus=1\n"));
+  await page.getByText("there is no option bogus").waitFor();
+  await page.getByText("It did not become the job.").waitFor();
+  assert.equal(await page.getByLabel("The job").inputValue(), before);
+  await page.getByRole("button", { name: "line 3" }).click();
+  const source = page.getByLabel("The file as it is");
+  await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "The file as it is");
+  assert.equal(await source.evaluate((area) => area.value.slice(area.selectionStart, area.selectionEnd)), "bogus=1");
+  await fits(page, "a file");
+  await isAccessible(page, "a file");
+  await page.screenshot({ path: join(shots, "app-opened.png"), fullPage: true });
+  await drop(page, "a.vdb", Buffer.from("sd=sd1,lun=/dev/sdb\n"));
+  await page.getByText("a.vdb is a Vdbench parameter file").waitFor();
+  // Iometer on Windows writes in code page 1252.
+  await drop(page, "a.icf", Buffer.from([0x47, 0x72, 0xf6, 0xdf, 0x65]));
+  await page.getByText("It is the job now, in fathom's words.").waitFor();
+  assert.deepEqual(mock.asked.at(-1).body, { name: "a.icf", text: "Größe" });
+  assert.match(await page.getByLabel("The job").inputValue(), /kind = "sim"/);
+  // Drives of another machine have to be given something here.
+  await drop(page, "b.icf", Buffer.from("C:\n"));
+  await page.getByText("the target C: is not on this machine").waitFor();
+  await page.getByLabel("What stands for its targets on this machine").fill("C:=/dev/sdb\n*=sim:");
+  await page.getByRole("button", { name: "Read it with these" }).click();
+  await page.getByText("It is the job now, in fathom's words.").waitFor();
+  assert.deepEqual(mock.asked.at(-1).body, { name: "b.icf", text: "C:\n", maps: ["C:=/dev/sdb", "*=sim:"] });
+  await page.getByRole("button", { name: "Close the file" }).click();
+  assert.equal(await source.count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test("specifications come from a library, are edited, and kept", async () => {
+  const { page, complaints } = await open("compose");
+  const spec = page.getByLabel("Access specification");
+  const label = (name) => spec.selectOption({ label: name });
+  await label("Database");
+  assert.deepEqual([await page.getByLabel("Reads").inputValue(), await page.getByLabel("Block size").inputValue()], ["67%", "8KiB"]);
+  await label("OLTP");
+  assert.equal(await page.getByLabel("Reads").inputValue(), "70%");
+  await page.getByLabel("Reads").fill("55%");
+  assert.match(await page.getByLabel("The job").inputValue(), /read = "55%"/);
+  await page.getByLabel("Keep these lines as").fill("our mail");
+  await page.getByRole("button", { name: "Keep", exact: true }).click();
+  await page.getByText("our mail is kept in this browser.").waitFor();
+  await page.reload();
+  await label("our mail");
+  assert.equal(await page.getByLabel("Reads").inputValue(), "55%");
+  await page.getByRole("button", { name: "Forget it" }).click();
+  await page.reload();
+  await page.getByLabel("Reads").waitFor();
+  assert.equal(await spec.getByText("our mail").count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test("what is cycled is counted and timed before it is asked of the server", async () => {
+  const { page } = await open("compose");
+  await page.getByText("1 point, about 32 s").waitFor();
+  await page.getByLabel("Queue depth").fill("1..8");
+  await page.getByLabel("Block size").fill("4KiB, 64KiB");
+  await page.getByText("8 points, about 4 min 16 s").waitFor();
+  const text = await page.getByLabel("The job").inputValue();
+  assert.match(text, /sweep = \{ "workload.block_size" = \["4KiB", "64KiB"\], "stream.queue_depth" = \[1, 2, 4, 8\] \}/);
+  await page.getByLabel("I/O priority").selectOption("idle");
+  assert.match(await page.getByLabel("The job").inputValue(), /thread_priority_class = "idle"/);
+});
+
+test("devices are shown with what is on them, and one is chosen", async () => {
+  const { page } = await open("compose");
+  await page.getByText("The 2 block devices of this machine").click();
+  await page.getByRole("row", { name: /system.*no: mounted at \/boot, carries this system at \// }).waitFor();
+  await page.getByRole("row", { name: /S1234567 ext4 yes, if you agree/ }).getByRole("button").click();
+  assert.equal(await page.getByLabel("Path").inputValue(), "/dev/precious");
+  assert.match(await page.getByLabel("The job").inputValue(), /path = "\/dev\/precious"\n\n/);
+  await fits(page, "devices");
+  await isAccessible(page, "devices");
 });
 
 test("faults are shown at their line", async () => {

@@ -35,6 +35,15 @@ function planOf({ job, consent }) {
   };
 }
 
+/** What becomes of files with faults: null of any other. */
+function converted({ name, text, maps = [] }) {
+  const fault = (severity, line, message, help) => ({ code: "mock.fault", severity, line, column: 1, message, help });
+  if (name.endsWith(".vdb")) return { text: "", diagnostics: [fault("error", null, `${name} is a Vdbench parameter file, which this version does not read`, "write it as a native job")] };
+  if (name.endsWith(".icf") && maps.length === 0 && text.includes("C:")) return { text: "[run]\n", diagnostics: [{ ...fault("error", 1, "the target C: is not on this machine", "map it"), code: "icf.unmapped" }] };
+  const at = text.split("\n").findIndex((line) => line.includes("bogus")) + 1;
+  return at === 0 ? null : { text: "[run]\n", diagnostics: [fault("error", at, "there is no option bogus", "leave it out")] };
+}
+
 export class Mock {
   #server = createServer((request, response) => void this.#answer(request, response));
   #watchers = new Set();
@@ -118,9 +127,9 @@ export class Mock {
     const [what, run, part] = pathname.slice("/api/v1/".length).split("/").map(decodeURIComponent);
     const stored = (ending) => JSON.parse(readFileSync(join(pages, `${run}.${ending}`), "utf8"));
     if (what === "presets") return json([{ name: "oltp", title: "OLTP", text: '[target.a]\npath = "/tmp/a"\nsize = "1GiB"\n[workload.b]\nread = "70%"\naccess = "random"\n[stream.b]\nqueue_depth = 30\n[stage.main]\ntime = "10min"\n' }]);
-    if (what === "facts") return json({ host: "lab1", cpu: { model: "Example", usable: [0] }, memory: 1, targets: [{ path: "/dev/precious", device: { name: "precious", model: "Example NVMe", serial: "S1234567", size: 1 << 30, in_use: [] } }] });
+    if (what === "facts") return json({ host: "lab1", cpu: { model: "Example", usable: [0] }, memory: 1, targets: [{ path: "/dev/precious", device: { name: "precious", model: "Example NVMe", serial: "S1234567", size: 1 << 30, read_only: false, in_use: [], content: { signed: [{ kind: "ext4" }] } } }, { path: "/dev/system", device: { name: "system", model: "Example SSD", serial: "S7654321", size: 1 << 34, read_only: false, in_use: [{ mounted: { device: "system1", mount_point: "/boot" } }, { system: { mount_point: "/" } }], content: "unknown" } }] });
     if (what === "jobs" && run === "plan") return json(planOf(sent));
-    if (what === "jobs" && run === "convert") return json({ text: '[target.disk]\nkind = "sim"\nsize = "1GiB"\n[workload.load]\n[stream.load]\n[stage.main]\ntime = "5s"\n', diagnostics: [] });
+    if (what === "jobs" && run === "convert") return json(converted(sent) ?? { text: '[target.disk]\nkind = "sim"\nsize = "1GiB"\n[workload.load]\n[stream.load]\n[stage.main]\ntime = "5s"\n', diagnostics: [] });
     if (what === "runs" && request.method === "POST" && !run) return json({ run: "live" }, 202);
     if (what === "runs" && !run) return json(this.isEmpty ? [] : this.#rows());
     if (what === "runs" && run === "import") return json({ run: "01TAKENIN" }, 201);

@@ -6,7 +6,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import { fits, inked, isAccessible, launch, open as opened, shots, target } from "./browser.js";
 
@@ -187,9 +188,20 @@ test("faults of a job are at their line, and other dialects become native", asyn
   await page.getByRole("button", { name: "line 3" }).waitFor();
   const job = Buffer.from("[a]\nioengine=null\nrw=randread\nsize=1g\nruntime=2\ntime_based=1\niodepth=4\n");
   await page.getByLabel("Open a job file …").setInputFiles({ name: "a.fio", mimeType: "text/plain", buffer: job });
-  await page.waitForFunction(() => document.querySelector("textarea").value.includes("[target."));
+  await page.waitForFunction(() => document.querySelector(".editor textarea").value.includes("[target."));
   await page.getByRole("button", { name: "Show the plan" }).click();
   await page.getByRole("heading", { name: "The plan" }).waitFor();
+  const corpus = join(dirname(fileURLToPath(import.meta.url)), "../../../shared/corpus/iometer/eilerjc_iometer__multispec.icf");
+  if (existsSync(corpus)) {
+    await page.getByLabel("Open a job file …").setInputFiles(corpus);
+    await page.getByLabel("What stands for its targets on this machine").fill("*=sim:");
+    await page.getByRole("button", { name: "Read it with these" }).click();
+    await page.getByText(/It is the job now/).waitFor();
+  }
+  const vdbench = Buffer.from("* a comment\nsd=sd1,lun=/dev/sdb\nwd=wd1,sd=*,xfersize=4k\nrd=rd1,wd=*,iorate=max,elapsed=5\n");
+  await page.getByLabel("Open a job file …").setInputFiles({ name: "parmfile", mimeType: "", buffer: vdbench });
+  await page.getByText("It did not become the job.").waitFor();
+  await page.getByText(/parmfile.*Vdbench/).first().waitFor();
 });
 
 test("a server that is killed and comes back has what was measured until then", async () => {

@@ -91,12 +91,14 @@ export function consentOf({ yes, overwrite, typed }: Agreed): Consent {
 export type Search =
   | { kind: "curve"; over: "depth" | "rate"; latency: string[]; max_depth: number; replicates: number }
   | { kind: "objective"; iops: number | null; latency: string[]; max_depth: number; replicates: number }
-  | { kind: "steady"; test: string; quick: boolean; purge: boolean };
+  | { kind: "steady"; test: string; class: string; quick: boolean; purge: boolean };
 
 /** A job as it is sent. */
 export interface Upload {
   name: string;
   text: string;
+  /** What stands for the targets of an Iometer configuration: `NAME=PATH`. */
+  maps?: string[];
 }
 
 export interface Preset {
@@ -150,8 +152,11 @@ export interface BlockDevice {
   model: string;
   serial: string;
   size: number;
-  /** Ways in which it is in use; none when it may be written. */
-  in_use: unknown[];
+  read_only: boolean;
+  /** Ways in which it is in use: a name, or a name with what there is to say of it. None when it may be written. */
+  in_use: (string | Record<string, Record<string, string>>)[];
+  /** What its content looks like: a name, or a name with more. */
+  content: string | { signed: { kind: string }[] } | { unreadable: string };
 }
 
 export interface Facts {

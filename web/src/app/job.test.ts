@@ -2,7 +2,7 @@
 
 /// <reference types="vite/client" />
 import { expect, test } from "vitest";
-import { depthsOf, empty, shareOf, toForm, toText, type Form } from "./job";
+import { depthsOf, empty, pointsOf, secondsOf, shareOf, specsOf, toForm, toText, type Form } from "./job";
 
 /** The presets are the project's examples. */
 const examples = import.meta.glob<string>("../../../examples/*.toml", { query: "?raw", import: "default", eager: true });
@@ -14,6 +14,14 @@ test("a form comes back from its text", () => {
     { path: "sim:", depths: [1, 2, 4, 8] },
     { path: "null:", workers: 4, lines: [{ share: "100%", blockSize: "1MiB", read: "0%", access: "sequential" }] },
     { path: "/dev/sdb", direct: "true", seed: "fresh" },
+    { path: "/dev/sdb", align: "64KiB", priorityClass: "best-effort", priorityLevel: "7" },
+    { path: "/dev/sdb", priorityLevel: "high" },
+    {
+      path: "/dev/sdb",
+      rate: "1k/s, 2k/s",
+      depths: [1, 32],
+      lines: [{ share: "100%", blockSize: "4KiB, 64KiB", read: "0%, 70%, 100%", access: "random" }],
+    },
     {
       path: "/dev/sdb",
       seed: "7",
@@ -50,6 +58,34 @@ test("what a text leaves to defaults is in the form", () => {
   const form = toForm('[target.d]\npath = "/dev/sdb"\n[workload.w]\naccess = "random"\n[stream.s]\n[stage.one]\n');
   expect(form).toMatchObject({ path: "/dev/sdb", depths: [1], ramp: "0s", time: "30s" });
   expect(form?.lines).toEqual([{ share: "100%", blockSize: "4KiB", read: "100%", access: "random" }]);
+});
+
+test("what is swept in another order is another job", () => {
+  const text = toText({ ...empty, path: "/dev/sdb", rate: "1k/s, 2k/s", depths: [1, 32] });
+  const sweep = '"stream.rate" = ["1k/s", "2k/s"], "stream.queue_depth" = [1, 32]';
+  expect(text).toContain(sweep);
+  expect(toForm(text)).not.toBeNull();
+  expect(toForm(text.replace(sweep, sweep.split(", ").slice(2).concat(sweep.split(", ").slice(0, 2)).join(", ")))).toBeNull();
+  expect(toForm(text.replace("stream.rate", "stream.workers"))).toBeNull();
+});
+
+test("points multiply, and take their time", () => {
+  const line = { share: "100%", blockSize: "4KiB, 64KiB", read: "0%, 70%, 100%", access: "random" };
+  const form = { ...empty, lines: [line], depths: [1, 2, 4, 8], ramp: "15s", time: "1min" };
+  expect(pointsOf(form)).toEqual({ count: 24, seconds: 24 * 75 });
+  expect(pointsOf({ ...form, ramp: "soon" })).toEqual({ count: 24, seconds: null });
+  // A list within a mix is no list of steps.
+  expect(pointsOf({ ...form, lines: [line, line] }).count).toBe(4);
+  expect(["2s", "1.5 min", "500ms", "24h", "x", "3", "1x"].map(secondsOf)).toEqual([2, 90, 0.5, 86400, null, null, null]);
+});
+
+test("specifications are taken out of jobs", () => {
+  const [fileserver] = specsOf(examples["../../../examples/iometer-fileserver.toml"] ?? "");
+  expect(fileserver?.map(({ share }) => share)).toEqual(["10%", "5%", "5%", "60%", "2%", "4%", "4%", "10%"]);
+  expect(specsOf('[workload.a]\nread = "0%"\n[workload.b]\nstride = "1MiB"\n')).toEqual([
+    [{ share: "100%", blockSize: "4KiB", read: "0%", access: "sequential" }],
+  ]);
+  expect(specsOf("nonsense")).toEqual([]);
 });
 
 test("depths are lists or ranges that double", () => {

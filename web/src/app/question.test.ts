@@ -13,5 +13,7 @@ test("a curve's job has a load and no depth of its own", () => {
 
 test("a test's job has its target alone", () => {
   const job = jobOf({ ...emptyQuestion(), path: "sim:", size: "64MiB" }, "steady");
+  const client = { ...emptyQuestion(), path: "/dev/sdb", size: "", deviceClass: "client" as const };
+  expect(jobOf(client, "steady")).toContain('size = "75%"');
   expect(job).toBe('[target.disk]\nkind = "sim"\nsize = "64MiB"\n\n[workload.load]\n\n[stream.load]\n');
 });

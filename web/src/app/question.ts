@@ -25,6 +25,7 @@ export interface Question {
   maxDepth: number;
   replicates: number;
   test: Test;
+  deviceClass: "enterprise" | "client";
   quick: boolean;
   purge: boolean;
 }
@@ -45,13 +46,16 @@ export const emptyQuestion = (): Question => ({
   maxDepth: 256,
   replicates: 3,
   test: "iops",
+  deviceClass: "enterprise",
   quick: true,
   purge: true,
 });
 
 /** The job whose steps the question changes: depth, rate, or all that a test of the PTS prescribes are not its own. */
 export function jobOf(form: Question, asked: Asked): string {
-  const { path, size, remove, read, blockSize, access, workers, ramp, time } = form;
+  const { path, remove, read, blockSize, access, workers, ramp, time } = form;
+  // A client's drive is not full: PTS-C tests three quarters of it.
+  const size = form.size || (asked === "steady" && form.deviceClass === "client" ? "75%" : "");
   if (asked === "steady") {
     // Only the target: whatever else there is, the test says.
     const whole = toText({ ...empty, path, size, remove, depths: [] });

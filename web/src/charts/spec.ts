@@ -179,7 +179,7 @@ export function busyOverTime(step: StepCharts, title: string): Spec {
     yAxis: shareAxis,
     yFromZero: true,
     // A processor that is half idle looks it.
-    yMost: 1,
+    yMost: 1.05,
     shades: ramps(step),
     spanGaps: false,
     group: `step-${step.index}`,

@@ -57,6 +57,9 @@ pub(crate) enum SearchOrder {
     Steady {
         /// The test of the PTS: `iops`, `throughput`, `latency`, `wsat`, `hir`, `xsr`, `composite`, `dirth`.
         test: String,
+        /// The standard: `enterprise` (PTS-E) or `client` (PTS-C).
+        #[serde(default = "class")]
+        class: String,
         /// Divide all times by 60: a try, not PTS.
         #[serde(default)]
         quick: bool,
@@ -68,6 +71,10 @@ pub(crate) enum SearchOrder {
 
 fn depth() -> String {
     LoadAxis::Depth.name().to_owned()
+}
+
+fn class() -> String {
+    DeviceClass::Enterprise.name().to_owned()
 }
 
 const fn max_depth() -> u32 {
@@ -139,9 +146,16 @@ pub(super) fn asked(
             let search = ObjectiveSearch::new(goals.clone(), *iops, *replicates, *max_depth, !is_spaced(job));
             Some(plain(Search::Objective(search), Question::Objective { rate: *iops, goals }))
         }
-        SearchOrder::Steady { test, quick, purge } => {
+        SearchOrder::Steady { test, class, quick, purge } => {
             let test: SteadyTest = match test.parse() {
                 Ok(test) => test,
+                Err(message) => {
+                    faults.error("search.steady", None, message, "choose one of them");
+                    return None;
+                }
+            };
+            let class: DeviceClass = match class.parse() {
+                Ok(class) => class,
                 Err(message) => {
                     faults.error("search.steady", None, message, "choose one of them");
                     return None;
@@ -150,7 +164,7 @@ pub(super) fn asked(
             let options = job.streams.first().map(|stream| &stream.options);
             let mut question = SteadyQuestion {
                 test,
-                class: DeviceClass::Enterprise,
+                class,
                 haste: if *quick { QUICK } else { 1 },
                 targets: targets(job),
                 size: size(job),
@@ -165,7 +179,11 @@ pub(super) fn asked(
                 let message = format!("not PTS: all times are divided by {QUICK}");
                 notes.push((fathom_schema::Severity::Warn, message));
             }
-            let (kind, manner) = if *quick { ("quick ", ", not PTS") } else { ("PTS ", "") };
+            let (kind, manner) = match (*quick, class) {
+                (true, _) => ("quick ", ", not PTS"),
+                (false, DeviceClass::Enterprise) => ("PTS ", ""),
+                (false, DeviceClass::Client) => ("PTS-C ", ""),
+            };
             let title = format!("{kind}{} test of {}{manner}", test.name(), question.targets.join(", "));
             let note = |(severity, message)| PlanNote { kind: NoteKind::Job, severity, message };
             Some(Asked {

@@ -1,0 +1,59 @@
+// The library of access specifications: those that are passed around with Iometer, and those that someone kept in this
+// browser. Specifications that a ready-made job of the server has are not repeated here.
+
+import type { AccessLine } from "./job";
+
+/** An access specification. */
+export interface Spec {
+  name: string;
+  lines: AccessLine[];
+}
+
+const single = (name: string, blockSize: string, read: number, random: number): Spec => {
+  const access = random === 100 ? "random" : random === 0 ? "sequential" : `${random}% random`;
+  return { name, lines: [{ share: "100%", blockSize, read: `${read}%`, access }] };
+};
+
+/** Of one line each; sources are in docs: the files `iometer.icf` that users have shared since 2000. */
+export const library: readonly Spec[] = [
+  single("Database", "8KiB", 67, 100),
+  single("Workstation", "8KiB", 80, 80),
+  single("Exchange", "4KiB", 67, 100),
+  single("Decision support", "1MiB", 100, 100),
+  single("Media streaming", "64KiB", 98, 0),
+  single("Video on demand", "512KiB", 100, 100),
+  single("SQL log", "64KiB", 0, 0),
+  single("Web log", "8KiB", 0, 0),
+  single("OS paging", "64KiB", 90, 0),
+];
+
+/** What this browser remembers them by. */
+const place = "fathom.specifications";
+
+const isLine = (line: unknown): line is AccessLine =>
+  typeof line === "object" &&
+  line !== null &&
+  ["share", "blockSize", "read", "access"].every((name) => typeof (line as Record<string, unknown>)[name] === "string");
+
+/** Those that were kept here; none where the browser keeps nothing or something else is there. */
+export function kept(): Spec[] {
+  try {
+    const found: unknown = JSON.parse(localStorage.getItem(place) ?? "[]");
+    if (!Array.isArray(found)) return [];
+    return found.filter((one: Partial<Spec> | null): one is Spec => {
+      return typeof one?.name === "string" && Array.isArray(one.lines) && one.lines.length > 0 && one.lines.every(isLine);
+    });
+  } catch {
+    return [];
+  }
+}
+
+/** Keeps these, in place of all that were kept; false where the browser does not. */
+export function keep(specs: Spec[]): boolean {
+  try {
+    localStorage.setItem(place, JSON.stringify(specs));
+    return true;
+  } catch {
+    return false;
+  }
+}
