@@ -164,6 +164,7 @@ export const strings = {
     refused: "Refused as it stands",
     diagnostics: "Faults of the job",
     consent: "Consent",
+    tick: (name: string) => `tick “${name}” below`,
     overwrite: "Files that fathom did not make may be overwritten",
     yes: "Content without a known signature may be overwritten",
     question: (device: string) => `${device}: type its path, or the end of its serial number, to agree`,

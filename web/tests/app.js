@@ -320,6 +320,22 @@ test("a lost connection goes on where it broke", async () => {
   assert.equal(await page.getByText("mark: half of it").count(), 1, "nothing is told twice");
 });
 
+test("two tabs watch one run", async () => {
+  mock.play(5);
+  const [one, two] = [await open("live/live"), await open("live/live")];
+  for (const { page } of [one, two]) await page.locator(".tiles").getByText("1.5k", { exact: true }).waitFor();
+  await one.page.getByLabel("Rows").selectOption("target");
+  await one.page.getByRole("cell", { name: "/dev/nvme1n1" }).waitFor();
+  await two.page.getByRole("cell", { name: "log", exact: true }).waitFor();
+  await one.page.getByRole("button", { name: "Stop" }).click();
+  mock.play(99);
+  for (const { page, complaints } of [one, two]) {
+    await page.getByText("It has ended.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Stop" }).count(), 0);
+    assert.deepEqual(complaints, []);
+  }
+});
+
 test("what is empty, broken or forbidden says so, and can be tried again", async () => {
   mock.isEmpty = true;
   const { page } = await open("runs");

@@ -162,6 +162,9 @@ test("what somebody else made is not overwritten unasked", async () => {
   for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.getByText("Refused as it stands").waitFor();
+  await page.getByText("tick “Files that fathom did not make may be overwritten” below to lose its content").waitFor();
+  // It is there: nothing of it is made.
+  await page.getByText(`${precious}: IS OVERWRITTEN`).waitFor();
   assert.match(page.url(), /compose/);
   await page.screenshot({ path: join(shots, "serve-refused.png"), fullPage: true });
   const consent = page.getByLabel("Files that fathom did not make may be overwritten");

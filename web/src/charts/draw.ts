@@ -111,7 +111,9 @@ function xScale(now: () => Spec): uPlot.Scale {
       if (spec.heat) return [0, spec.heat.columns * spec.heat.columnWidth];
       if (isLog) return first === last ? [first / 2, last * 2] : [first / 1.1, last * 1.1];
       if (spec.lines.some((line) => line.shape === "bars")) return [first - 0.7, last + 0.7];
-      const room = first === last ? 1 : (last - first) * (plot.data[0].length < 40 ? 0.02 : 0);
+      // A single place is in the middle; time does not begin before its begin.
+      if (first === last) return [first >= 0 ? Math.max(0, first - 1) : first - 1, last + 1];
+      const room = (last - first) * (plot.data[0].length < 40 ? 0.02 : 0);
       return [first - room, last + room];
     },
   };

@@ -16,7 +16,7 @@ use fathom_frontend::native;
 use fathom_model::{Diagnostic, Diagnostics, Job, Level, Sources};
 use fathom_planner::Plan;
 use fathom_planner::safety::{self, Consent, Intent, PeersAllowed, Refusal, Verdict};
-use fathom_schema::{Facts, Question};
+use fathom_schema::{Facts, FileKind, Question};
 use fathom_units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -253,7 +253,7 @@ async fn convert(State(app): State<Arc<App>>, Json(upload): Json<Upload>) -> Res
 
 async fn plan(State(app): State<Arc<App>>, Json(order): Json<Order>) -> Result<Json<Planned>, Fault> {
     aside(move || {
-        let Judged { job, diagnostics, plan, .. } = judge(&app, &order);
+        let Judged { job, diagnostics, facts, plan, .. } = judge(&app, &order);
         let diagnostics = views(&diagnostics, &job.sources);
         let Some((plan, verdict)) = plan else {
             return Ok(Json(Planned {
@@ -273,7 +273,7 @@ async fn plan(State(app): State<Arc<App>>, Json(order): Json<Order>) -> Result<J
             may_run: verdict.allows(),
             expected_seconds: plan.expected.map(Nanos::as_secs_f64),
             steps,
-            targets: plan.intents.iter().map(intent).collect(),
+            targets: plan.intents.iter().map(|one| intent(one, &facts)).collect(),
             notes: plan.notes.iter().map(|note| note.message.clone()).chain(verdict.notes.clone()).collect(),
             refusals: verdict.refusals.iter().map(refusal).collect(),
             questions: questions(&verdict),
@@ -283,7 +283,8 @@ async fn plan(State(app): State<Arc<App>>, Json(order): Json<Order>) -> Result<J
     .await
 }
 
-fn intent(intent: &Intent) -> IntentView {
+/// What a plan would do to a path; what is there already is not made.
+fn intent(intent: &Intent, facts: &Facts) -> IntentView {
     let Intent {
         path,
         reads,
@@ -296,6 +297,9 @@ fn intent(intent: &Intent) -> IntentView {
         lays_out,
         removes,
     } = intent.clone();
+    let found = facts.targets.iter().find(|fact| fact.path == path);
+    let creates =
+        creates && found.is_none_or(|fact| matches!(fact.kind, FileKind::Absent | FileKind::NoFolder));
     IntentView { path, reads, writes, trims, deletes, creates, lays_out_bytes: lays_out.0, removes }
 }
 
