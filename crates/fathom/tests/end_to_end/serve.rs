@@ -609,6 +609,45 @@ fn a_job_that_is_sent_replays_no_trace_of_this_machine() {
 }
 
 #[test]
+fn a_job_that_is_sent_runs_no_command() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let marker = bench.path("marker");
+    let touch = format!("touch {}", marker.display());
+    let native = "[target.t]\nkind = \"null\"\nsize = \"1MiB\"\n[workload.w]\n[stream.s]\n";
+    let consent = json!({ "yes": true, "overwrite": true });
+    for (name, text) in [
+        ("a.fio", format!("[a]\nioengine=null\nsize=1m\nexec_prerun={touch}\n")),
+        ("a.fio", format!("[a]\nioengine=null\nsize=1m\nexec_postrun={touch}\n")),
+        ("a.fio", format!("[a]\nioengine=exec\nprogram=/usr/bin/touch\narguments={}\n", marker.display())),
+        ("a.toml", format!("{native}command_before = \"{touch}\"\n")),
+        ("a.toml", format!("{native}command_after = \"{touch}\"\n")),
+    ] {
+        let refused =
+            site.post("/api/v1/runs", &json!({ "job": { "name": name, "text": text }, "consent": consent }));
+        assert!([403, 422].contains(&refused.status), "{text}: {} {}", refused.status, refused.text());
+    }
+    assert!(!marker.exists());
+    assert_eq!(site.bench.stored(), 0);
+    site.end();
+}
+
+#[test]
+fn how_busy_the_host_was_is_told_and_kept() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let run = site.begin(&null("700ms"));
+    let events = site.events(&run, 0, "");
+    let (_, _, host) = events.iter().find(|(_, kind, _)| kind == "host").expect("the host was looked at");
+    assert!(host["processors"].as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)), "{host}");
+    let charts = site.get(&format!("/api/v1/runs/{run}/charts")).expect(200).json();
+    let busy = &charts["steps"][0]["busy"][0];
+    assert_eq!(busy["name"], "", "the processors come first: {charts}");
+    assert!(busy["share"][0].is_number(), "{busy}");
+    site.end();
+}
+
+#[test]
 fn a_job_that_is_sent_is_told_what_a_server_does_not_write() {
     let bench = Bench::new();
     let site = Site::start(&bench);
