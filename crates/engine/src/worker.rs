@@ -591,8 +591,11 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             return;
         }
         let since_start = |at: Nanos| at.since(self.times.step_start);
+        let Operation { kind, slot: number, .. } = slot.operation;
+        let has_priority = matches!(kind, OperationKind::Read | OperationKind::Write);
         self.recorder.cell.push_row(OperationRow {
-            kind: slot.operation.kind,
+            kind,
+            priority: if has_priority { self.engine.priority_of(number) } else { 0 },
             bytes: u32::try_from(moved).unwrap_or(u32::MAX),
             offset: slot.operation.offset,
             submitted: since_start(slot.submitted),

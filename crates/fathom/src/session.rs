@@ -286,6 +286,8 @@ pub(crate) struct Manner<'a> {
     pub(crate) changes: Changes,
     /// Who else listens.
     pub(crate) watchers: Vec<&'a mut dyn Sink>,
+    /// Ends it early when raised, which signals do too.
+    pub(crate) stop: Stop,
 }
 
 /// What is left after a run.
@@ -312,10 +314,10 @@ impl Done {
 
 /// Runs a judged plan, keeping its record.
 pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'_>) -> Result<Done, Exit> {
-    let Manner { store, live, changes, watchers } = manner;
+    let Manner { store, live, changes, watchers, stop } = manner;
     check_commands(&planned, store)?;
     let Planned { loaded, mut facts, plan, earlier } = planned;
-    let stop = Stop::on_signals().map_err(|error| {
+    stop.listen_to_signals().map_err(|error| {
         terminal::message(&format!("cannot listen to signals: {error}"));
         Exit::Internal
     })?;

@@ -257,6 +257,11 @@ pub trait Engine {
     fn aside(&mut self, next: Option<&Operation>) {
         let _ = next;
     }
+    /// The I/O priority that the read or write on this slot was given, as `ioprio_set(2)` has it; 0: that of its thread.
+    fn priority_of(&self, slot: u32) -> u16 {
+        let _ = slot;
+        0
+    }
     /// Hands what was pushed to the kernel; returns how many operations it took.
     fn submit(&mut self) -> Result<u32, EngineError>;
     /// Collects completions into `into`, waiting as `wait` says; returns how many there are.

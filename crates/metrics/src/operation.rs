@@ -9,6 +9,8 @@ use fathom_units::Nanos;
 pub struct OperationRow {
     /// What it did.
     pub kind: OperationKind,
+    /// The I/O priority that it alone was given, as `ioprio_set(2)` has it; 0: that of its thread.
+    pub priority: u16,
     /// Bytes it moved.
     pub bytes: u32,
     /// First byte in its file or device.

@@ -46,7 +46,7 @@ pub(crate) fn crc32c_of(data: &[u8]) -> u32 {
 }
 
 /// The digest of `data`; empty where the protection has none.
-pub(crate) fn digest(protection: Protection, data: &[u8]) -> DigestBytes {
+pub fn digest(protection: Protection, data: &[u8]) -> DigestBytes {
     match protection {
         Protection::Header | Protection::PatternHeader | Protection::Pattern | Protection::Null => {
             DigestBytes::new(&[])

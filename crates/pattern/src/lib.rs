@@ -29,7 +29,7 @@ mod walk;
 
 pub use arrivals::Arrivals;
 pub use content::Filler;
-pub use digest::DigestBytes;
+pub use digest::{DigestBytes, digest};
 pub use generator::{Generator, Planned};
 pub use ledger::LastWrites;
 pub use stamp::{Evidence, Expected, Mismatch, Stamper, Write};

@@ -14,12 +14,14 @@ mod sums;
 mod terse;
 
 pub use document::fio_json;
-pub use logs::{FioLog, LogColumns, LogRequest, LogValue, fio_aggregate_log, fio_logs, fio_operation_log};
+pub use logs::{
+    FioLog, LogColumns, LogRequest, LogValue, fio_aggregate_log, fio_logs, fio_operation_log, thread_priority,
+};
 pub use normal::{FioBanner, fio_banner, fio_error, fio_normal};
 pub use numbers::FioUnits;
 pub use terse::fio_terse;
 
-use fathom_schema::{OperationKind, SparseHistogram};
+use fathom_schema::{LatencyTally, OperationKind, SparseHistogram};
 
 /// What the reports say that no record holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,8 +36,23 @@ pub struct FioShape {
     pub json_plus: bool,
     /// Whether the devices' counters are printed (`disk_util`).
     pub disk_util: bool,
+    /// How idle the CPUs were (`--idle-prof`).
+    pub idleness: Option<FioIdleness>,
     /// The process that ran the jobs.
     pub pid: u32,
+}
+
+/// What `--idle-prof` shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FioIdleness {
+    /// Of all CPUs together, percent.
+    pub system: f64,
+    /// Of each CPU, percent; empty where only the system is shown.
+    pub cpus: Vec<f64>,
+    /// What a unit of work takes, microseconds: the mean over the CPUs.
+    pub unit_mean_us: f64,
+    /// Its standard deviation over the CPUs, microseconds.
+    pub unit_stddev_us: f64,
 }
 
 /// One element of `jobs`: a clone of a job section, or a reporting group.
@@ -78,8 +95,22 @@ pub struct FioEntry {
     pub is_of_cpu: bool,
     /// Distribution of its submission latencies by kind, where it was collected.
     pub submissions: Vec<(OperationKind, SparseHistogram)>,
+    /// Latencies by kind and I/O priority, where operations have priorities of their own; in rising order of both.
+    pub priorities: Vec<FioPriority>,
     /// It, or one of those that it stands for, could not start.
     pub not_started: Option<FioNotStarted>,
+}
+
+/// The latencies of the operations of one kind that had one I/O priority: total ones where those have percentiles, else
+/// completion latencies.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FioPriority {
+    /// What they did.
+    pub kind: OperationKind,
+    /// As `ioprio_set(2)` has it: the class in the upper three bits, the level below.
+    pub priority: u16,
+    /// Their latencies.
+    pub latency: LatencyTally,
 }
 
 /// What is said of a job that could not start.

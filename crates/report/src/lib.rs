@@ -32,9 +32,9 @@ mod view;
 pub use charts::{Charts, StepCharts, charts};
 pub use compare::{Sides, compare_answered};
 pub use fio::{
-    FioBanner, FioEntry, FioLog, FioMeasures, FioNames, FioNotStarted, FioShape, FioUnified, FioUnits,
-    FioWorkers, LogColumns, LogRequest, LogValue, fio_aggregate_log, fio_banner, fio_error, fio_json,
-    fio_logs, fio_normal, fio_operation_log, fio_terse,
+    FioBanner, FioEntry, FioIdleness, FioLog, FioMeasures, FioNames, FioNotStarted, FioPriority, FioShape,
+    FioUnified, FioUnits, FioWorkers, LogColumns, LogRequest, LogValue, fio_aggregate_log, fio_banner,
+    fio_error, fio_json, fio_logs, fio_normal, fio_operation_log, fio_terse, thread_priority,
 };
 pub use html::{compare_html, html};
 pub use iometer::{

@@ -241,7 +241,7 @@ fn csv_rows_are_intervals_and_kinds() {
 
 fn shape(entries: Vec<FioEntry>, json_plus: bool) -> FioShape {
     let version = "fio-3.33".to_owned();
-    FioShape { entries, globals: Vec::new(), version, json_plus, disk_util: true, pid: 4711 }
+    FioShape { entries, globals: Vec::new(), version, json_plus, disk_util: true, idleness: None, pid: 4711 }
 }
 
 fn entry(worker: Option<usize>) -> FioEntry {
@@ -475,6 +475,7 @@ fn fio_logs_begin_when_their_stream_does() {
 fn fio_logs_have_a_row_per_operation() {
     let row = |kind, offset, at_us: u64| OperationRow {
         kind,
+        priority: if kind == OperationKind::Write { 1 << 13 | 2 } else { 0 },
         bytes: 4096,
         offset,
         submitted: Nanos::micros(at_us),
@@ -487,12 +488,16 @@ fn fio_logs_have_a_row_per_operation() {
     let check = |log: FioLog, expect: &str| {
         assert_eq!(fio_operation_log(&mixed(), &LogRequest { log, ..request }, &rows), expect, "{log:?}");
     };
-    check(FioLog::Iops, "2, 1, 1, 4096, 8192, 0\n1, 1, 0, 4096, 0, 0\n");
-    check(FioLog::Latency, "2, 110000, 1, 4096, 8192, 0\n1, 110000, 0, 4096, 0, 0\n");
-    check(FioLog::Completion, "2, 100000, 1, 4096, 8192, 0\n1, 100000, 0, 4096, 0, 0\n");
+    check(FioLog::Iops, "2, 1, 1, 4096, 8192, 1\n1, 1, 0, 4096, 0, 0\n");
+    check(FioLog::Latency, "2, 110000, 1, 4096, 8192, 1\n1, 110000, 0, 4096, 0, 0\n");
+    check(FioLog::Completion, "2, 100000, 1, 4096, 8192, 1\n1, 100000, 0, 4096, 0, 0\n");
     // 4096 bytes in 100 µs.
-    check(FioLog::Bandwidth, "2, 40960, 1, 4096, 8192, 0\n1, 40960, 0, 4096, 0, 0\n");
+    check(FioLog::Bandwidth, "2, 40960, 1, 4096, 8192, 1\n1, 40960, 0, 4096, 0, 0\n");
+    // A real-time priority is told; which one where that is asked for.
+    let columns = LogColumns { priority: true, ..LogColumns::default() };
+    let log = fio_operation_log(&mixed(), &LogRequest { columns, ..request }, &rows);
+    assert_eq!(log, "2, 1, 1, 4096, 0x2002\n1, 1, 0, 4096, 0x0000\n");
     // In the order in which they went down.
-    check(FioLog::Submission, "1, 10000, 0, 4096, 0, 0\n2, 10000, 1, 4096, 8192, 0\n");
+    check(FioLog::Submission, "1, 10000, 0, 4096, 0, 0\n2, 10000, 1, 4096, 8192, 1\n");
     check(FioLog::Histogram { coarseness: 0 }, "");
 }

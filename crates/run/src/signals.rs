@@ -13,18 +13,17 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// A stop flag that SIGINT, SIGTERM and SIGHUP raise. A second signal ends the process at once, should the first not
-    /// get through (an operation that never completes).
-    pub fn on_signals() -> io::Result<Self> {
-        let stop = Self::default();
+    /// Lets SIGINT, SIGTERM and SIGHUP raise it. A second signal ends the process at once, should the first not get through
+    /// (an operation that never completes).
+    pub fn listen_to_signals(&self) -> io::Result<()> {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             // In this order: the first signal finds the flag down and only raises it, the second finds it up.
-            signal_hook::flag::register_conditional_default(signal, Arc::clone(&stop.raised))?;
+            signal_hook::flag::register_conditional_default(signal, Arc::clone(&self.raised))?;
             let number = usize::try_from(signal).unwrap_or(0);
-            signal_hook::flag::register_usize(signal, Arc::clone(&stop.signal), number)?;
-            signal_hook::flag::register(signal, Arc::clone(&stop.raised))?;
+            signal_hook::flag::register_usize(signal, Arc::clone(&self.signal), number)?;
+            signal_hook::flag::register(signal, Arc::clone(&self.raised))?;
         }
-        Ok(stop)
+        Ok(())
     }
 
     /// Raises it.

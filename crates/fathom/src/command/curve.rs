@@ -8,7 +8,7 @@ use crate::session::{self, Manner};
 use crate::{answer, diagnose, terminal};
 use clap::Args;
 use fathom_planner::search::{CurveSearch, RateOf, RateSearch, Search};
-use fathom_run::Changes;
+use fathom_run::{Changes, Stop};
 use fathom_schema::{LatencyGoal, LoadAxis, Question};
 use fathom_store::Detail;
 use std::path::PathBuf;
@@ -148,8 +148,13 @@ pub(super) fn searched(
     loaded.question = Some(question);
     let planned = session::plan_search(loaded, consent, &store, search)?;
     let notes = session::judge(&planned, consent, false)?;
-    let how =
-        Manner { store: &store, live: !manner.quiet, changes: Changes::default(), watchers: Vec::new() };
+    let how = Manner {
+        store: &store,
+        live: !manner.quiet,
+        changes: Changes::default(),
+        watchers: Vec::new(),
+        stop: Stop::default(),
+    };
     let mut done = session::run(planned, notes, how)?;
     let record = done.record(Detail::Overview).map_err(|reason| {
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));

@@ -1,15 +1,18 @@
 //! `fathom fio`: fio's command line and job files, fio's JSON out. Files that a job names are written as fio writes them;
 //! for devices the rules are fathom's.
 
+mod checksums;
 mod errors;
 mod fallen;
 mod help;
+mod idle;
 mod iolog;
 mod logs;
 mod operations;
 mod reports;
 mod shape;
 mod states;
+mod trigger;
 mod watch;
 
 pub(crate) use logs::{log_names, write_logs};
@@ -23,13 +26,16 @@ use crate::output::Spared;
 use crate::session::{self, Attempt, Manner, Planned};
 use crate::{diagnose, output, terminal};
 use fallen::Fallen;
-use fathom_frontend::fio::{self, Eta, Extras, JobClone, Switches};
+use fathom_frontend::fio::{self, Eta, Extras, IdleProfile, JobClone, Switches};
 use fathom_model::{Diagnostic, Level};
-use fathom_run::{Asked, Changes};
+use fathom_run::{Asked, Changes, Stop};
 use fathom_schema::{FileKind, Record};
 use fathom_store::Detail;
-use reports::Reports;
+use help::Help;
+use idle::Idleness;
+use reports::{Collected, Reports};
 use std::path::{Path, PathBuf};
+use trigger::Trigger;
 use watch::Watch;
 
 /// What fathom says where fio says its version: whose behaviour it is, as scripts want to know, and who did it.
@@ -55,11 +61,19 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
         return crate::printed(&format!("{VERSION}\n")).number();
     }
     if let Some(option) = &switches.cmdhelp {
-        return crate::printed(&help::options(option)).number();
+        return say(&help::options(option));
     }
     if let Some(engine) = &switches.enghelp {
-        let printed = crate::printed(&help::engines(engine)).number();
-        return if help::is_engine(engine) { printed } else { FAILED };
+        return say(&help::engines(engine));
+    }
+    if let Some(list) = &switches.crctest {
+        return say(&checksums::speeds(list));
+    }
+    if switches.asks_for_areas {
+        return say(&help::areas());
+    }
+    if switches.idle_profile == IdleProfile::Calibration {
+        return crate::printed(&idle::calibration()).number();
     }
     if arguments.is_empty() {
         terminal::message("error: no job is defined; name a job file, or --name=NAME and its options");
@@ -87,6 +101,16 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
         Err(Exit::Signal(_)) => FIO_SIGNALLED,
         Err(_) => FAILED,
     }
+}
+
+/// Help that is asked for instead of a run.
+fn say(help: &Help) -> u8 {
+    let Help { text, message, fails } = help;
+    if !message.is_empty() {
+        terminal::message(&diagnose::printable(message));
+    }
+    let printed = crate::printed(text).number();
+    if *fails { FAILED } else { printed }
 }
 
 /// `--parse-only` and `--showcmd`: nothing runs. That no job is there is no fault then, and a command line can be shown
@@ -173,6 +197,7 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
         return Ok(report_none(&attempt, &fallen, &reports, switches));
     }
     let planned = attempt.settle()?;
+    allow_trigger(switches, consent)?;
     if switches.readonly {
         forbid_changes(&planned)?;
     }
@@ -185,6 +210,9 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     })?;
     let mut watch = Watch::new(&reports, switches, &spared, &store, asked);
     let mut operations = OperationLog::of(&extras);
+    let stop = Stop::default();
+    let mut trigger = Trigger::new(&switches.trigger, stop.clone());
+    let mut idleness = Idleness::of(switches.idle_profile);
     let live = switches.eta == Eta::Auto && terminal::shows_messages();
     let opening = reports.opening(&planned.loaded, Some(&planned.plan), &planned.facts);
     if switches.output.is_none() {
@@ -195,10 +223,13 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
         store: &store,
         live,
         changes: Changes::default(),
-        watchers: vec![&mut watch, &mut operations],
+        watchers: vec![&mut watch, &mut operations, &mut idleness, &mut trigger],
+        stop,
     };
     let mut done = session::run(planned, notes, manner)?;
-    let exit = done.exit;
+    trigger.run_command();
+    // What ended them was asked for.
+    let exit = if trigger.is_pulled() && matches!(done.exit, Exit::Signal(_)) { Exit::Ok } else { done.exit };
     let mut failed_jobs = 0;
     let written = done.record(Detail::Whole).and_then(|record| {
         failed_jobs = failed(&record, &extras, &fallen);
@@ -213,7 +244,8 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
         for reason in lost {
             terminal::message(&format!("warning: {}", diagnose::printable(&reason)));
         }
-        let report = reports.ending(exit) + &reports.text(&record, Some(&operations));
+        let report = reports.ending(exit)
+            + &reports.text(&record, Some(Collected { operations: &operations, idleness: &idleness }));
         match &switches.output {
             Some(file) => output::write(Path::new(file), &(opening + watch.given_out() + &report), &spared),
             None => terminal::data(&report).map_err(|error| error.to_string()),
@@ -251,6 +283,17 @@ fn failed(record: &Record, extras: &Extras, fallen: &[Fallen]) -> u8 {
     let has_failed = |clone: &&JobClone| errors::of(record, clone) != 0 || has_fallen(clone);
     let failed = extras.clones.iter().filter(has_failed).count();
     u8::try_from(failed).unwrap_or(FAILED_MAX).clamp(FAILED, FAILED_MAX)
+}
+
+/// What a trigger runs may do anything, as the commands of jobs may.
+fn allow_trigger(switches: &Switches, consent: &ConsentArgs) -> Result<(), Exit> {
+    let Some(line) = switches.trigger.command.as_ref().filter(|_| !consent.allow_exec) else { return Ok(()) };
+    let line = diagnose::printable(line);
+    terminal::message(&format!(
+        "refused [unsafe.exec]: --trigger would run the command \"{line}\"; read it, then allow it with --allow-exec on \
+         the command line"
+    ));
+    Err(Exit::Unsafe)
 }
 
 /// `--readonly`: nothing that is there may change, and nothing be made. fio ends with 1 too where a file it is to read is

@@ -12,7 +12,7 @@ use crate::output::{self, Spared};
 use crate::session::{self, Manner};
 use crate::{diagnose, terminal};
 use arguments::Arguments;
-use fathom_run::Changes;
+use fathom_run::{Changes, Stop};
 use fathom_store::Detail;
 use host::HostWatch;
 use std::path::Path;
@@ -73,6 +73,7 @@ fn measured(arguments: &Arguments, file: &str, text: &str) -> Result<Exit, Exit>
         live: !arguments.quiet,
         changes: Changes::default(),
         watchers: vec![&mut host],
+        stop: Stop::default(),
     };
     let mut done = session::run(planned, notes, manner)?;
     let given_out = done.record(Detail::Overview).and_then(|record| {

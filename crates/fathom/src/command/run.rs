@@ -8,7 +8,7 @@ use crate::output::Spared;
 use crate::session::{self, Done, Manner};
 use crate::{answer, control, diagnose, load, output, preset, terminal};
 use fathom_frontend::fio::Extras;
-use fathom_run::Changes;
+use fathom_run::{Changes, Stop};
 use fathom_schema::Question;
 use fathom_store::Detail;
 use std::path::Path;
@@ -50,7 +50,13 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
         })?;
     }
     let mut operations = OperationLog::of(&extras);
-    let manner = Manner { store: &store, live: !args.quiet, changes, watchers: vec![&mut operations] };
+    let manner = Manner {
+        store: &store,
+        live: !args.quiet,
+        changes,
+        watchers: vec![&mut operations],
+        stop: Stop::default(),
+    };
     let mut done = session::run(planned, notes, manner)?;
     let mut exit = done.exit;
     let (failed, verdict) = show(&mut done, args, &extras, &operations, &spared);

@@ -10,7 +10,7 @@ use crate::{answer, diagnose, terminal};
 use clap::Args;
 use fathom_model::{Amount, Job, Layout, OnError, Span};
 use fathom_planner::search::{ScanSearch, Search};
-use fathom_run::Changes;
+use fathom_run::{Changes, Stop};
 use fathom_schema::{Facts, FileKind, Question, ScanQuestion};
 use fathom_store::Detail;
 use fathom_units::{Bytes, Nanos};
@@ -90,8 +90,13 @@ fn try_run(args: &ScanArgs) -> Result<Exit, Exit> {
     })?;
     planned.loaded.question = question.map(Question::Scan);
     let notes = session::judge(&planned, &consent, false)?;
-    let how =
-        Manner { store: &store, live: !args.manner.quiet, changes: Changes::default(), watchers: Vec::new() };
+    let how = Manner {
+        store: &store,
+        live: !args.manner.quiet,
+        changes: Changes::default(),
+        watchers: Vec::new(),
+        stop: Stop::default(),
+    };
     let mut done = session::run(planned, notes, how)?;
     let record = done.record(Detail::Overview).map_err(|reason| {
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));

@@ -12,7 +12,7 @@ use fathom_analysis::pts;
 use fathom_model::Span;
 use fathom_planner::PlanNote;
 use fathom_planner::search::{Search, SteadySearch};
-use fathom_run::Changes;
+use fathom_run::{Changes, Stop};
 use fathom_schema::{
     DeviceClass, Facts, FileKind, Note, NoteKind, Question, Record, Severity, SteadyQuestion, SteadyTest,
     StepRecord, TargetFact,
@@ -95,8 +95,13 @@ fn try_run(args: &SteadyArgs) -> Result<Exit, Exit> {
             .map_err(|reason| fail(&format!("the run cannot be gone on with: {reason}"), Exit::Usage))?;
     }
     let notes = session::judge(&planned, &args.consent, false)?;
-    let how =
-        Manner { store: &store, live: !args.manner.quiet, changes: Changes::default(), watchers: Vec::new() };
+    let how = Manner {
+        store: &store,
+        live: !args.manner.quiet,
+        changes: Changes::default(),
+        watchers: Vec::new(),
+        stop: Stop::default(),
+    };
     let mut done = session::run(planned, notes, how)?;
     let record = done.record(Detail::Overview).map_err(|reason| fail(&reason, Exit::Target))?;
     let (document, verdict) = answer::of_record(&record);

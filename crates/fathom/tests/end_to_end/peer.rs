@@ -169,6 +169,15 @@ fn the_same_job_files_give_the_same_counts_and_keys() {
         ),
         ("[a]\nrw=read\ncontinue_on_error=all\nrate=64m\n", Same::Each),
         ("[a]\nrw=read\nioengine=libaio\nslat_percentiles=1\n", Same::Each),
+        (
+            "[a]\nrw=randread\ndirect=1\nioengine=libaio\niodepth=4\ncmdprio_percentage=50\ncmdprio_class=3\n",
+            Same::Each,
+        ),
+        (
+            "[a]\nrw=write\ndirect=1\nioengine=io_uring\nlat_percentiles=1\nclat_percentiles=0\nprioclass=2\nprio=2\n\
+             cmdprio_bssplit=4k/30/2/5:4k/30/3/7\n",
+            Same::Each,
+        ),
     ] {
         check(&format!("[global]\nsize=2m\n{rest}"), same);
     }
@@ -208,4 +217,41 @@ fn a_size_in_percent_of_filesize() {
     for rest in ["offset=25%\nsize=50%\n", "offset_increment=25%\nsize=25%\nnumjobs=4\nfilename=shared\n"] {
         check(&format!("[a]\nrw=read\nfilesize=4m\n{rest}"), Same::Each);
     }
+}
+
+/// How idle the CPUs are depends on who else is there; what is said of it does not.
+#[test]
+fn idle_cpus_are_shown_in_the_same_places() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("idle_cpus_are_shown_in_the_same_places", &why);
+    }
+    let bench = Bench::new();
+    for how in ["system", "percpu"] {
+        let words = [
+            &format!("--idle-prof={how}"),
+            "--output-format=json",
+            "--name=a",
+            "--ioengine=null",
+            "--rate_iops=500",
+            "--number_ios=100",
+            "--size=1m",
+        ];
+        let theirs = bench.run(&[&["fio"], &words[..]].concat()).json();
+        let ours = bench.run(&[&[FATHOM, "fio"], &words[..]].concat()).expect(0, &[]).json();
+        let names = |document: &Value| -> Vec<String> {
+            document["cpu_idleness"].as_object().expect("it is there").keys().cloned().collect()
+        };
+        assert_eq!(names(&ours), names(&theirs));
+        let idle = &ours["cpu_idleness"];
+        let system = idle["system"].as_f64().expect("a number");
+        assert!((0.0..=100.0).contains(&system) && idle["unit_mean"].as_f64() > Some(0.0), "{idle}");
+    }
+    let words = ["--idle-prof=percpu", "--name=a", "--ioengine=null", "--size=1m"];
+    let shown = |report: &str| -> Vec<String> {
+        let lines = report.lines().skip_while(|line| *line != "CPU idleness:");
+        lines.map(|line| line.replace(|c: char| c.is_ascii_digit() || c == '.', "")).collect()
+    };
+    let theirs = shown(&bench.run(&[&["fio"], &words[..]].concat()).out);
+    assert_eq!(shown(&bench.run(&[&[FATHOM, "fio"], &words[..]].concat()).out), theirs);
+    assert_eq!(theirs.len(), 4);
 }

@@ -170,10 +170,37 @@ fn what_is_not_there_points_to_what_is() {
         ("--client=host --name=a", "each host"),
         ("--server", "each host"),
         ("--profile=act", "write the job out"),
-        ("--trigger-file=x --name=a", "SIGINT"),
-        ("--idle-prof=calibrate --name=a", "is not one of system, percpu"),
+        ("--trigger-remote=x --name=a", "--trigger"),
+        ("--idle-prof=each --name=a", "is not one of system, percpu"),
         ("--inflate-log=x", "plain text"),
     ] {
         bench.check_refused(&format!("fio {line}"), 1, &[says]);
     }
+}
+
+#[test]
+fn a_trigger_ends_the_jobs_and_runs_a_command() {
+    let bench = Bench::new();
+    let job = "--name=a --ioengine=null --size=1m --time_based --runtime=50 --output-format=json";
+    let command = ["--trigger", "echo it is time > pulled"];
+    let words = |more: &[&'static str]| -> Vec<&str> {
+        [&["fio"], more, &job.split(' ').collect::<Vec<_>>()].concat()
+    };
+    // What it runs may do anything: it has to be allowed.
+    bench.check_refused_under(
+        &[],
+        &words(&["--trigger-timeout=1", "--trigger", "true"]),
+        1,
+        &["--allow-exec"],
+    );
+    let timed = bench.fathom_with(&words(&["--trigger-timeout=1", "--allow-exec", command[0], command[1]]));
+    let document = timed.expect(0, &[]).json();
+    let runtime = document["jobs"][0]["read"]["runtime"].as_u64().expect("milliseconds");
+    assert!((500..40_000).contains(&runtime), "{runtime} ms of 50 s");
+    assert_eq!(std::fs::read_to_string(bench.path("pulled")).ok().as_deref(), Some("it is time\n"));
+    // A file is taken away, and is enough; the command that fails is told.
+    bench.write("now", "");
+    let by_file = bench.fathom_with(&words(&["--trigger-file=now", "--allow-exec", "--trigger", "exit 3"]));
+    by_file.expect(0, &["exit 3", "exit status: 3"]).json();
+    assert!(!bench.path("now").exists());
 }

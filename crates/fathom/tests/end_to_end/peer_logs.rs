@@ -39,6 +39,11 @@ fn each_operation_has_the_same_row() {
         "--rw=write --write_bw_log=z --per_job_logs=0 --numjobs=2 --stonewall --log_unix_epoch=1",
         "--rw=write --write_lat_log=w --disable_slat=1 --disable_lat=1 --log_max_value=1",
         "--rw=read --numjobs=2 --group_reporting --write_iops_log=g",
+        "--rw=read --gtod_reduce=1 --write_bw_log=r --write_iops_log=r --write_lat_log=r --write_hist_log=r",
+        "--rw=read --ioengine=null --disable_bw=1 --write_bw_log=b --write_iops_log=b --write_lat_log=b",
+        "--rw=read --disable_clat=1 --disable_lat=1 --disable_slat=1 --write_bw_log=d --write_iops_log=d",
+        "--rw=read --prioclass=1 --prio=3 --write_lat_log=p --log_prio=1",
+        "--rw=read --prioclass=1 --prio=3 --write_lat_log=q",
     ] {
         let (theirs, ours) = (logs(&bench, &["fio"], job), logs(&bench, &[FATHOM, "fio"], job));
         assert_eq!(ours, theirs, "{job}");
@@ -70,6 +75,52 @@ fn no_operation_is_missing() {
         .map(|row| row.split(',').next().unwrap_or_default().parse().expect("milliseconds"))
         .collect();
     assert!(times.is_sorted() && times[0] < 1000, "{:?}", &times[..5]);
+}
+
+#[test]
+fn operations_have_the_priority_that_they_were_given() {
+    let bench = Bench::new();
+    let job = "fio --minimal --name=a --filename=f --size=4m --rw=randread --direct=1 --ioengine=libaio --iodepth=4";
+    let line = format!(
+        "{job} --cmdprio_percentage=40 --cmdprio_class=3 --prioclass=2 --prio=1 --write_lat_log=x --log_prio=1"
+    );
+    if bench.fathom(&format!("{job} --cmdprio_percentage=100 --cmdprio_class=3")).code != 0 {
+        return skip(
+            "operations_have_the_priority_that_they_were_given",
+            "no direct I/O through libaio here",
+        );
+    }
+    bench.fathom(&line).expect(0, &[]);
+    let log = std::fs::read_to_string(bench.path("x_clat.1.log")).expect("it was written");
+    let of = |priority: &str| log.lines().filter(|row| row.ends_with(priority)).count();
+    let (own, others) = (of(", 0x6000"), of(", 0x4001"));
+    // Six standard deviations of a binomial of 1,024 at 40 % are 94.
+    assert!(own + others == 1024 && own.abs_diff(410) < 94, "{own} and {others}");
+    // The report tells them apart as the log does.
+    let document = bench.fathom(&line.replace("--minimal", "--output-format=json")).json();
+    let priorities = document["jobs"][0]["read"]["prios"].as_array().expect("there are two").clone();
+    let counts: Vec<_> =
+        priorities.iter().map(|of| (&of["prioclass"], &of["prio"], of["clat_ns"]["N"].as_u64())).collect();
+    let read: u64 = counts.iter().filter_map(|(.., n)| *n).sum();
+    assert!(counts.len() == 2 && read == 1024 && *counts[0].0 == 2 && *counts[1].0 == 3, "{counts:?}");
+}
+
+#[test]
+fn windows_count_from_the_end_of_the_ramp() {
+    let bench = Bench::new();
+    let line = "fio --minimal --name=a --ioengine=null --rw=read --rate_iops=1000 --size=1m --time_based --ramp_time=350ms \
+                --runtime=1 --log_avg_msec=250 --log_hist_msec=500 --write_iops_log=x --write_hist_log=x";
+    bench.fathom(line).expect(0, &[]);
+    let times = |log: &str| -> Vec<u64> {
+        let log = std::fs::read_to_string(bench.path(log)).expect("it was written");
+        log.lines().map(|row| row.split(',').next().unwrap_or_default().parse().expect("a time")).collect()
+    };
+    // A window in which a busy machine did nothing has no row.
+    for (log, window_ms) in [("x_iops.1.log", 250), ("x_clat_hist.1.log", 500)] {
+        let times = times(log);
+        let are_edges = times.iter().all(|time| time % window_ms == 0 && *time <= 1000);
+        assert!(!times.is_empty() && are_edges && times.is_sorted(), "{log}: {times:?}");
+    }
 }
 
 #[test]

@@ -219,14 +219,9 @@ fn apply_switch(
                 faults.error("fio.bad-value", span, format!("--{name}: {reason}"), "");
             }
         }
-        Act::Pass(values, why) => {
-            let value = value.unwrap_or_default();
-            if values.contains(&value) {
-                faults.warn("fio.no-effect", span, format!("--{name} has no effect: {why}"), "leave it out");
-            } else {
-                let message = format!("--{name}: \"{value}\" is not one of {}", values.join(", "));
-                faults.error("fio.bad-value", span, message, "leave it out");
-            }
+        Act::Pass(why) => {
+            let why = why(switches, value.unwrap_or_default());
+            faults.warn("fio.no-effect", span, format!("--{name} has no effect: {why}"), "leave it out");
         }
         Act::Refuse(why, instead) => {
             faults.error("fio.refused", span, format!("--{name} is not taken: {why}"), *instead);
@@ -310,7 +305,7 @@ mod tests {
         check("--name=a --size=1m --read=1", &["a"], &["fio.unknown-option"]);
         check("-m --bs=8k -- a.fio", &["x", "y"], &[]);
         check("--name=a --size=1m -- --version", &["a"], &["fio.job-file"]);
-        check("--name=a --size=1m --idle-prof=system", &["a"], &["fio.no-effect"]);
+        check("--name=a --size=1m --idle-prof=system", &["a"], &[]);
         check("--name=a --size=1m -Iidle", &["a"], &["fio.bad-value"]);
         check("--name=a -bsx=4k", &["a"], &["fio.unknown-option"]);
     }

@@ -50,6 +50,9 @@ pub struct JobClone {
     pub lat_percentiles: bool,
     /// Whether the submission latency gets percentiles.
     pub slat_percentiles: bool,
+    /// Whether operations have I/O priorities of their own (`cmdprio_percentage`, `cmdprio_bssplit`), which fio's reports tell
+    /// apart.
+    pub has_priorities: bool,
     /// Which directions are put together (`unified_rw_reporting`).
     pub unified: Unified,
     /// What is shown of latencies and rates (`disable_lat` and its kin).

@@ -7,6 +7,7 @@ mod extras;
 mod faults;
 mod grammar;
 mod lower;
+pub mod manual;
 mod options;
 mod settings;
 pub mod state;
@@ -17,7 +18,7 @@ mod values;
 pub use arguments::read_arguments;
 pub use extras::{Extras, JobClone, LogColumns, LogValue, Logs, Measures, ReportUnits, Unified};
 pub use options::{OptionRow, Priority, Status, find as row_of, rows};
-pub use switches::{Eta, OutputFormat, Switches};
+pub use switches::{DEBUG_AREAS, Eta, IdleProfile, OutputFormat, Switches, Trigger};
 
 use fathom_model::{Diagnostics, Dialect, Job, Sources, Span};
 use faults::Faults;

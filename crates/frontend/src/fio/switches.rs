@@ -1,6 +1,7 @@
 //! The switches of fio's command line that are no job options: their names, whether they take a value, what they ask for.
 //! Knows neither jobs nor how a command line is split into words.
 
+use super::grammar::shortened;
 use super::values::{Unit, number};
 
 /// What a command line asks for beside its jobs.
@@ -41,6 +42,14 @@ pub struct Switches {
     pub cmdhelp: Option<String>,
     /// `--enghelp`: of which engine, after a comma which of its options; empty: the list of engines.
     pub enghelp: Option<String>,
+    /// `--crctest`: of which checksums the speed is asked, separated by commas; empty: of all.
+    pub crctest: Option<String>,
+    /// `--debug=help`: which areas there are.
+    pub asks_for_areas: bool,
+    /// `--idle-prof`.
+    pub idle_profile: IdleProfile,
+    /// `--trigger` and its kin.
+    pub trigger: Trigger,
     /// `--aux-path`: folder for states of verification; empty: the current one.
     pub aux_path: String,
     /// Job files named, in order; `-` is standard input.
@@ -57,6 +66,38 @@ pub enum Eta {
     Always,
     /// In no case.
     Never,
+}
+
+/// What ends the jobs early, and what is done then.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trigger {
+    /// `--trigger-file`: they end when this file is there.
+    pub file: Option<String>,
+    /// `--trigger-timeout`: they end after so many microseconds; 0: not by that.
+    pub after_us: u64,
+    /// `--trigger`: what a shell runs then.
+    pub command: Option<String>,
+}
+
+impl Trigger {
+    /// Whether anything ends them.
+    pub fn is_set(&self) -> bool {
+        self.file.is_some() || self.after_us > 0
+    }
+}
+
+/// What `--idle-prof` asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IdleProfile {
+    /// Nothing.
+    #[default]
+    None,
+    /// How idle all CPUs were together.
+    System,
+    /// Each of them, too.
+    EachCpu,
+    /// What a unit of work takes; no job runs.
+    Calibration,
 }
 
 /// One format of `--output-format`.
@@ -101,8 +142,8 @@ pub(super) enum Takes {
 pub(super) enum Act {
     /// Sets something; the error says what is wrong with the value.
     Set(fn(&mut Switches, &str) -> Result<(), String>),
-    /// It is taken with one of these values, and a note that it has no effect: why.
-    Pass(&'static [&'static str], &'static str),
+    /// It is taken without effect; the text says why.
+    Pass(fn(&mut Switches, &str) -> String),
     /// It is an error for good: why, and what there is instead.
     Refuse(&'static str, &'static str),
 }
@@ -138,8 +179,6 @@ const fn refused(name: &'static str, takes: Takes, why: &'static str, instead: &
 const NO_NETWORK: &str = "fathom does not speak fio's network protocol";
 const INSTEAD_OF_NETWORK: &str =
     "run fathom on each host; each run leaves a record that `fathom report` shows";
-const NO_TRIGGER: &str = "fathom runs no commands on an event";
-const INSTEAD_OF_TRIGGER: &str = "leave it out; a signal (SIGINT) ends a run and keeps what was measured";
 const NO_BENCHMARK: &str = "fathom measures storage, not its own routines";
 const INSTEAD_OF_BENCHMARK: &str = "leave it out; `fathom doctor` shows the clock and fathom's own ceiling";
 
@@ -227,7 +266,7 @@ pub(super) const SWITCHES: &[Switch] = &[
         s.enghelp = Some(text.to_owned());
         Ok(())
     }),
-    value("debug", areas),
+    Switch { name: "debug", takes: Takes::Value, act: Act::Pass(areas) },
     // These change nothing that fathom measures: it has no pool of shared memory and no table of jobs.
     value("max-jobs", |_, _| Ok(())),
     value("alloc-size", |_, _| Ok(())),
@@ -235,15 +274,19 @@ pub(super) const SWITCHES: &[Switch] = &[
         text.clone_into(&mut s.aux_path);
         Ok(())
     }),
-    Switch {
-        name: "idle-prof",
-        takes: Takes::Value,
-        act: Act::Pass(
-            &["system", "percpu"],
-            "fathom does not load idle CPUs to see how idle they are; the document has usr_cpu and sys_cpu of each job, and \
-             `fathom report` says when the load was limited by the CPU",
-        ),
-    },
+    value("idle-prof", |s, text| {
+        s.idle_profile = match text {
+            "system" => IdleProfile::System,
+            "percpu" => IdleProfile::EachCpu,
+            "calibrate" => IdleProfile::Calibration,
+            _ => return Err(format!("\"{text}\" is not one of system, percpu, calibrate")),
+        };
+        Ok(())
+    }),
+    maybe("crctest", |s, text| {
+        s.crctest = Some(text.to_owned());
+        Ok(())
+    }),
     refused("profile", Takes::Value, "fio's profiles are not built", "write the job out"),
     refused(
         "merge-blktrace-only",
@@ -257,11 +300,19 @@ pub(super) const SWITCHES: &[Switch] = &[
         "fathom writes its logs as plain text",
         "read them as they are; unpack fio's with fio",
     ),
-    refused("trigger-file", Takes::Value, NO_TRIGGER, INSTEAD_OF_TRIGGER),
-    refused("trigger-timeout", Takes::Value, NO_TRIGGER, INSTEAD_OF_TRIGGER),
-    refused("trigger", Takes::Value, NO_TRIGGER, INSTEAD_OF_TRIGGER),
-    refused("trigger-remote", Takes::Value, NO_TRIGGER, INSTEAD_OF_TRIGGER),
-    refused("crctest", Takes::Maybe, NO_BENCHMARK, INSTEAD_OF_BENCHMARK),
+    value("trigger-file", |s, text| {
+        s.trigger.file = Some(text.to_owned());
+        Ok(())
+    }),
+    value("trigger-timeout", |s, text| {
+        s.trigger.after_us = period_us(text)?;
+        Ok(())
+    }),
+    value("trigger", |s, text| {
+        s.trigger.command = Some(text.to_owned());
+        Ok(())
+    }),
+    refused("trigger-remote", Takes::Value, NO_NETWORK, "use --trigger, which is run on this host"),
     refused("memcpytest", Takes::Maybe, NO_BENCHMARK, INSTEAD_OF_BENCHMARK),
     refused("cpuclock-test", Takes::Nothing, NO_BENCHMARK, INSTEAD_OF_BENCHMARK),
     refused("server", Takes::Maybe, NO_NETWORK, INSTEAD_OF_NETWORK),
@@ -306,9 +357,8 @@ pub(super) fn of_letter(letter: char) -> Option<&'static Switch> {
     SWITCHES.iter().find(|switch| switch.name == *name)
 }
 
-/// What `--debug` knows. Nothing is printed for any of them: what fathom decided is in its record.
-const AREAS: &[&str] = &[
-    "all",
+/// What `--debug` knows, in fio's order.
+pub const DEBUG_AREAS: &[&str] = &[
     "process",
     "file",
     "io",
@@ -328,14 +378,24 @@ const AREAS: &[&str] = &[
     "steadystate",
     "helperthread",
     "zbd",
+    "all",
 ];
 
-fn areas(_: &mut Switches, text: &str) -> Result<(), String> {
-    // `job:N` names one job.
-    match text.split(',').find(|area| !AREAS.contains(&area.split(':').next().unwrap_or_default())) {
-        Some(unknown) => Err(format!("\"{unknown}\" is not one of {}", AREAS.join(", "))),
-        None => Ok(()),
+/// Why `--debug` does nothing. Areas that are not there are no errors, as with fio.
+fn areas(switches: &mut Switches, text: &str) -> String {
+    if ["help", "?"].contains(&text) {
+        switches.asks_for_areas = true;
     }
+    // `job:N` names one job.
+    let unknown =
+        text.split(',').find(|area| !DEBUG_AREAS.contains(&area.split(':').next().unwrap_or_default()));
+    unknown.map_or_else(
+        || {
+            "fathom prints no single steps; `fathom plan` shows what it makes of a job, `fathom report` what happened"
+                .to_owned()
+        },
+        |unknown| format!("\"{}\" is not one of {}", shortened(unknown), DEBUG_AREAS.join(", ")),
+    )
 }
 
 fn formats(switches: &mut Switches, text: &str) -> Result<(), String> {

@@ -239,7 +239,12 @@ impl Engine for Libaio {
             immediate: Vec::with_capacity(depth),
             in_kernel: 0,
             settings: self.settings,
-            priorities: Priorities::new(self.settings.priority, &self.priorities, setup.seed),
+            priorities: Priorities::new(
+                self.settings.priority,
+                &self.priorities,
+                setup.seed,
+                setup.queue_depth,
+            ),
             setup,
         });
         Ok(())
@@ -262,7 +267,7 @@ impl Engine for Libaio {
             OperationKind::Trim => unreachable!("returned above"),
         };
         let moves = operation.kind != OperationKind::Sync;
-        let priority = open.priorities.draw(operation.kind, operation.length);
+        let priority = open.priorities.draw(operation);
         let flag = |set: bool, flag: i32| if set { flag } else { 0 };
         let untorn = open.settings.untorn && operation.kind == OperationKind::Write;
         let buffer = open.setup.buffers.lend(operation.slot);
@@ -282,6 +287,10 @@ impl Engine for Libaio {
         // SAFETY: the slot was not lent, so neither the kernel nor a staged pointer refers to this block.
         unsafe { *block = filled };
         open.staged.push(block);
+    }
+
+    fn priority_of(&self, slot: u32) -> u16 {
+        self.open.as_ref().map_or(0, |open| open.priorities.of(slot))
     }
 
     fn submit(&mut self) -> Result<u32, EngineError> {

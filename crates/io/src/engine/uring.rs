@@ -214,7 +214,7 @@ impl Open {
             registered_files,
             vectors,
             flags: (flags, flags | flag(untorn, libc::RWF_ATOMIC)),
-            priorities: Priorities::new(priority, priorities, setup.seed),
+            priorities: Priorities::new(priority, priorities, setup.seed, setup.queue_depth),
             until_forced: forced_every,
             forced_every,
             ring,
@@ -236,7 +236,7 @@ impl Open {
         /// Stages an entry that moves bytes, for each kind of memory and file: the builders are generic over neither.
         macro_rules! transfer {
             ($plain:ident, $fixed:ident, $vectored:ident, $flags:expr) => {{
-                let priority = self.priorities.draw(kind, length);
+                let priority = self.priorities.draw(operation);
                 let flags = $flags;
                 macro_rules! built {
                     ($builder:expr) => {{
@@ -387,6 +387,10 @@ impl Engine for IoUring {
             return;
         }
         open.stage(operation);
+    }
+
+    fn priority_of(&self, slot: u32) -> u16 {
+        self.open.as_ref().map_or(0, |open| open.priorities.of(slot))
     }
 
     fn submit(&mut self) -> Result<u32, EngineError> {

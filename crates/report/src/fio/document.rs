@@ -3,12 +3,13 @@
 use super::beside::beside;
 use super::disks::disks;
 use super::figures::{
-    CLASS_LABELS, DEPTH_LABELS, Direction, EntryFigures, Figures, SIZE_LABELS, counts, percentiles, whole,
+    CLASS_LABELS, DEPTH_LABELS, Direction, EntryFigures, Figures, PriorityFigures, SIZE_LABELS, counts,
+    percentiles, whole,
 };
 use super::node::Node::{self, Array, Float, Integer, Object, Text};
 use super::settling;
 use super::sums::end_ms;
-use super::{FioEntry, FioShape, FioUnified};
+use super::{FioEntry, FioIdleness, FioShape, FioUnified};
 use crate::calendar;
 use fathom_metrics::fio_bucket_value;
 use fathom_schema::{LatencyTally, Record};
@@ -39,6 +40,9 @@ pub fn fio_json(record: &Record, shape: &FioShape) -> String {
         if !disks.is_empty() {
             root.push(("disk_util".to_owned(), Array(disks)));
         }
+    }
+    if let Some(idleness) = &shape.idleness {
+        root.push(("cpu_idleness".to_owned(), idle(idleness)));
     }
     root.push(("fathom".to_owned(), beside(record, &entries)));
     Object(root).print()
@@ -107,6 +111,14 @@ fn job(shape: &FioShape, figures: &EntryFigures<'_>, end_ms: u64, elapsed_s: u64
     Object(job.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
+fn idle(FioIdleness { system, cpus, unit_mean_us, unit_stddev_us }: &FioIdleness) -> Node {
+    let mut object = vec![("system".to_owned(), Float(*system))];
+    object.extend(cpus.iter().enumerate().map(|(cpu, idle)| (format!("cpu-{cpu}"), Float(*idle))));
+    object.push(("unit_mean".to_owned(), Float(*unit_mean_us)));
+    object.push(("unit_stddev".to_owned(), Float(*unit_stddev_us)));
+    Object(object)
+}
+
 /// `read`, `write`, `trim` or `mixed` of a job.
 fn direction(shape: &FioShape, entry: &FioEntry, direction: &Direction) -> Node {
     let Direction {
@@ -119,11 +131,12 @@ fn direction(shape: &FioShape, entry: &FioEntry, direction: &Direction) -> Node 
         submission,
         completion,
         service,
+        priorities,
         bandwidth,
         rate,
         share_of_group,
     } = direction;
-    Node::object([
+    let mut object = vec![
         ("io_bytes", Integer(*bytes)),
         ("io_kbytes", Integer(bytes >> 10)),
         ("bw_bytes", Integer(*bytes_per_s)),
@@ -136,6 +149,12 @@ fn direction(shape: &FioShape, entry: &FioEntry, direction: &Direction) -> Node 
         ("slat_ns", latency(shape, entry, submission, entry.slat_percentiles)),
         ("clat_ns", latency(shape, entry, completion, entry.clat_percentiles)),
         ("lat_ns", latency(shape, entry, service, entry.lat_percentiles)),
+    ];
+    if !priorities.is_empty() {
+        let of = |of: &PriorityFigures| priority(shape, entry, of);
+        object.push(("prios", Array(priorities.iter().map(of).collect())));
+    }
+    object.extend([
         ("bw_min", Integer(whole(bandwidth.min))),
         ("bw_max", Integer(whole(bandwidth.max))),
         ("bw_agg", Float(*share_of_group)),
@@ -147,6 +166,19 @@ fn direction(shape: &FioShape, entry: &FioEntry, direction: &Direction) -> Node 
         ("iops_mean", Float(rate.mean)),
         ("iops_stddev", Float(rate.stddev)),
         ("iops_samples", Integer(rate.count)),
+    ]);
+    Object(object.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// The operations of one priority.
+fn priority(shape: &FioShape, entry: &FioEntry, figures: &PriorityFigures) -> Node {
+    let PriorityFigures { class, level, latency: tally } = figures;
+    let name = if entry.lat_percentiles { "lat_ns" } else { "clat_ns" };
+    let has_percentiles = entry.clat_percentiles || entry.lat_percentiles;
+    Node::object([
+        ("prioclass", Integer(u64::from(*class))),
+        ("prio", Integer(u64::from(*level))),
+        (name, latency(shape, entry, tally, has_percentiles)),
     ])
 }
 

@@ -4,12 +4,13 @@
 use super::numbers::FioUnits;
 use super::settling;
 use super::sums::{Sample, Sums, gather};
-use super::{FioEntry, FioShape, FioUnified};
+use super::{FioEntry, FioMeasures, FioPriority, FioShape, FioUnified};
 use fathom_metrics::{
-    Histogram, Settling, bucket_bounds, fio_counts, fio_quantile, merge_kind, merge_sparse,
+    Histogram, Settling, bucket_bounds, fio_counts, fio_quantile, merge_kind, merge_latency, merge_sparse,
 };
 use fathom_schema::{KindTally, LatencyTally, Moments, OperationKind, Record};
 use fathom_units::Nanos;
+use std::collections::BTreeMap;
 
 /// The kinds of operation that have a direction of their own, in fio's order.
 pub(super) const DIRECTIONS: [OperationKind; 3] =
@@ -52,11 +53,22 @@ pub(super) struct Direction {
     pub(super) submission: LatencyTally,
     pub(super) completion: LatencyTally,
     pub(super) service: LatencyTally,
+    /// Latencies by I/O priority, where there are at least two of them.
+    pub(super) priorities: Vec<PriorityFigures>,
     /// KiB/s of the intervals.
     pub(super) bandwidth: Series,
     pub(super) rate: Series,
     /// Mean of `bandwidth` in percent of the group's.
     pub(super) share_of_group: f64,
+}
+
+/// The operations of one I/O priority.
+pub(super) struct PriorityFigures {
+    /// 1 real-time, 2 best-effort, 3 idle; 0 where none was asked for.
+    pub(super) class: u16,
+    /// 0 to 7.
+    pub(super) level: u16,
+    pub(super) latency: LatencyTally,
 }
 
 /// One reporting group.
@@ -211,6 +223,9 @@ impl Direction {
         for (_, histogram) in entry.submissions.iter().filter(|(kind, _)| kinds.contains(kind)) {
             merge_sparse(&mut submission.histogram, histogram);
         }
+        let FioMeasures { service: has_service, completion: has_completion, .. } = entry.measures;
+        let has_priorities = if entry.lat_percentiles { has_service } else { has_completion };
+        let priorities = if has_priorities { by_priority(entry, kinds) } else { Vec::new() };
         let kept = |is_kept: bool, tally: LatencyTally| if is_kept { tally } else { LatencyTally::default() };
         let mut bandwidth = Series::default();
         let mut rate = Series::default();
@@ -238,6 +253,7 @@ impl Direction {
             submission: kept(entry.measures.submission, submission),
             completion: kept(entry.measures.completion, completion),
             service: kept(entry.measures.service, service),
+            priorities,
             bandwidth,
             rate,
             share_of_group: 0.0,
@@ -251,6 +267,25 @@ impl Direction {
             self.share_of_group = share.min(100.0);
         }
     }
+}
+
+/// The latencies of these kinds by priority; none where all have the same.
+fn by_priority(entry: &FioEntry, kinds: &[OperationKind]) -> Vec<PriorityFigures> {
+    let mut by_priority: BTreeMap<u16, LatencyTally> = BTreeMap::new();
+    for FioPriority { kind: _, priority, latency } in
+        entry.priorities.iter().filter(|of| kinds.contains(&of.kind))
+    {
+        merge_latency(by_priority.entry(*priority).or_default(), latency);
+    }
+    if by_priority.len() < 2 {
+        return Vec::new();
+    }
+    let figures = |(priority, latency): (u16, LatencyTally)| PriorityFigures {
+        class: priority >> 13,
+        level: priority & 7,
+        latency,
+    };
+    by_priority.into_iter().map(figures).collect()
 }
 
 impl GroupFigures {

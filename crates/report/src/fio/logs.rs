@@ -5,7 +5,7 @@ use super::figures::DIRECTIONS;
 use super::sums::{block_bytes, measuring_from};
 use fathom_metrics::{Histogram, OperationRow, fio_counts, merge_kind};
 use fathom_schema::{
-    Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, Record, StepRecord, Stream,
+    Interval, IoPriority, KindTally, LatencyTally, Moments, OperationKind, Phase, Record, StepRecord, Stream,
 };
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
@@ -83,12 +83,13 @@ struct Row {
     kind: OperationKind,
     bytes: u32,
     offset: u64,
+    priority: u16,
     issued: Nanos,
 }
 
 impl Row {
     fn write(&self, out: &mut String, columns: LogColumns, epoch_ms: u64) {
-        let Self { time, value, maximum, kind, bytes, offset, issued } = self;
+        let Self { time, value, maximum, kind, bytes, offset, priority, issued } = self;
         let time_ms = time.0 / 1_000_000 + if columns.since_1970 { epoch_ms } else { 0 };
         let value = match columns.value {
             LogValue::Average => format!("{value:.0}"),
@@ -96,7 +97,12 @@ impl Row {
             LogValue::Both => format!("{value:.0}, {maximum:.0}"),
         };
         let offset = if columns.offset { format!("{offset}, ") } else { String::new() };
-        let priority = if columns.priority { "0x0000" } else { "0" };
+        // Without the priority as it is, fio says whether it is of the real-time class.
+        let priority = match (columns.priority, priority >> 13) {
+            (true, _) => format!("{priority:#06x}"),
+            (false, 1) => "1".to_owned(),
+            (false, _) => "0".to_owned(),
+        };
         let issued = if columns.issue_time { format!(", {}", issued.0) } else { String::new() };
         let direction = kind.index();
         out.push_str(&format!("{time_ms}, {value}, {direction}, {bytes}, {offset}{priority}{issued}\n"));
@@ -117,8 +123,11 @@ pub fn fio_logs(record: &Record, request: &LogRequest) -> String {
     let mut windows: BTreeMap<u64, Vec<&Interval>> = BTreeMap::new();
     // As with fio, what was read back is in its logs.
     let has_rows = |interval: &&Interval| interval.stream as usize == stream && interval.phase != Phase::Ramp;
+    let length = step.started.step.interval.0.max(1) * intervals_each;
     for interval in record.steps[step_at].intervals.iter().filter(has_rows) {
-        windows.entry(interval.sequence / intervals_each).or_default().push(interval);
+        // By its middle: edges lie on multiples of the interval since the step's start, and measuring may begin between two.
+        let middle = Nanos(interval.start.0.midpoint(interval.end.0));
+        windows.entry(middle.since(measuring_from).0 / length).or_default().push(interval);
     }
     let mut out = String::new();
     for intervals in windows.values() {
@@ -135,7 +144,8 @@ pub fn fio_logs(record: &Record, request: &LogRequest) -> String {
                 out.push_str(&format!("{time_ms}, {direction}, {block}, {}\n", counts.join(", ")));
             } else {
                 let (value, maximum) = values(log, &tally, end.since(start));
-                let row = Row { time, value, maximum, kind, bytes: 0, offset: 0, issued: Nanos::ZERO };
+                let row =
+                    Row { time, value, maximum, kind, bytes: 0, offset: 0, priority: 0, issued: Nanos::ZERO };
                 row.write(&mut out, columns, epoch_ms);
             }
         }
@@ -157,9 +167,11 @@ pub fn fio_operation_log(record: &Record, request: &LogRequest, operations: &[Op
         }
         operations.sort_by_key(|operation| operation.accepted);
     }
+    let of_thread = thread_priority(plan);
     let mut out = String::new();
     for operation in operations {
-        let OperationRow { kind, bytes, offset, submitted, accepted, completed } = *operation;
+        let OperationRow { kind, priority, bytes, offset, submitted, accepted, completed } = *operation;
+        let priority = if priority == 0 { of_thread } else { priority };
         let since_accepted_ns = completed.since(accepted).0;
         let (at, value) = match log {
             // Never zero: it stands below a fraction.
@@ -172,9 +184,15 @@ pub fn fio_operation_log(record: &Record, request: &LogRequest, operations: &[Op
         };
         let (time, issued) = (at.since(measuring_from), submitted.since(measuring_from));
         let value = value as f64;
-        Row { time, value, maximum: value, kind, bytes, offset, issued }.write(&mut out, columns, epoch_ms);
+        Row { time, value, maximum: value, kind, bytes, offset, priority, issued }
+            .write(&mut out, columns, epoch_ms);
     }
     out
+}
+
+/// The I/O priority of operations that were given none of their own, as `ioprio_set(2)` has it; 0: none was asked for.
+pub fn thread_priority(stream: &Stream) -> u16 {
+    stream.scheduling.io.map_or(0, |IoPriority { class, level }| u16::from(class) << 13 | u16::from(level))
 }
 
 /// The step and stream of a log, and when measuring began since the step's start.

@@ -5,12 +5,12 @@ use super::FioShape;
 use super::disks::disks;
 use super::figures::{
     CLASS_LABELS, Classes, DEPTH_LABELS, Direction, EntryFigures, Figures, GroupDirection, GroupFigures,
-    SIZE_LABELS, percentiles, whole,
+    PriorityFigures, SIZE_LABELS, percentiles, whole,
 };
 use super::numbers::{FioUnits, Scaled, short};
 use super::settling;
 use super::sums::end_ms;
-use super::{FioEntry, FioUnified};
+use super::{FioEntry, FioIdleness, FioUnified};
 use crate::calendar;
 use fathom_schema::{LatencyTally, Record};
 use std::fmt::Write;
@@ -35,6 +35,9 @@ pub fn fio_normal(record: &Record, shape: &FioShape) -> String {
     }
     if shape.disk_util {
         out.disks(record);
+    }
+    if let Some(idleness) = &shape.idleness {
+        out.idleness(idleness);
     }
     out.0
 }
@@ -99,6 +102,10 @@ impl Lines {
         for (name, tally) in latencies.into_iter().filter(|(_, tally)| tally.moments.count > 0) {
             self.latency(name, tally);
         }
+        let kind = if entry.lat_percentiles { "lat" } else { "clat" };
+        for PriorityFigures { class, level, latency } in &direction.priorities {
+            self.latency(&format!("{kind} prio {class}/{level}"), latency);
+        }
         for (is_wanted, name, tally) in [
             (entry.slat_percentiles, "slat", submission),
             (entry.clat_percentiles, "clat", completion),
@@ -106,6 +113,14 @@ impl Lines {
         ] {
             if is_wanted {
                 self.percentiles(entry, name, tally);
+            }
+        }
+        if entry.clat_percentiles || entry.lat_percentiles {
+            let all: u64 = direction.priorities.iter().map(|of| of.latency.moments.count).sum();
+            for PriorityFigures { class, level, latency } in &direction.priorities {
+                let share = latency.moments.count as f64 * 100.0 / all as f64;
+                let name = format!("{kind} prio {class}/{level} ({share:.2}% of IOs)");
+                self.percentiles(entry, &name, latency);
             }
         }
         self.series(units, direction);
@@ -272,6 +287,16 @@ impl Lines {
             "{name}: bw={all} ({other_all}), {min}-{max} ({other_min}-{other_max}), io={moved} ({other_moved}), \
              run={runtime_ms_min}-{runtime_ms_max}msec"
         ));
+    }
+
+    fn idleness(&mut self, idleness: &FioIdleness) {
+        let FioIdleness { system, cpus, unit_mean_us, unit_stddev_us } = idleness;
+        self.add(format_args!("\nCPU idleness:\n  system: {system:3.2}%"));
+        if !cpus.is_empty() {
+            let cpus: Vec<String> = cpus.iter().map(|idle| format!("{idle:3.2}%")).collect();
+            self.add(format_args!("  percpu: {}", cpus.join(", ")));
+        }
+        self.add(format_args!("  unit work: mean={unit_mean_us:3.2}us, stddev={unit_stddev_us:3.2}"));
     }
 
     fn disks(&mut self, record: &Record) {

@@ -8,7 +8,7 @@ use crate::session::{self, Manner, Planned};
 use crate::terminal;
 use clap::Args;
 use fathom_model::Level;
-use fathom_run::Changes;
+use fathom_run::{Changes, Stop};
 use fathom_schema::Record;
 use fathom_store::Detail;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,13 @@ impl Replicates {
             }
             let planned = planned(&read[side], block, false, consent, store)?;
             let notes = session::judge(&planned, consent, false)?;
-            let how = Manner { store, live: !quiet, changes: Changes::default(), watchers: Vec::new() };
+            let how = Manner {
+                store,
+                live: !quiet,
+                changes: Changes::default(),
+                watchers: Vec::new(),
+                stop: Stop::default(),
+            };
             let mut done = session::run(planned, notes, how)?;
             if done.exit != Exit::Ok {
                 let path =

@@ -1,8 +1,6 @@
-//! What `fathom fio` says about itself: its switches, its options, its engines. Everything about options comes out of the
-//! front end's table.
+//! What `fathom fio` says about itself: its switches, its options, its engines. What is said of options is the front end's.
 
-use fathom_frontend::fio::{self, OptionRow, Status, Surroundings};
-use std::fmt::Write;
+use fathom_frontend::fio::{self, manual};
 
 const USAGE: &str = "\
 fathom fio [switches] [options] [job files]: runs fio's job files and command lines.
@@ -23,8 +21,14 @@ fathom fio [switches] [options] [job files]: runs fio's job files and command li
   --eta-newline=TIME                begins a new line of it this often
   --status-interval=TIME            gives out the report as it stands this often
 
+  --idle-prof=system|percpu         how idle the CPUs were; calibrate: only what a unit of work takes
+  --trigger-timeout=TIME, --trigger-file=FILE
+                                    ends the jobs then, or when the file is there
+  --trigger=COMMAND                 what a shell runs then; only with --allow-exec
+
   --cmdhelp[=OPTION]                what an option takes; without one, all options
   --enghelp[=ENGINE[,OPTION]]       the engines
+  --crctest[=LIST]                  how fast the checksums of verification are
   --version, --help
 
   --destroy=DEV, --yes              consent to overwrite a device's content (fathom's own rule)
@@ -40,50 +44,32 @@ pub(super) fn usage() -> String {
     USAGE.to_owned()
 }
 
-/// One option, or all of them.
-pub(super) fn options(which: &str) -> String {
-    let mut text = String::new();
+/// What is said: data, a message where something is not there, and fio's exit code.
+#[derive(Debug, Default)]
+pub(super) struct Help {
+    pub(super) text: String,
+    pub(super) message: String,
+    pub(super) fails: bool,
+}
+
+impl Help {
+    fn of(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+}
+
+/// `--cmdhelp`: one option, or all of them. As with fio, one that is not there is no failure.
+pub(super) fn options(which: &str) -> Help {
     if which.is_empty() || which == "all" {
-        for row in fio::rows() {
-            let names = std::iter::once(row.name).chain(row.aliases.iter().copied()).collect::<Vec<_>>();
-            // A string takes everything.
-            let _ = writeln!(text, "{:<32}: {}", names.join(", "), status(row));
-        }
-        return text;
+        return Help::of(manual::all_options());
     }
-    match fio::row_of(which) {
-        Some(row) => describe(row),
-        None => {
-            let near = fathom_model::nearest(which, fio::rows().map(|row| row.name));
-            let mut text = format!("No such command: {which}\n");
-            if let Some(row) = near.and_then(fio::row_of) {
-                text.push_str(" - showing closest match\n");
-                text.push_str(&describe(row));
-            }
-            text
-        }
-    }
-}
-
-fn describe(row: &OptionRow) -> String {
-    let mut text = format!("{:>20}: {}\n", row.name, status(row));
-    for alias in row.aliases {
-        let _ = writeln!(text, "{:>20}: {alias}", "alias");
-    }
-    let how = row.how_to_write();
-    if !how.is_empty() {
-        let _ = writeln!(text, "{:>20}: {how}", "value");
-    }
-    text
-}
-
-fn status(row: &OptionRow) -> String {
-    match row.status {
-        Status::Built => "works".to_owned(),
-        Status::Accepted("") => "no effect".to_owned(),
-        Status::Accepted(loses) => format!("no effect: {loses}"),
-        Status::Refused(_, why) => format!("refused: {why}"),
-        Status::Elsewhere(engines) => format!("refused: it belongs to ioengine={}", engines.join(", ")),
+    match manual::option(which) {
+        Ok(text) => Help::of(text),
+        Err(near) => Help {
+            text: near.map_or_else(|| "\n".to_owned(), |near| format!(" - showing closest match\n{near}")),
+            message: format!("No such command: {which}"),
+            fails: false,
+        },
     }
 }
 
@@ -125,32 +111,31 @@ const ENGINES: [&str; 34] = [
     "nfs",
 ];
 
-/// The engines there are, or one of them with its options.
-pub(super) fn engines(which: &str) -> String {
+/// `--enghelp`: the engines there are, the options of one of them, or one of its options.
+pub(super) fn engines(which: &str) -> Help {
     let (engine, option) = which.split_once(',').unwrap_or((which, ""));
     if engine.is_empty() {
-        let built: String =
-            ENGINES.into_iter().filter(|name| runs(name)).map(|name| format!("\t{name}\n")).collect();
-        return format!("Available IO engines:\n{built}");
+        let is_here = |engine: &&str| manual::engine_options(engine).is_some();
+        let built: String = ENGINES.into_iter().filter(is_here).map(|name| format!("\t{name}\n")).collect();
+        return Help::of(format!("Available IO engines:\n{built}"));
     }
-    if !option.is_empty() {
-        return options(option);
+    let Some(options) = manual::engine_options(engine) else {
+        let message = format!("fio: engine {engine} not loadable; --enghelp lists those that are here");
+        return Help { text: format!("IO engine {engine} not found\n"), message, fails: true };
+    };
+    if options.is_empty() {
+        return Help { text: format!("IO engine {engine} has no options\n"), fails: true, ..Help::default() };
     }
-    if runs(engine) {
-        format!("{engine} works; --cmdhelp lists all options, those of engines among them\n")
-    } else {
-        format!("engine {engine} is not there; --enghelp lists those that are\n")
+    if option.is_empty() {
+        return Help::of(options);
     }
+    manual::engine_option(engine, option).map_or_else(
+        || Help { text: "\n".to_owned(), message: format!("No such command: {option}"), fails: true },
+        Help::of,
+    )
 }
 
-/// Whether `--enghelp` has something to say to this.
-pub(super) fn is_engine(which: &str) -> bool {
-    let engine = which.split(',').next().unwrap_or_default();
-    engine.is_empty() || runs(engine)
-}
-
-/// Whether a job with this engine is taken: asked of the front end, which alone knows.
-fn runs(engine: &str) -> bool {
-    let text = format!("[a]\nioengine={engine}\nsize=1m\n");
-    !fio::read("", &text, &Surroundings::empty()).diagnostics.has_errors()
+/// `--debug=help`.
+pub(super) fn areas() -> Help {
+    Help::of(format!("fio: dumping debug options:{}\n", fio::DEBUG_AREAS.join(",")))
 }

@@ -41,7 +41,9 @@ pub(crate) fn write_logs(
         };
         for (name, log, window) in logs_of(clone) {
             let request = LogRequest { step, stream, log, window, columns: columns(&clone.logs) };
-            let rows = if window > Nanos::ZERO {
+            let rows = if !has_rows(clone.measures, log, window) {
+                String::new()
+            } else if window > Nanos::ZERO {
                 fathom_report::fio_logs(record, &request)
             } else {
                 fathom_report::fio_operation_log(record, &request, operations.rows(&clone.stream))
@@ -83,6 +85,21 @@ pub(super) fn write_aggregate(record: &Record, spared: &Spared) -> Vec<String> {
             output::write(&name, &fathom_report::fio_aggregate_log(record, kind), spared).err()
         })
         .collect()
+}
+
+/// Whether a log has rows at all. Observed with fio 3.33: averages of rates always do; single operations have none of what the
+/// job was told not to measure, and no operations per second either where that is everything; histograms are of completion
+/// latencies.
+fn has_rows(measures: Measures, log: FioLog, window: Nanos) -> bool {
+    let Measures { submission, completion, service, bandwidth } = measures;
+    let is_averaged = window > Nanos::ZERO;
+    match log {
+        FioLog::Bandwidth => is_averaged || bandwidth,
+        FioLog::Iops => is_averaged || submission || completion || service || bandwidth,
+        FioLog::Histogram { .. } => completion,
+        // Those have no file.
+        FioLog::Latency | FioLog::Completion | FioLog::Submission => true,
+    }
 }
 
 /// The log files of one clone: name, which, and the length of a window; 0 where each operation has a row. What the job was

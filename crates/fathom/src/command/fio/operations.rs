@@ -1,11 +1,11 @@
-//! Single operations as they come in, for what fio's outputs say of each: logs without averages, and percentiles of
-//! submission latencies, which no record holds. Knows which streams they are wanted of, and how many there is room for.
+//! Single operations as they come in, for what fio's outputs say of each: logs without averages, percentiles of submission
+//! latencies, and latencies by I/O priority, which no record holds. Knows which streams they are wanted of, and how many there is room for.
 
 use fathom_frontend::fio::Extras;
 use fathom_metrics::{IssuedRow, Latency, OperationRow};
-use fathom_report::FioWorkers;
+use fathom_report::{FioPriority, FioWorkers, thread_priority};
 use fathom_run::{Sink, SinkError};
-use fathom_schema::{Event, OperationKind, Record, SparseHistogram};
+use fathom_schema::{Event, OperationKind, Record, SparseHistogram, Stream};
 use std::collections::BTreeMap;
 
 /// Operations that are kept at most, over all jobs: 2.5 GiB of them. fio keeps as many as there is memory for.
@@ -19,11 +19,20 @@ const ISSUED_MAX: usize = 64 << 20;
 pub(crate) struct OperationLog {
     rows: BTreeMap<String, Vec<OperationRow>>,
     submissions: BTreeMap<String, [Latency; OperationKind::COUNT]>,
+    priorities: BTreeMap<String, Priorities>,
     kept: usize,
     lost: u64,
     issued: BTreeMap<String, Vec<IssuedRow>>,
     issued_kept: usize,
     issued_lost: u64,
+}
+
+/// Latencies of one stream by kind and I/O priority.
+#[derive(Default)]
+struct Priorities {
+    /// Of total latencies, not of completion latencies.
+    of_service: bool,
+    latencies: BTreeMap<(OperationKind, u16), Latency>,
 }
 
 impl OperationLog {
@@ -39,6 +48,11 @@ impl OperationLog {
             }
             if clone.slat_percentiles && clone.is_reported {
                 log.submissions.insert(clone.stream.clone(), Default::default());
+            }
+            if clone.has_priorities && clone.is_reported {
+                let of_service = clone.lat_percentiles;
+                log.priorities
+                    .insert(clone.stream.clone(), Priorities { of_service, ..Priorities::default() });
             }
         }
         log
@@ -60,18 +74,32 @@ impl OperationLog {
         record: &Record,
         workers: &[FioWorkers],
     ) -> Vec<(OperationKind, SparseHistogram)> {
-        let mut names: Vec<&str> = workers
-            .iter()
-            .map(|worker| record.steps[worker.step].started.step.streams[worker.stream].name.as_str())
-            .collect();
-        names.dedup();
-        let latencies =
-            names.into_iter().filter_map(|name| self.submissions.get(name)).flat_map(|latencies| {
+        let latencies = streams_of(record, workers)
+            .into_iter()
+            .map(|stream| stream.name.as_str())
+            .filter_map(|name| self.submissions.get(name))
+            .flat_map(|latencies| {
                 OperationKind::ALL
                     .into_iter()
                     .map(|kind| (kind, latencies[kind.index()].to_tally().histogram))
             });
         latencies.filter(|(_, histogram)| !histogram.buckets.is_empty()).collect()
+    }
+
+    /// Latencies of these workers' streams by kind and I/O priority.
+    pub(super) fn priorities(&self, record: &Record, workers: &[FioWorkers]) -> Vec<FioPriority> {
+        let mut found = Vec::new();
+        for stream in streams_of(record, workers) {
+            let Some(Priorities { of_service: _, latencies }) = self.priorities.get(&stream.name) else {
+                continue;
+            };
+            found.extend(latencies.iter().map(|(&(kind, priority), latency)| FioPriority {
+                kind,
+                priority: if priority == 0 { thread_priority(stream) } else { priority },
+                latency: latency.to_tally(),
+            }));
+        }
+        found
     }
 
     /// What is missing in the logs, in words.
@@ -85,13 +113,23 @@ impl OperationLog {
     }
 }
 
+/// The streams of these workers, each once.
+fn streams_of<'a>(record: &'a Record, workers: &[FioWorkers]) -> Vec<&'a Stream> {
+    let mut streams: Vec<&Stream> =
+        workers.iter().map(|worker| &record.steps[worker.step].started.step.streams[worker.stream]).collect();
+    streams.dedup_by(|one, other| one.name == other.name);
+    streams
+}
+
 impl Sink for OperationLog {
     fn event(&mut self, _: &Event) -> Result<(), SinkError> {
         Ok(())
     }
 
     fn wants_operations(&self, stream: &str) -> bool {
-        self.rows.contains_key(stream) || self.submissions.contains_key(stream)
+        self.rows.contains_key(stream)
+            || self.submissions.contains_key(stream)
+            || self.priorities.contains_key(stream)
     }
 
     fn wants_issued(&self, stream: &str) -> bool {
@@ -113,6 +151,13 @@ impl Sink for OperationLog {
             kept.extend_from_slice(&rows[..room]);
             self.kept += room;
             self.lost += (rows.len() - room) as u64;
+        }
+        if let Some(Priorities { of_service, latencies }) = self.priorities.get_mut(stream) {
+            for row in rows {
+                let from = if *of_service { row.submitted } else { row.accepted };
+                let latency = latencies.entry((row.kind, row.priority)).or_default();
+                latency.record(row.completed.since(from).0);
+            }
         }
         if let Some(latencies) = self.submissions.get_mut(stream) {
             // A synchronous engine takes an operation by doing it; fio has no submission latency of those.

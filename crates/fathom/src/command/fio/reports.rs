@@ -3,6 +3,7 @@
 
 use super::VERSION;
 use super::fallen::Fallen;
+use super::idle::Idleness;
 use super::operations::OperationLog;
 use super::shape::{banners, layouts, shape};
 use crate::exit::Exit;
@@ -15,6 +16,13 @@ use std::collections::BTreeMap;
 
 /// Version of the terse format when none is asked for.
 const TERSE_VERSION: u8 = 3;
+
+/// What was collected beside the record: percentiles of submission latencies, latencies by I/O priority, idle CPUs.
+#[derive(Clone, Copy)]
+pub(super) struct Collected<'a> {
+    pub(super) operations: &'a OperationLog,
+    pub(super) idleness: &'a Idleness,
+}
 
 /// What is to be printed of any record of these jobs.
 pub(super) struct Reports {
@@ -67,14 +75,15 @@ impl Reports {
         }
     }
 
-    /// The reports of a record, of one that still grows too; submission latencies have percentiles where `operations` has
-    /// collected them.
-    pub(super) fn text(&self, record: &Record, operations: Option<&OperationLog>) -> String {
+    /// The reports of a record, of one that still grows too; what no record holds is there where it was collected.
+    pub(super) fn text(&self, record: &Record, collected: Option<Collected<'_>>) -> String {
         let mut shape = shape(record, &self.extras, &self.echo, &self.fallen);
         shape.json_plus = self.json_plus;
-        if let Some(operations) = operations {
+        if let Some(Collected { operations, idleness }) = collected {
+            shape.idleness = idleness.report();
             for entry in &mut shape.entries {
                 entry.submissions = operations.submissions(record, &entry.workers);
+                entry.priorities = operations.priorities(record, &entry.workers);
             }
         }
         let mut text = String::new();

@@ -66,6 +66,7 @@ pub(super) fn shape(
                 names: clone.names.map(|(blocks, block_bytes)| FioNames { blocks, block_bytes }),
                 is_of_cpu: clone.cpu.is_some() || clone.engine == "exec",
                 submissions: Vec::new(),
+                priorities: Vec::new(),
                 not_started,
             }),
         }
@@ -76,6 +77,7 @@ pub(super) fn shape(
         version: super::VERSION.to_owned(),
         json_plus: false,
         disk_util: extras.clones.iter().any(|clone| clone.disk_util),
+        idleness: None,
         pid: std::process::id(),
     }
 }

@@ -31,7 +31,7 @@ static ENGINES: &[FioEngine] = &[
     waiting(&["vsync"], Engine::Vsync),
     waiting(&["pvsync"], Engine::Pvsync),
     FioEngine {
-        options: &["hipri", "hipri_percentage", "nowait", "uncached"],
+        options: &["hipri", "hipri_percentage", "uncached", "nowait"],
         ..waiting(&["pvsync2"], Engine::Pvsync2)
     },
     FioEngine { options: &["thp"], ..waiting(&["mmap"], Engine::Mmap) },
@@ -50,11 +50,11 @@ static ENGINES: &[FioEngine] = &[
         is_synchronous: false,
         options: &[
             "userspace_reap",
-            "nowait",
             "cmdprio_percentage",
             "cmdprio_class",
             "cmdprio",
             "cmdprio_bssplit",
+            "nowait",
         ],
     },
     FioEngine {
@@ -63,6 +63,10 @@ static ENGINES: &[FioEngine] = &[
         is_synchronous: false,
         options: &[
             "hipri",
+            "cmdprio_percentage",
+            "cmdprio_class",
+            "cmdprio",
+            "cmdprio_bssplit",
             "fixedbufs",
             "registerfiles",
             "sqthread_poll",
@@ -72,10 +76,6 @@ static ENGINES: &[FioEngine] = &[
             "nowait",
             "force_async",
             "cmd_type",
-            "cmdprio_percentage",
-            "cmdprio_class",
-            "cmdprio",
-            "cmdprio_bssplit",
         ],
     },
     FioEngine {
@@ -89,9 +89,9 @@ static ENGINES: &[FioEngine] = &[
             "port",
             "protocol",
             "proto",
+            "nodelay",
             "listen",
             "pingpong",
-            "nodelay",
             "interface",
             "ttl",
             "window_size",
@@ -177,6 +177,11 @@ fn takers_of(option: &str) -> impl Iterator<Item = &'static FioEngine> {
 pub(in super::super) fn is_private(option: &str) -> bool {
     let is_elsewhere = matches!(row_of(option), Some(OptionRow { status: Status::Elsewhere(_), .. }));
     is_elsewhere || takers_of(option).next().is_some()
+}
+
+/// The options that belong to an engine; `None` where it is not here.
+pub(in super::super) fn private_options(engine: &str) -> Option<&'static [&'static str]> {
+    find(engine).map(|engine| engine.options)
 }
 
 /// fio takes an engine's own options only where that engine is the section's. Observed with fio 3.33: a `[global]` section
@@ -304,6 +309,15 @@ pub(super) fn set_private(
         let split = reads.iter().map(part(false)).chain(writes.iter().map(part(true))).collect();
         options.priority_split.set(PrioritySplit(split), place("cmdprio_bssplit"));
     }
+}
+
+/// Whether operations of a job have I/O priorities of their own.
+pub(super) fn has_priorities(settings: &Settings) -> bool {
+    let set = &settings.engine;
+    let has = |option: &str| find(&set.name).is_some_and(|engine| engine.options.contains(&option));
+    let by_kind = set.priority_percent.iter().any(|percent| percent.is_some_and(|percent| percent > 0));
+    let by_size = set.priority_split.iter().any(|part| !part.is_empty());
+    (has("cmdprio_percentage") && by_kind) || (has("cmdprio_bssplit") && by_size)
 }
 
 /// By its number in `ioprio_set(2)`.

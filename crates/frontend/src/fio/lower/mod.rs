@@ -32,7 +32,7 @@ use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, Ratio};
 use targets::{Targets, need_of, place_of, region_of, region_span};
 use workload::Lowered;
 
-pub(super) use engines::{check_private, is_private};
+pub(super) use engines::{check_private, is_private, private_options};
 pub(crate) use targets::joined;
 
 /// fio's seed when none is given.
@@ -332,6 +332,7 @@ impl Lowering<'_> {
             clat_percentiles: report.clat_percentiles,
             lat_percentiles: report.lat_percentiles,
             slat_percentiles: report.slat_percentiles,
+            has_priorities: engines::has_priorities(settings),
             logs: Logs {
                 bandwidth,
                 latency,
@@ -643,6 +644,12 @@ fn set_interval(job: &mut Job, jobs: &[ParsedJob], faults: &mut Faults) {
             if ms > 0 {
                 interval_ms = greatest_common_divisor(interval_ms, ms);
                 place = Some(parsed.settings.span(option, parsed.span));
+                // Windows count from the end of the ramp; where no edge can lie there, the first is cut off by the one it has.
+                let before_ms =
+                    (parsed.settings.control.ramp_time + parsed.settings.control.startdelay.0) / 1000;
+                if before_ms % 10 == 0 {
+                    interval_ms = greatest_common_divisor(interval_ms, before_ms);
+                }
             }
         }
     }

@@ -115,9 +115,26 @@ pub fn find(name: &str) -> Option<&'static OptionRow> {
 }
 
 impl OptionRow {
-    /// What its value may be, as a help text; empty where there is nothing to say.
-    pub fn how_to_write(&self) -> String {
-        how_to_write(self)
+    /// Smallest and largest value, where it is a number; no largest where none is meant.
+    pub(crate) fn range(&self) -> Option<(u64, Option<u64>)> {
+        let (Value::Count(min, max, _) | Value::Bytes(min, max, _) | Value::Triple(_, min, max, _)) =
+            self.value
+        else {
+            return matches!(self.value, Value::Boolean(_)).then_some((0, Some(1)));
+        };
+        let is_open = max >= u64::from(u32::MAX);
+        (min > 0 || !is_open).then_some((min, (!is_open).then_some(max)))
+    }
+
+    /// The words that it may be.
+    pub(crate) fn words(&self) -> &'static [&'static str] {
+        if let Value::Word(words, _) = self.value { words } else { &[] }
+    }
+
+    /// Whether it is no option of jobs at all, but of one of fio's profiles.
+    #[cfg(test)]
+    pub(crate) fn is_of_profile(&self) -> bool {
+        foreign::ROWS.iter().any(|row| row.name == self.name)
     }
 
     /// In which order fio applies the options of a section: `kb_base` first, `filename` late, an engine's own at the end.
