@@ -1,7 +1,7 @@
 //! What scripts and wrappers around fio see of `fathom fio`: which words go where. Most of them take any word on standard
 //! error for a failure.
 
-use crate::support::{Bench, FATHOM};
+use crate::support::{Bench, FATHOM, skip, tool};
 
 /// A job that fathom warns of and fio does not: buffered reads through libaio.
 const WARNED: &str = "fio --name=a --filename=f --ioengine=libaio --rw=read --size=64k";
@@ -48,4 +48,72 @@ fn warnings_stay_messages_where_somebody_wants_them() {
     let line = format!("{FATHOM} {WARNED}");
     let ended = bench.run(&["script", "-qec", &line, "/dev/null"]);
     assert!(ended.out.contains("plan.buffered-libaio") && !ended.out.contains("note: "), "{ended:#?}");
+}
+
+/// The scripts that come with Debian's fio, on what both tools have written of the same job: they end alike, and make the
+/// same files of it.
+#[test]
+fn the_scripts_that_come_with_the_peer_read_what_is_written() {
+    const NAME: &str = "the_scripts_that_come_with_the_peer_read_what_is_written";
+    let needed = ["fio_jsonplus_clat2csv", "fio2gnuplot", "/usr/share/doc/fio/fio-histo-log-pctiles.py.gz"];
+    if let Err(why) = tool("which", &needed[..2]).and(tool("test", &["-r", needed[2]])) {
+        return skip(NAME, &why);
+    }
+    let job = "--name=a --filename=f --size=4m --rw=randrw --time_based --runtime=1200ms --log_avg_msec=200 --log_hist_msec=200 \
+               --write_bw_log=x --write_iops_log=x --write_hist_log=x --output-format=json+ --output=o.json";
+    let made = |program: &[&str]| {
+        let bench = Bench::new();
+        bench.run(&[program, &job.split_whitespace().collect::<Vec<_>>()].concat()).expect(0, &[]);
+        let document: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(bench.path("o.json")).expect("it was written"))
+                .expect("it is a document");
+        let mut said = Vec::new();
+        // Counts add up to those of the document.
+        let ended = bench.run(&["fio_jsonplus_clat2csv", "o.json", "o.csv"]);
+        said.push(ended.expect(0, &[]).out.clone());
+        let table = std::fs::read_to_string(bench.path("o_job0.csv")).expect("it was written");
+        let header: Vec<&str> = table.lines().next().unwrap_or_default().split(", ").collect();
+        let column = header.iter().position(|name| *name == "read_clat_ns_count").expect("it has one");
+        let counts = table.lines().skip(1).filter_map(|row| row.split(", ").nth(column)?.parse::<u64>().ok());
+        let of_document = document["jobs"][0]["read"]["clat_ns"]["N"].as_u64().expect("a count");
+        assert_eq!(counts.sum::<u64>(), of_document, "{program:?}");
+        said.push(header.join(","));
+        // Rows of percentiles over time: how many, a busy machine decides.
+        let unpack = format!(
+            "gzip -dc {} > p.py && python3 p.py --fio-version 3 --log-hist-msec 200 x_clat_hist.1.log",
+            needed[2]
+        );
+        let ended = bench.run(&["sh", "-c", &unpack]);
+        let (head, rows) = ended.expect(0, &[]).out.split_once("max, ").expect("a heading");
+        assert!(rows.lines().filter(|row| row.contains(',')).count() >= 1, "{program:?}: {rows}");
+        said.push(head.to_owned());
+        let ended = bench.run(&["fio2gnuplot", "-b", "-k", "-p", "x_bw*.log"]);
+        said.push(ended.expect(0, &[]).out.clone());
+        let mut files: Vec<String> = bench.snapshot().keys().map(|path| path.display().to_string()).collect();
+        files.iter_mut().for_each(|path| *path = path.rsplit('/').next().unwrap_or_default().to_owned());
+        files.sort();
+        said.extend(files);
+        said
+    };
+    assert_eq!(made(&[FATHOM, "fio"]), made(&["fio"]));
+}
+
+/// Job files that `genfio` writes are read.
+#[test]
+fn job_files_that_the_peers_script_writes_are_read() {
+    if let Err(why) = tool("which", &["genfio"]) {
+        return skip("job_files_that_the_peers_script_writes_are_read", &why);
+    }
+    let bench = Bench::new();
+    bench.write("f", vec![1; 1 << 20]);
+    let file = bench.path("f").display().to_string();
+    bench.run(&["genfio", "-d", &file, "-z", "1m", "-r", "1", "-b", "4k,64k", "-m", "write,randwrite", "-s"]);
+    let jobs: Vec<_> =
+        bench.snapshot().into_keys().filter(|path| path.extension().is_some_and(|of| of == "fio")).collect();
+    assert!(!jobs.is_empty(), "it writes one");
+    for job in jobs {
+        let path = job.display().to_string();
+        let shown = |program: &[&str]| bench.run(&[program, &["--showcmd", &path]].concat());
+        assert_eq!(shown(&[FATHOM, "fio"]).expect(0, &[]).out.trim(), shown(&["fio"]).out.trim(), "{path}");
+    }
 }
