@@ -97,13 +97,15 @@ pub fn judge(rounds: &[f64], rule: Rule) -> Judgement {
 /// Judges rounds that have numbers, in ascending order. The rounds x−4 … x make a window: none goes over a round that is missing.
 pub fn judge_numbered(rounds: &[(i64, f64)], rule: Rule) -> Judgement {
     let windows = || {
-        let all = rounds.windows(WINDOW).enumerate();
-        all.filter(|(_, own)| own[WINDOW - 1].0.checked_sub(own[0].0) == Some(WINDOW as i64 - 1)).map(
-            |(at, own)| {
-                let values: [f64; WINDOW] = std::array::from_fn(|index| own[index].1);
-                (at + WINDOW, Window::of(&values))
-            },
-        )
+        let is_whole = |own: &[(i64, f64)]| {
+            let span = own[WINDOW - 1].0.checked_sub(own[0].0);
+            span.is_some_and(|span| usize::try_from(span) == Ok(WINDOW - 1))
+        };
+        let all = rounds.windows(WINDOW).enumerate().filter(move |(_, own)| is_whole(own));
+        all.map(|(at, own)| {
+            let values: [f64; WINDOW] = std::array::from_fn(|index| own[index].1);
+            (at + WINDOW, Window::of(&values))
+        })
     };
     let first = windows().find(|(_, window)| window.is_steady(rule));
     let judged = first.or_else(|| windows().next_back());

@@ -12,6 +12,7 @@ mod surroundings;
 
 use crate::measured::{Measured, measured};
 use fathom_schema::{Finding, Question, Record, Severity, StepRecord, Stream, TargetKind};
+use fathom_units::Nanos;
 
 /// Places told in one finding; the rest is counted.
 const PLACES_SHOWN: usize = 3;
@@ -31,6 +32,26 @@ pub fn findings(record: &Record) -> Vec<Finding> {
         behaviour::check(&view, &mut found);
     }
     found.without(untold(record)).into_findings()
+}
+
+/// A moment of a step at which its course changed, as findings tell of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moment {
+    /// Index of the step.
+    pub step: u32,
+    /// Since the step's start.
+    pub at: Nanos,
+    /// In few words.
+    pub label: String,
+}
+
+/// The ends of warm-ups, changes of level and stalls of all steps, in order.
+pub fn moments(record: &Record) -> Vec<Moment> {
+    let mut found = Found::default();
+    for step in &record.steps {
+        behaviour::check(&StepView { record, step, measured: measured(step) }, &mut found);
+    }
+    found.moments
 }
 
 /// One step with what the checks of it need.
@@ -94,6 +115,7 @@ fn untold(record: &Record) -> &'static [&'static str] {
 #[derive(Default)]
 struct Found {
     kinds: Vec<Kind>,
+    moments: Vec<Moment>,
 }
 
 struct Kind {
@@ -113,6 +135,11 @@ impl Found {
             }
             None => self.kinds.push(Kind { id, severity, evidence: vec![evidence], remedy }),
         }
+    }
+
+    /// Marks a moment of a step.
+    fn mark(&mut self, view: &StepView<'_>, at: Nanos, label: String) {
+        self.moments.push(Moment { step: view.step.started.index, at, label });
     }
 
     fn without(mut self, untold: &[&str]) -> Self {

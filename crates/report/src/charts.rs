@@ -9,9 +9,11 @@ mod distribution;
 mod grid;
 mod host;
 mod sweep;
+mod timeline;
 
 use distribution::Heat;
 pub(crate) use distribution::{Curve, curves, spread};
+use fathom_analysis::validity::{self, Moment};
 use fathom_analysis::{Measured, added_up};
 use fathom_schema::{Record, StepRecord};
 use fathom_units::Nanos;
@@ -19,6 +21,7 @@ use grid::Grid;
 use host::Busy;
 use serde::Serialize;
 use sweep::Sweep;
+pub use timeline::{LimitMark, TimeMark};
 
 /// Version of the form that [`charts`] gives.
 pub(crate) const CHARTS_VERSION: u32 = 1;
@@ -63,6 +66,10 @@ pub struct StepCharts {
     pub heat: Option<Heat>,
     /// How busy the processors and the devices under the targets were; empty in records that do not know.
     pub busy: Vec<Busy>,
+    /// What is marked on the time line, in order.
+    pub marks: Vec<TimeMark>,
+    /// Where thresholds lie.
+    pub limits: Vec<LimitMark>,
 }
 
 /// One stream, or all, over time: an entry per cell, null where nothing was measured or the sample is too small.
@@ -97,9 +104,10 @@ pub struct Series {
 /// The charts of a record, whole or an overview.
 pub fn charts(record: &Record) -> Charts {
     let cells_max = (CELLS_ALL_MAX / record.steps.len().max(1)).clamp(CELLS_MIN, CELLS_MAX);
+    let moments = validity::moments(record);
     Charts {
         version: CHARTS_VERSION,
-        steps: record.steps.iter().map(|step| step_charts(step, cells_max)).collect(),
+        steps: record.steps.iter().map(|step| step_charts(record, step, &moments, cells_max)).collect(),
         sweep: sweep::of(record),
     }
 }
@@ -116,7 +124,7 @@ pub(crate) fn over_time(step: &StepRecord, rows_max: usize) -> (f64, Series, Vec
     (grid.cell.as_secs_f64(), series, host::busy(step, grid.cell, grid.cells.len()))
 }
 
-fn step_charts(step: &StepRecord, cells_max: usize) -> StepCharts {
+fn step_charts(record: &Record, step: &StepRecord, moments: &[Moment], cells_max: usize) -> StepCharts {
     let measured = added_up(step);
     let grid = Grid::of(step, cells_max);
     let streams = &step.started.step.streams;
@@ -131,6 +139,8 @@ fn step_charts(step: &StepRecord, cells_max: usize) -> StepCharts {
         cell_s: grid.cell.as_secs_f64(),
         reduced: grid.reduced,
         window_s: window(&measured),
+        marks: timeline::marks(record, step, moments, &series[0], grid.cell.as_secs_f64()),
+        limits: timeline::limits(record),
         series,
         curves: distribution::curves(&measured),
         heat: distribution::heat(&grid),

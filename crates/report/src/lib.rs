@@ -11,6 +11,7 @@ mod charts;
 pub mod compare;
 pub mod curve;
 mod describe;
+mod figures;
 mod fio;
 mod html;
 mod iometer;
@@ -29,8 +30,9 @@ mod text;
 mod thresholds;
 mod view;
 
-pub use charts::{Charts, StepCharts, charts};
+pub use charts::{Charts, LimitMark, StepCharts, TimeMark, charts};
 pub use compare::{Sides, compare_answered};
+pub use figures::figures_csv;
 pub use fio::{
     FioBanner, FioEntry, FioIdleness, FioLog, FioMeasures, FioNames, FioNotStarted, FioPriority, FioShape,
     FioUnified, FioUnits, FioWorkers, LogColumns, LogRequest, LogValue, fio_aggregate_log, fio_banner,

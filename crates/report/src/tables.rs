@@ -1,6 +1,7 @@
 //! The tables of a report, as texts: which figures stand in which column. Owns the choice and the units; does not know
 //! whether a terminal, a browser or a wiki shows them.
 
+use crate::charts::TimeMark;
 use crate::table::{Column, left, right, spare, visible};
 use crate::view::{
     DeviceSummary, GroupSummary, KindSummary, LatencySummary, StepSummary, StreamSummary, Totals,
@@ -220,6 +221,12 @@ pub(crate) fn errors(parts: &[(String, &Totals)]) -> Table {
         }
     }
     Table { columns: columns.to_vec(), rows, remark: None }
+}
+
+/// What is marked on a step's time line.
+pub(crate) fn timeline(marks: &[TimeMark]) -> Table {
+    let row = |mark: &TimeMark| vec![seconds(mark.at_s), visible(&mark.label)];
+    Table { columns: vec![right("after"), left("what")], rows: marks.iter().map(row).collect(), remark: None }
 }
 
 /// What the kernel counted.

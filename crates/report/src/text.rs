@@ -98,7 +98,10 @@ impl Page {
             Some("warn") => " — see the warnings below",
             _ => "",
         };
-        for line in wrap(&format!("{}{trust}", headline(summary)), self.width) {
+        let answer = headline(summary);
+        // A sentence goes on.
+        let answer = if trust.is_empty() { answer.as_str() } else { answer.trim_end_matches('.') };
+        for line in wrap(&format!("{answer}{trust}"), self.width) {
             let line = self.paint(BOLD, &line);
             self.line(&line);
         }

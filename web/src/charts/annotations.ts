@@ -62,56 +62,136 @@ export function whiskers(plot: uPlot, spec: Spec, colors: Palette): void {
   });
 }
 
-/** Values of the axes that mean something, with their names. */
+/** Values of the axes that mean something, with their names: those of places above the plot, those of heights where no point is. */
 export function marks(plot: uPlot, spec: Spec, colors: Palette): void {
-  const { bbox } = plot;
+  const { ctx, bbox } = plot;
   const [right, bottom] = [bbox.left + bbox.width, bbox.top + bbox.height];
   const scale = ratio();
-  const places = (spec.marks ?? []).map((mark) => ({ mark, at: plot.valToPos(mark.at, mark.axis, true) }));
-  const seen = places.filter(({ mark, at }) => (mark.axis === "x" ? at >= bbox.left - 1 && at <= right + 1 : at >= bbox.top - 1 && at <= bottom + 1));
-  // From left to right, so that names go down like stairs and none lies on another.
-  seen.sort((a, b) => a.at - b.at);
-  inside(plot, (ctx) => {
-    ctx.font = `${11 * scale}px system-ui, sans-serif`;
-    ctx.textAlign = "left";
-    ctx.textBaseline = "alphabetic";
-    ctx.lineWidth = scale;
-    ctx.strokeStyle = colors.text;
-    ctx.setLineDash([3 * scale, 3 * scale]);
-    let step = 0;
-    let height = 0;
-    for (const { mark, at } of seen) {
-      ctx.beginPath();
-      if (mark.axis === "x") {
-        ctx.moveTo(at, bbox.top);
-        ctx.lineTo(at, bottom);
-      } else {
-        ctx.moveTo(bbox.left, at);
-        ctx.lineTo(right, at);
-      }
-      ctx.stroke();
-      const width = ctx.measureText(mark.label).width + 6 * scale;
-      const [x, y] = labelPlace(mark, at, width, mark.axis === "x" ? step : height, plot, scale);
-      if (mark.axis === "x") step += 1;
-      else height += 1;
-      ctx.fillStyle = `${colors.page}a8`;
-      ctx.fillRect(x, y - 11 * scale, width, 14 * scale);
-      ctx.fillStyle = colors.text;
-      ctx.fillText(mark.label, x + 3 * scale, y);
-    }
-  });
+  const all = spec.marks ?? [];
+  const at = (mark: Mark) => plot.valToPos(mark.at, mark.axis, true);
+  const places = all.filter((mark) => mark.axis === "x" && at(mark) >= bbox.left - 1 && at(mark) <= right + 1);
+  const heights = all.filter((mark) => mark.axis === "y" && at(mark) >= bbox.top - 1 && at(mark) <= bottom + 1);
+  const lanes = laneCount(spec, plot.width);
+  const tags = placed(
+    places.map((mark) => ({ at: (at(mark) - bbox.left) / scale, label: mark.label })),
+    bbox.width / scale,
+    lanes,
+  );
+  ctx.save();
+  ctx.font = `${11 * scale}px system-ui, sans-serif`;
+  ctx.textAlign = "left";
+  ctx.textBaseline = "alphabetic";
+  ctx.lineWidth = scale;
+  ctx.strokeStyle = colors.text;
+  ctx.fillStyle = colors.text;
+  ctx.setLineDash([3 * scale, 3 * scale]);
+  for (const { at, lane, from, text } of tags) {
+    const x = bbox.left + at * scale;
+    const base = bbox.top - (4 + laneHeight * Math.max(lane, 0)) * scale;
+    ctx.beginPath();
+    ctx.moveTo(x, lane < 0 ? bbox.top : base - 9 * scale);
+    ctx.lineTo(x, bottom);
+    ctx.stroke();
+    if (lane >= 0) ctx.fillText(text, bbox.left + from * scale, base);
+  }
+  const points = pointsOf(plot, spec);
+  for (const mark of heights) {
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, at(mark));
+    ctx.lineTo(right, at(mark));
+    ctx.stroke();
+    const text = shortened(mark.label);
+    const [x, y, width] = heightPlace(at(mark), ctx.measureText(text).width + 6 * scale, points, plot, scale);
+    ctx.fillStyle = `${colors.page}a8`;
+    ctx.fillRect(x, y - 11 * scale, width, 14 * scale);
+    ctx.fillStyle = colors.text;
+    ctx.fillText(text, x + 3 * scale, y);
+  }
+  ctx.restore();
 }
 
-/** Where the name of a mark stands: beside its line, on the side where there is room. */
-function labelPlace(mark: Mark, at: number, width: number, step: number, plot: uPlot, scale: number): [number, number] {
-  const { bbox } = plot;
-  if (mark.axis === "y") {
-    const above = at - 5 * scale;
-    // Heights may lie close together: their names stand at the right and at the left in turn.
-    const x = step % 2 === 0 ? bbox.left + bbox.width - width - 4 * scale : bbox.left + 4 * scale;
-    return [x, above - 11 * scale < bbox.top ? at + 14 * scale : above];
+/** Height of a row of names above a plot, CSS pixels. */
+export const laneHeight = 15;
+/** Rows of names at most; a name that finds no room is told below the plot alone. */
+const lanesMax = 4;
+/** Characters of a name on the plot; all of it stands below. */
+const charsMax = 28;
+/** Width of a character of the names, CSS pixels, at most on average. */
+const charWidth = 6.2;
+/** About what the vertical axis and the room at the right take of a plot's width. */
+const axesWidth = 110;
+
+const shortened = (label: string) => (label.length > charsMax ? `${label.slice(0, charsMax - 1)}…` : label);
+
+/** Where the name of a place stands. */
+export interface Tag {
+  at: number;
+  text: string;
+  /** Where the text begins. */
+  from: number;
+  /** Row above the plot, from the lowest; -1 where there is no room. */
+  lane: number;
+}
+
+/** Rows that the names of a plot of this width take. */
+export function laneCount(spec: Spec, width: number): number {
+  const inner = Math.max(width - axesWidth, 60);
+  const [first, last] = [spec.x[0] ?? 0, spec.x.at(-1) ?? 1];
+  const isLog = spec.xAxis.scale === "log" && first > 0;
+  const on = (value: number) => (isLog ? Math.log(value) : value);
+  const share = (value: number) => (last > first ? (on(value) - on(first)) / (on(last) - on(first)) : 0.5);
+  const places = (spec.marks ?? []).filter((mark) => mark.axis === "x");
+  const tags = placed(places.map((mark) => ({ at: share(mark.at) * inner, label: mark.label })), inner, lanesMax);
+  return Math.max(0, ...tags.map((tag) => tag.lane + 1));
+}
+
+/** Names in rows, so that none lies on another, nor on the line of another. Right of its line where there is room for that, which
+    makes stairs going down; else left of it. */
+export function placed(places: { at: number; label: string }[], width: number, lanes: number): Tag[] {
+  const made = places.map(({ at, label }) => {
+    const text = shortened(label);
+    const long = text.length * charWidth + 6;
+    const isRight = at + long <= width;
+    return { at, text, from: isRight ? at + 3 : Math.max(at - long + 3, 0), to: isRight ? at + long : at - 3, isRight, lane: -1 };
+  });
+  made.sort((a, b) => (a.isRight !== b.isRight ? Number(b.isRight) - Number(a.isRight) : b.at - a.at));
+  const done: typeof made = [];
+  for (const tag of made) {
+    const isFree = (lane: number) =>
+      done.every((other) => {
+        if (other.lane < 0) return true;
+        // The line of one goes through the rows below its own.
+        const isOn = other.lane === lane && tag.from < other.to + 4 && other.from < tag.to + 4;
+        const crosses = other.lane < lane && tag.at > other.from - 3 && tag.at < other.to + 3;
+        const isCrossed = other.lane > lane && other.at > tag.from - 3 && other.at < tag.to + 3;
+        const touches = other.lane === lane && other.at > tag.from - 3 && other.at < tag.to + 3;
+        return !isOn && !crosses && !isCrossed && !touches;
+      });
+    const free = Array.from({ length: lanes }, (_, lane) => lane).find(isFree);
+    tag.lane = free ?? -1;
+    done.push(tag);
   }
-  const y = bbox.top + (13 + 15 * step) * scale;
-  const isNearEnd = at + width + 4 * scale > bbox.left + bbox.width;
-  return [isNearEnd ? at - width - 3 * scale : at + 3 * scale, y];
+  return done.map(({ at, text, from, lane }) => ({ at, text, from, lane }));
+}
+
+/** The drawn points, canvas pixels. */
+function pointsOf(plot: uPlot, spec: Spec): [number, number][] {
+  return spec.lines.flatMap((line) =>
+    spec.x.flatMap((place, at): [number, number][] => {
+      const value = line.values[at];
+      return typeof value === "number" ? [[plot.valToPos(place, "x", true), plot.valToPos(value, "y", true)]] : [];
+    }),
+  );
+}
+
+/** Where the name of a height stands: over or under its line, at that end where it covers the fewest points. */
+function heightPlace(at: number, width: number, points: [number, number][], plot: uPlot, scale: number): [number, number, number] {
+  const { bbox } = plot;
+  const ends = [bbox.left + bbox.width - width - 4 * scale, bbox.left + 4 * scale, bbox.left + (bbox.width - width) / 2];
+  const rows = [at - 5 * scale, at + 14 * scale].filter((y) => y - 11 * scale >= bbox.top && y + 3 * scale <= bbox.top + bbox.height);
+  const candidates = ends.flatMap((x) => (rows.length > 0 ? rows : [at - 5 * scale]).map((y): [number, number] => [x, y]));
+  const covered = ([x, y]: [number, number]) =>
+    points.filter(([px, py]) => px > x - 5 * scale && px < x + width + 5 * scale && py > y - 15 * scale && py < y + 7 * scale).length;
+  const best = candidates.reduce((least, one) => (covered(one) < covered(least) ? one : least));
+  return [best[0], best[1], width];
 }

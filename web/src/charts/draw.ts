@@ -3,7 +3,7 @@
 
 import uPlot from "uplot";
 import { palette, type Palette } from "./palette";
-import { bands, marks, whiskers } from "./annotations";
+import { bands, laneCount, laneHeight, marks, whiskers } from "./annotations";
 import { logRange, type Axis, type HeatCells, type Line, type Spec } from "./spec";
 
 const font = "12px system-ui, sans-serif";
@@ -52,7 +52,8 @@ export function options(
     width,
     height,
     // Labels stand under their ticks, also under the last, and that of many nines is long.
-    padding: [10, spec.xAxis.ticks ? 42 : 24, 0, 0],
+    // Names of marked places stand above the plot, where they cover no point.
+    padding: [10 + laneHeight * laneCount(spec, width), spec.xAxis.ticks ? 42 : 24, 0, 0],
     legend: { show: false },
     cursor: {
       points: { show: !spec.heat, size: 7 },
@@ -120,14 +121,12 @@ function xScale(now: () => Spec): uPlot.Scale {
 }
 
 /** What of a plot its vertical axis has to reach, beside the lines. */
-function reached(spec: Spec): { marked: number[]; drawn: number[]; rows: number } {
+function reached(spec: Spec): { marked: number[]; drawn: number[] } {
   const marked = (spec.marks ?? []).filter((mark) => mark.axis === "y").map((mark) => mark.at);
   const whiskered = spec.lines.flatMap((line) => (isArea(line) ? [] : [...(line.low ?? []), ...(line.high ?? [])]));
   const shaded = (spec.bands ?? []).flatMap((band) => band.y);
   const drawn = [...whiskered, ...shaded].filter((value): value is number => value !== null);
-  // Names of marked places stand above what is drawn, in rows of their own.
-  const rows = 0.08 * (spec.marks ?? []).filter((mark) => mark.axis === "x" && mark.at <= (spec.x.at(-1) ?? 0)).length;
-  return { marked, drawn, rows };
+  return { marked, drawn };
 }
 
 function yScale(now: () => Spec): uPlot.Scale {
@@ -148,22 +147,21 @@ function yScale(now: () => Spec): uPlot.Scale {
     return {
       distr: 3,
       range: (_, min, max) => {
-        const { marked, drawn, rows } = reached(now());
+        const { marked, drawn } = reached(now());
         const above = [...drawn, ...marked].filter((value) => value > 0);
         const all = [...above, ...[min, max].filter((value) => value !== null && value > 0)];
         if (all.length === 0) return logRange(null, null);
-        const [low, high] = logRange(Math.min(...all) / base, Math.max(...all));
-        return [low, high * (high / low) ** rows];
+        return logRange(Math.min(...all) / base, Math.max(...all));
       },
     };
   }
   // Rates begin at nothing: an axis that begins elsewhere makes a ripple look like a cliff.
   return {
     range: (_, min, max) => {
-      const { marked, drawn, rows } = reached(now());
+      const { marked, drawn } = reached(now());
       const most = Math.max(max, ...drawn);
       const top = Math.max(most, ...marked.filter((at) => at <= markedMost * most));
-      if (!spec.isSigned) return [0, top > 0 ? top * (1.08 + rows) : 1];
+      if (!spec.isSigned) return [0, top > 0 ? top * 1.08 : 1];
       const bottom = Math.min(min, 0, ...drawn, ...marked);
       const room = Math.max(top - bottom, 0.01) * 0.08;
       return [bottom - room, Math.max(top, 0) + room];

@@ -48,6 +48,18 @@ describe("a step", () => {
     expect(overTime(ramped, "", "iops").shades).toEqual([[0, 2]]);
   });
 
+  test("has its moments on every chart over time, and a threshold on the one it is about", () => {
+    const marked = {
+      ...step,
+      marks: [{ at_s: 1.5, label: "rebuild\u202e started" }],
+      limits: [{ chart: "latency", at: 1e6, label: "p99 < 1.00 ms" }],
+    };
+    const moment = { label: "rebuild\\u{202e} started", axis: "x", at: 1.5, interval: null };
+    expect(overTime(marked, "", "iops").marks).toEqual([moment]);
+    expect(latencyOverTime(marked, "").marks).toEqual([moment, { label: "p99 < 1.00 ms", axis: "y", at: 1e6, interval: null }]);
+    expect(overTime({ ...step, marks: undefined, limits: undefined } as typeof step, "", "iops").marks).toEqual([]);
+  });
+
   test("has curves over one axis of nines", () => {
     const spec = percentileCurves(step, "");
     expect(spec.lines.map((line) => line.label)).toEqual(["all", "read", "write"]);

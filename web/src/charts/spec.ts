@@ -138,6 +138,13 @@ function ramps(step: StepCharts): [number, number][] {
   return parts;
 }
 
+/** What is marked on the time line of a step, and the thresholds that this chart shows. */
+function marksOf(step: StepCharts, chart: string): Mark[] {
+  const moments = (step.marks ?? []).map(({ at_s, label }): Mark => ({ label: format.visible(label), axis: "x", at: at_s, interval: null }));
+  const limits = (step.limits ?? []).filter((limit) => limit.chart === chart);
+  return moments.concat(limits.map(({ at, label }): Mark => ({ label, axis: "y", at, interval: null })));
+}
+
 function line(label: string, values: Values, color: number, formatted: (value: number) => string): Line {
   return { label, values, color, dash: dashes[color % dashes.length] ?? [], marked: false, format: formatted };
 }
@@ -166,6 +173,7 @@ export function overTime(step: StepCharts, title: string, figure: StreamFigure):
     shades: ramps(step),
     spanGaps: false,
     group: `step-${step.index}`,
+    marks: marksOf(step, { iops: "iops", bytes_per_s: "bandwidth", depth: "depth" }[figure]),
   };
 }
 
@@ -210,6 +218,7 @@ export function latencyOverTime(step: StepCharts, title: string): Spec {
     shades: ramps(step),
     spanGaps: false,
     group: `step-${step.index}`,
+    marks: marksOf(step, "latency"),
   };
 }
 

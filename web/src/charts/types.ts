@@ -50,6 +50,9 @@ export interface StepCharts {
   curves: Curve[];
   heat: Heat | null;
   busy: Busy[];
+  /** What is marked on the time line; absent while a run grows. */
+  marks?: { at_s: number; label: string }[];
+  limits?: { chart: string; at: number; label: string }[];
 }
 
 export interface SweepLine {

@@ -61,6 +61,10 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
     let levels = levels(&seconds, &iops);
     let warm = warm(&seconds, &iops, &levels, view, found);
     let later: Vec<&Change> = levels.iter().filter(|change| change.at > warm).collect();
+    for change in &later {
+        let label = format!("{} → {} IOPS", Iops(change.before), Iops(change.after));
+        found.mark(view, seconds[change.at].start, label);
+    }
     let cliff = later.iter().find(|change| change.after <= (1.0 - CLIFF_MIN) * change.before);
     if let Some(cliff) = cliff {
         let written: f64 = seconds[..cliff.at].iter().map(|second| second.written).sum();
@@ -187,6 +191,7 @@ fn warm(
         return 0;
     }
     let word = if share < 0.0 { "below" } else { "above" };
+    found.mark(view, seconds[warm.length].start, "warm-up ends".to_owned());
     found.add(
         "behaviour.warm-up",
         Severity::Warn,

@@ -115,6 +115,7 @@ pub(super) fn step(
         @for line in verified(shown) { p { bdi { (line) } } }
         (table(&tables::errors(&parts), "Errors"))
         (table(&tables::devices(&step.devices), "Block devices"))
+        (table(&tables::timeline(&charts.marks), "On the time line"))
         @if has_intervals { (time_table(record, charts)) }
         (resolved(step))
         @if !step.environment_changes.is_empty() {

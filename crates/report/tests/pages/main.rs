@@ -60,6 +60,32 @@ fn a_comparison_is_one_page() {
 }
 
 #[test]
+fn the_time_line_has_what_happened_on_it() {
+    let record = sample("marked");
+    let step = &charts(record).steps[0];
+    let labels: Vec<&str> = step.marks.iter().map(|mark| mark.label.as_str()).collect();
+    for part in ["warm-up ends", "stall, 3.00 s", "rebuild started <b>", "IOPS", "outside max < 1.00 s"] {
+        assert!(labels.iter().any(|label| label.contains(part)), "{part} is not in {labels:?}");
+    }
+    // The step began half a second after the run.
+    let noted = step.marks.iter().find(|mark| mark.label == "alarm").unwrap();
+    assert!((noted.at_s - 100.5).abs() < 1e-9, "{noted:?}");
+    let stall = step.marks.iter().find(|mark| mark.label.starts_with("stall")).unwrap();
+    assert!((stall.at_s - 55.0).abs() < 1e-9, "{stall:?}");
+    assert!(step.marks.is_sorted_by(|a, b| a.at_s <= b.at_s));
+    let limits: Vec<(&str, f64)> = step.limits.iter().map(|limit| (limit.chart, limit.at)).collect();
+    assert_eq!(limits, [("iops", 6000.0), ("latency", 8e6), ("latency", 1e9)]);
+    let page = page("marked");
+    let without_script = page.split("<script").next().unwrap();
+    for part in ["On the time line", "rebuild started &lt;b&gt;", "Thresholds", "breached"] {
+        assert!(without_script.contains(part), "{part} is missing");
+    }
+    // Streams that begin or end apart from the others.
+    let mixed = charts(sample("mixed"));
+    assert!(mixed.steps[0].marks.iter().any(|mark| mark.label == "backup ends" && mark.at_s == 40.0));
+}
+
+#[test]
 fn what_is_not_about_the_device_is_not_compared() {
     let (before, mut after) = answers::sides();
     let margin = Ratio::new(0.03).unwrap();

@@ -37,6 +37,7 @@ fn made() -> Vec<(&'static str, Record)> {
         ("killed", killed()),
         ("empty", empty()),
         ("hostile", hostile()),
+        ("marked", marked()),
     ]
     .into_iter()
     .chain(crate::answers::samples())
@@ -72,6 +73,49 @@ fn busy(at: u64, device: &str) -> HostSample {
     let devices = vec![DeviceUse { name: device.to_owned(), busy_ms: 900 + at * 7 % 100 }];
     let (start, end) = (Nanos::secs(at), Nanos::secs(at + 1));
     HostSample { step: 0, start, end, processor_ticks: 800, busy_ticks: 200 + at * 37 % 200, devices }
+}
+
+/// With all that a time line can have on it: notes of a person, a warm-up, a stall, a cliff, thresholds that are not kept.
+fn marked() -> Record {
+    let rates = vec![(OperationKind::Read, 9000)];
+    let mut record = record(&[StreamShape { name: "oltp", rates, seconds: 150, ..StreamShape::default() }]);
+    scatter(&mut record, 0.2);
+    let sound = record.steps[0].intervals[10].tally.clone();
+    for interval in &mut record.steps[0].intervals {
+        let (share, slower) = match interval.sequence {
+            0..10 => (0.4, 2),
+            100.. => (0.5, 2),
+            _ => (1.0, 1),
+        };
+        interval.tally = sound.clone();
+        let kind = &mut interval.tally.kinds[0];
+        let scattered = kind.operations + interval.sequence * 7919 % 150;
+        kind.operations = scaled(scattered, share);
+        for (index, _) in &mut kind.service.histogram.buckets {
+            *index += 128 * (slower - 1);
+        }
+        if (55..58).contains(&interval.sequence) {
+            kind.operations = 0;
+            kind.service = fathom_schema::LatencyTally::default();
+        }
+        if interval.sequence == 58 {
+            kind.service.moments.max_ns = 3_000_000_000;
+        }
+    }
+    let mut total = StreamTally::default();
+    record.steps[0].intervals.iter().for_each(|interval| merge_tally(&mut total, &interval.tally));
+    record.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally = total;
+    record.started.title = "a rebuild beside the load".to_owned();
+    let thresholds = ["iops>6k", "p99<8ms", "max<1s"].map(|text| text.parse().unwrap()).to_vec();
+    record.started.question = Some(fathom_schema::Question::Thresholds { thresholds });
+    for (at, text) in
+        [(96, "rebuild started <b>"), (99, "second disk pulled"), (101, "alarm"), (149, "rebuild at 3 %")]
+    {
+        let message = format!("mark at {at} s: {text}");
+        let (kind, severity) = (NoteKind::Mark, Severity::Info);
+        record.push(Event::Note(Note { at: Nanos::secs(at), kind, severity, message })).unwrap();
+    }
+    record
 }
 
 fn mixed() -> Record {

@@ -18,6 +18,8 @@ const STALL_SHARE: f64 = 0.5;
 const STALLS_MIN: usize = 4;
 /// Spread of the gaps between them, as a share of their mean, up to which they are regular.
 const GAP_SPREAD_MAX: f64 = 0.15;
+/// Stalls that come regularly and are marked; more would be a hatching.
+const MARKED_MAX: usize = 12;
 /// Share of an interval that has to be lost for it to be part of a stall: a stall may begin and end within one.
 const LOST_MIN: f64 = 0.15;
 /// Share of what a stall cost that some operation has to have waited.
@@ -56,6 +58,9 @@ pub(super) fn check(seconds: Vec<Second>, view: &StepView<'_>, found: &mut Found
     }
     let all = single(&seconds, usual, &chance);
     let Some(longest) = all.iter().max_by(|a, b| a.lost_s.total_cmp(&b.lost_s)) else { return Some(seconds) };
+    for stall in &all {
+        found.mark(view, seconds[stall.from].start, format!("stall, {}", time(stall.lost_s)));
+    }
     let at = seconds[longest.from].start.as_secs_f64();
     let times = match all.len() {
         1 => "once".to_owned(),
@@ -166,6 +171,9 @@ fn regular(
         || begins.iter().any(|&from| chance(from, end(from)) > CHANCE_MAX)
     {
         return false;
+    }
+    for &from in begins.iter().take(MARKED_MAX) {
+        found.mark(view, seconds[from].start, "stall".to_owned());
     }
     found.add(
         "behaviour.stalls",

@@ -1,0 +1,42 @@
+// Names of marked places above a plot: none on another, none on the line of another, and as many as there is room for.
+
+import { expect, test } from "vitest";
+import { placed } from "./annotations";
+
+const spread = (ats: number[], label: string) => ats.map((at) => ({ at, label }));
+
+test("a single name stands beside its line, on the side where there is room", () => {
+  expect(placed(spread([10], "knee"), 400, 4)).toEqual([{ at: 10, text: "knee", from: 13, lane: 0 }]);
+  const [tag] = placed(spread([395], "peak"), 400, 4);
+  expect(tag?.lane).toBe(0);
+  expect((tag?.from ?? 0) + 4 * 6.2).toBeLessThan(395);
+});
+
+test("names that would lie on one another go up like stairs", () => {
+  const lanes = placed(spread([10, 30, 50], "a long name"), 400, 4);
+  expect(lanes.map(({ at, lane }) => [at, lane])).toEqual([[50, 0], [30, 1], [10, 2]]);
+});
+
+test("no name lies on another or on the line of another, however many there are", () => {
+  for (let seed = 1; seed < 200; seed += 1) {
+    const count = 1 + (seed % 9);
+    const ats = Array.from({ length: count }, (_, i) => (seed * 7919 * (i + 3)) % 400);
+    const tags = placed(ats.map((at, i) => ({ at, label: "x".repeat(1 + ((seed * (i + 5)) % 20)) })), 400, 4);
+    const shown = tags.filter((tag) => tag.lane >= 0).map((tag) => ({ ...tag, to: tag.from + tag.text.length * 6.2 }));
+    expect(shown.length).toBeGreaterThan(0);
+    for (const one of shown) {
+      for (const other of shown) {
+        if (one === other) continue;
+        if (one.lane === other.lane) expect(one.to <= other.from || other.to <= one.from).toBe(true);
+        // A line goes from its own row down to the plot.
+        if (other.lane >= one.lane) expect(other.at <= one.from || other.at >= one.to).toBe(true);
+      }
+    }
+  }
+});
+
+test("a long name is cut, and one without room is left to the words below", () => {
+  expect(placed(spread([0], "n".repeat(60)), 400, 4)[0]?.text).toBe(`${"n".repeat(27)}…`);
+  const lanes = placed(spread([1, 2, 3, 4, 5, 6], "all at one place"), 400, 4).map((tag) => tag.lane);
+  expect(lanes.filter((lane) => lane >= 0).length).toBe(4);
+});
