@@ -305,6 +305,8 @@ pub(crate) enum Format {
     Json,
     /// A row per interval and kind of operation
     Csv,
+    /// A row per figure of the answer to the run's question
+    AnswerCsv,
     /// For tickets and wikis
     Markdown,
     /// One page with charts that needs nothing else; a browser opens it from disk

@@ -132,9 +132,9 @@ fn seconds(at: Nanos) -> String {
     format!("{:.3}", at.as_secs_f64())
 }
 
-/// A name as a cell, control characters made visible. Spreadsheets run what begins with one of these as a formula (OWASP,
+/// A text as a cell of CSV, control characters made visible. Spreadsheets run what begins with one of these as a formula (OWASP,
 /// "CSV injection").
-fn cell(name: &str) -> String {
+pub(crate) fn cell(name: &str) -> String {
     let name = visible(name);
     if name.starts_with(['=', '+', '-', '@']) { format!("'{name}") } else { name }
 }

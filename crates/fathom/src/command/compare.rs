@@ -12,7 +12,7 @@ use crate::terminal;
 use clap::{Args, ValueEnum};
 use fathom_analysis::compare::{Comparison, InvalidRun, Metric, StepComparison, Verdict};
 use fathom_report::compare::{Sides, compared, figure, percent, sentence, title};
-use fathom_report::{calendar, compare_html};
+use fathom_report::{calendar, compare_html, figures_csv};
 use fathom_schema::{Facts, Record};
 use fathom_store::StoreError;
 use fathom_units::Ratio;
@@ -59,6 +59,8 @@ enum Format {
     Text,
     /// For programs; the same as `--json`
     Json,
+    /// A row per figure of that document, for a spreadsheet
+    Csv,
     /// One page with charts that needs nothing else; a browser opens it from disk
     Html,
 }
@@ -139,10 +141,14 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
             let pages = all.iter().zip(others).map(|(found, side)| page(found, base, side, args.margin));
             pages.collect::<Vec<_>>().join("\n")
         }
-        Format::Json => {
+        Format::Json | Format::Csv => {
             let rows = all.iter().zip(others).map(|(found, side)| document(found, base, side, args.margin));
             let document = json!({ "verdict": verdict.name(), "comparisons": rows.collect::<Vec<_>>() });
-            serde_json::to_string_pretty(&document).expect("it has only string keys") + "\n"
+            if format == Format::Csv {
+                figures_csv(&document)
+            } else {
+                serde_json::to_string_pretty(&document).expect("it has only string keys") + "\n"
+            }
         }
         Format::Html => {
             let others = others.iter().map(|side| side.records.iter().collect()).collect();

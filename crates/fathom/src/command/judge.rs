@@ -137,7 +137,10 @@ fn read(table: &Table, args: &JudgeArgs) -> Result<Vec<Series>, String> {
         }
         let own = rounds.entry(name).or_default();
         // Without numbers the rounds of a series are those it has, in their order.
-        let number = numbers.as_ref().map_or(own.len() as i64 + 1, |all| all[row]);
+        let number = match &numbers {
+            Some(all) => all[row],
+            None => i64::try_from(own.len() + 1).expect("rows of a file that was read"),
+        };
         own.push((number, value, line));
     }
     order

@@ -44,6 +44,16 @@ fn show(path: &Path, args: &ReportArgs) -> Result<Exit, StoreError> {
     let text = match args.format {
         Format::Text if args.output.is_some() => fathom_report::text(&summary(), TEXT_WIDTH, false),
         Format::Text => fathom_report::text(&summary(), terminal::width(), terminal::colours_data()),
+        Format::AnswerCsv => {
+            if record.started.question.is_none() {
+                terminal::message(
+                    "error: the run was made for no question; --format csv has its intervals, --format json its figures",
+                );
+                return Ok(Exit::Usage);
+            }
+            let (document, _) = answer::of_record(&record);
+            fathom_report::figures_csv(&serde_json::from_str(&document).expect("it was just made"))
+        }
         Format::Json | Format::Csv => answer::within(&record, fathom_report::json(&summary())),
         Format::Markdown => fathom_report::markdown(&summary()),
         Format::Html => fathom_report::html(&record),
