@@ -95,13 +95,15 @@ export function marks(plot: uPlot, spec: Spec, colors: Palette): void {
     if (lane >= 0) ctx.fillText(text, bbox.left + from * scale, base);
   }
   const points = pointsOf(plot, spec);
+  const taken: [number, number, number][] = [];
   for (const mark of heights) {
     ctx.beginPath();
     ctx.moveTo(bbox.left, at(mark));
     ctx.lineTo(right, at(mark));
     ctx.stroke();
     const text = shortened(mark.label);
-    const [x, y, width] = heightPlace(at(mark), ctx.measureText(text).width + 6 * scale, points, plot, scale);
+    const [x, y, width] = heightPlace(at(mark), ctx.measureText(text).width + 6 * scale, points, taken, plot, scale);
+    taken.push([x, y, width]);
     ctx.fillStyle = `${colors.page}a8`;
     ctx.fillRect(x, y - 11 * scale, width, 14 * scale);
     ctx.fillStyle = colors.text;
@@ -184,14 +186,27 @@ function pointsOf(plot: uPlot, spec: Spec): [number, number][] {
   );
 }
 
-/** Where the name of a height stands: over or under its line, at that end where it covers the fewest points. */
-function heightPlace(at: number, width: number, points: [number, number][], plot: uPlot, scale: number): [number, number, number] {
+/** Where the name of a height stands: over or under its line, at that end where it covers the fewest points and none of the names
+    that stand already. */
+function heightPlace(
+  at: number,
+  width: number,
+  points: [number, number][],
+  taken: [number, number, number][],
+  plot: uPlot,
+  scale: number,
+): [number, number, number] {
   const { bbox } = plot;
   const ends = [bbox.left + bbox.width - width - 4 * scale, bbox.left + 4 * scale, bbox.left + (bbox.width - width) / 2];
   const rows = [at - 5 * scale, at + 14 * scale].filter((y) => y - 11 * scale >= bbox.top && y + 3 * scale <= bbox.top + bbox.height);
   const candidates = ends.flatMap((x) => (rows.length > 0 ? rows : [at - 5 * scale]).map((y): [number, number] => [x, y]));
-  const covered = ([x, y]: [number, number]) =>
-    points.filter(([px, py]) => px > x - 5 * scale && px < x + width + 5 * scale && py > y - 15 * scale && py < y + 7 * scale).length;
+  const isOn = ([x, y]: [number, number]) =>
+    taken.some(([left, base, wide]) => x < left + wide && left < x + width && Math.abs(y - base) < 14 * scale);
+  const covered = (place: [number, number]) => {
+    const [x, y] = place;
+    const under = points.filter(([px, py]) => px > x - 5 * scale && px < x + width + 5 * scale && py > y - 15 * scale && py < y + 7 * scale);
+    return under.length + (isOn(place) ? points.length + 1 : 0);
+  };
   const best = candidates.reduce((least, one) => (covered(one) < covered(least) ? one : least));
   return [best[0], best[1], width];
 }
