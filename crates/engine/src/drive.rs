@@ -559,7 +559,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Lets the generator draw among the kinds that may come at `now`, where some have a rate of their own.
     #[inline]
     fn grant(&mut self, now: Nanos) {
-        if let Some(kind_rates) = &self.kind_rates {
+        if let Some(kind_rates) = &mut self.kind_rates {
             self.generator.grant(kind_rates.may_go(now));
         }
     }

@@ -6,18 +6,22 @@ use fathom_pattern::{Arrivals, Planned};
 use fathom_schema::{KindRate, OperationKind, Pacing, RateUnit, SharePart, Stream};
 use fathom_units::Nanos;
 
+/// How much of what a stall held up is made up for after it: an operation that waits for the one before it to end is no loss of
+/// rate, but what is "at most" is no burst of a minute's operations either.
+const CATCH_UP_MAX: Nanos = Nanos::secs(1);
+
 /// The rates of one worker.
 #[derive(Debug)]
 pub(crate) struct KindRates {
     limited: Vec<Limited>,
-    /// What schedule times count from.
-    origin: Nanos,
 }
 
 #[derive(Debug)]
 struct Limited {
     kind: OperationKind,
     arrivals: Arrivals,
+    /// What its schedule counts from.
+    origin: Nanos,
     /// When the next operation of it may go.
     due: Nanos,
     /// Where operations count by their bytes: how many one has on average.
@@ -41,23 +45,30 @@ impl KindRates {
                     (Arrivals::scaled(per_second / mean, arrival, &[], part, seed), Some(mean))
                 }
             };
-            Limited { kind, arrivals, due: Nanos::ZERO, mean_bytes }
+            Limited { kind, arrivals, origin: Nanos::ZERO, due: Nanos::ZERO, mean_bytes }
         };
         let limited = stream.kind_rates.iter().map(limited).collect();
-        Some(Box::new(Self { limited, origin: Nanos::ZERO }))
+        Some(Box::new(Self { limited }))
     }
 
     /// The load begins.
     pub(crate) fn begin(&mut self, origin: Nanos) {
-        self.origin = origin;
         for limited in &mut self.limited {
+            limited.origin = origin;
             limited.due = origin.after(Nanos(limited.arrivals.next_ns()));
         }
     }
 
     /// The kinds of which an operation may go now, as a set of bits by their index.
     #[inline]
-    pub(crate) fn may_go(&self, now: Nanos) -> u8 {
+    pub(crate) fn may_go(&mut self, now: Nanos) -> u8 {
+        for limited in &mut self.limited {
+            let lost = now.since(limited.due.after(CATCH_UP_MAX));
+            if lost > Nanos::ZERO {
+                limited.origin = limited.origin.after(lost);
+                limited.due = limited.due.after(lost);
+            }
+        }
         let held = self.limited.iter().filter(|limited| limited.due > now);
         held.fold(u8::MAX, |set, limited| set & !(1 << limited.kind.index()))
     }
@@ -68,7 +79,7 @@ impl KindRates {
         for planned in planned {
             if let Some(limited) = self.limited.iter_mut().find(|limited| limited.kind == planned.kind) {
                 let times = limited.mean_bytes.map_or(1.0, |mean| f64::from(planned.length) / mean);
-                limited.due = self.origin.after(Nanos(limited.arrivals.next_scaled_ns(times)));
+                limited.due = limited.origin.after(Nanos(limited.arrivals.next_scaled_ns(times)));
             }
         }
     }

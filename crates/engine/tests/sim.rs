@@ -64,6 +64,24 @@ fn a_kind_keeps_its_rate_while_the_others_come_as_fast_as_they_can() {
 }
 
 #[test]
+fn a_kind_that_was_held_up_makes_up_for_a_second_at_most() {
+    // 100 writes a second, among reads; nothing at all is done from the 2nd second to the 7th.
+    let sim =
+        SimDevice { stalls: vec![(2 * SECOND, 5 * SECOND)], ..device(SimService::Constant { ns: MS }, 4) };
+    let mut stream = stream(EngineKind::Sim, 4);
+    let case = stream.workload.cases[0];
+    stream.workload.cases =
+        [OperationKind::Read, OperationKind::Write].map(|kind| Case { weight: 0.5, kind, ..case }).to_vec();
+    let (kind, unit, arrival) = (OperationKind::Write, RateUnit::Operations, Arrival::Constant);
+    stream.kind_rates = vec![KindRate { kind, unit, per_second: 100.0, arrival }];
+    seconds(&mut stream, 10);
+    let outcome = run(step(TargetKind::Sim(sim), stream));
+    let writes = outcome.kind(OperationKind::Write).expect("there were writes").operations;
+    // Five seconds without a stall, and one to make up for.
+    assert!((598..=604).contains(&writes), "{writes}");
+}
+
+#[test]
 fn intervals_lie_on_edges_and_add_up_to_the_totals() {
     let sim = device(SimService::Exponential { mean_ns: MS }, 2);
     let mut stream = stream(EngineKind::Sim, 4);

@@ -81,7 +81,13 @@ pub(crate) fn kind_rates(
     let occurs = |kind: OperationKind| cases.iter().any(|case| case.kind == kind);
     let is_limited = |kind: OperationKind| rates.iter().any(|rate| rate.kind == kind);
     let in_rates = |rate: f64| RATES.contains(&rate);
-    let mean = operations.mean_bytes;
+    let mean_bytes = |kind: OperationKind| {
+        let of_kind = cases.iter().filter(|case| case.kind == kind);
+        let sum = of_kind.fold((0.0, 0.0), |(weight, bytes), case| {
+            (weight + case.weight, bytes + case.weight * case.size.mean())
+        });
+        sum.1 / sum.0
+    };
     let reads_back =
         verification.rule().is_some_and(|rule| rule.schedule != VerifySchedule::Never || !rule.writes);
     let fault = if rates.len() < given.len() {
@@ -101,7 +107,7 @@ pub(crate) fn kind_rates(
         Some(("and trim_then_write contradict each other", "use rate"))
     } else if rates.iter().any(|rate| match rate.unit {
         RateUnit::Operations => !in_rates(rate.per_second),
-        RateUnit::Bytes => !in_rates(rate.per_second / mean),
+        RateUnit::Bytes => !in_rates(rate.per_second / mean_bytes(rate.kind)),
     }) {
         Some(("is out of range", "use 1 per hour to 1G per second"))
     } else if reads_back {

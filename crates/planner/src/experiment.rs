@@ -41,6 +41,8 @@ pub struct Experiment {
     pub(crate) last: Option<Step>,
     /// The end of the last step of an earlier run.
     pub(crate) replayed: Option<StepFinished>,
+    /// Why the first step that a search asked for and that could not be planned could not be.
+    pub(crate) impossible: Option<String>,
 }
 
 impl Experiment {
@@ -71,13 +73,26 @@ impl Experiment {
 
     fn next_of_search(&mut self, finished: Option<&StepFinished>) -> Option<Step> {
         let replayed = self.replayed.take();
-        let done = self.last.as_ref().zip(finished.or(replayed.as_ref()));
-        let Choice { settings, label } = self.search.as_mut()?.next(done)?;
-        let point = Point { stage: 0, index: self.position, settings, load: Load::AsDeclared, label };
-        let job = seeds::for_step(&self.job, self.position, self.entropy);
-        let scene = Scene::new(&self.facts, self.entropy, &self.changed, &self.abort_when);
-        let built = steps::build(&scene, &job, &self.stages, &point, &self.maxima, &mut Remarks::default())?;
-        let mut step = built.step;
+        let last = self.last.take();
+        let mut done = last.as_ref().zip(finished.or(replayed.as_ref()));
+        let mut step = loop {
+            let Choice { settings, label } = self.search.as_mut()?.next(done)?;
+            let point = Point { stage: 0, index: self.position, settings, load: Load::AsDeclared, label };
+            let job = seeds::for_step(&self.job, self.position, self.entropy);
+            let scene = Scene::new(&self.facts, self.entropy, &self.changed, &self.abort_when);
+            let mut remarks = Remarks::default();
+            if let Some(built) = steps::build(&scene, &job, &self.stages, &point, &self.maxima, &mut remarks)
+            {
+                break built.step;
+            }
+            let why: Vec<&str> = remarks.diagnostics.all().iter().map(|one| one.message.as_str()).collect();
+            self.impossible.get_or_insert_with(|| why.join("; "));
+            // Which rates there are comes out of the run; one that is too high for the workers leaves the others as they are.
+            if !matches!(self.search, Some(Search::Rates(_))) {
+                return None;
+            }
+            done = None;
+        };
         self.position += 1;
         self.search.as_mut()?.built(&mut step);
         self.last = Some(step.clone());
@@ -116,6 +131,11 @@ impl Experiment {
             self.replayed.clone_from(finished);
         }
         Ok(())
+    }
+
+    /// Why a search had to do without a step that it asked for.
+    pub fn impossible(&self) -> Option<&str> {
+        self.impossible.as_deref()
     }
 
     /// Whether a run that was ended before its time may be gone on with, on the same targets, from its record.

@@ -179,6 +179,7 @@ fn plan_points(
             search: None,
             last: None,
             replayed: None,
+            impossible: None,
         },
     };
     (Some(plan), remarks.diagnostics)

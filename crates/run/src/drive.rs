@@ -260,6 +260,10 @@ impl Runner<'_, '_> {
         }
         Ok(so_far)
     }
+        if let Some(reason) = experiment.impossible() {
+            let message = format!("the search had to do without a step that is not possible: {reason}");
+            self.note(NoteKind::Job, Severity::Warn, message);
+        }
 
     /// False when the stop flag was raised meanwhile.
     fn wait(&self, pause: Nanos) -> bool {

@@ -199,6 +199,27 @@ fn rates_are_shares_of_full_speed_then_where_latency_turns() {
 }
 
 #[test]
+fn rates_that_no_worker_can_follow_are_left_out_and_told() {
+    // Full speed of 50 million a second; one worker follows 20 million arrivals.
+    let search = RateSearch::new(Vec::new(), Vec::new(), 32, 2, true, 3);
+    let mut experiment = planned(Search::Rates(Box::new(search))).experiment;
+    let (mut found, mut last) = (Vec::new(), None);
+    while let Some(step) = experiment.next(last.as_ref()) {
+        let rate = match step.streams[0].pacing {
+            Pacing::Open { rate, .. } => rate,
+            Pacing::Closed { .. } => 5e7,
+        };
+        found.push((rate / 1e6).round());
+        assert!(found.len() < 100, "{found:?}");
+        last = Some(finished(&step, rate, &[1000]));
+    }
+    assert_eq!(found[..5], [50.0, 5.0, 10.0, 15.0, 20.0], "{found:?}");
+    assert!(found[1..].iter().all(|rate| *rate <= 20.0 || *rate == 50.0), "{found:?}");
+    assert_eq!(found.len(), 2 * 5, "those that are possible come as often as asked: {found:?}");
+    assert!(experiment.impossible().is_some_and(|why| why.contains("one can follow")));
+}
+
+#[test]
 fn depths_that_are_not_known_well_come_again() {
     let mut experiment = planned(Search::Curve(CurveSearch::at(&[1, 4, 16], 3, 1))).experiment;
     let (mut counts, mut last) = (std::collections::BTreeMap::<u32, u32>::new(), None);
