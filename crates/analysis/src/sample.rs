@@ -296,6 +296,7 @@ fn stream(shape: &StreamShape) -> Stream {
             batch_complete_max: fathom_schema::Quota::Unlimited,
             serialize_overlap: false,
             priorities: Vec::new(),
+            trim_by: fathom_schema::TrimBy::Discard,
             program: None,
         },
         queue_depth: shape.queue_depth,

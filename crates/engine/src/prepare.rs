@@ -254,6 +254,7 @@ impl Ready {
         }
         for extent in &plan.extents {
             let target = &self.step.targets[extent.target as usize].kind;
+                trim_by: stream.engine.trim_by,
             if let TargetKind::File { path, .. } | TargetKind::Folder { path, .. } = target {
                 names::adopt(path, &self.claims);
             }
@@ -276,19 +277,22 @@ impl Ready {
     fn open_target(&self, stream: &Stream, index: usize) -> Result<OpenTarget, OpenError> {
         let target = &self.step.targets[index];
         let writes = changes_target(stream, index);
-        let size = target.size.0;
+        let (size, trim_by) = (target.size.0, stream.engine.trim_by);
         if let (Some(operation), TargetKind::File { path, .. } | TargetKind::Folder { path, .. }) =
             (stream.engine.kind.of_names(), &target.kind)
         {
             let prepared = self.files.get(path).copied();
             let name = names::open(path, operation, prepared, self.claims.name(path))?;
-            return Ok(OpenTarget { handle: TargetHandle::Name(name), size });
+            return Ok(OpenTarget { handle: TargetHandle::Name(name), size, trim_by });
         }
         let null_engine = stream.engine.kind == fathom_schema::EngineKind::Null;
         let handle = match &target.kind {
             // Nothing but its name is worked on.
             TargetKind::Null | TargetKind::Folder { .. } => TargetHandle::Null,
-            TargetKind::Sim(description) => TargetHandle::Sim(description.clone()),
+            TargetKind::Sim(description) => {
+                let number = u32::try_from(index).expect("targets are counted in 32 bits");
+                TargetHandle::Sim { number, description: description.clone() }
+            }
             TargetKind::Peer(peer) => TargetHandle::Peer(peer.clone()),
             _ if null_engine => TargetHandle::Null,
             TargetKind::File { path, .. } => {
@@ -322,7 +326,7 @@ impl Ready {
                 )
             }
         };
-        Ok(OpenTarget { handle, size })
+        Ok(OpenTarget { handle, size, trim_by })
     }
 }
 

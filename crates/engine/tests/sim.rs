@@ -498,3 +498,22 @@ fn the_same_seed_gives_the_same_run() {
     let (first, second) = (once(), once());
     assert_eq!(first.reads(), second.reads());
 }
+
+#[test]
+fn places_of_one_target_are_one_device() {
+    // One server of 1 ms: 1,000 per second, however its places are cut up and whichever comes next.
+    let mut stream = stream(EngineKind::Sim, 32);
+    stream.workload.cases[0].random = false;
+    stream.workload.file_order = FileOrder::Sequential;
+    let place = |start: u64| Extent {
+        target: 0,
+        start: Bytes(start * 64 * 4096),
+        length: Bytes(64 * 4096),
+        room: Bytes::ZERO,
+    };
+    stream.workers[0].extents = [1, 0, 3, 2].map(place).to_vec();
+    seconds(&mut stream, 10);
+    let outcome = run(step(TargetKind::Sim(device(SimService::Constant { ns: MS }, 1)), stream));
+    assert!((9_999..=10_031).contains(&outcome.reads().operations), "{}", outcome.reads().operations);
+    close(outcome.reads().operations as f64 / outcome.seconds(), 1000.0, 1e-9);
+}

@@ -16,7 +16,7 @@ pub(crate) mod synchronous;
 pub(crate) mod uring;
 
 use crate::buffers::Buffers;
-use fathom_schema::{OperationKind, Peer, RangeSync, SimDevice};
+use fathom_schema::{OperationKind, Peer, RangeSync, SimDevice, TrimBy};
 use std::ffi::CString;
 use std::fmt;
 use std::fs::File;
@@ -97,6 +97,8 @@ pub struct OpenTarget {
     pub handle: TargetHandle,
     /// Bytes that may be addressed.
     pub size: u64,
+    /// What trims of it do.
+    pub trim_by: TrimBy,
 }
 
 /// What a target is to an engine.
@@ -110,8 +112,13 @@ pub enum TargetHandle {
     Name(TargetName),
     /// Nothing behind it.
     Null,
-    /// A simulated device.
-    Sim(SimDevice),
+    /// A simulated device. Targets with the same number are places of one device.
+    Sim {
+        /// Which.
+        number: u32,
+        /// What it is like.
+        description: SimDevice,
+    },
     /// The other end of a connection, which the engine makes.
     Peer(Peer),
 }
@@ -132,7 +139,9 @@ impl OpenTarget {
     pub(crate) fn descriptor(&self) -> RawFd {
         match &self.handle {
             TargetHandle::File(file) | TargetHandle::BlockDevice(file) => file.as_raw_fd(),
-            TargetHandle::Name(_) | TargetHandle::Null | TargetHandle::Sim(_) | TargetHandle::Peer(_) => -1,
+            TargetHandle::Name(_) | TargetHandle::Null | TargetHandle::Sim { .. } | TargetHandle::Peer(_) => {
+                -1
+            }
         }
     }
 }
@@ -286,7 +295,7 @@ pub(crate) fn last_errno() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
 
-/// Performs a trim or a sync now: `BLKDISCARD` on devices, hole punching on files. For engines whose interface has no
+/// Performs a trim or a sync now: a trim is an ioctl on devices, `fallocate(2)` on files. For engines whose interface has no
 /// asynchronous form of it. Returns 0-or-length, or `−errno`, as completions carry it.
 pub(crate) fn perform_now(target: &OpenTarget, operation: &Operation) -> i32 {
     let Operation { slot: _, kind, target: _, offset, length, data_only, range_flags } = *operation;
@@ -305,20 +314,32 @@ pub(crate) fn perform_now(target: &OpenTarget, operation: &Operation) -> i32 {
             }
         }
         (OperationKind::Trim, TargetHandle::BlockDevice(file)) => {
-            /// `_IO(0x12, 119)`: discard a byte range (linux/fs.h).
-            const BLKDISCARD: libc::c_ulong = 0x1277;
+            // `_IO(0x12, 119)`, `_IO(0x12, 125)` and `_IO(0x12, 127)` (linux/fs.h).
+            let request: libc::c_ulong = match target.trim_by {
+                TrimBy::Discard => 0x1277,
+                TrimBy::SecureDiscard => 0x127d,
+                TrimBy::WriteZeroes => 0x127f,
+            };
             let range = [offset, u64::from(length)];
-            // SAFETY: BLKDISCARD reads two u64 from the pointer, which are there for the whole call.
-            unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD, range.as_ptr()) }
+            // SAFETY: each of them reads two u64 from the pointer, which are there for the whole call.
+            unsafe { libc::ioctl(file.as_raw_fd(), request, range.as_ptr()) }
         }
         (OperationKind::Trim, TargetHandle::File(file)) => {
             let (offset, length) = (i64::try_from(offset).unwrap_or(i64::MAX), i64::from(length));
-            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            let way = match target.trim_by {
+                TrimBy::Discard => libc::FALLOC_FL_PUNCH_HOLE,
+                TrimBy::WriteZeroes => libc::FALLOC_FL_ZERO_RANGE,
+                TrimBy::SecureDiscard => return -libc::EOPNOTSUPP,
+            };
+            let mode = way | libc::FALLOC_FL_KEEP_SIZE;
             // SAFETY: the descriptor is open for as long as `file` is borrowed; no memory is passed.
             unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, length) }
         }
         (OperationKind::Read | OperationKind::Write, _)
-        | (_, TargetHandle::Name(_) | TargetHandle::Null | TargetHandle::Sim(_) | TargetHandle::Peer(_)) => 0,
+        | (
+            _,
+            TargetHandle::Name(_) | TargetHandle::Null | TargetHandle::Sim { .. } | TargetHandle::Peer(_),
+        ) => 0,
     };
     if outcome < 0 {
         return -last_errno();

@@ -338,7 +338,11 @@ fn a_reap_returns_when_its_time_is_up() {
         }
         let (reader, mut writer) = std::io::pipe().unwrap();
         let reader = File::from(OwnedFd::from(reader));
-        let target = OpenTarget { handle: TargetHandle::File(reader), size: 4096 };
+        let target = OpenTarget {
+            handle: TargetHandle::File(reader),
+            size: 4096,
+            trim_by: fathom_schema::TrimBy::Discard,
+        };
         let mut rig = Rig::open(subject, vec![target], 2, 4096);
         rig.push(&read(1, 0, 100));
         rig.submit();
@@ -602,7 +606,8 @@ fn io_uring_says_which_features_are_in_use() {
 
 #[test]
 fn engines_without_storage_keep_the_same_promises() {
-    let null = OpenTarget { handle: TargetHandle::Null, size: 1 << 40 };
+    let null =
+        OpenTarget { handle: TargetHandle::Null, size: 1 << 40, trim_by: fathom_schema::TrimBy::Discard };
     let mut rig = Rig::open(Subject::Null, vec![null], 1, 512);
     for (operation, expect) in
         [(read(0, 1 << 39, 512), 512), (write(0, 0, 8), 8), (trim(0, 0, 64), 64), (sync(0, false), 0)]

@@ -18,7 +18,10 @@ fn name(path: &Path) -> (OpenTarget, Arc<AtomicBool>) {
     let made = Arc::new(AtomicBool::new(false));
     let text = CString::new(path.as_os_str().as_bytes()).expect("no path holds a zero");
     let name = TargetName { path: text, there, made: Arc::clone(&made) };
-    (OpenTarget { handle: TargetHandle::Name(name), size: 4096 }, made)
+    (
+        OpenTarget { handle: TargetHandle::Name(name), size: 4096, trim_by: fathom_schema::TrimBy::Discard },
+        made,
+    )
 }
 
 /// What `call` gives on the name `path`, looked at before `meanwhile` happens; and whether it made what is there.

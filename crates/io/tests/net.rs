@@ -13,7 +13,11 @@ const CLOSE: [u8; 8] = [0x6b, 0x6e, 0x69, 0x6c, 0x89, 0, 0, 0];
 fn open(protocol: Protocol, port: u16, listens: bool, ping_pong: bool) -> Net {
     let peer = Peer { protocol, host: "localhost".to_owned(), port, listens, no_delay: false };
     let buffers = Rc::new(Buffers::new(1, BLOCK));
-    let targets = vec![OpenTarget { handle: TargetHandle::Peer(peer), size: 1 << 20 }];
+    let targets = vec![OpenTarget {
+        handle: TargetHandle::Peer(peer),
+        size: 1 << 20,
+        trim_by: fathom_schema::TrimBy::Discard,
+    }];
     let mut engine = Net::new(ping_pong);
     engine.open(Setup { targets, queue_depth: 1, buffers, seed: 0 }).expect("it can be opened");
     engine

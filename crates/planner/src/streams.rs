@@ -596,6 +596,7 @@ fn engine_settings(options: &StreamOptions, kind: EngineKind, mode: IoMode, dept
         },
         memory: memory(options),
         priorities: engines::sized_priorities(options),
+        trim_by: schema::TrimBy::Discard,
         program: None,
     }
 }

@@ -45,9 +45,48 @@ pub struct EngineSettings {
     /// Priorities of operations of one kind and size, beside those of all of one kind in `kind`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<SizedPriority>,
+    /// What trims do.
+    #[serde(default)]
+    pub trim_by: TrimBy,
     /// What [`EngineKind::Exec`] runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Box<ProgramRun>>,
+}
+
+/// How a trim makes a target forget what it holds at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrimBy {
+    /// `BLKDISCARD`; of a file, its blocks are given back (`FALLOC_FL_PUNCH_HOLE`).
+    #[default]
+    Discard,
+    /// `BLKSECDISCARD`: copies are erased as well. Devices only.
+    SecureDiscard,
+    /// `BLKZEROOUT`, which drives may do by deallocating; of a file, `FALLOC_FL_ZERO_RANGE`.
+    WriteZeroes,
+}
+
+impl TrimBy {
+    /// All.
+    pub const ALL: [Self; 3] = [Self::Discard, Self::SecureDiscard, Self::WriteZeroes];
+
+    /// Name on the command line and in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Discard => "discard",
+            Self::SecureDiscard => "secure-discard",
+            Self::WriteZeroes => "write-zeroes",
+        }
+    }
+
+    /// What is done, for people.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Discard => "discard (BLKDISCARD; files: holes punched)",
+            Self::SecureDiscard => "secure discard (BLKSECDISCARD)",
+            Self::WriteZeroes => "zeroes written (BLKZEROOUT; files: FALLOC_FL_ZERO_RANGE)",
+        }
+    }
 }
 
 /// A program and how it is run.

@@ -31,7 +31,7 @@ pub use demands::{
 };
 pub use engine::{
     AioSettings, CallFlags, Durability, EngineKind, EngineSettings, ForcedAsync, IoMode, OpenRule,
-    OperationPriority, ProgramRun, Registration, RingSettings, SizedPriority, Submitter,
+    OperationPriority, ProgramRun, Registration, RingSettings, SizedPriority, Submitter, TrimBy,
 };
 pub use event::{
     DeviceCounters, Event, IntervalSum, Note, NoteKind, Outcome, RunFinished, RunStarted, Severity,

@@ -29,6 +29,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
             batch_complete_max: fathom_schema::Quota::Unlimited,
             serialize_overlap: false,
             priorities: Vec::new(),
+            trim_by: TrimBy::Discard,
             program: None,
         },
         queue_depth: depth,

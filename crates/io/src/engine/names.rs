@@ -42,7 +42,7 @@ impl Names {
             TargetHandle::File(_)
             | TargetHandle::BlockDevice(_)
             | TargetHandle::Null
-            | TargetHandle::Sim(_)
+            | TargetHandle::Sim { .. }
             | TargetHandle::Peer(_) => None,
         }
     }

@@ -14,6 +14,8 @@ use std::collections::BinaryHeap;
 pub struct Sim {
     clock: VirtualClock,
     devices: Vec<Device>,
+    /// By target, the device that it is a place of.
+    device_of: Vec<usize>,
     pushed: Vec<Operation>,
     /// Operations being served or queued, by completion time, then by order of submission.
     in_service: BinaryHeap<Reverse<(u64, u64, u32, i32)>>,
@@ -34,6 +36,7 @@ impl Sim {
         Self {
             clock,
             devices: Vec::new(),
+            device_of: Vec::new(),
             pushed: Vec::new(),
             in_service: BinaryHeap::new(),
             submitted: 0,
@@ -56,11 +59,12 @@ impl Sim {
 
     fn start(&mut self, operation: &Operation) {
         let now = self.clock.instant();
+        let at = self.device_of[operation.target as usize];
         let SimDevice { service, parallelism: _, error_share, short_share, stalls: _ } =
-            self.devices[operation.target as usize].description;
+            self.devices[at].description;
         let service_ns = self.service_ns(service);
         let fate = self.chance.uniform();
-        let device = &mut self.devices[operation.target as usize];
+        let device = &mut self.devices[at];
         let server = device.free_at.iter_mut().min_by_key(|at| **at).expect("parallelism is at least 1");
         let done = after_stalls(&device.description.stalls, now.max(*server), service_ns);
         *server = done;
@@ -102,24 +106,29 @@ impl Engine for Sim {
         self.chance = Chance::new(setup.seed);
         self.pushed.reserve(setup.queue_depth as usize);
         self.in_service.reserve(setup.queue_depth as usize);
-        self.devices = setup
-            .targets
-            .into_iter()
-            .map(|target| {
-                let description = match target.handle {
-                    TargetHandle::Sim(description) => description,
-                    // The planner aims the sim engine at simulated targets only.
-                    TargetHandle::File(_)
-                    | TargetHandle::BlockDevice(_)
-                    | TargetHandle::Name(_)
-                    | TargetHandle::Null
-                    | TargetHandle::Peer(_) => {
-                        unreachable!("the sim engine has only simulated targets")
-                    }
-                };
-                Device { free_at: vec![0; description.parallelism.max(1) as usize], description }
-            })
-            .collect();
+        self.devices.clear();
+        self.device_of.clear();
+        let mut numbers: Vec<u32> = Vec::new();
+        for target in setup.targets {
+            let (number, description) = match target.handle {
+                TargetHandle::Sim { number, description } => (number, description),
+                // The planner aims the sim engine at simulated targets only.
+                TargetHandle::File(_)
+                | TargetHandle::BlockDevice(_)
+                | TargetHandle::Name(_)
+                | TargetHandle::Null
+                | TargetHandle::Peer(_) => {
+                    unreachable!("the sim engine has only simulated targets")
+                }
+            };
+            let known = numbers.iter().position(|known| *known == number);
+            self.device_of.push(known.unwrap_or(numbers.len()));
+            if known.is_none() {
+                numbers.push(number);
+                let free_at = vec![0; description.parallelism.max(1) as usize];
+                self.devices.push(Device { description, free_at });
+            }
+        }
         Ok(())
     }
 

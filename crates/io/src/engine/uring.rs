@@ -493,7 +493,11 @@ mod tests {
         std::fs::write(&path, vec![1; 8192]).expect("a file can be written");
         let file = OpenOptions::new().read(true).write(true).open(&path).expect("it can be opened");
         let buffers = Rc::new(Buffers::new(2, 4096));
-        let targets = vec![crate::OpenTarget { handle: TargetHandle::File(file), size: 8192 }];
+        let targets = vec![crate::OpenTarget {
+            handle: TargetHandle::File(file),
+            size: 8192,
+            trim_by: fathom_schema::TrimBy::Discard,
+        }];
         let mut engine = IoUring::new(RingSettings::USUAL);
         engine
             .open(Setup { targets, queue_depth: 2, buffers: Rc::clone(&buffers), seed: 1 })

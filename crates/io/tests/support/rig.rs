@@ -327,6 +327,7 @@ pub(crate) fn of(file: File) -> OpenTarget {
     OpenTarget {
         handle: if is_device { TargetHandle::BlockDevice(file) } else { TargetHandle::File(file) },
         size,
+        trim_by: fathom_schema::TrimBy::Discard,
     }
 }
 
@@ -338,5 +339,9 @@ pub(crate) fn simulated(parallelism: u32, service_ns: u64) -> OpenTarget {
         short_share: Ratio::ZERO,
         stalls: Vec::new(),
     };
-    OpenTarget { handle: TargetHandle::Sim(description), size: 1 << 30 }
+    OpenTarget {
+        handle: TargetHandle::Sim { number: 0, description },
+        size: 1 << 30,
+        trim_by: fathom_schema::TrimBy::Discard,
+    }
 }
