@@ -165,12 +165,15 @@ pub fn prepare(
     claims: &Arc<Claims>,
     progress: &mut dyn FnMut(&Progress<'_>),
     stop: &AtomicBool,
-) -> Result<Ready, PrepareError> {
+) -> Result<Arc<Ready>, PrepareError> {
     // Before anything is made: a trace that is not there any more costs nothing then.
     let traces = traces::load(&step)?;
     let mut created = Vec::new();
     match lay_out(&step, claims, &mut created, progress, stop) {
-        Ok(files) => Ok(Ready { step, index, claims: Arc::clone(claims), created, traces, files }),
+        Ok(files) => {
+            let claims = Arc::clone(claims);
+            Ok(Arc::new(Ready { step, index, claims, created, traces, files }))
+        }
         Err(error) => {
             created.iter().for_each(|path| claims.used.remove_incomplete(path));
             Err(error)
@@ -192,6 +195,15 @@ impl Ready {
     /// The trace that a stream replays.
     pub(crate) fn trace(&self, stream: usize) -> Option<Arc<Trace>> {
         self.traces[stream].clone()
+    }
+
+    /// Which files one worker works on; absent where it is none.
+    pub(crate) fn identities(&self, plan: &WorkerPlan) -> Vec<Option<FileIdentity>> {
+        let of = |extent: &Extent| match &self.step.targets[extent.target as usize].kind {
+            TargetKind::File { path, .. } => self.files.get(path).copied(),
+            _ => None,
+        };
+        plan.extents.iter().map(of).collect()
     }
 
     /// Opens what one worker works on, one entry per extent.
@@ -242,6 +254,7 @@ impl Ready {
             Ok(OpenTarget {
                 handle: TargetHandle::File(open_for(stream, changes(stream), path)?),
                 size: target.size.0,
+                trim_by: stream.engine.trim_by,
             })
         };
         plan.extents.iter().map(open).collect()
@@ -254,7 +267,6 @@ impl Ready {
         }
         for extent in &plan.extents {
             let target = &self.step.targets[extent.target as usize].kind;
-                trim_by: stream.engine.trim_by,
             if let TargetKind::File { path, .. } | TargetKind::Folder { path, .. } = target {
                 names::adopt(path, &self.claims);
             }

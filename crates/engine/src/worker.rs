@@ -676,10 +676,16 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         self.shared.fail(self.stream_index, reach);
     }
 
+    /// Whether an error ended it.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
     /// After the last completion: the last cell goes, and what the worker used is summed up. `farewell` is called before
-    /// whatever waits for the worker's end goes on.
+    /// whatever waits for the worker's end goes on. `stays_open`: the engine serves another step.
     pub(crate) fn finish(
         &mut self,
+        stays_open: bool,
         failure: Option<String>,
         farewell: impl FnOnce() -> Result<Option<String>, String>,
     ) -> Ended {
@@ -704,7 +710,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if let Some(flow) = &self.flow {
             flow.leave();
         }
-        self.engine.close();
+        if !stays_open {
+            self.engine.close();
+        }
         let farewell = farewell().unwrap_or_else(|reason| {
             failure.get_or_insert(reason);
             None

@@ -3,7 +3,7 @@
 mod support;
 
 use fathom_engine::prepare::{Claims, prepare};
-use fathom_engine::{Observer, RealClock, Share, execute};
+use fathom_engine::{Crew, Observer, RealClock, Share, execute};
 use fathom_schema::*;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
@@ -130,7 +130,8 @@ fn a_longer_run_takes_no_more_memory() {
     let ready = prepare(step, 0, &claims, &mut |_| {}, &AtomicBool::new(false)).expect("nothing is laid out");
     let mut watch = Watch { seen: 0, early: 0, late: 0 };
     let stop = AtomicBool::new(false);
-    execute(&ready, &RealClock::new(true), Share::WHOLE, &stop, &mut watch).expect("the step can start");
+    execute(&ready, &mut Crew::default(), &RealClock::new(true), Share::WHOLE, &stop, &mut watch)
+        .expect("the step can start");
     assert_eq!(watch.seen, 13_000);
     // Cells on their way to the collector are live as well, more or fewer of them as the threads get their turns; 64 bytes
     // kept for each of the later intervals would be as much as this.

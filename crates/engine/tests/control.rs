@@ -196,7 +196,14 @@ fn a_change_ends_the_step_and_not_the_run() {
         let ready = ready.expect("the step can be prepared");
         let (clock, share) = (fathom_engine::RealClock::new(true), fathom_engine::Share::WHOLE);
         let mut observer = Changing { after_failure };
-        let executed = fathom_engine::execute(&ready, &clock, share, &flag, &mut observer);
+        let executed = fathom_engine::execute(
+            &ready,
+            &mut fathom_engine::Crew::default(),
+            &clock,
+            share,
+            &flag,
+            &mut observer,
+        );
         let executed = executed.expect("the step can start");
         assert_eq!((executed.stop, executed.ends_run), (stop, false));
     }

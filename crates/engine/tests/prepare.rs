@@ -45,7 +45,7 @@ fn reading(files: &[(&Path, LayoutRule, u64)]) -> Step {
     step
 }
 
-fn ready(step: Step) -> Result<Ready, PrepareError> {
+fn ready(step: Step) -> Result<Arc<Ready>, PrepareError> {
     prepare(step, 0, &Arc::new(Claims::default()), &mut |_| {}, &AtomicBool::new(false))
 }
 

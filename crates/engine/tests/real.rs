@@ -6,7 +6,7 @@ mod stage;
 mod support;
 
 use fathom_engine::prepare::{Claims, prepare};
-use fathom_engine::{Observer, RealClock, Share, execute, monotonic};
+use fathom_engine::{Crew, Observer, RealClock, Share, execute, monotonic};
 use fathom_io::{probe_io_uring, probe_libaio};
 use fathom_schema::*;
 use fathom_units::{Bytes, Nanos, Ratio};
@@ -333,7 +333,9 @@ fn the_stop_flag_ends_a_step_within_a_second() {
         let stop = AtomicBool::new(false);
         let ready = prepare(step, 0, &Arc::new(Claims::default()), &mut |_| {}, &stop).unwrap();
         let mut stopper = Stopper { stop: &stop, raised_at: None };
-        let executed = execute(&ready, &RealClock::new(true), Share::WHOLE, &stop, &mut stopper).unwrap();
+        let executed =
+            execute(&ready, &mut Crew::default(), &RealClock::new(true), Share::WHOLE, &stop, &mut stopper)
+                .unwrap();
         let took = monotonic().since(stopper.raised_at.expect("an interval came"));
         assert!(took < Nanos::secs(1), "{engine:?} took {took} to stop");
         assert_eq!(executed.stop, Stop::Interrupted);

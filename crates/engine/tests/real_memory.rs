@@ -4,7 +4,7 @@
 mod support;
 
 use fathom_engine::prepare::{Claims, prepare};
-use fathom_engine::{Observer, RealClock, Share, execute};
+use fathom_engine::{Crew, Observer, RealClock, Share, execute};
 use fathom_schema::*;
 use fathom_units::{Bytes, Nanos};
 use std::sync::Arc;
@@ -57,7 +57,8 @@ fn growth(engine: EngineKind, target: Target, coverage: Coverage) -> u64 {
         prepare(step, 0, &Arc::new(Claims::default()), &mut |_| {}, &stop).expect("it can be prepared");
     let before = resident();
     let mut watcher = Watcher::default();
-    let executed = execute(&ready, &RealClock::new(true), Share::WHOLE, &stop, &mut watcher);
+    let executed =
+        execute(&ready, &mut Crew::default(), &RealClock::new(true), Share::WHOLE, &stop, &mut watcher);
     let executed = executed.expect("the step can start");
     assert_eq!(executed.stop, Stop::Complete);
     // On a loaded machine a worker may get no turn in its time; it holds its memory all the same.

@@ -2,7 +2,7 @@
 //! whose records tell it. It does not judge figures by it.
 
 use crate::{load, output, session};
-use fathom_engine::{Observer, RealClock, Share, execute, prepare};
+use fathom_engine::{Crew, Observer, RealClock, Share, execute, prepare};
 use fathom_schema::{Ceiling, Facts, Interval};
 use fathom_units::Iops;
 use serde_json::{Value, json};
@@ -30,8 +30,8 @@ pub(crate) fn measure(clock: RealClock) -> Result<Iops, String> {
     let stop = AtomicBool::new(false);
     let ready =
         prepare::prepare(step, 0, &Arc::default(), &mut |_| {}, &stop).map_err(|error| error.to_string())?;
-    let done =
-        execute(&ready, &clock, Share::WHOLE, &stop, &mut Silent).map_err(|error| error.to_string())?;
+    let done = execute(&ready, &mut Crew::default(), &clock, Share::WHOLE, &stop, &mut Silent)
+        .map_err(|error| error.to_string())?;
     let worker = done.streams.first().and_then(|stream| stream.workers.first()).ok_or("it ran no worker")?;
     let operations = worker.tally.kinds.iter().map(|kind| kind.operations).sum();
     Ok(Iops::of(operations, worker.end.since(worker.start)))

@@ -18,7 +18,10 @@ const SMALL_ALIGN: usize = 512;
 pub struct Buffers {
     memory: Piece,
     shift_bytes: usize,
-    slot_bytes: usize,
+    /// Bytes from one slot to the next.
+    slot_bytes: Cell<usize>,
+    /// As many as it was made for.
+    slot_bytes_max: usize,
     lent: Box<[Cell<bool>]>,
 }
 
@@ -38,14 +41,15 @@ impl Buffers {
     pub fn of(memory: &Memory, slots: u32, bytes: u32) -> Result<Self, MemoryError> {
         let shift_bytes = memory.shift_bytes as usize;
         let bytes = bytes.max(1) as usize;
-        let slot_bytes = bytes.next_multiple_of(if bytes < ALIGN { SMALL_ALIGN } else { ALIGN });
+        let slot_bytes = aligned(bytes);
         let total =
             slot_bytes.checked_mul(slots.max(1) as usize).and_then(|all| all.checked_add(shift_bytes));
         let memory = Piece::new(memory.source, total.expect("depth × block size fits the address space"))?;
         Ok(Self {
             memory,
             shift_bytes,
-            slot_bytes,
+            slot_bytes: Cell::new(slot_bytes),
+            slot_bytes_max: slot_bytes,
             lent: (0..slots.max(1)).map(|_| Cell::new(false)).collect(),
         })
     }
@@ -56,8 +60,21 @@ impl Buffers {
     }
 
     /// Bytes of one slot: a multiple of the page, or below it of 512.
+    #[inline]
     pub fn slot_bytes(&self) -> usize {
-        self.slot_bytes
+        self.slot_bytes.get()
+    }
+
+    /// Lets the slots be of `bytes` each from here on, as if they had been made so: small ones lie side by side whatever the
+    /// memory was used for before.
+    ///
+    /// # Panics
+    /// When a slot is lent, or was made smaller.
+    pub fn divide(&self, bytes: u32) {
+        let slot_bytes = aligned(bytes.max(1) as usize);
+        assert!(!self.any_lent(), "a slot is in flight");
+        assert!(slot_bytes <= self.slot_bytes_max, "{bytes} bytes do not fit {}", self.slot_bytes_max);
+        self.slot_bytes.set(slot_bytes);
     }
 
     /// Gives the first `length` bytes of a slot to `fill`.
@@ -68,7 +85,7 @@ impl Buffers {
     pub fn fill<R>(&self, slot: u32, length: usize, fill: impl FnOnce(&mut [u8]) -> R) -> R {
         let flag = &self.lent[slot as usize];
         assert!(!flag.get(), "slot {slot} is in flight");
-        assert!(length <= self.slot_bytes, "{length} bytes do not fit a slot of {}", self.slot_bytes);
+        assert!(length <= self.slot_bytes(), "{length} bytes do not fit a slot of {}", self.slot_bytes());
         // Lent for the duration of the closure, so that a nested call on the same slot is caught as well.
         flag.set(true);
         // SAFETY: the slot lies inside our allocation (index checked by `lent`, length above); it was not lent, so no
@@ -84,7 +101,7 @@ impl Buffers {
     pub(crate) fn pointer(&self, slot: u32) -> *mut u8 {
         debug_assert!((slot as usize) < self.lent.len());
         // SAFETY: the offset stays inside the memory: slot < slots, and the shift was added to their sum.
-        unsafe { self.memory.start().add(self.shift_bytes + slot as usize * self.slot_bytes) }
+        unsafe { self.memory.start().add(self.shift_bytes + slot as usize * self.slot_bytes()) }
     }
 
     /// Marks a slot as the kernel's and returns its start.
@@ -107,10 +124,15 @@ impl Buffers {
         self.lent.iter().for_each(|slot| slot.set(false));
     }
 
-    /// True while the kernel may touch any slot.
-    pub(crate) fn any_lent(&self) -> bool {
+    /// Whether the kernel may touch any slot.
+    pub fn any_lent(&self) -> bool {
         self.lent.iter().any(Cell::get)
     }
+}
+
+/// Bytes of a slot that holds so many.
+const fn aligned(bytes: usize) -> usize {
+    bytes.next_multiple_of(if bytes < ALIGN { SMALL_ALIGN } else { ALIGN })
 }
 
 impl Drop for Buffers {
@@ -175,6 +197,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn slots_are_divided_anew_inside_the_same_memory() {
+        let buffers = Buffers::new(3, 8192);
+        let start = buffers.pointer(0);
+        for (bytes, expect) in [(512, 512), (5000, 8192), (4096, 4096)] {
+            buffers.divide(bytes);
+            assert_eq!(buffers.slot_bytes(), expect);
+            assert_eq!(buffers.pointer(0), start);
+            assert_eq!(buffers.pointer(2) as usize - start as usize, 2 * expect);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "8193 bytes do not fit 8192")]
+    fn slots_never_grow() {
+        Buffers::new(1, 8192).divide(8193);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::signals::Stop;
 use crate::sums::Sums;
 use crate::watch::Watch;
 use fathom_engine::prepare::{self, Claims, PrepareError, Tidied};
-use fathom_engine::{ExecuteError, Executed, Observer, Share, execute, probe};
+use fathom_engine::{Crew, ExecuteError, Executed, Observer, Share, execute, probe};
 use fathom_metrics::{IssuedRow, OperationRow};
 use fathom_planner::Experiment;
 use fathom_schema::{
@@ -217,6 +217,8 @@ impl Runner<'_, '_> {
     /// The claims are given back when it returns.
     fn steps(&mut self, mut experiment: Experiment, claims: Claims, done: u32) -> Result<StepStop, RunError> {
         let claims = Arc::new(claims);
+        // Its threads and what they hold open live through all steps, and end before anything is tidied up.
+        let mut crew = Crew::default();
         for message in claims.remarks() {
             self.note(NoteKind::Target, Severity::Warn, message.clone());
         }
@@ -232,7 +234,7 @@ impl Runner<'_, '_> {
             let mut step = step;
             let mut first = None;
             let (done, ends_run) = loop {
-                let Done { finished, ends_run, next } = self.step(step, index, &claims)?;
+                let Done { finished, ends_run, next } = self.step(step, index, &claims, &mut crew)?;
                 index += 1;
                 match next {
                     Some(changed) => {
@@ -258,12 +260,12 @@ impl Runner<'_, '_> {
             // What a stream reached after a change is not its maximum, and later parts may have fewer streams.
             finished = first.or(Some(done));
         }
-        Ok(so_far)
-    }
         if let Some(reason) = experiment.impossible() {
             let message = format!("the search had to do without a step that is not possible: {reason}");
             self.note(NoteKind::Job, Severity::Warn, message);
         }
+        Ok(so_far)
+    }
 
     /// False when the stop flag was raised meanwhile.
     fn wait(&self, pause: Nanos) -> bool {
@@ -276,7 +278,14 @@ impl Runner<'_, '_> {
         !self.stop.is_raised()
     }
 
-    fn step(&mut self, step: Step, index: u32, claims: &Arc<Claims>) -> Result<Done, RunError> {
+    fn step(
+        &mut self,
+        step: Step,
+        index: u32,
+        claims: &Arc<Claims>,
+        crew: &mut Crew,
+    ) -> Result<Done, RunError> {
+        crew.make_room(&step, Share::WHOLE);
         let devices = devices_under(&step, &self.facts);
         let bus = &mut *self.bus;
         let ready =
@@ -302,7 +311,7 @@ impl Runner<'_, '_> {
             ready: BTreeMap::new(),
             meter: None,
         };
-        let executed = execute(&ready, &self.clock, Share::WHOLE, self.stop.flag(), &mut observer);
+        let executed = execute(&ready, crew, &self.clock, Share::WHOLE, self.stop.flag(), &mut observer);
         observer.finish();
         let (accepted, aborted) = (observer.accepted, observer.aborted);
         self.aborted = self.aborted.take().or(aborted);

@@ -3,7 +3,7 @@
 #![expect(unreachable_pub, reason = "a module of test files")]
 
 use fathom_engine::prepare::{Claims, Ready, prepare};
-use fathom_engine::{ExecuteError, Executed, Observer, Share, execute};
+use fathom_engine::{Crew, ExecuteError, Executed, Observer, Share, execute};
 use fathom_io::clock::RealClock;
 use fathom_metrics::Latency;
 use fathom_schema::*;
@@ -158,10 +158,15 @@ pub fn try_run(step: Step) -> Result<Outcome, ExecuteError> {
 }
 
 /// Runs a step that was prepared.
-pub fn try_ready(ready: &Ready) -> Result<Outcome, ExecuteError> {
+pub fn try_ready(ready: &Arc<Ready>) -> Result<Outcome, ExecuteError> {
+    try_crew(ready, &mut Crew::default())
+}
+
+/// Runs a step that was prepared, by these threads.
+pub fn try_crew(ready: &Arc<Ready>, crew: &mut Crew) -> Result<Outcome, ExecuteError> {
     let mut collected = Collected::default();
     let stop = AtomicBool::new(false);
-    let executed = execute(ready, &RealClock::new(true), Share::WHOLE, &stop, &mut collected)?;
+    let executed = execute(ready, crew, &RealClock::new(true), Share::WHOLE, &stop, &mut collected)?;
     Ok(Outcome { executed, intervals: collected.intervals, engines: collected.engines })
 }
 
