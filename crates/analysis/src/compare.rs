@@ -99,7 +99,7 @@ pub struct InvalidRun {
 /// Compares; `margin` is the change that matters, e.g. 0.03. `None` when the sides have no step in common.
 pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Comparison> {
     let (first, second) = (base.first()?, new.first()?);
-    let names = common_steps(first, second);
+    let names = steps_in_common(&step_names(first), &step_names(second));
     if names.is_empty() {
         return None;
     }
@@ -157,19 +157,24 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Compari
     })
 }
 
-/// Names of the steps that two records have in common, each with how many of that name come before it; the only step of
-/// each in any case.
-fn common_steps(base: &Record, new: &Record) -> Vec<(String, usize)> {
-    let mut names: Vec<(String, usize)> = Vec::new();
-    for step in &new.steps {
-        let name = &step.started.step.name;
-        let before = names.iter().filter(|(own, _)| own == name).count();
-        names.push((name.clone(), before));
-    }
-    if base.steps.len() != 1 || new.steps.len() != 1 {
-        names.retain(|name| step_of(base, name, false).is_some());
+/// Names of the steps that two runs with steps of these names have in common, each with how many of that name come before it;
+/// the only step of each in any case.
+pub fn steps_in_common(base: &[&str], new: &[&str]) -> Vec<(String, usize)> {
+    let numbered = |all: &[&str]| -> Vec<(String, usize)> {
+        let before = |at: usize| all[..at].iter().filter(|name| **name == all[at]).count();
+        (0..all.len()).map(|at| (all[at].to_owned(), before(at))).collect()
+    };
+    let mut names = numbered(new);
+    if base.len() != 1 || new.len() != 1 {
+        let base = numbered(base);
+        names.retain(|name| base.contains(name));
     }
     names
+}
+
+/// Names of a record's steps, in order.
+pub fn step_names(record: &Record) -> Vec<&str> {
+    record.steps.iter().map(|step| step.started.step.name.as_str()).collect()
 }
 
 /// The step of a record with this name, after so many others of it. Where the sides have one step (`is_only`), it belongs to

@@ -241,10 +241,14 @@ pub(crate) fn judge(
     args: &ConsentArgs,
     writes_named_files: bool,
 ) -> Result<Vec<String>, Exit> {
-    let mut consent = consent_of(args, writes_named_files);
+    agree(planned, &mut consent_of(args, writes_named_files))
+}
+
+/// As [`judge`], with what was consented to so far, to which answers are added.
+pub(crate) fn agree(planned: &Planned, consent: &mut Consent) -> Result<Vec<String>, Exit> {
     loop {
         let Verdict { refusals, questions, notes } =
-            safety::judge(&planned.plan.intents, &planned.plan.commands, &planned.facts, &consent);
+            safety::judge(&planned.plan.intents, &planned.plan.commands, &planned.facts, consent);
         for refusal in &refusals {
             terminal::message(&format!(
                 "refused [{}]: {}",
@@ -271,7 +275,7 @@ pub(crate) fn judge(
         ));
         let mut typed = String::new();
         let read = std::io::stdin().lock().read_line(&mut typed);
-        if read.is_err() || !question.confirm(&typed, &mut consent) {
+        if read.is_err() || !question.confirm(&typed, consent) {
             terminal::message("refused: not confirmed; nothing was written");
             return Err(Exit::Unsafe);
         }

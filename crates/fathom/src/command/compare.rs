@@ -106,7 +106,8 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
     {
         return Ok(fault.refuse());
     }
-    let ran = args.replicates.run(&args.consent, folder).map_err(|exit| (exit, String::new()))?;
+    let first = baseline.as_ref().or(sides.first()).and_then(|side| side.records.first());
+    let ran = args.replicates.run(&args.consent, folder, first).map_err(|exit| (exit, String::new()))?;
     sides.extend(ran.into_iter().map(|records| Side { records }));
     if let Some(name) = &args.save_baseline {
         let names: Vec<&str> = sides.iter().flat_map(Side::names).collect();

@@ -115,6 +115,19 @@ fn jobs_are_run_in_turns_and_judged() {
 }
 
 #[test]
+fn sides_of_a_turn_have_the_same_fresh_seed() {
+    let bench = Bench::new();
+    let job = job("100us").replace("[stage.main]", "[run]\nseed = \"fresh\"\n[stage.main]");
+    bench.write("a.toml", &job);
+    bench.write("b.toml", &job);
+    let ended = bench.fathom("compare --run a.toml --run b.toml --replicates 2 --margin 50% --quiet --json");
+    let found = ended.expect(0, &[]).json();
+    let iops = &found["comparisons"][0]["steps"][0]["metrics"][0];
+    // The simulated device does the same for the same places and times: to the last operation.
+    assert_eq!(iops["change"], 0.0, "{iops:#}");
+}
+
+#[test]
 fn a_job_is_equivalent_to_itself() {
     let bench = Bench::new();
     bench.write("a.toml", job("100us"));
@@ -139,6 +152,8 @@ fn what_cannot_be_run_is_told_before_anything_runs() {
         "file.toml",
         "[target.f]\npath = \"kept\"\n[workload.w]\nread = \"0%\"\n[stream.s]\ntime = \"1s\"\n",
     );
+    let two = job("100us").replace("[stage.main]\n", "[stage.first]\ntime = \"1s\"\n[stage.second]\n");
+    bench.write("other.toml", two);
     bench.write("kept", "content".repeat(1000));
     for (line, code, says) in [
         ("compare --run a.toml --run b.toml", 2, "never"),
@@ -146,6 +161,7 @@ fn what_cannot_be_run_is_told_before_anything_runs() {
         ("compare --run a.toml --run nowhere.toml", 2, "nowhere.toml"),
         ("compare --run a.toml --run file.toml", 3, "kept"),
         ("compare --run a.toml --baseline silver", 2, "no baseline silver"),
+        ("compare --run a.toml --run other.toml", 2, "other.toml has no step in common with the first side"),
     ] {
         bench.check_refused(line, code, &[says]);
     }

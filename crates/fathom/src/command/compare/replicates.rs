@@ -7,6 +7,7 @@ use crate::load::{self, Loaded};
 use crate::session::{self, Manner, Planned};
 use crate::terminal;
 use clap::Args;
+use fathom_analysis::compare;
 use fathom_model::Level;
 use fathom_run::{Changes, Stop};
 use fathom_schema::Record;
@@ -30,8 +31,19 @@ pub(super) struct Replicates {
 impl Replicates {
     /// The records of each job, in the order of the jobs. All of them are judged before the first is run; the first run that
     /// does not end well ends it all.
-    pub(super) fn run(&self, consent: &ConsentArgs, store: &Path) -> Result<Vec<Vec<Record>>, Exit> {
+    /// `base`: the run that they are compared with, where that is a stored one.
+    pub(super) fn run(
+        &self,
+        consent: &ConsentArgs,
+        store: &Path,
+        base: Option<&Record>,
+    ) -> Result<Vec<Vec<Record>>, Exit> {
         let Self { jobs, replicates, quiet } = self;
+        // One for all turns: seed = "fresh" is fresh for each comparison, and within it the same for all sides of a turn.
+        let entropy = session::entropy();
+        let mut agreed = session::consent_of(consent, false);
+        let mut base: Option<Vec<String>> =
+            base.map(|record| compare::step_names(record).into_iter().map(str::to_owned).collect());
         // Read once: what is edited meanwhile is another job.
         let read: Vec<Loaded> = jobs.iter().map(|job| read(job)).collect();
         for (job, loaded) in jobs.iter().zip(&read) {
@@ -43,8 +55,27 @@ impl Replicates {
                 ));
                 return Err(Exit::Usage);
             }
-            let planned = planned(loaded, 0, true, consent, store)?;
-            session::judge(&planned, consent, false)?;
+            let planned = planned(loaded, entropy, 0, true, consent, store)?;
+            let steps = planned.plan.experiment.preview();
+            let names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
+            let first = base.get_or_insert_with(|| names.iter().map(|&name| name.to_owned()).collect());
+            let first: Vec<&str> = first.iter().map(String::as_str).collect();
+            if compare::steps_in_common(&first, &names).is_empty() {
+                let name = printable(&job.display().to_string());
+                terminal::message(&format!(
+                    "error: {name} has no step in common with the first side, so that nothing would be compared; its steps are \
+                     {}, that side's {}",
+                    printable(&listed(&names)),
+                    printable(&listed(&first))
+                ));
+                return Err(Exit::Usage);
+            }
+            // A person is asked here, once for what all turns do, and not again before each.
+            if terminal::can_ask() && *replicates > 1 {
+                let name = printable(&job.display().to_string());
+                terminal::message(&format!("{name} is to run {replicates} times"));
+            }
+            session::agree(&planned, &mut agreed)?;
         }
         let mut sides: Vec<Vec<Record>> = vec![Vec::new(); jobs.len()];
         let all = jobs.len() * *replicates as usize;
@@ -53,8 +84,13 @@ impl Replicates {
             if !quiet {
                 terminal::message(&format!("run {} of {all}: {name}", count + 1));
             }
-            let planned = planned(&read[side], block, false, consent, store)?;
-            let notes = session::judge(&planned, consent, false)?;
+            let planned = planned(&read[side], entropy, block, false, consent, store)?;
+            let mut notes = session::agree(&planned, &mut agreed)?;
+            // What was agreed to for another side is no mistake on the command line.
+            let asked = agreed.destroy.iter().filter(|device| !consent.destroy.contains(device));
+            for device in asked {
+                notes.retain(|note| !note.starts_with(&format!("--destroy={device} ")));
+            }
             let how = Manner {
                 store,
                 live: !quiet,
@@ -82,6 +118,13 @@ impl Replicates {
     }
 }
 
+/// The first of these names.
+fn listed(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(3).map(|name| format!("\"{name}\"")).collect();
+    let more = if names.len() > shown.len() { " …" } else { "" };
+    shown.join(", ") + more
+}
+
 /// Which side comes when, each with its block: every other block backwards, so that a steady drift falls on all sides alike.
 fn turns(blocks: usize, sides: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..blocks).flat_map(move |block| {
@@ -102,6 +145,7 @@ fn read(job: &Path) -> Loaded {
 /// whether warnings are printed; once is enough.
 fn planned(
     loaded: &Loaded,
+    entropy: u64,
     block: usize,
     tells: bool,
     consent: &ConsentArgs,
@@ -118,7 +162,7 @@ fn planned(
         ..Loaded::default()
     };
     loaded.diagnostics.retain(|one| tells || one.level == Level::Error);
-    session::plan_by(loaded, consent, store, |job, facts, entropy| {
+    session::plan_by(loaded, consent, store, |job, facts, _| {
         let (plan, mut found) = fathom_planner::plan_replicate(job, facts, entropy, block);
         found.retain(|one| tells || one.level == Level::Error);
         (plan, found)
