@@ -14,7 +14,8 @@ pub const CLASSES: usize = CLASS_LIMITS.len() + 1;
 /// Zones on each side that a zone is compared with: disks grow slower from the outside in, so that the mean of all says
 /// little about one.
 const NEIGHBOURS: usize = 8;
-/// A zone is slow below this share of the median of its neighbours.
+/// A zone is slow below this share of the median of its neighbours. One with errors is not: how long a read takes to fail is
+/// no speed.
 const SLOW_SHARE: f64 = 0.7;
 
 /// Bytes of a target in a row.
@@ -94,13 +95,18 @@ pub struct Scan {
     pub slow: Vec<(Area, f64)>,
     /// Areas with a slow read that did not come again.
     pub slow_once: Vec<Area>,
+    /// What was to be read and was not, since what fails or is slow takes too long: neither known to be well nor not.
+    pub skipped: Vec<Area>,
     /// Whether all zones were read and looked at.
     pub is_complete: bool,
 }
 
 /// One step: an area and what reading it showed.
 struct Look {
+    /// What was read of it.
     area: Area,
+    /// What was to be read.
+    wanted: Area,
     errors: u64,
     max_s: f64,
 }
@@ -120,6 +126,7 @@ pub fn scan(record: &Record) -> Option<Scan> {
     mark_slow(&mut zones);
     let slow_s = question.slow.as_secs_f64();
     let (unreadable, errors_once) = ends(&looks, &|look| look.errors > 0);
+    let skipped = skipped(&looks, &|look| look.errors > 0 || look.max_s >= slow_s);
     let (slow, slow_once) = ends(&looks, &|look| look.max_s >= slow_s);
     let took = |area: Area| {
         let look = looks.iter().rev().find(|look| look.area == area);
@@ -134,8 +141,34 @@ pub fn scan(record: &Record) -> Option<Scan> {
         errors_once,
         slow: slow.into_iter().map(took).collect(),
         slow_once,
+        skipped,
         is_complete,
     })
+}
+
+/// What was to be read and neither the look itself nor closer ones have read. What a look says of an area that is not well goes
+/// no further than the closer looks at it, where there were any.
+fn skipped(looks: &[Look], is_so: &dyn Fn(&Look) -> bool) -> Vec<Area> {
+    let mut all = Vec::new();
+    for look in looks {
+        let mut read: Vec<Area> =
+            looks.iter().map(|other| other.wanted).filter(|other| look.wanted.holds(other)).collect();
+        if !is_so(look) || read.is_empty() {
+            read.push(look.area);
+        }
+        read.sort_by_key(|area| area.start);
+        let end = Area { start: look.wanted.start + look.wanted.length, length: 0 };
+        let mut at = look.wanted.start;
+        for area in read.into_iter().chain([end]) {
+            if at < area.start {
+                all.push(Area { start: at, length: area.start - at });
+            }
+            at = at.max(area.start + area.length);
+        }
+    }
+    all.sort_by_key(|area| area.start);
+    all.dedup();
+    joined(all)
 }
 
 /// The smallest areas that are so each time they were looked at, and those that were not when they were looked at closer.
@@ -168,13 +201,17 @@ fn joined(areas: Vec<Area>) -> Vec<Area> {
 fn look(step: &StepRecord) -> Option<(Look, Option<LoadPoint>)> {
     let finished = step.finished.as_ref().filter(|finished| finished.stop == Stop::Complete)?;
     let extent = step.started.step.streams.first()?.workers.first()?.extents.first()?;
-    let area = Area { start: extent.start.0, length: extent.length.0 };
+    let wanted = Area { start: extent.start.0, length: extent.length.0 };
+    let stream = step.started.step.streams.first()?;
+    let block = stream.workload.cases.iter().map(|case| u64::from(case.size.largest())).max()?;
     let kinds =
-        finished.streams.iter().flat_map(|stream| &stream.workers).flat_map(|worker| &worker.tally.kinds);
-    let errors = kinds.flat_map(|kind| &kind.errors).map(|(_, count)| count).sum();
+        || finished.streams.iter().flat_map(|stream| &stream.workers).flat_map(|worker| &worker.tally.kinds);
+    let errors = kinds().flat_map(|kind| &kind.errors).map(|(_, count)| count).sum();
+    let tried: u64 = kinds().map(|kind| kind.operations).sum::<u64>() + errors;
+    let area = Area { length: tried.saturating_mul(block).min(wanted.length), ..wanted };
     let point = LoadPoint::of(&step.started.step, &finished.streams);
     let max_s = point.as_ref().map_or(0.0, |point| point.response.moments.max_ns as f64 / 1e9);
-    Some((Look { area, errors, max_s }, point))
+    Some((Look { area, wanted, errors, max_s }, point))
 }
 
 fn zone(look: &Look, point: Option<&LoadPoint>) -> Zone {
@@ -204,14 +241,16 @@ fn classes(latencies: &LatencyTally) -> [u64; CLASSES] {
 }
 
 fn mark_slow(zones: &mut [Zone]) {
-    let rates: Vec<f64> = zones.iter().map(|zone| zone.bytes_per_s).collect();
+    let rates: Vec<Option<f64>> =
+        zones.iter().map(|zone| (zone.errors == 0).then_some(zone.bytes_per_s)).collect();
     for (at, zone) in zones.iter_mut().enumerate() {
         let from = at.saturating_sub(NEIGHBOURS);
         let to = (at + NEIGHBOURS + 1).min(rates.len());
-        let mut near: Vec<f64> = (from..to).filter(|&other| other != at).map(|other| rates[other]).collect();
+        let mut near: Vec<f64> =
+            (from..to).filter(|&other| other != at).filter_map(|other| rates[other]).collect();
         near.sort_by(f64::total_cmp);
         let median = near.get(near.len() / 2).copied().unwrap_or(0.0);
-        zone.is_slow = zone.bytes_per_s < SLOW_SHARE * median;
+        zone.is_slow = rates[at].is_some_and(|rate| rate < SLOW_SHARE * median);
     }
 }
 
@@ -220,7 +259,26 @@ mod tests {
     use super::*;
 
     fn look(start: u64, length: u64, errors: u64) -> Look {
-        Look { area: Area { start, length }, errors, max_s: 0.0 }
+        let area = Area { start, length };
+        Look { area, wanted: area, errors, max_s: 0.0 }
+    }
+
+    #[test]
+    fn what_was_not_looked_at_is_told() {
+        let bad = |look: &Look| look.errors > 0;
+        let areas = |looks: &[Look]| -> Vec<(u64, u64)> {
+            skipped(looks, &bad).iter().map(|area| (area.start, area.length)).collect()
+        };
+        // Of four parts the second and the third were looked at; one of those is bad as a whole.
+        let parts = [look(0, 1024, 9), look(256, 256, 0), look(512, 256, 1)];
+        assert_eq!(areas(&parts), [(0, 256), (768, 256)]);
+        // Nothing was looked at closer: the area itself is what is known.
+        assert_eq!(areas(&[look(0, 1024, 9)]), []);
+        // Given up after a quarter, and read by a closer look later, all but the end.
+        let cut = Look { area: Area { start: 0, length: 256 }, ..look(0, 1024, 4) };
+        assert_eq!(areas(&[cut]), [(256, 768)]);
+        let cut = Look { area: Area { start: 0, length: 256 }, ..look(0, 1024, 4) };
+        assert_eq!(areas(&[cut, look(0, 512, 1), look(512, 256, 0)]), [(768, 256)]);
     }
 
     #[test]
@@ -266,6 +324,8 @@ mod tests {
         // A disk: twice as fast outside as inside, and one zone that is not as it should be.
         let mut zones: Vec<Zone> = (0..100).map(|at| zone(200.0 - f64::from(at))).collect();
         zones[20] = zone(120.0);
+        // What cannot be read is not slow, and makes nobody else look fast.
+        zones[50..70].iter_mut().for_each(|lost| *lost = Zone { errors: 64, ..zone(0.0) });
         mark_slow(&mut zones);
         let slow: Vec<usize> = (0..100).filter(|&at| zones[at].is_slow).collect();
         assert_eq!(slow, [20]);

@@ -14,21 +14,27 @@ const PLACES_MAX: usize = 64;
 
 /// What a scan came to, in one sentence.
 pub fn sentence(scan: &Scan) -> String {
-    let Scan { question, zones, unreadable, errors_once, slow, slow_once, is_complete } = scan;
-    let (Some(least), Some(most)) = (by_rate(zones, false), by_rate(zones, true)) else {
+    let Scan { question, zones, unreadable, errors_once, slow, slow_once, skipped, is_complete } = scan;
+    if zones.is_empty() {
         return "No zone was read.".to_owned();
-    };
-    let bytes: u64 = zones.iter().map(|zone| zone.area.length).sum();
-    let time: f64 = zones
-        .iter()
-        .filter(|zone| zone.bytes_per_s > 0.0)
-        .map(|zone| zone.area.length as f64 / zone.bytes_per_s)
-        .sum();
+    }
+    // How long a read takes to fail is no speed.
+    let whole = || zones.iter().filter(|zone| zone.errors == 0 && zone.bytes_per_s > 0.0);
+    let bytes: u64 = whole().map(|zone| zone.area.length).sum();
+    let time: f64 = whole().map(|zone| zone.area.length as f64 / zone.bytes_per_s).sum();
     let mean = if time > 0.0 { bytes as f64 / time } else { 0.0 };
+    let left_out: u64 = skipped.iter().map(|area| area.length).sum();
     let lost: u64 = unreadable.iter().map(|area| area.length).sum();
     let faults: Vec<String> = [
         (lost > 0).then(|| {
             format!("{} in {} CANNOT BE READ", Bytes(lost).approximate(), count(unreadable.len(), "place"))
+        }),
+        (left_out > 0).then(|| {
+            format!(
+                "{} in {} skipped, since it took too long to read",
+                Bytes(left_out).approximate(),
+                count(skipped.len(), "place")
+            )
         }),
         (!errors_once.is_empty())
             .then(|| format!("{} with errors that did not come again", count(errors_once.len(), "area"))),
@@ -49,17 +55,17 @@ pub fn sentence(scan: &Scan) -> String {
         if faults.is_empty() { "nothing is slow and all can be read".to_owned() } else { faults.join(", ") };
     let all = if question.sample_bytes.is_some() { "samples of it" } else { "all of it" };
     let ended = if *is_complete { "" } else { "Ended before it was through. " };
-    format!(
-        "{ended}Reads {} on average, {} to {} by place: {faults} ({all}).",
-        BytesPerSec(mean),
-        BytesPerSec(least.bytes_per_s),
-        BytesPerSec(most.bytes_per_s)
-    )
-}
-
-fn by_rate(zones: &[Zone], most: bool) -> Option<&Zone> {
     let by = |a: &&Zone, b: &&Zone| a.bytes_per_s.total_cmp(&b.bytes_per_s);
-    if most { zones.iter().max_by(by) } else { zones.iter().min_by(by) }
+    let speed = match (whole().min_by(by), whole().max_by(by)) {
+        (Some(least), Some(most)) => format!(
+            "Reads {} on average, {} to {} by place",
+            BytesPerSec(mean),
+            BytesPerSec(least.bytes_per_s),
+            BytesPerSec(most.bytes_per_s)
+        ),
+        _ => "Reads no zone without errors".to_owned(),
+    };
+    format!("{ended}{speed}: {faults} ({all}).")
 }
 
 fn count(n: usize, what: &str) -> String {
@@ -196,7 +202,13 @@ fn profile(zones: &[Zone]) -> Table {
             seconds(of(|zone| zone.mean_s)),
             seconds(group.iter().map(|zone| zone.max_s).fold(0.0, f64::max)),
             if errors > 0 { errors.to_string() } else { String::new() },
-            if group.iter().any(|zone| zone.is_slow) { "slow" } else { "" }.to_owned(),
+            match (errors, group.iter().any(|zone| zone.is_slow)) {
+                (0, true) => "slow",
+                (0, false) => "",
+                (_, true) => "errors, slow",
+                (_, false) => "errors",
+            }
+            .to_owned(),
         ]
     };
     let remark = Some("slow: below 70 % of the median of its neighbours");
@@ -212,11 +224,12 @@ fn places(scan: &Scan) -> Table {
         vec![what.to_owned(), area.start.to_string(), Bytes(area.length).to_string(), place, took]
     };
     let unreadable = scan.unreadable.iter().map(|area| row("unreadable", area, String::new()));
+    let skipped = scan.skipped.iter().map(|area| row("skipped", area, String::new()));
     let slow = scan.slow.iter().map(|(area, s)| row("slow", area, seconds(*s)));
     let once = scan.errors_once.iter().map(|area| row("error once", area, String::new()));
     let slow_once = scan.slow_once.iter().map(|area| row("slow once", area, String::new()));
     let rows: Vec<Vec<String>> =
-        unreadable.chain(once).chain(slow).chain(slow_once).take(PLACES_MAX).collect();
+        unreadable.chain(skipped).chain(once).chain(slow).chain(slow_once).take(PLACES_MAX).collect();
     let columns = vec![left("what"), right("first byte"), right("length"), right("sectors"), right("took")];
     let remark = (rows.len() == PLACES_MAX).then_some("there may be more: JSON has all");
     Table { columns, rows, remark }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 pub(super) fn exit(scan: &Scan) -> Exit {
     if !scan.unreadable.is_empty() {
         Exit::IoErrors
-    } else if scan.is_complete {
+    } else if scan.is_complete && scan.skipped.is_empty() {
         Exit::Ok
     } else {
         Exit::Inconclusive
@@ -17,10 +17,12 @@ pub(super) fn exit(scan: &Scan) -> Exit {
 
 /// All of it; docs/questions.md explains it.
 pub(super) fn document(scan: &Scan) -> Value {
-    let Scan { question, zones, unreadable, errors_once, slow, slow_once, is_complete } = scan;
+    let Scan { question, zones, unreadable, errors_once, slow, slow_once, skipped, is_complete } = scan;
     let verdict = match (unreadable.is_empty(), slow.is_empty() && zones.iter().all(|zone| !zone.is_slow)) {
         (false, _) => "unreadable",
         (true, false) => "slow",
+        // What was not read is not known to be sound.
+        (true, true) if !skipped.is_empty() => "incomplete",
         (true, true) => "sound",
     };
     let areas = |areas: &[Area]| areas.iter().map(area).collect::<Vec<_>>();
@@ -42,6 +44,7 @@ pub(super) fn document(scan: &Scan) -> Value {
             found
         }).collect::<Vec<_>>(),
         "slow_once": areas(slow_once),
+        "skipped": areas(skipped),
     })
 }
 

@@ -381,3 +381,6 @@ fn a_scan_finds_the_sectors_that_cannot_be_read() {
         Ok(())
     });
 }
+        let zones = document["zones"].as_array().expect("a list");
+        assert!(number(&zones[7], "/errors") > 0.0 && zones[7]["slow"] == false, "what fails is not slow");
+        assert_eq!(document["skipped"], serde_json::json!([]), "{document:#}");

@@ -15,6 +15,12 @@ const PARTS: u64 = 16;
 /// Areas looked at more closely at most: a thousand unreadable sectors far apart say enough about a device, and each may
 /// take seconds to fail.
 const CLOSER_MAX: usize = 4000;
+/// Time of all closer looks together at most: what fails may take half a minute each time, and a list that is not quite
+/// complete today is worth more than one that is complete next week.
+const CLOSER_TIME_MAX: Nanos = Nanos::secs(30 * 60);
+/// The slowest that anything is read at, bytes per second, with a minute to spare: what is not read by then is skipped.
+const SLOWEST: u64 = 1 << 20;
+const SPARE: Nanos = Nanos::secs(60);
 
 /// Goes over a target.
 #[derive(Debug, Clone)]
@@ -24,6 +30,8 @@ pub struct ScanSearch {
     queue: VecDeque<(Part, Area)>,
     running: Option<(Part, Area)>,
     closer: usize,
+    /// Time that closer looks took.
+    spent: Nanos,
 }
 
 impl ScanSearch {
@@ -31,12 +39,25 @@ impl ScanSearch {
     pub fn new(question: &ScanQuestion) -> Self {
         let queue: VecDeque<(Part, Area)> =
             zones(question).into_iter().enumerate().map(|(zone, area)| (Part::Zone(zone), area)).collect();
-        Self { question: question.clone(), zones: queue.len(), queue, running: None, closer: 0 }
+        Self {
+            question: question.clone(),
+            zones: queue.len(),
+            queue,
+            running: None,
+            closer: 0,
+            spent: Nanos::ZERO,
+        }
     }
 
     pub(super) fn next(&mut self, finished: Option<(&Step, &StepFinished)>) -> Option<Choice> {
-        if let (Some((_, area)), Some((step, finished))) = (self.running.take(), finished) {
+        if let (Some((part, area)), Some((step, finished))) = (self.running.take(), finished) {
+            if part == Part::Closer {
+                self.spent = self.spent.after(finished.elapsed);
+            }
             self.look_closer(area, step, finished);
+            if self.spent >= CLOSER_TIME_MAX {
+                self.queue.retain(|(part, _)| *part != Part::Closer);
+            }
         }
         let (part, area) = self.queue.pop_front()?;
         self.running = Some((part, area));
@@ -95,6 +116,10 @@ impl ScanSearch {
             ("stream.offset", number(start)),
             ("stream.size", number(length)),
             ("stream.bytes", number(length)),
+            (
+                "stream.time",
+                Literal::Text(format!("{}s", SPARE.0 / 1_000_000_000 + length.div_ceil(SLOWEST))),
+            ),
         ]
         .into_iter()
         .map(|(path, value)| (path.to_owned(), value))

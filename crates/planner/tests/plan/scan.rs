@@ -102,6 +102,14 @@ fn a_broken_sector_and_a_slow_block_are_found() {
 }
 
 #[test]
+fn closer_looks_end_after_half_an_hour() {
+    // Each look takes ten seconds here, as `finished` has it: 180 of them beside the zones.
+    let found = areas(&question(10, None), &[0, 500 << 30, 999 << 30], &[]);
+    let closer = found.len() - 10;
+    assert!((180..=195).contains(&closer), "{closer}");
+}
+
+#[test]
 fn a_device_that_fails_everywhere_is_not_looked_at_for_ever() {
     let all: Vec<u64> = (0..1000).map(|gib| gib << 30).collect();
     let found = areas(&question(1000, None), &all, &[]);
