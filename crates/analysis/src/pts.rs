@@ -5,9 +5,10 @@ mod answer;
 mod flow;
 
 pub use answer::{
-    Answer, Conditioning, Ending, Level, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer, answer,
-    resumable,
+    Answer, Conditioning, Ending, Idle, Level, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
+    answer, resumable,
 };
 pub use flow::{
-    Blocks, Cell, Figure, Flow, Outlook, Part, PartKind, Place, ROUNDS_MAX, Rounds, operating_points,
+    BLOCK_MIN, Blocks, Cell, Figure, Flow, Outlook, Part, PartKind, Place, ROUNDS_MAX, Rounds, deviations,
+    operating_points, purge_words,
 };

@@ -7,11 +7,12 @@ use crate::section::{Matrix, Section};
 use crate::table::{left, right, spare};
 use crate::tables::{Table, seconds};
 use fathom_analysis::pts::{
-    Answer, Cell, Ending, Figure, Level, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
+    Answer, Cell, Ending, Figure, Idle, Level, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
+    deviations, purge_words,
 };
 use fathom_analysis::steady::{EXCURSION_MAX, RANGE_MAX};
 use fathom_schema::SteadyTest;
-use fathom_units::{Bytes, BytesPerSec, Iops, significant};
+use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, significant};
 
 /// Rows of a table over time at most.
 const ROWS_MAX: usize = 24;
@@ -44,8 +45,12 @@ fn matrix(
 
 /// What a test came to, in one sentence.
 pub fn sentence(answer: &Answer) -> String {
-    let Answer { question, parts, ending } = answer;
-    let manner = if question.haste == 1 { "" } else { "A try, not PTS. " };
+    let Answer { question, parts, ending, idle: _ } = answer;
+    let manner = match (question.haste, deviations(question).as_slice()) {
+        (1, []) => String::new(),
+        (1, all) => format!("Not PTS ({}). ", all.join(", ")),
+        _ => "A try, not PTS. ".to_owned(),
+    };
     let all: Vec<String> = parts
         .iter()
         .filter_map(|part| match part {
@@ -93,6 +98,11 @@ fn of_recovery(found: &SequenceAnswer) -> String {
         }
         (None, false) => "Whether it recovers is not known.".to_owned(),
     }
+}
+
+/// A time that is known to a millisecond.
+fn approximate(time: Nanos) -> String {
+    if time < Nanos::millis(1) { "less than 1 ms".to_owned() } else { time.approximate() }
 }
 
 fn capital(text: &str) -> String {
@@ -152,8 +162,15 @@ pub(crate) fn sections(answer: &Answer) -> Vec<Section> {
             PartAnswer::Rounds(_) | PartAnswer::Sequence(_) => None,
         })
         .collect();
-    let none = "none: the state that the targets were in is not known".to_owned();
-    let lines = if done.is_empty() { vec![none] } else { done };
+    let mut lines = vec![format!("purge: {}", purge_words(&answer.question))];
+    lines.extend(done);
+    lines.extend(answer.idle.map(|Idle { gaps, median, longest }| {
+        format!(
+            "idle between loads: {} as a rule, {} at most, of {gaps} gaps",
+            approximate(median),
+            approximate(longest)
+        )
+    }));
     all.push(Section { title: "Conditioning".to_owned(), lines, ..Section::default() });
     let mut sequences: Vec<&SequenceAnswer> = Vec::new();
     for part in &answer.parts {

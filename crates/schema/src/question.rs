@@ -1,7 +1,7 @@
 //! What a run is to find out beyond its figures, kept with the record so that every report of it gives the answer. Does not
 //! know how the answer is found.
 
-use crate::{Threshold, wire};
+use crate::{Threshold, TrimBy, wire};
 use fathom_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -110,6 +110,12 @@ pub struct SteadyQuestion {
     pub direct: Option<bool>,
     /// Whether all of the targets is trimmed before.
     pub purge: bool,
+    /// How.
+    #[serde(default)]
+    pub purge_by: TrimBy,
+    /// What purged the targets before the test, in words.
+    #[serde(default)]
+    pub purged_before: Option<String>,
     /// Smaller blocks cannot be read and written here, bytes: the cells with such are left out.
     pub block_min: u32,
     /// The run that the first steps were taken over from.

@@ -7,7 +7,8 @@ use crate::statistics::change_points;
 use crate::steady::{Judgement, Rule, WINDOW, judge};
 use fathom_metrics::Latency;
 use fathom_schema::{
-    KindTally, OperationKind, Question, Record, SteadyQuestion, StepRecord, Stop, StreamTally,
+    EngineKind, KindTally, OperationKind, Question, Record, SteadyQuestion, Step, StepRecord, Stop,
+    StreamTally,
 };
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
@@ -191,6 +192,17 @@ impl Ending {
     }
 }
 
+/// How long the targets had no load between one and the next that was to follow at once: known to a millisecond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Idle {
+    /// How many gaps there were.
+    pub gaps: usize,
+    /// Half of them were shorter.
+    pub median: Nanos,
+    /// The longest.
+    pub longest: Nanos,
+}
+
 /// What a test came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
@@ -200,6 +212,8 @@ pub struct Answer {
     pub parts: Vec<PartAnswer>,
     /// How it ended.
     pub ending: Ending,
+    /// Its gaps; absent where there are none, or time is virtual.
+    pub idle: Option<Idle>,
 }
 
 /// The answer of a record; `None` when it is of no test.
@@ -239,7 +253,25 @@ pub fn answer(record: &Record) -> Option<Answer> {
             Some(false) => Ending::NotSteady,
         }
     };
-    Some(Answer { question: question.clone(), parts, ending })
+    Some(Answer { question: question.clone(), parts, ending, idle: idle(record) })
+}
+
+/// The gaps between steps, but for those that were asked for and that between two runs.
+fn idle(record: &Record) -> Option<Idle> {
+    let began = record.started.wall_ms;
+    let is_virtual = |step: &Step| step.streams.iter().any(|stream| stream.engine.kind == EngineKind::Sim);
+    let gap = |pair: &[StepRecord]| {
+        let [before, after] = pair else { return None };
+        let (from, to) = (before.started.wall_ms, after.started.wall_ms);
+        let is_one_run = (from < began) == (to < began);
+        let elapsed = before.finished.as_ref()?.elapsed.after(after.started.step.pause_before);
+        let wall = Nanos::millis(to.saturating_sub(from));
+        (is_one_run && !is_virtual(&after.started.step)).then(|| wall.since(elapsed))
+    };
+    let mut gaps: Vec<Nanos> = record.steps.windows(2).filter_map(gap).collect();
+    gaps.sort_unstable();
+    let longest = *gaps.last()?;
+    Some(Idle { gaps: gaps.len(), median: gaps[(gaps.len() - 1) / 2], longest })
 }
 
 /// How many of the first steps of a record a further run need not do again: up to the end of its last whole round.

@@ -214,6 +214,28 @@ pub struct Outlook {
     pub latest: Nanos,
 }
 
+/// Smallest block of any test, bytes.
+pub const BLOCK_MIN: u32 = 512;
+
+/// What makes a test another one than the standard's, in words; empty: nothing that is known here.
+pub fn deviations(question: &SteadyQuestion) -> Vec<String> {
+    let SteadyQuestion { haste, purge, purged_before, block_min, .. } = question;
+    let quick = (*haste != 1).then(|| format!("all times are divided by {haste}"));
+    let unpurged = !purge && purged_before.is_none();
+    let unpurged = unpurged.then(|| "no purge, so that what was written before is not known".to_owned());
+    let coarse = (*block_min > BLOCK_MIN).then(|| format!("no blocks smaller than {block_min} B"));
+    [quick, unpurged, coarse].into_iter().flatten().collect()
+}
+
+/// How the targets were purged, for people.
+pub fn purge_words(question: &SteadyQuestion) -> String {
+    match (question.purge, &question.purged_before) {
+        (true, _) => question.purge_by.describe().to_owned(),
+        (false, Some(how)) => how.clone(),
+        (false, None) => "none; what was written before is not known".to_owned(),
+    }
+}
+
 /// A test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
@@ -530,6 +552,8 @@ mod tests {
             engine: None,
             direct: None,
             purge: false,
+            purge_by: fathom_schema::TrimBy::Discard,
+            purged_before: None,
             block_min: 512,
             resumed: None,
         })

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use fathom_analysis::pts::{
-    Answer, Blocks, Cell, Ending, Level, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
+    self, Answer, Blocks, Cell, Ending, Level, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
 };
 use fathom_analysis::steady::{EXCURSION_MAX, RANGE_MAX};
 use serde_json::{Value, json};
@@ -17,15 +17,22 @@ pub(super) fn exit(answer: &Answer) -> Exit {
 
 /// All of it; docs/questions.md explains it.
 pub(super) fn document(answer: &Answer) -> Value {
-    let Answer { question, parts, ending } = answer;
+    let Answer { question, parts, ending, idle } = answer;
     json!({
         "sentence": fathom_report::steady_sentence(answer),
         "verdict": ending.name(),
         "test": question.test.name(),
         "class": question.class.name(),
-        "is_pts": question.haste == 1,
+        "is_pts": pts::deviations(question).is_empty(),
+        "deviations": pts::deviations(question),
         "haste": question.haste,
-        "purged": question.purge,
+        "purged": question.purge || question.purged_before.is_some(),
+        "purge": pts::purge_words(question),
+        "idle_between": idle.map(|idle| json!({
+            "gaps": idle.gaps,
+            "median_s": idle.median.as_secs_f64(),
+            "longest_s": idle.longest.as_secs_f64(),
+        })),
         "resumed": question.resumed,
         "parts": parts.iter().map(part).collect::<Vec<_>>(),
     })

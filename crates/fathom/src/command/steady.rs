@@ -8,16 +8,17 @@ use crate::load::{self, Loaded};
 use crate::session::{self, Manner, Planned};
 use crate::{answer, diagnose, terminal};
 use clap::Args;
-use fathom_analysis::pts;
+use fathom_analysis::pts::{self, BLOCK_MIN};
 use fathom_model::Span;
 use fathom_planner::PlanNote;
 use fathom_planner::search::{Search, SteadySearch};
 use fathom_run::{Changes, Stop};
 use fathom_schema::{
     DeviceClass, Facts, FileKind, Note, NoteKind, Question, Record, Severity, SteadyQuestion, SteadyTest,
-    StepRecord, TargetFact,
+    StepRecord, TargetFact, TrimBy,
 };
 use fathom_store::Detail;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// What a quick test divides the standard's times by: a minute becomes a second.
@@ -26,8 +27,8 @@ const QUICK: u32 = 60;
 const QUICK_SIZE: &str = "5%";
 /// The part of a target that PTS-C tests: a client's drive is not full.
 const CLIENT_SIZE: &str = "75%";
-/// Smallest block of any test.
-const BLOCK_MIN: u32 = 512;
+/// Filesystems that give the blocks of a file back (`fallocate(2)`).
+const PUNCHING: [&str; 8] = ["ext4", "xfs", "btrfs", "tmpfs", "f2fs", "bcachefs", "zfs", "overlay"];
 
 #[derive(Debug, Args)]
 pub(crate) struct SteadyArgs {
@@ -49,7 +50,7 @@ pub(crate) struct SteadyArgs {
 #[command(next_help_heading = "Test")]
 struct Conditions {
     /// Go on where the test of a stored run was ended: `last`, its id or the beginning of it, or a path
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["test", "target", "size", "engine", "direct", "quick", "class", "no_purge"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["test", "target", "size", "engine", "direct", "quick", "class", "purge", "no_purge", "purged"])]
     resume: Option<String>,
     /// Divide all times by 60 and use 5 % of each target: a try, not PTS
     #[arg(long)]
@@ -58,9 +59,15 @@ struct Conditions {
     /// of four of 32
     #[arg(long, value_name = "CLASS", default_value = "enterprise")]
     class: DeviceClass,
-    /// Do not trim devices before the test
+    /// How targets are purged: discard (files: holes are punched), secure-discard, write-zeroes, or none
+    #[arg(long, value_name = "HOW", default_value = "discard", value_parser = purge_of)]
+    purge: Purge,
+    /// Purge nothing: the same as --purge none
     #[arg(long)]
     no_purge: bool,
+    /// What purged the targets just before, e.g. "nvme format --ses=1", for the report; nothing else is purged then
+    #[arg(long, value_name = "WHAT", conflicts_with = "no_purge")]
+    purged: Option<String>,
     /// Size of the file, or the part of a device that is used, e.g. 64GiB
     #[arg(long)]
     size: Option<String>,
@@ -70,9 +77,33 @@ struct Conditions {
     /// Whether the page cache is passed by: true or false
     #[arg(long, value_name = "BOOL")]
     direct: Option<bool>,
+    /// End the test when this holds, e.g. "errors > 0" or "mean > 50ms for 10s"; may be given several times. It can be gone
+    /// on with
+    #[arg(long, value_name = "CONDITION")]
+    abort_when: Vec<String>,
     /// Remove the file after the test, if fathom made it; it stays where the test was ended before
     #[arg(long)]
     remove: bool,
+}
+
+/// How the command line wants targets purged; `None`: not at all.
+type Purge = Option<TrimBy>;
+
+fn purge_of(text: &str) -> Result<Purge, String> {
+    if text == "none" {
+        return Ok(None);
+    }
+    // Not done here: after it a device may have another size, or take hours without a word.
+    if ["format", "sanitize"].contains(&text.trim_start_matches("nvme-")) {
+        return Err(format!(
+            "fathom does not {0} drives; run `nvme {0}` on it, then fathom steady … --purged \"nvme {0}\"",
+            text.trim_start_matches("nvme-")
+        ));
+    }
+    TrimBy::ALL.into_iter().find(|by| by.name() == text).map(Some).ok_or_else(|| {
+        let names: Vec<&str> = TrimBy::ALL.iter().map(|by| by.name()).collect();
+        format!("there are {} and none", names.join(", "))
+    })
 }
 
 pub(crate) fn run(args: &SteadyArgs) -> Exit {
@@ -88,7 +119,8 @@ fn try_run(args: &SteadyArgs) -> Result<Exit, Exit> {
         }
         None => (question(args), None),
     };
-    let loaded = loaded(&asked, args.conditions.remove);
+    let mut loaded = loaded(&asked, args.conditions.remove);
+    loaded.job.run.abort_when.set(args.conditions.abort_when.clone(), Span::default());
     let mut planned = planned(loaded, asked, args, &store)?;
     if let Some(earlier) = earlier {
         go_on(&mut planned, earlier)
@@ -144,7 +176,19 @@ fn say_how_to_go_on(record: &Record, store: &Path) {
 
 /// What is asked, as far as the command line says it.
 fn question(args: &SteadyArgs) -> SteadyQuestion {
-    let Conditions { resume: _, quick, class, no_purge, size, engine, direct, remove: _ } = &args.conditions;
+    let Conditions {
+        resume: _,
+        quick,
+        class,
+        purge,
+        no_purge,
+        purged,
+        size,
+        engine,
+        direct,
+        abort_when: _,
+        remove: _,
+    } = &args.conditions;
     let all_there = args.target.iter().all(|target| Path::new(target).exists());
     let part = match (quick, class) {
         (true, _) => Some(QUICK_SIZE),
@@ -160,7 +204,9 @@ fn question(args: &SteadyArgs) -> SteadyQuestion {
         size: size.clone().or(part),
         engine: engine.clone(),
         direct: *direct,
-        purge: !no_purge,
+        purge: purge.is_some() && !no_purge && purged.is_none(),
+        purge_by: purge.unwrap_or_default(),
+        purged_before: purged.as_ref().map(|how| format!("before the test, as the operator says: {how}")),
         block_min: BLOCK_MIN,
         resumed: None,
     }
@@ -298,7 +344,8 @@ fn planned(
             notes = complete(&mut asked, facts);
         }
         let search = Search::Steady(Box::new(SteadySearch::new(&asked)));
-        let (plan, mut found) = fathom_planner::plan_search(job, facts, entropy, search);
+        let (plan, mut found) =
+            fathom_planner::plan_search(job, &takes_trims(facts, &asked), entropy, search);
         // A quick test is known to be short.
         found.retain(|one| asked.haste == 1 || one.code != "plan.short-time");
         (plan, found)
@@ -317,6 +364,20 @@ fn planned(
     Ok(planned)
 }
 
+/// The facts that the plan is made on: what is purged otherwise than by discards does not have to be able to discard.
+fn takes_trims<'a>(facts: &'a Facts, asked: &SteadyQuestion) -> Cow<'a, Facts> {
+    if !asked.purge || asked.purge_by == TrimBy::Discard {
+        return Cow::Borrowed(facts);
+    }
+    let mut facts = facts.clone();
+    facts
+        .targets
+        .iter_mut()
+        .filter_map(|fact| fact.device.as_mut())
+        .for_each(|device| device.discards = true);
+    Cow::Owned(facts)
+}
+
 /// How the write cache of a device is set: that is the operator's.
 fn write_cache(target: &str, device: &str, facts: &Facts) -> Option<String> {
     let is_of_device = |subject: &str| subject.split_whitespace().any(|word| word == device);
@@ -328,30 +389,78 @@ fn write_cache(target: &str, device: &str, facts: &Facts) -> Option<String> {
     ))
 }
 
+/// Why a target cannot be purged as asked; `None` when it can, or holds nothing yet.
+fn purge_refused(asked: &SteadyQuestion, fact: Option<&TargetFact>) -> Option<&'static str> {
+    let Some(fact) = fact else { return Some("since it is no block device") };
+    match (fact.kind, asked.purge_by) {
+        // A file that is not there yet holds nothing; whether a device can do more than discard is not told before it is tried.
+        (FileKind::Absent, _) | (FileKind::BlockDevice, TrimBy::SecureDiscard | TrimBy::WriteZeroes) => None,
+        (FileKind::BlockDevice, TrimBy::Discard) => {
+            let discards = fact.device.as_ref().is_some_and(|device| device.discards);
+            (!discards).then_some("since it cannot discard")
+        }
+        (FileKind::File, TrimBy::SecureDiscard) => Some("since a file cannot be discarded securely"),
+        (FileKind::File, TrimBy::Discard | TrimBy::WriteZeroes) => {
+            let kind = fact.filesystem.as_ref().map(|filesystem| filesystem.kind.as_str());
+            let gives_back = kind.is_some_and(|kind| PUNCHING.contains(&kind));
+            (!gives_back).then_some("since its filesystem is not known to give blocks back")
+        }
+        _ => Some("since it is no block device"),
+    }
+}
+
+/// Decides on the purge; what is not purged is said.
+fn settle_purge(asked: &mut SteadyQuestion, facts: &Facts, notes: &mut Vec<(Severity, String)>) {
+    let found = |target: &String| facts.targets.iter().find(|fact| fact.path == Path::new(target));
+    let is_new = |target: &String| found(target).is_some_and(|fact| fact.kind == FileKind::Absent);
+    if let (false, Some(how)) = (asked.purge, &asked.purged_before) {
+        notes.push((Severity::Info, format!("purge: {how}")));
+        return;
+    }
+    if !asked.purge {
+        notes.push((
+            Severity::Warn,
+            "not PTS: no purge, as asked: what was written before is not known".to_owned(),
+        ));
+        return;
+    }
+    if asked.targets.iter().all(is_new) {
+        asked.purge = false;
+        let how = "not needed: the files are made by the test";
+        notes.push((Severity::Info, format!("purge: {how}")));
+        asked.purged_before = Some(how.to_owned());
+        return;
+    }
+    let mut purgeable = Vec::new();
+    for target in &asked.targets {
+        match purge_refused(asked, found(target)) {
+            Some(why) => {
+                let what = "what was written before is not known";
+                notes.push((Severity::Warn, format!("{target} is not purged, {why}: {what}")));
+            }
+            None => purgeable.push(target),
+        }
+    }
+    if purgeable.len() == asked.targets.len() {
+        notes.push((Severity::Info, format!("purge: {}", asked.purge_by.describe())));
+        return;
+    }
+    let message = |target| {
+        format!("{target} is not purged, since not all targets can be: what was written before is not known")
+    };
+    notes.extend(purgeable.into_iter().map(|target| (Severity::Warn, message(target))));
+    notes.push((Severity::Warn, "not PTS: no purge is possible".to_owned()));
+    asked.purge = false;
+}
+
 /// Fills in what depends on the targets; what of the standard is left out is said.
 pub(super) fn complete(asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)> {
     let mut notes = Vec::new();
-    let found = |target: &String| facts.targets.iter().find(|fact| fact.path == Path::new(target));
-    let wants_purge = asked.purge;
-    let mut could_be_purged = Vec::new();
+    settle_purge(asked, facts, &mut notes);
     for target in &asked.targets {
-        let fact = found(target);
+        let fact = facts.targets.iter().find(|fact| fact.path == Path::new(target));
         let device =
             fact.filter(|fact| fact.kind == FileKind::BlockDevice).and_then(|fact| fact.device.as_ref());
-        let why = match device {
-            Some(device) if device.discards => None,
-            Some(_) => Some("since it cannot discard"),
-            None => Some("since it is no block device"),
-        };
-        if let (true, Some(why)) = (wants_purge, why) {
-            notes.push((
-                Severity::Warn,
-                format!("{target} is not purged, {why}: what was written before is not known"),
-            ));
-            asked.purge = false;
-        } else {
-            could_be_purged.push(target);
-        }
         if let Some(device) = device {
             notes.extend(write_cache(target, &device.name, facts).map(|message| (Severity::Info, message)));
         }
@@ -360,17 +469,6 @@ pub(super) fn complete(asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severi
         if asked.direct != Some(false) {
             asked.block_min = asked.block_min.max(sector.or_else(of_file).unwrap_or(0));
         }
-    }
-    if wants_purge && !asked.purge {
-        let message = |target| {
-            format!(
-                "{target} is not purged, since not all targets can be: what was written before is not known"
-            )
-        };
-        notes.extend(could_be_purged.into_iter().map(|target| (Severity::Warn, message(target))));
-    }
-    if !wants_purge {
-        notes.push((Severity::Warn, "no purge, as asked: what was written before is not known".to_owned()));
     }
     if asked.block_min > BLOCK_MIN {
         let message = format!(
@@ -385,7 +483,7 @@ pub(super) fn complete(asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_schema::{BlockDevice, FileFact};
+    use fathom_schema::{BlockDevice, FileFact, Filesystem};
     use fathom_units::Bytes;
 
     fn device(path: &str, serial: &str, discards: bool) -> TargetFact {
@@ -413,6 +511,23 @@ mod tests {
             in_use: Vec::new(),
         };
         TargetFact { kind: FileKind::File, file: Some(file), ..device("t", "", false) }
+    }
+
+    fn question(targets: &[&str]) -> SteadyQuestion {
+        SteadyQuestion {
+            test: SteadyTest::Iops,
+            class: DeviceClass::Enterprise,
+            haste: 1,
+            targets: targets.iter().map(|&target| target.to_owned()).collect(),
+            size: None,
+            engine: None,
+            direct: None,
+            purge: true,
+            purge_by: TrimBy::Discard,
+            purged_before: None,
+            block_min: BLOCK_MIN,
+            resumed: None,
+        }
     }
 
     #[test]
@@ -445,18 +560,7 @@ mod tests {
     fn each_target_that_is_not_purged_is_named() {
         let targets =
             vec![device("/dev/a", "", true), device("/dev/b", "", false), device("/dev/c", "", true)];
-        let mut asked = SteadyQuestion {
-            test: SteadyTest::Iops,
-            class: DeviceClass::Enterprise,
-            haste: 1,
-            targets: ["/dev/a", "/dev/b", "/dev/c"].map(str::to_owned).to_vec(),
-            size: None,
-            engine: None,
-            direct: None,
-            purge: true,
-            block_min: BLOCK_MIN,
-            resumed: None,
-        };
+        let mut asked = question(&["/dev/a", "/dev/b", "/dev/c"]);
         let notes = complete(&mut asked, &Facts { targets, ..Facts::default() });
         assert!(!asked.purge);
         let mut said: Vec<&str> = notes.iter().filter_map(|(_, note)| note.split(':').next()).collect();
@@ -466,7 +570,57 @@ mod tests {
             format!("/dev/a {others}"),
             "/dev/b is not purged, since it cannot discard".to_owned(),
             format!("/dev/c {others}"),
+            "not PTS".to_owned(),
         ];
         assert_eq!(said, expect);
+    }
+
+    #[test]
+    fn a_purge_is_the_best_that_the_targets_take() {
+        let on = |kind: &str, fact: TargetFact| TargetFact {
+            filesystem: Some(Filesystem {
+                kind: kind.to_owned(),
+                mount_point: "/".into(),
+                options: String::new(),
+                size: Bytes::gib(1),
+                available: Bytes::gib(1),
+                direct_align_bytes: None,
+                can_create: true,
+            }),
+            ..fact
+        };
+        let absent = TargetFact { kind: FileKind::Absent, file: None, device: None, ..file(true) };
+        let check = |fact: TargetFact, by: TrimBy, is_purged: bool, words: &str, is_pts: bool| {
+            let mut asked = question(&["t"]);
+            asked.purge_by = by;
+            let facts = Facts { targets: vec![TargetFact { path: "t".into(), ..fact }], ..Facts::default() };
+            complete(&mut asked, &facts);
+            assert_eq!(asked.purge, is_purged, "{words}");
+            assert!(pts::purge_words(&asked).starts_with(words), "{}", pts::purge_words(&asked));
+            assert_eq!(pts::deviations(&asked).is_empty(), is_pts, "{words}");
+        };
+        let (nothing, zeroes) = ("none; what was written before is not known", "zeroes written (BLKZEROOUT");
+        check(device("t", "", true), TrimBy::Discard, true, "discard (BLKDISCARD", true);
+        check(device("t", "", false), TrimBy::Discard, false, nothing, false);
+        check(device("t", "", false), TrimBy::WriteZeroes, true, zeroes, true);
+        check(device("t", "", false), TrimBy::SecureDiscard, true, "secure discard", true);
+        check(on("ext4", file(true)), TrimBy::Discard, true, "discard (BLKDISCARD; files: holes", true);
+        check(on("vfat", file(true)), TrimBy::Discard, false, nothing, false);
+        check(on("ext4", file(true)), TrimBy::SecureDiscard, false, nothing, false);
+        check(absent, TrimBy::Discard, false, "not needed: the files are made by the test", true);
+        let mut told = question(&["t"]);
+        (told.purge, told.purged_before) =
+            (false, Some("before the test, as the operator says: x".to_owned()));
+        let notes = complete(&mut told, &Facts::default());
+        assert_eq!(notes[0].1, "purge: before the test, as the operator says: x");
+        assert!(pts::deviations(&told).is_empty());
+    }
+
+    #[test]
+    fn what_fathom_does_not_do_is_pointed_to() {
+        let said = purge_of("nvme-format").expect_err("it is not done here");
+        assert!(said.contains("run `nvme format` on it, then fathom steady … --purged"), "{said}");
+        assert!(purge_of("sanitize").is_err() && purge_of("magic").is_err());
+        assert_eq!((purge_of("none"), purge_of("discard")), (Ok(None), Ok(Some(TrimBy::Discard))));
     }
 }

@@ -33,6 +33,35 @@ fn a_mounted_device_is_refused_whatever_is_agreed_to() {
     });
 }
 
+#[test]
+fn a_purge_is_done_as_asked_and_told() {
+    with_root("a_purge_is_done_as_asked_and_told", |bench, stage| {
+        let device = stage.device(bench, "image", &[(0, &[1; 4096]), (SIZE - 4096, &[1; 4096])])?;
+        // With --purged nothing is purged: the operator says what was done.
+        for (options, says, is_purged) in [
+            ("--purge write-zeroes", "zeroes written (BLKZEROOUT", true),
+            ("--purged=nvme-format", "before the test, as the operator says: nvme-format", false),
+        ] {
+            let line = format!(
+                "steady wsat --target {device} --quick --size 100% --yes --destroy={device} {options}"
+            );
+            let mut run = bench.start(&line);
+            run.wait_for("write saturation");
+            run.signal(rustix::process::Signal::INT);
+            run.ended().expect(130, &["to go on: "]);
+            let report = bench.report();
+            let first = report["steps"][0]["name"].as_str().expect("a name").to_owned();
+            assert_eq!(first == "quick, not PTS: purge", is_purged, "{report:#}");
+            let told = report["answer"]["purge"].as_str().expect("in words");
+            assert!(told.starts_with(says), "{told}");
+            assert!(report["notes"].to_string().contains(&format!("purge: {says}")), "{}", report["notes"]);
+            let gaps = &report["answer"]["idle_between"];
+            assert!(!is_purged || number(gaps, "/longest_s") < 10.0, "{gaps:#}");
+        }
+        Ok(())
+    });
+}
+
 /// A loop device without a file behind it is as empty as a card reader without a card.
 #[test]
 fn a_device_without_a_medium_is_a_fault_of_the_target() {
@@ -373,6 +402,9 @@ fn a_scan_finds_the_sectors_that_cannot_be_read() {
         assert_eq!(document["verdict"], "unreadable", "{document:#}");
         assert_eq!(document["unreadable"][0]["first_byte"], kept, "{document:#}");
         assert_eq!(document["unreadable"][0]["bytes"], 7 * 512, "{document:#}");
+        let zones = document["zones"].as_array().expect("a list");
+        assert!(number(&zones[7], "/errors") > 0.0 && zones[7]["slow"] == false, "what fails is not slow");
+        assert_eq!(document["skipped"], serde_json::json!([]), "{document:#}");
         let page = bench.fathom("report last").expect(0, &[]).out.clone();
         assert!(page.contains("3.5 KiB in 1 place CANNOT BE READ"), "{page}");
         let listed =
@@ -381,6 +413,3 @@ fn a_scan_finds_the_sectors_that_cannot_be_read() {
         Ok(())
     });
 }
-        let zones = document["zones"].as_array().expect("a list");
-        assert!(number(&zones[7], "/errors") > 0.0 && zones[7]["slow"] == false, "what fails is not slow");
-        assert_eq!(document["skipped"], serde_json::json!([]), "{document:#}");

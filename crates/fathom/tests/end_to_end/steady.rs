@@ -26,6 +26,8 @@ fn response_times_of_a_simulated_device_are_steady_at_once() {
         "      5  100 µs  window\n",
         "WARN: not PTS: all times are divided by 60",
         "WARN: sim: is not purged, since it is no block device",
+        "WARN: not PTS: no purge is possible",
+        "  purge: none; what was written before is not known",
     ] {
         assert!(page.contains(line), "{line:?} is not in\n{page}");
     }
@@ -40,6 +42,27 @@ fn response_times_of_a_simulated_device_are_steady_at_once() {
         assert!(html.contains(part), "{part} is not in the page");
     }
     assert!(!html.contains("id=\"step-"), "no section for each of 46 steps");
+    // Marked in every shape, those without a place for a sentence included.
+    assert!(html.contains("not PTS") && wiki.contains("not PTS"));
+    let rows = bench.fathom("report last --format csv").expect(0, &[]).out.clone();
+    assert!(rows.lines().skip(1).all(|row| row.contains("quick, not PTS: ")), "{rows}");
+    assert_eq!(document["deviations"].as_array().map(Vec::len), Some(2), "{document:#}");
+}
+
+#[test]
+fn throughput_never_exceeds_what_the_device_does() {
+    let bench = Bench::new();
+    let document = bench
+        .fathom("steady throughput --target sim: --size 16MiB --quick --quiet --json")
+        .expect(0, &[])
+        .json();
+    // One server of 100 µs: 10,000 operations in each second, wherever the writes turn over the end of the target.
+    for part in document["parts"].as_array().expect("a list").iter().filter(|part| part["kind"] == "rounds") {
+        for cell in part["cells"].as_array().expect("a list") {
+            let rounds = cell["rounds"].as_array().expect("a list");
+            assert!(rounds.iter().all(|round| (number(round, "/iops") - 10_000.0).abs() < 1e-3), "{cell:#}");
+        }
+    }
 }
 
 /// A test that goes on for hours, to its end: its verdict, its parts, and how many loads come once.
@@ -70,6 +93,7 @@ fn saturation_and_recovery_come_to_their_ends() {
 fn demand_intensity_comes_to_its_end() {
     // The matrix of 49 loads until it is steady, then three operating points with what leads up to each.
     check_to_the_end("dirth", "steady", 4, 6);
+    check_to_the_end("composite", "steady", 2, 0);
 }
 
 #[test]
@@ -108,6 +132,31 @@ fn a_test_that_was_ended_goes_on_from_its_record() {
 }
 
 #[test]
+fn a_killed_test_goes_on_from_what_was_kept() {
+    let bench = Bench::new();
+    let mut run = bench.start("steady iops --target sim: --quick");
+    run.wait_for("IOPS, round 3: RND 16 KiB 95/5");
+    run.signal(rustix::process::Signal::KILL);
+    run.ended();
+    let document = bench.fathom("steady --resume last --quiet --json").expect(0, &[]).json();
+    assert_eq!((&document["verdict"], &document["parts"][1]["steady_at"]), (&"steady".into(), &5.into()));
+    let steps = bench.report()["steps"].as_array().map(Vec::len);
+    assert_eq!(steps, Some(1 + 5 * 56), "whole rounds are taken over, the one that was cut begins again");
+}
+
+#[test]
+fn a_test_ends_when_a_condition_holds_and_can_be_gone_on_with() {
+    let bench = Bench::new();
+    // Reads come after the fill; one at a time takes 100 µs.
+    let line = "steady latency --target sim: --quick --abort-when read.mean>50us";
+    let ended = bench.fathom(line);
+    ended.expect(99, &["to go on: fathom steady --resume "]);
+    assert!(bench.report()["notes"].to_string().contains("the run is ended by abort_when"));
+    bench.fathom("steady --resume last --quiet").expect(0, &[]);
+    bench.check_refused("steady latency --target sim: --abort-when slowly", 2, &["slowly"]);
+}
+
+#[test]
 fn a_test_goes_on_with_the_file_that_it_left_and_with_no_other() {
     let bench = Bench::new();
     let end_in_round_1 = |line: &str| {
@@ -126,7 +175,7 @@ fn a_test_goes_on_with_the_file_that_it_left_and_with_no_other() {
     end_in_round_1("steady --resume last").expect(130, &["to go on: "]);
     let notes = bench.report()["notes"].to_string();
     assert!(notes.contains("were to be removed stay"), "the notes of the run before are lost: {notes}");
-    assert!(notes.contains("file is not purged, since"), "{notes}");
+    assert!(notes.contains("purge: not needed: the files are made by the test"), "{notes}");
     std::fs::write(bench.path("file"), vec![0; 2 << 20]).expect("it is there");
     bench.check_refused("steady --resume last --overwrite", 2, &["not known to hold what the test wrote"]);
     std::fs::remove_file(bench.path("file")).expect("it is there");

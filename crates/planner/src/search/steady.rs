@@ -74,6 +74,7 @@ impl SteadySearch {
 
     pub(super) fn built(&mut self, step: &mut Step) {
         self.capacity = step.targets.iter().map(|target| target.size.0).sum();
+        step.streams.iter_mut().for_each(|stream| stream.engine.trim_by = self.question.purge_by);
         self.write_on(step);
     }
 
@@ -161,15 +162,17 @@ impl SteadySearch {
 
     fn choice(&self, place: Place) -> Choice {
         let part = &self.flow.parts[place.part];
+        // In every shape that names a step, that of a spreadsheet included.
+        let manner = if self.question.haste == 1 { "" } else { "quick, not PTS: " };
         let of_cell = |cell: &Cell, round: &str| {
             let load = format!("{} T{}Q{}", cell.name(), cell.threads, cell.depth);
-            let name = format!("{}{round}: {load}", part.title);
+            let name = format!("{manner}{}{round}: {load}", part.title);
             let label = Label { name, parameters: place.parameters(&load), pause: cell.pause };
             Choice { settings: self.load(cell), label: Some(label) }
         };
         let conditioning = |settings: Settings| {
-            let label =
-                Label { name: part.title.clone(), parameters: place.parameters(""), pause: Nanos::ZERO };
+            let name = format!("{manner}{}", part.title);
+            let label = Label { name, parameters: place.parameters(""), pause: Nanos::ZERO };
             Choice { settings, label: Some(label) }
         };
         match &part.kind {

@@ -24,6 +24,8 @@ fn question(test: SteadyTest) -> SteadyQuestion {
         engine: None,
         direct: None,
         purge: false,
+        purge_by: fathom_schema::TrimBy::Discard,
+        purged_before: None,
         block_min: 512,
         resumed: None,
     }

@@ -19,6 +19,8 @@ fn throughput(first: &[u64], second: &[u64]) -> Record {
         engine: None,
         direct: None,
         purge: true,
+        purge_by: fathom_schema::TrimBy::Discard,
+        purged_before: None,
         block_min: 512,
         resumed: None,
     }));

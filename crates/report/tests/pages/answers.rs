@@ -119,6 +119,8 @@ fn steady(test: SteadyTest) -> SteadyQuestion {
         engine: None,
         direct: None,
         purge: true,
+        purge_by: fathom_schema::TrimBy::Discard,
+        purged_before: None,
         block_min: 512,
         resumed: None,
     }

@@ -171,6 +171,8 @@ pub(super) fn asked(
                 engine: options.and_then(|of| of.engine.span().map(|_| of.engine.get().word().to_owned())),
                 direct: options.and_then(|of| of.direct.get().copied()),
                 purge: *purge,
+                purge_by: fathom_schema::TrimBy::Discard,
+                purged_before: None,
                 block_min: BLOCK_MIN,
                 resumed: None,
             };
