@@ -285,6 +285,7 @@ export const strings = {
     validity: "Can it be trusted?",
     nothing: "Nothing was found against these figures.",
     steps: "Steps",
+    allSteps: (count: number) => `The figures of all ${count} steps`,
     columns: { step: "step", kind: "kind", operations: "operations", iops: "IOPS", bandwidth: "bandwidth", mean: "mean", p50: "p50", p99: "p99", p999: "p99.9", max: "max", errors: "errors" },
     charts: {
       iops: "IOPS over time",

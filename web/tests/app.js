@@ -423,6 +423,17 @@ test("hostile names stay names", async () => {
   assert.deepEqual(complaints, []);
 });
 
+test("the figures of hundreds of steps are shown when they are asked for", async () => {
+  const { page } = await open("run/pts-iops");
+  await canvases(page, 3);
+  const rows = page.getByRole("row");
+  const few = await rows.count();
+  assert.ok(few < 100, `${few} rows`);
+  await page.getByText(/^The figures of all \d+ steps$/).click();
+  await page.getByRole("region", { name: "Steps" }).waitFor();
+  assert.ok((await rows.count()) > few + 100);
+});
+
 test("the keyboard alone leads from the list to a run and along its charts", async () => {
   const { page } = await open("runs");
   await page.getByRole("table").waitFor();
