@@ -1,19 +1,17 @@
-//! The worker loops: synchronous or asynchronous engine, closed or open loop. One is chosen per worker, before it starts.
+//! The worker loops: synchronous or asynchronous engine; those with a rate are in `open`. One is chosen per worker, before it
+//! starts.
 //!
 //! Each turn takes as many operations as may go, hands them over together, and counts all completions there are. A clock
 //! is read once before a batch goes down, once when the kernel has taken it and once after completions came up; a
 //! synchronous engine is read around each operation. Nothing here allocates, locks or logs.
 
-use crate::schedule::Schedule;
+use crate::pace::{Pace, operations_of};
 use crate::worker::{PLAN_AHEAD, Slot, Stamp, State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, EngineError, Operation, Wait};
 use fathom_pattern::Planned;
 use fathom_schema::{EngineSettings, Pacing, Quota, Think};
 use fathom_units::Nanos;
-
-/// Waits shorter than this are spent polling: timers fire some tens of microseconds late.
-const POLL_BELOW: Nanos = Nanos::micros(60);
 
 impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Runs until the limits are reached or the stop flag is raised, then drains. Returns why it could not go on.
@@ -186,40 +184,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         Ok(())
     }
 
-    fn sync_open(&mut self, mut now: Nanos, schedule: Box<Schedule>) -> Result<(), EngineError> {
-        let mut one = [Planned::BLANK];
-        self.begin_schedule(schedule);
-        while self.state != State::Drain {
-            if self.needs_control(now) {
-                self.control(now);
-                continue;
-            }
-            // Asked first: what comes due after the last operation is nobody's.
-            if self.allow(1) == 0 {
-                now = self.clock.now();
-                continue;
-            }
-            let Some(due) = self.next_due(now) else { break };
-            if due > now {
-                self.wait_until(due.min(self.next_event));
-                now = self.clock.now();
-                continue;
-            }
-            if self.generator.fill(&mut one) == 0 {
-                self.end_pass();
-                continue;
-            }
-            self.pass_due(one[0].length);
-            self.note_waiting();
-            now = self.perform(&one[0], now, Some(due))?;
-            self.was_full(now);
-        }
-        Ok(())
-    }
-
     /// Issues one operation on a synchronous engine and counts it; before it, the sync that became due.
     #[inline(always)]
-    fn perform(
+    pub(crate) fn perform(
         &mut self,
         planned: &Planned,
         now: Nanos,
@@ -246,7 +213,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
 
     /// Whether an asynchronous worker may issue in this turn. One that locks its files takes all their locks when nothing
     /// is in flight, issues once, and gives them back when all of that has completed.
-    fn takes_turn(&mut self) -> bool {
+    pub(crate) fn takes_turn(&mut self) -> bool {
         let in_flight = self.in_flight();
         let Some(locks) = &mut self.locks else { return true };
         if in_flight > 0 {
@@ -374,100 +341,6 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
     }
 
-    fn async_open(&mut self, mut now: Nanos, schedule: Box<Schedule>) -> Result<(), EngineError> {
-        self.begin_schedule(schedule);
-        loop {
-            if self.needs_control(now) {
-                self.control(now);
-            }
-            let mut staged = 0;
-            let may_issue = self.takes_turn();
-            let mut due = Nanos::NEVER;
-            while self.state != State::Drain {
-                if self.allow(1) == 0 {
-                    break;
-                }
-                due = self.next_due(now).unwrap_or(Nanos::NEVER);
-                if due > now || self.free.is_empty() || !may_issue {
-                    break;
-                }
-                let (slots, issued) = self.stage(due);
-                staged += slots;
-                if let Some(bytes) = issued {
-                    self.pass_due(bytes);
-                } else if self.held.is_some() {
-                    break;
-                }
-            }
-            self.note_waiting();
-            if staged > 0 {
-                now = self.hand_down(staged)?;
-            }
-            let in_flight = self.in_flight();
-            let issuing = self.state != State::Drain;
-            if in_flight == 0 {
-                if let Some(locks) = &mut self.locks {
-                    locks.give_back();
-                }
-                if !issuing {
-                    return Ok(());
-                }
-                self.wait_until(due.min(self.next_event));
-                now = self.clock.now();
-                continue;
-            }
-            let starved = self.free.is_empty() || !may_issue || self.next_pass.is_some();
-            let until = if issuing && !starved { due.min(self.next_event) } else { self.next_event };
-            // Waiting in the kernel for the next arrival would come back late; the last stretch is polled.
-            let (min, until) =
-                if issuing && !starved && until.since(now) <= POLL_BELOW && !self.clock.is_virtual() {
-                    (0, now)
-                } else if self.clock.is_virtual() || starved || !issuing {
-                    (1, until)
-                } else {
-                    (1, Nanos(until.0 - POLL_BELOW.0))
-                };
-            (_, now) = self.collect(now, min, self.completions.len(), until)?;
-            if starved {
-                self.was_full(now);
-            }
-        }
-    }
-
-    fn begin_schedule(&mut self, mut schedule: Box<Schedule>) {
-        schedule.begin(self.times.start);
-        self.schedule = Some(schedule);
-    }
-
-    /// When the next arrival to be issued was, or will be, due; all that came due by `now` are counted.
-    #[inline]
-    fn next_due(&mut self, now: Nanos) -> Option<Nanos> {
-        self.come_due(Nanos(now.0.saturating_add(1)));
-        self.schedule.as_ref().map(|schedule| schedule.due())
-    }
-
-    #[inline]
-    fn pass_due(&mut self, bytes: u32) {
-        if let Some(schedule) = &mut self.schedule {
-            schedule.pass(bytes);
-        }
-    }
-
-    /// Notes how many arrivals wait, when all that could be issued have been.
-    #[inline]
-    fn note_waiting(&mut self) {
-        let waiting = self.schedule.as_mut().map_or(0, |schedule| schedule.left_waiting());
-        let cell = &mut self.recorder.cell;
-        cell.backlog_max = cell.backlog_max.max(waiting);
-    }
-
-    #[inline]
-    fn was_full(&mut self, until: Nanos) {
-        if let Some(schedule) = &mut self.schedule {
-            schedule.was_full(until);
-        }
-    }
-
     pub(crate) fn in_flight(&self) -> usize {
         let in_flight = self.slots.len() - self.free.len();
         assert!(in_flight <= self.stream.queue_depth as usize, "more in flight than the queue depth");
@@ -573,7 +446,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
 
     /// Plans one operation and gives it to the engine; before it, the sync that became due, which then takes the only
     /// slot when there is but one. Returns how many slots were taken, and the bytes of the operation when it was issued.
-    fn stage(&mut self, intended: Nanos) -> (usize, Option<u32>) {
+    pub(crate) fn stage(&mut self, intended: Nanos) -> (usize, Option<u32>) {
         let staged = self.stage_sync();
         if self.free.is_empty() {
             return (staged, None);
@@ -751,20 +624,6 @@ impl Batch {
     #[inline]
     fn learn(&mut self, took_ns: u64, operations: usize) {
         self.each_ns = (self.each_ns * 7 + took_ns / operations.max(1) as u64) / 8;
-    }
-}
-
-/// When operations of one worker are due.
-pub(crate) enum Pace {
-    Closed(Think),
-    Open(Box<Schedule>),
-}
-
-fn operations_of(think: Think) -> u64 {
-    match think {
-        Think::None => u64::MAX,
-        // Only time counts, which is looked at with each operation.
-        Think::Every { operations, .. } => operations.min(u64::MAX - 1),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The loop of a worker whose writes are read back: rounds of load and of reading back, and what is read back or trimmed in
 //! between. It issues the load through the ordinary loops, a stretch at a time, and does not know what data looks like.
 
-use crate::drive::Pace;
+use crate::pace::Pace;
 use crate::passes::Budget;
 use crate::schedule::Schedule;
 use crate::verify::RAMP_NUMBERS;

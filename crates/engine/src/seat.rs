@@ -3,11 +3,10 @@
 
 use crate::commands;
 use crate::crew::{Fit, Hold, Kept, largest_moved};
-use crate::drive::Pace;
 use crate::execute::{EngineInUse, FAREWELL_LIMIT, Go, Message, START_DELAY};
+use crate::pace::pace_of;
 use crate::prepare::{FileIdentity, OpenError, Ready};
 use crate::recorder::Recorder;
-use crate::schedule::Schedule;
 use crate::shared::Shared;
 use crate::timeline::Timeline;
 use crate::verify::{Verifier, cached};
@@ -17,10 +16,9 @@ use fathom_io::{
     Buffers, Call, Engine, IoUring, Libaio, Locked, Mmap, MmapRules, Names, Net, Null, OpenTarget, Program,
     Setup, Sim, Spin, Splice, Synchronous, thread,
 };
-use fathom_pattern::{Arrivals, Trace};
+use fathom_pattern::Trace;
 use fathom_schema::{
-    Arrival, Counted, EngineKind, Extent, IoMode, IoPriority, MemoryPolicy, OpenRule, Pacing, Scheduling,
-    ShellCommand, Stream, WorkerPlan,
+    EngineKind, Extent, IoMode, IoPriority, MemoryPolicy, OpenRule, Scheduling, ShellCommand, Stream, WorkerPlan,
 };
 use fathom_units::Nanos;
 use std::path::PathBuf;
@@ -241,29 +239,6 @@ fn place_on_nodes(cpu_nodes: u64, memory: MemoryPolicy) -> Result<(), String> {
     thread::place_memory(memory).map_err(|error| {
         format!("cannot take memory as memory_nodes says: {error}; name nodes that are there")
     })
-}
-
-/// When the operations of a worker are due.
-fn pace_of(stream: &Stream, plan: &WorkerPlan, trace: Option<Arc<Trace>>) -> Pace {
-    let (rate, arrival, course, backlog) = match &stream.pacing {
-        Pacing::Closed { think } => return Pace::Closed(*think),
-        Pacing::Open { rate, arrival, course, backlog } => (*rate, *arrival, course, *backlog),
-    };
-    let (part, seed) = (plan.part, plan.seed);
-    Pace::Open(Box::new(match (stream.rate_counts, arrival, trace) {
-        (_, Arrival::Traced { speed }, Some(trace)) => {
-            Schedule::new(&Arrivals::of_trace(trace, speed), backlog)
-        }
-        (Counted::Operations, ..) => {
-            Schedule::new(&Arrivals::new(rate, arrival, course, part, seed), backlog)
-        }
-        (Counted::Bytes, ..) => {
-            let arrivals = Arrivals::scaled(rate, arrival, course, part, seed);
-            let cases = &stream.workload.cases;
-            let mean_bytes = cases.iter().map(|case| case.weight * case.size.mean()).sum();
-            Schedule::by_bytes(&arrivals, backlog, mean_bytes)
-        }
-    }))
 }
 
 /// The verifier of a worker, where its stream verifies.

@@ -13,8 +13,12 @@ const LINES_MAX: usize = 800;
 const HOMELESS: [&str; 4] = ["util", "common", "misc", "helpers"];
 
 /// The files whose code runs once per operation or batch.
-const WORKER_FILES: [&str; 3] =
-    ["crates/engine/src/drive.rs", "crates/engine/src/worker.rs", "crates/engine/src/recorder.rs"];
+const WORKER_FILES: [&str; 4] = [
+    "crates/engine/src/drive.rs",
+    "crates/engine/src/open.rs",
+    "crates/engine/src/worker.rs",
+    "crates/engine/src/recorder.rs",
+];
 
 /// What they may not contain: clocks of their own, waiting, locks, output.
 const BANNED_IN_WORKERS: [&str; 9] = [
