@@ -325,6 +325,7 @@ fn stream(shape: &StreamShape) -> Stream {
         depth_search: None,
         ramp_bytes: fathom_schema::Quota::Unlimited,
         kind_rates: Vec::new(),
+        pauses: fathom_schema::Pauses::default(),
     }
 }
 

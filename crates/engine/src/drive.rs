@@ -10,7 +10,7 @@ use crate::worker::{PLAN_AHEAD, Slot, Stamp, State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, EngineError, Operation, Wait};
 use fathom_pattern::Planned;
-use fathom_schema::{EngineSettings, Pacing, Quota, Think};
+use fathom_schema::{EngineSettings, OperationKind, Quota, Think};
 use fathom_units::Nanos;
 
 impl<E: Engine, C: Clock> Worker<'_, E, C> {
@@ -22,13 +22,16 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
 
     /// Issues until the limits are reached or the stop flag is raised, then drains.
     pub(crate) fn issue_all(&mut self, now: Nanos, pacing: Pace) -> Result<(), EngineError> {
+        let pauses = !self.stream.pauses.are_none();
         match (pacing, E::SYNCHRONOUS) {
             (Pace::Closed(Think::None), true) if self.is_plain() => self.sync_plain(now),
             (Pace::Closed(think), true) => self.sync_closed(now, think),
             (Pace::Closed(think), false) if self.is_careful(think) => self.async_closed::<true>(now, think),
             (Pace::Closed(think), false) => self.async_closed::<false>(now, think),
-            (Pace::Open(schedule), true) => self.sync_open(now, schedule),
-            (Pace::Open(schedule), false) => self.async_open(now, schedule),
+            (Pace::Open(schedule), true) if pauses => self.sync_open::<true>(now, schedule),
+            (Pace::Open(schedule), true) => self.sync_open::<false>(now, schedule),
+            (Pace::Open(schedule), false) if pauses => self.async_open::<true>(now, schedule),
+            (Pace::Open(schedule), false) => self.async_open::<false>(now, schedule),
         }
     }
 
@@ -197,6 +200,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             let sync = sync.operation(0);
             self.tell_of(&sync);
             now = self.perform_one(sync, now, None)?;
+            if self.state == State::Drain {
+                // It failed: nothing more is issued.
+                return Ok(now);
+            }
         }
         let operation = self.fill(planned, of_plan(0, planned));
         self.spend(planned);
@@ -445,8 +452,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     }
 
     /// Plans one operation and gives it to the engine; before it, the sync that became due, which then takes the only
-    /// slot when there is but one. Returns how many slots were taken, and the bytes of the operation when it was issued.
-    pub(crate) fn stage(&mut self, intended: Nanos) -> (usize, Option<u32>) {
+    /// slot when there is but one. Returns how many slots were taken, and kind and bytes of the operation when it was issued.
+    pub(crate) fn stage(&mut self, intended: Nanos) -> (usize, Option<(OperationKind, u32)>) {
         let staged = self.stage_sync();
         if self.free.is_empty() {
             return (staged, None);
@@ -454,7 +461,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let Some(next) = self.plan_one() else { return (staged, None) };
         let staged = staged + self.stage_planned(&next, Some(intended));
         self.syncs.note(&next);
-        (staged, Some(next.length))
+        (staged, Some((next.kind, next.length)))
     }
 
     /// Gives the sync that became due to the engine; returns how many slots it took.
@@ -563,7 +570,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     }
 
     /// Waits out a pause, dealing with edges on the way.
-    fn pause(&mut self, now: Nanos, think: Think) -> Nanos {
+    pub(crate) fn pause(&mut self, now: Nanos, think: Think) -> Nanos {
         let Think::Every { pause_ns, spin_ns, .. } = think else { return now };
         let resume = now.after(Nanos(pause_ns));
         let spins_until = now.after(Nanos(spin_ns));
@@ -589,7 +596,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
 
     /// From here on, load counts towards the next pause.
     pub(crate) fn begin_thinking(&mut self, now: Nanos) {
-        if let Pacing::Closed { think: Think::Every { after_ns, .. } } = self.stream.pacing {
+        if let Think::Every { after_ns, .. } = self.stream.think() {
             self.pause_at = if after_ns == u64::MAX { Nanos::NEVER } else { now.after(Nanos(after_ns)) };
         }
     }

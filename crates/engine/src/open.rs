@@ -1,19 +1,28 @@
 //! The loops of workers that have a rate: an operation goes out when it is due, late where no slot was free. When that is,
 //! `schedule` knows.
 
+use crate::pace::operations_of;
 use crate::schedule::Schedule;
 use crate::worker::{State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, EngineError};
 use fathom_pattern::Planned;
+use fathom_schema::{OperationKind, Pauses, Think};
 use fathom_units::Nanos;
 
 /// Waits shorter than this are spent polling: timers fire some tens of microseconds late.
 const POLL_BELOW: Nanos = Nanos::micros(60);
 
 impl<E: Engine, C: Clock> Worker<'_, E, C> {
-    pub(crate) fn sync_open(&mut self, mut now: Nanos, schedule: Box<Schedule>) -> Result<(), EngineError> {
+    /// `PAUSES`: the worker thinks in between.
+    pub(crate) fn sync_open<const PAUSES: bool>(
+        &mut self,
+        mut now: Nanos,
+        schedule: Box<Schedule>,
+    ) -> Result<(), EngineError> {
         let mut one = [Planned::BLANK];
+        let think = self.stream.pauses.think;
+        let mut until_pause = self.until_pause.take().unwrap_or_else(|| operations_of(think));
         self.begin_schedule(schedule);
         while self.state != State::Drain {
             if self.needs_control(now) {
@@ -35,35 +44,54 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 self.end_pass();
                 continue;
             }
-            self.pass_due(one[0].length);
+            self.pass_due(one[0].kind, one[0].length);
             self.note_waiting();
             now = self.perform(&one[0], now, Some(due))?;
             self.was_full(now);
+            if PAUSES {
+                until_pause -= 1;
+                if until_pause == 0 || now >= self.pause_at {
+                    until_pause = operations_of(think);
+                    now = self.pause_schedule(now);
+                }
+            }
         }
+        self.until_pause = Some(until_pause);
         Ok(())
     }
 
-    pub(crate) fn async_open(&mut self, mut now: Nanos, schedule: Box<Schedule>) -> Result<(), EngineError> {
+    pub(crate) fn async_open<const PAUSES: bool>(
+        &mut self,
+        mut now: Nanos,
+        schedule: Box<Schedule>,
+    ) -> Result<(), EngineError> {
+        let think = self.stream.pauses.think;
+        let by_issue = matches!(think, Think::Every { by_issue: true, .. });
+        let mut until_pause = self.until_pause.take().unwrap_or_else(|| operations_of(think));
+        let mut pausing = PAUSES && until_pause == 0;
         self.begin_schedule(schedule);
         loop {
             if self.needs_control(now) {
                 self.control(now);
             }
             let mut staged = 0;
-            let may_issue = self.takes_turn();
+            let may_issue = !(PAUSES && pausing) && self.takes_turn();
             let mut due = Nanos::NEVER;
             while self.state != State::Drain {
                 if self.allow(1) == 0 {
                     break;
                 }
                 due = self.next_due(now).unwrap_or(Nanos::NEVER);
-                if due > now || self.free.is_empty() || !may_issue {
+                if due > now || self.free.is_empty() || !may_issue || (PAUSES && until_pause == 0) {
                     break;
                 }
                 let (slots, issued) = self.stage(due);
                 staged += slots;
-                if let Some(bytes) = issued {
-                    self.pass_due(bytes);
+                if let Some((kind, bytes)) = issued {
+                    self.pass_due(kind, bytes);
+                    if PAUSES && by_issue {
+                        until_pause -= 1;
+                    }
                 } else if self.held.is_some() {
                     break;
                 }
@@ -79,13 +107,21 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     locks.give_back();
                 }
                 if !issuing {
+                    self.until_pause = Some(until_pause);
                     return Ok(());
+                }
+                if PAUSES && pausing {
+                    now = self.pause_schedule(now);
+                    pausing = false;
+                    until_pause = operations_of(think);
+                    continue;
                 }
                 self.wait_until(due.min(self.next_event));
                 now = self.clock.now();
                 continue;
             }
             let starved = self.free.is_empty() || !may_issue || self.next_pass.is_some();
+            let starved = starved || PAUSES && until_pause == 0;
             let until = if issuing && !starved { due.min(self.next_event) } else { self.next_event };
             // Waiting in the kernel for the next arrival would come back late; the last stretch is polled.
             let (min, until) =
@@ -96,9 +132,14 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 } else {
                     (1, Nanos(until.0 - POLL_BELOW.0))
                 };
-            (_, now) = self.collect(now, min, self.completions.len(), until)?;
+            let found;
+            (found, now) = self.collect(now, min, self.completions.len(), until)?;
             if starved {
                 self.was_full(now);
+            }
+            if PAUSES {
+                until_pause = until_pause.saturating_sub(if by_issue { 0 } else { found });
+                pausing = until_pause == 0 || now >= self.pause_at;
             }
         }
     }
@@ -116,10 +157,32 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     }
 
     #[inline]
-    fn pass_due(&mut self, bytes: u32) {
+    fn pass_due(&mut self, kind: OperationKind, bytes: u32) {
         if let Some(schedule) = &mut self.schedule {
-            schedule.pass(bytes);
+            schedule.pass(kind, bytes);
         }
+    }
+
+    /// Waits out a pause. What comes due in it is late, or comes later by it.
+    #[inline(never)]
+    fn pause_schedule(&mut self, now: Nanos) -> Nanos {
+        let Pauses { think, puts_off, lead } = self.stream.pauses;
+        let Think::Every { pause_ns, .. } = think else { return now };
+        if !puts_off {
+            let resumed = self.pause(now, think);
+            self.was_full(resumed);
+            return resumed;
+        }
+        // Put off before, or edges of intervals in the pause would count what comes after it.
+        let (by, end) = (Nanos(pause_ns).since(lead), now.after(Nanos(pause_ns)));
+        if let Some(schedule) = &mut self.schedule {
+            schedule.put_off(by);
+        }
+        let resumed = self.pause(now, think);
+        if let Some(schedule) = &mut self.schedule {
+            schedule.put_off(resumed.since(end));
+        }
+        resumed
     }
 
     /// Notes how many arrivals wait, when all that could be issued have been.

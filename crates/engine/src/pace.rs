@@ -2,7 +2,7 @@
 
 use crate::schedule::Schedule;
 use fathom_pattern::{Arrivals, Trace};
-use fathom_schema::{Arrival, Counted, Pacing, Stream, Think, WorkerPlan};
+use fathom_schema::{Arrival, Counted, OperationKind, Pacing, Stream, Think, WorkerPlan};
 use std::sync::Arc;
 
 /// When operations of one worker are due.
@@ -18,20 +18,35 @@ pub(crate) fn pace_of(stream: &Stream, plan: &WorkerPlan, trace: Option<Arc<Trac
         Pacing::Open { rate, arrival, course, backlog } => (*rate, *arrival, course, *backlog),
     };
     let (part, seed) = (plan.part, plan.seed);
-    Pace::Open(Box::new(match (stream.rate_counts, arrival, trace) {
-        (_, Arrival::Traced { speed }, Some(trace)) => {
-            Schedule::new(&Arrivals::of_trace(trace, speed), backlog)
-        }
-        (Counted::Operations, ..) => {
-            Schedule::new(&Arrivals::new(rate, arrival, course, part, seed), backlog)
-        }
-        (Counted::Bytes, ..) => {
-            let arrivals = Arrivals::scaled(rate, arrival, course, part, seed);
-            let cases = &stream.workload.cases;
-            let mean_bytes = cases.iter().map(|case| case.weight * case.size.mean()).sum();
-            Schedule::by_bytes(&arrivals, backlog, mean_bytes)
-        }
+    let arrivals = match (stream.rate_counts, arrival, trace) {
+        (_, Arrival::Traced { speed }, Some(trace)) => Arrivals::of_trace(trace, speed),
+        (_, Arrival::ByKind, _) => Arrivals::by_kind(rate, &shares_of_kinds(stream), part),
+        (Counted::Operations, ..) => Arrivals::new(rate, arrival, course, part, seed),
+        (Counted::Bytes, ..) => Arrivals::scaled(rate, arrival, course, part, seed),
+    };
+    Pace::Open(Box::new(match stream.rate_counts {
+        Counted::Operations => Schedule::new(&arrivals, backlog),
+        Counted::Bytes => Schedule::by_bytes(&arrivals, backlog, bytes_that_count_as_one(stream, arrival)),
     }))
+}
+
+/// What part of its operations each kind has.
+fn shares_of_kinds(stream: &Stream) -> [f64; OperationKind::COUNT] {
+    let mut shares = [0.0; OperationKind::COUNT];
+    stream.workload.cases.iter().for_each(|case| shares[case.kind.index()] += case.weight);
+    shares
+}
+
+/// Where operations count by their bytes, how many count as one, by kind: the mean of those that have a clock together.
+fn bytes_that_count_as_one(stream: &Stream, arrival: Arrival) -> [f64; OperationKind::COUNT] {
+    let cases = &stream.workload.cases;
+    if arrival != Arrival::ByKind {
+        return [cases.iter().map(|case| case.weight * case.size.mean()).sum(); OperationKind::COUNT];
+    }
+    let mut bytes = [0.0; OperationKind::COUNT];
+    cases.iter().for_each(|case| bytes[case.kind.index()] += case.weight * case.size.mean());
+    let shares = shares_of_kinds(stream);
+    std::array::from_fn(|kind| if shares[kind] > 0.0 { bytes[kind] / shares[kind] } else { 1.0 })
 }
 
 /// Operations up to the first pause.

@@ -6,7 +6,7 @@
 
 use fathom_metrics::Cell;
 use fathom_pattern::Arrivals;
-use fathom_schema::Backlog;
+use fathom_schema::{Backlog, OperationKind};
 use fathom_units::Nanos;
 
 /// One worker's arrivals.
@@ -35,15 +35,20 @@ pub(crate) struct Schedule {
 
 /// Operations that count by their bytes.
 struct ByBytes {
-    mean: f64,
+    /// Bytes of an operation that counts as one, by kind.
+    mean: [f64; OperationKind::COUNT],
     /// The schedule read as if they were, as far as `issued` is.
     plain: Arrivals,
 }
 
 impl Schedule {
-    /// A schedule that counts an operation by its bytes, of which one has `mean_bytes` on average. What comes due is known
-    /// as far as sizes are: of those that wait, the mean is taken.
-    pub(crate) fn by_bytes(arrivals: &Arrivals, backlog: Backlog, mean_bytes: f64) -> Self {
+    /// A schedule that counts an operation by its bytes, of which one of its kind has `mean_bytes` on average. What comes
+    /// due is known as far as sizes are: of those that wait, the mean is taken.
+    pub(crate) fn by_bytes(
+        arrivals: &Arrivals,
+        backlog: Backlog,
+        mean_bytes: [f64; OperationKind::COUNT],
+    ) -> Self {
         let by_bytes = ByBytes { mean: mean_bytes, plain: arrivals.clone() };
         Self { by_bytes: Some(by_bytes), ..Self::new(arrivals, backlog) }
     }
@@ -132,10 +137,11 @@ impl Schedule {
         self.waiting
     }
 
-    /// Goes on to the next arrival: the one that was due is issued, with so many bytes.
+    /// Goes on to the next arrival: the one that was due is issued, as this operation.
     #[inline]
-    pub(crate) fn pass(&mut self, bytes: u32) {
-        let times = self.by_bytes.as_ref().map_or(1.0, |by_bytes| f64::from(bytes) / by_bytes.mean);
+    pub(crate) fn pass(&mut self, kind: OperationKind, bytes: u32) {
+        let times =
+            self.by_bytes.as_ref().map_or(1.0, |by_bytes| f64::from(bytes) / by_bytes.mean[kind.index()]);
         self.pass_as(times);
     }
 
@@ -195,13 +201,13 @@ mod tests {
     fn bytes_shift_what_comes() {
         let part = SharePart { index: 0, count: 1 };
         let arrivals = Arrivals::scaled(1000.0, Arrival::Constant, &[], part, 1);
-        let (mut schedule, mut cell) = (Schedule::by_bytes(&arrivals, Backlog::Keep, 1000.0), cell());
+        let (mut schedule, mut cell) = (Schedule::by_bytes(&arrivals, Backlog::Keep, [1000.0; 4]), cell());
         schedule.begin(Nanos::ZERO);
         let mut due = 0;
         for bytes in [500, 3000, 1000, 250] {
             schedule.come_due(Nanos(due + 1), 1, &mut cell);
             assert_eq!((schedule.due(), schedule.left_waiting()), (Nanos(due), 1));
-            schedule.pass(bytes);
+            schedule.pass(OperationKind::Read, bytes);
             due += u64::from(bytes) * 1000;
         }
         assert_eq!(cell.arrivals, 4);
@@ -209,7 +215,7 @@ mod tests {
         schedule.come_due(Nanos(due + 10 * MS + 1), 1, &mut cell);
         assert_eq!((schedule.due(), schedule.left_waiting()), (Nanos(due), 11));
         for _ in 0..5 {
-            schedule.pass(2000);
+            schedule.pass(OperationKind::Read, 2000);
         }
         schedule.come_due(Nanos(due + 10 * MS + 1), 1, &mut cell);
         assert_eq!((schedule.due(), schedule.left_waiting()), (Nanos(due + 10 * MS), 6));

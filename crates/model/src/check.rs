@@ -7,7 +7,7 @@ use crate::job::{Job, Named};
 use crate::literal::Literal;
 use crate::options::{StageOptions, StreamOptions, TargetOptions, WorkloadOptions};
 use crate::row::{Group, OptionValue, Options, Row, rows};
-use crate::value::{Amount, Arrival, AtEnd, AtError, Rate, TargetKind};
+use crate::value::{Amount, Arrival, AtEnd, AtError, TargetKind};
 use fathom_units::{Bytes, Nanos, Ratio};
 use std::collections::{BTreeMap, HashSet};
 
@@ -256,13 +256,12 @@ fn check_stream(
             "add a [target.NAME] section with a path",
         );
     }
-    let is_paced = !matches!(options.rate.get(), Rate::Max) || options.rate_course.get().is_some();
-    if *options.think_time.get() > Nanos::ZERO && is_paced {
+    if *options.think_time.get() > Nanos::ZERO && options.rate_course.get().is_some() {
         found.error(
-            "stream.think-and-rate",
+            "stream.think-and-course",
             options.think_time.span(),
-            "think_time and rate contradict each other",
-            "a rate already says when operations are due; leave one of them out",
+            "think_time and rate_course contradict each other",
+            "write the pauses into the course, as \"idle for TIME\"",
         );
     }
     let in_no_group = *options.report_group.get() == 0;
@@ -279,11 +278,11 @@ fn check_stream(
             let message = "rate and rate_course are both given";
             found.error("stream.rate-and-course", span, message, "put the rate into the course");
         }
-        if let Arrival::OnOff(..) | Arrival::ParetoOnOff(..) | Arrival::BModel(..) = options.arrival.get() {
-            let message = format!(
-                "arrivals that come in bursts ({}) have no rate_course",
-                options.arrival.get().print()
-            );
+        if let Arrival::ByKind | Arrival::OnOff(..) | Arrival::ParetoOnOff(..) | Arrival::BModel(..) =
+            options.arrival.get()
+        {
+            let message =
+                format!("arrivals of this sort ({}) have no rate_course", options.arrival.get().print());
             let help = "use constant, poisson or uniform arrivals, or write the bursts into the course";
             found.error("stream.course-of-bursts", span, message, help);
         }
@@ -518,7 +517,7 @@ impl Job {
 mod tests {
     use super::*;
     use crate::literal::{Literal, Spanned};
-    use crate::value::{BlockSizes, RatePiece, Sweep};
+    use crate::value::{BlockSizes, Rate, RatePiece, Sweep};
     use fathom_units::Iops;
 
     fn job() -> Job {
@@ -554,7 +553,7 @@ mod tests {
         options.rate.set(Rate::Operations(Iops(5.0)), span);
         options.think_time.set(Nanos::secs(1), span);
         options.arrival.set(Arrival::OnOff(Nanos::secs(1), Nanos::secs(1)), span);
-        let expect = ["stream.think-and-rate", "stream.rate-and-course", "stream.course-of-bursts"];
+        let expect = ["stream.think-and-course", "stream.rate-and-course", "stream.course-of-bursts"];
         assert_eq!(codes(&job), expect);
     }
 

@@ -284,13 +284,13 @@ options! {
     serialize_overlap: bool = false, Kind::Flag, fio "serialize_overlap", example "true";
     /// Rate of the whole stream, over all workers; `"max"` issues whenever a slot is free.
     rate: Rate = Rate::Max, Kind::Rate, fio "rate_iops", vdbench "iorate", example "\"5k/s\"";
-    /// How arrivals at a rate are spaced; the last three come in bursts.
-    arrival: Arrival = Arrival::Constant, Kind::Structured("constant, poisson, uniform, on-off:ON/OFF, pareto-on-off:SHAPE[:ON/OFF[:SOURCES]] or b-model:BIAS[:WINDOW]"), fio "rate_process", vdbench "distribution", example "\"poisson\"";
+    /// How arrivals at a rate are spaced; the last three come in bursts. With `by-kind`, which needs `kind_order = "even"`, each kind of operations is spaced evenly by itself, so that several may be due at once.
+    arrival: Arrival = Arrival::Constant, Kind::Structured("constant, by-kind, poisson, uniform, on-off:ON/OFF, pareto-on-off:SHAPE[:ON/OFF[:SOURCES]] or b-model:BIAS[:WINDOW]"), fio "rate_process", vdbench "distribution", example "\"poisson\"";
     /// A rate that changes: holds, ramps and idle times one after another from where measuring begins; the last rate stays.
     rate_course: Vec<RatePiece>, Kind::Structured("a list of \"RATE for TIME\", \"to RATE over TIME\" and \"idle for TIME\""), example "[\"1k/s for 30s\", \"to 10k/s over 2min\", \"10k/s for 30s\"]";
     /// Arrivals that may wait for a free slot, over all workers; beyond, those that waited longest are dropped and counted. Defaults to any number.
     backlog: u64, FROM_ONE, example "10000";
-    /// Pause of a worker after every `think_every` operations or `think_after` (closed loop only).
+    /// Pause of a worker after every `think_every` operations or `think_after`. Beside a rate, what comes due in it waits for its end.
     think_time: Nanos = Nanos::ZERO, Kind::Time, fio "thinktime", iometer "Transfer delay", example "\"1ms\"";
     /// Operations between two pauses.
     think_every: u64 = 1, FROM_ONE, fio "thinktime_blocks", iometer "Burst length", example "8";
@@ -300,6 +300,8 @@ options! {
     think_after: Nanos = Nanos::ZERO, Kind::Time, fio "thinktime_iotime", example "\"2s\"";
     /// First part of the pause, in which a worker keeps its CPU busy.
     think_spin: Nanos = Nanos::ZERO, Kind::Time, fio "thinktime_spin", example "\"20us\"";
+    /// Whether a pause puts off what a rate makes due after it, so that nothing is caught up.
+    think_puts_off: bool = false, Kind::Flag, fio "rate_ignore_thinktime", example "true";
     /// How long the stream measures; overrides the stage's.
     time: Nanos, Kind::Time, fio "runtime", vdbench "elapsed", iometer "Run Time", example "\"60s\"";
     /// Time before measuring whose I/Os never count; overrides the stage's.

@@ -131,6 +131,10 @@ choice! {
         Written = "written",
         /// Space is allocated, not written.
         Allocated = "allocated",
+        /// Space is allocated, and the file stays as long as it is.
+        Reserved = "reserved",
+        /// It is made as long as it is to be, without space.
+        Extended = "extended",
         /// Only created.
         Created = "created",
         /// Nothing; it must be there.
@@ -439,6 +443,8 @@ pub enum Rate {
 pub enum Arrival {
     /// `constant`: every 1/rate seconds.
     Constant,
+    /// `by-kind`: each kind of operations at a constant pace of its own.
+    ByKind,
     /// `poisson`: exponential gaps.
     Poisson,
     /// `uniform`: gaps uniform between 0 and 2/rate.

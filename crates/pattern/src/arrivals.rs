@@ -44,6 +44,8 @@ enum Process {
         count: u32,
         rng: Rng,
     },
+    /// Each kind of operations evenly spaced by itself.
+    ByKind(Clocks),
     /// What a trace says.
     Traced(DueTimes),
     /// A rate that changes: how far apart operations are, in operations of the stream, and when so many are due.
@@ -114,6 +116,7 @@ impl Arrivals {
                 rng: Rng::new(seed),
             },
             Arrival::Uniform => along(Spacing::Uniform { pending: index + 1, count, rng: Rng::new(seed) }),
+            Arrival::ByKind => panic!("kinds that have clocks of their own are more than a rate"),
             Arrival::Traced { .. } => panic!("a trace says itself when its operations are due"),
             Arrival::OnOff { .. } | Arrival::ParetoOnOff { .. } | Arrival::BModel { .. } => {
                 assert!(steady, "{arrival:?} has no course");
@@ -136,6 +139,23 @@ impl Arrivals {
     pub fn of_trace(trace: Arc<Trace>, speed: f64) -> Self {
         assert!(speed > 0.0, "speed {speed}");
         Self { process: Process::Traced(DueTimes::new(trace, speed)) }
+    }
+
+    /// Kinds of operations that are each evenly spaced by themselves, these shares of `rate_per_s` operations per second
+    /// over all parts: the next of all is due with the one that comes first. In a schedule that
+    /// [`Arrivals::next_scaled_ns`] reads, an operation counts for its kind as so many of that kind.
+    pub fn by_kind(rate_per_s: f64, shares: &[f64], part: SharePart) -> Self {
+        assert!((RATE_MIN..=RATE_MAX).contains(&rate_per_s), "rate {rate_per_s}/s");
+        let whole: f64 = shares.iter().sum();
+        let gap_ns = NANOS_PER_SECOND as f64 / rate_per_s;
+        let clock = |&share: &f64| {
+            let own_ns = gap_ns * whole / share;
+            let mut next = Moment::default();
+            next.advance(own_ns * f64::from(part.index));
+            Clock { next, gap_ns: own_ns * f64::from(part.count) }
+        };
+        let of_kinds = shares.iter().filter(|&&share| share > 0.0).map(clock).collect();
+        Self { process: Process::ByKind(Clocks { of_kinds, last: None }) }
     }
 
     /// As [`Arrivals::new`] for a schedule that [`Arrivals::next_scaled_ns`] reads.
@@ -173,6 +193,7 @@ impl Arrivals {
     pub fn next_scaled_ns(&mut self, times: f64) -> u64 {
         match &mut self.process {
             Process::Constant(ticker) => ticker.tick(),
+            Process::ByKind(clocks) => clocks.next_ns(times),
             Process::Traced(times) => times.next_ns(),
             Process::Even { at, first_ns, gap_ns } => {
                 at.advance(first_ns.take().unwrap_or(*gap_ns * times));
@@ -198,6 +219,39 @@ impl Arrivals {
                 }
             }
         }
+    }
+}
+
+/// Several clocks, whose next instants come in their order.
+#[derive(Debug, Clone)]
+struct Clocks {
+    of_kinds: Vec<Clock>,
+    /// Whose instant was the last.
+    last: Option<usize>,
+}
+
+#[derive(Debug, Clone)]
+struct Clock {
+    next: Moment,
+    gap_ns: f64,
+}
+
+impl Clocks {
+    #[inline]
+    fn next_ns(&mut self, times: f64) -> u64 {
+        if let Some(last) = self.last {
+            let Clock { next, gap_ns } = &mut self.of_kinds[last];
+            next.advance(*gap_ns * times);
+        }
+        let instant = |clock: &Clock| (clock.next.ns, clock.next.fraction);
+        let earlier = |&a: &usize, &b: &usize| {
+            let ((ns, fraction), (other_ns, other)) =
+                (instant(&self.of_kinds[a]), instant(&self.of_kinds[b]));
+            ns.cmp(&other_ns).then(fraction.total_cmp(&other))
+        };
+        let first = (0..self.of_kinds.len()).min_by(earlier).expect("there is a kind");
+        self.last = Some(first);
+        self.of_kinds[first].next.ns
     }
 }
 

@@ -54,6 +54,27 @@ fn on_off(on_ms: u64, off_ms: u64) -> Arrival {
 }
 
 #[test]
+fn kinds_with_clocks_of_their_own_come_in_their_order() {
+    let whole = SharePart { index: 0, count: 1 };
+    let times = |arrivals: &mut Arrivals, count| -> Vec<u64> {
+        std::iter::repeat_with(|| arrivals.next_ns() / MS).take(count).collect()
+    };
+    // 40 per second, of which a quarter is of one kind: every 100 ms and every 33 ms.
+    let mut uneven = Arrivals::by_kind(40.0, &[0.25, 0.0, 0.75], whole);
+    assert_eq!(times(&mut uneven, 9), [0, 0, 33, 66, 100, 100, 133, 166, 200]);
+    let mut even = Arrivals::by_kind(2.0, &[1.0, 1.0], whole);
+    assert_eq!(times(&mut even, 6), [0, 0, 1000, 1000, 2000, 2000]);
+    // Of two workers, the second is half a gap behind.
+    let mut second = Arrivals::by_kind(4.0, &[1.0, 1.0], SharePart { index: 1, count: 2 });
+    assert_eq!(times(&mut second, 4), [500, 500, 1500, 1500]);
+    // One that counts as three puts off its kind alone.
+    let mut scaled = Arrivals::by_kind(2.0, &[1.0, 1.0], whole);
+    let scaled: Vec<u64> =
+        [1.0, 3.0, 1.0, 1.0, 1.0, 1.0].map(|times| scaled.next_scaled_ns(times) / MS).to_vec();
+    assert_eq!(scaled, [0, 0, 1000, 2000, 3000, 3000]);
+}
+
+#[test]
 fn as_many_come_as_were_asked_for() {
     // Over 5 s: the fixed rate within 0.1 %, random processes within three standard deviations of their count.
     for rate in [1e3, 3e4, 6e5, 1e6] {

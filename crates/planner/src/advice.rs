@@ -312,6 +312,7 @@ fn idle_stream_options(job: &Job, stream: &Named<StreamOptions>, idle: &mut Idle
     let options = &stream.options;
     if *options.think_time.get() == Nanos::ZERO {
         idle(options.think_every.span(), "think_every", "think_time is 0");
+        idle(options.think_puts_off.span(), "think_puts_off", "think_time is 0");
     }
     let has_curve = job.stages.iter().any(|stage| !stage.options.curve.get().is_empty());
     if *options.rate.get() == Rate::Max && options.rate_course.get().is_none() && !has_curve {

@@ -6,7 +6,7 @@ use crate::remarks::Remarks;
 use fathom_model::{ByKind, Direction, MemoryNodes, Named, PriorityClass, Rate, StreamOptions};
 use fathom_schema::{
     Arrival, Demands, Flow, IoPriority, KindOrder, KindRate, LatencyDemand, MemoryPolicy, OperationKind,
-    Pacing, RATES, RateDemand, RateUnit, Scheduling, Think, Verification, VerifySchedule,
+    Pacing, Pauses, RATES, RateDemand, RateUnit, Scheduling, Think, Verification, VerifySchedule,
 };
 use fathom_units::{BytesPerSec, Iops, Nanos};
 
@@ -196,6 +196,20 @@ pub(crate) fn scheduling(options: &StreamOptions) -> Scheduling {
 /// Nodes as a set of bits; what is no bit of it, the model lets not through.
 fn bits(nodes: &[u32]) -> u64 {
     nodes.iter().fold(0, |set, &node| set | 1_u64.checked_shl(node).unwrap_or(0))
+}
+
+/// The pauses of a stream that has a rate.
+pub(crate) fn pauses(options: &StreamOptions, pacing: &Pacing, lanes: u32) -> Pauses {
+    let Pacing::Open { rate, .. } = pacing else { return Pauses::default() };
+    let think = think(options, lanes);
+    let (puts_off, pause) = (*options.think_puts_off.get(), options.think_time.get().0);
+    let workers = f64::from(*options.workers.get()) * f64::from(lanes);
+    // fio's rule (`handle_thinktime`): an operation that would have come in the pause comes as it ends.
+    let gap = 1e9 * workers / rate;
+    let is_within = puts_off && gap <= pause as f64;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "no longer than a pause")]
+    let lead = if is_within { Nanos(gap as u64) } else { Nanos::ZERO };
+    Pauses { think, puts_off, lead }
 }
 
 /// Its pauses; `lanes` threads share the operations of one worker.

@@ -112,7 +112,7 @@ impl Setting<'_> {
             refill_at: _,
             batch_complete_max: _,
             serialize_overlap: _,
-            rate, // here to `think_spin`: pacing
+            rate, // here to `think_puts_off`: pacing
             arrival: _,
             rate_course: _,
             backlog: _,
@@ -121,6 +121,7 @@ impl Setting<'_> {
             think_issued: _,
             think_after: _,
             think_spin: _,
+            think_puts_off: _,
             time: _, // limits
             ramp,
             ramp_bytes: _, // steady::ramp_bytes
@@ -252,6 +253,7 @@ impl Setting<'_> {
             &workload.verification,
             remarks,
         )?;
+        let pauses = demands::pauses(&section.options, &pacing, lanes);
         let depth_search = steady::depth_search(section, &pacing, reads_back, remarks)?;
         say_trims_are_alone(load, kind, depth, remarks);
         self.say_seed(load, remarks);
@@ -291,6 +293,7 @@ impl Setting<'_> {
                 depth_search,
                 ramp_bytes,
                 kind_rates,
+                pauses,
             },
         })
     }
@@ -677,12 +680,22 @@ fn open(load: &Load<'_>, rate: f64, lanes: u32, remarks: &mut Remarks) -> Option
         return None;
     }
     let (arrival, course) = (arrival(options), Vec::new());
+    if arrival == schema::Arrival::ByKind && !matches!(load.operations.workload.kinds, KindOrder::Even(_)) {
+        let message = format!(
+            "arrival = \"by-kind\" of the stream \"{}\" needs kinds of operations that are not drawn",
+            load.section.name
+        );
+        let help = "add kind_order = \"even\" to its workload, or use arrival = \"constant\"";
+        remarks.error("plan.arrival-by-kind", options.arrival.span(), message, help);
+        return None;
+    }
     Some((Pacing::Open { rate, arrival, course, backlog: backlog(options, lanes) }, false))
 }
 
 fn arrival(options: &StreamOptions) -> schema::Arrival {
     match *options.arrival.get() {
         Arrival::Constant => schema::Arrival::Constant,
+        Arrival::ByKind => schema::Arrival::ByKind,
         Arrival::Poisson => schema::Arrival::Poisson,
         Arrival::Uniform => schema::Arrival::Uniform,
         Arrival::OnOff(on, off) => schema::Arrival::OnOff { on_ns: on.0, off_ns: off.0 },

@@ -188,7 +188,9 @@ impl Crew<'_> {
     fn shares_gaps(&self) -> bool {
         match self.pacing {
             Pacing::Closed { .. } => false,
-            Pacing::Open { arrival, .. } => !matches!(arrival, Arrival::Constant | Arrival::Poisson),
+            Pacing::Open { arrival, .. } => {
+                !matches!(arrival, Arrival::Constant | Arrival::ByKind | Arrival::Poisson)
+            }
         }
     }
 

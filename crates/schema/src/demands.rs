@@ -2,7 +2,7 @@
 //!
 //! Everything here is additive to a step: a record written before an option existed reads as one that does not use it.
 
-use crate::step::Arrival;
+use crate::step::{Arrival, Think};
 use crate::tally::OperationKind;
 use crate::wire;
 use fathom_units::Nanos;
@@ -82,6 +82,32 @@ pub struct LatencyDemand {
     pub kind: Option<OperationKind>,
     /// In nanoseconds.
     pub at_most_ns: u64,
+}
+
+/// Pauses of an open loop: what comes due in one waits for its end, or comes later by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pauses {
+    /// When, and how long.
+    pub think: Think,
+    /// Whether each puts off what is due after it.
+    pub puts_off: bool,
+    /// By how much less than it is long: so much as lies between two operations, where that is no longer, so that the next
+    /// one is due as it ends.
+    #[serde(with = "wire::nanos")]
+    pub lead: Nanos,
+}
+
+impl Default for Pauses {
+    fn default() -> Self {
+        Self { think: Think::None, puts_off: false, lead: Nanos::ZERO }
+    }
+}
+
+impl Pauses {
+    /// Whether there are none.
+    pub fn are_none(&self) -> bool {
+        self.think == Think::None
+    }
 }
 
 /// A part in a flow: workers of one flow issue in proportion to their weights.

@@ -27,7 +27,8 @@ mod wire;
 
 pub use control::{Control, Reach, ShellCommand, Tolerance};
 pub use demands::{
-    Demands, Flow, IoPriority, KindRate, LatencyDemand, MemoryPolicy, RateDemand, RateUnit, Scheduling,
+    Demands, Flow, IoPriority, KindRate, LatencyDemand, MemoryPolicy, Pauses, RateDemand, RateUnit,
+    Scheduling,
 };
 pub use engine::{
     AioSettings, CallFlags, Durability, EngineKind, EngineSettings, ForcedAsync, IoMode, OpenRule,

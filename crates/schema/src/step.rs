@@ -2,7 +2,7 @@
 //! "unlimited"; whatever was a percentage, a dialect's quirk or the user's silence ended in the planner.
 
 use crate::control::Control;
-use crate::demands::{Demands, Flow, KindRate, Scheduling};
+use crate::demands::{Demands, Flow, KindRate, Pauses, Scheduling};
 use crate::engine::EngineSettings;
 use crate::peer::Peer;
 use crate::settling::{DepthSearch, SteadyRule};
@@ -114,6 +114,12 @@ pub enum LayoutRule {
     Created,
     /// Extended to the size by `fallocate` where the filesystem can, else by truncation; content is not written.
     Allocated,
+    /// As `Allocated` where the filesystem can and has the room, else as `Created`.
+    AllocatedIfRoom,
+    /// Space up to the size is taken by `fallocate` where the filesystem can; the file's length stays.
+    Reserved,
+    /// Extended to the size by truncation.
+    Extended,
     /// What is missing at the end is written; holes and unwritten extents of what is there are left alone. For files that
     /// are someone else's and only read.
     Appended,
@@ -196,6 +202,9 @@ pub struct Stream {
     /// Bytes that a worker moves before it measures, where they are what says when that begins.
     #[serde(default)]
     pub ramp_bytes: Quota,
+    /// Pauses of an open loop.
+    #[serde(default, skip_serializing_if = "Pauses::are_none")]
+    pub pauses: Pauses,
     /// In a closed loop, kinds of operations that come at most at a rate of their own; not all that there are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kind_rates: Vec<KindRate>,
@@ -642,7 +651,7 @@ pub enum Pacing {
     },
 }
 
-/// Pauses of a closed loop.
+/// Pauses in a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Think {
@@ -670,6 +679,16 @@ fn never() -> u64 {
     u64::MAX
 }
 
+impl Stream {
+    /// Its pauses, whether or not it has a rate.
+    pub fn think(&self) -> Think {
+        match self.pacing {
+            Pacing::Closed { think } => think,
+            Pacing::Open { .. } => self.pauses.think,
+        }
+    }
+}
+
 /// A stretch of a rate that changes along a straight line.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RatePiece {
@@ -687,6 +706,9 @@ pub struct RatePiece {
 pub enum Arrival {
     /// Every 1/rate seconds.
     Constant,
+    /// Each kind of operations every so many seconds, from the start on: several may be due at once. Only with
+    /// [`KindOrder::Even`].
+    ByKind,
     /// Exponential gaps with mean 1/rate.
     Poisson,
     /// Gaps uniform between 0 and 2/rate (Vdbench).

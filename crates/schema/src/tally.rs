@@ -112,7 +112,7 @@ pub struct KindTally {
     pub bytes: u64,
     /// Those of them that moved fewer bytes than asked.
     pub short: u64,
-    /// Of syncs, those that are no `fsync(2)`: `fdatasync(2)` and `sync_file_range(2)`.
+    /// Of syncs, failed ones too, those that are no `fsync(2)`: `fdatasync(2)` and `sync_file_range(2)`.
     #[serde(default)]
     pub data_syncs: u64,
     /// Failed operations by error number (`errno`).

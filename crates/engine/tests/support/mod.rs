@@ -101,6 +101,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
         depth_search: None,
         ramp_bytes: fathom_schema::Quota::Unlimited,
         kind_rates: Vec::new(),
+        pauses: fathom_schema::Pauses::default(),
     }
 }
 

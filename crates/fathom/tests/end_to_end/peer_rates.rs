@@ -53,6 +53,50 @@ fn each_direction_keeps_its_rate() {
     check("--rw=randrw --rate_iops=,1000 --numjobs=2 --group_reporting", [FREE, 2000 << 12], 8 << 10);
 }
 
+/// Reads and writes of a job with these options that lasts a second, by either tool.
+fn counts(program: &[&str], options: &str) -> [u64; 2] {
+    let bench = Bench::new();
+    let fixed =
+        "--name=a --ioengine=null --size=64m --runtime=1 --time_based --output-format=json --output=out.json";
+    bench.run(&[program, &words(fixed), &words(options)].concat()).expect(0, &[]);
+    let text = std::fs::read_to_string(bench.path("out.json")).expect("it was written");
+    let document: Value = serde_json::from_str(&text).expect("it is JSON");
+    ["read", "write"].map(|kind| document["jobs"][0][kind]["total_ios"].as_u64().expect("a count"))
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split(' ').collect()
+}
+
+#[test]
+fn each_direction_begins_at_once_however_low_its_rate() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("each_direction_begins_at_once_however_low_its_rate", &why);
+    }
+    for options in
+        ["--rw=randrw --rate=300,300", "--rw=rw --rate=300", "--rw=randrw --rate=300,3000 --bs=4k,64k"]
+    {
+        assert_eq!(counts(&["fio"], options), [1, 1], "the peer with {options}");
+        assert_eq!(counts(&[FATHOM, "fio"], options), [1, 1], "{options}");
+    }
+}
+
+#[test]
+fn pauses_beside_a_rate_hold_it_up_as_the_peers_do() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("pauses_beside_a_rate_hold_it_up_as_the_peers_do", &why);
+    }
+    for (options, expected) in [
+        // A pause after each, longer than the rate's gap.
+        ("--rw=read --rate_iops=100 --thinktime=100ms", 5..=11),
+        ("--rw=read --rate_iops=100 --thinktime=100ms --rate_ignore_thinktime=1", 5..=11),
+    ] {
+        let (theirs, ours) = (counts(&["fio"], options)[0], counts(&[FATHOM, "fio"], options)[0]);
+        assert!(expected.contains(&theirs), "the peer with {options}: {theirs}, not {expected:?}");
+        assert!(expected.contains(&ours), "{options}: {ours}, not {expected:?}");
+    }
+}
+
 #[test]
 fn a_native_rate_in_bytes_counts_bytes() {
     let bench = Bench::new();

@@ -29,6 +29,8 @@ pub(crate) struct Demands {
     pub(crate) think_by_issue: bool,
     /// Whether `thinktime_blocks` was given.
     pub(crate) think_counts: bool,
+    /// Whether a pause puts off what a rate makes due after it.
+    pub(crate) think_puts_off: bool,
     /// Operations in flight at which a queue that was full refills.
     pub(crate) depth_low: u64,
     /// Completions taken up at once.

@@ -49,7 +49,7 @@ impl OptionValue for Rate {
 const PHASE_MIN: Nanos = Nanos::millis(1);
 /// Most sources: their changes are a part of generating each operation.
 const SOURCES_MAX: u32 = 1024;
-const ARRIVALS: &str = "constant, poisson, uniform, on-off:ON/OFF, pareto-on-off:SHAPE[:ON/OFF[:SOURCES]] or b-model:BIAS[:WINDOW]";
+const ARRIVALS: &str = "constant, by-kind, poisson, uniform, on-off:ON/OFF, pareto-on-off:SHAPE[:ON/OFF[:SOURCES]] or b-model:BIAS[:WINDOW]";
 
 impl OptionValue for Arrival {
     fn read(literal: &Literal, _: Kind) -> Result<Self, String> {
@@ -58,6 +58,7 @@ impl OptionValue for Arrival {
         let name = parts.next().unwrap_or_default();
         let arrival = match name {
             "constant" | "deterministic" => Self::Constant,
+            "by-kind" => Self::ByKind,
             "poisson" | "exponential" => Self::Poisson,
             "uniform" => Self::Uniform,
             "on-off" => {
@@ -105,6 +106,7 @@ impl OptionValue for Arrival {
     fn print(&self) -> String {
         match self {
             Self::Constant => "\"constant\"".to_owned(),
+            Self::ByKind => "\"by-kind\"".to_owned(),
             Self::Poisson => "\"poisson\"".to_owned(),
             Self::Uniform => "\"uniform\"".to_owned(),
             Self::OnOff(on, off) => format!("\"on-off:{}/{}\"", tight(*on), tight(*off)),

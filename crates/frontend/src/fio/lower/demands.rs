@@ -21,6 +21,7 @@ pub(super) fn set(options: &mut StreamOptions, settings: &Settings, span: Span, 
         think_spin,
         think_by_issue,
         think_counts,
+        think_puts_off,
         depth_low,
         complete_max,
         serialize_overlap,
@@ -64,6 +65,9 @@ pub(super) fn set(options: &mut StreamOptions, settings: &Settings, span: Span, 
         }
         if *think_by_issue {
             options.think_issued.set(true, settings.span("thinktime_blocks_type", span));
+        }
+        if *think_puts_off {
+            options.think_puts_off.set(true, settings.span("rate_ignore_thinktime", span));
         }
     }
     if (1..settings.engine.depth).contains(depth_low) {

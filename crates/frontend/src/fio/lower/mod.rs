@@ -118,7 +118,7 @@ struct Lowering<'a> {
 impl Lowering<'_> {
     /// One section with all its clones.
     fn section(&mut self, parsed: &ParsedJob) {
-        let ParsedJob { name, span, settings, options } = parsed;
+        let ParsedJob { name, section: _, span, settings, options } = parsed;
         let adapted = names::adapted(parsed, self.faults);
         let parsed = adapted.as_ref().map_or(parsed, |(adapted, _)| adapted);
         let adapted_to_cpu = cpu::adapted(parsed, self.faults);
@@ -404,6 +404,8 @@ impl Lowering<'_> {
             }
             if set.poisson {
                 options.arrival.set(Arrival::Poisson, settings.span("rate_process", span));
+            } else if lowered.has_rates_by_kind {
+                options.arrival.set(Arrival::ByKind, place);
             }
         }
         if set.thinktime > 0 {

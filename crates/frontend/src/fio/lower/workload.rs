@@ -21,6 +21,8 @@ pub(super) struct Lowered {
     pub(super) rate: Rate,
     /// What one direction of a mix is held at while the other is not.
     pub(super) rate_max: Option<(ModelDirection, Rate)>,
+    /// Whether the rate is the sum of those of several directions.
+    pub(super) has_rates_by_kind: bool,
     /// Whether anything is read.
     pub(super) reads: bool,
     /// Smallest block of all directions in use, in bytes.
@@ -81,7 +83,8 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
             },
         },
     });
-    if rate != Rate::Max && shares.iter().filter(|&&share| share > 0.0).count() > 1 {
+    let has_rates_by_kind = rate != Rate::Max && shares.iter().filter(|&&share| share > 0.0).count() > 1;
+    if has_rates_by_kind {
         // Each direction has a rate of its own.
         options.kind_order.set(KindOrder::Even, settings.span("rate_iops", settings.span("rate", *span)));
     }
@@ -105,14 +108,15 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     files::set_order(&mut options, settings, *span, faults);
     content::set(&mut options, settings, *span, surroundings, faults);
     set_syncs(&mut options, settings, *span);
-    let written = (shares[WRITE] > 0.0 || is_trimwrite).then(|| ends(&sizes[WRITE]));
-    super::verify::set(&mut options, settings, *span, written, surroundings, faults);
+    let verified = if shares[WRITE] > 0.0 || is_trimwrite { WRITE } else { READ };
+    super::verify::set(&mut options, settings, *span, ends(&sizes[verified]), surroundings, faults);
     debug_assert!(is_mix || !reads_and_writes);
     let writes = is_mix || rw.ends_with("write");
     Lowered {
         options,
         rate,
         rate_max,
+        has_rates_by_kind,
         reads: shares[READ] > 0.0,
         smallest,
         is_random,

@@ -3,7 +3,7 @@
 use super::super::settings::{PriorityEntry, Settings};
 use super::super::values::{Misread, Unit, number};
 use super::Priority::{P0, P1, P2};
-use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, refused};
+use super::{OptionRow, Value, accepted, built, refused};
 
 /// Above it a rate is no rate.
 const RATE_MAX: u64 = i64::MAX as u64;
@@ -206,8 +206,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         P1,
         Value::Word(&["linear", "poisson"], |s, word, _| s.engine.poisson = word == "poisson"),
     ),
-    // It says how a rate goes on after a pause; a rate and pauses in one job are an error that names both.
-    accepted("rate_ignore_thinktime", &[], P1, NO_BOOLEAN, ""),
+    built("rate_ignore_thinktime", &[], P1, Value::Boolean(|s, on| s.demands.think_puts_off = on)),
     built("thinktime", &[], P0, Value::Time(Unit::Microseconds, |s, us| s.engine.thinktime = us)),
     refused(
         "thinkcycles",
