@@ -410,8 +410,11 @@ fn lay_out(
         identities.insert(path.clone(), opened);
         let missing = missing(&file, path, target.size, *layout)?;
         let meta = file.metadata().map_err(|error| PrepareError::system("cannot look at", path, error))?;
-        let is_laid_out =
-            is_new || !missing.is_empty() || (*layout == LayoutRule::Allocated && meta.len() < target.size.0);
+        let takes_space = matches!(
+            layout,
+            LayoutRule::Allocated | LayoutRule::AllocatedIfRoom | LayoutRule::Reserved | LayoutRule::Extended
+        );
+        let is_laid_out = is_new || !missing.is_empty() || (takes_space && meta.len() < target.size.0);
         // What is only read is locked while it is made: until this descriptor is closed. Where a step of this run writes
         // to it, the run has the lock already, and a second one would stand in its own way.
         if is_laid_out && !claims.locks(opened) && lock::for_writing(&file) == Lock::Taken {
@@ -442,7 +445,10 @@ fn lay_out(
                 };
                 write_ranges(&file, path, &missing, &content, &mut report, stop)?;
             }
-            LayoutRule::Allocated => allocate(&file, path, size)?,
+            LayoutRule::Allocated
+            | LayoutRule::AllocatedIfRoom
+            | LayoutRule::Reserved
+            | LayoutRule::Extended => take_space(&file, path, layout, size)?,
             LayoutRule::Untouched | LayoutRule::MustExist | LayoutRule::Created => {}
         }
         let truncates = |stream: &&Stream| stream.engine.kind == EngineKind::Ftruncate;
@@ -481,7 +487,13 @@ fn open_or_create(
             let file = quiet::open(path, flags | OFlags::RDONLY);
             file.map_err(|error| PrepareError::system("cannot open", path, error))?
         }
-        LayoutRule::Written | LayoutRule::Appended | LayoutRule::Allocated | LayoutRule::Created => {
+        LayoutRule::Written
+        | LayoutRule::Appended
+        | LayoutRule::Allocated
+        | LayoutRule::AllocatedIfRoom
+        | LayoutRule::Reserved
+        | LayoutRule::Extended
+        | LayoutRule::Created => {
             match fs::open(path, flags | OFlags::RDWR, Mode::empty()) {
                 Ok(file) => file,
                 Err(Errno::NOENT) => {
@@ -538,9 +550,13 @@ fn missing(
             let what = format!("it has {} where {size} is needed", Bytes(length));
             Err(PrepareError::Changed { path: path.to_owned(), what })
         }
-        LayoutRule::Untouched | LayoutRule::MustExist | LayoutRule::Created | LayoutRule::Allocated => {
-            Ok(Vec::new())
-        }
+        LayoutRule::Untouched
+        | LayoutRule::MustExist
+        | LayoutRule::Created
+        | LayoutRule::Allocated
+        | LayoutRule::AllocatedIfRoom
+        | LayoutRule::Reserved
+        | LayoutRule::Extended => Ok(Vec::new()),
         LayoutRule::Written => {
             let mut ranges = holes(file, length.min(size.0));
             if length < size.0 {
@@ -613,14 +629,23 @@ impl SeekTo for &File {
     }
 }
 
-fn allocate(file: &File, path: &Path, size: Bytes) -> Result<(), PrepareError> {
+fn take_space(file: &File, path: &Path, layout: LayoutRule, size: Bytes) -> Result<(), PrepareError> {
     if length(file, path)? >= size.0 {
         return Ok(());
     }
-    match fs::fallocate(file, FallocateFlags::empty(), 0, size.0) {
-        // Filesystems without allocation: extended by truncation, as fio does.
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => fs::ftruncate(file, size.0),
-        other => other,
+    let allocate = |flags| fs::fallocate(file, flags, 0, size.0);
+    match layout {
+        LayoutRule::Extended => fs::ftruncate(file, size.0),
+        LayoutRule::Reserved => match allocate(FallocateFlags::KEEP_SIZE) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            other => other,
+        },
+        _ => match allocate(FallocateFlags::empty()) {
+            // Filesystems without allocation: extended by truncation, as fio does.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => fs::ftruncate(file, size.0),
+            Err(Errno::NOSPC | Errno::DQUOT) if layout == LayoutRule::AllocatedIfRoom => Ok(()),
+            other => other,
+        },
     }
     .map_err(|error| PrepareError::system("cannot extend", path, error))
 }

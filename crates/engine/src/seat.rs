@@ -16,7 +16,6 @@ use fathom_io::{
     Buffers, Call, Engine, IoUring, Libaio, Locked, Mmap, MmapRules, Names, Net, Null, OpenTarget, Program,
     Setup, Sim, Spin, Splice, Synchronous, thread,
 };
-use fathom_pattern::Trace;
 use fathom_schema::{
     EngineKind, Extent, IoMode, IoPriority, MemoryPolicy, OpenRule, Scheduling, ShellCommand, Stream, WorkerPlan,
 };

@@ -105,6 +105,8 @@ pub struct Intent {
     /// Bytes that prepare would write, or allocate, in places that hold no data yet: a new file, a tail, holes. That
     /// much space is needed; anything above zero counts as changing the file.
     pub lays_out: Bytes,
+    /// Bytes that what is written on the way needs in such places.
+    pub grows: Bytes,
     /// The file is removed at the end.
     pub removes: bool,
 }
@@ -122,6 +124,7 @@ impl Intent {
             makes_folder,
             is_folder,
             lays_out,
+            grows,
             removes,
         } = also;
         self.reads |= reads;
@@ -134,12 +137,18 @@ impl Intent {
         self.removes |= removes;
         // A file is laid out once, to the largest size that anyone wants of it.
         self.lays_out = self.lays_out.max(*lays_out);
+        self.grows = self.grows.max(*grows);
+    }
+
+    /// Room that is needed where there is none yet, in advance or on the way.
+    pub fn needs(&self) -> Bytes {
+        self.lays_out.max(self.grows)
     }
 
     /// Whether anything that is at the path now could be changed or lost.
     pub fn changes(&self) -> bool {
-        let Self { writes, trims, deletes, removes, lays_out, .. } = self;
-        *writes || *trims || *deletes || *removes || lays_out.0 > 0
+        let Self { writes, trims, deletes, removes, lays_out, grows, .. } = self;
+        *writes || *trims || *deletes || *removes || lays_out.0 > 0 || grows.0 > 0
     }
 }
 
@@ -242,7 +251,7 @@ pub fn judge(intents: &[Intent], commands: &[Command], facts: &Facts, consent: &
         judge_place(place, facts, consent, &mut verdict);
     }
     judge_overlap(&places, &mut verdict);
-    judge_space(&places, &mut verdict);
+    judge_space(&places, consent.dialect_writes_named_files, &mut verdict);
     for named in &consent.destroy {
         if !places.iter().any(|place| place.block().is_some_and(|d| names(named, place.fact, d, facts))) {
             verdict.notes.push(format!("--destroy={named} names no block device of this run"));
@@ -660,19 +669,21 @@ fn judge_overlap(places: &[Place<'_>], verdict: &mut Verdict) {
     }
 }
 
-/// Adds up what would be laid out per filesystem and compares it with what is free there.
-fn judge_space(places: &[Place<'_>], verdict: &mut Verdict) {
+/// Adds up what would be laid out per filesystem and compares it with what is free there. A peer that `runs_into_the_end`
+/// writes until there is no room, and then has an error.
+fn judge_space(places: &[Place<'_>], runs_into_the_end: bool, verdict: &mut Verdict) {
     let mut wanted: BTreeMap<&Path, (Bytes, &Place<'_>)> = BTreeMap::new();
     for place in places {
-        if let (Some(fs), 1..) = (&place.fact.filesystem, place.intent.lays_out.0) {
+        let needs = if runs_into_the_end { place.intent.lays_out } else { place.intent.needs() };
+        if let (Some(fs), 1..) = (&place.fact.filesystem, needs.0) {
             let (sum, _) = wanted.entry(&fs.mount_point).or_insert((Bytes::ZERO, place));
-            *sum = Bytes(sum.0.saturating_add(place.intent.lays_out.0));
+            *sum = Bytes(sum.0.saturating_add(needs.0));
         }
     }
     for (mount, (sum, place)) in wanted {
         // One without any blocks (ramfs) does not say how much it takes.
         let Some(fs) = place.fact.filesystem.as_ref().filter(|fs| fs.size > Bytes::ZERO) else { continue };
-        let reserve = reserve(fs.size);
+        let reserve = if runs_into_the_end { Bytes::ZERO } else { reserve(fs.size) };
         if sum.0.saturating_add(reserve.0) > fs.available.0 {
             let reason = format!(
                 "{} would be laid out on {}, which has {} free and must keep {}",

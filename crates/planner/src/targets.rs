@@ -229,9 +229,13 @@ impl Resolver<'_> {
             }
             Layout::Written if self.is_only_read_and_not_ours(fact) => LayoutRule::Appended,
             Layout::Written => LayoutRule::Written,
-            Layout::Allocated => LayoutRule::Allocated,
             // A mapping never makes a file longer.
-            Layout::Created if self.usage.mapped => LayoutRule::Allocated,
+            Layout::Created | Layout::Reserved if self.usage.mapped => LayoutRule::Allocated,
+            // fio goes on where it gets no space; what is written then fails.
+            Layout::Allocated if self.job.dialect == Dialect::Fio => LayoutRule::AllocatedIfRoom,
+            Layout::Allocated => LayoutRule::Allocated,
+            Layout::Reserved => LayoutRule::Reserved,
+            Layout::Extended => LayoutRule::Extended,
             Layout::Created => LayoutRule::Created,
             Layout::MustExist => LayoutRule::MustExist,
         };
@@ -565,9 +569,14 @@ impl Resolver<'_> {
                 );
                 false
             }
-            (LayoutRule::Allocated | LayoutRule::Created, there)
-                if self.usage.reads && there.is_none_or(|there| there < size) =>
-            {
+            (
+                LayoutRule::Allocated
+                | LayoutRule::AllocatedIfRoom
+                | LayoutRule::Reserved
+                | LayoutRule::Extended
+                | LayoutRule::Created,
+                there,
+            ) if self.usage.reads && there.is_none_or(|there| there < size) => {
                 let message = format!("{} is read where nothing has been written", item.name);
                 let help = "such reads are answered without touching the device; use layout = \"written\"";
                 remarks.warn("plan.reads-unwritten", span, message, help);
@@ -606,9 +615,13 @@ impl Resolver<'_> {
         let fills = self.users.iter().any(|load| *load.section.options.until_full.get());
         let lays_out = match (class, layout) {
             (Class::File, LayoutRule::Written) => growth + holes(fact, size).0,
-            (Class::File, LayoutRule::Appended | LayoutRule::Allocated) => growth,
-            // Nothing is laid out, but the writes will need the space all the same.
-            (Class::File, LayoutRule::Created) if writes && !fills => growth,
+            (Class::File, LayoutRule::Appended | LayoutRule::Allocated | LayoutRule::Reserved) => growth,
+            _ => 0,
+        };
+        // Nothing is laid out, but the writes will need the space all the same.
+        let grows = match (class, layout) {
+            (Class::File, LayoutRule::AllocatedIfRoom) => growth,
+            (Class::File, LayoutRule::Created | LayoutRule::Extended) if writes && !fills => growth,
             _ => 0,
         };
         let file = class == Class::File;
@@ -623,6 +636,7 @@ impl Resolver<'_> {
             makes_folder: is_made && self.makes_folders(),
             is_folder: class == Class::Folder,
             lays_out: Bytes(lays_out),
+            grows: Bytes(grows),
             removes: is_made && *self.section.options.remove.get(),
         }
     }

@@ -309,7 +309,7 @@ fn forbid_changes(planned: &Planned) -> Result<(), Exit> {
             intent if intent.deletes => "removed",
             intent if intent.writes => "written",
             intent if intent.trims => "trimmed",
-            intent if intent.lays_out.0 > 0 => "laid out",
+            intent if intent.needs().0 > 0 => "laid out",
             intent if intent.changes() => "removed",
             _ => continue,
         };

@@ -63,11 +63,11 @@ fn as_json(planned: &Planned, verdict: &Verdict) -> String {
         .intents
         .iter()
         .map(|intent| {
-            let Intent { path, reads, writes, trims, deletes, creates, makes_folder: _, is_folder: _, lays_out, removes } =
+            let Intent { path, reads, writes, trims, deletes, creates, makes_folder: _, is_folder: _, lays_out: _, grows: _, removes } =
                 intent;
             json!({
                 "path": path, "reads": reads, "writes": writes, "trims": trims, "deletes": deletes, "creates": creates,
-                "lays_out_bytes": lays_out.0, "removes": removes,
+                "lays_out_bytes": intent.needs().0, "removes": removes,
             })
         })
         .collect();
@@ -147,7 +147,8 @@ fn describe_intent(intent: &Intent) -> String {
         creates,
         makes_folder: _,
         is_folder: _,
-        lays_out,
+        lays_out: _,
+        grows: _,
         removes,
     } = intent;
     let mut deeds = Vec::new();
@@ -162,8 +163,8 @@ fn describe_intent(intent: &Intent) -> String {
             deeds.push(word.to_owned());
         }
     }
-    if lays_out.0 > 0 {
-        deeds.push(format!("{} laid out", lays_out.approximate()));
+    if intent.needs().0 > 0 {
+        deeds.push(format!("{} laid out", intent.needs().approximate()));
     }
     if *removes {
         deeds.push("removed afterwards".to_owned());

@@ -4,7 +4,7 @@
 use crate::support::{Bench, Ended, FATHOM, skip, tool};
 use serde_json::Value;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 /// Somebody who may do little.
 const NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups";
@@ -155,6 +155,108 @@ fn a_filesystem_without_room_fails_the_job_that_wants_it() {
     let job = "--rw=read --size=2m --filename=small/x --fallocate=none";
     check(SMALL, &format!("--name=a {job}"), &[28]);
     check(SMALL, &between(job), &[0, 28, 0]);
+    // One that writes goes on until there is no room: 15 blocks beside the script, and the one that failed.
+    let job = "--rw=write --size=2m --bs=64k --filename=small/x";
+    for more in [
+        "--fallocate=native",
+        "--fallocate=none --fsync=1 --continue_on_error=all",
+        "--fallocate=truncate --ioengine=libaio --iodepth=4",
+    ] {
+        check(SMALL, &between(&format!("{job} {more}")), &[0, 28, 0]);
+    }
+    let rest = "--fallocate=none --ignore_error=,ENOSPC";
+    check(SMALL, &format!("--name=a {job} {rest}"), &[28]);
+    // It does begin where a part of it fits.
+    check(SMALL, &format!("--name=a {job} --fallocate=none --number_ios=3"), &[0]);
+}
+
+#[test]
+fn files_are_as_long_as_fallocate_makes_them() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("files_are_as_long_as_fallocate_makes_them", &why);
+    }
+    let lengths = |program: &[&str], how: &str| {
+        let bench = Bench::new();
+        let job = ["--name=a", "--rw=write", "--bs=64k", "--size=512k", "--number_ios=3", how];
+        bench.run(&[program, &job].concat()).expect(0, &[]);
+        let meta = fs::metadata(bench.path("a.0.0")).expect("it was written");
+        (meta.len(), meta.blocks())
+    };
+    for how in ["none", "native", "posix", "keep", "truncate"] {
+        let how = format!("--fallocate={how}");
+        assert_eq!(lengths(&[FATHOM, "fio"], &how), lengths(&["fio"], &how), "{how}");
+    }
+}
+
+#[test]
+fn a_sync_that_fails_is_counted_and_ends_the_job() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("a_sync_that_fails_is_counted_and_ends_the_job", &why);
+    }
+    let made = |program: &[&str], job: &str| {
+        let bench = Bench::new();
+        let words: Vec<&str> = job.split(' ').collect();
+        let job = &["--name=a", "--rw=write", "--size=64k", "--filename=/dev/null", "--output-format=json"];
+        let ended = bench.run(&[program, job, &words].concat());
+        let document = document(&ended);
+        let job = &document["jobs"][0];
+        let number = |place: &str| job.pointer(place).and_then(Value::as_u64);
+        let places = [
+            "/error",
+            "/write/total_ios",
+            "/write/io_bytes",
+            "/sync/total_ios",
+            "/total_err",
+            "/first_error",
+        ];
+        (ended.code, places.map(number))
+    };
+    // `/dev/null` takes no sync.
+    for job in [
+        "--fsync=1",
+        "--fdatasync=1",
+        "--fsync=4 --continue_on_error=all",
+        "--sync_file_range=write:4",
+        "--ioengine=libaio --fsync=1",
+        "--end_fsync=1",
+    ] {
+        assert_eq!(made(&[FATHOM, "fio"], job), made(&["fio"], job), "{job}");
+    }
+}
+
+#[test]
+fn a_mapping_of_a_character_device_fails_by_itself() {
+    let bench = prepared();
+    let job = "fio --name=a --ioengine=mmap --filename=/dev/null --rw=write --size=64k --name=b --rw=read \
+               --filename=plain --output-format=json";
+    let ended = bench.fathom(job);
+    ended.expect(1, &["maps files and block devices"]);
+    let document = document(&ended);
+    assert_eq!(document["jobs"][0]["error"], 19);
+    assert_eq!(document["jobs"][1]["read"]["total_ios"], 16);
+}
+
+#[test]
+fn a_job_that_cannot_start_leaves_the_seeds_of_others() {
+    let log = |first: &str| {
+        let bench = prepared();
+        let job = format!(
+            "fio {first} --name=b --rw=randread --norandommap --ioengine=null --filename=n --size=1m --write_iolog=log --randrepeat=1"
+        );
+        bench.fathom(&job);
+        fs::read_to_string(bench.path("log")).expect("it was written")
+    };
+    let places = |text: &str| -> Vec<String> {
+        let offset = |line: &str| line.split(' ').nth(3).map(str::to_owned);
+        text.lines().filter(|line| line.contains(" read ")).filter_map(offset).collect()
+    };
+    let (runs, fails) =
+        (log("--name=a --rw=read --filename=plain"), log("--name=a --rw=read --filename=absent"));
+    assert_eq!(places(&runs).len(), 256);
+    assert_eq!(places(&fails), places(&runs));
+    let alone = log("");
+    assert_ne!(places(&alone), places(&runs), "each job of a run has places of its own");
+    assert_eq!(places(&log("")), places(&alone), "and the same in each run");
 }
 
 #[test]

@@ -291,6 +291,15 @@ pub(super) fn has_operations(
         return works_on_names(load, operation, targets, remarks);
     }
     let operations = &load.operations;
+    if let EngineKind::Mmap { .. } = kind
+        && let Some(device) = targets.iter().find(|target| target.class == Class::Memory)
+    {
+        let message =
+            format!("the engine mmap maps files and block devices; {} is a character device", device.name);
+        let help = "use engine = \"psync\"";
+        remarks.error("plan.not-mapped", load.section.options.engine.span(), message, help);
+        return false;
+    }
     let lacks = match kind {
         EngineKind::Falloc => [("reads", operations.reads), ("", false)],
         EngineKind::Ftruncate => [("reads", operations.reads), ("trims", operations.trims)],

@@ -103,6 +103,7 @@ fn intent(path: &Path, what: &str) -> Intent {
         } else {
             Bytes::ZERO
         },
+        grows: if what.contains('G') { Bytes::gib(1) } else { Bytes::ZERO },
         removes: what.contains('x'),
     }
 }

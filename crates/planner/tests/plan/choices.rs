@@ -286,7 +286,7 @@ fn files_are_as_long_as_their_streams_reach_in_fio_jobs() {
         let (plan, step) = planned(&Job { dialect, ..read(&text) }, is, |_| {});
         assert_eq!(step.targets[0].size, Bytes::gib(expect), "{dialect:?} {is:?}");
         let there = if let Is::File { size } = is { size.0 } else { 0 };
-        assert_eq!(plan.intents[0].lays_out.0, (expect << 30) - there);
+        assert_eq!(plan.intents[0].needs().0, (expect << 30) - there);
     }
 }
 

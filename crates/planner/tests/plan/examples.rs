@@ -168,7 +168,7 @@ fn archive_files() {
     assert_eq!(steps[0].targets[last as usize].kind, kind);
     let (plan, _) = plan_of("archive-files.toml", Is::Absent);
     let intents = plan.intents;
-    assert_eq!(intents.iter().map(|intent| intent.lays_out.0).sum::<u64>(), 11_200 << 30);
+    assert_eq!(intents.iter().map(|intent| intent.needs().0).sum::<u64>(), 11_200 << 30);
     assert!(intents.iter().all(|intent| intent.creates && intent.writes && !intent.reads && !intent.removes));
 }
 

@@ -50,7 +50,7 @@ fn check(case: &Case) {
             panic!("{name}: no file")
         };
         let [intent] = &plan.intents[..] else { panic!("{name}: {:?}", plan.intents) };
-        assert_eq!((planned, intent.lays_out), (*layout, Bytes::mib(*lays_out)), "{name}, {dialect:?}");
+        assert_eq!((planned, intent.needs()), (*layout, Bytes::mib(*lays_out)), "{name}, {dialect:?}");
         assert_eq!(
             judge(&plan.intents, &plan.commands, &facts, &Consent::default()).allows(),
             *unharmed,

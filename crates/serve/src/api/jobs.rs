@@ -294,13 +294,14 @@ fn intent(intent: &Intent, facts: &Facts) -> IntentView {
         creates,
         makes_folder: _,
         is_folder: _,
-        lays_out,
+        lays_out: _,
+        grows: _,
         removes,
     } = intent.clone();
     let found = facts.targets.iter().find(|fact| fact.path == path);
     let creates =
         creates && found.is_none_or(|fact| matches!(fact.kind, FileKind::Absent | FileKind::NoFolder));
-    IntentView { path, reads, writes, trims, deletes, creates, lays_out_bytes: lays_out.0, removes }
+    IntentView { path, reads, writes, trims, deletes, creates, lays_out_bytes: intent.needs().0, removes }
 }
 
 fn refusal(refusal: &Refusal) -> RefusalView {

@@ -109,7 +109,7 @@ pub(super) fn banners(extras: &Extras) -> Vec<FioBanner> {
 
 /// A line for each job that lays out files: the first of several that use the same.
 pub(super) fn layouts(extras: &Extras, plan: &Plan, facts: &Facts) -> String {
-    if plan.intents.iter().all(|intent| intent.lays_out == Bytes::ZERO) {
+    if plan.intents.iter().all(|intent| intent.needs() == Bytes::ZERO) {
         return String::new();
     }
     let (steps, facts) = (plan.experiment.preview(), facts.by_path());
@@ -126,7 +126,11 @@ pub(super) fn layouts(extras: &Extras, plan: &Plan, facts: &Facts) -> String {
                 let target = &step.targets[extent.target as usize];
                 let TargetKind::File {
                     path,
-                    layout: LayoutRule::Written | LayoutRule::Appended | LayoutRule::Allocated,
+                    layout:
+                        LayoutRule::Written
+                        | LayoutRule::Appended
+                        | LayoutRule::Allocated
+                        | LayoutRule::AllocatedIfRoom,
                     ..
                 } = &target.kind
                 else {

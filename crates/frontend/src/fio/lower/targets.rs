@@ -86,8 +86,10 @@ impl Targets {
         let strength = |layout: Layout| match layout {
             Layout::MustExist => 0,
             Layout::Created => 1,
-            Layout::Allocated => 2,
-            Layout::Written => 3,
+            Layout::Extended => 2,
+            Layout::Reserved => 3,
+            Layout::Allocated => 4,
+            Layout::Written => 5,
         };
         if options.layout.given().is_none_or(|&known| strength(need.layout) > strength(known)) {
             options.layout.set(need.layout, span);
@@ -144,14 +146,14 @@ pub(super) fn place_of(parsed: &ParsedJob, subjob: u32, surroundings: &Surroundi
         };
         return (Place::Paths(names), true);
     }
-    if files.count == 1 && (surroundings.is_special)(&parsed.name) {
-        return (Place::Paths(Arc::new(vec![parsed.name.clone()])), true);
+    if files.count == 1 && (surroundings.is_special)(&parsed.section) {
+        return (Place::Paths(Arc::new(vec![parsed.section.clone()])), true);
     }
     let directory = match files.directories.len() {
         0 => None,
         n => files.directories.get(subjob as usize % n),
     };
-    let pattern = filled(&filled(&files.format, "$jobname", &parsed.name), "$jobnum", &subjob.to_string());
+    let pattern = filled(&filled(&files.format, "$jobname", &parsed.section), "$jobnum", &subjob.to_string());
     let pattern = filled(&pattern, "$clientuid", "");
     if files.count == 1 {
         let name = filled(&pattern, "$filenum", "0");
@@ -197,10 +199,13 @@ pub(super) fn need_of(
         Layout::MustExist
     } else if reads || files.overwrite {
         Layout::Written
-    } else if matches!(files.fallocate.as_str(), "native" | "posix" | "keep" | "1") {
-        Layout::Allocated
     } else {
-        Layout::Created
+        match files.fallocate.as_str() {
+            "native" | "posix" | "1" => Layout::Allocated,
+            "keep" => Layout::Reserved,
+            "truncate" => Layout::Extended,
+            _ => Layout::Created,
+        }
     };
     Need { is_special, file_bytes, file_bytes_max, layout }
 }
