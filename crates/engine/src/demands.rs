@@ -1,10 +1,12 @@
 //! What a worker has to keep: least rates, looked at over windows, and longest times of single operations; and its turn in a
 //! flow. It says what was not kept; what follows from that is decided by the worker.
 
-use crate::worker::Slot;
-use fathom_io::Operation;
+use crate::worker::{Slot, State, Worker};
+use fathom_io::clock::Clock;
+use fathom_io::{Engine, Operation};
 use fathom_schema::{Demands, Flow, LatencyDemand, OperationKind, RateDemand, RateUnit};
 use fathom_units::Nanos;
+use rustix::io::Errno;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a worker did not keep.
@@ -113,6 +115,24 @@ impl Watch {
                 format!("{rate:.0} {of}{name} per second in {window}, below the {at_least:.0} of rate_min")
             })
         })
+    }
+}
+
+impl<E: Engine, C: Clock> Worker<'_, E, C> {
+    /// Looks at the least rates when that is due, which is no edge of an interval by itself.
+    pub(crate) fn look_at_rates(&mut self, now: Nanos) {
+        let Some(watch) = &mut self.watch else { return };
+        let due = watch.next;
+        if now < due || !matches!(self.state, State::Ramp | State::Measure) {
+            return;
+        }
+        let broken = watch.look(now);
+        if self.next_event == due {
+            self.next_event = self.event_after(Nanos(due.0.saturating_sub(1)));
+        }
+        if let Some(broken) = broken {
+            self.break_off(Errno::IO, self.slots[0].operation, Broken::Said(broken));
+        }
     }
 }
 

@@ -184,6 +184,11 @@ pub(crate) struct Ended {
     pub(crate) depth: Option<DepthFound>,
 }
 
+/// Whether it is a sync of less than a whole file with all that is known of it.
+fn is_data_sync(operation: &Operation) -> bool {
+    operation.kind == OperationKind::Sync && (operation.data_only || operation.range_flags != 0)
+}
+
 /// Whether an error says that there is no more room.
 fn is_full(errno: i32) -> bool {
     matches!(Errno::from_raw_os_error(errno), Errno::NOSPC | Errno::DQUOT)
@@ -416,7 +421,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             State::Measure => self.times.measure_end,
             State::Drain | State::Verify => Nanos::NEVER,
         };
-        let watched = self.watch.as_ref().map_or(Nanos::NEVER, |watch| watch.next.max(Nanos(now.0 + 1)));
+        let watched = self.watch.as_ref().map_or(Nanos::NEVER, |watch| watch.next);
         self.times.next_edge(now).min(phase_change).min(watched)
     }
 
@@ -442,6 +447,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     #[cold]
     pub(crate) fn control(&mut self, now: Nanos) {
         self.turn_of_search(now);
+        self.look_at_rates(now);
         while now >= self.next_event {
             let at = self.next_event;
             match self.state {
@@ -474,12 +480,6 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                 }
             }
             self.next_event = self.event_after(at);
-        }
-        if matches!(self.state, State::Ramp | State::Measure)
-            && let Some(watch) = &mut self.watch
-            && let Some(broken) = watch.look(now)
-        {
-            self.break_off(Errno::IO, self.slots[0].operation, Broken::Said(broken));
         }
         if self.stop.load(Ordering::Relaxed) {
             self.state = State::Drain;
@@ -532,7 +532,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let kind = self.recorder.cell.kind(slot.operation.kind);
         let moved = u64::from(result.unsigned_abs());
         if slot.operation.kind == OperationKind::Sync {
-            kind.data_syncs += u64::from(slot.operation.data_only || slot.operation.range_flags != 0);
+            kind.data_syncs += u64::from(is_data_sync(&slot.operation));
         } else if !E::BYTELESS {
             kind.bytes += moved;
             kind.short += u64::from(moved < u64::from(slot.operation.length));
@@ -644,7 +644,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if counts {
             // A window that work bounds includes the time that failing operations took.
             self.last_completion = completed;
-            self.recorder.cell.kind(slot.operation.kind).record_error(errno);
+            let kind = self.recorder.cell.kind(slot.operation.kind);
+            kind.record_error(errno);
+            kind.data_syncs += u64::from(is_data_sync(&slot.operation));
         }
         self.look_closer(slot, -errno, completed);
         self.account_error(errno, slot.operation);

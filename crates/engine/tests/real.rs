@@ -304,6 +304,28 @@ fn an_open_loop_issues_its_schedule() {
     }
 }
 
+#[test]
+fn least_rates_are_looked_at_between_the_edges_of_intervals() {
+    let stage = Stage::new();
+    let path = stage.path("f");
+    // A synchronous engine has done an operation at each look, however busy the machine is.
+    for (at_least, is_kept) in [(0.001, true), (1e15, false)] {
+        let mut stream = work((EngineKind::Psync, 1), OperationKind::Read, 0, MIB);
+        stream.limits.operations = Quota::Unlimited;
+        stream.limits.time = TimeLimit::Nanoseconds(60_000_000);
+        stream.demands = Demands {
+            rates: vec![RateDemand { kind: None, unit: RateUnit::Operations, at_least }],
+            rate_window: Nanos::millis(3),
+            rate_settles: Nanos::millis(7),
+            latencies: Vec::new(),
+        };
+        let outcome = run(step(vec![file(&path, LayoutRule::Written, MIB)], stream));
+        assert_eq!(outcome.executed.stop == Stop::Complete, is_kept, "{:?}", outcome.executed.stop);
+        // One interval, whatever was looked at in it.
+        assert_eq!(outcome.intervals.len(), 1);
+    }
+}
+
 /// Raises a flag at the first interval.
 struct Stopper<'a> {
     stop: &'a AtomicBool,

@@ -149,7 +149,6 @@ impl Mmap {
             // What is dirty in a mapping is dirty in the file's cache, which is what is asked about.
             return perform_now(&setup.targets[target as usize], operation);
         }
-        assert!(length as usize <= setup.buffers.slot_bytes(), "an operation fits its slot");
         let there = mapping.within(offset, u64::from(length));
         match kind {
             OperationKind::Trim => return perform_now(&setup.targets[target as usize], operation),
@@ -159,6 +158,7 @@ impl Mmap {
             OperationKind::Read | OperationKind::Write if there == 0 => return 0,
             OperationKind::Read | OperationKind::Write => {}
         }
+        assert!(length as usize <= setup.buffers.slot_bytes(), "an operation fits its slot");
         let memory = setup.buffers.lend(slot);
         // SAFETY: `there` bytes from `offset` on are mapped (`within`) and fit the slot (asserted), which is lent to this
         // call alone. Others may change the file's bytes meanwhile: they are copied as bytes and never interpreted.

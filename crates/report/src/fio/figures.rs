@@ -160,10 +160,11 @@ impl<'a> EntryFigures<'a> {
         [share(self.sums.user_ns), share(self.sums.system_ns)]
     }
 
-    /// Syncs as fio counts them, which leaves out `fdatasync` and `sync_file_range`.
+    /// Syncs as fio counts them, failed ones too, which leaves out `fdatasync` and `sync_file_range`.
     pub(super) fn syncs(&self) -> u64 {
         let sync = self.sync();
-        sync.operations.saturating_sub(sync.data_syncs)
+        let failed: u64 = sync.errors.iter().map(|(_, count)| count).sum();
+        (sync.operations + failed).saturating_sub(sync.data_syncs)
     }
 
     /// What syncs of all sorts did.
