@@ -26,7 +26,8 @@ pub fn read(name: &str, text: &str) -> Reading {
 /// Writes a job as native TOML. Reading it back gives an equal job, places and dialect apart.
 pub fn print(job: &Job) -> String {
     let mut text = String::new();
-    let Job { dialect: _, sources: _, run, targets, workloads, streams, stages, echo: _ } = job;
+    let Job { dialect: _, sources: _, run, targets, workloads, streams, stages, stream_numbers: _, echo: _ } =
+        job;
     if !run.given().is_empty() {
         text.push_str("[run]\n");
         print_options(run, &mut text);

@@ -20,11 +20,28 @@ pub struct Job {
     pub streams: Vec<Named<StreamOptions>>,
     /// What runs together; empty: one stage of all streams.
     pub stages: Vec<Named<StageOptions>>,
+    /// Numbers that the streams had before others were taken out of the job, which their seeds come from; empty: they are all
+    /// there.
+    pub stream_numbers: Vec<usize>,
     /// Options as written, per section (name, options in order): for peers' outputs that echo them.
     pub echo: Vec<(String, Vec<(String, String)>)>,
 }
 
 impl Job {
+    /// Takes out streams; those that stay keep their numbers, and with them their seeds.
+    pub fn keep_streams(&mut self, stays: impl Fn(&Named<StreamOptions>) -> bool) {
+        let numbers = std::mem::take(&mut self.stream_numbers);
+        let number = |place: usize| numbers.get(place).copied().unwrap_or(place);
+        let stayed = self.streams.iter().enumerate().filter(|(_, stream)| stays(stream));
+        self.stream_numbers = stayed.map(|(place, _)| number(place)).collect();
+        self.streams.retain(|stream| stays(stream));
+    }
+
+    /// The number of the stream at a place.
+    pub fn number_of(&self, place: usize) -> usize {
+        self.stream_numbers.get(place).copied().unwrap_or(place)
+    }
+
     /// Reads the options given in a sweep path such as `stream.queue_depth` or `stream.oltp.queue_depth`: section kind,
     /// name of the section when one is named, option name.
     pub fn split_path(path: &str) -> Option<(&str, Option<&str>, &str)> {

@@ -10,14 +10,14 @@ const fn splitmix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The seed of stream number `stream` of the job. `entropy` is what `"fresh"` stands for in this run.
+/// The seed of the stream at the place `stream` of the job, which goes by its number. `entropy` is what `"fresh"` stands for in this run.
 pub(crate) fn of_stream(job: &Job, stream: usize, entropy: u64) -> u64 {
     let own = job.streams[stream].options.seed.get();
     let seed = match own.unwrap_or_else(|| job.run.seed.get()) {
         Seed::Fixed(seed) => *seed,
         Seed::Fresh => entropy,
     };
-    splitmix(splitmix(seed) ^ stream as u64)
+    splitmix(splitmix(seed) ^ job.number_of(stream) as u64)
 }
 
 /// The job with seeds for a step of a search: a depth that is measured again shall not hit the same places again, which a
