@@ -23,6 +23,7 @@ mod peer_command_line;
 mod peer_corpus;
 mod peer_distributions;
 mod peer_failures;
+mod peer_grammar;
 mod peer_help;
 mod peer_logs;
 mod peer_memory_devices;

@@ -8,6 +8,8 @@ use fathom_model::{Sources, Span};
 
 /// Bytes of a line that fio reads at once (its buffer is 8192 with the end mark); what is beyond is a line of its own.
 const LINE_BYTES_MAX: usize = 8191;
+/// Bytes of a section's name: fio reads 255, of which it drops the last for the bracket.
+const NAME_BYTES_MAX: usize = 254;
 /// Files that include one another, at most. fio has no limit but its stack; nobody nests deeper than two.
 const INCLUDE_DEPTH_MAX: u32 = 16;
 /// Lines from includes, at most, so that files that include each other twice do not double for ever.
@@ -133,6 +135,13 @@ impl Parser<'_> {
                 "the section header [{header} has no closing bracket; fio calls the section \"{name}\""
             );
             self.faults.warn("fio.misread", span, message, format!("write [{}]", header.trim_end()));
+        }
+        if name.len() > NAME_BYTES_MAX {
+            let cut = (0..=NAME_BYTES_MAX).rev().find(|&at| name.is_char_boundary(at)).unwrap_or(0);
+            name.truncate(cut);
+            let message =
+                format!("the section has a name of more than {NAME_BYTES_MAX} bytes; fio cuts it there");
+            self.faults.warn("fio.misread", span, message, "give it a shorter one");
         }
         if name.is_empty() {
             self.faults.error("fio.section-name", span, "the section has no name", "write [NAME]");

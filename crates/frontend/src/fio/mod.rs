@@ -95,7 +95,10 @@ pub fn read_all(files: &[(&str, &str)], surroundings: &Surroundings<'_>) -> Read
 /// One section that is a job, with its settings.
 #[derive(Debug)]
 struct ParsedJob {
+    /// What it is called: `name`, else its section's.
     name: String,
+    /// Its section's, which its files are named after.
+    section: String,
     span: Span,
     settings: Settings,
     options: Given,
@@ -169,7 +172,7 @@ impl<'a> Reader<'a> {
             settings.control.name = None;
             let echoed = self.apply(&section, &mut settings);
             settings.control.stonewall |= std::mem::take(&mut is_first);
-            if self.is_wanted(settings.control.name.as_ref().unwrap_or(&section.name)) {
+            if self.is_wanted(&section.name) {
                 command_line += &format!("--name={} ", section.name);
                 show(&mut command_line, &echoed);
             }
@@ -212,16 +215,16 @@ impl<'a> Reader<'a> {
                 self.faults.error("fio.bad-value", settings.span("opendir", span), message, help);
             }
         }
-        let name = settings.control.name.clone().unwrap_or_else(|| section.to_owned());
-        if !self.is_wanted(&name) {
+        if !self.is_wanted(section) {
             return;
         }
+        let name = settings.control.name.clone().unwrap_or_else(|| section.to_owned());
         if self.jobs.len() >= JOBS_MAX {
             let message = format!("there are more than {JOBS_MAX} jobs");
             self.faults.error("fio.too-many-jobs", None, message, "use fewer sections, or a deeper iodepth");
             return;
         }
-        self.jobs.push(ParsedJob { name, span, settings, options });
+        self.jobs.push(ParsedJob { name, section: section.to_owned(), span, settings, options });
     }
 
     fn finish(mut self) -> Reading {

@@ -82,7 +82,10 @@ fn literal_bytes(text: &str) -> Result<(Vec<u8>, &str), String> {
     let end = text.char_indices().find(|&(at, c)| !(c.is_ascii_digit() || at == 0 && c == '-'));
     let end = end.map_or(text.len(), |(at, _)| at);
     let value: i64 = text[..end].parse().map_err(|_| format!("\"{text}\" is no pattern"))?;
-    let least_first = value.to_le_bytes();
+    // Of fio's length, which shows where a number is below zero.
+    let below_zero = || i32::try_from(value).map(i32::cast_unsigned);
+    let value = u32::try_from(value).or_else(|_| below_zero());
+    let least_first = value.map_err(|_| format!("\"{text}\" is beyond 32 bits"))?.to_le_bytes();
     let used = least_first.iter().rposition(|&byte| byte != 0).map_or(1, |at| at + 1);
     Ok((least_first[..used].to_vec(), &text[end..]))
 }

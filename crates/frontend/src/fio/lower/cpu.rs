@@ -30,7 +30,7 @@ pub(super) fn adapted(parsed: &ParsedJob, faults: &mut Faults) -> Option<ParsedJ
     if !is_of(&parsed.settings) && !runs {
         return None;
     }
-    let ParsedJob { name, span, settings, options } = parsed;
+    let ParsedJob { name, section, span, settings, options } = parsed;
     let mut settings = settings.clone();
     if runs && settings.engine.program.is_empty() {
         let message = "ioengine=exec needs a program, as fio does";
@@ -63,5 +63,6 @@ pub(super) fn adapted(parsed: &ParsedJob, faults: &mut Faults) -> Option<ParsedJ
     settings.content = Content { ..usual.content };
     settings.verify = usual.verify;
     settings.demands = usual.demands;
-    Some(ParsedJob { name: name.clone(), span: *span, settings, options: options.clone() })
+    let (name, section) = (name.clone(), section.clone());
+    Some(ParsedJob { name, section, span: *span, settings, options: options.clone() })
 }

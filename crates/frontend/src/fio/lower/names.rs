@@ -25,7 +25,7 @@ const ENGINES: [(&str, bool); 6] = [
 pub(super) fn adapted(parsed: &ParsedJob, faults: &mut Faults) -> Option<(ParsedJob, (u64, u64))> {
     let name = parsed.settings.engine.name.as_str();
     let (_, needs_size) = ENGINES.into_iter().find(|(engine, _)| *engine == name)?;
-    let ParsedJob { name: job, span, settings, options } = parsed;
+    let ParsedJob { name: job, section, span, settings, options } = parsed;
     let mut settings = settings.clone();
     let place = |option: &str| parsed.settings.span(option, *span);
     let rw = settings.operations.rw.clone();
@@ -84,7 +84,13 @@ pub(super) fn adapted(parsed: &ParsedJob, faults: &mut Faults) -> Option<(Parsed
             }
         }
     }
-    let adapted = ParsedJob { name: job.clone(), span: *span, settings, options: options.clone() };
+    let adapted = ParsedJob {
+        name: job.clone(),
+        section: section.clone(),
+        span: *span,
+        settings,
+        options: options.clone(),
+    };
     Some((adapted, (blocks, bytes)))
 }
 

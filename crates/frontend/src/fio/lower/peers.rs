@@ -28,7 +28,7 @@ impl Lowering<'_> {
         lowered: &Lowered,
         options: &mut StreamOptions,
     ) -> String {
-        let ParsedJob { name, span, settings, options: _ } = parsed;
+        let ParsedJob { name, section: _, span, settings, options: _ } = parsed;
         let set = &settings.engine;
         let at = |option: &str| settings.span(option, *span);
         let protocol = match set.protocol.as_str() {

@@ -39,7 +39,7 @@ const SAID_BY_TRACE: [&str; 26] = [
 
 /// The job without what its trace says itself.
 pub(super) fn bare(parsed: &ParsedJob, faults: &mut Faults) -> ParsedJob {
-    let ParsedJob { name, span, settings, options } = parsed;
+    let ParsedJob { name, section, span, settings, options } = parsed;
     let given: Vec<&str> = SAID_BY_TRACE.into_iter().filter(|name| settings.has(name)).collect();
     let place = settings.span("read_iolog", *span);
     if let Some((last, rest)) = given.split_last() {
@@ -70,7 +70,13 @@ pub(super) fn bare(parsed: &ParsedJob, faults: &mut Faults) -> ParsedJob {
     settings.control.loops = 1;
     settings.control.number_ios = 0;
     settings.control.time_based = false;
-    ParsedJob { name: name.clone(), span: *span, settings, options: options.clone() }
+    ParsedJob {
+        name: name.clone(),
+        section: section.clone(),
+        span: *span,
+        settings,
+        options: options.clone(),
+    }
 }
 
 impl super::Lowering<'_> {

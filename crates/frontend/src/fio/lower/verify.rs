@@ -8,12 +8,12 @@ use super::super::{ParsedJob, Surroundings};
 use fathom_model::{Freshness, Span, Verify, VerifyPattern, VerifyWhen, WorkloadOptions};
 use fathom_units::{Bytes, Ratio};
 
-/// Sets what is read back and checked. `writes`: smallest and largest write, in bytes; `None` where nothing is written.
+/// Sets what is read back and checked. `sizes`: smallest and largest write, in bytes, or read where nothing is written.
 pub(super) fn set(
     options: &mut WorkloadOptions,
     settings: &Settings,
     span: Span,
-    writes: Option<(u64, u64)>,
+    sizes: (u64, u64),
     surroundings: &Surroundings<'_>,
     faults: &mut Faults,
 ) {
@@ -46,7 +46,7 @@ pub(super) fn set(
     if !verify.after_pass {
         options.verify_when.set(VerifyWhen::Never, settings.span("do_verify", span));
     }
-    if let Some(interval) = interval(verify.interval, writes) {
+    if let Some(interval) = interval(verify.interval, sizes) {
         options.verify_interval.set(Bytes(interval), settings.span("verify_interval", place));
     }
     if verify.header_at > 0 {
@@ -147,8 +147,7 @@ fn kind(settings: &Settings) -> Option<Verify> {
 }
 
 /// The distance of headers, which fio makes divide the smallest and the largest write; `None`: the operation.
-fn interval(asked: u64, writes: Option<(u64, u64)>) -> Option<u64> {
-    let Some((smallest, largest)) = writes else { return (asked > 0).then_some(asked) };
+fn interval(asked: u64, (smallest, largest): (u64, u64)) -> Option<u64> {
     let wanted = if asked == 0 { smallest } else { asked.min(smallest) };
     let divides = smallest % wanted == 0 && largest % wanted == 0;
     let interval = if divides { wanted } else { super::greatest_common_divisor(smallest, largest) };
@@ -161,17 +160,15 @@ mod tests {
 
     #[test]
     fn headers_divide_every_write() {
-        for (asked, writes, expect) in [
-            (0, Some((4096, 4096)), None),
-            (512, Some((4096, 4096)), Some(512)),
-            (1000, Some((4096, 4096)), None),
-            (8192, Some((4096, 4096)), None),
-            (0, Some((1024, 16_384)), Some(1024)),
-            (0, Some((3072, 4096)), Some(1024)),
-            (512, None, Some(512)),
-            (0, None, None),
+        for (asked, sizes, expect) in [
+            (0, (4096, 4096), None),
+            (512, (4096, 4096), Some(512)),
+            (1000, (4096, 4096), None),
+            (8192, (4096, 4096), None),
+            (0, (1024, 16_384), Some(1024)),
+            (0, (3072, 4096), Some(1024)),
         ] {
-            assert_eq!(interval(asked, writes), expect, "{asked} {writes:?}");
+            assert_eq!(interval(asked, sizes), expect, "{asked} {sizes:?}");
         }
     }
 }
