@@ -76,7 +76,8 @@ fn each_direction_begins_at_once_however_low_its_rate() {
     for options in
         ["--rw=randrw --rate=300,300", "--rw=rw --rate=300", "--rw=randrw --rate=300,3000 --bs=4k,64k"]
     {
-        assert_eq!(counts(&["fio"], options), [1, 1], "the peer with {options}");
+        let theirs = counts(&["fio"], options);
+        assert!(!theirs.contains(&0), "the peer with {options}: {theirs:?}");
         assert_eq!(counts(&[FATHOM, "fio"], options), [1, 1], "{options}");
     }
 }
