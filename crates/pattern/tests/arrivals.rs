@@ -57,11 +57,11 @@ fn on_off(on_ms: u64, off_ms: u64) -> Arrival {
 fn kinds_with_clocks_of_their_own_come_in_their_order() {
     let whole = SharePart { index: 0, count: 1 };
     let times = |arrivals: &mut Arrivals, count| -> Vec<u64> {
-        std::iter::repeat_with(|| arrivals.next_ns() / MS).take(count).collect()
+        std::iter::repeat_with(|| (arrivals.next_ns() + MS / 2) / MS).take(count).collect()
     };
     // 40 per second, of which a quarter is of one kind: every 100 ms and every 33 ms.
     let mut uneven = Arrivals::by_kind(40.0, &[0.25, 0.0, 0.75], whole);
-    assert_eq!(times(&mut uneven, 9), [0, 0, 33, 66, 100, 100, 133, 166, 200]);
+    assert_eq!(times(&mut uneven, 9), [0, 0, 33, 67, 100, 100, 133, 167, 200]);
     let mut even = Arrivals::by_kind(2.0, &[1.0, 1.0], whole);
     assert_eq!(times(&mut even, 6), [0, 0, 1000, 1000, 2000, 2000]);
     // Of two workers, the second is half a gap behind.
