@@ -17,7 +17,8 @@ use fathom_io::{
     Setup, Sim, Spin, Splice, Synchronous, thread,
 };
 use fathom_schema::{
-    EngineKind, Extent, IoMode, IoPriority, MemoryPolicy, OpenRule, Scheduling, ShellCommand, Stream, WorkerPlan,
+    EngineKind, Extent, IoMode, IoPriority, MemoryPolicy, OpenRule, Scheduling, ShellCommand, Stream,
+    WorkerPlan,
 };
 use fathom_units::Nanos;
 use std::path::PathBuf;
