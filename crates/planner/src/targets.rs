@@ -488,7 +488,7 @@ impl Resolver<'_> {
             (None, Some(there)) if device.is_some() || self.job.dialect == Dialect::Native => Some(there),
             (None, there) => {
                 if let Some(fact) = fact
-                    && self.users.iter().any(|load| *load.section.options.until_full.get())
+                    && self.fills()
                 {
                     let free =
                         fact.filesystem.as_ref().map_or(Bytes::ZERO, |filesystem| filesystem.available);
@@ -505,10 +505,15 @@ impl Resolver<'_> {
                 });
                 match reach.max().map(|reach| Bytes(reach.saturating_add(before))).max(there) {
                     Some(size) => Some(size),
-                    None if fact.is_none() => Some(NULL_SIZE),
+                    None if fact.is_none() && (self.job.dialect != Dialect::Fio || self.fills()) => {
+                        Some(NULL_SIZE)
+                    }
                     None => {
-                        let is_endless = fact.is_some_and(|fact| fact.kind == FileKind::MemoryDevice);
-                        let why = if is_endless { "has no end" } else { "does not exist or is empty" };
+                        let why = match fact {
+                            None => "is not looked at",
+                            Some(fact) if fact.kind == FileKind::MemoryDevice => "has no end",
+                            Some(_) => "does not exist or is empty",
+                        };
                         let message = format!("{} {why}, and has no size", item.name);
                         let place = options.path.span().or(options.directory.span());
                         remarks.error("plan.needs-size", place, message, "give it a size, such as 10GiB");
@@ -517,6 +522,11 @@ impl Resolver<'_> {
                 }
             }
         }
+    }
+
+    /// Whether somebody writes until there is no room.
+    fn fills(&self) -> bool {
+        self.users.iter().any(|load| *load.section.options.until_full.get())
     }
 
     fn makes_folders(&self) -> bool {
@@ -612,7 +622,7 @@ impl Resolver<'_> {
         let there = file.map_or(0, |file| file.size.0);
         let growth = size.0.saturating_sub(there);
         // One that is to run into the end of the room needs none in advance.
-        let fills = self.users.iter().any(|load| *load.section.options.until_full.get());
+        let fills = self.fills();
         let lays_out = match (class, layout) {
             (Class::File, LayoutRule::Written) => growth + holes(fact, size).0,
             (Class::File, LayoutRule::Appended | LayoutRule::Allocated | LayoutRule::Reserved) => growth,

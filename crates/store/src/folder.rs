@@ -4,6 +4,7 @@
 use crate::{StoreError, layout, reader};
 use fathom_schema::Outcome;
 use fathom_units::Nanos;
+use rustix::fs::Access;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -72,8 +73,8 @@ impl State {
 }
 
 /// Where runs are kept: `$FATHOM_STORE`, else `$XDG_DATA_HOME/fathom/runs`, else `~/.local/share/fathom/runs`; without
-/// even a home, `fathom-runs` in the working directory. `env` looks a variable up; empty ones and a relative
-/// `XDG_DATA_HOME` do not count, as the XDG base directory specification has it.
+/// a home of one's own, as services and containers have it, `fathom-runs` in the working directory. `env` looks a variable
+/// up; empty ones and a relative `XDG_DATA_HOME` do not count, as the XDG base directory specification has it.
 pub fn default_folder(env: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
     let set = |name| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(folder) = set("FATHOM_STORE") {
@@ -82,10 +83,14 @@ pub fn default_folder(env: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
     if let Some(data) = set("XDG_DATA_HOME").filter(|path| path.is_absolute()) {
         return data.join("fathom/runs");
     }
-    match set("HOME") {
-        Some(home) => home.join(".local/share/fathom/runs"),
-        None => PathBuf::from("fathom-runs"),
-    }
+    let of_home = set("HOME").map(|home| home.join(".local/share/fathom/runs"));
+    of_home.filter(|folder| may_be_made(folder)).unwrap_or_else(|| PathBuf::from("fathom-runs"))
+}
+
+/// Whether this user may write to a folder, or make it.
+fn may_be_made(folder: &Path) -> bool {
+    let nearest = folder.ancestors().find(|path| path.exists());
+    nearest.is_some_and(|path| path.is_dir() && rustix::fs::access(path, Access::WRITE_OK).is_ok())
 }
 
 /// The file of run `run_id` in `folder`.

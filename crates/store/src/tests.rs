@@ -458,6 +458,10 @@ fn the_default_folder_follows_the_environment() {
     };
     check(&[("FATHOM_STORE", "/a"), ("XDG_DATA_HOME", "/b"), ("HOME", "/c")], "/a");
     check(&[("XDG_DATA_HOME", "/b"), ("HOME", "/c")], "/b/fathom/runs");
-    check(&[("FATHOM_STORE", ""), ("XDG_DATA_HOME", "b"), ("HOME", "/c")], "/c/.local/share/fathom/runs");
+    let home = tempfile::tempdir().unwrap();
+    let (home, runs) = (home.path().to_str().unwrap(), home.path().join(".local/share/fathom/runs"));
+    check(&[("FATHOM_STORE", ""), ("XDG_DATA_HOME", "b"), ("HOME", home)], runs.to_str().unwrap());
     check(&[], "fathom-runs");
+    // No folder can be made there.
+    check(&[("HOME", "/dev/null")], "fathom-runs");
 }

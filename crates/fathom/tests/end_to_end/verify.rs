@@ -305,7 +305,8 @@ fn as_with_the_peer_a_job_ends_at_the_first_bad_block_unless_it_is_to_go_on() {
         let (found, said) = on_file(&bench, OURS, line.trim_end());
         assert_eq!(found, code, "{options}: {said}");
         let line = |start: &str| said.lines().filter(|line| line.starts_with(start)).count();
-        assert!(line("verify: ") > 0 && said.contains("at file file offset 4096"), "{said}");
+        assert!(line("crc32c: verify failed at file file offset 4096") > 0, "{said}");
+        assert_eq!(line("       Received CRC: "), line("crc32c: "), "{said}");
         assert_eq!(line("fio: pid="), usize::from(code != 0), "{said}");
         let text = std::fs::read_to_string(bench.path("out")).expect("it was written");
         let document: Value = serde_json::from_str(&text).expect("it is JSON");

@@ -228,22 +228,19 @@ impl Direction {
         let has_priorities = if entry.lat_percentiles { has_service } else { has_completion };
         let priorities = if has_priorities { by_priority(entry, kinds) } else { Vec::new() };
         let kept = |is_kept: bool, tally: LatencyTally| if is_kept { tally } else { LatencyTally::default() };
-        let mut bandwidth = Series::default();
-        let mut rate = Series::default();
-        if entry.measures.bandwidth {
-            // fio takes no sample of a direction in an interval without an operation.
-            let samples: Vec<Sample> = sums
-                .samples
-                .iter()
-                .map(|sample| Sample {
-                    bytes_per_s: kinds.iter().map(|kind| sample[kind.index()].bytes_per_s).sum(),
-                    iops: kinds.iter().map(|kind| sample[kind.index()].iops).sum(),
-                })
-                .filter(|sample| sample.iops > 0.0)
-                .collect();
-            bandwidth = Series::of(samples.iter().map(|sample| sample.bytes_per_s / 1024.0));
-            rate = Series::of(samples.iter().map(|sample| sample.iops));
-        }
+        // fio takes no sample of a direction in an interval without an operation; these it takes even where a job leaves
+        // bandwidth out.
+        let samples: Vec<Sample> = sums
+            .samples
+            .iter()
+            .map(|sample| Sample {
+                bytes_per_s: kinds.iter().map(|kind| sample[kind.index()].bytes_per_s).sum(),
+                iops: kinds.iter().map(|kind| sample[kind.index()].iops).sum(),
+            })
+            .filter(|sample| sample.iops > 0.0)
+            .collect();
+        let bandwidth = Series::of(samples.iter().map(|sample| sample.bytes_per_s / 1024.0));
+        let rate = Series::of(samples.iter().map(|sample| sample.iops));
         Self {
             bytes,
             bytes_per_s: per_s(bytes),

@@ -5,13 +5,15 @@ use super::shape::workers_of;
 use crate::{diagnose, terminal};
 use fathom_frontend::fio::{Extras, JobClone};
 use fathom_report::FioWorkers;
-use fathom_schema::{NoteKind, Record};
+use fathom_schema::{NoteKind, Protection, Record};
 
 /// Says what verification found, which demands were not kept, and which jobs ended with an error.
 pub(super) fn tell(record: &Record, extras: &Extras) {
+    let protection = protection_of(record);
     for note in &record.notes {
         let line = match note.kind {
-            NoteKind::Mismatch => of_mismatch(&note.message),
+            NoteKind::Mismatch => of_mismatch(&note.message, protection),
+            NoteKind::IoError => of_io_error(&note.message),
             NoteKind::Demand => {
                 // Without the stream before it, as fio has it.
                 let bare = note.message.split_once(": ").map_or("", |(_, rest)| rest);
@@ -19,7 +21,9 @@ pub(super) fn tell(record: &Record, extras: &Extras) {
             }
             _ => continue,
         };
-        terminal::message(&diagnose::printable(&line));
+        for line in line.lines() {
+            terminal::message(&diagnose::printable(line));
+        }
     }
     for clone in extras.clones.iter().filter(|clone| !clone.continues_on_error) {
         let errno = of(record, clone);
@@ -42,14 +46,57 @@ pub(super) fn of(record: &Record, clone: &JobClone) -> i32 {
     workers_of(record, clone).into_iter().find_map(error).unwrap_or(0)
 }
 
+/// The name of the sum that guards blocks; `verify` where streams have different ones.
+fn protection_of(record: &Record) -> &'static str {
+    let streams = record.steps.iter().flat_map(|step| &step.started.step.streams);
+    let mut names =
+        streams.filter_map(|stream| stream.workload.verification.rule()).map(|rule| match rule.protection {
+            Protection::Md5 => "md5",
+            Protection::Crc64 => "crc64",
+            Protection::Crc32 => "crc32",
+            Protection::Crc32c => "crc32c",
+            Protection::Crc16 => "crc16",
+            Protection::Crc7 => "crc7",
+            Protection::Sha256 => "sha256",
+            Protection::Sha512 => "sha512",
+            Protection::Sha3_224 => "sha3-224",
+            Protection::Sha3_256 => "sha3-256",
+            Protection::Sha3_384 => "sha3-384",
+            Protection::Sha3_512 => "sha3-512",
+            Protection::Xxhash => "xxhash",
+            Protection::Sha1 => "sha1",
+            Protection::Header | Protection::PatternHeader | Protection::Pattern | Protection::Null => {
+                "verify"
+            }
+        });
+    let first = names.next().unwrap_or("verify");
+    if names.all(|name| name == first) { first } else { "verify" }
+}
+
+/// An I/O error as fio tells it, from the record's words (`engine::told`).
+fn of_io_error(message: &str) -> String {
+    let parts = || {
+        let (kind, rest) = message.split_once(" of ")?;
+        let (length, rest) = rest.split_once(" B at offset ")?;
+        let (offset, rest) = rest.split_once(" of ")?;
+        let (file, reason) = rest.rsplit_once(": ")?;
+        let reason = reason.split(" (os error").next().unwrap_or(reason);
+        Some(format!("fio: io_u error on file {file}: {reason}: {kind} offset={offset}, buflen={length}"))
+    };
+    parts().unwrap_or_else(|| format!("fio: io_u error: {message}"))
+}
+
 /// A mismatch as fio tells it, from the record's words (`engine::mismatch`): what is wrong first, then where. What fio has
-/// no words for stays in fathom's.
-fn of_mismatch(message: &str) -> String {
+/// no words for stays in fathom's. `protection` names the sum.
+fn of_mismatch(message: &str, protection: &str) -> String {
     let parts = message.strip_prefix("verification of ").and_then(|rest| rest.split_once(": the block "));
     let Some((place, what)) = parts else { return format!("verify: {message}") };
     let Some((file, place)) = place.rsplit_once(" at offset ") else { return format!("verify: {message}") };
     let (offset, length) = place.split_once(", length ").unwrap_or((place, ""));
     let length = length.split(' ').next().unwrap_or_default();
+    let place = format!(
+        "at file {file} offset {offset}, length {length} (requested block: offset={offset}, length={length}, flags=8)"
+    );
     let values = what.split_once(" expected ").and_then(|(_, values)| values.split_once(", found "));
     let (expected, found) = values.unwrap_or(("", ""));
     let [expected, found] = [expected, found].map(|value| value.strip_prefix("0x").unwrap_or(value));
@@ -64,41 +111,70 @@ fn of_mismatch(message: &str) -> String {
         what if what.starts_with("holds the block of another place") => header("offset"),
         what if what.starts_with("holds an earlier write") => header("numberio or rand_seed"),
         what if what.starts_with("has damaged data") => {
-            format!("verify failed, digest {found}, wanted {expected},")
+            let sums = format!("       Expected CRC: {expected}\n       Received CRC: {found}");
+            return format!("{protection}: verify failed {place}\n{sums}");
+        }
+        what if what.starts_with("does not hold the pattern") => {
+            let byte = |hex| u8::from_str_radix(hex, 16).unwrap_or_default();
+            let (expected, found) = (byte(expected), byte(found));
+            let bits = (expected ^ found).count_ones();
+            let first = format!("fio: got pattern '{found:02x}', wanted '{expected:02x}'. Bad bits {bits}");
+            return format!("{first}\npattern: verify failed {place}");
         }
         what => what.to_owned(),
     };
-    format!(
-        "verify: {what} at file {file} offset {offset}, length {length} (requested block: offset={offset}, length={length})"
-    )
+    format!("verify: {what} {place}")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::of_mismatch;
+    use super::{of_io_error, of_mismatch};
 
     #[test]
     fn mismatches_have_the_shape_of_the_peers() {
         let at = "verification of g at offset 4096, length 4096";
-        let place = "at file g offset 4096, length 4096 (requested block: offset=4096, length=4096)";
-        for (what, expect) in [
-            ("holds only zeroes", "bad magic header 0, wanted acca"),
-            ("has no header; magic expected 0xacca, found 0xac58", "bad magic header ac58, wanted acca"),
+        let place = "at file g offset 4096, length 4096 (requested block: offset=4096, length=4096, flags=8)";
+        for (what, before, after) in [
+            ("holds only zeroes", "verify: bad magic header 0, wanted acca ", ""),
+            (
+                "has no header; magic expected 0xacca, found 0xac58",
+                "verify: bad magic header ac58, wanted acca ",
+                "",
+            ),
             (
                 "holds the block of another place; offset expected 4096, found 0",
-                "bad header offset 0, wanted 4096",
+                "verify: bad header offset 0, wanted 4096 ",
+                "",
             ),
             (
                 "has damaged data; digest expected 0badcafe, found 12345678",
-                "verify failed, digest 12345678, wanted 0badcafe,",
+                "crc32c: verify failed ",
+                "\n       Expected CRC: 0badcafe\n       Received CRC: 12345678",
+            ),
+            (
+                "does not hold the pattern; byte expected 0xde, found 0x58",
+                "fio: got pattern '58', wanted 'de'. Bad bits 3\npattern: verify failed ",
+                "",
             ),
             (
                 "was trimmed and is not zeroes; byte expected 0x0, found 0x1",
-                "was trimmed and is not zeroes; byte expected 0x0, found 0x1",
+                "verify: was trimmed and is not zeroes; byte expected 0x0, found 0x1 ",
+                "",
             ),
         ] {
-            assert_eq!(of_mismatch(&format!("{at}: the block {what}")), format!("verify: {expect} {place}"));
+            let told = of_mismatch(&format!("{at}: the block {what}"), "crc32c");
+            assert_eq!(told, format!("{before}{place}{after}"));
         }
-        assert_eq!(of_mismatch("3 more blocks did not hold"), "verify: 3 more blocks did not hold");
+        let rest = "3 more blocks did not hold";
+        assert_eq!(of_mismatch(rest, "md5"), "verify: 3 more blocks did not hold");
+    }
+
+    #[test]
+    fn io_errors_have_the_shape_of_the_peers() {
+        assert_eq!(
+            of_io_error("write of 4096 B at offset 8192 of a: b: No space left on device (os error 28)"),
+            "fio: io_u error on file a: b: No space left on device: write offset=8192, buflen=4096"
+        );
+        assert_eq!(of_io_error("2 more"), "fio: io_u error: 2 more");
     }
 }

@@ -366,8 +366,7 @@ impl Lowering<'_> {
             options.size.set(region, region_span(settings, parsed.span));
         }
         set_amount(options, parsed, lowered);
-        let is_null = matches!(engine.engine, Engine::Null | Engine::Cpu | Engine::Exec);
-        self.targets.name_of(&mut self.job, place, &need, parsed, is_null)
+        self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine)
     }
 
     /// What all clones of a section have in common.

@@ -3,7 +3,7 @@
 use super::super::settings::Settings;
 use super::super::values::Size;
 use super::super::{ParsedJob, Surroundings};
-use fathom_model::{Amount, Job, Layout, Named, Span, TargetKind, TargetOptions};
+use fathom_model::{Amount, Engine, Job, Layout, Named, Span, TargetKind, TargetOptions};
 use fathom_units::Bytes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,14 +53,15 @@ impl Targets {
         place: Place,
         need: &Need,
         parsed: &ParsedJob,
-        is_null: bool,
+        engine: Engine,
     ) -> String {
         let settings = &parsed.settings;
-        let key = (is_null, place);
+        let opens = !matches!(engine, Engine::Null | Engine::Cpu | Engine::Exec);
+        let key = (opens, place);
         let at = match self.by_key.get(&key) {
             Some(&at) => at,
             None => {
-                job.targets.push(self.create(&key.1, parsed, is_null));
+                job.targets.push(self.create(&key.1, parsed, engine));
                 let at = job.targets.len() - 1;
                 self.by_key.insert(key, at);
                 at
@@ -105,7 +106,7 @@ impl Targets {
         self.names.unique(name)
     }
 
-    fn create(&mut self, place: &Place, parsed: &ParsedJob, is_null: bool) -> Named<TargetOptions> {
+    fn create(&mut self, place: &Place, parsed: &ParsedJob, engine: Engine) -> Named<TargetOptions> {
         let (settings, span) = (&parsed.settings, parsed.span);
         let mut options = TargetOptions::default();
         let files_span = settings.span("filename", settings.span("directory", span));
@@ -123,11 +124,12 @@ impl Targets {
         };
         // fio makes the folders of filename and of the job's name, and wants those of directory to be there.
         let is_in_folder = |path: &String| path.contains('/') && !path.starts_with("/dev/");
-        let makes = settings.files.directories.is_empty() && !is_null;
+        let works_on_nothing = matches!(engine, Engine::Cpu | Engine::Exec);
+        let makes = settings.files.directories.is_empty() && !works_on_nothing && engine != Engine::Null;
         if makes && matches!(place, Place::Paths(paths) if paths.iter().any(is_in_folder)) {
             options.make_folder.set(true, files_span);
         }
-        if is_null {
+        if works_on_nothing {
             options.kind.set(TargetKind::Null, settings.span("ioengine", span));
         }
         Named { name: self.names.unique(&name), span, options }
