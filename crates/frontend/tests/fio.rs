@@ -182,7 +182,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("ioengine=psync\nio_submit_mode=offload\nsize=1g", &["engine = \"psync\""], &[]),
     ("ioengine=libaio\niodepth=8\ndirect=1\nio_submit_mode=offload\nsize=1g", &["queue_depth = 8"], &[]),
     ("ioengine=io_uring\niodepth=8\nio_submit_mode=offload\nsize=1g", &[], &["fio.offload"]),
-    ("ioengine=null\nsize=1g", &["engine = \"null\"", "kind = \"null\""], &[]),
+    ("ioengine=null\nsize=1g", &["engine = \"null\"", "path = \"a.0.0\""], &[]),
     ("ioengine=vsync\nsize=1g", &["engine = \"vsync\"", "queue_depth = 1"], &[]),
     ("ioengine=mmap\ndirect=1\nsize=1g", &["engine = \"mmap\"", "direct = true"], &[]),
     (

@@ -153,13 +153,11 @@ pub struct FioMeasures {
     pub completion: bool,
     /// `lat`.
     pub service: bool,
-    /// `bw` and `iops` over time.
-    pub bandwidth: bool,
 }
 
 impl Default for FioMeasures {
     fn default() -> Self {
-        Self { submission: true, completion: true, service: true, bandwidth: true }
+        Self { submission: true, completion: true, service: true }
     }
 }
 

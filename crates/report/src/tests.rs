@@ -292,7 +292,7 @@ fn fio_normal_report_of_two_streams() {
 fn fio_terse_report_of_two_streams() {
     let described = FioEntry { desc: "mix".to_owned(), continues_on_error: true, ..entry(None) };
     let bare =
-        FioEntry { measures: FioMeasures { bandwidth: false, ..FioMeasures::default() }, ..entry(Some(1)) };
+        FioEntry { measures: FioMeasures { completion: false, ..FioMeasures::default() }, ..entry(Some(1)) };
     let shape = shape(vec![described, bare], false);
     let lines: String = (2..=5).map(|version| fio_terse(&mixed(), &shape, version)).collect();
     insta::assert_snapshot!(lines.replace(';', "; "));

@@ -157,8 +157,8 @@ fn units(ReportUnits { is_binary, is_bits, digits }: ReportUnits) -> FioUnits {
     FioUnits { is_binary, is_bits, digits: usize::try_from(digits).unwrap_or(usize::MAX) }
 }
 
-fn measures(Measures { submission, completion, service, bandwidth }: Measures) -> FioMeasures {
-    FioMeasures { submission, completion, service, bandwidth }
+fn measures(Measures { submission, completion, service, bandwidth: _ }: Measures) -> FioMeasures {
+    FioMeasures { submission, completion, service }
 }
 
 /// Where in the record a clone's work is.
