@@ -15,6 +15,7 @@ mod crew;
 mod demands;
 mod depth_search;
 mod drive;
+mod ended;
 mod execute;
 mod issue;
 mod kind_rates;

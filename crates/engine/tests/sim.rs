@@ -257,7 +257,7 @@ fn pauses_beside_a_rate_are_caught_up_unless_they_put_it_off() {
         let reads = outcome.reads();
         close(reads.operations as f64, rate * 100.0, 0.01);
         let response = reads.response.expect("an open loop has response times");
-        close(response.moments.max_ns as f64 / MS as f64, slowest_ms as f64, 0.9);
+        close(response.moments.max_ns as f64 / MS as f64, f64::from(slowest_ms), 0.9);
         let tally = &outcome.executed.streams[0].workers[0].tally;
         assert_eq!(tally.arrivals_late > 0, !puts_off, "{tally:?}");
     }

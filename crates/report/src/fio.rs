@@ -145,7 +145,6 @@ pub enum FioUnified {
 
 /// What a job was not told to leave out (`disable_lat` and its kin).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
 pub struct FioMeasures {
     /// `slat`.
     pub submission: bool,

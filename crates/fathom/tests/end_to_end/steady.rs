@@ -20,7 +20,7 @@ fn response_times_of_a_simulated_device_are_steady_at_once() {
     assert_eq!(bench.report()["answer"]["parts"], document["parts"], "the record knows it");
     let page = bench.fathom("report last").expect(0, &[]).out.clone();
     for line in [
-        "A try, not PTS. Response times: steady at round 5, RND 4 KiB 0/100 100 µs (mean of rounds 1 to 5).",
+        "A try, not PTS. Response times: steady at round 5, RND 4 KiB 0/100 100 µs (mean of rounds 1 to 5)",
         "            100/0   65/35   0/100\n  0.5 KiB  100 µs  100 µs  100 µs\n  4 KiB    100 µs",
         "  rounds    mean  range  allowed range  slope excursion  allowed excursion  ",
         "      5  100 µs  window\n",

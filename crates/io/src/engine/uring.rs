@@ -226,7 +226,7 @@ impl Open {
     ///
     /// Each arm stages its own entry: one that is built in several places and moved from there costs more than all the rest
     /// (a load that is wider than the stores before it waits for them).
-    #[inline(always)]
+    #[inline]
     fn stage(&mut self, operation: &Operation) {
         let Operation { slot, target, offset, length, kind, data_only, range_flags: _ } = *operation;
         assert!(length as usize <= self.setup.buffers.slot_bytes(), "an operation fits its slot");

@@ -357,8 +357,9 @@ fn cpus_are_shared_unless_they_are_split() {
 #[test]
 fn the_null_engine_has_depth_1() {
     for dialect in [Dialect::Native, Dialect::Fio] {
-        let text =
-            format!("{HEAD}[stream.s]\ntime = \"60s\"\nengine = \"null\"\nworkers = 2\nqueue_depth = 8");
+        let text = format!(
+            "{HEAD}size = \"1GiB\"\n[stream.s]\ntime = \"60s\"\nengine = \"null\"\nworkers = 2\nqueue_depth = 8"
+        );
         let (plan, step) = planned(&Job { dialect, ..read(&text) }, DISK, |_| {});
         assert_eq!((step.streams[0].queue_depth, step.streams[0].workers.len()), (1, 2), "{dialect:?}");
         assert_eq!(

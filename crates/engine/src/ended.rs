@@ -1,0 +1,193 @@
+//! What becomes of an operation that completed: counted, kept as a row, or an error and what follows from it. Does not know
+//! when operations go out.
+
+use crate::demands::Broken;
+use crate::worker::{FirstError, Slot, State, Worker};
+use fathom_io::clock::Clock;
+use fathom_io::{Engine, Operation};
+use fathom_metrics::OperationRow;
+use fathom_schema::{ErrorPolicy, OperationKind, Phase, Reach, Tolerance};
+use fathom_units::Nanos;
+use rustix::io::Errno;
+
+impl<E: Engine, C: Clock> Worker<'_, E, C> {
+    /// Counts one completion of an operation that took `slot`'s instants and ended at `completed`.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, slot: &Slot, result: i32, completed: Nanos) {
+        let counts = match self.state {
+            State::Ramp | State::Verify => true,
+            State::Measure | State::Drain => slot.submitted >= self.times.measure_start,
+        };
+        if result <= 0 && self.failed(slot, result, counts, completed) {
+            return;
+        }
+        if !counts {
+            if self.looks_closer {
+                self.look_closer(slot, result, completed);
+            }
+            return;
+        }
+        let kind = self.recorder.cell.kind(slot.operation.kind);
+        let moved = u64::from(result.unsigned_abs());
+        if slot.operation.kind == OperationKind::Sync {
+            kind.data_syncs += u64::from(is_data_sync(&slot.operation));
+        } else if !E::BYTELESS {
+            kind.bytes += moved;
+            kind.short += u64::from(moved < u64::from(slot.operation.length));
+        }
+        kind.service.record(completed.since(slot.submitted).0);
+        if let Some(response) = &mut kind.response {
+            response.record(completed.since(slot.intended).0);
+        }
+        if let Some(completion) = &mut kind.completion {
+            completion.record(completed.since(slot.accepted).0);
+        }
+        self.last_completion = completed;
+        if self.looks_closer {
+            self.look_closer(slot, result, completed);
+            self.keep_row(slot, moved, completed);
+        }
+    }
+
+    /// What only some jobs want to know of an operation that came back.
+    #[inline(never)]
+    fn look_closer(&mut self, slot: &Slot, result: i32, completed: Nanos) {
+        self.examine(&slot.operation, result);
+        if self.stream.engine.serialize_overlap {
+            self.places.retain(|&(of, ..)| of != slot.operation.slot);
+        }
+        if self.state != State::Verify && result >= 0 {
+            self.note_of_search(slot, completed);
+            if self.ramp_left != u64::MAX && self.state == State::Ramp {
+                self.ramp_by_bytes(u64::from(result.unsigned_abs()), completed);
+            }
+        }
+        if self.state != State::Verify
+            && result >= 0
+            && let Some(watch) = &mut self.watch
+            && let Some(broken) = watch.note(slot, u64::from(result.unsigned_abs()), completed)
+        {
+            self.break_off(Errno::TIMEDOUT, slot.operation, broken);
+        }
+    }
+
+    /// Ends for something that was not kept.
+    #[cold]
+    pub(crate) fn break_off(&mut self, errno: Errno, operation: Operation, broken: Broken) {
+        self.first_error.get_or_insert(FirstError { errno: errno.raw_os_error(), operation, at_end: false });
+        self.broken.get_or_insert(broken);
+        self.fail(self.stream.control.at_error);
+    }
+
+    /// Keeps an operation by itself; a cell that has no room for another goes at once.
+    #[inline(never)]
+    fn keep_row(&mut self, slot: &Slot, moved: u64, completed: Nanos) {
+        if !self.recorder.keeps_rows
+            || self.state == State::Ramp
+            || slot.operation.kind == OperationKind::Sync
+        {
+            return;
+        }
+        let since_start = |at: Nanos| at.since(self.times.step_start);
+        let Operation { kind, slot: number, .. } = slot.operation;
+        let has_priority = matches!(kind, OperationKind::Read | OperationKind::Write);
+        self.recorder.cell.push_row(OperationRow {
+            kind,
+            priority: if has_priority { self.engine.priority_of(number) } else { 0 },
+            bytes: u32::try_from(moved).unwrap_or(u32::MAX),
+            offset: slot.operation.offset,
+            submitted: since_start(slot.submitted),
+            accepted: since_start(slot.accepted),
+            completed: since_start(completed),
+        });
+        if self.recorder.cell.rows_are_full() {
+            // Before the next edge and the end: the cell that follows is of the same interval still.
+            let phase = self.phase();
+            let end = if phase == Phase::Verify { Nanos::NEVER } else { self.times.measure_end };
+            let waits = self.recorder.waits;
+            self.hand_over(completed.min(Nanos(self.next_event.min(end).0 - 1)), phase, false);
+            self.recorder.count_wait(waits, || self.clock.now().since(completed));
+        }
+    }
+
+    /// Deals with a result that moved nothing; false when nothing was to be moved. A transfer that ends without an error
+    /// and without a byte has met the end of its file: counted, it would be an operation of a device that did none.
+    #[cold]
+    fn failed(&mut self, slot: &Slot, result: i32, counts: bool, completed: Nanos) -> bool {
+        let errno = match (result, slot.operation.kind) {
+            // What was written is gone: that is for the check to tell.
+            (0, OperationKind::Read) if self.is_checked(&slot.operation) => return false,
+            (0, _) if E::BYTELESS => return false,
+            (0, OperationKind::Read | OperationKind::Write) => Errno::IO.raw_os_error(),
+            (0, OperationKind::Trim | OperationKind::Sync) => return false,
+            (error, _) => -error,
+        };
+        if self.stream.limits.full_ends && is_full(errno) {
+            self.examine(&slot.operation, -errno);
+            self.state = State::Drain;
+            return true;
+        }
+        self.count_error(slot, errno, counts, completed);
+        if result == 0
+            && let Some(first) = &mut self.first_error
+            && first.operation == slot.operation
+        {
+            first.at_end = true;
+        }
+        true
+    }
+
+    #[cold]
+    fn count_error(&mut self, slot: &Slot, errno: i32, counts: bool, completed: Nanos) {
+        if counts {
+            // A window that work bounds includes the time that failing operations took.
+            self.last_completion = completed;
+            let kind = self.recorder.cell.kind(slot.operation.kind);
+            kind.record_error(errno);
+            kind.data_syncs += u64::from(is_data_sync(&slot.operation));
+        }
+        self.look_closer(slot, -errno, completed);
+        self.account_error(errno, slot.operation);
+    }
+
+    /// Holds an error against what is tolerated; beyond it, the worker ends, and what ends with it.
+    pub(crate) fn account_error(&mut self, errno: i32, operation: Operation) {
+        self.first_error.get_or_insert(FirstError { errno, operation, at_end: false });
+        let errors = self.shared.count_error(self.stream_index);
+        let control = &self.stream.control;
+        let is_tolerated = match (&control.tolerates, self.policy) {
+            (Tolerance::Listed { reads, .. }, _) if operation.kind == OperationKind::Read => {
+                reads.contains(&errno)
+            }
+            (Tolerance::Listed { writes, .. }, _) => writes.contains(&errno),
+            (Tolerance::ByPolicy, ErrorPolicy::Stop) => false,
+            (Tolerance::ByPolicy, ErrorPolicy::CountUpTo(n)) => errors <= n,
+        };
+        if !is_tolerated {
+            self.fail(control.at_error);
+        }
+    }
+
+    /// Issues no more; the loop sees it at its next look.
+    pub(crate) fn fail(&mut self, reach: Reach) {
+        self.has_failed = true;
+        self.state = State::Drain;
+        self.next_event = self.clock.now();
+        self.shared.fail(self.stream_index, reach);
+    }
+
+    /// Whether an error ended it.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+}
+
+/// Whether it is a sync of less than a whole file with all that is known of it.
+fn is_data_sync(operation: &Operation) -> bool {
+    operation.kind == OperationKind::Sync && (operation.data_only || operation.range_flags != 0)
+}
+
+/// Whether an error says that there is no more room.
+fn is_full(errno: i32) -> bool {
+    matches!(Errno::from_raw_os_error(errno), Errno::NOSPC | Errno::DQUOT)
+}
