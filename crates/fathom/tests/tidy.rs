@@ -13,10 +13,11 @@ const LINES_MAX: usize = 800;
 const HOMELESS: [&str; 4] = ["util", "common", "misc", "helpers"];
 
 /// The files whose code runs once per operation or batch.
-const WORKER_FILES: [&str; 4] = [
+const WORKER_FILES: [&str; 5] = [
     "crates/engine/src/drive.rs",
     "crates/engine/src/open.rs",
     "crates/engine/src/worker.rs",
+    "crates/engine/src/ended.rs",
     "crates/engine/src/recorder.rs",
 ];
 

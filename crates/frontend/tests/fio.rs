@@ -103,7 +103,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ),
     ("rw=randread:500\nsize=1g\nnorandommap", &["run_length = 500"], &[]),
     ("rw=read:8k\nsize=1g", &["stride = \"8KiB\""], &[]),
-    ("rw=write:-8k\nsize=1g", &["stride = \"-8KiB\"", "layout = \"allocated\""], &[]),
+    ("rw=write:-8k\nsize=1g", &["stride = \"-8KiB\"", "layout = \"allocated-if-room\""], &[]),
     ("rw=trimwrite\nsize=1g", &["trim = \"100%\"", "trim_then_write = true"], &[]),
     ("rw=randread\npercentage_random=30\nnorandommap\nsize=1g", &["access = \"30% random\""], &[]),
     ("rw=randread\nrandom_distribution=zipf:1.2\nsize=1g", &["distribution = \"zipf:1.2\""], &[]),

@@ -131,6 +131,8 @@ choice! {
         Written = "written",
         /// Space is allocated, not written.
         Allocated = "allocated",
+        /// Space is allocated where there is enough.
+        AllocatedIfRoom = "allocated-if-room",
         /// Space is allocated, and the file stays as long as it is.
         Reserved = "reserved",
         /// It is made as long as it is to be, without space.

@@ -231,9 +231,8 @@ impl Resolver<'_> {
             Layout::Written => LayoutRule::Written,
             // A mapping never makes a file longer.
             Layout::Created | Layout::Reserved if self.usage.mapped => LayoutRule::Allocated,
-            // fio goes on where it gets no space; what is written then fails.
-            Layout::Allocated if self.job.dialect == Dialect::Fio => LayoutRule::AllocatedIfRoom,
             Layout::Allocated => LayoutRule::Allocated,
+            Layout::AllocatedIfRoom => LayoutRule::AllocatedIfRoom,
             Layout::Reserved => LayoutRule::Reserved,
             Layout::Extended => LayoutRule::Extended,
             Layout::Created => LayoutRule::Created,

@@ -153,13 +153,13 @@ const OPTIONS: &[&str] = &[
     // Files within.
     "include inc.fio",
     "include sub/deep.fio",
-    "include section.fio",
     "include=inc.fio",
 ];
 
 /// What fathom refuses when it reads a job, and fio when it runs it, or never; with the reason.
 const STRICTER: &[(&[u8], &str)] = &[
     (b"[a]\nsize=200%\n", "is outside 0% to 100%"),
+    (b"[a]\nsize=64k\ninclude section.fio\n", "an included file has a section of its own"),
     (b"[a]\nbs=50%\nsize=64k\n", "has no meaning here"),
     (b"[a]\nsize=64k\npercentile_list=50:x\n", "is no number"),
     (b"[a]\nsize=64k\nnumjobs=0\n", "is below 1"),

@@ -63,7 +63,6 @@ const ROWS: &[&str] = &[
     "--rw=read --ioengine=null --nrfiles=4",
     "--rw=randwrite --ioengine=null --filename=x:y",
     "--rw=write --ioengine=null --filesize=64k --nrfiles=4",
-    "--rw=read --ioengine=null --size=50%",
     "--rw=write --disable_lat=1 --disable_clat=1",
     "--rw=write --lat_percentiles=1 --clat_percentiles=0",
     "--rw=write --slat_percentiles=1 --ioengine=libaio",

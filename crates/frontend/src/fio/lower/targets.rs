@@ -89,7 +89,7 @@ impl Targets {
             Layout::Created => 1,
             Layout::Extended => 2,
             Layout::Reserved => 3,
-            Layout::Allocated => 4,
+            Layout::AllocatedIfRoom | Layout::Allocated => 4,
             Layout::Written => 5,
         };
         if options.layout.given().is_none_or(|&known| strength(need.layout) > strength(known)) {
@@ -203,7 +203,8 @@ pub(super) fn need_of(
         Layout::Written
     } else {
         match files.fallocate.as_str() {
-            "native" | "posix" | "1" => Layout::Allocated,
+            // fio goes on where it gets no space; what is written then fails.
+            "native" | "posix" | "1" => Layout::AllocatedIfRoom,
             "keep" => Layout::Reserved,
             "truncate" => Layout::Extended,
             _ => Layout::Created,
