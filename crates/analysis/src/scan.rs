@@ -175,7 +175,7 @@ fn skipped(looks: &[Look], is_so: &dyn Fn(&Look) -> bool) -> Vec<Area> {
 fn ends(looks: &[Look], is_so: &dyn Fn(&Look) -> bool) -> (Vec<Area>, Vec<Area>) {
     let (mut always, mut once) = (Vec::new(), Vec::new());
     for look in looks.iter().filter(|look| is_so(look)) {
-        let mut closer = looks.iter().filter(|other| look.area.holds(&other.area)).peekable();
+        let mut closer = looks.iter().filter(|other| look.wanted.holds(&other.wanted)).peekable();
         if closer.peek().is_none() {
             always.push(look.area);
         } else if !closer.any(is_so) {
@@ -279,6 +279,13 @@ mod tests {
         assert_eq!(areas(&[cut]), [(256, 768)]);
         let cut = Look { area: Area { start: 0, length: 256 }, ..look(0, 1024, 4) };
         assert_eq!(areas(&[cut, look(0, 512, 1), look(512, 256, 0)]), [(768, 256)]);
+    }
+
+    #[test]
+    fn a_look_that_was_cut_off_is_known_by_closer_ones_of_what_it_was_to_read() {
+        let cut = Look { area: Area { start: 0, length: 30 }, ..look(0, 1024, 1) };
+        let (always, once) = ends(&[cut, look(0, 64, 0)], &|look| look.errors > 0);
+        assert_eq!((always, once), (Vec::new(), vec![Area { start: 0, length: 30 }]));
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     }
                 }
             }
-            if going < room && !self.spent() {
+            if going < room && !self.spent() && self.state != State::Drain {
                 self.end_pass();
             }
         }

@@ -175,11 +175,6 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.next_event = self.clock.now();
         self.shared.fail(self.stream_index, reach);
     }
-
-    /// Whether an error ended it.
-    pub(crate) fn has_failed(&self) -> bool {
-        self.has_failed
-    }
 }
 
 /// Whether it is a sync of less than a whole file with all that is known of it.

@@ -185,11 +185,11 @@ impl Seat {
             None => Ok(None),
         };
         let last_words = worker.engine.last_words();
-        // An engine with something in flight, or one that failed, is not to be trusted with another step.
-        let capacity = capacity.filter(|_| failure.is_none() && !worker.has_failed() && !buffers.any_lent());
-        let mut ended = worker.finish(capacity.is_some(), failure, farewell);
+        // One that lacks what it could not get in this step might have it in the next.
+        let capacity = capacity.filter(|_| worker.engine.is_as_asked());
+        let (mut ended, stays_open) = worker.finish(capacity.is_some(), failure, farewell);
         ended.farewell = ended.farewell.or(last_words);
-        if let Some(fit) = capacity {
+        if let Some(fit) = capacity.filter(|_| stays_open) {
             hold.keep(Kept::new(fit, files, worker.engine, buffers));
         }
         ready.adopt(stream, plan);

@@ -411,7 +411,11 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             State::Measure => self.times.measure_end,
             State::Drain | State::Verify => Nanos::NEVER,
         };
-        let watched = self.watch.as_ref().map_or(Nanos::NEVER, |watch| watch.next);
+        // Its windows pass only while operations are issued.
+        let watched = match (self.state, &self.watch) {
+            (State::Ramp | State::Measure, Some(watch)) => watch.next,
+            _ => Nanos::NEVER,
+        };
         self.times.next_edge(now).min(phase_change).min(watched)
     }
 
@@ -504,13 +508,14 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     }
 
     /// After the last completion: the last cell goes, and what the worker used is summed up. `farewell` is called before
-    /// whatever waits for the worker's end goes on. `stays_open`: the engine serves another step.
+    /// whatever waits for the worker's end goes on. `may_stay`: the engine could serve another step. Returns whether it is
+    /// still open: one with something in flight, or one that failed, is not to be trusted with more.
     pub(crate) fn finish(
         &mut self,
-        stays_open: bool,
+        may_stay: bool,
         failure: Option<String>,
         farewell: impl FnOnce() -> Result<Option<String>, String>,
-    ) -> Ended {
+    ) -> (Ended, bool) {
         let mut failure = failure.or_else(|| self.stuck.take());
         self.give_search_up();
         let now = self.clock.now();
@@ -532,6 +537,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if let Some(flow) = &self.flow {
             flow.leave();
         }
+        let stays_open = may_stay && failure.is_none() && !self.has_failed && !self.buffers.any_lent();
         if !stays_open {
             self.engine.close();
         }
@@ -543,7 +549,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         self.shared.end_with(self.stream_index, self.stream.control.at_end);
         self.shared.ended(self.stream_index, gone.since(step_start));
         let start = self.times.measure_start.min(end);
-        Ended {
+        let ended = Ended {
             start: start.since(step_start),
             end: end.since(step_start),
             usage: used,
@@ -554,7 +560,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             farewell,
             verified,
             depth: self.search.as_ref().map(|search| search.found()),
-        }
+        };
+        (ended, stays_open)
     }
 
     /// True when it ends early, by its own errors or from outside.

@@ -402,6 +402,24 @@ fn what_is_demanded_is_kept_or_ends_the_stream() {
     }
 }
 
+/// Operations that were out when the stream ended complete after further windows of a least rate.
+#[test]
+fn a_least_rate_is_not_looked_at_once_nothing_is_issued() {
+    let mut stream = stream(EngineKind::Sim, 4);
+    stream.demands = Demands {
+        rates: vec![RateDemand { kind: None, unit: RateUnit::Operations, at_least: 1.0 }],
+        rate_window: Nanos::secs(1),
+        rate_settles: Nanos::secs(2),
+        ..Demands::default()
+    };
+    stream.limits.time = TimeLimit::Nanoseconds(4 * SECOND + SECOND / 2);
+    let stalls = vec![(4 * SECOND + SECOND / 4, 3 * SECOND)];
+    let sim = SimDevice { stalls, ..device(SimService::Constant { ns: MS }, 4) };
+    let outcome = run(support::step(TargetKind::Sim(sim), stream));
+    assert_eq!(outcome.executed.streams[0].workers[0].error, 0);
+    assert_eq!(outcome.executed.stop, Stop::Complete);
+}
+
 #[test]
 fn a_queue_that_was_full_refills_when_it_has_run_low() {
     for (refill_at, runs_low) in [(Quota::Unlimited, false), (Quota::AtMost(2), true)] {

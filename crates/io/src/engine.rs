@@ -255,6 +255,10 @@ pub trait Engine {
         let _ = goes_on;
         Ok(true)
     }
+    /// Whether it got all that it was asked to use where possible; one that is opened anew may get it.
+    fn is_as_asked(&self) -> bool {
+        true
+    }
     /// What is to be told of the others once the load is over.
     fn last_words(&mut self) -> Option<String> {
         None

@@ -630,7 +630,9 @@ impl Resolver<'_> {
         // Nothing is laid out, but the writes will need the space all the same.
         let grows = match (class, layout) {
             (Class::File, LayoutRule::AllocatedIfRoom) => growth,
-            (Class::File, LayoutRule::Created | LayoutRule::Extended) if writes && !fills => growth,
+            // Made longer before the run, whether it is written then or not.
+            (Class::File, LayoutRule::Extended) if !fills => growth,
+            (Class::File, LayoutRule::Created) if writes && !fills => growth,
             _ => 0,
         };
         let file = class == Class::File;

@@ -112,14 +112,14 @@ pub enum LayoutRule {
     MustExist,
     /// Only created when absent; grows as it is written.
     Created,
-    /// Extended to the size by `fallocate` where the filesystem can, else by truncation; content is not written.
-    Allocated,
-    /// As `Allocated` where the filesystem can and has the room, else as `Created`.
-    AllocatedIfRoom,
-    /// Space up to the size is taken by `fallocate` where the filesystem can; the file's length stays.
-    Reserved,
     /// Extended to the size by truncation.
     Extended,
+    /// Space up to the size is taken by `fallocate` where the filesystem can; the file's length stays.
+    Reserved,
+    /// As `Allocated`, below, where the filesystem can and has the room, else as `Created`.
+    AllocatedIfRoom,
+    /// Extended to the size by `fallocate` where the filesystem can, else by truncation; content is not written.
+    Allocated,
     /// What is missing at the end is written; holes and unwritten extents of what is there are left alone. For files that
     /// are someone else's and only read.
     Appended,

@@ -84,7 +84,10 @@ pub fn default_folder(env: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
         return data.join("fathom/runs");
     }
     let of_home = set("HOME").map(|home| home.join(".local/share/fathom/runs"));
-    of_home.filter(|folder| may_be_made(folder)).unwrap_or_else(|| PathBuf::from("fathom-runs"))
+    // Runs that are there are found, even where no more can be kept.
+    of_home
+        .filter(|folder| folder.is_dir() || may_be_made(folder))
+        .unwrap_or_else(|| PathBuf::from("fathom-runs"))
 }
 
 /// Whether this user may write to a folder, or make it.

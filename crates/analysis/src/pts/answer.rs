@@ -256,17 +256,18 @@ pub fn answer(record: &Record) -> Option<Answer> {
     Some(Answer { question: question.clone(), parts, ending, idle: idle(record) })
 }
 
-/// The gaps between steps, but for those that were asked for and that between two runs.
+/// The gaps between steps of the last run, but for those that were asked for.
 fn idle(record: &Record) -> Option<Idle> {
     let began = record.started.wall_ms;
     let is_virtual = |step: &Step| step.streams.iter().any(|stream| stream.engine.kind == EngineKind::Sim);
     let gap = |pair: &[StepRecord]| {
         let [before, after] = pair else { return None };
         let (from, to) = (before.started.wall_ms, after.started.wall_ms);
-        let is_one_run = (from < began) == (to < began);
+        // Of earlier runs nothing tells where one ended and the next began.
+        let is_this_run = from >= began && to >= began;
         let elapsed = before.finished.as_ref()?.elapsed.after(after.started.step.pause_before);
         let wall = Nanos::millis(to.saturating_sub(from));
-        (is_one_run && !is_virtual(&after.started.step)).then(|| wall.since(elapsed))
+        (is_this_run && !is_virtual(&after.started.step)).then(|| wall.since(elapsed))
     };
     let mut gaps: Vec<Nanos> = record.steps.windows(2).filter_map(gap).collect();
     gaps.sort_unstable();

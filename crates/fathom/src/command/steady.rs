@@ -29,6 +29,8 @@ const QUICK_SIZE: &str = "5%";
 const CLIENT_SIZE: &str = "75%";
 /// Filesystems that give the blocks of a file back (`fallocate(2)`).
 const PUNCHING: [&str; 8] = ["ext4", "xfs", "btrfs", "tmpfs", "f2fs", "bcachefs", "zfs", "overlay"];
+/// Those of them that take no zeroes for the blocks of a file, or whose answer is another's.
+const NOT_ZEROING: [&str; 2] = ["tmpfs", "overlay"];
 
 #[derive(Debug, Args)]
 pub(crate) struct SteadyArgs {
@@ -252,6 +254,10 @@ fn go_on(planned: &mut Planned, earlier: Earlier) -> Result<(), String> {
     planned.earlier = steps;
     // What makes a result doubtful stays with it.
     for Note { at: _, kind, severity, message } in notes {
+        // A mark belongs to a time of that run.
+        if kind == NoteKind::Mark {
+            continue;
+        }
         let note = PlanNote { kind, severity, message };
         if !planned.plan.notes.contains(&note) {
             planned.plan.notes.push(note);
@@ -403,6 +409,10 @@ fn purge_refused(asked: &SteadyQuestion, fact: Option<&TargetFact>) -> Option<&'
         (FileKind::File, TrimBy::Discard | TrimBy::WriteZeroes) => {
             let kind = fact.filesystem.as_ref().map(|filesystem| filesystem.kind.as_str());
             let gives_back = kind.is_some_and(|kind| PUNCHING.contains(&kind));
+            let zeroes = kind.is_some_and(|kind| !NOT_ZEROING.contains(&kind));
+            if asked.purge_by == TrimBy::WriteZeroes && !zeroes {
+                return Some("since its filesystem is not known to write zeroes");
+            }
             (!gives_back).then_some("since its filesystem is not known to give blocks back")
         }
         _ => Some("since it is no block device"),

@@ -371,6 +371,14 @@ impl Engine for IoUring {
         Capabilities { name: "io_uring", virtual_time: false, features }
     }
 
+    fn is_as_asked(&self) -> bool {
+        let RingSettings { fixed_buffers, registered_files, .. } = self.settings;
+        self.open.as_ref().is_none_or(|open| {
+            (fixed_buffers == Registration::Never || open.memory == Memory::Registered)
+                && (registered_files == Registration::Never || open.registered_files)
+        })
+    }
+
     fn open(&mut self, setup: Setup) -> Result<(), EngineError> {
         self.open = Some(Open::new(setup, self.settings, &self.priorities)?);
         Ok(())

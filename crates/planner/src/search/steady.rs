@@ -7,7 +7,7 @@ use fathom_analysis::load::LoadPoint;
 use fathom_analysis::pts::{Blocks, Cell, Flow, PartKind, Place, operating_points};
 use fathom_analysis::steady::WINDOW;
 use fathom_model::{Literal, Span, Spanned};
-use fathom_schema::{Extent, FileOrder, OperationKind, SteadyQuestion, Step};
+use fathom_schema::{Extent, FileOrder, LayoutRule, OperationKind, SteadyQuestion, Step, Target, TargetKind};
 use fathom_units::{Bytes, Nanos};
 
 /// Bytes of one trim of a purge: as many as a small target has at least, and 8 TB are trimmed in minutes.
@@ -75,6 +75,9 @@ impl SteadySearch {
     pub(super) fn built(&mut self, step: &mut Step) {
         self.capacity = step.targets.iter().map(|target| target.size.0).sum();
         step.streams.iter_mut().for_each(|stream| stream.engine.trim_by = self.question.purge_by);
+        if self.question.purge || self.question.purged_before.is_some() {
+            step.targets.iter_mut().for_each(leave_empty);
+        }
         self.write_on(step);
     }
 
@@ -250,6 +253,14 @@ fn set(path: &str, value: Literal) -> (String, Literal) {
 
 fn count(n: u32) -> Literal {
     Literal::Integer(i64::from(n))
+}
+
+/// A file that was emptied for the test, or made for it, is written by the test alone: laying it out before a step would
+/// fill what the purge gave back.
+fn leave_empty(target: &mut Target) {
+    if let TargetKind::File { layout: layout @ LayoutRule::Written, .. } = &mut target.kind {
+        *layout = LayoutRule::Allocated;
+    }
 }
 
 fn purge() -> Settings {

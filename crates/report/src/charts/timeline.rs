@@ -3,7 +3,7 @@
 
 use super::{Series, rounded};
 use fathom_analysis::{measured, validity::Moment};
-use fathom_schema::{BoundFigure, LatencyGoal, NoteKind, Question, Record, StepRecord, Threshold};
+use fathom_schema::{BoundFigure, LatencyGoal, Note, NoteKind, Question, Record, StepRecord, Threshold};
 use serde::Serialize;
 
 /// Marks of one step at most: what a reader can tell apart.
@@ -42,7 +42,10 @@ pub(super) fn marks(
     let end_s = all.iops.len() as f64 * cell_s;
     // A mark has the wall clock's time, as the start of a step does.
     let before_s = step.started.wall_ms.saturating_sub(record.started.wall_ms) as f64 / 1e3;
-    let noted = record.notes.iter().filter(|note| note.kind == NoteKind::Mark).filter_map(|note| {
+    // Steps of an earlier run, which this one went on from, have none of its marks.
+    let is_of_this_run = step.started.wall_ms >= record.started.wall_ms;
+    let is_mark = |note: &&Note| is_of_this_run && note.kind == NoteKind::Mark;
+    let noted = record.notes.iter().filter(is_mark).filter_map(|note| {
         let at_s = note.at.as_secs_f64() - before_s;
         // "mark at 12 s: …" says when; here its place does.
         let text = note.message.split_once(": ").map_or(note.message.as_str(), |(_, text)| text);
