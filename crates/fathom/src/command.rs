@@ -17,6 +17,7 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod scan;
+mod search;
 pub(crate) mod serve;
 pub(crate) mod slo;
 pub(crate) mod steady;

@@ -5,19 +5,40 @@ use crate::diagnose::printable;
 use crate::exit::Exit;
 use fathom_analysis::objective::{Objective, State, Trial};
 use fathom_analysis::thresholds::Kept;
-use fathom_report::{FindingSummary, Summary, Together, objective, summary};
+use fathom_report::{FindingSummary, Summary, Together, objective};
 use fathom_schema::{Question, Record};
 use serde_json::{Value, json};
 
 /// The document of the answer to the run's question, and what it comes to for scripts. Of a run without a question, null.
-pub(crate) fn of_record(record: &Record) -> (String, Exit) {
-    let summary = summary(record);
-    let (mut document, exit) = answered(record, &summary);
+pub(crate) fn of_summary(record: &Record, summary: &Summary) -> (String, Exit) {
+    let (document, exit) = document(record, summary);
+    (written(&document), exit)
+}
+
+/// The report's document with the answer as one more field, where the run was made for a question.
+pub(crate) fn within(record: &Record, summary: &Summary) -> String {
+    let report = fathom_report::json(summary);
+    match document(record, summary) {
+        (Value::Null, _) => report,
+        (answer, _) => {
+            let mut whole: Value = serde_json::from_str(&report).expect("it was just written");
+            whole["answer"] = answer;
+            written(&whole)
+        }
+    }
+}
+
+fn written(document: &Value) -> String {
+    serde_json::to_string_pretty(document).expect("it has only string keys") + "\n"
+}
+
+fn document(record: &Record, summary: &Summary) -> (Value, Exit) {
+    let (mut document, exit) = answered(record, summary);
     if !document.is_null() {
         document["run"] = json!(record.started.run);
         document["doubts"] = json!(doubts(summary));
     }
-    (serde_json::to_string_pretty(&document).expect("it has only string keys") + "\n", exit)
+    (document, exit)
 }
 
 fn answered(record: &Record, summary: &Summary) -> (Value, Exit) {
@@ -52,24 +73,12 @@ fn answered(record: &Record, summary: &Summary) -> (Value, Exit) {
 }
 
 /// Findings that speak against the figures.
-fn doubts(summary: Summary) -> Vec<String> {
-    let findings = summary.validity.into_iter().filter(|finding| finding.severity != "info");
-    let told = |finding: FindingSummary| {
+fn doubts(summary: &Summary) -> Vec<String> {
+    let findings = summary.validity.iter().filter(|finding| finding.severity != "info");
+    let told = |finding: &FindingSummary| {
         format!("{} {}: {}", finding.severity.to_uppercase(), finding.id, printable(&finding.evidence))
     };
     findings.map(told).collect()
-}
-
-/// A report's document with the answer as one more field, where the run was made for a question.
-pub(crate) fn within(record: &Record, document: String) -> String {
-    let (answer, _) = of_record(record);
-    match (serde_json::from_str::<Value>(&answer), serde_json::from_str::<Value>(&document)) {
-        (Ok(answer), Ok(mut whole)) if !answer.is_null() => {
-            whole["answer"] = answer;
-            serde_json::to_string_pretty(&whole).expect("it has only string keys") + "\n"
-        }
-        _ => document,
-    }
 }
 
 fn thresholds_document(all: &[Kept], sentence: &str) -> Value {

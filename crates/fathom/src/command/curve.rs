@@ -1,17 +1,13 @@
 //! `fathom curve`: the load curve of a job's targets, and what limits it.
 
+use super::search::{SearchManner, searched};
 use crate::cli::{ConsentArgs, JobArgs, QuickArgs};
-use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::load::{self, Loaded};
-use crate::session::{self, Manner};
-use crate::{answer, diagnose, terminal};
+use crate::{diagnose, terminal};
 use clap::Args;
 use fathom_planner::search::{CurveSearch, RateOf, RateSearch, Search};
-use fathom_run::{Changes, Stop};
 use fathom_schema::{LatencyGoal, LoadAxis, Question};
-use fathom_store::Detail;
-use std::path::PathBuf;
 
 /// Seed of the order of loads: the same question, the same order.
 const SEED: u64 = 41;
@@ -49,21 +45,6 @@ struct CurveQuestion {
     /// How often each load is measured, in random order
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     replicates: u32,
-}
-
-/// How a search is shown and kept.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Options")]
-pub(super) struct SearchManner {
-    /// Print the answer as a JSON document; docs/answers-json.md explains it
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Keep the run in this folder instead of the usual one
-    #[arg(long, value_name = "FOLDER")]
-    pub(super) store: Option<PathBuf>,
-    /// Show no progress
-    #[arg(long, short)]
-    pub(super) quiet: bool,
 }
 
 pub(crate) fn run(args: &CurveArgs) -> Exit {
@@ -134,42 +115,4 @@ fn enough<T: PartialEq>(loads: &[T]) -> Result<(), String> {
         return Err("--at: one load is no curve; give several, such as 1,4,16".to_owned());
     }
     Ok(())
-}
-
-/// Runs a search and prints its answer.
-pub(super) fn searched(
-    mut loaded: Loaded,
-    consent: &ConsentArgs,
-    manner: &SearchManner,
-    question: Question,
-    search: Search,
-) -> Result<Exit, Exit> {
-    let store = store_folder(manner.store.as_ref());
-    loaded.question = Some(question);
-    let planned = session::plan_search(loaded, consent, &store, search)?;
-    let notes = session::judge(&planned, consent, false)?;
-    let how = Manner {
-        store: &store,
-        live: !manner.quiet,
-        changes: Changes::default(),
-        watchers: Vec::new(),
-        stop: Stop::default(),
-    };
-    let mut done = session::run(planned, notes, how)?;
-    let record = done.record(Detail::Overview).map_err(|reason| {
-        terminal::message(&format!("error: {}", diagnose::printable(&reason)));
-        Exit::Target
-    })?;
-    let (document, verdict) = answer::of_record(&record);
-    let printed = if manner.json {
-        crate::printed(&document)
-    } else {
-        let summary = fathom_report::summary(&record);
-        let (width, colours) = (terminal::width(), terminal::colours_data());
-        crate::shown(&fathom_report::text_of_answer(&summary, width, colours))
-    };
-    if let Some(path) = done.path() {
-        terminal::message(&format!("record: {}", path.display()));
-    }
-    Ok([done.exit, printed, verdict].into_iter().find(|exit| *exit != Exit::Ok).unwrap_or(Exit::Ok))
 }

@@ -51,10 +51,10 @@ fn show(path: &Path, args: &ReportArgs) -> Result<Exit, StoreError> {
                 );
                 return Ok(Exit::Usage);
             }
-            let (document, _) = answer::of_record(&record);
+            let (document, _) = answer::of_summary(&record, &summary());
             fathom_report::figures_csv(&serde_json::from_str(&document).expect("it was just made"))
         }
-        Format::Json | Format::Csv => answer::within(&record, fathom_report::json(&summary())),
+        Format::Json | Format::Csv => answer::within(&record, &summary()),
         Format::Markdown => fathom_report::markdown(&summary()),
         Format::Html => fathom_report::html(&record),
     };

@@ -87,7 +87,7 @@ fn show(
         Err(reason) => return (vec![reason], Exit::Ok),
     };
     let summary = fathom_report::summary(&record);
-    let json = || answer::within(&record, fathom_report::json(&summary));
+    let json = || answer::within(&record, &summary);
     let spared = spared.again();
     let mut failed = fio::write_logs(&record, extras, operations, &spared);
     let printed = match args.json.as_deref() {
@@ -100,6 +100,6 @@ fn show(
         }
     };
     failed.extend(printed.err().map(|error| format!("cannot write to standard output: {error}")));
-    let (_, verdict) = answer::of_record(&record);
+    let (_, verdict) = answer::of_summary(&record, &summary);
     (failed, verdict)
 }

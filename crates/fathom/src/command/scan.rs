@@ -1,18 +1,16 @@
 //! `fathom scan`: how fast a target is read over all its places, and where it is slow or cannot be read. Never writes.
 
-use super::curve::SearchManner;
+use super::search::{SearchManner, answered};
 use crate::cli::{ConsentArgs, IometerArgs, JobArgs, QuickArgs};
 use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::load::{self, Loaded};
-use crate::session::{self, Manner};
-use crate::{answer, diagnose, terminal};
+use crate::session;
+use crate::terminal;
 use clap::Args;
 use fathom_model::{Amount, Job, Layout, OnError, Span};
 use fathom_planner::search::{ScanSearch, Search};
-use fathom_run::{Changes, Stop};
 use fathom_schema::{Facts, FileKind, Question, ScanQuestion};
-use fathom_store::Detail;
 use fathom_units::{Bytes, Nanos};
 use std::path::Path;
 
@@ -89,30 +87,7 @@ fn try_run(args: &ScanArgs) -> Result<Exit, Exit> {
         (plan, found)
     })?;
     planned.loaded.question = question.map(Question::Scan);
-    let notes = session::judge(&planned, &consent, false)?;
-    let how = Manner {
-        store: &store,
-        live: !args.manner.quiet,
-        changes: Changes::default(),
-        watchers: Vec::new(),
-        stop: Stop::default(),
-    };
-    let mut done = session::run(planned, notes, how)?;
-    let record = done.record(Detail::Overview).map_err(|reason| {
-        terminal::message(&format!("error: {}", diagnose::printable(&reason)));
-        Exit::Target
-    })?;
-    let (document, verdict) = answer::of_record(&record);
-    let printed = if args.manner.json {
-        crate::printed(&document)
-    } else {
-        let summary = fathom_report::summary(&record);
-        crate::printed(&fathom_report::text(&summary, terminal::width(), terminal::colours_data()))
-    };
-    if let Some(path) = done.path() {
-        terminal::message(&format!("record: {}", path.display()));
-    }
-    Ok([done.exit, printed, verdict].into_iter().find(|exit| *exit != Exit::Ok).unwrap_or(Exit::Ok))
+    answered(planned, &consent, &args.manner, &store, fathom_report::text).map(|searched| searched.exit)
 }
 
 /// The job that the steps change: it reads what is there, and goes on after errors.

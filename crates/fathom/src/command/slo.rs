@@ -1,6 +1,6 @@
 //! `fathom slo`: whether targets carry a load within its limits, or which load they carry.
 
-use super::curve::{SearchManner, searched};
+use super::search::{SearchManner, searched};
 use crate::cli::{ConsentArgs, JobArgs};
 use crate::exit::Exit;
 use crate::{load, terminal};

@@ -1,23 +1,21 @@
 //! `fathom steady`: what targets do in the long run, by the tests of SNIA's PTS.
 
-use super::curve::SearchManner;
+use super::search::{SearchManner, Searched, answered};
 use crate::cli::{ConsentArgs, IometerArgs, JobArgs, QuickArgs};
 use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::load::{self, Loaded};
-use crate::session::{self, Manner, Planned};
-use crate::{answer, diagnose, terminal};
+use crate::session::{self, Planned};
+use crate::{diagnose, terminal};
 use clap::Args;
 use fathom_analysis::pts::{self, BLOCK_MIN};
 use fathom_model::Span;
 use fathom_planner::PlanNote;
 use fathom_planner::search::{Search, SteadySearch};
-use fathom_run::{Changes, Stop};
 use fathom_schema::{
     DeviceClass, Facts, FileKind, Note, NoteKind, Question, Record, Severity, SteadyQuestion, SteadyTest,
     StepRecord, TargetFact, TrimBy,
 };
-use fathom_store::Detail;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -128,31 +126,12 @@ fn try_run(args: &SteadyArgs) -> Result<Exit, Exit> {
         go_on(&mut planned, earlier)
             .map_err(|reason| fail(&format!("the run cannot be gone on with: {reason}"), Exit::Usage))?;
     }
-    let notes = session::judge(&planned, &args.consent, false)?;
-    let how = Manner {
-        store: &store,
-        live: !args.manner.quiet,
-        changes: Changes::default(),
-        watchers: Vec::new(),
-        stop: Stop::default(),
-    };
-    let mut done = session::run(planned, notes, how)?;
-    let record = done.record(Detail::Overview).map_err(|reason| fail(&reason, Exit::Target))?;
-    let (document, verdict) = answer::of_record(&record);
-    let printed = if args.manner.json {
-        crate::printed(&document)
-    } else {
-        let summary = fathom_report::summary(&record);
-        let text = fathom_report::text(&summary, terminal::width(), terminal::colours_data());
-        crate::printed(&text)
-    };
-    if let Some(path) = done.path() {
-        terminal::message(&format!("record: {}", path.display()));
-        if is_unfinished(&record) {
-            say_how_to_go_on(&record, &store);
-        }
+    let Searched { exit, record, is_kept } =
+        answered(planned, &args.consent, &args.manner, &store, fathom_report::text)?;
+    if is_kept && is_unfinished(&record) {
+        say_how_to_go_on(&record, &store);
     }
-    Ok([done.exit, printed, verdict].into_iter().find(|exit| *exit != Exit::Ok).unwrap_or(Exit::Ok))
+    Ok(exit)
 }
 
 fn fail(reason: &str, exit: Exit) -> Exit {
