@@ -166,7 +166,10 @@ impl Server {
         let listener = runtime.block_on(listen::Listener::bind(listen, tls.as_ref()))?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let guard = guard::Allowed::new(listener.address(), scheme, &hosts);
-        let sessions = Sessions::new(scheme == "https");
+        let (sessions, fault) = Sessions::of(&store, scheme == "https");
+        if let Some(fault) = fault {
+            machine.say(&fault);
+        }
         let app = Arc::new(App { store, guard, sessions, machine, running: Running::default() });
         Ok(Self { app, listener, scheme, runtime })
     }

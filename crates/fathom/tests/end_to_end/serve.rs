@@ -206,7 +206,19 @@ fn only_those_who_were_invited_are_let_in() {
     }
     site.send("DELETE", "/api/v1/session", &[("Cookie", &viewer)], &nothing).expect(204);
     assert_eq!(role(&viewer, "GET", "/api/v1/runs", &nothing), 401, "it has ended");
-    site.end();
+    // Killed and started again: sessions go on, with their roles; those that have ended do not, and invitations neither.
+    let unused = invite("admin");
+    site.running.signal(Signal::KILL);
+    let operator = operator.to_owned();
+    let next = Site::start(&bench);
+    let role = |cookie: &str, method: &str, path: &str| {
+        next.send(method, path, &[("Cookie", cookie)], &Value::Null).status
+    };
+    assert_eq!([role(&operator, "GET", "/api/v1/runs"), role(&operator, "DELETE", unknown)], [200, 403]);
+    assert_eq!(role(&site.cookie, "DELETE", unknown), 404, "an admin is still one");
+    assert_eq!(role(&viewer, "GET", "/api/v1/runs"), 401);
+    next.send("POST", "/api/v1/session", &[], &json!({ "token": unused })).expect(401);
+    next.end();
 }
 
 #[test]
@@ -268,7 +280,7 @@ fn bad_requests_end_as_such() {
     site.post("/api/v1/jobs/check", &large).expect(413);
     site.post("/api/v1/jobs/check", &json!({ "texts": "" })).expect(422);
     site.post("/api/v1/runs/import", &json!({ "no": "run" })).expect(422);
-    assert_eq!(std::fs::read_dir(bench.store()).map_or(0, Iterator::count), 0, "nothing is left of it");
+    assert_eq!(bench.stored(), 0, "nothing is left of it");
     site.send("PUT", "/api/v1/runs", &[("Cookie", &site.cookie)], &Value::Null).expect(405);
     // What never says what it wants is not waited for by anyone else.
     let silent = TcpStream::connect(&site.host).expect("the server listens");
@@ -476,7 +488,7 @@ fn runs_are_listed_named_taken_along_and_deleted() {
     assert_eq!(site.get(&path).json(), before);
     assert_eq!(listed("?tag=old"), [json!(first)]);
     // Only the two are in the folder.
-    assert_eq!(std::fs::read_dir(bench.store()).expect("it is there").count(), 2);
+    assert_eq!(bench.stored(), 2);
     bench.fathom("runs").expect(0, &[]);
     site.end();
 }

@@ -161,9 +161,11 @@ impl Bench {
         assert_eq!(self.stored(), stored, "a run was stored by {ended:?}");
     }
 
-    /// Number of files in the store.
+    /// Number of files in the store, beside the sessions of a server.
     pub(crate) fn stored(&self) -> usize {
-        fs::read_dir(self.store()).map_or(0, Iterator::count)
+        let Ok(files) = fs::read_dir(self.store()) else { return 0 };
+        let files = files.map(|file| file.expect("the store can be read").file_name());
+        files.filter(|name| name != ".sessions.json").count()
     }
 
     /// The report of the last run as JSON.
