@@ -42,7 +42,7 @@ function notices(licences) {
   return `/*! Contains, under their licences:\n\n${texts.join("\n\n")}\n*/\n`;
 }
 
-for (const name of readdirSync(join(out, "assets")).filter((name) => name.endsWith(".js"))) {
+for (const name of readdirSync(join(out, "assets")).filter((name) => name.endsWith(".js") && !name.startsWith("relay"))) {
   const path = join(out, "assets", name);
   writeFileSync(path, notices([...drawing, "smol-toml/LICENSE"]) + readFileSync(path, "utf8"));
 }

@@ -336,6 +336,30 @@ test("two tabs watch one run", async () => {
   }
 });
 
+test("eight tabs of one browser watch a run by one stream, and the eighth can still ask", async () => {
+  mock.play(5);
+  const { context, page: first } = await open("live/live");
+  const tabs = [first, ...await Promise.all(Array.from({ length: 7 }, () => context.newPage()))];
+  await Promise.all(tabs.slice(1).map((page) => page.goto(`${address}#/live/live`)));
+  const reached = (page, cells) => page.locator("figure").first().getByRole("slider").and(page.locator(`[aria-valuemax='${cells}']`)).waitFor();
+  for (const page of tabs) await page.locator(".tiles").getByText("1.5k", { exact: true }).waitFor();
+  mock.play(10);
+  await Promise.all(tabs.map((page) => page.getByText("mark: half of it").waitFor()));
+  // A browser has six connections.
+  await mock.watchedBy(1);
+  await tabs[7].getByLabel("What happens now").fill("seen");
+  await Promise.all([tabs[7].waitForResponse(/marks$/), tabs[7].getByRole("button", { name: "Mark" }).click()]);
+  // Tabs that go leave the stream to the others; with the last of them it ends.
+  await Promise.all(tabs.slice(0, 4).map((page) => page.goto("about:blank")));
+  mock.drop();
+  mock.play(11);
+  await Promise.all(tabs.slice(4).map((page) => reached(page, 4)));
+  await mock.watchedBy(1);
+  mock.play(99);
+  await Promise.all(tabs.slice(4).map((page) => page.getByText("It has ended.").waitFor()));
+  assert.equal(await tabs[7].getByText("mark: half of it").count(), 1, "nothing is told twice");
+});
+
 test("what is empty, broken or forbidden says so, and can be tried again", async () => {
   mock.isEmpty = true;
   const { page } = await open("runs");

@@ -47,6 +47,8 @@ function converted({ name, text, maps = [] }) {
 export class Mock {
   #server = createServer((request, response) => void this.#answer(request, response));
   #watchers = new Set();
+  /** Tells whoever waits that a stream was opened or ended. */
+  #changed = () => undefined;
   /** Titles and tags that runs were given, and those that were deleted. */
   #labels = new Map();
   #gone = new Set();
@@ -72,6 +74,11 @@ export class Mock {
   async close() {
     this.drop();
     this.#server.close();
+  }
+
+  /** Waits until so many streams of events are held open. */
+  async watchedBy(count) {
+    while (this.#watchers.size !== count) await new Promise((done) => (this.#changed = done));
   }
 
   /** Lets events happen up to the `count`th. */
@@ -107,7 +114,7 @@ export class Mock {
   }
 
   async #answer(request, response) {
-    const { pathname } = new URL(request.url, "http://mock");
+    const { pathname, searchParams } = new URL(request.url, "http://mock");
     response.setHeader("content-security-policy", policy);
     if (!pathname.startsWith("/api/v1/")) return this.#page(pathname, response);
     if (this.isSilent) return;
@@ -141,7 +148,7 @@ export class Mock {
       this.#gone.add(run);
       return response.writeHead(204).end();
     }
-    if (what === "runs" && part === "events") return this.#stream(request, response);
+    if (what === "runs" && part === "events") return this.#stream(request, response, searchParams);
     if (what === "runs" && request.method === "POST") return json(null, 202);
     if (what === "compare") return json(JSON.parse(readFileSync(join(pages, "comparison.answer.json"), "utf8")));
     if (what === "runs" && part === "answer") return json(run === "live" ? this.answer : stored("answer.json"));
@@ -157,12 +164,16 @@ export class Mock {
     return [row("live", "two streams", "running"), ...there.map((name) => row(name, JSON.parse(readFileSync(join(pages, `${name}.json`), "utf8")).title, "complete"))];
   }
 
-  #stream(request, response) {
+  #stream(request, response, asked) {
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
     response.write("retry: 50\n\n");
-    const watcher = { response, last: Number(request.headers["last-event-id"] ?? 0) };
+    const watcher = { response, last: Number(request.headers["last-event-id"] ?? asked.get("last_event_id") ?? 0) };
     this.#watchers.add(watcher);
-    request.on("close", () => this.#watchers.delete(watcher));
+    this.#changed();
+    response.on("close", () => {
+      this.#watchers.delete(watcher);
+      this.#changed();
+    });
     this.#tell(watcher);
   }
 

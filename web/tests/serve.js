@@ -207,19 +207,47 @@ test("faults of a job are at their line, and other dialects become native", asyn
   await page.getByText(/parmfile.*Vdbench/).first().waitFor();
 });
 
-test("a server that is killed and comes back has what was measured until then", async () => {
-  const { page } = await enter();
+/** Seconds of the chart of IOPS: cells of a step that has intervals of a second. */
+const seconds = async (page) => 1 + Number(await page.getByRole("slider", { name: /^IOPS/ }).first().getAttribute("aria-valuemax"));
+
+test("a page comes back by itself after its server was killed, with all that was measured until then", async () => {
+  const { page, complaints } = await enter();
   const run = await start(page, { Path: join(folder, "scratch"), Size: "16MiB", Ramp: "0s", Measure: "60s" });
-  await page.waitForFunction(() => document.querySelectorAll("canvas").length === 6);
+  await page.waitForFunction(() => Number(document.querySelector("[role=slider][aria-label^=IOPS]")?.getAttribute("aria-valuemax")) >= 3);
+  const runs = await page.context().newPage();
+  await runs.goto(`${server.address}#/runs`);
+  await runs.getByRole("table").waitFor();
+  const seen = await seconds(page);
   await server.end("SIGKILL");
   await page.getByText("The connection is lost").waitFor();
   await server.start(server.port);
-  // Sessions end with a server: whoever was in is told how to get in again.
-  await page.getByText(/This could not be loaded/).waitFor();
-  await page.goto(server.invitation);
-  await page.goto(`${server.address}#/run/${run}`);
+  // Nobody touches the page: its session is good at the next server, which has the run as far as it was kept.
+  await page.waitForURL(new RegExp(`#/run/${run}`));
   await page.getByText("killed, or still running").waitFor();
   await page.waitForFunction(() => document.querySelectorAll("canvas").length === 7);
+  // What was shown is kept, but for what came after the last commit, which is a second ago at most.
+  assert.ok((await seconds(page)) >= seen - 1, `${await seconds(page)} s are left of ${seen}`);
+  const gaps = await page.evaluate(async (run) => {
+    const answer = await fetch(`/api/v1/runs/${run}/intervals?limit=1000`);
+    const { intervals } = await answer.json();
+    return intervals.slice(1).filter(({ start_s }, at) => start_s - intervals[at].end_s > 0.001);
+  }, run);
+  assert.deepEqual(gaps, []);
+  // And another page of the same browser goes on as if nothing had been.
+  await runs.reload();
+  await runs.getByRole("cell", { name: "killed, or still running" }).waitFor();
+  assert.deepEqual(complaints.filter((one) => !/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_SOCKET|ERR_CONNECTION_RESET/.test(one)), []);
+});
+
+test("eight tabs watch a run, and the eighth can still stop it", async () => {
+  const { page, context } = await enter();
+  await start(page, { Path: join(folder, "scratch"), Size: "16MiB", Ramp: "0s", Measure: "60s" });
+  const tabs = [page, ...await Promise.all(Array.from({ length: 7 }, () => context.newPage()))];
+  const url = page.url();
+  await Promise.all(tabs.slice(1).map((tab) => tab.goto(url)));
+  for (const tab of tabs) await tab.locator(".tiles").waitFor();
+  await tabs[7].getByRole("button", { name: "Stop" }).click();
+  for (const tab of tabs) await tab.getByText("It has ended.").waitFor();
 });
 
 test("nobody gets in uninvited", async () => {

@@ -1,10 +1,10 @@
-// Events of a run from the server, numbered; a lost connection is taken up again where it broke. Knows nothing of views.
+// Events of a run for a page: by the stream that all tabs of the browser share, or by one of its own where there are no
+// shared workers. Knows nothing of views.
 
 import { api } from "./api";
 import type { RunEvent } from "./events";
-
-/** Kinds of events that have a name of their own in the stream. */
-const kinds = ["message", "run_started", "step_started", "interval", "host", "note", "step_finished", "run_finished"];
+import { follow, type Told } from "./follow";
+import type { Asked } from "./relay";
 
 export interface Listener {
   event: (id: number, event: RunEvent) => void;
@@ -18,23 +18,48 @@ export interface Listener {
   connected: (isUp: boolean) => void;
 }
 
-/** Listens until the function that is given back is called. The browser sends the last number when it comes back. */
+/** Listens until the function that is given back is called. */
 export function listen(run: string, listener: Listener): () => void {
-  const source = new EventSource(api.eventsUrl(run));
-  source.onopen = () => listener.connected(true);
-  source.onerror = () => {
-    // The browser asks again by itself, unless it was told that there is nothing.
-    if (source.readyState === EventSource.CLOSED) listener.over();
-    else listener.connected(false);
+  let last = 0;
+  const tell = (told: Told): void => {
+    switch (told.kind) {
+      case "up":
+        return listener.connected(told.isUp);
+      case "over":
+        return told.isStored ? listener.over() : undefined;
+      case "event": {
+        const event = JSON.parse(told.data) as { event: string };
+        if (event.event === "gap") return listener.gap();
+        last = Math.max(last, told.id);
+        if (event.event === "preparing") return listener.preparing(JSON.parse(told.data));
+        return listener.event(told.id, event as RunEvent);
+      }
+    }
   };
-  for (const kind of kinds) {
-    source.addEventListener(kind, (message: MessageEvent<string>) => {
-      const event = JSON.parse(message.data) as RunEvent;
-      listener.event(Number(message.lastEventId), event);
-      if (event.event === "run_finished") source.close();
-    });
-  }
-  source.addEventListener("preparing", (message: MessageEvent<string>) => listener.preparing(JSON.parse(message.data)));
-  source.addEventListener("gap", () => listener.gap());
-  return () => source.close();
+  let end = begin(api.eventsUrl(run), 0, tell);
+  // A page that is put aside would hold its place in the stream; it goes on where it was when it is shown again.
+  const aside = () => end();
+  const shown = ({ persisted }: PageTransitionEvent) => {
+    if (persisted) end = begin(api.eventsUrl(run), last, tell);
+  };
+  addEventListener("pagehide", aside);
+  addEventListener("pageshow", shown);
+  return () => {
+    removeEventListener("pagehide", aside);
+    removeEventListener("pageshow", shown);
+    end();
+  };
+}
+
+function begin(url: string, from: number, tell: (told: Told) => void): () => void {
+  if (typeof SharedWorker === "undefined") return follow(url, from, tell);
+  const { port } = new SharedWorker(new URL("./relay.ts", import.meta.url));
+  const ask = (asked: Asked) => port.postMessage(asked);
+  port.onmessage = ({ data }: MessageEvent<Told>) => tell(data);
+  // Relative addresses in a worker are those of its script.
+  ask({ url: new URL(url, location.href).href, from });
+  return () => {
+    ask(null);
+    port.close();
+  };
 }
