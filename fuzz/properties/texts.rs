@@ -1,7 +1,7 @@
 //! What holds of every text that somebody may take for a job: it is read to its end, and each fault that is told of has its
 //! place within the text. Shared by the fuzz targets and by the tests that run their corpora.
 
-use fathom_frontend::{fio, icf, native};
+use fathom_frontend::{fio, icf, native, vdbench};
 use fathom_model::{Diagnostic, Diagnostics, Job, Sources};
 
 /// Diagnostics of one reading, at most: those that are told and the one that counts the rest. Checks of the model come on
@@ -52,6 +52,17 @@ pub(crate) fn icf(bytes: &[u8]) {
         let place = |name: &str| Some(icf::Place::Path(format!("/{name}")));
         let world = icf::Surroundings { place: &place, sector_bytes: 512, is_to_run: false };
         in_place(&icf::lower(&document, &world).diagnostics, &sources);
+    }
+}
+
+/// As a parameter file of Vdbench. What was read without faults is a native job as well.
+pub(crate) fn vdbench(bytes: &[u8]) {
+    let (job, diagnostics) = vdbench::read("job.parm", &String::from_utf8_lossy(bytes));
+    judged(&job, &diagnostics);
+    if !diagnostics.has_errors() {
+        let printed = native::print(&job);
+        let (_, found) = native::read("printed.toml", &printed);
+        assert!(!found.has_errors(), "what was printed is not read again: {found:?}\n{printed}");
     }
 }
 

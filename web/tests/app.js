@@ -219,8 +219,6 @@ test("a file that is dropped is told of at its own lines, and becomes the job on
   await fits(page, "a file");
   await isAccessible(page, "a file");
   await page.screenshot({ path: join(shots, "app-opened.png"), fullPage: true });
-  await drop(page, "a.vdb", Buffer.from("sd=sd1,lun=/dev/sdb\n"));
-  await page.getByText("a.vdb is a Vdbench parameter file").waitFor();
   // Iometer on Windows writes in code page 1252.
   await drop(page, "a.icf", Buffer.from([0x47, 0x72, 0xf6, 0xdf, 0x65]));
   await page.getByText("It is the job now, in fathom's words.").waitFor();

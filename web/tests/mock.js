@@ -38,7 +38,6 @@ function planOf({ job, consent }) {
 /** What becomes of files with faults: null of any other. */
 function converted({ name, text, maps = [] }) {
   const fault = (severity, line, message, help) => ({ code: "mock.fault", severity, line, column: 1, message, help });
-  if (name.endsWith(".vdb")) return { text: "", diagnostics: [fault("error", null, `${name} is a Vdbench parameter file, which this version does not read`, "write it as a native job")] };
   if (name.endsWith(".icf") && maps.length === 0 && text.includes("C:")) return { text: "[run]\n", diagnostics: [{ ...fault("error", 1, "the target C: is not on this machine", "map it"), code: "icf.unmapped" }] };
   const at = text.split("\n").findIndex((line) => line.includes("bogus")) + 1;
   return at === 0 ? null : { text: "[run]\n", diagnostics: [fault("error", at, "there is no option bogus", "leave it out")] };

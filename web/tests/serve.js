@@ -201,10 +201,17 @@ test("faults of a job are at their line, and other dialects become native", asyn
     await page.getByRole("button", { name: "Read it with these" }).click();
     await page.getByText(/It is the job now/).waitFor();
   }
-  const vdbench = Buffer.from("* a comment\nsd=sd1,lun=/dev/sdb\nwd=wd1,sd=*,xfersize=4k\nrd=rd1,wd=*,iorate=max,elapsed=5\n");
-  await page.getByLabel("Open a job file …").setInputFiles({ name: "parmfile", mimeType: "", buffer: vdbench });
+  const vdbench = "* a comment\nsd=sd1,lun=/tmp/fathom-none,size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=70\nrd=rd1,wd=wd1,iorate=max,elapsed=5,threads=(1,2,4)\n";
+  const drop = (name, text) => page.getByLabel("Open a job file …").setInputFiles({ name, mimeType: "", buffer: Buffer.from(text) });
+  await drop("parmfile", vdbench.replace("rdpct", "rhpct=50,rdpct"));
+  await page.getByText("rhpct is known but not imported").waitFor();
   await page.getByText("It did not become the job.").waitFor();
-  await page.getByText(/parmfile.*Vdbench/).first().waitFor();
+  await page.getByRole("button", { name: "line 3" }).click();
+  await drop("parmfile", vdbench);
+  await page.getByText(/It is the job now/).waitFor();
+  assert.match(await text.inputValue(), /sweep = \{ "stream.queue_depth" = \[1, 2, 4\] \}/);
+  await page.getByRole("button", { name: "Show the plan" }).click();
+  await page.getByText("/tmp/fathom-none: is created").waitFor();
 });
 
 /** Seconds of the chart of IOPS: cells of a step that has intervals of a second. */

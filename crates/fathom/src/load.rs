@@ -4,7 +4,7 @@ use crate::cli::{IometerArgs, JobArgs, QuickArgs};
 use crate::command::fio::log_names;
 use crate::{diagnose, place, preset, terminal};
 use fathom_frontend::fio::{self, Extras};
-use fathom_frontend::{dialect_of, icf, native};
+use fathom_frontend::{dialect_of, icf, native, vdbench};
 use fathom_model::{
     Diagnostics, Dialect, Job, Literal, Named, Options, Source, Sources, Span, TargetKind, TargetOptions,
 };
@@ -166,18 +166,7 @@ fn read(args: &JobArgs, is_to_run: bool) -> Loaded {
 
 fn of_texts(texts: &[(String, String)], iometer: &IometerArgs, is_to_run: bool) -> Loaded {
     let mut loaded = Loaded::default();
-    let guesses: Vec<_> = texts.iter().map(|(name, text)| dialect_of(name, text)).collect();
-    for (guess, (name, text)) in guesses.iter().zip(texts) {
-        if !guess.is_built {
-            loaded.job.sources.add(name, text);
-            guess.report(name, &mut loaded.diagnostics);
-        }
-    }
-    if loaded.diagnostics.has_errors() {
-        loaded.is_unread = true;
-        return loaded;
-    }
-    match guesses.first().map(|guess| guess.dialect) {
+    match texts.first().map(|(name, text)| dialect_of(name, text)) {
         Some(Dialect::Native) if texts.len() == 1 => {
             let (job, diagnostics) = native::read(&texts[0].0, &texts[0].1);
             // A slip in a section's head loses the section; that it is missing follows from what is said already.
@@ -187,8 +176,13 @@ fn of_texts(texts: &[(String, String)], iometer: &IometerArgs, is_to_run: bool) 
         Some(Dialect::Iometer) if texts.len() == 1 => {
             configuration(&texts[0].0, &texts[0].1, iometer, is_to_run)
         }
-        Some(dialect @ (Dialect::Native | Dialect::Iometer)) => {
-            let what = if dialect == Dialect::Native { "native job files" } else { "Iometer configurations" };
+        Some(Dialect::Vdbench) if texts.len() == 1 => parameters(&texts[0].0, &texts[0].1),
+        Some(dialect @ (Dialect::Native | Dialect::Iometer | Dialect::Vdbench)) => {
+            let what = match dialect {
+                Dialect::Iometer => "Iometer configurations",
+                Dialect::Vdbench => "Vdbench parameter files",
+                Dialect::Native | Dialect::Fio => "native job files",
+            };
             let message = format!("{} {what} are given", texts.len());
             loaded.diagnostics.error("job.several", None, message, "run one at a time");
             loaded
@@ -239,27 +233,27 @@ pub(crate) fn uploaded(name: &str, text: &str, args: &IometerArgs) -> Loaded {
 }
 
 fn sent(name: &str, text: &str, args: &IometerArgs) -> Loaded {
-    let guess = dialect_of(name, text);
-    let mut loaded = Loaded::default();
-    match guess.dialect {
-        _ if !guess.is_built => {
-            loaded.job.sources.add(name, text);
-            guess.report(name, &mut loaded.diagnostics);
-            loaded
-        }
+    match dialect_of(name, text) {
+        Dialect::Vdbench => parameters(name, text),
         Dialect::Iometer => configuration(name, text, args, true),
         Dialect::Native => {
             let (job, diagnostics) = native::read(name, text);
-            Loaded { job, diagnostics, ..loaded }
+            Loaded { job, diagnostics, ..Loaded::default() }
         }
-        _ => {
+        Dialect::Fio => {
             let cpus =
                 std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
             let world = fio::Surroundings { cpus, ..fio::Surroundings::empty() };
             let fio::Reading { job, diagnostics, extras } = fio::read(name, text, &world);
-            Loaded { job, diagnostics, extras, ..loaded }
+            Loaded { job, diagnostics, extras, ..Loaded::default() }
         }
     }
+}
+
+/// Reads a parameter file of Vdbench.
+fn parameters(name: &str, text: &str) -> Loaded {
+    let (job, diagnostics) = vdbench::read(name, text);
+    Loaded { is_unread: diagnostics.has_errors(), job, diagnostics, ..Loaded::default() }
 }
 
 /// Reads an Iometer configuration.

@@ -10,6 +10,7 @@ pub mod fio;
 pub mod icf;
 mod names;
 pub mod native;
+pub mod vdbench;
 
 pub use cap::DIAGNOSTICS_MAX;
-pub use dialect::{Guess, dialect_of};
+pub use dialect::dialect_of;

@@ -14,6 +14,7 @@ static FIO_FILES: Corpus = LazyLock::new(|| corpus("fio_file"));
 static FIO_COMMAND_LINES: Corpus = LazyLock::new(|| corpus("fio_command_line"));
 static NATIVE: Corpus = LazyLock::new(|| corpus("native"));
 static ICF: Corpus = LazyLock::new(|| corpus("icf"));
+static VDBENCH: Corpus = LazyLock::new(|| corpus("vdbench"));
 
 /// Words that stand for something in one of the dialects.
 const WORDS: &[&str] = &[
@@ -58,6 +59,16 @@ const WORDS: &[&str] = &[
     "'Target\n",
     "\t",
     "Version 1.1.0\n",
+    "*",
+    "(",
+    ")",
+    "sd=",
+    ",rd=",
+    "default",
+    "range",
+    "(1-64,d)",
+    "(4k,50,8k,50)",
+    "count=(1,10000)",
 ];
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
@@ -133,6 +144,7 @@ fn the_corpora_are_read() {
         (&FIO_COMMAND_LINES, texts::fio_command_line),
         (&NATIVE, texts::native),
         (&ICF, texts::icf),
+        (&VDBENCH, texts::vdbench),
     ] {
         corpus.iter().for_each(|text| read(text));
     }
@@ -157,5 +169,10 @@ proptest! {
     #[test]
     fn changed_configurations_of_iometer_are_read(file in any::<prop::sample::Index>(), edits in edits()) {
         texts::icf(&edited(file.get::<Vec<u8>>(&ICF), &edits));
+    }
+
+    #[test]
+    fn changed_parameter_files_of_vdbench_are_read(file in any::<prop::sample::Index>(), edits in edits()) {
+        texts::vdbench(&edited(file.get::<Vec<u8>>(&VDBENCH), &edits));
     }
 }

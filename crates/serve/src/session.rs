@@ -1,5 +1,6 @@
-//! Who is asking: invitations that open a session once, sessions as cookies, and what each role may do. Sessions outlive the
-//! server: digests of their tokens lie beside the runs, so that whoever watched one comes back by itself. Invitations do not.
+//! Who is asking: invitations that open a session once, sessions as cookies, and what each role may do. Sessions outlive
+//! the server: digests of their tokens lie beside the runs, so that whoever watched one comes back by itself.
+//! Invitations do not.
 
 use crate::App;
 use crate::fault::Fault;
@@ -25,7 +26,7 @@ const TOKEN_BYTES: usize = 32;
 const KEPT_MAX: usize = 256;
 /// The sessions' file, in the folder of the runs.
 const FILE: &str = ".sessions.json";
-/// How long after its beginning a session is taken over by another server. A browser forgets its cookie earlier, when it ends.
+/// How long after its beginning a session is taken over by another server. A browser forgets its cookie when it ends.
 const TAKEN_OVER_MS_MAX: u64 = 30 * 24 * 3_600_000;
 
 /// What someone may do; each may also do what those before it may.

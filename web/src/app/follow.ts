@@ -1,8 +1,11 @@
 // A run's events from the server, as they come: a lost connection is taken up again where it broke. Works in a page and in a
 // worker; knows nothing of views.
 
-/** Kinds of events that have a name of their own in the stream. */
-const kinds = ["run_started", "step_started", "interval", "host", "note", "step_finished", "run_finished", "preparing", "gap"];
+/** Kinds of events, each of which has a name of its own in the stream. */
+const kinds = [
+  ...["run_started", "step_started", "interval", "host", "note", "step_finished", "run_finished"],
+  ...["preparing", "gap"],
+];
 
 /** What is told of a run. */
 export type Told =

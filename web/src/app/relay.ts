@@ -30,7 +30,7 @@ function end(source: Source): void {
   sources.delete(source);
 }
 
-/** Gives a stream up that is where another of the same run is: the numbers of events leave none out, so that it passes there. */
+/** Gives a stream up that is where another of the same run is; numbers of events leave none out, so that it gets there. */
 function merge(source: Source): void {
   for (const other of sources) {
     if (other === source || other.url !== source.url || other.last !== source.last || !other.isUp) continue;

@@ -37,10 +37,33 @@ fn a_converted_job_plans_to_the_same_steps() {
         let path = bench.write("job.fio", format!("[global]\nsize=2m\n[a]\n{rest}"));
         assert!(check(&bench, &path), "{rest}");
     }
+    // Vdbench's parameter files, by their ending or by their lines.
+    let parameters = "sd=sd1,lun=disk1,size=2m,threads=2\nwd=wd1,sd=sd1,rdpct=50,xfersize=(4k,50,64k,50)\n\
+        rd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1,forthreads=(1-4,d)\n";
+    assert!(check(&bench, &bench.write("job.parm", parameters)));
+    assert!(check(&bench, &bench.write("job", format!("* found by its lines\n{parameters}"))));
     let ended = bench.fathom("convert absent.fio --to native");
     ended.expect(2, &["absent.fio"]);
     bench.write("logs.fio", "[a]\nsize=1m\nwrite_bw_log=x\n");
     bench.fathom("convert logs.fio --to native").expect(0, &["no log files"]);
+}
+
+#[test]
+fn a_parameter_file_of_vdbench_runs() {
+    let bench = Bench::new();
+    bench.write(
+        "job.parm",
+        "sd=sd1,lun=disk1,size=1m\nwd=wd1,sd=sd1,rdpct=50\nrd=rd1,wd=wd1,iorate=(100,200),elapsed=2,interval=1\n",
+    );
+    bench.fathom("run job.parm").expect(0, &["rd1"]);
+    let report = bench.report();
+    let steps = report["steps"].as_array().expect("it has steps");
+    let names: Vec<&str> = steps.iter().filter_map(|step| step["name"].as_str()).collect();
+    assert_eq!(names, ["rd1 (rate=100/s)", "rd1 (rate=200/s)"]);
+    assert!(steps.iter().all(|step| step["total"]["all"]["operations"].as_u64() > Some(0)), "{report}");
+    bench.write("files.parm", "fsd=f,anchor=/tmp/x,depth=1,width=1,files=1,size=4k\n");
+    bench.fathom("run files.parm").expect(2, &["files.parm:1", "fsd is known but not imported"]);
+    bench.fathom("run job.parm job.parm").expect(2, &["2 Vdbench parameter files are given"]);
 }
 
 #[test]

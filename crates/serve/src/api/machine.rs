@@ -179,7 +179,7 @@ async fn dialects() -> Json<Vec<DialectView>> {
         dialect("native", ".toml", true),
         DialectView { options: fio.collect(), ..dialect("fio", ".fio", true) },
         dialect("iometer", ".icf", true),
-        dialect("vdbench", ".parm", false),
+        dialect("vdbench", ".parm", true),
     ])
 }
 
