@@ -136,7 +136,7 @@ export const strings = {
     formClosed: "This text says more than the form can show; the form comes back when it does not, or with a new job.",
     anew: "New job",
     import: "Open a job file …",
-    drop: "Job files of fathom, fio and Iometer can be dropped anywhere on this page.",
+    drop: "Job files of fathom, fio, Iometer and Vdbench can be dropped anywhere on this page.",
     opened: (name: string) => `The file ${name}`,
     taken: "It is the job now, in fathom's words.",
     takenNearly: "It is the job now, in fathom's words, but for what is told here.",

@@ -135,7 +135,65 @@ test("an hour of 64 streams is drawn by the pixel, not by the interval", async (
   await context.close();
 });
 
-test("the page is there before the server has answered", async (t) => {
+/** Frames of a second, in milliseconds, at half of whose rate nothing is smooth any more: one and a half of 16.7. */
+const smooth = 25;
+/** Tries of what takes a time: a machine that does something else is slow in some of them, and a page that is slow in all. */
+const tries = 5;
+
+/** The median of the times between frames while an act goes on. */
+async function frame(page, act) {
+  await page.evaluate(() => {
+    globalThis.frames = [];
+    globalThis.isWatched = true;
+    const next = (at) => {
+      globalThis.frames.push(at);
+      if (globalThis.isWatched) requestAnimationFrame(next);
+    };
+    requestAnimationFrame(next);
+  });
+  await act();
+  return page.evaluate(() => {
+    globalThis.isWatched = false;
+    const gaps = globalThis.frames.slice(1).map((at, index) => at - globalThis.frames[index]).sort((a, b) => a - b);
+    return gaps[Math.floor(gaps.length / 2)];
+  });
+}
+
+/** The least that an act comes to, of as many tries as it takes to come below `limit`. */
+async function least(limit, act) {
+  let found = Infinity;
+  for (let turn = 0; turn < tries && found > limit; turn += 1) found = Math.min(found, await act());
+  return found;
+}
+
+test("an hour of 64 streams scrolls and zooms at 60 frames a second", async (t) => {
+  mock.events = [...begun, ...told(0, seconds)];
+  mock.play(mock.events.length);
+  const { page, context } = await open(browser, `${address}#/live/live`, {}, () => true);
+  await page.locator(`[aria-label="IOPS"][aria-valuemax="${seconds / every - 1}"]`).waitFor({ timeout: 120_000 });
+  const scrolled = await least(smooth, () =>
+    frame(page, async () => {
+      for (let turn = 0; turn < 40; turn += 1) await page.mouse.wheel(0, turn < 20 ? 60 : -60);
+    }),
+  );
+  const chart = page.getByRole("slider", { name: "IOPS", exact: true });
+  await chart.scrollIntoViewIfNeeded();
+  const box = await chart.boundingBox();
+  const zoomed = await least(smooth, () =>
+    frame(page, async () => {
+      await page.mouse.move(box.x + box.width * 0.3, box.y + 80);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width * 0.8, box.y + 80, { steps: 30 });
+      await page.mouse.up();
+      await chart.dblclick();
+    }),
+  );
+  t.diagnostic(`median frame: scrolling ${scrolled.toFixed(1)} ms, zooming ${zoomed.toFixed(1)} ms`);
+  assert.ok(scrolled <= smooth && zoomed <= smooth, `scrolling ${scrolled} ms, zooming ${zoomed} ms`);
+  await context.close();
+});
+
+test("the page is there before the server has answered, within a second", async (t) => {
   mock.isSilent = true;
   const asked = [];
   const allowed = (url) => {
@@ -147,8 +205,13 @@ test("the page is there before the server has answered", async (t) => {
   await page.getByText("Loading …").waitFor();
   const files = asked.filter((url) => !url.includes("/api/") && !url.startsWith("data:"));
   assert.equal(files.length, 3, `the page, its script and its style sheet: ${files.join(" ")}`);
-  const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+  const paint = await least(1000, async () => {
+    await page.reload();
+    await page.getByText("Loading …").waitFor();
+    return page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity);
+  });
   t.diagnostic(`first paint after ${Math.round(paint)} ms`);
+  assert.ok(paint <= 1000, `first paint after ${Math.round(paint)} ms`);
   mock.isSilent = false;
   await context.close();
 });
