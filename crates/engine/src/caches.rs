@@ -2,6 +2,7 @@
 
 use crate::claims::users_by_target;
 use crate::prepare::{CHUNK, PrepareError};
+use fathom_io::{ClosedFile, OpenTarget, TargetHandle};
 use fathom_schema::{OpenRule, Step, Stream, TargetKind};
 use rustix::fs::{self, Advice};
 use std::fs::File;
@@ -44,6 +45,40 @@ pub(crate) fn of_devices<'a>(
         }
     }
     Ok(())
+}
+
+/// The cached pages of a file or device that a worker works on.
+#[derive(Debug)]
+pub(crate) enum Pages {
+    OfOpen(File),
+    OfClosed(ClosedFile),
+}
+
+impl Pages {
+    /// Those of a worker's targets.
+    pub(crate) fn of(targets: &[OpenTarget]) -> io::Result<Vec<Self>> {
+        let pages = |target: &OpenTarget| match &target.handle {
+            TargetHandle::File(file) | TargetHandle::BlockDevice(file) => {
+                Some(file.try_clone().map(Self::OfOpen))
+            }
+            TargetHandle::Closed(file) => Some(Ok(Self::OfClosed(file.clone()))),
+            TargetHandle::Name(_) | TargetHandle::Null | TargetHandle::Sim { .. } | TargetHandle::Peer(_) => {
+                None
+            }
+        };
+        targets.iter().filter_map(pages).collect()
+    }
+
+    /// Drops those that are clean. Where that cannot be done, they stay.
+    pub(crate) fn drop_clean(&self) {
+        let drop_clean = |file: &File| {
+            let _ = fs::fadvise(file, 0, None, Advice::DontNeed);
+        };
+        match self {
+            Self::OfOpen(file) => drop_clean(file),
+            Self::OfClosed(file) => file.open().iter().for_each(drop_clean),
+        }
+    }
 }
 
 /// Reads all of it once.

@@ -105,8 +105,24 @@ impl Claims {
                 }
             }
         }
+        let mut closed = BTreeMap::new();
+        for step in steps {
+            for (target, is_closed) in step.targets.iter().zip(closed_between_turns(step)) {
+                if let TargetKind::File { path, .. } = &target.kind {
+                    *closed.entry(path).or_insert(true) &= is_closed;
+                }
+            }
+        }
+        let is_closed = |path: &PathBuf| closed.get(path).is_some_and(|&closed| closed);
         for path in written.iter().filter_map(|(path, is_written)| is_written.then_some(path)) {
-            self.lock_out_writers(path)?;
+            self.lock_out_writers(path, is_closed(path))?;
+        }
+        let unlocked = written.iter().filter(|(path, is_written)| **is_written && is_closed(path)).count();
+        if unlocked > 0 {
+            self.remarks.push(format!(
+                "{unlocked} files are open only for their turns; another process of fathom that writes to them meanwhile \
+                 would not be noticed"
+            ));
         }
         // Afterwards, so that a file that this run writes under another name is not taken for another run's.
         for path in written.iter().filter_map(|(path, is_written)| (!is_written).then_some(path)) {
@@ -116,13 +132,15 @@ impl Claims {
             } else if self.of(path).is_some() {
                 self.used.expect_still(path);
             }
-            self.announced.extend(lock::for_reading(path));
+            if !is_closed(path) {
+                self.announced.extend(lock::for_reading(path));
+            }
         }
         Ok(())
     }
 
-    /// Locks a file or device that is there and will be written.
-    fn lock_out_writers(&mut self, path: &Path) -> Result<(), PrepareError> {
+    /// Locks a file or device that is there and will be written; one that is `closed` between its turns only for a look.
+    fn lock_out_writers(&mut self, path: &Path, closed: bool) -> Result<(), PrepareError> {
         let is_read = if let Some(device) = self.of(path) {
             if lock::for_writing(device) == Lock::Taken {
                 return Err(PrepareError::Taken { path: path.to_owned() });
@@ -132,7 +150,10 @@ impl Claims {
             let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
             let file = fs::open(path, flags, Mode::empty())
                 .map_err(|error| PrepareError::system("cannot open", path, error))?;
-            if self.lock(&File::from(file), path)? == Lock::Impossible {
+            let file = File::from(file);
+            if closed {
+                not_taken(&file, path)?;
+            } else if self.lock(&file, path)? == Lock::Impossible {
                 self.remarks.push(format!(
                     "{} cannot be locked; another process of fathom that writes to it would not be noticed",
                     path.display()
@@ -281,6 +302,28 @@ impl Claims {
         let number = self.devices.get(path)?;
         self.held.iter().find(|(held, _)| held == number).map(|(_, file)| file)
     }
+}
+
+/// Whether no other process writes to a file now.
+pub(crate) fn not_taken(file: &File, path: &Path) -> Result<(), PrepareError> {
+    match lock::for_writing(file) {
+        Lock::Taken => Err(PrepareError::Taken { path: path.to_owned() }),
+        Lock::Held | Lock::Impossible => Ok(()),
+    }
+}
+
+/// By target of a step: whether it is a file that all its workers have open for their turns only. What holds a descriptor of
+/// each of those for longer meets the limit that they are there to keep.
+pub(crate) fn closed_between_turns(step: &Step) -> Vec<bool> {
+    let (mut closed, mut open) = (vec![false; step.targets.len()], vec![false; step.targets.len()]);
+    for stream in &step.streams {
+        for plan in &stream.workers {
+            let takes_turns = stream.open_at_once(plan, &step.targets).is_some();
+            let marks = if takes_turns { &mut closed } else { &mut open };
+            plan.extents.iter().for_each(|extent| marks[extent.target as usize] = true);
+        }
+    }
+    closed.into_iter().zip(open).map(|(closed, open)| closed && !open).collect()
 }
 
 fn judged_number(path: &Path, facts: &Judgements<'_>) -> Result<DeviceNumber, PrepareError> {

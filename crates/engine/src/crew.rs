@@ -218,7 +218,8 @@ impl Fit {
         };
         let looks_at_files =
             stream.fresh_files || stream.trace.is_some() || stream.workload.verification.rule().is_some();
-        if !is_plain || looks_at_files || !engine.priorities.is_empty() {
+        let takes_turns = stream.open_at_once(plan, &step.targets).is_some();
+        if !is_plain || looks_at_files || takes_turns || !engine.priorities.is_empty() {
             return None;
         }
         let open = |target: u32| {

@@ -498,6 +498,11 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Pushes what is staged, submits it, and marks its instants. One reading before, one after the system call.
     pub(crate) fn hand_down(&mut self, staged: usize) -> Result<Nanos, EngineError> {
         debug_assert_eq!(staged, self.staged.len());
+        if E::HAS_ASIDES {
+            for &slot in &self.staged {
+                self.engine.aside(Some(&self.slots[slot as usize].operation));
+            }
+        }
         let submitted = self.clock.now();
         for &slot in &self.staged {
             let slot = &mut self.slots[slot as usize];

@@ -5,7 +5,7 @@
 
 use crate::caches;
 pub use crate::claims::Claims;
-use crate::claims::{changes, changes_target, users_by_target};
+use crate::claims::{changes, changes_target, closed_between_turns, not_taken, users_by_target};
 use crate::lock::{self, Lock};
 use crate::mark;
 use crate::names;
@@ -14,20 +14,22 @@ use crate::quiet;
 use crate::traces;
 use crate::used::UsedFile;
 pub use crate::used::{Tidied, Used, clean_up};
-use fathom_io::{OpenTarget, TargetHandle};
+use fathom_io::{ClosedFile, OpenTarget, TargetHandle};
 use fathom_pattern::{Filler, Trace};
 use fathom_schema::{
     self as schema, Content, Durability, EngineKind, Extent, Fill, Freshness, IoMode, LayoutRule,
-    NameOperation, Repeats, Step, Stream, TargetKind, WorkerPlan,
+    NameOperation, OpenRule, Repeats, Step, Stream, TargetKind, WorkerPlan,
 };
 use fathom_units::{Bytes, Ratio};
 use rustix::fs::{self, Advice, FallocateFlags, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -208,7 +210,34 @@ impl Ready {
 
     /// Opens what one worker works on, one entry per extent.
     pub(crate) fn open(&self, stream: &Stream, plan: &WorkerPlan) -> Result<Vec<OpenTarget>, OpenError> {
-        plan.extents.iter().map(|extent| self.open_target(stream, extent.target as usize)).collect()
+        let takes_turns = stream.open_at_once(plan, &self.step.targets).is_some();
+        let open = |extent: &Extent| match extent.target as usize {
+            target if takes_turns => self.closed_target(stream, target),
+            target => self.open_target(stream, target),
+        };
+        plan.extents.iter().map(open).collect()
+    }
+
+    /// What it takes to open a file for its turns.
+    fn closed_target(&self, stream: &Stream, index: usize) -> Result<OpenTarget, OpenError> {
+        let target = &self.step.targets[index];
+        let prepared = match &target.kind {
+            TargetKind::File { path, .. } => self.files.get(path).map(|there| (path, *there)),
+            _ => None,
+        };
+        let Some((path, there)) = prepared else { return self.open_target(stream, index) };
+        let text = CString::new(path.as_os_str().as_bytes());
+        let text = text.map_err(|error| PrepareError::system("cannot open", path, io::Error::from(error)))?;
+        let flags = flags_for(stream, changes_target(stream, index)).bits();
+        let file = ClosedFile {
+            path: text,
+            flags: i32::from_ne_bytes(flags.to_ne_bytes()),
+            there,
+            advice: stream.engine.advice,
+            drops_cache: stream.engine.mode == IoMode::Buffered && stream.engine.open == OpenRule::DropCache,
+        };
+        let (size, trim_by) = (target.size.0, stream.engine.trim_by);
+        Ok(OpenTarget { handle: TargetHandle::Closed(file), size, trim_by })
     }
 
     /// Opens what one worker works on anew for its next pass: files that fathom made are removed, and made again where the
@@ -356,7 +385,7 @@ fn named(error: PrepareError, name: &Path) -> PrepareError {
     }
 }
 
-fn open_for(stream: &Stream, writes: bool, path: &Path) -> Result<File, PrepareError> {
+fn flags_for(stream: &Stream, writes: bool) -> OFlags {
     let mut flags = if writes { OFlags::RDWR } else { OFlags::RDONLY } | OFlags::CLOEXEC;
     if stream.engine.mode == IoMode::Direct {
         flags |= OFlags::DIRECT;
@@ -366,6 +395,11 @@ fn open_for(stream: &Stream, writes: bool, path: &Path) -> Result<File, PrepareE
         Durability::Data => OFlags::DSYNC,
         Durability::All => OFlags::SYNC,
     };
+    flags
+}
+
+fn open_for(stream: &Stream, writes: bool, path: &Path) -> Result<File, PrepareError> {
+    let flags = flags_for(stream, writes);
     let file = quiet::open(path, flags).map_err(|error| PrepareError::system("cannot open", path, error))?;
     let advice = match stream.engine.advice {
         schema::Advice::None => None,
@@ -386,6 +420,7 @@ fn lay_out(
     stop: &AtomicBool,
 ) -> Result<BTreeMap<PathBuf, FileIdentity>, PrepareError> {
     let mut identities = names::lay_out(step, claims)?;
+    let closed = closed_between_turns(step);
     let mut files = Vec::new();
     for (index, (target, users)) in step.targets.iter().zip(users_by_target(step)).enumerate() {
         let TargetKind::File { path, layout, remove_after: _ } = &target.kind else { continue };
@@ -405,7 +440,11 @@ fn lay_out(
         }
         let is_written = users.iter().any(|stream| changes_target(stream, index));
         if is_written {
-            claims.lock(&file, path)?;
+            if closed[index] {
+                not_taken(&file, path)?;
+            } else {
+                claims.lock(&file, path)?;
+            }
         }
         identities.insert(path.clone(), opened);
         let missing = missing(&file, path, target.size, *layout)?;
@@ -430,11 +469,16 @@ fn lay_out(
             // A mark that did not hold says nothing about what is written now.
             mark::take_away(&file);
         }
+        let file = (!closed[index]).then_some(file);
         files.push((path, target.size, *layout, users, file, missing, (is_laid_out, is_written)));
     }
     let total = files.iter().flat_map(|(.., missing, _)| missing).map(|range| range.end - range.start).sum();
     let mut done = 0;
     for (path, size, layout, users, file, missing, (is_laid_out, is_written)) in files {
+        let file = match file {
+            Some(file) => file,
+            None => open_again(path, layout, claims, identities.get(path))?,
+        };
         match layout {
             LayoutRule::Written | LayoutRule::Appended => {
                 let writer = users.iter().find(|stream| changes(stream));
@@ -468,6 +512,20 @@ fn lay_out(
     }
     caches::of_devices(step, |path| claims.of(path), stop)?;
     Ok(identities)
+}
+
+/// Opens a file once more that was closed meanwhile.
+fn open_again(
+    path: &Path,
+    layout: LayoutRule,
+    claims: &Claims,
+    there: Option<&FileIdentity>,
+) -> Result<File, PrepareError> {
+    let file = open_or_create(path, layout, claims, &mut Vec::new())?;
+    if there == Some(&identity(&file, path)?) {
+        return Ok(file);
+    }
+    Err(PrepareError::changed(path, "another file is there than was judged"))
 }
 
 fn open_or_create(

@@ -1,6 +1,7 @@
 //! The loop of a worker whose writes are read back: rounds of load and of reading back, and what is read back or trimmed in
 //! between. It issues the load through the ordinary loops, a stretch at a time, and does not know what data looks like.
 
+use crate::caches::Pages;
 use crate::pace::Pace;
 use crate::passes::Budget;
 use crate::schedule::Schedule;
@@ -271,10 +272,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Reads back all that was not yet, from the medium, apart from what is measured.
     fn verify_phase(&mut self, measured_until: Nanos, is_last: bool) -> Result<Nanos, EngineError> {
         self.sync_all_targets();
-        for file in self.verifier.iter().flat_map(|verifier| &verifier.cached) {
-            // Where the cache cannot be dropped, what it holds is checked, as with fio.
-            let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
-        }
+        // Where the cache cannot be dropped, what it holds is checked, as with fio.
+        self.verifier.iter().flat_map(|verifier| &verifier.cached).for_each(Pages::drop_clean);
         let start = self.clock.now();
         self.hand_over(measured_until, Phase::Verify, false);
         self.state = State::Verify;

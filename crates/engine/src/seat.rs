@@ -1,6 +1,7 @@
 //! One worker's thread through one step: made what the stream asks of it, opened or found open, started with all others, driven,
 //! summed up. It does not know the other workers, nor what becomes of what it measured.
 
+use crate::caches::Pages;
 use crate::commands;
 use crate::crew::{Fit, Hold, Kept, largest_moved};
 use crate::execute::{EngineInUse, FAREWELL_LIMIT, Go, Message, START_DELAY};
@@ -9,16 +10,16 @@ use crate::prepare::{FileIdentity, OpenError, Ready};
 use crate::recorder::Recorder;
 use crate::shared::Shared;
 use crate::timeline::Timeline;
-use crate::verify::{Verifier, cached};
+use crate::verify::Verifier;
 use crate::worker::{Ended, Parts, Worker};
 use fathom_io::clock::{Clock, RealClock, VirtualClock, monotonic};
 use fathom_io::{
-    Buffers, Call, Engine, IoUring, Libaio, Locked, Mmap, MmapRules, Names, Net, Null, OpenTarget, Program,
-    Setup, Sim, Spin, Splice, Synchronous, thread,
+    Buffers, Call, Engine, FewOpen, IoUring, Libaio, Locked, Mmap, MmapRules, Names, Net, Null, OpenTarget,
+    Program, Setup, Sim, Spin, Splice, Synchronous, thread,
 };
 use fathom_schema::{
-    EngineKind, Extent, IoMode, IoPriority, MemoryPolicy, OpenRule, Scheduling, ShellCommand, Stream,
-    WorkerPlan,
+    EngineKind, Extent, IoMode, IoPriority, MemoryPolicy, OpenRule, Registration, RingSettings, Scheduling,
+    ShellCommand, Stream, WorkerPlan,
 };
 use fathom_units::Nanos;
 use std::path::PathBuf;
@@ -55,22 +56,27 @@ impl Seat {
         let _farewell = Farewell { shared: &shared, tell: &tell, stream, worker };
         let context = Context { ready: &ready, shared: &shared, go: &go, tell: &tell };
         let of_engine = &ready.step.streams[stream].engine;
+        let takes_turns = self.open_at_once(&context).is_some();
         let ended = match of_engine.kind {
             EngineKind::Null => self.run_on(&context, Null::default(), clock, hold),
             EngineKind::Sim => {
                 let virtual_clock = VirtualClock::default();
                 self.run_on(&context, Sim::new(virtual_clock.clone()), virtual_clock, hold)
             }
-            EngineKind::Psync => self.run_on(&context, Synchronous::new(Call::Positioned), clock, hold),
-            EngineKind::Sync => self.run_on(&context, Synchronous::new(Call::Seeking), clock, hold),
-            EngineKind::Vsync => self.run_on(&context, Synchronous::new(Call::SeekingVector), clock, hold),
-            EngineKind::Pvsync => self.run_on(&context, Synchronous::new(Call::Vector), clock, hold),
-            EngineKind::Pvsync2(flags) => {
-                self.run_on(&context, Synchronous::new(Call::FlaggedVector(flags)), clock, hold)
+            EngineKind::Psync => self.run_on_files(&context, Synchronous::new(Call::Positioned), clock, hold),
+            EngineKind::Sync => self.run_on_files(&context, Synchronous::new(Call::Seeking), clock, hold),
+            EngineKind::Vsync => {
+                self.run_on_files(&context, Synchronous::new(Call::SeekingVector), clock, hold)
             }
-            EngineKind::Falloc => self.run_on(&context, Synchronous::new(Call::Allocate), clock, hold),
-            EngineKind::Ftruncate => self.run_on(&context, Synchronous::new(Call::Truncate), clock, hold),
-            EngineKind::Splice => self.run_on(&context, Splice::default(), clock, hold),
+            EngineKind::Pvsync => self.run_on_files(&context, Synchronous::new(Call::Vector), clock, hold),
+            EngineKind::Pvsync2(flags) => {
+                self.run_on_files(&context, Synchronous::new(Call::FlaggedVector(flags)), clock, hold)
+            }
+            EngineKind::Falloc => self.run_on_files(&context, Synchronous::new(Call::Allocate), clock, hold),
+            EngineKind::Ftruncate => {
+                self.run_on_files(&context, Synchronous::new(Call::Truncate), clock, hold)
+            }
+            EngineKind::Splice => self.run_on_files(&context, Splice::default(), clock, hold),
             EngineKind::Names(call) => self.run_on(&context, Names::new(call), clock, hold),
             EngineKind::Net { ping_pong } => self.run_on(&context, Net::new(ping_pong), clock, hold),
             EngineKind::Exec => {
@@ -85,11 +91,15 @@ impl Seat {
             }
             EngineKind::Libaio(settings) => {
                 let engine = Libaio::new(settings).with_priorities(&of_engine.priorities);
-                self.run_on(&context, engine, clock, hold)
+                self.run_on_files(&context, engine, clock, hold)
             }
             EngineKind::IoUring(settings) => {
+                // A file that is registered would stay the one it was.
+                let registered_files =
+                    if takes_turns { Registration::Never } else { settings.registered_files };
+                let settings = RingSettings { registered_files, ..settings };
                 let engine = IoUring::new(settings).with_priorities(&of_engine.priorities);
-                self.run_on(&context, engine, clock, hold)
+                self.run_on_files(&context, engine, clock, hold)
             }
         };
         let message = match ended {
@@ -101,6 +111,27 @@ impl Seat {
         // The receiver lives until all workers have ended or one was refused; then this one matters to nobody.
         drop(tell.send(message));
         collector.unpark();
+    }
+
+    /// How many files it has open at once, where not all of them are.
+    fn open_at_once(&self, context: &Context<'_>) -> Option<u32> {
+        let step = &context.ready.step;
+        let stream = &step.streams[self.stream_index];
+        stream.open_at_once(&stream.workers[self.worker_index], &step.targets)
+    }
+
+    /// Runs on an engine that works on descriptors, be they open all the time or in turn.
+    fn run_on_files<E: Engine + 'static, C: Clock>(
+        self,
+        context: &Context<'_>,
+        engine: E,
+        clock: C,
+        hold: &mut Hold,
+    ) -> Result<Option<Ended>, String> {
+        match self.open_at_once(context) {
+            None => self.run_on(context, engine, clock, hold),
+            Some(most) => self.run_on(context, FewOpen::new(engine, most), clock, hold),
+        }
     }
 
     fn run_on<E: Engine + 'static, C: Clock>(
@@ -251,7 +282,7 @@ fn verifier_of(
 ) -> Result<Option<Box<Verifier>>, String> {
     let Some(rule) = stream.workload.verification.rule() else { return Ok(None) };
     let drops = stream.engine.mode == IoMode::Buffered && stream.engine.open == OpenRule::DropCache;
-    let cached = if drops { cached(targets) } else { Ok(Vec::new()) };
+    let cached = if drops { Pages::of(targets) } else { Ok(Vec::new()) };
     let cached = cached.map_err(|error| format!("cannot verify: {error}"))?;
     let name = |extent: &Extent| PathBuf::from(&context.ready.step.targets[extent.target as usize].name);
     let names = plan.extents.iter().map(name).collect();

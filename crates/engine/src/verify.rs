@@ -4,10 +4,11 @@
 //!
 //! What happens at a mismatch or an error may allocate and write files: the run has failed its purpose by then.
 
+use crate::caches::Pages;
 use crate::worker::{FirstError, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::thread::Usage;
-use fathom_io::{Engine, OpenTarget, Operation, TargetHandle};
+use fathom_io::{Engine, OpenTarget, Operation};
 use fathom_pattern::rng::{Purpose, Rng, derive};
 use fathom_pattern::{Evidence, Expected, Generator, LastWrites, Mismatch, Planned, Stamper, Write};
 use fathom_schema::{Ledger, MismatchKind, OperationKind, Quota, VerifyRule, WorkerPlan, Workload};
@@ -73,15 +74,6 @@ impl Trimmed {
     }
 }
 
-/// The files among `targets`, to drop their cached pages.
-pub(crate) fn cached(targets: &[OpenTarget]) -> std::io::Result<Vec<File>> {
-    let file = |target: &OpenTarget| match &target.handle {
-        TargetHandle::File(file) | TargetHandle::BlockDevice(file) => Some(file.try_clone()),
-        _ => None,
-    };
-    targets.iter().filter_map(file).collect()
-}
-
 /// The state of verification of one worker.
 pub(crate) struct Verifier {
     pub(crate) rule: VerifyRule,
@@ -111,7 +103,7 @@ pub(crate) struct Verifier {
     has_failed_trims: bool,
     first_failed: u64,
     /// Files whose cached pages are dropped before they are read back.
-    pub(crate) cached: Vec<File>,
+    pub(crate) cached: Vec<Pages>,
     /// Names of the extents' targets, for dumps.
     names: Vec<PathBuf>,
     /// End of the measured time, without the phases of reading back between.
@@ -128,7 +120,7 @@ impl Verifier {
         plan: &WorkerPlan,
         worker_index: u32,
         depth: u32,
-        cached: Vec<File>,
+        cached: Vec<Pages>,
         names: Vec<PathBuf>,
     ) -> Self {
         let largest = workload.cases.iter().map(|case| case.size.largest()).max().unwrap_or(1);
@@ -221,7 +213,7 @@ impl Verifier {
     /// Takes note that the targets were opened once more, as new files.
     pub(crate) fn reopened(&mut self, targets: &[OpenTarget]) -> std::io::Result<()> {
         if !self.cached.is_empty() {
-            self.cached = cached(targets)?;
+            self.cached = Pages::of(targets)?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! An engine prepares nothing (sizes, layout, caches are `engine::prepare`'s) and decides nothing (what, when and how
 //! many are the worker's).
 
+pub(crate) mod few;
 pub(crate) mod libaio;
 pub(crate) mod mmap;
 pub(crate) mod names;
@@ -17,6 +18,7 @@ pub(crate) mod uring;
 
 use crate::buffers::Buffers;
 use fathom_schema::{OperationKind, Peer, RangeSync, SimDevice, TrimBy};
+use few::ClosedFile;
 use std::ffi::CString;
 use std::fmt;
 use std::fs::File;
@@ -108,6 +110,8 @@ pub enum TargetHandle {
     File(File),
     /// An open block device.
     BlockDevice(File),
+    /// A regular file that is opened when it is used, by [`few::FewOpen`].
+    Closed(ClosedFile),
     /// A name that is worked on; nothing is open.
     Name(TargetName),
     /// Nothing behind it.
@@ -139,9 +143,11 @@ impl OpenTarget {
     pub(crate) fn descriptor(&self) -> RawFd {
         match &self.handle {
             TargetHandle::File(file) | TargetHandle::BlockDevice(file) => file.as_raw_fd(),
-            TargetHandle::Name(_) | TargetHandle::Null | TargetHandle::Sim { .. } | TargetHandle::Peer(_) => {
-                -1
-            }
+            TargetHandle::Closed(_)
+            | TargetHandle::Name(_)
+            | TargetHandle::Null
+            | TargetHandle::Sim { .. }
+            | TargetHandle::Peer(_) => -1,
         }
     }
 }
@@ -265,10 +271,14 @@ pub trait Engine {
     }
     /// Takes one operation. Synchronous engines perform it here.
     fn push(&mut self, operation: &Operation);
-    /// What belongs to an operation and not to its time: called with it before it is pushed, and with none when it has been
-    /// timed. Synchronous engines only, where [`Self::HAS_ASIDES`].
+    /// What belongs to an operation and not to its time, where [`Self::HAS_ASIDES`]: called with it before it is pushed, and,
+    /// by synchronous engines, with none when it has been timed.
     fn aside(&mut self, next: Option<&Operation>) {
         let _ = next;
+    }
+    /// Another file is open under the descriptor of this target from here on. Nothing is in flight on it.
+    fn changed(&mut self, target: u32) {
+        let _ = target;
     }
     /// The I/O priority that the read or write on this slot was given, as `ioprio_set(2)` has it; 0: that of its thread.
     fn priority_of(&self, slot: u32) -> u16 {
@@ -342,7 +352,11 @@ pub(crate) fn perform_now(target: &OpenTarget, operation: &Operation) -> i32 {
         (OperationKind::Read | OperationKind::Write, _)
         | (
             _,
-            TargetHandle::Name(_) | TargetHandle::Null | TargetHandle::Sim { .. } | TargetHandle::Peer(_),
+            TargetHandle::Closed(_)
+            | TargetHandle::Name(_)
+            | TargetHandle::Null
+            | TargetHandle::Sim { .. }
+            | TargetHandle::Peer(_),
         ) => 0,
     };
     if outcome < 0 {

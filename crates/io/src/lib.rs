@@ -13,6 +13,7 @@ mod priority;
 pub mod thread;
 
 pub use buffers::Buffers;
+pub use engine::few::{ClosedFile, FewOpen};
 pub use engine::libaio::Libaio;
 pub use engine::mmap::{Mmap, MmapRules};
 pub use engine::names::Names;

@@ -120,7 +120,8 @@ options! {
     files_end: FilesEnd = FilesEnd::Anew, Kind::Choice(FilesEnd::WORDS), example "\"stop\"";
     /// Windows that are worked on one after another: so many bytes are moved in each.
     zones: Zones, Kind::Structured("\"SIZE of RANGE\" or \"SIZE of RANGE skip SKIP\""), fio "zonesize", example "\"8MiB of 16MiB skip 16MiB\"";
-    /// Files that are begun and not done at any time; the next is begun when one is done. Defaults to all.
+    /// Files that are begun and not done at any time; the next is begun when one is done. Defaults to all. With fewer, no more
+    /// than these are open, so that there may be more files than a process may open.
     files_at_once: u64, FROM_ONE, fio "openfiles", example "100";
     /// In which order a worker visits its files.
     file_order: FileOrder = FileOrder::RoundRobin(1), Kind::Structured("round-robin[:N], sequential, random[:N], zipf:THETA[:CENTER%[:N]], pareto:H[:CENTER%[:N]] or normal:D%[:CENTER%[:N]]"), fio "file_service_type", vdbench "fileselect", example "\"sequential\"";

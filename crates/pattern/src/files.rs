@@ -15,7 +15,9 @@ pub(crate) struct Files {
     skew: Option<Skew>,
     states: Vec<State>,
     left: usize,
-    open: usize,
+    /// Those that are begun and not done, in their order; kept where not all may be.
+    open: Vec<usize>,
+    open_count: usize,
     open_most: usize,
     /// The one in service, and operations left of its turn.
     current: Option<usize>,
@@ -63,7 +65,8 @@ impl Files {
             skew,
             states: vec![State::Closed; count],
             left: count,
-            open: 0,
+            open: Vec::with_capacity(if open_most < count { open_most } else { 0 }),
+            open_count: 0,
             open_most,
             current: None,
             turns_left: 0,
@@ -81,14 +84,20 @@ impl Files {
         debug_assert_eq!(self.states[at], State::Open);
         self.states[at] = State::Done;
         self.left -= 1;
-        self.open -= 1;
+        self.open_count -= 1;
+        if self.open_most < self.states.len()
+            && let Ok(place) = self.open.binary_search(&at)
+        {
+            self.open.remove(place);
+        }
         self.current = None;
     }
 
     /// None is done.
     pub(crate) fn renew(&mut self) {
         self.states.fill(State::Closed);
-        (self.left, self.open, self.current) = (self.states.len(), 0, None);
+        self.open.clear();
+        (self.left, self.open_count, self.current) = (self.states.len(), 0, None);
     }
 
     /// The extent of the next operation; `None` when all are done.
@@ -116,7 +125,11 @@ impl Files {
         };
         if self.states[chosen] == State::Closed {
             self.states[chosen] = State::Open;
-            self.open += 1;
+            self.open_count += 1;
+            if self.open_most < self.states.len() {
+                let place = self.open.partition_point(|&open| open < chosen);
+                self.open.insert(place, chosen);
+            }
         }
         self.current = Some(chosen);
         self.turns_left = match self.order {
@@ -131,18 +144,32 @@ impl Files {
     fn may(&self, at: usize) -> bool {
         match self.states[at] {
             State::Open => true,
-            State::Closed => self.open < self.open_most,
+            State::Closed => self.open_count < self.open_most,
             State::Done => false,
         }
     }
 
+    /// Whether only what is open may be served, so that it is not looked for among the many more that wait or are done.
+    fn is_settled(&self) -> bool {
+        self.open_most < self.states.len()
+            && (self.open_count == self.open_most || self.open_count == self.left)
+    }
+
     /// The first that may be served, from `from` on in a circle: one that is open, or one more.
     fn first_from(&self, from: usize) -> usize {
+        if self.is_settled() {
+            let place = self.open.partition_point(|&open| open < from);
+            return *self.open.get(place).or(self.open.first()).expect("one is open");
+        }
         let all = (from..self.states.len()).chain(0..from);
         all.into_iter().find(|&at| self.may(at)).expect("one is not done, and it is open or may be opened")
     }
 
     fn by_chance(&mut self, rng: &mut Rng) -> usize {
+        if self.skew.is_none() && self.is_settled() {
+            let drawn = rng.below(self.open.len() as u64);
+            return self.open[usize::try_from(drawn).expect("below a usize")];
+        }
         let mut drawn = 0;
         for _ in 0..DRAWS_MAX {
             drawn = self.draw(rng);
@@ -204,6 +231,8 @@ mod tests {
         // As many as may be open go on until one of them is done.
         check(RoundRobin(1), Quota::AtMost(2), &[2, 2, 2], "010122");
         check(RoundRobin(1), Quota::AtMost(1), &[2, 2], "0011");
+        check(RoundRobin(1), Quota::AtMost(2), &[4, 1, 1, 2, 1], "010203034");
+        check(Sequential, Quota::AtMost(2), &[2, 1, 2], "00122");
     }
 
     #[test]

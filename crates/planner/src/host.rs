@@ -5,7 +5,7 @@
 use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use fathom_model::{Dialect, Span};
-use fathom_schema::{EngineKind, HostLimits, NoteKind, Registration, Severity, Stream};
+use fathom_schema::{EngineKind, HostLimits, NoteKind, Registration, Severity, Stream, Target, WorkerPlan};
 use fathom_units::Bytes;
 use std::collections::BTreeSet;
 
@@ -25,11 +25,12 @@ pub(crate) fn check(
     scene: &Scene<'_>,
     dialect: Dialect,
     streams: &mut [(&Load<'_>, &mut Stream)],
+    targets: &[Target],
     remarks: &mut Remarks,
 ) {
     check_cpus(scene, streams, remarks);
     check_threads(scene, streams, remarks);
-    check_open_files(scene, streams, remarks);
+    check_open_files(scene, streams, targets, remarks);
     check_memory(scene, streams, remarks);
     check_locked_memory(scene, dialect, streams, remarks);
     check_aio(scene, streams, remarks);
@@ -136,29 +137,36 @@ impl HostMost {
     }
 }
 
-fn check_open_files(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], remarks: &mut Remarks) {
+fn check_open_files(
+    scene: &Scene<'_>,
+    streams: &[(&Load<'_>, &mut Stream)],
+    targets: &[Target],
+    remarks: &mut Remarks,
+) {
     let limit = scene.facts.limits.open_files;
-    let of_worker = |kind: EngineKind, extents: &[fathom_schema::Extent]| {
-        let of_ring = u64::from(matches!(kind, EngineKind::IoUring(_)));
-        of_ring + extents.iter().map(|extent| extent.target).collect::<BTreeSet<_>>().len() as u64
+    let of_worker = |stream: &Stream, worker: &WorkerPlan| {
+        let of_ring = u64::from(matches!(stream.engine.kind, EngineKind::IoUring(_)));
+        let all = || worker.extents.iter().map(|extent| extent.target).collect::<BTreeSet<_>>().len() as u64;
+        of_ring + stream.open_at_once(worker, targets).map_or_else(all, u64::from)
     };
     let real = streams.iter().filter(|(_, stream)| stream.engine.kind.opens_targets());
-    let of_stream = |stream: &Stream| {
-        stream.workers.iter().map(|worker| of_worker(stream.engine.kind, &worker.extents)).sum()
-    };
+    let of_stream = |stream: &Stream| stream.workers.iter().map(|worker| of_worker(stream, worker)).sum();
     let of_streams: Vec<(Span, u64)> =
         real.clone().map(|(load, stream)| (load.section.span, of_stream(stream))).collect();
     let files: u64 = of_streams.iter().map(|(_, files)| files).sum();
-    // Each is held once more: locked against other runs, or shown to them as being read.
+    // Each is held once more: locked against other runs, or shown to them as being read. Not so what is open in turn.
     let held: BTreeSet<u32> = real
-        .flat_map(|(_, stream)| &stream.workers)
-        .flat_map(|worker| &worker.extents)
+        .flat_map(|(_, stream)| stream.workers.iter().map(move |worker| (stream, worker)))
+        .filter(|(stream, worker)| stream.open_at_once(worker, targets).is_none())
+        .flat_map(|(_, worker)| &worker.extents)
         .map(|extent| extent.target)
         .collect();
     let needed = files.saturating_add(held.len() as u64).saturating_add(FILES_OF_FATHOM);
     if limit > 0 && needed > limit {
         let message = format!("the step needs {needed} open files; the limit of this process is {limit}");
-        let help = format!("raise it with: ulimit -n {needed}; or use fewer workers or files");
+        let help = format!(
+            "raise it with: ulimit -n {needed}; or use fewer workers or files, or files_at_once (openfiles)"
+        );
         remarks.error("plan.open-files", largest(of_streams), message, help);
     }
 }

@@ -100,7 +100,7 @@ pub(crate) fn build(
     let mut pairs: Vec<(&scene::Load<'_>, &mut Stream)> =
         running_loads.iter().copied().zip(resolved.iter_mut().map(|resolved| &mut resolved.stream)).collect();
     engines::get_along(&pairs, &targets.of_step, remarks);
-    host::check(scene, job.dialect, &mut pairs, remarks);
+    host::check(scene, job.dialect, &mut pairs, &targets.of_step, remarks);
     let mut streams: Vec<&mut Stream> = pairs.into_iter().map(|(_, stream)| stream).collect();
     verification::shared(&mut streams, remarks);
     let at_maximum = at_maximum(&resolved, &running);

@@ -1,6 +1,7 @@
 //! How a worker goes through its extents: in which order, to which end, how often. It does not know what the operations
 //! are.
 
+use crate::{EngineKind, Quota, Stream, Target, TargetKind, WorkerPlan};
 use serde::{Deserialize, Serialize};
 
 /// What happens where an extent has been gone through.
@@ -138,4 +139,38 @@ pub enum FileLock {
     Exclusive,
     /// Reads keep writes and trims off, these keep off everything.
     ReadWrite,
+}
+
+impl Stream {
+    /// How many of its files a worker has open at once, where those are fewer than it works on: as many as are in service, or
+    /// in flight. Each is then opened for its turns. `targets`: those of the step.
+    pub fn open_at_once(&self, worker: &WorkerPlan, targets: &[Target]) -> Option<u32> {
+        let Quota::AtMost(most) = self.workload.extents_at_once else { return None };
+        let takes_turns = match self.engine.kind {
+            EngineKind::Psync
+            | EngineKind::Sync
+            | EngineKind::Vsync
+            | EngineKind::Pvsync
+            | EngineKind::Pvsync2(_)
+            | EngineKind::Falloc
+            | EngineKind::Ftruncate
+            | EngineKind::Splice
+            | EngineKind::IoUring(_)
+            | EngineKind::Libaio(_) => !self.fresh_files && self.trace.is_none(),
+            EngineKind::Null
+            | EngineKind::Sim
+            | EngineKind::Mmap { .. }
+            | EngineKind::Names(_)
+            | EngineKind::Net { .. }
+            | EngineKind::Exec
+            | EngineKind::Spin { .. } => false,
+        };
+        let is_file = |target: u32| {
+            matches!(targets.get(target as usize), Some(Target { kind: TargetKind::File { .. }, .. }))
+        };
+        let most = most.max(u64::from(self.queue_depth));
+        let is_fewer = most < worker.extents.len() as u64;
+        let all_files = || worker.extents.iter().all(|extent| is_file(extent.target));
+        (takes_turns && is_fewer && all_files()).then(|| u32::try_from(most).unwrap_or(u32::MAX))
+    }
 }

@@ -2,10 +2,10 @@
 //! not there. Each reads facts that the probe took; none looks at a figure.
 
 use super::{Found, StepView};
-use fathom_schema::{EnvironmentFact, OperationKind, Record, Severity, TargetFact, TargetKind};
+use fathom_schema::{EnvironmentFact, OperationKind, Record, Severity, Stream, TargetFact, TargetKind};
 use fathom_units::Bytes;
-use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 /// Share of a file that may be missing before reads of it say nothing: a last block, an extent's slack.
 const UNWRITTEN_MAX: f64 = 0.02;
@@ -121,14 +121,14 @@ fn links(facts: &[EnvironmentFact], found: &mut Found) {
 
 /// Filesystems under targets that are written, with hardly any room.
 fn full_filesystems(record: &Record, found: &mut Found) {
+    let writes = |stream: &Stream| stream.workload.cases.iter().any(|case| case.kind == OperationKind::Write);
+    let writing =
+        record.steps.iter().map(|step| &step.started.step).filter(|step| step.streams.iter().any(writes));
+    let written: HashSet<&PathBuf> = writing.flat_map(|step| &step.targets).filter_map(path_of).collect();
+    let mut told = BTreeSet::new();
     for target in &record.started.facts.targets {
         let Some(filesystem) = &target.filesystem else { continue };
-        let is_written = record.steps.iter().any(|step| {
-            step.started.step.streams.iter().any(|stream| {
-                stream.workload.cases.iter().any(|case| case.kind == OperationKind::Write)
-                    && step.started.step.targets.iter().any(|one| path_of(one) == Some(&target.path))
-            })
-        });
+        let is_written = written.contains(&target.path) && told.insert(&filesystem.mount_point);
         let free = filesystem.available.0 as f64 / filesystem.size.0.max(1) as f64;
         if is_written && filesystem.size.0 > 0 && free < FREE_MIN {
             found.add(
@@ -146,7 +146,7 @@ fn full_filesystems(record: &Record, found: &mut Found) {
     }
 }
 
-fn path_of(target: &fathom_schema::Target) -> Option<&std::path::PathBuf> {
+fn path_of(target: &fathom_schema::Target) -> Option<&PathBuf> {
     match &target.kind {
         TargetKind::File { path, .. }
         | TargetKind::Folder { path, .. }

@@ -4,6 +4,7 @@ use super::block::{Blocks, Node};
 use super::counters::device_counters_at;
 use super::roots::{Roots, names, text};
 use fathom_schema::{DeviceNumber, DeviceUse, Gauges, Pressure, TargetFact, Temperature};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// What this host says of itself and of the devices under `targets` now.
@@ -16,7 +17,10 @@ pub fn gauges_at(roots: &Roots, targets: &[TargetFact]) -> Gauges {
     let ticks = ticks(roots);
     let blocks = Blocks::read(roots);
     let mut temperatures: Vec<Temperature> = Vec::new();
-    for number in targets.iter().filter_map(|target| target.device.as_ref()).map(|device| device.number) {
+    // Many files are on few devices.
+    let numbers: BTreeSet<DeviceNumber> =
+        targets.iter().filter_map(|target| target.device.as_ref()).map(|device| device.number).collect();
+    for number in numbers {
         let Some(node) = blocks.numbered(number) else { continue };
         for node in blocks.stack(node) {
             if temperatures.iter().all(|known| known.device != node.name) {

@@ -1,7 +1,7 @@
-//! Jobs of ten thousand streams: planning them takes work in proportion. Bounded is the processor time of the process, not how
-//! long it takes.
+//! Jobs of ten thousand streams and of a hundred thousand files: planning them takes work in proportion. Bounded is the
+//! processor time of the process, not how long it takes.
 
-use crate::support::{Bench, FATHOM};
+use crate::support::{Bench, FATHOM, skip, tool};
 
 const STREAMS: usize = 10_000;
 /// Seconds of processor time that a plan may take: several times what it takes without optimisation, and a small part of what
@@ -38,4 +38,41 @@ fn ten_thousand_streams_with_a_file_each() {
         )
     };
     check(section, "[workload.w]\naccess = \"random\"\n");
+}
+
+#[test]
+fn more_than_a_hundred_thousand_files() {
+    let bench = Bench::new();
+    bench.write("job.fio", "[a]\nrw=write\nsize=404m\nnrfiles=101000\nopenfiles=100\n");
+    let limit = format!("--cpu={CPU_S}:{CPU_S}");
+    bench.run(&["prlimit", &limit, FATHOM, "plan", "job.fio"]).expect(0, &["a.0.100999"]);
+}
+
+/// More files than may be open: both tools go on where `openfiles` closes some. With as many as there are, fathom says before
+/// anything is made how many may not be.
+#[test]
+fn more_files_than_may_be_open_are_opened_in_turn() {
+    const TEST: &str = "more_files_than_may_be_open_are_opened_in_turn";
+    let job = ["--name=a", "--rw=randrw", "--nrfiles=400", "--size=1600k", "--bs=4k", "--openfiles=30"];
+    let engines = ["psync", "sync", "libaio", "io_uring"].map(|engine| format!("--ioengine={engine}"));
+    let of = |program: &[&str], more: &[&str]| {
+        let bench = Bench::new();
+        let all = [&["prlimit", "--nofile=200:200"], program, &job, more, &["--output-format=json"]].concat();
+        let report = bench.run(&all).expect(0, &[]).json();
+        let [read, write] =
+            ["read", "write"].map(|kind| report["jobs"][0][kind]["total_ios"].as_u64().unwrap());
+        assert_eq!(bench.snapshot().len(), 400, "{more:?}");
+        read + write
+    };
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip(TEST, &why);
+    }
+    let expected = of(&["fio"], &[]);
+    for engine in &engines {
+        assert_eq!(of(&[FATHOM, "fio"], &[engine, "--iodepth=8"]), expected, "{engine}");
+    }
+    let bench = Bench::new();
+    let all = [&["prlimit", "--nofile=200:200", FATHOM, "fio"], &job[..], &["--openfiles=400"]].concat();
+    bench.run(&all).expect(1, &["the limit of this process is 200", "openfiles"]);
+    assert!(bench.snapshot().is_empty());
 }

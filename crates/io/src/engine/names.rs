@@ -41,6 +41,7 @@ impl Names {
             TargetHandle::Name(name) => Some(name),
             TargetHandle::File(_)
             | TargetHandle::BlockDevice(_)
+            | TargetHandle::Closed(_)
             | TargetHandle::Null
             | TargetHandle::Sim { .. }
             | TargetHandle::Peer(_) => None,

@@ -115,6 +115,7 @@ impl Engine for Sim {
                 // The planner aims the sim engine at simulated targets only.
                 TargetHandle::File(_)
                 | TargetHandle::BlockDevice(_)
+                | TargetHandle::Closed(_)
                 | TargetHandle::Name(_)
                 | TargetHandle::Null
                 | TargetHandle::Peer(_) => {

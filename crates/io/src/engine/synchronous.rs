@@ -205,6 +205,10 @@ impl Engine for Synchronous {
         Ok(())
     }
 
+    fn changed(&mut self, target: u32) {
+        self.positions[target as usize] = -1;
+    }
+
     #[inline]
     fn push(&mut self, operation: &Operation) {
         debug_assert!(!self.waiting, "a synchronous engine has one operation in flight");

@@ -379,6 +379,20 @@ pub(crate) fn get_along(streams: &[(&Load<'_>, &mut Stream)], targets: &[Target]
     let files = |stream: &Stream| -> BTreeSet<u32> {
         stream.workers.iter().flat_map(|worker| &worker.extents).map(|extent| extent.target).collect()
     };
+    for (load, stream) in streams {
+        let registers = matches!(
+            stream.engine.kind,
+            EngineKind::IoUring(RingSettings { registered_files: Registration::Required, .. })
+        );
+        if registers && stream.workers.iter().any(|worker| stream.open_at_once(worker, targets).is_some()) {
+            let message = format!(
+                "the stream \"{}\" registers its files, of which not all are open at once",
+                stream.name
+            );
+            let help = "leave registered_files (registerfiles) or files_at_once (openfiles) out";
+            remarks.error("plan.engine-option", load.section.options.registered_files.span(), message, help);
+        }
+    }
     let of_kind =
         |is_it: fn(&EngineKind) -> bool| streams.iter().filter(move |(_, stream)| is_it(&stream.engine.kind));
     for (cuts, cutting) in of_kind(|kind| matches!(kind, EngineKind::Ftruncate)) {

@@ -294,7 +294,7 @@ fn hosts_that_have_no_room() {
         |facts| facts.limits.open_files = 1024,
         &[
             "plan.open-files: the step needs 2065 open files; the limit of this process is 1024; raise it with: ulimit -n \
-           2065; or use fewer workers or files",
+           2065; or use fewer workers or files, or files_at_once (openfiles)",
         ],
     );
     check(
