@@ -241,6 +241,9 @@ fn connect(file: &Path, path: &Path) -> Result<(Connection, u32), StoreError> {
     let db =
         Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .map_err(|error| StoreError::of(path, error))?;
+    // Events and intervals are read one after the other: all of it as it was at one commit, whatever a run that goes on puts
+    // there meanwhile. It ends with the connection.
+    db.execute_batch("BEGIN").map_err(|error| StoreError::of(path, error))?;
     let layout = layout::check(&db, path)?;
     Ok((db, layout))
 }
@@ -288,4 +291,35 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 pub(crate) fn damaged(path: &Path, reason: String) -> StoreError {
     StoreError::Damaged { path: path.to_owned(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{RUN, interval, run_started, step_started};
+    use crate::{Writer, path_of};
+
+    #[test]
+    fn a_run_that_goes_on_is_read_as_of_one_commit() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let mut writer = Writer::create(folder.path(), RUN).expect("it can be made");
+        let mut put = |events: &[Event]| {
+            events.iter().for_each(|event| writer.append(event).expect("it fits"));
+            writer.commit().expect("there is room");
+        };
+        put(&[run_started(), step_started(0), interval(0, 0, 0)]);
+        let path = path_of(folder.path(), RUN);
+        let opened = open(&path).expect("it is there");
+        let mut record = opened.events(&path).expect("it is whole");
+        // A step more begins after its events were read, and before its intervals are.
+        put(&[step_started(1), interval(1, 0, 0)]);
+        let mut count = 0;
+        let taken = &mut |interval| {
+            record.push(Event::Interval(Box::new(interval))).expect("its step is there");
+            count += 1;
+        };
+        opened.intervals(&path, u64::MAX, taken).expect("it is whole");
+        assert_eq!(count, 1);
+        assert_eq!(read(&path).expect("it is whole").steps.len(), 2);
+    }
 }
