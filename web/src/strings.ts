@@ -177,6 +177,7 @@ export const strings = {
       curve: "The run goes through loads of its own choice, and its page draws the curve as it grows.",
       steady: "Tests of SNIA's PTS: what targets do in the long run. All of the target, or the size given, is overwritten several times.",
     },
+    resumed: "The test goes on after its last whole round, on the same targets as they were left.",
     test: "Test",
     tests: {
       iops: "IOPS: block sizes and mixes",
@@ -306,6 +307,7 @@ export const strings = {
     job: "The job",
     again: "Compose from it",
     watch: "Watch it",
+    goOn: "Go on with the test",
     facts: (count: number) => `${count} facts`,
     fact: { subject: "of", name: "fact", value: "value" },
   },

@@ -153,6 +153,33 @@ test("a load curve grows on its page, and its run and a comparison have it", asy
   assert.deepEqual(complaints, []);
 });
 
+test("a test of the PTS that was ended goes on from its page", async () => {
+  const { page, complaints } = await enter();
+  await page.goto(`${server.address}#/steady`);
+  for (const [label, value] of [["Path", "sim:"], ["Size", "8MiB"]]) await page.getByLabel(label, { exact: true }).fill(value);
+  await page.getByRole("combobox", { name: "Test" }).selectOption("iops");
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.waitForURL(/#\/live\//);
+  const run = page.url().split("/").at(-1);
+  // After the first round there is something to go on from.
+  await page.getByText(/round 2/).first().waitFor();
+  await page.getByRole("button", { name: "Stop" }).click();
+  await ended(page);
+  await page.getByText(/^A try, not PTS. Ended before/).first().waitFor();
+  await page.getByRole("link", { name: "Go on with the test" }).click();
+  await page.waitForURL(new RegExp(`#/steady/${run}`));
+  await page.getByText("goes on after its last whole round").waitFor();
+  await isAccessible(page, "going on");
+  await page.screenshot({ path: join(shots, "serve-going-on.png"), fullPage: true });
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.waitForURL(/#\/(live|run)\//);
+  assert.notEqual(page.url().split("/").at(-1), run);
+  await ended(page);
+  await page.getByText(/^A try, not PTS\. (?!Ended before)/).first().waitFor();
+  assert.equal(await page.getByRole("link", { name: "Go on with the test" }).count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
 test("what somebody else made is not overwritten unasked", async () => {
   const [precious, other] = ["precious", "other"].map((name) => join(folder, name));
   for (const path of [precious, other]) writeFileSync(path, Buffer.alloc(65536, 0x5a));

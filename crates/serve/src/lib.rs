@@ -20,8 +20,9 @@ pub use openapi::document as openapi_document;
 pub use session::Role;
 
 use fathom_model::{Diagnostics, Job};
+use fathom_planner::Plan;
 use fathom_run::RealClock;
-use fathom_schema::{Facts, Severity, SteadyQuestion};
+use fathom_schema::{Facts, Record, Severity, SteadyQuestion, StepRecord};
 use running::Running;
 use session::Sessions;
 use std::fmt;
@@ -43,10 +44,27 @@ pub trait Machine: Send + Sync + 'static {
     fn presets(&self) -> Vec<Preset>;
     /// Fills in what of a test of the PTS depends on its targets; what of the standard is left out is said.
     fn complete(&self, asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)>;
+    /// What a stored test of the PTS leaves to one that goes on from it, or why none can.
+    fn unfinished(&self, record: Record) -> Result<Unfinished, String>;
+    /// Makes a planned test one that goes on from there: the steps that need not be done again, or why it cannot.
+    fn go_on(&self, plan: &mut Plan, facts: &Facts, left: Record) -> Result<Vec<StepRecord>, String>;
     /// What `seed = "fresh"` stands for.
     fn entropy(&self) -> u64;
     /// Says something to whoever started the server.
     fn say(&self, message: &str);
+}
+
+/// A test of the PTS that was ended.
+#[derive(Debug, Clone)]
+pub struct Unfinished {
+    /// What it asked, of which run it goes on.
+    pub question: SteadyQuestion,
+    /// The job that its steps change.
+    pub job: Job,
+    /// Title of the run that goes on.
+    pub title: String,
+    /// What was recorded, with the steps that need not be done again.
+    pub record: Record,
 }
 
 /// A job that someone sent.

@@ -6,7 +6,7 @@ use crate::hub::Hub;
 use crate::{App, Machine};
 use fathom_planner::Plan;
 use fathom_run::{Bus, Changes, Claims, RunRequest, Sink, SinkError, Stop};
-use fathom_schema::{Event, Facts, Note, NoteKind, Question, RunStarted, Severity};
+use fathom_schema::{Event, Facts, Note, NoteKind, Question, RunStarted, Severity, StepRecord};
 use fathom_store::{Unstored, Writer};
 use fathom_units::Nanos;
 use std::path::Path;
@@ -46,6 +46,8 @@ pub(crate) struct Ready {
     pub(crate) echo: Vec<(String, Vec<(String, String)>)>,
     /// What was said of it when it was judged.
     pub(crate) remarks: Vec<String>,
+    /// Steps that an earlier run has done for it.
+    pub(crate) earlier: Vec<StepRecord>,
 }
 
 impl Running {
@@ -101,7 +103,7 @@ impl Running {
 }
 
 fn drive(machine: &dyn Machine, ready: Ready, claims: Claims, active: &Active, writer: Writer) {
-    let Ready { plan, mut facts, title, description, question, sources, echo, remarks } = ready;
+    let Ready { plan, mut facts, title, description, question, sources, echo, remarks, earlier } = ready;
     let thresholds = || Question::Thresholds { thresholds: plan.thresholds.clone() };
     let clock = machine.clock(&mut facts);
     let planned = plan.notes.iter().map(|note| (note.kind, note.severity, note.message.clone()));
@@ -125,15 +127,8 @@ fn drive(machine: &dyn Machine, ready: Ready, claims: Claims, active: &Active, w
         facts,
     };
     let experiment = plan.experiment;
-    let request = RunRequest {
-        started,
-        experiment,
-        claims,
-        notes,
-        clock,
-        changes: active.changes.clone(),
-        earlier: Vec::new(),
-    };
+    let request =
+        RunRequest { started, experiment, claims, notes, clock, changes: active.changes.clone(), earlier };
     let mut keep = Keep { writer };
     let mut live = active.hub.sink();
     let outcome = fathom_run::run(request, &active.stop, &mut Bus::new(vec![&mut keep, &mut live]));

@@ -91,7 +91,9 @@ export function consentOf({ yes, overwrite, typed }: Agreed): Consent {
 export type Search =
   | { kind: "curve"; over: "depth" | "rate"; latency: string[]; max_depth: number; replicates: number }
   | { kind: "objective"; iops: number | null; latency: string[]; max_depth: number; replicates: number }
-  | { kind: "steady"; test: string; class: string; quick: boolean; purge: boolean };
+  | { kind: "steady"; test: string; class: string; quick: boolean; purge: boolean }
+  /** A test that was ended goes on; the job beside it is not looked at. */
+  | { kind: "resume"; run: string };
 
 /** A job as it is sent. */
 export interface Upload {

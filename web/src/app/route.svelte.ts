@@ -3,7 +3,8 @@
 
 export interface Route {
   page: "compose" | "curve" | "steady" | "runs" | "run" | "live" | "compare";
-  /** Of `run` and `live` the run; of `compare` the sides, runs of one joined by ~; of `compose` the run whose job is taken. */
+  /** Of `run` and `live` the run; of `compare` the sides, runs of one joined by ~; of `compose` the run whose job is
+   * taken, of `steady` the one that is gone on with. */
   runs: string[];
 }
 

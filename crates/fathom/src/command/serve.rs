@@ -1,12 +1,15 @@
 //! `fathom serve`: the server with what it has to know of this machine.
 
 use crate::cli::{self, IometerArgs, ServeArgs};
+use crate::command::steady;
 use crate::exit::Exit;
+use crate::load::Loaded;
 use crate::{diagnose, load, preset, session, terminal};
 use fathom_engine::RealClock;
 use fathom_model::{Diagnostics, Job};
-use fathom_schema::{Facts, Severity, SteadyQuestion};
-use fathom_serve::{Machine, Preset, Role, Server, Settings, Upload};
+use fathom_planner::Plan;
+use fathom_schema::{Facts, Record, Severity, SteadyQuestion, StepRecord, TargetKind};
+use fathom_serve::{Machine, Preset, Role, Server, Settings, Unfinished, Upload};
 use std::path::{Path, PathBuf};
 
 /// Bytes of a sector where nobody says otherwise.
@@ -95,7 +98,24 @@ impl Machine for ThisMachine {
     }
 
     fn complete(&self, asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)> {
-        super::steady::complete(asked, facts)
+        steady::complete(asked, facts)
+    }
+
+    fn unfinished(&self, record: Record) -> Result<Unfinished, String> {
+        let (question, record) = steady::left(record)?;
+        // What the run before was to remove, it has left to this one.
+        let targets = record.steps.iter().flat_map(|step| &step.started.step.targets);
+        let mut kinds = targets.map(|target| &target.kind);
+        let removes = kinds.any(|kind| matches!(kind, TargetKind::File { remove_after: true, .. }));
+        let Loaded { job, title, diagnostics, .. } = steady::job_of(&question, &record, removes);
+        match diagnostics.all().first() {
+            Some(fault) => Err(fault.message.clone()),
+            None => Ok(Unfinished { question, job, title, record }),
+        }
+    }
+
+    fn go_on(&self, plan: &mut Plan, facts: &Facts, left: Record) -> Result<Vec<StepRecord>, String> {
+        steady::go_on(plan, facts, left)
     }
 
     fn entropy(&self) -> u64 {

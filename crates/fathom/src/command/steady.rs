@@ -10,8 +10,8 @@ use crate::{diagnose, terminal};
 use clap::Args;
 use fathom_analysis::pts::{self, BLOCK_MIN};
 use fathom_model::Span;
-use fathom_planner::PlanNote;
 use fathom_planner::search::{Search, SteadySearch};
+use fathom_planner::{Plan, PlanNote};
 use fathom_schema::{
     DeviceClass, Facts, FileKind, Note, NoteKind, Question, Record, Severity, SteadyQuestion, SteadyTest,
     StepRecord, TargetFact, TrimBy,
@@ -114,16 +114,23 @@ fn try_run(args: &SteadyArgs) -> Result<Exit, Exit> {
     let store = store_folder(args.manner.store.as_ref());
     let (asked, earlier) = match &args.conditions.resume {
         Some(run) => {
-            let (asked, earlier) = resumed(&store, run)?;
+            let record = fathom_store::find(&store, run).and_then(|path| fathom_store::read(&path));
+            let (asked, earlier) = record
+                .map_err(|error| error.to_string())
+                .and_then(left)
+                .map_err(|reason| fail(&reason, Exit::Usage))?;
             (asked, Some(earlier))
         }
         None => (question(args), None),
     };
-    let mut loaded = loaded(&asked, args.conditions.remove);
+    let mut loaded = match &earlier {
+        Some(record) => job_of(&asked, record, args.conditions.remove),
+        None => loaded(&asked, args.conditions.remove),
+    };
     loaded.job.run.abort_when.set(args.conditions.abort_when.clone(), Span::default());
     let mut planned = planned(loaded, asked, args, &store)?;
     if let Some(earlier) = earlier {
-        go_on(&mut planned, earlier)
+        planned.earlier = go_on(&mut planned.plan, &planned.facts, earlier)
             .map_err(|reason| fail(&format!("the run cannot be gone on with: {reason}"), Exit::Usage))?;
     }
     let Searched { exit, record, is_kept } =
@@ -193,44 +200,31 @@ fn question(args: &SteadyArgs) -> SteadyQuestion {
     }
 }
 
-/// What an earlier run leaves to the one that goes on from it.
-struct Earlier {
-    targets: Vec<String>,
-    facts: Facts,
-    /// Those that need not be done again.
-    steps: Vec<StepRecord>,
-    notes: Vec<Note>,
-}
-
-/// What a stored run asked and what is left of it.
-fn resumed(store: &Path, run: &str) -> Result<(SteadyQuestion, Earlier), Exit> {
-    let record = fathom_store::find(store, run)
-        .and_then(|path| fathom_store::read(&path))
-        .map_err(|error| fail(&error.to_string(), Exit::Usage))?;
+/// What a stored test asked, and what was recorded of it with the steps that need not be done again; else why it cannot be
+/// gone on with.
+pub(crate) fn left(mut record: Record) -> Result<(SteadyQuestion, Record), String> {
     let id = record.started.run.clone();
     let Some(Question::Steady(question)) = &record.started.question else {
-        return Err(fail(&format!("run {id} is no test: `fathom steady` makes such runs"), Exit::Usage));
+        return Err(format!("run {id} is no test: `fathom steady` makes such runs"));
     };
     if !is_unfinished(&record) {
-        let reason = format!(
+        return Err(format!(
             "run {id} came to its end: there is nothing to go on with; `fathom report {id}` shows it"
-        );
-        return Err(fail(&reason, Exit::Usage));
+        ));
     }
     let question = SteadyQuestion { resumed: Some(id), ..question.clone() };
     let done = pts::resumable(&record);
-    let Record { started, mut steps, notes, finished: _ } = record;
-    steps.truncate(done);
-    let earlier = Earlier { targets: question.targets.clone(), facts: started.facts, steps, notes };
-    Ok((question, earlier))
+    record.steps.truncate(done);
+    Ok((question, record))
 }
 
-/// Makes a planned test one that goes on from an earlier run, or says why it cannot.
-fn go_on(planned: &mut Planned, earlier: Earlier) -> Result<(), String> {
-    let Earlier { targets, facts, steps, notes } = earlier;
-    same_targets(&targets, &facts, &planned.facts)?;
-    planned.plan.experiment.replay(&steps)?;
-    planned.earlier = steps;
+/// Makes a planned test one that goes on from an earlier run: the steps that need not be done again, or why it cannot.
+pub(crate) fn go_on(plan: &mut Plan, now: &Facts, earlier: Record) -> Result<Vec<StepRecord>, String> {
+    let Record { started, steps, notes, finished: _ } = earlier;
+    if let Some(Question::Steady(SteadyQuestion { targets, .. })) = &started.question {
+        same_targets(targets, &started.facts, now)?;
+    }
+    plan.experiment.replay(&steps)?;
     // What makes a result doubtful stays with it.
     for Note { at: _, kind, severity, message } in notes {
         // A mark belongs to a time of that run.
@@ -238,11 +232,11 @@ fn go_on(planned: &mut Planned, earlier: Earlier) -> Result<(), String> {
             continue;
         }
         let note = PlanNote { kind, severity, message };
-        if !planned.plan.notes.contains(&note) {
-            planned.plan.notes.push(note);
+        if !plan.notes.contains(&note) {
+            plan.notes.push(note);
         }
     }
-    Ok(())
+    Ok(steps)
 }
 
 /// Whether targets are what they were at the start of an earlier run, in the state that it left them in, as far as can be
@@ -285,6 +279,19 @@ fn difference(was: &TargetFact, is: &TargetFact) -> Option<String> {
     let is_foreign = is.file.as_ref().is_some_and(|file| !file.made_by_fathom);
     is_foreign
         .then(|| "is not known to hold what the test wrote: it carries no valid mark of fathom".to_owned())
+}
+
+/// The job that the steps of a test changed that is gone on with: as it was sent, or as the command line made it.
+pub(crate) fn job_of(question: &SteadyQuestion, record: &Record, removes: bool) -> Loaded {
+    let made = loaded(question, removes);
+    let is_made = |name: &str| made.job.sources.all().iter().any(|source| source.name == name);
+    match record.started.sources.first() {
+        Some((name, text)) if !is_made(name) => {
+            let title = made.title;
+            Loaded { title, ..load::uploaded(name, text, &IometerArgs::default()) }
+        }
+        _ => made,
+    }
 }
 
 /// The job that the steps change.

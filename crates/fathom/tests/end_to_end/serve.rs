@@ -436,6 +436,25 @@ fn a_test_of_the_pts_is_begun_grows_and_is_stopped() {
     );
     let report = site.get(&format!("/api/v1/runs/{run}")).expect(200).json();
     assert_eq!(report["title"], "quick latency test of sim:, not PTS");
+    // It goes on where it was, which is planned and judged like any run; what has ended does not.
+    let nothing = json!({ "name": "", "text": "" });
+    let resume = |run: &str| json!({ "job": nothing, "search": { "kind": "resume", "run": run } });
+    let planned = site.post("/api/v1/jobs/plan", &resume(&run)).expect(200).json();
+    assert_eq!(planned["may_run"], true, "{planned}");
+    let next = site.begin(&resume(&run));
+    site.events(&next, 0, "run_finished");
+    let report = site.get(&format!("/api/v1/runs/{next}")).expect(200).json();
+    assert_eq!(report["state"], "complete");
+    let notes = report["notes"].to_string();
+    assert!(notes.contains(&format!("the first steps are those of run {run}")), "{notes}");
+    // So does one that was begun here from the command line.
+    bench.fathom(&format!("steady --resume {run} --quiet")).expect(0, &[]);
+    for (run, says) in [(next.as_str(), "came to its end"), ("01ARZ3NDEKTSV4RRFFQ69G5FAV", "there is no run")]
+    {
+        let planned = site.post("/api/v1/jobs/plan", &resume(run)).expect(200).json();
+        assert!(planned["diagnostics"].to_string().contains(says), "{planned}");
+        site.post("/api/v1/runs", &resume(run)).expect(422);
+    }
     site.end();
 }
 

@@ -7,7 +7,7 @@ use crate::fault::Fault;
 use crate::routes::{Route, json};
 use crate::running::Ready;
 use crate::session::Role;
-use crate::{App, Upload};
+use crate::{App, Unfinished, Upload};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -16,7 +16,7 @@ use fathom_frontend::native;
 use fathom_model::{Diagnostic, Diagnostics, Job, Level, Sources};
 use fathom_planner::Plan;
 use fathom_planner::safety::{self, Consent, Intent, PeersAllowed, Refusal, Verdict};
-use fathom_schema::{Facts, FileKind, Question};
+use fathom_schema::{Facts, FileKind, Question, StepRecord};
 use fathom_units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -329,21 +329,42 @@ struct Judged {
     question: Option<Question>,
     /// Title of the run, where it is not the job's.
     title: Option<String>,
+    /// Steps that an earlier run has done for it.
+    earlier: Vec<StepRecord>,
+}
+
+/// A job that was read with its faults, and what the run that it goes on from has left.
+fn read_order(app: &App, order: &Order) -> (Job, Diagnostics, Option<Unfinished>) {
+    match searches::left(app, order.search.as_ref()) {
+        Ok(None) => {
+            let (job, diagnostics) = read(app, &order.job);
+            (job, diagnostics, None)
+        }
+        Ok(Some(left)) => (left.job.clone(), Diagnostics::default(), Some(left)),
+        Err(reason) => {
+            let mut diagnostics = Diagnostics::default();
+            diagnostics.error("search.resume", None, reason, "begin the test anew");
+            (Job::default(), diagnostics, None)
+        }
+    }
 }
 
 fn judge(app: &App, order: &Order) -> Judged {
-    let (job, mut diagnostics) = read(app, &order.job);
+    let (job, mut diagnostics, left) = read_order(app, order);
     if diagnostics.has_errors() {
-        return Judged { job, diagnostics, facts: Facts::default(), plan: None, question: None, title: None };
+        let (facts, earlier) = (Facts::default(), Vec::new());
+        return Judged { job, diagnostics, facts, plan: None, question: None, title: None, earlier };
     }
     let Agreed { yes, overwrite, destroy, answers } = order.consent.clone();
     let mut paths = fathom_planner::paths(&job);
     paths.extend(destroy.iter().map(PathBuf::from).filter(|path| path.is_absolute()));
     let facts = app.machine.facts(&paths);
-    let asked =
-        order.search.as_ref().map(|search| searches::asked(app, search, &job, &facts, &mut diagnostics));
-    let (mut question, mut title) = (None, None);
-    let plan = match asked {
+    let asked = order
+        .search
+        .as_ref()
+        .map(|search| searches::asked(app, search, &job, &facts, left.as_ref(), &mut diagnostics));
+    let (mut question, mut title, mut earlier) = (None, None, Vec::new());
+    let mut plan = match asked {
         None => {
             let (plan, planned) = fathom_planner::plan(&job, &facts, app.machine.entropy());
             diagnostics.extend(planned);
@@ -364,6 +385,12 @@ fn judge(app: &App, order: &Order) -> Judged {
             })
         }
     };
+    if let (Some(plan), Some(Unfinished { record, .. })) = (&mut plan, left) {
+        match app.machine.go_on(plan, &facts, record) {
+            Ok(done) => earlier = done,
+            Err(reason) => diagnostics.error("search.resume", None, reason, ""),
+        }
+    }
     let mut consent = Consent {
         yes,
         overwrite,
@@ -383,12 +410,12 @@ fn judge(app: &App, order: &Order) -> Judged {
         }
         (plan, verdict)
     });
-    Judged { job, diagnostics, facts, plan, question, title }
+    Judged { job, diagnostics, facts, plan, question, title, earlier }
 }
 
 /// A job that may run; else why not.
 pub(super) fn ready(app: &App, order: &Order) -> Result<Ready, Fault> {
-    let Judged { job, diagnostics, facts, plan, question, title } = judge(app, order);
+    let Judged { job, diagnostics, facts, plan, question, title, earlier } = judge(app, order);
     let first = diagnostics.all().iter().find(|one| one.level == Level::Error);
     let Some((plan, verdict)) = plan else {
         let message = first.map_or_else(|| "the job cannot be planned".to_owned(), |one| one.message.clone());
@@ -412,5 +439,6 @@ pub(super) fn ready(app: &App, order: &Order) -> Result<Ready, Fault> {
         // What differs from what the job's own program would do is part of the result.
         remarks: diagnostics.all().iter().map(|one| one.message.clone()).chain(verdict.notes).collect(),
         plan,
+        earlier,
     })
 }

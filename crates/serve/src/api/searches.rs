@@ -1,12 +1,13 @@
 //! Questions that a run answers by choosing its steps itself: what a page may ask, as on the command line. Owns what is
 //! taken and its bounds; how steps are chosen is the planner's, what a test of the PTS finds on its targets the machine's.
 
-use crate::App;
+use crate::running::file_of;
+use crate::{App, Unfinished};
 use fathom_model::{Amount, Diagnostics, Job, Named, TargetOptions};
 use fathom_planner::PlanNote;
 use fathom_planner::search::{CurveSearch, ObjectiveSearch, RateSearch, Search, SteadySearch};
 use fathom_schema::{
-    DeviceClass, Facts, LatencyGoal, LoadAxis, NoteKind, Question, SteadyQuestion, SteadyTest,
+    DeviceClass, Facts, LatencyGoal, LoadAxis, NoteKind, Question, Severity, SteadyQuestion, SteadyTest,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -67,6 +68,11 @@ pub(crate) enum SearchOrder {
         #[serde(default)]
         purge: bool,
     },
+    /// A test of the PTS that was ended goes on where it was. The job that is sent with it is not looked at.
+    Resume {
+        /// Identity of its run.
+        run: String,
+    },
 }
 
 fn depth() -> String {
@@ -103,6 +109,7 @@ pub(super) fn asked(
     order: &SearchOrder,
     job: &Job,
     facts: &Facts,
+    left: Option<&Unfinished>,
     faults: &mut Diagnostics,
 ) -> Option<Asked> {
     let plain =
@@ -176,27 +183,46 @@ pub(super) fn asked(
                 block_min: BLOCK_MIN,
                 resumed: None,
             };
-            let mut notes = app.machine.complete(&mut question, facts);
-            if *quick {
-                let message = format!("not PTS: all times are divided by {QUICK}");
-                notes.push((fathom_schema::Severity::Warn, message));
-            }
+            let notes = app.machine.complete(&mut question, facts);
             let (kind, manner) = match (*quick, class) {
                 (true, _) => ("quick ", ", not PTS"),
                 (false, DeviceClass::Enterprise) => ("PTS ", ""),
                 (false, DeviceClass::Client) => ("PTS-C ", ""),
             };
             let title = format!("{kind}{} test of {}{manner}", test.name(), question.targets.join(", "));
-            let note = |(severity, message)| PlanNote { kind: NoteKind::Job, severity, message };
-            Some(Asked {
-                search: Search::Steady(Box::new(SteadySearch::new(&question))),
-                question: Question::Steady(question),
-                notes: notes.into_iter().map(note).collect(),
-                is_quick: *quick,
-                title: Some(title),
-            })
+            Some(steady(question, title, notes))
+        }
+        SearchOrder::Resume { run } => {
+            let Unfinished { question, title, .. } = left?;
+            let message =
+                format!("the first steps are those of run {run}: targets were idle between it and this one");
+            Some(steady(question.clone(), title.clone(), vec![(Severity::Warn, message)]))
         }
     }
+}
+
+/// A test of the PTS as it is planned, with what is to be said of it.
+fn steady(question: SteadyQuestion, title: String, mut notes: Vec<(Severity, String)>) -> Asked {
+    let is_quick = question.haste != 1;
+    if is_quick {
+        notes.push((Severity::Warn, format!("not PTS: all times are divided by {}", question.haste)));
+    }
+    let note = |(severity, message)| PlanNote { kind: NoteKind::Job, severity, message };
+    Asked {
+        search: Search::Steady(Box::new(SteadySearch::new(&question))),
+        question: Question::Steady(question),
+        notes: notes.into_iter().map(note).collect(),
+        is_quick,
+        title: Some(title),
+    }
+}
+
+/// What the run that is to be gone on with has left; nothing where something else is asked.
+pub(super) fn left(app: &App, order: Option<&SearchOrder>) -> Result<Option<Unfinished>, String> {
+    let Some(SearchOrder::Resume { run }) = order else { return Ok(None) };
+    let path = file_of(app.store(), run).map_err(|_| format!("there is no run {run}"))?;
+    let record = fathom_store::read(&path).map_err(|error| error.to_string())?;
+    app.machine.unfinished(record).map(Some)
 }
 
 /// Whether the job spaces its arrivals itself: those stay, others are random, as many users' are.
