@@ -117,3 +117,23 @@ test("paper is light, and every chart of an open step is on it", async () => {
   assert.deepEqual(complaints, []);
   await context.close();
 });
+
+test("charts that nobody scrolled to are drawn before the page goes to paper, and fit their columns", async () => {
+  const { context, page } = await open("mixed.html", { viewport: { width: 1280, height: 300 } });
+  await page.emulateMedia({ media: "print" });
+  const figures = await page.evaluate(async () => {
+    dispatchEvent(new Event("beforeprint"));
+    // The last that a browser does before it takes the page; there is no further frame.
+    await Promise.resolve();
+    const isShown = (figure) => !figure.hidden && figure.closest("details:not([open])") === null;
+    return [...document.querySelectorAll("figure[data-chart]")].filter(isShown).map((figure) => {
+      const canvas = figure.querySelector("canvas");
+      const pixels = canvas?.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data ?? [];
+      const fits = canvas && canvas.getBoundingClientRect().right <= figure.getBoundingClientRect().right + 1;
+      return { chart: figure.dataset.chart, isDrawn: pixels.some((value) => value !== 0), fits };
+    });
+  });
+  assert.ok(figures.length > 4, JSON.stringify(figures));
+  assert.deepEqual(figures.filter(({ isDrawn, fits }) => !isDrawn || !fits), []);
+  await context.close();
+});

@@ -35,11 +35,16 @@ impl State {
     }
 }
 
+/// Operations that may be under way at the end of a step whatever it carries: of few arrivals they are more than a per cent.
+const LEFT_MAX: f64 = 3.5;
+
 /// What became of `rate` in one step.
 pub fn state(point: &LoadPoint, rate: f64, goals: &[LatencyGoal]) -> State {
     // Random arrivals are not exactly as many as asked for: what came is what is to be done.
     let offered = if point.offered > 0.0 { point.offered } else { rate };
-    if point.rate < DONE_MIN * offered || point.dropped > 0 {
+    #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+    let left = (offered / point.rate - 1.0) * point.response.moments.count as f64;
+    if point.rate < DONE_MIN * offered && left > LEFT_MAX || point.dropped > 0 {
         State::Overloaded
     } else if goals.iter().all(|goal| point.latency_s(goal) <= goal.limit.as_secs_f64()) {
         State::Met
@@ -184,6 +189,7 @@ fn trial(step: &StepRecord, goals: &[LatencyGoal]) -> Option<(LoadPoint, Trial)>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_schema::LatencyTally;
 
     #[test]
     fn a_rate_that_was_kept_by_luck_is_not_the_answer() {
@@ -204,6 +210,31 @@ mod tests {
         assert_eq!(of(&[(500.0, met), (1000.0, not_met), (750.0, met)]), Some(750.0));
         assert_eq!(of(&[(750.0, met), (750.0, not_met), (500.0, met)]), Some(500.0));
         assert_eq!(of(&[(500.0, not_met), (750.0, met)]), None);
+    }
+
+    #[test]
+    fn of_few_arrivals_some_are_under_way_at_the_end() {
+        let of = |count: u64, offered: f64, dropped: u64| {
+            let mut response = LatencyTally::default();
+            response.moments.count = count;
+            let rate = count as f64 / 10.0;
+            let point = LoadPoint {
+                held: 1.0,
+                rate,
+                mean_s: 0.1,
+                response,
+                bytes_per_s: 0.0,
+                errors: 0,
+                offered: offered / 10.0,
+                dropped,
+                backlog_max: 0,
+            };
+            state(&point, rate, &[])
+        };
+        assert_eq!(of(17, 20.0, 0), State::Met);
+        assert_eq!(of(16, 20.0, 0), State::Overloaded);
+        assert_eq!((of(991, 1000.0, 0), of(989, 1000.0, 0)), (State::Met, State::Overloaded));
+        assert_eq!(of(20, 20.0, 1), State::Overloaded);
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod flow;
 
 pub use answer::{
     Answer, Conditioning, Ending, Idle, Level, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
-    answer, resumable,
+    answer, is_conditioning, resumable,
 };
 pub use flow::{
     BLOCK_MIN, Blocks, Cell, Figure, Flow, Outlook, Part, PartKind, Place, ROUNDS_MAX, Rounds, deviations,

@@ -400,6 +400,7 @@ fn run_started() -> RunStarted {
         wall_ms: WALL_MS,
         expected_seconds: Some(10.0),
         question: None,
+        thresholds: Vec::new(),
         facts: Facts {
             host: "lab1".to_owned(),
             cpu: CpuFacts { model: "Example CPU".to_owned(), usable: vec![0, 1] },

@@ -1,8 +1,9 @@
 //! Whether the steps of a run keep thresholds.
 
 use crate::load::LoadPoint;
+use crate::pts;
 use fathom_metrics::Latency;
-use fathom_schema::{Bound, BoundFigure, Record, Threshold};
+use fathom_schema::{Bound, BoundFigure, Question, Record, Threshold};
 
 /// A threshold and what was found in one step.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,8 +41,14 @@ impl Found {
     }
 }
 
-/// Every threshold on every step; one that measured nothing keeps none.
-pub fn thresholds(record: &Record, thresholds: &[Threshold]) -> Vec<Kept> {
+/// Every threshold of a run on every step; one that measured nothing keeps none. Steps of a PTS test that prepare its targets
+/// measure nothing that is asked about. `None` where the run has no thresholds.
+pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
+    let thresholds = record.thresholds();
+    let is_measured = |step: &&fathom_schema::StepRecord| match &record.started.question {
+        Some(Question::Steady(question)) => !pts::is_conditioning(question, &step.started.step),
+        _ => true,
+    };
     let each = |step: &fathom_schema::StepRecord| -> Vec<Kept> {
         thresholds
             .iter()
@@ -66,7 +73,7 @@ pub fn thresholds(record: &Record, thresholds: &[Threshold]) -> Vec<Kept> {
             })
             .collect()
     };
-    record.steps.iter().flat_map(each).collect()
+    (!thresholds.is_empty()).then(|| record.steps.iter().filter(is_measured).flat_map(each).collect())
 }
 
 fn quantile(threshold: &Threshold) -> Option<f64> {
@@ -117,16 +124,22 @@ mod tests {
         push(&mut record, &[StreamShape { rates: vec![(OperationKind::Read, 0)], ..shape.clone() }], 1);
         push(&mut record, &[shape], 2);
         record.steps[2].finished = None;
-        let bounds: Vec<Threshold> =
+        assert_eq!(thresholds(&record), None, "nothing was asked");
+        record.started.thresholds =
             ["p99<1s", "iops<1k", "errors<1"].map(|text| text.parse().expect("a bound")).to_vec();
-        let all = thresholds(&record, &bounds);
+        let all = thresholds(&record).expect("they were asked for");
         let found: Vec<Option<f64>> = all.iter().map(|one| one.found.figure()).collect();
         assert!(found[..3].iter().all(Option::is_some), "{all:#?}");
         assert!(found[3..].iter().all(Option::is_none), "{all:#?}");
         assert_eq!((all[3].found, all[6].found), (Found::NoOperations, Found::NoEnd));
         assert!(all[3..].iter().all(|one| !one.is_kept), "{all:#?}");
+        // As version 0.1 wrote them.
+        let bounds = std::mem::take(&mut record.started.thresholds);
+        record.started.question = Some(Question::Thresholds { thresholds: bounds });
+        assert_eq!(thresholds(&record), Some(all));
         // Of a kind that did nothing, while others did.
-        let of_writes = thresholds(&record, &["write.p99<1s".parse().expect("a bound")]);
-        assert_eq!(of_writes[0].found, Found::NoOperations);
+        let thresholds_of = "write.p99<1s".parse().expect("a bound");
+        record.started.question = Some(Question::Thresholds { thresholds: vec![thresholds_of] });
+        assert_eq!(thresholds(&record).expect("it was asked for")[0].found, Found::NoOperations);
     }
 }

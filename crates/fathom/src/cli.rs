@@ -1,5 +1,6 @@
 //! The command line: what there is to say and how it is said. Decides nothing.
 
+use crate::load::Loaded;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -220,20 +221,40 @@ pub(crate) struct ConsentArgs {
     pub(crate) allow_net: bool,
 }
 
+/// Bounds of any run.
+#[derive(Debug, Args)]
+pub(crate) struct BoundArgs {
+    /// Bound that every step has to keep, e.g. 'iops>100k', 'read.p99<1ms' or 'errors<1'; may be given several times. Exit code 99
+    /// when one is not kept
+    #[arg(long, value_name = "BOUND", help_heading = "Options")]
+    threshold: Vec<fathom_schema::Threshold>,
+    /// Condition that ends the run, e.g. 'read.p99>10ms for 5s' or 'errors>0'; may be given several times. Exit code 99 when
+    /// one does
+    #[arg(long, value_name = "CONDITION", value_parser = condition, help_heading = "Options")]
+    abort_when: Vec<String>,
+}
+
+impl BoundArgs {
+    /// Adds them to those of a job.
+    pub(crate) fn add_to(&self, loaded: &mut Loaded) {
+        loaded.thresholds.extend(self.threshold.iter().copied());
+        if !self.abort_when.is_empty() {
+            let option = &mut loaded.job.run.abort_when;
+            let all = option.get().iter().chain(&self.abort_when).cloned().collect();
+            let place = option.span().unwrap_or_default();
+            option.set(all, place);
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) job: JobArgs,
     #[command(flatten)]
     pub(crate) consent: ConsentArgs,
-    /// Bound that every step has to keep, e.g. 'iops>100k', 'read.p99<1ms' or 'errors<1'; may be given several times. Exit code 99
-    /// when one is not kept
-    #[arg(long, value_name = "BOUND", help_heading = "Options")]
-    pub(crate) threshold: Vec<fathom_schema::Threshold>,
-    /// Condition that ends the run, e.g. 'read.p99>10ms for 5s' or 'errors>0'; may be given several times. Exit code 99 when
-    /// one does
-    #[arg(long, value_name = "CONDITION", value_parser = condition, help_heading = "Options")]
-    pub(crate) abort_when: Vec<String>,
+    #[command(flatten)]
+    pub(crate) bounds: BoundArgs,
     /// Write the report as JSON to this file; `-` for standard output, instead of the text
     #[arg(long, value_name = "FILE", help_heading = "Options")]
     pub(crate) json: Option<PathBuf>,

@@ -1,10 +1,13 @@
 //! The live view: a bar with the time left and a line per stream each second; plain lines where there is no terminal.
 
 use crate::terminal;
-use fathom_analysis::pts::{Flow, Outlook, Place};
+use fathom_analysis::pts::{Flow, Outlook, PartKind, Place};
 use fathom_metrics::{Latency, merge_tally};
 use fathom_run::{Progress, Sink, SinkError};
-use fathom_schema::{Event, Interval, OperationKind, Phase, Question, Quota, Step, Stream, StreamTally};
+use fathom_schema::{
+    Event, Interval, OperationKind, Passes, Phase, Question, Quota, Step, Stream, StreamLimits, StreamTally,
+    TimeLimit, WorkerPlan,
+};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -29,6 +32,10 @@ pub(crate) struct Live {
     earlier: usize,
     /// The test of a standard that runs.
     flow: Option<Flow>,
+    /// How long it took to fill the targets of the test.
+    filled: Option<Nanos>,
+    /// Bytes that the step has moved, where they are what ends it.
+    moved: u64,
     /// Interval number and merged tallies of streams that share a line.
     together: Option<(u64, Merged)>,
     /// Decile of the preparation last reported where there is no terminal.
@@ -60,6 +67,8 @@ impl Live {
             steps,
             earlier,
             flow: None,
+            filled: None,
+            moved: 0,
             together: None,
             prepared: 0,
         }
@@ -82,20 +91,22 @@ impl Live {
         let seconds = length(step);
         let which = if self.steps > 1 { format!("[{}/{}] ", index + 1, self.steps) } else { String::new() };
         let name = terminal_text(&step.name);
-        let outlook =
-            self.flow.as_ref().zip(Place::of(step)).map(|(flow, place)| outlook(flow.outlook(place)));
+        let volume = volume(step);
+        self.moved = 0;
+        let place = self.flow.as_ref().zip(Place::of(step));
+        let outlook = place.map(|(flow, place)| outlook(flow.outlook(place), self.filled));
         if self.on_terminal {
             for line in self.lines.drain(..) {
                 line.finish_and_clear();
             }
-            let template = if seconds.is_some() {
-                "{prefix} {wide_bar} {pos}/{len} s, {eta} left"
-            } else {
-                "{prefix} {spinner} {elapsed}"
+            let template = match (seconds, volume) {
+                (Some(_), _) => "{prefix} {wide_bar} {pos}/{len} s, {eta} left",
+                (None, Some(_)) => "{prefix} {wide_bar} {binary_bytes}/{binary_total_bytes}, {eta} left",
+                (None, None) => "{prefix} {spinner} {elapsed}",
             };
             // The bar gets at least half of the line.
             let prefix = cut(&format!("{which}{name}"), terminal::width_of_messages() / 3);
-            self.restart(template, &prefix, seconds.unwrap_or(0));
+            self.restart(template, &prefix, seconds.or(volume).unwrap_or(0));
             let rows = if step.streams.len() <= LINES_MAX { step.streams.len() } else { 1 };
             for _ in 0..rows {
                 let line = self.screen.add(ProgressBar::new_spinner());
@@ -109,8 +120,11 @@ impl Live {
                 self.lines.push(line);
             }
         } else {
-            let length =
-                seconds.map_or_else(String::new, |s| format!(", about {}", Nanos::secs(s).approximate()));
+            let length = match (seconds, volume) {
+                (Some(seconds), _) => format!(", about {}", Nanos::secs(seconds).approximate()),
+                (None, Some(bytes)) => format!(", {}", Bytes(bytes).approximate()),
+                (None, None) => String::new(),
+            };
             let streams = match step.streams.len() {
                 1 => "1 stream".to_owned(),
                 several => format!("{several} streams"),
@@ -124,10 +138,12 @@ impl Live {
 
     fn interval(&mut self, interval: &Interval) {
         let Some(step) = &self.step else { return };
+        self.moved += interval.tally.kinds.iter().map(|kind| kind.bytes).sum::<u64>();
         let length = self.bar.length().filter(|&length| length > 0).unwrap_or(u64::MAX);
-        let seconds = whole_seconds(interval.end).min(length);
-        if self.on_terminal && seconds > self.bar.position() {
-            self.bar.set_position(seconds);
+        let is_by_volume = self::length(step).is_none() && volume(step).is_some();
+        let done = if is_by_volume { self.moved } else { whole_seconds(interval.end) }.min(length);
+        if self.on_terminal && done > self.bar.position() {
+            self.bar.set_position(done);
         }
         if step.streams.len() <= LINES_MAX {
             let stream = interval.stream as usize;
@@ -208,7 +224,15 @@ impl Sink for Live {
             Event::StepStarted(started) if (started.index as usize) < self.earlier => {}
             Event::StepStarted(started) => self.begin(&started.step, started.index),
             Event::Interval(interval) => self.interval(interval),
-            Event::StepFinished(_) | Event::RunFinished(_) => self.end(),
+            Event::StepFinished(finished) => {
+                let part = self.step.as_ref().and_then(Place::of).map(|place| place.part);
+                let part = part.zip(self.flow.as_ref()).and_then(|(part, flow)| flow.parts.get(part));
+                if part.is_some_and(|part| matches!(part.kind, PartKind::Fill(_))) {
+                    self.filled = Some(finished.elapsed);
+                }
+                self.end();
+            }
+            Event::RunFinished(_) => self.end(),
             Event::Sum(_) | Event::Host(_) | Event::Note(_) => {}
         }
         Ok(())
@@ -238,13 +262,19 @@ impl Sink for Live {
     }
 }
 
-/// When a test may end, in words.
-fn outlook(Outlook { earliest, latest }: Outlook) -> String {
+/// When a test may end, in words; `filled` is how long it took to fill its targets.
+fn outlook(Outlook { earliest, latest, fills }: Outlook, filled: Option<Nanos>) -> String {
+    let (filling, unknown) = match (fills, filled) {
+        (0, _) => (Nanos::ZERO, ""),
+        (_, Some(once)) => (Nanos(once.0 * u64::from(fills)), ""),
+        (_, None) => (Nanos::ZERO, ", and what the preconditioning takes"),
+    };
+    let (earliest, latest) = (earliest.after(filling), latest.after(filling));
     if earliest == latest {
-        return format!("the test ends in {}", earliest.approximate());
+        return format!("the test ends in {}{unknown}", earliest.approximate());
     }
     format!(
-        "the test ends in {} at the earliest, {} at the latest",
+        "the test ends in {} at the earliest, {} at the latest{unknown}",
         earliest.approximate(),
         latest.approximate()
     )
@@ -264,6 +294,27 @@ fn length(step: &Step) -> Option<u64> {
         return None;
     }
     step.ends()?.into_iter().max().map(|end| end.0.div_ceil(1_000_000_000))
+}
+
+/// Bytes after which a step ends, where that is what ends all its streams; fewer where something else does so before.
+fn volume(step: &Step) -> Option<u64> {
+    let of_stream = |stream: &Stream| {
+        let StreamLimits { bytes, passes, operations, .. } = &stream.limits;
+        let whole = |part: &WorkerPlan| {
+            let extents: u64 = part.extents.iter().map(|extent| extent.length.0).sum();
+            extents / u64::from(part.part.count)
+        };
+        let of_passes = |count: u64| stream.workers.iter().map(whole).sum::<u64>().saturating_mul(count);
+        let of_bytes = |bytes: u64| bytes.saturating_mul(stream.workers.len() as u64);
+        match (bytes, passes, operations) {
+            (Quota::AtMost(bytes), _, Quota::Unlimited) => Some(of_bytes(*bytes)),
+            (_, Passes::Counted { count, .. }, Quota::Unlimited) => Some(of_passes(*count)),
+            _ => None,
+        }
+    };
+    let is_timed = step.streams.iter().any(|stream| stream.limits.time != TimeLimit::Unbounded);
+    let all: Option<u64> = step.streams.iter().map(of_stream).sum();
+    all.filter(|all| *all > 0 && !is_timed)
 }
 
 /// A stream's second in at most `width` columns: what is least missed goes first.
@@ -349,6 +400,31 @@ mod tests {
             length(&plan.experiment.preview()[0])
         };
         assert_eq!((of(""), of("start_delay = \"500ms\""), of("operations = 10")), (Some(5), Some(6), None));
+    }
+
+    #[test]
+    fn what_ends_by_volume_has_one() {
+        let of = |options: &str| {
+            let text = format!("[target.t]\nkind = \"sim\"\nsize = \"1MiB\"\n[stream.a]\n{options}\n");
+            let (job, found) = fathom_frontend::native::read("job", &text);
+            assert!(found.is_empty(), "{found:?}");
+            let (plan, found) = fathom_planner::plan(&job, &fathom_schema::Facts::default(), 1);
+            let plan = plan.unwrap_or_else(|| panic!("{found:?}"));
+            volume(&plan.experiment.preview()[0])
+        };
+        assert_eq!(of("passes = 2"), Some(2 << 20));
+        assert_eq!(of("passes = 2\nworkers = 2\nworker_regions = \"same\""), Some(4 << 20));
+        assert_eq!(of("bytes = \"64KiB\"\nworkers = 3"), Some(192 << 10));
+        assert_eq!((of("time = \"2s\""), of("operations = 10")), (None, None));
+    }
+
+    #[test]
+    fn the_time_to_fill_is_told_as_soon_as_it_is_known() {
+        let of = |from, to, fills, filled| {
+            outlook(Outlook { earliest: Nanos::secs(from), latest: Nanos::secs(to), fills }, filled)
+        };
+        assert_eq!(of(60, 120, 1, None), of(60, 120, 0, None) + ", and what the preconditioning takes");
+        assert_eq!(of(60, 120, 2, Some(Nanos::secs(60))), of(180, 240, 0, None));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use fathom_frontend::{dialect_of, icf, native, vdbench};
 use fathom_model::{
     Diagnostics, Dialect, Job, Literal, Named, Options, Source, Sources, Span, TargetKind, TargetOptions,
 };
-use fathom_schema::Question;
+use fathom_schema::{Question, Threshold};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::Read;
@@ -32,6 +32,8 @@ pub(crate) struct Loaded {
     pub(crate) iometer: Option<Configuration>,
     /// What the run is to find out beyond its figures.
     pub(crate) question: Option<Question>,
+    /// Bounds that every step has to keep.
+    pub(crate) thresholds: Vec<Threshold>,
     /// Title for people when the job has none.
     pub(crate) title: String,
     /// The files that it was read from.

@@ -20,7 +20,7 @@ use fathom_planner::search::Search;
 use fathom_planner::{ENGINE_UNAVAILABLE, NOT_BUILT, Plan, PlanNote};
 use fathom_run::{Bus, Changes, RunError, RunRequest, Sink, Stop};
 use fathom_schema::{
-    EnvironmentFact, Event, Facts, Note, NoteKind, Question, Record, RunStarted, Severity, StepRecord,
+    EnvironmentFact, Event, Facts, Note, NoteKind, Record, RunStarted, Severity, StepRecord,
 };
 use fathom_store::{Detail, Unstored};
 use fathom_units::Nanos;
@@ -143,7 +143,7 @@ impl Attempt {
         report_faults(&loaded)?;
         match plan {
             Some(mut plan) => {
-                ask_for_thresholds(&mut loaded.question, &mut plan);
+                plan.thresholds.splice(..0, std::mem::take(&mut loaded.thresholds));
                 Ok(Planned { loaded, facts, plan, earlier: Vec::new() })
             }
             None => Err(Exit::Internal),
@@ -161,20 +161,6 @@ impl Attempt {
             .map(|(kind, severity, message)| Note { at: Nanos::ZERO, kind, severity, message })
             .collect();
         record
-    }
-}
-
-/// Makes the thresholds of a job a question of its run.
-fn ask_for_thresholds(question: &mut Option<Question>, plan: &mut Plan) {
-    let of_job = std::mem::take(&mut plan.thresholds);
-    match question {
-        _ if of_job.is_empty() => {}
-        None => *question = Some(Question::Thresholds { thresholds: of_job }),
-        Some(Question::Thresholds { thresholds }) => thresholds.extend(of_job),
-        Some(_) => {
-            let message = "thresholds of the job are not judged: the run answers another question".to_owned();
-            plan.notes.push(PlanNote { kind: NoteKind::Job, severity: Severity::Warn, message });
-        }
     }
 }
 
@@ -343,7 +329,7 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
     let steps = plan.experiment.steps_hint();
     let mut live = live.then(|| Live::new(steps, earlier.len()));
     let request = RunRequest {
-        started: started(&id, &loaded, facts, plan.expected),
+        started: started(&id, &loaded, facts, Some(&plan)),
         experiment: plan.experiment,
         claims,
         notes,
@@ -413,7 +399,7 @@ fn kept_files(plan: &Plan, facts: &Facts) -> Vec<PathBuf> {
     wanted.map(|intent| intent.path.clone()).filter(|path| is_foreign(path)).collect()
 }
 
-fn started(id: &str, loaded: &Loaded, facts: Facts, expected: Option<Nanos>) -> RunStarted {
+fn started(id: &str, loaded: &Loaded, facts: Facts, plan: Option<&Plan>) -> RunStarted {
     let job = &loaded.job;
     RunStarted {
         schema_version: fathom_schema::VERSION,
@@ -425,8 +411,9 @@ fn started(id: &str, loaded: &Loaded, facts: Facts, expected: Option<Nanos>) -> 
         sources: job.sources.all().iter().map(|source| (source.name.clone(), source.text.clone())).collect(),
         echo: job.echo.clone(),
         wall_ms: fathom_engine::wall_ms(),
-        expected_seconds: expected.map(Nanos::as_secs_f64),
+        expected_seconds: plan.and_then(|plan| plan.expected).map(Nanos::as_secs_f64),
         question: loaded.question.clone(),
+        thresholds: plan.map(|plan| plan.thresholds.clone()).unwrap_or_default(),
         facts,
     }
 }

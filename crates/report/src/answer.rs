@@ -4,9 +4,7 @@
 use crate::calendar;
 use crate::table::visible;
 use crate::tables::{extreme, percentile, seconds};
-use crate::view::{
-    EnvironmentSummary, StepSummary, StreamSummary, Summary, TargetSummary, Together, VerifySummary,
-};
+use crate::view::{EnvironmentSummary, StepSummary, StreamSummary, Summary, TargetSummary, VerifySummary};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 
 /// Environment facts worth a line, recognised by where they were read.
@@ -23,11 +21,14 @@ const ENVIRONMENT_SHOWN: [&str; 7] = [
 /// The run's answer in one sentence.
 pub(crate) fn headline(summary: &Summary) -> String {
     let steps = || steps_line(summary);
-    match (&summary.together, summary.unanswered) {
-        // The verdict says nothing of how fast it was.
-        (Some(together @ Together::Thresholds(_)), _) => format!("{} {}", together.sentence(), steps()),
-        (Some(together), _) => together.sentence(),
-        (None, Some(why)) => format!("No answer: {why}. {}", steps()),
+    match (summary.sentence(), summary.unanswered) {
+        (sentence, Some(why)) => {
+            let sentence = sentence.map(|sentence| sentence + " ").unwrap_or_default();
+            format!("No answer: {why}. {sentence}{}", steps())
+        }
+        // Thresholds say nothing of how fast it was.
+        (Some(sentence), None) if summary.is_plain() => format!("{sentence} {}", steps()),
+        (Some(sentence), None) => sentence,
         (None, None) => steps(),
     }
 }

@@ -47,7 +47,7 @@ pub fn html(record: &Record) -> String {
         // Charts of a thousand minutes would be no use.
         Charts { version: CHARTS_VERSION, steps: Vec::new(), sweep: None }
     };
-    let sections = summary.together.as_ref().map(sections).unwrap_or_default();
+    let sections = sections(&summary);
     let plots = sections.iter().flat_map(|section| section.plots.clone()).collect();
     let drawn = Drawn { charts, plots };
     let title = visible(&summary.title);

@@ -5,7 +5,7 @@ use crate::answer::{self, headline, step_line, what};
 use crate::section::{Section, sections};
 use crate::table::visible;
 use crate::tables::{self, STREAMS_SHOWN, Table, seconds};
-use crate::view::{FindingSummary, StepSummary, Summary, Together};
+use crate::view::{FindingSummary, StepSummary, Summary};
 use std::fmt::Write as _;
 
 /// The report as Markdown.
@@ -18,9 +18,7 @@ pub fn markdown(summary: &Summary) -> String {
         page.line(&text(description));
     }
     page.validity(&summary.validity);
-    if let Some(together) = &summary.together {
-        page.together(together);
-    }
+    page.together(summary);
     if summary.shows_steps() {
         page.steps(&summary.steps);
     }
@@ -81,8 +79,8 @@ impl Page {
     }
 
     /// What the steps come to together, in their place.
-    fn together(&mut self, together: &Together) {
-        for Section { title, lines, plots: _, tables, matrices } in sections(together) {
+    fn together(&mut self, summary: &Summary) {
+        for Section { title, lines, plots: _, tables, matrices } in sections(summary) {
             self.line(&format!("## {}", text(&title)));
             if !lines.is_empty() {
                 self.list(lines.iter().map(|line| text(line)));

@@ -93,14 +93,16 @@ impl Matrix {
 }
 
 /// What the steps come to together, part by part.
-pub(crate) fn sections(together: &Together) -> Vec<Section> {
-    match together {
-        Together::Steady(answer) => crate::steady::sections(answer),
-        Together::Scan(scan) => crate::scan::sections(scan),
-        Together::Curve(curve) => crate::curve::sections(curve),
-        Together::Objective(found) => crate::objective::sections(found),
-        Together::Thresholds(all) => crate::thresholds::sections(all),
-    }
+pub(crate) fn sections(summary: &Summary) -> Vec<Section> {
+    let mut sections = match &summary.together {
+        Some(Together::Steady(answer)) => crate::steady::sections(answer),
+        Some(Together::Scan(scan)) => crate::scan::sections(scan),
+        Some(Together::Curve(curve)) => crate::curve::sections(curve),
+        Some(Together::Objective(found)) => crate::objective::sections(found),
+        None => Vec::new(),
+    };
+    sections.extend(summary.thresholds.iter().flat_map(|all| crate::thresholds::sections(all)));
+    sections
 }
 
 /// The answer of a run to its question, for a page.
@@ -155,11 +157,10 @@ pub struct Rows {
 
 /// The answer of a run; `None` of a run without a question, or without an answer yet.
 pub fn answered(summary: &Summary) -> Option<Answered> {
-    let together = summary.together.as_ref()?;
     Some(Answered {
-        kind: together.name().to_owned(),
-        sentence: together.sentence(),
-        sections: sections(together).iter().map(part).collect(),
+        kind: summary.asked()?.to_owned(),
+        sentence: summary.sentence()?,
+        sections: sections(summary).iter().map(part).collect(),
     })
 }
 

@@ -54,6 +54,7 @@ pub fn summary(record: &Record) -> Summary {
             .collect(),
         unanswered: answer.as_ref().err().copied(),
         together: answer.ok().flatten(),
+        thresholds: thresholds::thresholds(record),
     }
 }
 
@@ -79,9 +80,7 @@ fn together(record: &Record) -> Result<Option<Together>, &'static str> {
                 objective(record, *rate, goals).map(|found| Together::Objective(Box::new(asked(found))));
             found.ok_or("the run tried no rate: there is no answer")
         }
-        Question::Thresholds { thresholds: bounds } => {
-            Ok(Together::Thresholds(thresholds::thresholds(record, bounds)))
-        }
+        Question::Thresholds { .. } => return Ok(None),
     };
     found.map(Some)
 }

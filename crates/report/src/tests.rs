@@ -8,8 +8,8 @@ use crate::{
 use fathom_analysis::sample::{StreamShape, push, record};
 use fathom_metrics::OperationRow;
 use fathom_schema::{
-    Arrival, Backlog, EnvironmentFact, Event, Note, NoteKind, OperationKind, Outcome, Pacing, Question,
-    Record, Severity,
+    Arrival, Backlog, EnvironmentFact, Event, Note, NoteKind, OperationKind, Outcome, Pacing, Record,
+    Severity,
 };
 use fathom_units::Nanos;
 use serde_json::Value;
@@ -129,7 +129,7 @@ fn text_fits_and_says_nothing_unprintable() {
 fn thresholds_are_in_every_form_of_a_report() {
     let mut record = killed();
     let thresholds = ["p99<1s", "iops>2k", "write.p99<1ms"].map(|text| text.parse().unwrap()).to_vec();
-    record.started.question = Some(Question::Thresholds { thresholds });
+    record.started.thresholds = thresholds;
     let summary = summary(&record);
     for page in [text(&summary, WIDTH, false), markdown(&summary), html(&record)] {
         for part in [

@@ -6,7 +6,7 @@ use crate::answer::{self, headline, step_line, what};
 use crate::section::{Section, sections};
 use crate::table::{lines, visible, wrap};
 use crate::tables::{self, STREAMS_SHOWN, Table, seconds};
-use crate::view::{FindingSummary, StepSummary, Summary, Together, Totals};
+use crate::view::{FindingSummary, StepSummary, Summary, Totals};
 
 /// Narrowest text that is still laid out; below it lines run over.
 const WIDTH_MIN: usize = 40;
@@ -19,9 +19,7 @@ pub fn text(summary: &Summary, width: usize, colour: bool) -> String {
     let mut page = Page { out: String::new(), width: width.max(WIDTH_MIN), colour };
     page.heading(summary);
     page.validity(summary);
-    if let Some(together) = &summary.together {
-        page.together(together);
-    }
+    page.together(summary);
     if summary.shows_steps() {
         page.steps(&summary.steps);
     }
@@ -34,9 +32,7 @@ pub fn text(summary: &Summary, width: usize, colour: bool) -> String {
 pub fn text_of_answer(summary: &Summary, width: usize, colour: bool) -> String {
     let mut page = Page { out: String::new(), width: width.max(WIDTH_MIN), colour };
     page.headline(summary);
-    if let Some(together) = &summary.together {
-        page.together(together);
-    }
+    page.together(summary);
     page.validity(summary);
     page.out
 }
@@ -146,8 +142,8 @@ impl Page {
     }
 
     /// What the steps come to together; one by one they are hundreds, and for programs.
-    fn together(&mut self, together: &Together) {
-        for Section { title, lines, plots: _, tables, matrices } in sections(together) {
+    fn together(&mut self, summary: &Summary) {
+        for Section { title, lines, plots: _, tables, matrices } in sections(summary) {
             self.section(&title);
             lines.iter().for_each(|line| self.paragraph(line, 2));
             let matrices = matrices.iter().map(|matrix| (matrix.caption.clone(), matrix.table()));

@@ -43,11 +43,32 @@ fn figure(one: &Kept) -> String {
     }
 }
 
+/// Most of them that people are shown.
+const SHOWN_MAX: usize = 40;
+
+/// Those that people are shown, and what is said of the others: of many, those that are breached.
+fn shown(all: &[Kept]) -> (Vec<&Kept>, Vec<String>) {
+    if all.len() <= SHOWN_MAX {
+        return (all.iter().collect(), Vec::new());
+    }
+    let mut broken: Vec<&Kept> = all.iter().filter(|one| !one.is_kept).collect();
+    let mut lines = Vec::new();
+    if broken.len() < all.len() {
+        lines.push(format!("{} are kept and not listed", all.len() - broken.len()));
+    }
+    if broken.len() > SHOWN_MAX {
+        lines.push(format!("the first {SHOWN_MAX} of {} that are breached", broken.len()));
+        broken.truncate(SHOWN_MAX);
+    }
+    (broken, lines)
+}
+
 /// The table of them.
 pub(crate) fn sections(all: &[Kept]) -> Vec<Section> {
     if all.is_empty() {
         return Vec::new();
     }
+    let (rows, lines) = shown(all);
     let is_one_step = all.iter().all(|one| one.step == all[0].step);
     let row = |one: &Kept| {
         vec![
@@ -59,11 +80,12 @@ pub(crate) fn sections(all: &[Kept]) -> Vec<Section> {
     };
     let table = Table {
         columns: vec![left("step"), left("threshold"), left("verdict"), left("found")],
-        rows: all.iter().map(row).collect(),
+        rows: rows.into_iter().map(row).collect(),
         remark: None,
     };
     vec![Section {
         title: "Thresholds".to_owned(),
+        lines,
         tables: vec![("What was asked and what was found".to_owned(), table)],
         ..Section::default()
     }]

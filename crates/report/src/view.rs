@@ -51,6 +51,9 @@ pub struct Summary {
     /// under `answer` for programs.
     #[serde(skip)]
     pub together: Option<Together>,
+    /// What became of thresholds; `None` where there are none. They stand under `answer` for programs.
+    #[serde(skip)]
+    pub thresholds: Option<Vec<fathom_analysis::thresholds::Kept>>,
     /// Why the run's question has no answer, where it has none.
     #[serde(skip)]
     pub unanswered: Option<&'static str>,
@@ -64,7 +67,21 @@ impl Summary {
 
     /// Whether its steps are the measurement itself, and not those that a search chose.
     pub(crate) const fn is_plain(&self) -> bool {
-        matches!(self.together, None | Some(Together::Thresholds(_)))
+        self.together.is_none()
+    }
+
+    /// What was asked, in one word; `None` of a run that was asked nothing.
+    pub fn asked(&self) -> Option<&'static str> {
+        let of_thresholds = || self.thresholds.as_ref().map(|_| "thresholds");
+        self.together.as_ref().map(Together::name).or_else(of_thresholds)
+    }
+
+    /// What was asked and found, in a sentence or two; `None` of a run that was asked nothing, or that found no answer.
+    pub fn sentence(&self) -> Option<String> {
+        let of_thresholds = self.thresholds.as_ref().map(|all| crate::thresholds::sentence(all));
+        let sentences: Vec<String> =
+            self.together.as_ref().map(Together::sentence).into_iter().chain(of_thresholds).collect();
+        (!sentences.is_empty()).then(|| sentences.join(" "))
     }
 }
 
@@ -79,8 +96,6 @@ pub enum Together {
     Curve(Box<fathom_analysis::load::Curve>),
     /// Whether a load is carried, or which is.
     Objective(Box<Asked>),
-    /// What became of thresholds.
-    Thresholds(Vec<fathom_analysis::thresholds::Kept>),
 }
 
 /// An objective with what was asked.
@@ -102,7 +117,6 @@ impl Together {
             Self::Scan(_) => "scan",
             Self::Curve(_) => "curve",
             Self::Objective(_) => "objective",
-            Self::Thresholds(_) => "thresholds",
         }
     }
 
@@ -113,7 +127,6 @@ impl Together {
             Self::Scan(scan) => crate::scan::sentence(scan),
             Self::Curve(curve) => crate::curve::sentence_of(curve),
             Self::Objective(asked) => crate::objective::sentence(&asked.found, asked.wanted),
-            Self::Thresholds(all) => crate::thresholds::sentence(all),
         }
     }
 
@@ -121,7 +134,7 @@ impl Together {
     pub const fn replaces_steps(&self) -> bool {
         match self {
             Self::Steady(_) | Self::Scan(_) => true,
-            Self::Curve(_) | Self::Objective(_) | Self::Thresholds(_) => false,
+            Self::Curve(_) | Self::Objective(_) => false,
         }
     }
 }

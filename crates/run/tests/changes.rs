@@ -46,6 +46,7 @@ fn changed(job: &str) -> Vec<Step> {
         wall_ms: 0,
         expected_seconds: None,
         question: None,
+        thresholds: Vec::new(),
         facts,
     };
     let clock = fathom_engine::RealClock::new(true);

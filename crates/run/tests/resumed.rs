@@ -51,6 +51,7 @@ fn told(earlier: Vec<StepRecord>) -> Told {
         wall_ms: 0,
         expected_seconds: None,
         question: None,
+        thresholds: Vec::new(),
         facts,
     };
     let request = RunRequest {

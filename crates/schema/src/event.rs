@@ -6,6 +6,7 @@ use crate::question::Question;
 use crate::record::StreamTotals;
 use crate::step::Step;
 use crate::tally::Interval;
+use crate::threshold::Threshold;
 use crate::wire;
 use fathom_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,9 @@ pub struct RunStarted {
     /// What the run is to find out beyond its figures; absent for a plain run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
+    /// Bounds that every step has to keep.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thresholds: Vec<Threshold>,
     /// What was found on the host.
     pub facts: Facts,
 }

@@ -19,7 +19,7 @@ pub enum Question {
         #[serde(default)]
         over: LoadAxis,
     },
-    /// Does every step keep these bounds?
+    /// Does every step keep these bounds? Written by 0.1 alone; they are `thresholds` of the run's start since.
     Thresholds {
         /// The bounds.
         thresholds: Vec<Threshold>,

@@ -2,8 +2,10 @@
 
 use crate::event::{Event, Note, Outcome, RunFinished, RunStarted, Severity, StepFinished, StepStarted};
 use crate::gauges::HostSample;
+use crate::question::Question;
 use crate::settling::DepthFound;
 use crate::tally::{Interval, StreamTally};
+use crate::threshold::Threshold;
 use crate::verification::VerifyTotals;
 use crate::wire;
 use fathom_units::Nanos;
@@ -30,6 +32,14 @@ impl Record {
     /// The record of a run that has only just begun.
     pub fn begin(started: RunStarted) -> Self {
         Self { started, steps: Vec::new(), notes: Vec::new(), finished: None }
+    }
+
+    /// Bounds that every step has to keep.
+    pub fn thresholds(&self) -> &[Threshold] {
+        match &self.started.question {
+            Some(Question::Thresholds { thresholds }) => thresholds,
+            _ => &self.started.thresholds,
+        }
     }
 
     /// Takes in the next event, the one way a record grows: in a store's reader and beside a live run. An event that

@@ -104,7 +104,6 @@ impl Running {
 
 fn drive(machine: &dyn Machine, ready: Ready, claims: Claims, active: &Active, writer: Writer) {
     let Ready { plan, mut facts, title, description, question, sources, echo, remarks, earlier } = ready;
-    let thresholds = || Question::Thresholds { thresholds: plan.thresholds.clone() };
     let clock = machine.clock(&mut facts);
     let planned = plan.notes.iter().map(|note| (note.kind, note.severity, note.message.clone()));
     let judged = remarks.into_iter().map(|message| (NoteKind::Target, Severity::Info, message));
@@ -123,7 +122,8 @@ fn drive(machine: &dyn Machine, ready: Ready, claims: Claims, active: &Active, w
         echo,
         wall_ms: fathom_run::wall_ms(),
         expected_seconds: plan.expected.map(Nanos::as_secs_f64),
-        question: question.or_else(|| (!plan.thresholds.is_empty()).then(thresholds)),
+        question,
+        thresholds: plan.thresholds,
         facts,
     };
     let experiment = plan.experiment;

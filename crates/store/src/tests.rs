@@ -32,6 +32,7 @@ pub(crate) fn run_started() -> Event {
         wall_ms: WALL_MS,
         expected_seconds: Some(3.0),
         question: None,
+        thresholds: Vec::new(),
         facts: fathom_schema::Facts::default(),
     }))
 }

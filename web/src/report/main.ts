@@ -1,7 +1,7 @@
 // The script of a report file: finds the places of charts, draws those that come into view, and opens for print what a
 // reader may want on paper. The page is whole without it.
 
-import { mount } from "svelte";
+import { flushSync, mount } from "svelte";
 import Plot from "../charts/Plot.svelte";
 import { plotOf } from "../charts/plot";
 import {
@@ -74,6 +74,7 @@ function start(): void {
   for (const figure of document.querySelectorAll<HTMLElement>("figure[data-chart]")) place(figure, charts, watch, specs);
   addEventListener("beforeprint", () => {
     for (const figure of [...specs.keys()]) if (figure.closest("details:not([open])") === null) draw(figure);
+    flushSync();
   });
 }
 

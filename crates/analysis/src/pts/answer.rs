@@ -291,6 +291,12 @@ pub fn resumable(record: &Record) -> usize {
     whole.enumerate().filter(|(_, step)| ends(step) == Some(true)).map(|(at, _)| at + 1).max().unwrap_or(0)
 }
 
+/// Whether a step of a test purges or fills what the others measure.
+pub fn is_conditioning(question: &SteadyQuestion, step: &Step) -> bool {
+    let part = Place::of(step).and_then(|place| Flow::of(question).parts.into_iter().nth(place.part));
+    part.is_some_and(|part| matches!(part.kind, PartKind::Purge | PartKind::Fill(_)))
+}
+
 /// What a step measured, if it came to its end.
 fn point(step: &StepRecord) -> Option<LoadPoint> {
     let finished = step.finished.as_ref().filter(|finished| finished.stop == Stop::Complete)?;

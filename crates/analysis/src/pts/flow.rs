@@ -205,13 +205,15 @@ impl Place {
     }
 }
 
-/// When a test may end, counted from the step that begins; conditioning by volume is not in it, nor are operating points.
+/// When a test may end, counted from the step that begins; neither what is filled is in it, nor operating points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outlook {
     /// When every part is steady as early as it can be.
     pub earliest: Nanos,
     /// When none becomes steady.
     pub latest: Nanos,
+    /// How often the targets are filled until then, which takes as long as it takes.
+    pub fills: u32,
 }
 
 /// Smallest block of any test, bytes.
@@ -318,7 +320,7 @@ impl Flow {
 
     /// When it may end, counted from the beginning of the step at `place`.
     pub fn outlook(&self, place: Place) -> Outlook {
-        let (mut earliest, mut latest) = (0_u64, 0_u64);
+        let (mut earliest, mut latest, mut fills) = (0_u64, 0_u64, 0);
         let time = |cells: &[Cell]| cells.iter().map(|cell| cell.time.0 + cell.pause.0).sum::<u64>();
         for (index, part) in self.parts.iter().enumerate().skip(place.part) {
             let at = if index == place.part { place } else { Place { part: index, ..Place::default() } };
@@ -335,10 +337,11 @@ impl Flow {
                     earliest += left;
                     latest += left;
                 }
-                PartKind::Purge | PartKind::Fill(_) | PartKind::OperatingPoints => {}
+                PartKind::Fill(_) => fills += 1,
+                PartKind::Purge | PartKind::OperatingPoints => {}
             }
         }
-        Outlook { earliest: Nanos(earliest), latest: Nanos(latest) }
+        Outlook { earliest: Nanos(earliest), latest: Nanos(latest), fills }
     }
 }
 
@@ -598,7 +601,12 @@ mod tests {
         check(9, 0, 56, 16 * 56);
         check(24, 55, 1, 1);
         let hasty = flow(SteadyTest::Iops, 60).outlook(Place::default());
-        assert_eq!(hasty.latest, Nanos::secs(25 * 56));
+        assert_eq!((hasty.latest, hasty.fills), (Nanos::secs(25 * 56), 1));
+        let throughput = flow(SteadyTest::Throughput, 1);
+        let fills = |part| throughput.outlook(Place { part, ..Place::default() }).fills;
+        let is_fill = |part: &Part| matches!(part.kind, PartKind::Fill(_));
+        let first = throughput.parts.iter().position(is_fill).expect("there are two");
+        assert_eq!((fills(0), fills(first), fills(first + 1)), (2, 2, 1));
     }
 
     #[test]

@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 /// Share of the processors' time that a hypervisor may give to others: beyond, latencies have the pauses of a whole guest in
 /// them.
 const STOLEN_MAX: f64 = 0.01;
+/// The kernel adds up pressure every two seconds only (`PSI_FREQ` of `kernel/sched/psi.c`): what a shorter step is told may
+/// have come before it. Microseconds.
+const PRESSURE_MIN_US: f64 = 4e6;
 /// Share of the time in which some task waits for memory.
 const MEMORY_WAIT_MAX: f64 = 0.01;
 /// Share of the time in which some task waits for a processor. Workers that share one with anything show below that.
@@ -50,7 +53,7 @@ fn others(view: &StepView<'_>, before: &Gauges, after: &Gauges, elapsed_us: f64,
             gauges.pressure.iter().find(|pressure| pressure.resource == resource).map(|one| one.waited_us)
         };
         let waited_us = of(after)?.saturating_sub(of(before)?) as f64;
-        (elapsed_us > 0.0).then(|| waited_us / elapsed_us)
+        (elapsed_us >= PRESSURE_MIN_US).then(|| (waited_us / elapsed_us).min(1.0))
     };
     for (resource, most, id, remedy) in [
         (

@@ -41,21 +41,32 @@ fn document(record: &Record, summary: &Summary) -> (Value, Exit) {
     (document, exit)
 }
 
+/// The answer to the question, with what became of thresholds beside it; null where nothing was asked.
 fn answered(record: &Record, summary: &Summary) -> (Value, Exit) {
+    let (mut answer, exit) = of_question(record, summary);
+    let Some(all) = &summary.thresholds else { return (answer, exit) };
+    let (verdict, of_thresholds) = match (all.is_empty(), all.iter().all(|one| one.is_kept)) {
+        // None of none is kept.
+        (true, _) => ("nothing_measured", Exit::Inconclusive),
+        (false, true) => ("kept", Exit::Ok),
+        (false, false) => ("breached", Exit::Threshold),
+    };
+    if answer.is_null() {
+        answer = json!({ "verdict": verdict });
+    } else {
+        answer["thresholds_verdict"] = json!(verdict);
+    }
+    answer["sentence"] = json!(summary.sentence());
+    answer["thresholds"] = all.iter().map(kept).collect();
+    (answer, if exit == Exit::Ok { of_thresholds } else { exit })
+}
+
+fn of_question(record: &Record, summary: &Summary) -> (Value, Exit) {
     let Some(together) = &summary.together else {
         let exit = if summary.unanswered.is_some() { Exit::Inconclusive } else { Exit::Ok };
         return (summary.unanswered.map_or(Value::Null, |why| json!({ "sentence": why })), exit);
     };
     match together {
-        Together::Thresholds(all) => {
-            let exit = match all.iter().all(|one| one.is_kept) {
-                // None of none is kept.
-                true if all.is_empty() => Exit::Inconclusive,
-                true => Exit::Ok,
-                false => Exit::Threshold,
-            };
-            (thresholds_document(all, &together.sentence()), exit)
-        }
         Together::Steady(found) => (super::steady::document(found), super::steady::exit(found)),
         Together::Scan(found) => (super::scan::document(found), super::scan::exit(found)),
         Together::Curve(found) => {
@@ -81,22 +92,15 @@ fn doubts(summary: &Summary) -> Vec<String> {
     findings.map(told).collect()
 }
 
-fn thresholds_document(all: &[Kept], sentence: &str) -> Value {
-    let row = |Kept { step, threshold, found, is_kept, needs }: &Kept| {
-        json!({
-            "step": step,
-            "threshold": threshold.to_string(),
-            "found": found.figure(),
-            "kept": is_kept,
-            "needs": needs,
-        })
-    };
-    let verdict = match (all.is_empty(), all.iter().all(|one| one.is_kept)) {
-        (true, _) => "nothing_measured",
-        (false, true) => "kept",
-        (false, false) => "breached",
-    };
-    json!({ "sentence": sentence, "verdict": verdict, "thresholds": all.iter().map(row).collect::<Vec<_>>() })
+fn kept(one: &Kept) -> Value {
+    let Kept { step, threshold, found, is_kept, needs } = one;
+    json!({
+        "step": step,
+        "threshold": threshold.to_string(),
+        "found": found.figure(),
+        "kept": is_kept,
+        "needs": needs,
+    })
 }
 
 fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {

@@ -9,7 +9,6 @@ use crate::session::{self, Done, Manner};
 use crate::{answer, control, diagnose, load, output, preset, terminal};
 use fathom_frontend::fio::Extras;
 use fathom_run::{Changes, Stop};
-use fathom_schema::Question;
 use fathom_store::Detail;
 use std::path::Path;
 
@@ -23,15 +22,7 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
 fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
     let store = store_folder(args.store.as_ref());
     let mut loaded = load::load(&args.job);
-    if !args.threshold.is_empty() {
-        loaded.question = Some(Question::Thresholds { thresholds: args.threshold.clone() });
-    }
-    if !args.abort_when.is_empty() {
-        let option = &mut loaded.job.run.abort_when;
-        let all = option.get().iter().chain(&args.abort_when).cloned().collect();
-        let place = option.span().unwrap_or_default();
-        option.set(all, place);
-    }
+    args.bounds.add_to(&mut loaded);
     let planned = session::plan(loaded, &args.consent, &store)?;
     let extras = planned.loaded.extras.clone();
     let document = args.json.iter().filter(|file| file.as_path() != Path::new("-")).cloned();

@@ -1,6 +1,6 @@
 //! How a run that answers a question goes: planned, judged, run, and its answer printed.
 
-use crate::cli::ConsentArgs;
+use crate::cli::{BoundArgs, ConsentArgs};
 use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::load::Loaded;
@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options")]
 pub(super) struct SearchManner {
+    #[command(flatten)]
+    pub(super) bounds: BoundArgs,
     /// Print the answer as a JSON document; docs/answers-json.md explains it
     #[arg(long)]
     pub(super) json: bool,
@@ -51,6 +53,7 @@ pub(super) fn searched(
 ) -> Result<Exit, Exit> {
     let store = store_folder(manner.store.as_ref());
     loaded.question = Some(question);
+    manner.bounds.add_to(&mut loaded);
     let planned = session::plan_search(loaded, consent, &store, search)?;
     answered(planned, consent, manner, &store, fathom_report::text_of_answer).map(|searched| searched.exit)
 }

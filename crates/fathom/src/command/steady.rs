@@ -14,13 +14,13 @@ use fathom_planner::search::{Search, SteadySearch};
 use fathom_planner::{Plan, PlanNote};
 use fathom_schema::{
     DeviceClass, Facts, FileKind, Note, NoteKind, Question, Record, Severity, SteadyQuestion, SteadyTest,
-    StepRecord, TargetFact, TrimBy,
+    StepRecord, TargetFact, Threshold, TrimBy,
 };
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// What a quick test divides the standard's times by: a minute becomes a second.
-const QUICK: u32 = 60;
+const QUICK: &str = "60";
 /// The part of a target that a quick test uses.
 const QUICK_SIZE: &str = "5%";
 /// The part of a target that PTS-C tests: a client's drive is not full.
@@ -52,9 +52,10 @@ struct Conditions {
     /// Go on where the test of a stored run was ended: `last`, its id or the beginning of it, or a path
     #[arg(long, value_name = "RUN", conflicts_with_all = ["test", "target", "size", "engine", "direct", "quick", "class", "purge", "no_purge", "purged"])]
     resume: Option<String>,
-    /// Divide all times by 60 and use 5 % of each target: a try, not PTS
-    #[arg(long)]
-    quick: bool,
+    /// Divide all times by 60, or by this, and use 5 % of each target: a try, not PTS
+    #[arg(long, value_name = "DIVISOR", num_args = 0..=1, require_equals = true, default_missing_value = QUICK,
+        value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    quick: Option<u32>,
     /// The standard: enterprise (PTS-E), or client (PTS-C): three quarters of each target, two threads of depth 16 instead
     /// of four of 32
     #[arg(long, value_name = "CLASS", default_value = "enterprise")]
@@ -77,10 +78,6 @@ struct Conditions {
     /// Whether the page cache is passed by: true or false
     #[arg(long, value_name = "BOOL")]
     direct: Option<bool>,
-    /// End the test when this holds, e.g. "errors > 0" or "mean > 50ms for 10s"; may be given several times. It can be gone
-    /// on with
-    #[arg(long, value_name = "CONDITION")]
-    abort_when: Vec<String>,
     /// Remove the file after the test, if fathom made it; it stays where the test was ended before
     #[arg(long)]
     remove: bool,
@@ -127,7 +124,7 @@ fn try_run(args: &SteadyArgs) -> Result<Exit, Exit> {
         Some(record) => job_of(&asked, record, args.conditions.remove),
         None => loaded(&asked, args.conditions.remove),
     };
-    loaded.job.run.abort_when.set(args.conditions.abort_when.clone(), Span::default());
+    args.manner.bounds.add_to(&mut loaded);
     let mut planned = planned(loaded, asked, args, &store)?;
     if let Some(earlier) = earlier {
         planned.earlier = go_on(&mut planned.plan, &planned.facts, earlier)
@@ -164,21 +161,10 @@ fn say_how_to_go_on(record: &Record, store: &Path) {
 
 /// What is asked, as far as the command line says it.
 fn question(args: &SteadyArgs) -> SteadyQuestion {
-    let Conditions {
-        resume: _,
-        quick,
-        class,
-        purge,
-        no_purge,
-        purged,
-        size,
-        engine,
-        direct,
-        abort_when: _,
-        remove: _,
-    } = &args.conditions;
+    let Conditions { resume: _, quick, class, purge, no_purge, purged, size, engine, direct, remove: _ } =
+        &args.conditions;
     let all_there = args.target.iter().all(|target| Path::new(target).exists());
-    let part = match (quick, class) {
+    let part = match (quick.is_some(), class) {
         (true, _) => Some(QUICK_SIZE),
         (false, DeviceClass::Client) => Some(CLIENT_SIZE),
         (false, DeviceClass::Enterprise) => None,
@@ -187,7 +173,7 @@ fn question(args: &SteadyArgs) -> SteadyQuestion {
     SteadyQuestion {
         test: args.test.expect("the command line demands it"),
         class: *class,
-        haste: if *quick { QUICK } else { 1 },
+        haste: quick.unwrap_or(1),
         targets: args.target.clone(),
         size: size.clone().or(part),
         engine: engine.clone(),
@@ -225,6 +211,9 @@ pub(crate) fn go_on(plan: &mut Plan, now: &Facts, earlier: Record) -> Result<Vec
         same_targets(targets, &started.facts, now)?;
     }
     plan.experiment.replay(&steps)?;
+    let further: Vec<Threshold> =
+        started.thresholds.into_iter().filter(|one| !plan.thresholds.contains(one)).collect();
+    plan.thresholds.extend(further);
     // What makes a result doubtful stays with it.
     for Note { at: _, kind, severity, message } in notes {
         // A mark belongs to a time of that run.

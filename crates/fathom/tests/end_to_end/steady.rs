@@ -96,6 +96,77 @@ fn demand_intensity_comes_to_its_end() {
     check_to_the_end("composite", "steady", 2, 0);
 }
 
+/// All tests on a file of a real filesystem, so hasty that a busy machine may complete nothing in a cell, which ends a test: it
+/// says so then, and how to go on.
+#[test]
+fn every_test_runs_on_a_file() {
+    for (test, haste, parts) in [
+        ("iops", 6000, 2),
+        ("throughput", 6000, 4),
+        ("latency", 6000, 2),
+        ("wsat", 6000, 1),
+        ("hir", 6000, 11),
+        ("xsr", 60_000, 1),
+        ("composite", 6000, 2),
+        ("dirth", 6000, 4),
+    ] {
+        let bench = Bench::new();
+        let line = format!("steady {test} --target file --size 8MiB --direct false --quick={haste} --quiet");
+        let ended = bench.fathom(&line);
+        let report = bench.report();
+        let document = &report["answer"];
+        let found = document["parts"].as_array().expect("a list");
+        match document["verdict"].as_str().expect("it has one") {
+            "unfinished" => {
+                ended.expect(8, &["record: ", "to go on: fathom steady --resume "]);
+                assert!(report["validity"].to_string().contains("operations.none"), "{test}: {ended:#?}");
+            }
+            verdict => {
+                ended.expect(if verdict == "not_steady" { 8 } else { 0 }, &["record: "]);
+                let is_open = ["wsat", "xsr"].contains(&test);
+                assert!(
+                    if is_open { verdict == "complete" } else { verdict.ends_with("steady") },
+                    "{verdict}"
+                );
+                assert_eq!(found.len(), parts, "{test}: {document:#}");
+                let rounds = found.iter().filter(|part| part["kind"] == "rounds");
+                for cell in rounds.flat_map(|part| part["cells"].as_array().into_iter().flatten()) {
+                    assert!(number(cell, "/mean/iops") > 0.0, "{test}: {cell:#}");
+                }
+            }
+        }
+        let page = bench.fathom("report last --format html").expect(0, &[]).out.clone();
+        assert!(page.contains("not PTS"), "{test}");
+        // A test that was ended in its first round has none to draw.
+        assert!(page.contains("data-chart=\"plot\"") || document["verdict"] == "unfinished", "{test}");
+    }
+}
+
+/// Thresholds are of the loads that a test measures, and neither of what prepares its targets nor instead of its answer.
+#[test]
+fn a_test_keeps_thresholds_or_not() {
+    let bench = Bench::new();
+    let line =
+        "steady latency --target sim: --quick --quiet --json --threshold iops>9k --threshold mean<50us";
+    let document = bench.fathom(line).expect(99, &[]).json();
+    assert_eq!(
+        (&document["verdict"], &document["thresholds_verdict"]),
+        (&"steady".into(), &"breached".into()),
+        "{document:#}"
+    );
+    let all = document["thresholds"].as_array().expect("a list");
+    assert_eq!(all.len(), 2 * 5 * 9, "two of each of the nine loads of five rounds");
+    assert!(all.iter().all(|one| one["kept"] == (one["threshold"] == "IOPS > 9000")), "{document:#}");
+    let page = bench.fathom("report last").expect(0, &[]).out.clone();
+    for part in ["45 of 90 thresholds are breached", "45 are kept and not listed", "steady at round 5"] {
+        assert!(page.contains(part), "{part:?} is not in\n{page}");
+    }
+    bench.fathom("curve --target sim: --at 1,2 --quiet --threshold errors<1").expect(0, &[]);
+    bench
+        .fathom("slo --target sim: --iops 1k --latency mean<1s --quiet --threshold iops>1M")
+        .expect(99, &["record: "]);
+}
+
 #[test]
 fn clients_are_tested_with_less() {
     let bench = Bench::new();

@@ -3,7 +3,7 @@
 
 use super::{Series, rounded};
 use fathom_analysis::{measured, validity::Moment};
-use fathom_schema::{BoundFigure, LatencyGoal, Note, NoteKind, Question, Record, StepRecord, Threshold};
+use fathom_schema::{BoundFigure, LatencyGoal, Note, NoteKind, Record, StepRecord, Threshold};
 use serde::Serialize;
 
 /// Marks of one step at most: what a reader can tell apart.
@@ -53,7 +53,7 @@ pub(super) fn marks(
     });
     let own = moments.iter().filter(|moment| moment.step == step.started.index);
     let course = own.map(|moment| TimeMark { at_s: moment.at.as_secs_f64(), label: moment.label.clone() });
-    let broken = bounds(record).filter_map(|threshold| {
+    let broken = record.thresholds().iter().filter_map(|threshold| {
         let at = broken_at(threshold, all)?;
         Some(TimeMark { at_s: at as f64 * cell_s, label: format!("outside {threshold}") })
     });
@@ -64,14 +64,6 @@ pub(super) fn marks(
         mark.at_s = rounded(mark.at_s);
     }
     marks
-}
-
-fn bounds(record: &Record) -> impl Iterator<Item = &Threshold> {
-    let all = match &record.started.question {
-        Some(Question::Thresholds { thresholds }) => thresholds.as_slice(),
-        _ => &[],
-    };
-    all.iter()
 }
 
 /// Where streams of several begin or end apart from the others.
@@ -143,5 +135,5 @@ pub(super) fn limits(record: &Record) -> Vec<LimitMark> {
         };
         Some(LimitMark { chart, at: rounded(at), label: threshold.to_string() })
     };
-    bounds(record).filter_map(mark).collect()
+    record.thresholds().iter().filter_map(mark).collect()
 }

@@ -107,7 +107,7 @@ fn marked() -> Record {
     record.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally = total;
     record.started.title = "a rebuild beside the load".to_owned();
     let thresholds = ["iops>6k", "p99<8ms", "max<1s"].map(|text| text.parse().unwrap()).to_vec();
-    record.started.question = Some(fathom_schema::Question::Thresholds { thresholds });
+    record.started.thresholds = thresholds;
     for (at, text) in
         [(96, "rebuild started <b>"), (99, "second disk pulled"), (101, "alarm"), (149, "rebuild at 3 %")]
     {

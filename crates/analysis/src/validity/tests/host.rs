@@ -32,6 +32,12 @@ fn what_others_took() {
     ] {
         check(&between(start(), after), &[(id, Severity::Warn)]);
     }
+    // The kernel's sums are too coarse for a second; and nothing waits for longer than a step lasts.
+    let mut short = between(start(), gauges(3000, 10, 500, 700 + 2_500_100));
+    short.steps[0].finished.as_mut().unwrap().elapsed = Nanos::secs(1);
+    assert!(!findings(&short).iter().any(|one| one.id == "host.cpu-pressure"));
+    let waited = findings(&between(start(), gauges(3000, 10, 500, 700 + 12_000_000)));
+    assert!(waited.iter().any(|one| one.evidence.contains("waited for cpu in 100 % of the time")));
     // A host that counts nothing, and one that was started anew, say nothing.
     check(&between(Gauges::default(), Gauges::default()), &[]);
     check(&between(start(), gauges(0, 0, 0, 0)), &[]);
