@@ -192,6 +192,22 @@ fn samples_of_the_host_grow_longer_with_the_run_and_none_is_lost() {
 }
 
 #[test]
+fn the_last_sample_of_a_step_that_was_cut_off_is_kept() {
+    // After half an hour a sample of one second is added up with the next.
+    let samples = |step| (0..2001).map(move |at| host(step, at, at + 1));
+    let busy = |record: &Record, step: usize| -> u64 {
+        record.steps[step].host.iter().map(|sample| sample.busy_ticks).sum()
+    };
+    let cut: Vec<Event> = [run_started(), step_started(0)].into_iter().chain(samples(0)).collect();
+    let after = [step_started(1), run_finished(Outcome::Complete)];
+    for events in [cut.clone(), [&cut[..], &after[1..]].concat(), [&cut[..], &after].concat()] {
+        let folder = tempfile::tempdir().unwrap();
+        let record = read(&store(folder.path(), RUN, &events)).unwrap();
+        assert_eq!(busy(&record, 0), 2001 * 50, "{} events", events.len());
+    }
+}
+
+#[test]
 fn what_is_written_reads_back_from_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = store(folder.path(), RUN, &whole_run());

@@ -146,13 +146,18 @@ impl Writer {
                 Some(host) => self.put(&Event::Host(host)),
                 None => Ok(()),
             },
-            Event::StepFinished(_) => {
-                let rest = self.host.take().map_or(Ok(()), |host| self.put(&Event::Host(host)));
+            // A step that was cut off has no end of its own.
+            Event::StepStarted(_) | Event::StepFinished(_) | Event::RunFinished(_) => {
+                let rest = self.put_host();
                 // Held like all else when it cannot be stored: what comes after is tried all the same.
                 self.put(event).and(rest)
             }
             _ => self.put(event),
         }
+    }
+
+    fn put_host(&mut self) -> Result<(), StoreError> {
+        self.host.take().map_or(Ok(()), |host| self.put(&Event::Host(host)))
     }
 
     /// The samples until here as one, where that covers enough to be kept.
@@ -233,6 +238,7 @@ impl Writer {
     }
 
     fn stand_alone(&mut self) -> Result<PathBuf, StoreError> {
+        self.put_host()?;
         self.commit()?;
         let path = self.path.clone();
         // Leaving WAL mode checkpoints and removes the files beside; a reader that holds the file meanwhile prevents it.
