@@ -4,9 +4,13 @@
 //! Two slips of Iometer are not repeated: raw times of targets are their own, not their worker's, and the last latency
 //! class counts what is slower than 10 s.
 
+mod updates;
+
+pub use updates::iometer_updates;
+
 use crate::calendar;
 use fathom_metrics::{Histogram, bucket_bounds};
-use fathom_schema::{KindTally, Moments, OperationKind, Record, StepRecord, Stop, StreamTotals};
+use fathom_schema::{KindTally, Moments, OperationKind, Record, StepFinished, StepRecord, Stop, StreamTally};
 use fathom_units::Nanos;
 
 /// The columns, in order.
@@ -202,37 +206,48 @@ pub struct IometerCpu {
 
 /// The results of a run, ready to be added to a results file. `hosts` are what the host did in each step.
 pub fn iometer_results(record: &Record, shape: &IometerShape, hosts: &[IometerHost]) -> String {
-    let mut lines = Lines::default();
-    lines.add("'Test Type,Test Description");
-    lines.add(&format!("{},{}", shape.test_type, shape.description));
-    lines.add("'Version");
-    lines.add("1.1.0");
-    lines.time_stamp(record.started.wall_ms);
+    let mut lines = Lines::begun(record, shape);
     let mut spec_index = None;
-    let mut is_whole = record.steps.len() == shape.tests.len();
     for (index, (step, test)) in record.steps.iter().zip(&shape.tests).enumerate() {
         if spec_index != Some(test.spec_index) {
             spec_index = Some(test.spec_index);
             lines.specs(&test.specs);
         }
-        let Some(finished) = &step.finished else {
-            is_whole = false;
-            break;
-        };
-        is_whole &= matches!(finished.stop, Stop::Complete);
-        let figures = Figures { step, totals: &finished.streams, host: hosts.get(index) };
-        lines.test(test, &figures);
+        let Some(finished) = &step.finished else { break };
+        lines.test(test, &Figures::of(step, finished, hosts.get(index)));
         let elapsed_ms = finished.elapsed.0 / 1_000_000;
         lines.time_stamp(step.started.wall_ms.saturating_add(elapsed_ms));
     }
-    lines.add(if is_whole { "'End Test" } else { "Aborted test" });
-    lines.0
+    lines.ended(is_whole(record, shape))
+}
+
+/// Whether all tests came to their ends.
+fn is_whole(record: &Record, shape: &IometerShape) -> bool {
+    let is_complete =
+        |step: &StepRecord| step.finished.as_ref().is_some_and(|end| end.stop == Stop::Complete);
+    record.steps.len() == shape.tests.len() && record.steps.iter().all(is_complete)
 }
 
 #[derive(Default)]
 struct Lines(String);
 
 impl Lines {
+    /// What comes before the tests.
+    fn begun(record: &Record, shape: &IometerShape) -> Self {
+        let mut lines = Self::default();
+        lines.add("'Test Type,Test Description");
+        lines.add(&format!("{},{}", shape.test_type, shape.description));
+        lines.add("'Version");
+        lines.add("1.1.0");
+        lines.time_stamp(record.started.wall_ms);
+        lines
+    }
+
+    fn ended(mut self, is_whole: bool) -> String {
+        self.add(if is_whole { "'End Test" } else { "Aborted test" });
+        self.0
+    }
+
     fn add(&mut self, line: &str) {
         self.0 += line;
         self.0 += LINE_END;
@@ -270,9 +285,18 @@ impl Lines {
 
 /// What one test has come to.
 struct Figures<'a> {
-    step: &'a StepRecord,
-    totals: &'a [StreamTotals],
+    parts: Vec<Part<'a>>,
     host: Option<&'a IometerHost>,
+    /// How numbers that are no whole ones are written.
+    real: fn(f64) -> String,
+}
+
+/// What a worker of a stream has counted.
+struct Part<'a> {
+    stream: &'a str,
+    tally: &'a StreamTally,
+    /// How long that took.
+    time: Nanos,
 }
 
 /// The sums of a row.
@@ -309,26 +333,36 @@ impl OfKind {
     }
 }
 
-impl Figures<'_> {
+impl<'a> Figures<'a> {
+    /// What a step has come to.
+    fn of(step: &'a StepRecord, finished: &'a StepFinished, host: Option<&'a IometerHost>) -> Self {
+        let streams = step.started.step.streams.iter().zip(&finished.streams);
+        let parts = streams.flat_map(|(stream, totals)| {
+            totals.workers.iter().map(|worker| Part {
+                stream: &stream.name,
+                tally: &worker.tally,
+                time: worker.end.since(worker.start),
+            })
+        });
+        Self { parts: parts.collect(), host, real }
+    }
+
     /// The sums over the streams of a row, each over its own time, as Iometer adds workers up.
     fn sums(&self, row: &IometerRow) -> Sums {
         let mut sums = Sums::default();
         let mut histogram = Histogram::default();
-        for (stream, totals) in self.step.started.step.streams.iter().zip(self.totals) {
-            if !row.streams.contains(&stream.name) {
+        for &Part { stream, tally, time } in &self.parts {
+            if !row.streams.iter().any(|name| name == stream) {
                 continue;
             }
-            for worker in &totals.workers {
-                let time = worker.end.since(worker.start);
-                sums.run_ticks = sums.run_ticks.max(time.0);
-                for tally in &worker.tally.kinds {
-                    match tally.kind {
-                        OperationKind::Read => sums.read.add(tally, Nanos::as_secs_f64(time)),
-                        OperationKind::Write => sums.write.add(tally, Nanos::as_secs_f64(time)),
-                        OperationKind::Trim | OperationKind::Sync => continue,
-                    }
-                    histogram.merge_sparse(&tally.service.histogram);
+            sums.run_ticks = sums.run_ticks.max(time.0);
+            for tally in &tally.kinds {
+                match tally.kind {
+                    OperationKind::Read => sums.read.add(tally, Nanos::as_secs_f64(time)),
+                    OperationKind::Write => sums.write.add(tally, Nanos::as_secs_f64(time)),
+                    OperationKind::Trim | OperationKind::Sync => continue,
                 }
+                histogram.merge_sparse(&tally.service.histogram);
             }
         }
         for (index, &count) in histogram.counts().iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -341,6 +375,7 @@ impl Figures<'_> {
 
     fn row(&self, row: &IometerRow) -> Vec<String> {
         let Sums { read, write, run_ticks, classes } = self.sums(row);
+        let real = self.real;
         let is_all = row.cells[0] == "ALL";
         let has_host = is_all || row.cells[0] == "MANAGER";
         let ms = |ns: f64| real(ns / 1e6);

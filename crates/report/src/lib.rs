@@ -41,7 +41,7 @@ pub use fio::{
 pub use html::{compare_html, html};
 pub use iometer::{
     IOMETER_COLUMNS, IometerCpu, IometerHost, IometerRow, IometerShape, IometerSpec, IometerTest,
-    iometer_results,
+    iometer_results, iometer_updates,
 };
 pub use live::{IntervalView, KindView, Live, StreamView, interval_view, live};
 pub use markdown::markdown;

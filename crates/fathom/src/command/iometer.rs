@@ -62,9 +62,15 @@ fn measured(arguments: &Arguments, file: &str, text: &str) -> Result<Exit, Exit>
     let consent = arguments.consent();
     let planned = session::plan(loaded, &consent, &store)?;
     let shape = planned.loaded.iometer.as_ref().map(shape::of).ok_or(Exit::Internal)?;
+    let updates = planned.loaded.iometer.as_ref().and_then(|of| of.document.setup.updates_seconds);
+    // Iometer calls the file of updates after that of the results.
+    let updates = arguments.results.as_ref().zip(updates).and_then(|(results, every_s)| {
+        let name = results.file_name()?.to_string_lossy();
+        Some((results.with_file_name(format!("inst{name}")), every_s))
+    });
     let spared = Spared::of(&planned.facts, &[file.into()], &store);
-    if let Some(results) = &arguments.results {
-        output::check(results, &spared).map_err(|fault| fault.refuse())?;
+    for file in arguments.results.iter().chain(updates.as_ref().map(|(file, _)| file)) {
+        output::check(file, &spared).map_err(|fault| fault.refuse())?;
     }
     let notes = session::judge(&planned, &consent, false)?;
     let mut host = HostWatch::default();
@@ -76,7 +82,12 @@ fn measured(arguments: &Arguments, file: &str, text: &str) -> Result<Exit, Exit>
         stop: Stop::default(),
     };
     let mut done = session::run(planned, notes, manner)?;
-    let given_out = done.record(Detail::Overview).and_then(|record| {
+    let detail = if updates.is_some() { Detail::Whole } else { Detail::Overview };
+    let given_out = done.record(detail).and_then(|record| {
+        if let Some((file, every_s)) = &updates {
+            let updates = fathom_report::iometer_updates(&record, &shape, host.steps(), *every_s);
+            output::append(file, &updates, &spared.again())?;
+        }
         let results = fathom_report::iometer_results(&record, &shape, host.steps());
         match &arguments.results {
             Some(file) => output::append(file, &results, &spared.again()),

@@ -190,6 +190,54 @@ fn a_configuration_runs_and_its_results_are_appended() {
     assert_eq!(ended.json()["test_type"], "CYCLE_OUTSTANDING_IOS");
 }
 
+#[test]
+fn updates_are_recorded_beside_the_results_where_that_is_asked_for() {
+    let bench = Bench::new();
+    let display = |values: &str| {
+        let section = format!(
+            "'RESULTS DISPLAY ====\r\n'Record Last Update Results,Update Frequency,Update Type\r\n\t{values}\r\n\
+             'END results display\r\n'ACCESS SPECIFICATIONS ===="
+        );
+        let longer = CONFIGURATION.replace("0          0          1", "0          0          5");
+        longer.replace("'ACCESS SPECIFICATIONS ====", &section)
+    };
+    bench.write("a.icf", display("DISABLED,1,LAST_UPDATE"));
+    bench.fathom("iometer -c a.icf -r results.csv --map *=sim: --quiet").expect(0, &[]);
+    assert!(!bench.path("instresults.csv").exists());
+    bench.write("a.icf", display("ENABLED,2,LAST_UPDATE"));
+    bench.fathom("iometer -c a.icf -r results.csv --map *=sim: --quiet").expect(0, &[]);
+    let text = std::fs::read_to_string(bench.path("instresults.csv")).expect("it was written");
+    assert!(text.split_inclusive('\n').all(|line| line.ends_with("\r\n")), "lines end as on Windows");
+    let head = text.lines().find(|line| line.starts_with("TimeStamp,'Target Type,")).expect("it has results");
+    assert_eq!(
+        head,
+        format!("TimeStamp,'{}", fathom_report::IOMETER_COLUMNS.join(",").replace("MiBps", "MBps"))
+    );
+    assert_eq!(text.lines().last(), Some("'End Test"));
+    let rows: Vec<Vec<&str>> =
+        text.lines().map(|line| line.split(',').collect()).filter(|row: &Vec<_>| row.len() == 81).collect();
+    let of = |kind: &str, name: &str, spec: &str| -> Vec<f64> {
+        let wanted = rows.iter().filter(|row| row[1..4] == [kind, name, spec]);
+        wanted.map(|row| row[33].parse().expect("Read I/Os are a number")).collect()
+    };
+    // Two tests of the first specification, of 5 s each: after 2, 4 and 5 s, and the whole.
+    let (updates, whole) = (of("WORKER", "Worker 1", ""), of("WORKER", "Worker 1", "mixed"));
+    assert_eq!((updates.len(), whole.len()), (6, 2));
+    for test in 0..2 {
+        let sum: f64 = updates[3 * test..3 * test + 3].iter().sum();
+        assert!(sum > 0.0 && sum <= whole[test] && sum > 0.9 * whole[test], "{sum} of {}", whole[test]);
+    }
+    assert_eq!(of("ALL", "All", "mixed").len() + of("ALL", "All", "reads").len(), 4);
+    let real =
+        project().join("../shared/corpus/iometer/results/QuarchTechnologyLtd_AN-016__insttestfile.csv");
+    match std::fs::read_to_string(&real) {
+        Ok(real) => assert!(real.lines().any(|line| line.trim_end() == head)),
+        Err(error) => {
+            skip("updates_are_recorded_beside_the_results_where_that_is_asked_for", &error.to_string());
+        }
+    }
+}
+
 fn numbers_from(lines: &[String], kind: &str, first: usize) -> Vec<f64> {
     let rows = lines.iter().filter(|line| line.split(',').next() == Some(kind));
     rows.flat_map(|line| line.split(',').skip(first).map(|cell| cell.parse::<f64>().expect("it is a number")))

@@ -45,7 +45,7 @@ pub(super) fn parse(source: u32, text: &str, found: &mut Diagnostics) -> Documen
     }
     if parser.lines.skip_to(sections[1]) {
         let from = parser.lines.position();
-        parser.display();
+        setup.updates_seconds = parser.display();
         read.push(from - 1..parser.lines.position());
     }
     let mut document = Document { version, setup, specs: Vec::new(), managers: Vec::new() };
@@ -338,11 +338,23 @@ impl<'a> Parser<'a, '_> {
         *cycling = Cycling { start, step, is_exponential };
     }
 
-    /// What Iometer's window shows decides nothing: values are passed over, of both generations of keys.
-    fn display(&mut self) {
-        while let Some(Pair { key, .. }) = self.pair("a key of RESULTS DISPLAY or 'END results display") {
+    /// Every how many seconds updates are recorded, if they are. What else Iometer's window shows decides nothing: values are
+    /// passed over, of both generations of keys.
+    fn display(&mut self) -> Option<u64> {
+        let mut updates = None;
+        while let Some(Pair { key, value, .. }) =
+            self.pair("a key of RESULTS DISPLAY or 'END results display")
+        {
             if key.is("'END results display") {
-                return;
+                break;
+            }
+            if key.is("'Record Last Update Results,Update Frequency,Update Type") {
+                let mut fields = value.text.split(',').map(str::trim);
+                let is_on = fields.next().is_some_and(|word| word.eq_ignore_ascii_case("ENABLED"));
+                // What is no number of Iometer's is as good as never, as there.
+                let seconds = fields.next().and_then(|seconds| seconds.parse().ok());
+                updates =
+                    is_on.then(|| seconds.filter(|seconds| UPDATE_SECONDS.contains(seconds)).unwrap_or(0));
             }
             let is_known = key.is("'Update Frequency,Update Type")
                 || key.is("'Record Last Update Results,Update Frequency,Update Type")
@@ -351,6 +363,7 @@ impl<'a> Parser<'a, '_> {
                 self.unknown(key, "RESULTS DISPLAY", &DISPLAY_KEYS);
             }
         }
+        updates
     }
 
     /// Warns of keys that no section took in: Iometer does not look at them.
@@ -385,6 +398,9 @@ const SETUP_KEYS: [&str; 11] = [
     "'Test Type",
     "'END test setup",
 ];
+
+/// The seconds between updates that Iometer knows.
+const UPDATE_SECONDS: [u64; 10] = [1, 2, 3, 4, 5, 10, 15, 30, 45, 60];
 
 const DISPLAY_KEYS: [&str; 3] = [
     "'Record Last Update Results,Update Frequency,Update Type",

@@ -11,6 +11,11 @@ pub fn print(document: &Document) -> String {
     text += &head("TEST SETUP");
     print_setup(setup, &mut text);
     text += "'END test setup\n";
+    if let Some(seconds) = setup.updates_seconds {
+        text += &head("RESULTS DISPLAY");
+        text += "'Record Last Update Results,Update Frequency,Update Type\n";
+        text += &format!("\tENABLED,{seconds},LAST_UPDATE\n'END results display\n");
+    }
     text += &head("ACCESS SPECIFICATIONS");
     for Spec { name, assign, lines, span: _ } in specs {
         text += "'Access specification name,default assignment\n";
@@ -53,6 +58,7 @@ fn print_setup(setup: &Setup, text: &mut String) {
         queue,
         queue_end,
         test_type,
+        updates_seconds: _,
         run_time_span: _,
         test_type_span: _,
     } = setup;

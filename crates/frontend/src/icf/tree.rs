@@ -44,6 +44,8 @@ pub struct Setup {
     pub queue_end: i64,
     /// What varies from test to test.
     pub test_type: TestType,
+    /// Every how many seconds workers' results are recorded beside the totals, 0 for only at the end; none: not.
+    pub updates_seconds: Option<u64>,
     /// Where the run time stands.
     pub run_time_span: Span,
     /// Where the test type stands.
@@ -64,6 +66,7 @@ impl Default for Setup {
             queue: Cycling { start: 1, step: 2, is_exponential: true },
             queue_end: 32,
             test_type: TestType::Normal,
+            updates_seconds: None,
             run_time_span: Span::default(),
             test_type_span: Span::default(),
         }

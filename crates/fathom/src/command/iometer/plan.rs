@@ -54,6 +54,7 @@ fn document_of(document: &Document, tests: &[Test]) -> Value {
         queue,
         queue_end,
         test_type,
+        updates_seconds: _,
         run_time_span: _,
         test_type_span: _,
     } = setup;
