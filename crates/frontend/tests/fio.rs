@@ -379,12 +379,12 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &[],
     ),
     (
-        "verify_pattern=0xab%o\"xy\"\ndo_verify=0\nverify_offset=16\nrw=write\nsize=1g",
+        "verify_pattern=0xab%o\"xy\"\ndo_verify=0\nverify_offset=64\nrw=write\nsize=1g",
         &[
             "verify = \"pattern-header\"",
             "verify_pattern = \"0xab%o0x7879\"",
             "verify_when = \"never\"",
-            "verify_header_at = \"16B\"",
+            "verify_header_at = \"64B\"",
         ],
         &[],
     ),

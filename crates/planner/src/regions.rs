@@ -188,7 +188,7 @@ fn from_the_start_where_nothing_is(
     let in_shares =
         [offset.get(), offset_per_worker.get()].iter().any(|amount| matches!(amount, Amount::Share(_)));
     let fits = start < item.size && start.saturating_add(length) <= item.size;
-    if item.class != Class::File || !in_shares || fits {
+    if !matches!(item.class, Class::File | Class::Null) || !in_shares || fits {
         return (start, length);
     }
     let place = offset.span().or(offset_per_worker.span()).or(Some(stream.span));

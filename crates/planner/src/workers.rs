@@ -272,8 +272,14 @@ impl Crew<'_> {
             return (Passes::Endless, Quota::Unlimited);
         };
         let bytes = options.pass_bytes.get().map_or(manned.region_bytes, |bytes| bytes.0);
-        // What `io_size` does not say, `size` does, which is what is there at most.
-        let total = asked.unwrap_or(bytes.min(manned.region_bytes)).saturating_mul(count);
+        // What `io_size` does not say, `size` does, which is what is there at most, tails of files that hold no block included.
+        let tail = |extent: &Extent| extent.room.0.min(self.operations.smallest.saturating_sub(1));
+        let with_tails = |plan: &WorkerPlan| plan.extents.iter().map(|e| e.length.0 + tail(e)).sum::<u64>();
+        let there = match manned.plans.iter().map(with_tails).min() {
+            Some(there) if manned.plans.iter().all(|plan| plan.extents.len() > 1) => there,
+            _ => manned.region_bytes,
+        };
+        let total = asked.unwrap_or(bytes.min(there)).saturating_mul(count);
         (Passes::Counted { count, bytes, at_least: asked.unwrap_or(0) }, Quota::AtMost(total.max(1)))
     }
 

@@ -164,11 +164,7 @@ fn operations_go_where_those_of_fio_go() {
         // Several files.
         ("--rw=write --nrfiles=3 --size=64k", 0, Sequence),
         ("--rw=read --nrfiles=4 --openfiles=2 --size=64k", 0, Sequence),
-        (
-            "--rw=write --nrfiles=30 --openfiles=5 --size=1m --verify=crc32c --verify_state_save=0",
-            0,
-            Sequence,
-        ),
+        ("--rw=write --nrfiles=30 --openfiles=5 --size=1m --verify=crc32c --verify_state_save=0", 0, Set),
         ("--rw=read --nrfiles=30 --openfiles=7 --size=1m --loops=2", 0, Sequence),
         ("--rw=randread --nrfiles=9 --openfiles=2 --size=144k --file_service_type=random", 0, Set),
         ("--rw=read --nrfiles=4 --file_service_type=sequential --size=64k", 0, Sequence),
@@ -179,6 +175,13 @@ fn operations_go_where_those_of_fio_go() {
         ("--rw=randread --size=64k --loops=2", 0, Set),
         ("--rw=randread --size=70k --nrfiles=3", 0, Set),
         ("--rw=randwrite --size=16k --io_size=40k --norandommap", 0, Counts),
+        // Tails of files that hold no block count towards what is moved.
+        ("--rw=randwrite --size=50k --nrfiles=3 --norandommap", 0, Counts),
+        ("--rw=randwrite --size=50k --nrfiles=3 --norandommap --bs=3k", 0, Counts),
+        ("--rw=write:-4k --size=40k --nrfiles=3", 0, Sequence),
+        ("--rw=read:8k --size=100k --nrfiles=3", 0, Sequence),
+        ("--rw=write --size=50k --nrfiles=3 --loops=2", 0, Sequence),
+        ("--rw=randread --size=50k --nrfiles=3", 0, Set),
         ("--rw=randread:4 --rw_sequencer=identical --size=64k", 0, Counts),
         ("--rw=randread --bsrange=4k-16k --size=256k", 0, Coverage),
         ("--rw=randwrite --bssplit=4k/50:16k/50 --size=256k --nrfiles=2", 0, Coverage),

@@ -219,6 +219,11 @@ fn apply_switch(
                 faults.error("fio.bad-value", span, format!("--{name}: {reason}"), "");
             }
         }
+        Act::Take(take) => match take(switches, value.unwrap_or_default()) {
+            Ok(None) => {}
+            Ok(Some(told)) => faults.warn("fio.misread", span, format!("--{name}: {told}"), ""),
+            Err(reason) => faults.error("fio.bad-value", span, format!("--{name}: {reason}"), ""),
+        },
         Act::Pass(why) => {
             let why = why(switches, value.unwrap_or_default());
             faults.warn("fio.no-effect", span, format!("--{name} has no effect: {why}"), "leave it out");

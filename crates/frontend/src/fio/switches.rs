@@ -144,6 +144,8 @@ pub(super) enum Act {
     Set(fn(&mut Switches, &str) -> Result<(), String>),
     /// It is taken without effect; the text says why.
     Pass(fn(&mut Switches, &str) -> String),
+    /// Sets something, and may say what of it fio does not know and takes all the same.
+    Take(fn(&mut Switches, &str) -> Result<Option<String>, String>),
     /// It is an error for good: why, and what there is instead.
     Refuse(&'static str, &'static str),
 }
@@ -214,20 +216,7 @@ pub(super) const SWITCHES: &[Switch] = &[
         s.parse_only = true;
         Ok(())
     }),
-    value("eta", |s, text| {
-        s.eta = match text.split_once('=').map_or((text, None), |(word, time)| (word, Some(time))) {
-            ("always", None) => Eta::Always,
-            ("never", None) => Eta::Never,
-            ("auto" | "newline", None) => Eta::Auto,
-            // fio takes it for `auto`; what it asks for is what --eta-newline does.
-            ("newline", Some(time)) => {
-                s.eta_newline_us = period_us(time)?;
-                Eta::Auto
-            }
-            _ => return Err(format!("\"{text}\" is not always, never or auto")),
-        };
-        Ok(())
-    }),
+    Switch { name: "eta", takes: Takes::Value, act: Act::Take(eta) },
     value("eta-newline", |s, text| {
         s.eta_newline_us = period_us(text)?;
         Ok(())
@@ -287,6 +276,7 @@ pub(super) const SWITCHES: &[Switch] = &[
         s.crctest = Some(text.to_owned());
         Ok(())
     }),
+    refused("latency-log", Takes::Maybe, "fio has it no more", "use the option write_lat_log of each job"),
     refused("profile", Takes::Value, "fio's profiles are not built", "write the job out"),
     refused(
         "merge-blktrace-only",
@@ -380,6 +370,27 @@ pub const DEBUG_AREAS: &[&str] = &[
     "zbd",
     "all",
 ];
+
+/// What fio does not know is `auto` to it.
+fn eta(switches: &mut Switches, text: &str) -> Result<Option<String>, String> {
+    let (word, time) = text.split_once('=').map_or((text, None), |(word, time)| (word, Some(time)));
+    let mut told = None;
+    switches.eta = match (word, time) {
+        ("always", None) => Eta::Always,
+        ("never", None) => Eta::Never,
+        ("auto" | "newline", None) => Eta::Auto,
+        // fio takes it for `auto`; what it asks for is what --eta-newline does.
+        ("newline", Some(time)) => {
+            switches.eta_newline_us = period_us(time)?;
+            Eta::Auto
+        }
+        _ => {
+            told = Some(format!("\"{}\" is not always, never or auto, and is auto to fio", shortened(text)));
+            Eta::Auto
+        }
+    };
+    Ok(told)
+}
 
 /// Why `--debug` does nothing. Areas that are not there are no errors, as with fio.
 fn areas(switches: &mut Switches, text: &str) -> String {

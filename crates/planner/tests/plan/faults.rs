@@ -601,7 +601,7 @@ fn rates_and_mixes_without_meaning() {
         Is::Absent,
         same,
         &[
-            "plan.too-many-targets: the targets of one step are more than 100000; use fewer files, larger ones, or several \
+            "plan.too-many-targets: the targets of one step are more than 1000000; use fewer files, larger ones, or several \
            stages",
         ],
     );

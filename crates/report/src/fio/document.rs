@@ -93,7 +93,7 @@ fn job(shape: &FioShape, figures: &EntryFigures<'_>, end_ms: u64, elapsed_s: u64
         job.push(("total_err", Integer(sums.errors())));
         job.push(("first_error", Integer(figures.first_error())));
     }
-    // fio has none of a job that only laid out its files.
+    // fio has none of a job that only laid out its files, or never began.
     if !sums.is_idle {
         job.extend([
             ("latency_depth", Integer(u64::from(sums.queue_depth))),

@@ -173,6 +173,7 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
     if let Some(FioNotStarted { errno, queue_depth }) = entry.not_started {
         sums.error = if sums.error == 0 { errno } else { sums.error };
         if entry.workers.is_empty() {
+            sums.is_idle = true;
             sums.queue_depth = u32::try_from(queue_depth).unwrap_or(u32::MAX);
         }
     }

@@ -80,6 +80,8 @@ pub(super) fn lower(
 struct Group {
     id: u32,
     jobs: u32,
+    /// Whether those that later jobs are put together with have percentiles of the latency.
+    lat_percentiles: bool,
 }
 
 /// What runs together: the jobs from one barrier to the next.
@@ -273,7 +275,20 @@ impl Lowering<'_> {
     fn stage_and_group(&mut self, parsed: &ParsedJob) {
         let control = &parsed.settings.control;
         if (control.stonewall || control.new_group) && self.group.jobs > 0 {
-            self.group = Group { id: self.group.id + 1, jobs: 0 };
+            self.group = Group { id: self.group.id + 1, ..Group::default() };
+        }
+        let report = &parsed.settings.report;
+        if self.group.jobs == 0 || !report.group_reporting {
+            self.group.lat_percentiles = report.lat_percentiles;
+        } else if self.group.lat_percentiles != report.lat_percentiles {
+            let place = parsed.settings.span("lat_percentiles", parsed.span);
+            let message = "lat_percentiles differs from that of the jobs that this one is reported with; fio gives no report then";
+            self.faults.error(
+                "fio.contradiction",
+                place,
+                message,
+                "set it alike, or leave group_reporting out",
+            );
         }
         if control.stonewall && self.stages.last().is_some_and(|stage| !stage.streams.is_empty()) {
             self.stages
@@ -366,6 +381,7 @@ impl Lowering<'_> {
             options.size.set(region, region_span(settings, parsed.span));
         }
         set_amount(options, parsed, lowered);
+        set_tails(options, settings, place.files(), lowered.smallest);
         self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine)
     }
 
@@ -578,6 +594,16 @@ fn set_amount(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered
                 options.pass_bytes.set(Bytes(io_size.max(size.unwrap_or(0))), io_size_span);
             }
         }
+    }
+}
+
+/// What is moved in a pass over files that are no whole blocks: their tails count, though nothing may fit into them.
+fn set_tails(options: &mut StreamOptions, settings: &Settings, files: u64, smallest: u64) {
+    let (Some(Size::Bytes(size)), None) = (settings.operations.size, settings.files.filesize) else { return };
+    let each = size / files.max(1);
+    let has_tails = files > 1 && each > smallest && !each.is_multiple_of(smallest.max(1));
+    if has_tails && options.passes.get().is_some() && options.pass_bytes.get().is_none() {
+        options.pass_bytes.set(Bytes(each * files), Span::default());
     }
 }
 

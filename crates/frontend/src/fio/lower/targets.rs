@@ -25,7 +25,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    fn files(&self) -> u64 {
+    pub(super) fn files(&self) -> u64 {
         match self {
             Self::Paths(paths) => paths.len() as u64,
             Self::Set { files, .. } => *files,

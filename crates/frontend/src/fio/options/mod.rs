@@ -320,6 +320,10 @@ fn read(
         Value::Bytes(min, max, set) => {
             set(settings, in_range(single(text, Unit::Bytes, base, misreads), min, max).map_err(bad)?);
         }
+        // Elsewhere a dash parts two values; one that begins with it is below 0 to fio, of which nothing comes.
+        Value::Triple(..) if text.trim_start().starts_with('-') => {
+            return Err(bad(format!("\"{}\" is below 0", shortened(text))));
+        }
         Value::Triple(unit, min, max, set) => {
             let triple =
                 triple(text, unit, base, misreads, |value| in_range(value, min, max)).map_err(bad)?;

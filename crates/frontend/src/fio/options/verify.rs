@@ -28,6 +28,8 @@ const KINDS: &[&str] = &[
     "pattern_hdr",
     "null",
 ];
+/// Bytes of the part of fio's header that all kinds of verification have; it cannot be moved into its own place.
+const HEADER_BYTES_MIN: u64 = 40;
 const ANY_COUNT: u64 = u32::MAX as u64;
 
 pub(super) const ROWS: &[OptionRow] = &[
@@ -54,7 +56,12 @@ pub(super) const ROWS: &[OptionRow] = &[
         "which fsync a write came before is not kept; verify_state_load checks what was completed",
     ),
     built("verify_interval", &[], P1, Value::Bytes(0, ANY_COUNT, |s, bytes| s.verify.interval = bytes)),
-    built("verify_offset", &[], P1, Value::Bytes(0, ANY_COUNT, |s, bytes| s.verify.header_at = bytes)),
+    built(
+        "verify_offset",
+        &[],
+        P1,
+        Value::Bytes(HEADER_BYTES_MIN, ANY_COUNT, |s, bytes| s.verify.header_at = bytes),
+    ),
     refused("verify_pattern_interval", &[], &["0"], "a pattern is laid out once over each block"),
     accepted("verify_async", &[], P1, Value::Count(0, ANY_COUNT, |_, _| {}), "each job checks its own reads"),
     accepted("verify_async_cpus", &[], P2, Value::Any, "each job checks its own reads"),
