@@ -5,9 +5,7 @@ use crate::lock::{self, Lock};
 use crate::prepare::{FileIdentity, PrepareError, identity};
 use crate::probe;
 use crate::used::Used;
-use fathom_schema::{
-    DeviceNumber, Facts, FileKind, OperationKind, Replay, Step, Stream, TargetFact, TargetKind,
-};
+use fathom_schema::{DeviceNumber, Facts, FileKind, SHOWN_AS_READ_MAX, Step, Stream, TargetFact, TargetKind};
 use fathom_units::Bytes;
 use rustix::fs::{self, Mode, OFlags};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -124,6 +122,7 @@ impl Claims {
                  would not be noticed"
             ));
         }
+        let mut unshown = 0_u64;
         // Afterwards, so that a file that this run writes under another name is not taken for another run's.
         for path in written.iter().filter_map(|(path, is_written)| (!is_written).then_some(path)) {
             if lock::is_written_elsewhere(path) {
@@ -132,9 +131,20 @@ impl Claims {
             } else if self.of(path).is_some() {
                 self.used.expect_still(path);
             }
-            if !is_closed(path) {
-                self.announced.extend(lock::for_reading(path));
+            if is_closed(path) {
+                continue;
             }
+            if self.announced.len() < SHOWN_AS_READ_MAX {
+                self.announced.extend(lock::for_reading(path));
+            } else {
+                unshown += 1;
+            }
+        }
+        if unshown > 0 {
+            self.remarks.push(format!(
+                "of the files that are only read, {unshown} are not shown as such to other processes of fathom: that would \
+                 take as many descriptors"
+            ));
         }
         Ok(())
     }
@@ -359,11 +369,11 @@ pub(crate) fn changed_targets(step: &Step) -> BTreeSet<usize> {
 
 /// Indices of the targets that such streams write or trim, each as often as it comes.
 fn changed_by<'a>(step: &'a Step, is_meant: &'a dyn Fn(&Stream) -> bool) -> impl Iterator<Item = usize> + 'a {
-    let streams = step.streams.iter().filter(|stream| is_meant(stream) && changes(stream));
+    let streams = step.streams.iter().filter(|stream| is_meant(stream) && stream.changes());
     streams.flat_map(|stream| {
         let targets =
             stream.workers.iter().flat_map(|plan| &plan.extents).map(|extent| extent.target as usize);
-        targets.filter(|&target| changes_target(stream, target))
+        targets.filter(|&target| stream.changes_target(target))
     })
 }
 
@@ -379,22 +389,4 @@ pub(crate) fn users_by_target(step: &Step) -> Vec<Vec<&Stream>> {
         }
     }
     users
-}
-
-/// Whether a stream writes or trims this target: of the files of a trace, some may be read only.
-pub(crate) fn changes_target(stream: &Stream, target: usize) -> bool {
-    let is_only_read = |replay: &Replay| replay.only_read.iter().any(|&read| read as usize == target);
-    changes(stream) && !stream.trace.as_ref().is_some_and(is_only_read)
-}
-
-/// Whether a stream writes or trims anything.
-pub(crate) fn changes(stream: &Stream) -> bool {
-    if let Some(operation) = stream.engine.kind.of_names() {
-        return operation.removes();
-    }
-    let workload = &stream.workload;
-    let mut cases = workload.cases.iter();
-    workload.verification.lets_write()
-        && (workload.trim_then_write
-            || cases.any(|case| matches!(case.kind, OperationKind::Write | OperationKind::Trim)))
 }

@@ -1,13 +1,16 @@
 //! The collector: takes the workers' cells, merges them per stream and interval, and emits events.
 //!
-//! An interval goes out when every running worker of its stream has passed it, or half an interval after its end when one
+//! A turn costs as much as there is to take: only workers that have handed something over, and streams that wait for a
+//! worker, are looked at. An interval goes out when every running worker of its stream has passed it, or half an interval after its end when one
 //! is stuck in a long operation; what comes later goes out as a further, late interval. Nothing is lost, nobody waits.
 
+use crate::handovers::Handovers;
 use crate::recorder::{CELLS, Filled, Outlet};
-use fathom_metrics::{Cell, CellShape, IssuedRow, OperationRow};
+use fathom_metrics::{IssuedRow, OperationRow, merge_tally};
 use fathom_schema::{Interval, Phase, StreamTally};
 use fathom_units::Nanos;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What comes out of the collector.
 pub(crate) enum Collected {
@@ -24,15 +27,23 @@ pub(crate) struct Collector {
     step: u32,
     interval: Nanos,
     streams: Vec<StreamState>,
+    handovers: Arc<Handovers>,
+    /// By number of the worker: its stream, and its number there.
+    seats: Vec<(usize, usize)>,
+    /// Workers that tell of operations as they are issued.
+    telling: Vec<(usize, usize)>,
+    /// Streams that have something which has not gone out.
+    open: BTreeSet<usize>,
 }
 
 struct StreamState {
-    shape: CellShape,
     workers: Vec<WorkerState>,
     /// Intervals not yet emitted, by number and phase.
     pending: BTreeMap<(u64, Phase), Merged>,
     /// End of the latest interval that was emitted.
     emitted_until: Nanos,
+    /// A worker that had not passed the next edge when it was looked for.
+    behind: usize,
     /// Single operations not yet passed on.
     rows: Vec<Vec<OperationRow>>,
 }
@@ -41,16 +52,16 @@ struct WorkerState {
     outlet: Outlet,
     /// Everything it did before this instant has been collected; `NEVER` once it has ended.
     passed: Nanos,
-    /// What was measured; made with the first of it, since thousands of workers are made before they start.
-    totals: Option<Box<Cell>>,
+    /// What was measured.
+    totals: StreamTally,
     /// Reads of the verify phases; only where there are some.
-    verify_totals: Option<Box<Cell>>,
+    verify_totals: Option<StreamTally>,
     /// What was done before measuring; only where that may come to be what was measured.
-    ramp_totals: Option<Box<Cell>>,
+    ramp_totals: Option<StreamTally>,
 }
 
 struct Merged {
-    cell: Cell,
+    tally: StreamTally,
     /// The most that ever waited, per worker: a worker may hand over several cells of one interval, and only what waits
     /// in different workers waits together.
     backlogs: Vec<u64>,
@@ -60,128 +71,135 @@ struct Merged {
 }
 
 impl Collector {
-    /// One that collects from these workers: per stream its shape and the workers' outlets.
-    pub(crate) fn new(step: u32, interval: Nanos, streams: Vec<(CellShape, Vec<Outlet>)>) -> Self {
-        let without_rows = |shape| CellShape { rows: 0, ..shape };
+    /// One that collects from these workers, by stream, which are numbered in this order in `handovers`.
+    pub(crate) fn new(
+        step: u32,
+        interval: Nanos,
+        streams: Vec<Vec<Outlet>>,
+        handovers: Arc<Handovers>,
+    ) -> Self {
+        let (mut seats, mut telling) = (Vec::new(), Vec::new());
+        for (stream, outlets) in streams.iter().enumerate() {
+            for (worker, outlet) in outlets.iter().enumerate() {
+                seats.push((stream, worker));
+                telling.extend(outlet.issued.is_some().then_some((stream, worker)));
+            }
+        }
         let worker = |outlet| WorkerState {
             outlet,
             passed: Nanos::ZERO,
-            totals: None,
+            totals: StreamTally::default(),
             verify_totals: None,
             ramp_totals: None,
         };
         let streams = streams
             .into_iter()
-            .map(|(shape, outlets)| StreamState {
-                shape: without_rows(shape),
+            .map(|outlets| StreamState {
                 workers: outlets.into_iter().map(worker).collect(),
                 pending: BTreeMap::new(),
                 emitted_until: Nanos::ZERO,
+                behind: 0,
                 rows: Vec::new(),
             })
             .collect();
-        Self { step, interval, streams }
+        Self { step, interval, streams, handovers, seats, telling, open: BTreeSet::new() }
     }
 
     /// Takes all cells there are and emits the intervals that are complete. `now`: since the step's start; `NEVER` in
     /// virtual time is not needed, since there every worker passes every edge.
     pub(crate) fn turn(&mut self, now: Option<Nanos>, emit: &mut dyn FnMut(Collected)) {
-        for (index, stream) in self.streams.iter_mut().enumerate() {
-            stream.take_cells(self.interval);
-            stream.take_issued(&mut |rows| emit(Collected::Issued { stream: index, rows }));
-            stream.rows.drain(..).for_each(|rows| emit(Collected::Rows { stream: index, rows }));
-            let grace = Nanos(self.interval.0 / 2);
-            let overdue = now.map_or(Nanos::ZERO, |now| now.since(grace));
-            stream.emit_ready(self.step, index, overdue, self.interval, emit);
+        let Self { step, interval, streams, handovers, seats, telling, open } = self;
+        for (index, worker) in handovers.take().map(|number| seats[number]) {
+            streams[index].take_cells(worker, *interval);
+            open.insert(index);
         }
+        for &(index, worker) in telling.iter() {
+            if let Some(rows) = streams[index].take_issued(worker) {
+                emit(Collected::Issued { stream: index, rows });
+            }
+        }
+        let grace = Nanos(interval.0 / 2);
+        let overdue = now.map_or(Nanos::ZERO, |now| now.since(grace));
+        open.retain(|&index| {
+            let stream = &mut streams[index];
+            stream.rows.drain(..).for_each(|rows| emit(Collected::Rows { stream: index, rows }));
+            stream.emit_ready(*step, index, overdue, *interval, emit);
+            !stream.pending.is_empty()
+        });
     }
 
     /// Notes that a worker has ended; its last cell has been pushed before.
     pub(crate) fn ended(&mut self, stream: usize, worker: usize) {
         let interval = self.interval;
+        self.open.insert(stream);
         let stream = &mut self.streams[stream];
-        stream.take_cells(interval);
+        stream.take_cells(worker, interval);
         stream.workers[worker].passed = Nanos::NEVER;
     }
 
     /// Keeps what the workers of a stream do before they measure.
     pub(crate) fn keep_ramp(&mut self, stream: usize) {
-        let StreamState { shape, workers, .. } = &mut self.streams[stream];
-        workers.iter_mut().for_each(|worker| worker.ramp_totals = Some(Box::new(Cell::new(*shape))));
+        let workers = &mut self.streams[stream].workers;
+        workers.iter_mut().for_each(|worker| worker.ramp_totals = Some(StreamTally::default()));
     }
 
     /// Totals of a worker: of its measure phase, or of what came before one that never came.
     pub(crate) fn totals(&self, stream: usize, worker: usize, has_measured: bool) -> StreamTally {
-        let StreamState { shape, workers, .. } = &self.streams[stream];
-        let WorkerState { totals, ramp_totals, .. } = &workers[worker];
-        let counted = ramp_totals.as_deref().filter(|_| !has_measured).or(totals.as_deref());
-        counted.map_or_else(|| Cell::new(*shape).to_tally(), Cell::to_tally)
+        let WorkerState { totals, ramp_totals, .. } = &self.streams[stream].workers[worker];
+        ramp_totals.as_ref().filter(|_| !has_measured).unwrap_or(totals).clone()
     }
 
     /// What a worker read in its verify phases.
-    pub(crate) fn verify_totals(&self, stream: usize, worker: usize) -> Option<&Cell> {
-        self.streams[stream].workers[worker].verify_totals.as_deref()
+    pub(crate) fn verify_totals(&self, stream: usize, worker: usize) -> Option<&StreamTally> {
+        self.streams[stream].workers[worker].verify_totals.as_ref()
     }
 }
 
 impl StreamState {
-    fn take_issued(&mut self, emit: &mut dyn FnMut(Vec<IssuedRow>)) {
-        for issued in self.workers.iter_mut().filter_map(|worker| worker.outlet.issued.as_mut()) {
-            // No more than there are now: the worker goes on meanwhile.
-            let rows: Vec<IssuedRow> = (0..issued.slots()).filter_map(|_| issued.pop().ok()).collect();
-            if !rows.is_empty() {
-                emit(rows);
-            }
-        }
+    /// What a worker has told of operations that it issued, where there is something.
+    fn take_issued(&mut self, worker: usize) -> Option<Vec<IssuedRow>> {
+        let issued = self.workers[worker].outlet.issued.as_mut()?;
+        // No more than there are now: the worker goes on meanwhile.
+        let rows: Vec<IssuedRow> = (0..issued.slots()).filter_map(|_| issued.pop().ok()).collect();
+        (!rows.is_empty()).then_some(rows)
     }
 
-    fn take_cells(&mut self, interval: Nanos) {
-        let (workers, shape) = (self.workers.len(), self.shape);
-        for (index, worker) in self.workers.iter_mut().enumerate() {
-            // No more than the queue holds: a worker in virtual time may fill cells faster than they are taken, and what is
-            // merged has to go on its way in between.
-            for _ in 0..CELLS {
-                let Ok(Filled { mut cell, start, end, phase, late }) = worker.outlet.full.pop() else {
-                    break;
-                };
-                match phase {
-                    Phase::Ramp => {
-                        if let Some(totals) = &mut worker.ramp_totals {
-                            totals.merge(&cell);
-                        }
-                    }
-                    Phase::Measure => {
-                        let totals = worker.totals.get_or_insert_with(|| Box::new(Cell::new(shape)));
-                        let backlog_max = totals.backlog_max.max(cell.backlog_max);
-                        totals.merge(&cell);
-                        totals.backlog_max = backlog_max;
-                    }
-                    Phase::Verify => {
-                        worker.verify_totals.get_or_insert_with(|| Box::new(Cell::new(shape))).merge(&cell);
-                    }
-                }
-                let key = (start.0 / interval.0, phase);
-                let late = late || end <= self.emitted_until;
-                let merged = self.pending.entry(key).or_insert_with(|| Merged {
-                    cell: Cell::new(self.shape),
-                    backlogs: vec![0; workers],
-                    start,
-                    end,
-                    late,
-                });
-                merged.cell.merge(&cell);
-                merged.backlogs[index] = merged.backlogs[index].max(cell.backlog_max);
-                merged.start = merged.start.min(start);
-                merged.end = merged.end.max(end);
-                merged.late |= late;
-                worker.passed = worker.passed.max(end);
-                if !cell.rows().is_empty() {
-                    self.rows.push(cell.rows().to_vec());
-                }
-                cell.clear();
-                // The queue has room for every cell of the worker; a worker that has ended took its end away.
-                drop(worker.outlet.empty.push(cell));
+    /// Takes what a worker has handed over.
+    fn take_cells(&mut self, index: usize, interval: Nanos) {
+        let workers = self.workers.len();
+        let worker = &mut self.workers[index];
+        // No more than the queue holds: a worker in virtual time may fill cells faster than they are taken, and what is
+        // merged has to go on its way in between.
+        for _ in 0..CELLS {
+            let Ok(Filled { mut cell, start, end, phase, late }) = worker.outlet.full.pop() else { break };
+            let tally = cell.to_tally();
+            let totals = match phase {
+                Phase::Ramp => worker.ramp_totals.as_mut(),
+                Phase::Measure => Some(&mut worker.totals),
+                Phase::Verify => Some(worker.verify_totals.get_or_insert_default()),
+            };
+            totals.into_iter().for_each(|totals| merge_tally(totals, &tally));
+            let key = (start.0 / interval.0, phase);
+            let late = late || end <= self.emitted_until;
+            let merged = self.pending.entry(key).or_insert_with(|| Merged {
+                tally: StreamTally::default(),
+                backlogs: vec![0; workers],
+                start,
+                end,
+                late,
+            });
+            merge_tally(&mut merged.tally, &tally);
+            merged.backlogs[index] = merged.backlogs[index].max(tally.backlog_max);
+            merged.start = merged.start.min(start);
+            merged.end = merged.end.max(end);
+            merged.late |= late;
+            worker.passed = worker.passed.max(end);
+            if !cell.rows().is_empty() {
+                self.rows.push(cell.rows().to_vec());
             }
+            cell.clear();
+            // The queue has room for every cell of the worker; a worker that has ended took its end away.
+            drop(worker.outlet.empty.push(cell));
         }
     }
 
@@ -193,18 +211,17 @@ impl StreamState {
         interval: Nanos,
         emit: &mut dyn FnMut(Collected),
     ) {
-        let passed =
-            self.workers.iter().map(|worker| worker.passed).min().unwrap_or(Nanos::NEVER).max(overdue);
-        while let Some(entry) = self.pending.first_entry() {
-            let (sequence, phase) = *entry.key();
-            let merged = entry.get();
+        while let Some((&(sequence, phase), merged)) = self.pending.first_key_value() {
             let edge = Nanos((sequence + 1).saturating_mul(interval.0)).max(merged.end);
             // A phase that ends inside an interval is complete when all have passed its end, not the edge.
-            if passed < if phase == Phase::Ramp { merged.end } else { edge } {
+            let complete = if phase == Phase::Ramp { merged.end } else { edge };
+            if overdue < complete && !self.all_passed(complete) {
                 break;
             }
-            let Merged { mut cell, backlogs, start, end, late } = entry.remove();
-            cell.backlog_max = backlogs.iter().sum();
+            let Some((_, Merged { mut tally, backlogs, start, end, late })) = self.pending.pop_first() else {
+                break;
+            };
+            tally.backlog_max = backlogs.iter().sum();
             self.emitted_until = self.emitted_until.max(end);
             emit(Collected::Interval(Box::new(Interval {
                 step,
@@ -214,9 +231,19 @@ impl StreamState {
                 end,
                 phase,
                 late,
-                tally: cell.to_tally(),
+                tally,
             })));
         }
+    }
+
+    /// Whether everything that the workers did before `instant` was collected.
+    fn all_passed(&mut self, instant: Nanos) -> bool {
+        let (from, count) = (self.behind, self.workers.len());
+        // Onwards from the one that was behind: those before it have been looked at, and nobody goes back.
+        let mut onwards = (from..count).chain(0..from);
+        let found = onwards.find(|&worker| self.workers[worker].passed < instant);
+        self.behind = found.unwrap_or(0);
+        found.is_none()
     }
 }
 
@@ -224,14 +251,16 @@ impl StreamState {
 mod tests {
     use super::*;
     use crate::recorder::Recorder;
+    use fathom_metrics::CellShape;
 
     #[test]
     fn only_what_waits_in_different_workers_adds_up() {
         let shape =
             CellShape { kinds: [true, false, false, false], response: true, completion: false, rows: 0 };
-        let (recorders, outlets): (Vec<Recorder>, Vec<Outlet>) =
-            (0..2).map(|_| Recorder::new(shape, CELLS, std::thread::current())).unzip();
-        let mut collector = Collector::new(0, Nanos::secs(1), vec![(shape, outlets)]);
+        let handovers = Handovers::of(2);
+        let recorder = |number| Recorder::new(shape, CELLS, std::thread::current(), &handovers, number);
+        let (recorders, outlets): (Vec<Recorder>, Vec<Outlet>) = (0..2).map(recorder).unzip();
+        let mut collector = Collector::new(0, Nanos::secs(1), vec![outlets], Arc::clone(&handovers));
         for (worker, (mut recorder, backlogs)) in recorders.into_iter().zip([[5, 3], [1, 7]]).enumerate() {
             recorder.begin(Nanos::ZERO, Phase::Measure);
             for (backlog, end) in backlogs.into_iter().zip([400, 900]) {

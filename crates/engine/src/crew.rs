@@ -2,7 +2,6 @@
 //! engine with rings and registered memory, its open targets, its buffers. So nothing is made anew between the steps of a
 //! search or a sweep that differ only in what is asked of the same targets. It does not know what a step does.
 
-use crate::claims::changes_target;
 use crate::execute::Share;
 use crate::prepare::FileIdentity;
 use crate::told::mine;
@@ -12,6 +11,7 @@ use fathom_schema::{
     TargetKind, TrimBy, WorkerPlan,
 };
 use std::any::Any;
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -89,9 +89,9 @@ impl Crew {
     pub fn make_room(&mut self, step: &Step, share: Share) {
         let places = Place::all(step, share);
         let mut taken = vec![None; self.hands.len()];
+        let mut free = Free::of(&self.hands);
         for place in &places {
-            let free = (0..self.hands.len()).find(|&at| taken[at].is_none() && self.hands[at].is(place));
-            free.into_iter().for_each(|at| taken[at] = Some(place));
+            free.take(place).into_iter().for_each(|at| taken[at] = Some(place));
         }
         let mut gone = Vec::new();
         for (hand, place) in self.hands.iter_mut().zip(taken) {
@@ -124,18 +124,15 @@ impl Crew {
         places: &[Place],
         tasks: impl Iterator<Item = Task>,
     ) -> std::io::Result<()> {
-        let mut is_taken = vec![false; self.hands.len()];
+        let mut free = Free::of(&self.hands);
         for (place, task) in places.iter().zip(tasks) {
-            let free = (0..self.hands.len()).find(|&at| !is_taken[at] && self.hands[at].is(place));
-            let at = match free {
+            let at = match free.take(place) {
                 Some(at) => at,
                 None => {
                     self.start(place)?;
-                    is_taken.push(false);
                     self.hands.len() - 1
                 }
             };
-            is_taken[at] = true;
             let hand = &mut self.hands[at];
             // What it holds when it cannot use it is let go there; when it ends badly, the run does.
             hand.fit = match (hand.fit.take(), &place.fit) {
@@ -164,18 +161,34 @@ impl Crew {
 
 impl Drop for Crew {
     fn drop(&mut self) {
-        for Hand { manner: _, fit: _, tasks, thread } in self.hands.drain(..) {
-            drop(tasks);
-            // One that panicked has said so where it mattered.
-            drop(thread.join());
-        }
+        // All are told before one is waited for, so that they end side by side.
+        let threads: Vec<_> = self.hands.drain(..).map(|hand| hand.thread).collect();
+        // One that panicked has said so where it mattered.
+        threads.into_iter().for_each(|thread| drop(thread.join()));
     }
 }
 
-impl Hand {
-    /// Whether it is a thread of the kind that a place asks for.
-    fn is(&self, place: &Place) -> bool {
-        self.manner == place.manner
+/// Threads that a step has not taken up, of each kind in their order. There are about as many kinds as CPUs.
+struct Free {
+    kinds: Vec<(Manner, VecDeque<usize>)>,
+}
+
+impl Free {
+    fn of(hands: &[Hand]) -> Self {
+        let mut kinds: Vec<(Manner, VecDeque<usize>)> = Vec::new();
+        for (at, hand) in hands.iter().enumerate() {
+            match kinds.iter_mut().find(|(manner, _)| *manner == hand.manner) {
+                Some((_, free)) => free.push_back(at),
+                None => kinds.push((hand.manner.clone(), VecDeque::from([at]))),
+            }
+        }
+        Self { kinds }
+    }
+
+    /// The first of the kind that a place asks for.
+    fn take(&mut self, place: &Place) -> Option<usize> {
+        let (_, free) = self.kinds.iter_mut().find(|(manner, _)| *manner == place.manner)?;
+        free.pop_front()
     }
 }
 
@@ -228,7 +241,7 @@ impl Fit {
             let (TargetKind::File { path, .. } | TargetKind::BlockDevice { path }) = &target.kind else {
                 return None;
             };
-            Some(Opened { path: path.clone(), size: target.size.0, writes: changes_target(stream, at) })
+            Some(Opened { path: path.clone(), size: target.size.0, writes: stream.changes_target(at) })
         };
         Some(Self {
             kind: engine.kind,

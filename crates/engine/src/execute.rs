@@ -2,22 +2,23 @@
 
 use crate::collect::{Collected, Collector};
 use crate::crew::{Crew, Place};
+use crate::handovers::Handovers;
 use crate::mismatch;
 use crate::prepare::Ready;
-use crate::recorder::{Outlet, Recorder, cells_of, rows_per_cell};
+use crate::recorder::{MANY_WORKERS, Outlet, Recorder, cells_of, rows_per_cell};
 use crate::seat::{Common, Seat};
 use crate::settling::{describe_settling, end_settled};
 use crate::shared::Shared;
 use crate::told::{describe_broken, describe_errors, held_up, mine};
 use crate::worker::{Ended, shape_of};
 use fathom_io::clock::{RealClock, monotonic};
-use fathom_io::thread;
-use fathom_metrics::{Cell, CellShape, IssuedRow, OperationRow, Settling};
+use fathom_io::{thread, with_fresh_zeroes};
+use fathom_metrics::{CellShape, IssuedRow, OperationRow, Settling};
 use fathom_schema::{EngineKind, Interval, Step, Stop, Stream, StreamTally, StreamTotals, WorkerTotals};
 use fathom_units::Nanos;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, mpsc};
+use std::sync::{Arc, PoisonError, RwLock, mpsc};
 use std::time::Duration;
 
 /// A host's part of a step: workers k with k ≡ `index` (mod `of`) run here.
@@ -95,7 +96,6 @@ impl std::error::Error for ExecuteError {}
 /// What the workers wait for before they start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Go {
-    NotYet,
     At(Nanos),
     Never,
 }
@@ -119,8 +119,11 @@ pub(crate) struct EngineInUse {
 
 /// How long the collector sleeps at most; workers wake it when they hand over.
 const COLLECT_EVERY: Duration = Duration::from_millis(100);
-/// Between "all are ready" and the common start: longer than waking every worker takes.
-pub(crate) const START_DELAY: Nanos = Nanos::millis(1);
+/// Between "all are ready" and the common start of so many workers: longer than waking them all takes, one after the other.
+/// A wake took 8 µs on a busy machine of two cores.
+pub(crate) fn start_delay(workers: usize) -> Nanos {
+    Nanos::millis(1).after(Nanos(20_000 * workers as u64))
+}
 
 /// How long a command that comes after the load may still run once the run is to stop: enough to tidy up or to flush a
 /// little, and short enough that nobody takes fathom for stuck.
@@ -177,59 +180,62 @@ pub fn execute(
     if stop.load(Ordering::Relaxed) {
         shared.interrupt();
     }
-    let go = Arc::new((Mutex::new(Go::NotYet), Condvar::new()));
+    let go = Arc::new(RwLock::new(Go::Never));
+    // The workers wait to read it: all of them at once, where a mutex would be handed from one to the next, and each of ten
+    // thousand would have to be given a CPU before the one after it. Given up early, it sends them away.
+    let mut gate = go.write().unwrap_or_else(PoisonError::into_inner);
     let (tell, told) = mpsc::channel();
-    let mut outlets: Vec<(CellShape, Vec<Outlet>)> = Vec::new();
     let mut seats = Vec::new();
     let wanted: Vec<bool> = (0..step.streams.len()).map(|stream| observer.wants_operations(stream)).collect();
     let of_wanted = step.streams.iter().zip(&wanted).filter(|(_, wanted)| **wanted);
     let rows_per_cell = rows_per_cell(of_wanted.map(|(stream, _)| here(stream)).sum());
-    let cells = cells_of(step.streams.iter().map(here).sum());
-    for (stream_index, stream) in step.streams.iter().enumerate() {
-        let rows = if wanted[stream_index] { rows_per_cell } else { 0 };
-        let shape = CellShape { rows, ..shape_of(stream) };
-        let mut of_stream = Vec::new();
-        for worker_index in (0..stream.workers.len()).filter(|&k| mine(k, share)) {
-            let (mut recorder, mut outlet) = Recorder::new(shape, cells, std::thread::current());
-            if observer.wants_issued(stream_index) {
-                recorder.tell_of_issues(&mut outlet);
+    let expected: usize = step.streams.iter().map(here).sum();
+    let cells = cells_of(expected);
+    let handovers = Handovers::of(expected);
+    let mut make = || {
+        let mut outlets: Vec<Vec<Outlet>> = Vec::new();
+        for (stream_index, stream) in step.streams.iter().enumerate() {
+            let rows = if wanted[stream_index] { rows_per_cell } else { 0 };
+            let shape = CellShape { rows, ..shape_of(stream) };
+            let mut of_stream = Vec::new();
+            for worker_index in (0..stream.workers.len()).filter(|&k| mine(k, share)) {
+                let collector = std::thread::current();
+                let (mut recorder, mut outlet) =
+                    Recorder::new(shape, cells, collector, &handovers, seats.len());
+                if observer.wants_issued(stream_index) {
+                    recorder.tell_of_issues(&mut outlet);
+                }
+                seats.push(Seat { stream_index, seat_index: of_stream.len(), worker_index, recorder });
+                of_stream.push(outlet);
             }
-            seats.push(Seat { stream_index, seat_index: of_stream.len(), worker_index, recorder });
-            of_stream.push(outlet);
+            outlets.push(of_stream);
         }
-        outlets.push((shape, of_stream));
-    }
-    let expected = seats.len();
-    let mut collector = Collector::new(step_index(ready), step.interval, outlets);
+        Collector::new(step_index(ready), step.interval, outlets, Arc::clone(&handovers))
+    };
+    // Most of what so many cells have room for is never counted in.
+    let mut collector = if expected > MANY_WORKERS { with_fresh_zeroes(make) } else { make() };
     for (index, _) in step.streams.iter().enumerate().filter(|(_, stream)| stream.depth_search.is_some()) {
         collector.keep_ramp(index);
     }
     let places = Place::all(step, share);
-    let common = Common { ready: Arc::clone(ready), shared: Arc::clone(&shared), go, tell, clock: *clock };
-    let go = Arc::clone(&common.go);
+    let (ready_too, shared_too) = (Arc::clone(ready), Arc::clone(&shared));
+    let common = Common { ready: ready_too, shared: shared_too, go: Arc::clone(&go), tell, clock: *clock };
     let take_up = |seat: Seat| {
         let common = common.clone();
         Box::new(move |hold: &mut _| seat.run(common, hold)) as _
     };
-    crew.take_up(&places, seats.into_iter().map(take_up)).map_err(|error| {
-        release(&go, Go::Never);
-        ExecuteError::Thread(error)
-    })?;
+    crew.take_up(&places, seats.into_iter().map(take_up)).map_err(ExecuteError::Thread)?;
     drop(common);
-    await_ready(&told, expected, step, observer).inspect_err(|_| release(&go, Go::Never))?;
-    let step_start = monotonic().after(START_DELAY);
+    await_ready(&told, expected, step, observer)?;
+    let step_start = monotonic().after(start_delay(expected));
     observer.started();
-    release(&go, Go::At(step_start));
+    *gate = Go::At(step_start);
+    drop(gate);
     Ok(gather(&told, &mut collector, step, &shared, stop, step_start, share, observer))
 }
 
 fn step_index(ready: &Ready) -> u32 {
     ready.index
-}
-
-fn release(go: &(Mutex<Go>, Condvar), what: Go) {
-    *go.0.lock().expect("no thread panics while it holds the lock") = what;
-    go.1.notify_all();
 }
 
 fn await_ready(
@@ -278,7 +284,8 @@ fn gather(
     let here = |stream: &Stream| (0..stream.workers.len()).filter(|&k| mine(k, share)).count();
     let mut ends: Vec<Vec<Option<Ended>>> =
         step.streams.iter().map(|stream| (0..here(stream)).map(|_| None).collect()).collect();
-    let mut running: usize = ends.iter().map(Vec::len).sum();
+    let mut left: Vec<usize> = ends.iter().map(Vec::len).collect();
+    let mut running: usize = left.iter().sum();
     let mut over: Vec<u32> = Vec::new();
     let real = step.streams.iter().all(|stream| stream.engine.kind != EngineKind::Sim);
     let mut settling = Settling::of(step);
@@ -296,7 +303,8 @@ fn gather(
             if let Message::Ended { stream, worker, ended } = message {
                 collector.ended(stream, worker);
                 ends[stream][worker] = Some(*ended);
-                let is_over = ends[stream].iter().all(Option::is_some);
+                left[stream] -= 1;
+                let is_over = left[stream] == 0;
                 over.extend(is_over.then(|| u32::try_from(stream).expect("streams are counted in 32 bits")));
                 running -= 1;
             }
@@ -396,7 +404,7 @@ fn turn(
     }
 }
 
-fn totals(tally: StreamTally, verify: Option<&Cell>, ended: &Ended) -> WorkerTotals {
+fn totals(tally: StreamTally, verify: Option<&StreamTally>, ended: &Ended) -> WorkerTotals {
     let Ended {
         start,
         end,

@@ -17,6 +17,7 @@ mod depth_search;
 mod drive;
 mod ended;
 mod execute;
+mod handovers;
 mod issue;
 mod kind_rates;
 mod lock;

@@ -1,12 +1,11 @@
 //! What verification found, in words and as totals: a mismatch with its file, place, what should be there and what is.
 
 use crate::verify::{Found, Verified};
-use fathom_metrics::Cell;
 use fathom_pattern::{Evidence, Mismatch};
 use fathom_schema::{MismatchKind, Step, StreamTally, VerifyTotals, WorkerPlan};
 
 /// Totals of one worker; `reads`: what it read in its verify phases.
-pub(crate) fn totals(verified: &Verified, reads: Option<&Cell>) -> VerifyTotals {
+pub(crate) fn totals(verified: &Verified, reads: Option<&StreamTally>) -> VerifyTotals {
     let Verified {
         elapsed,
         checked,
@@ -19,7 +18,7 @@ pub(crate) fn totals(verified: &Verified, reads: Option<&Cell>) -> VerifyTotals 
     } = verified;
     let counts = MismatchKind::ALL.into_iter().zip(*mismatches);
     VerifyTotals {
-        tally: reads.map_or_else(StreamTally::default, Cell::to_tally),
+        tally: reads.cloned().unwrap_or_default(),
         elapsed: *elapsed,
         checked: *checked,
         superseded: *superseded,

@@ -5,7 +5,7 @@
 
 use crate::caches;
 pub use crate::claims::Claims;
-use crate::claims::{changes, changes_target, closed_between_turns, not_taken, users_by_target};
+use crate::claims::{closed_between_turns, not_taken, users_by_target};
 use crate::lock::{self, Lock};
 use crate::mark;
 use crate::names;
@@ -228,7 +228,7 @@ impl Ready {
         let Some((path, there)) = prepared else { return self.open_target(stream, index) };
         let text = CString::new(path.as_os_str().as_bytes());
         let text = text.map_err(|error| PrepareError::system("cannot open", path, io::Error::from(error)))?;
-        let flags = flags_for(stream, changes_target(stream, index)).bits();
+        let flags = flags_for(stream, stream.changes_target(index)).bits();
         let file = ClosedFile {
             path: text,
             flags: i32::from_ne_bytes(flags.to_ne_bytes()),
@@ -268,7 +268,7 @@ impl Ready {
                 self.claims.name(path).store(false, Ordering::Relaxed);
                 return self.open_target(stream, extent.target as usize);
             }
-            if changes(stream) {
+            if stream.changes() {
                 let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
                 let fail = |error: io::Error| PrepareError::system("cannot create", path, error);
                 let file = File::from(
@@ -281,7 +281,7 @@ impl Ready {
                 self.claims.made().insert(path.clone());
             }
             Ok(OpenTarget {
-                handle: TargetHandle::File(open_for(stream, changes(stream), path)?),
+                handle: TargetHandle::File(open_for(stream, stream.changes(), path)?),
                 size: target.size.0,
                 trim_by: stream.engine.trim_by,
             })
@@ -317,7 +317,7 @@ impl Ready {
 
     fn open_target(&self, stream: &Stream, index: usize) -> Result<OpenTarget, OpenError> {
         let target = &self.step.targets[index];
-        let writes = changes_target(stream, index);
+        let writes = stream.changes_target(index);
         let (size, trim_by) = (target.size.0, stream.engine.trim_by);
         if let (Some(operation), TargetKind::File { path, .. } | TargetKind::Folder { path, .. }) =
             (stream.engine.kind.of_names(), &target.kind)
@@ -438,7 +438,7 @@ fn lay_out(
         if !claims.admits(path, opened) {
             return Err(PrepareError::changed(path, "another file is there than was judged"));
         }
-        let is_written = users.iter().any(|stream| changes_target(stream, index));
+        let is_written = users.iter().any(|stream| stream.changes_target(index));
         if is_written {
             if closed[index] {
                 not_taken(&file, path)?;
@@ -481,7 +481,7 @@ fn lay_out(
         };
         match layout {
             LayoutRule::Written | LayoutRule::Appended => {
-                let writer = users.iter().find(|stream| changes(stream));
+                let writer = users.iter().find(|stream| stream.changes());
                 let content = writer.map_or_else(random_content, |stream| stream.workload.content.clone());
                 let mut report = |written: u64| {
                     done += written;

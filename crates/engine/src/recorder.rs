@@ -2,9 +2,11 @@
 //!
 //! Full cells go to the collector through one single-producer queue, empty ones come back through another.
 
+use crate::handovers::Handovers;
 use fathom_metrics::{Cell, CellShape, IssuedRow};
 use fathom_schema::Phase;
 use fathom_units::Nanos;
+use std::sync::Arc;
 use std::thread::Thread;
 
 /// Cells of one worker: the one it fills, one on its way, and two so that a collector that is late by two whole intervals
@@ -13,7 +15,7 @@ pub(crate) const CELLS: usize = 4;
 /// Cells of one worker of so many that making them would take longer than starting the workers: one less to spare.
 const CELLS_OF_MANY: usize = 3;
 /// Workers up to which each has `CELLS`.
-const MANY_WORKERS: usize = 1000;
+pub(crate) const MANY_WORKERS: usize = 1000;
 
 /// Issued operations on their way to the collector, 160 KiB of them: some milliseconds of the fastest device.
 const ISSUED_ON_THE_WAY: usize = 4096;
@@ -50,6 +52,9 @@ pub(crate) struct Recorder {
     full: rtrb::Producer<Filled>,
     empty: rtrb::Consumer<Box<Cell>>,
     collector: Thread,
+    /// Where it says that it has handed a cell over, and as whom.
+    handovers: Arc<Handovers>,
+    number: usize,
     /// How often there was no empty cell, and filling on was not possible.
     pub(crate) waits: u64,
     /// How long it took until there was one, where single operations are kept.
@@ -70,7 +75,15 @@ pub(crate) struct Outlet {
 impl Recorder {
     /// A recorder with all its cells allocated, and the collector's ends of its queues. Made one by one and not copied, so that
     /// what is never counted in never becomes memory.
-    pub(crate) fn new(shape: CellShape, cells: usize, collector: Thread) -> (Self, Outlet) {
+    ///
+    /// `number`: the worker's among all that share `handovers`.
+    pub(crate) fn new(
+        shape: CellShape,
+        cells: usize,
+        collector: Thread,
+        handovers: &Arc<Handovers>,
+        number: usize,
+    ) -> (Self, Outlet) {
         let (full, full_out) = rtrb::RingBuffer::new(CELLS);
         let (mut empty_in, empty) = rtrb::RingBuffer::new(CELLS);
         for _ in 1..cells {
@@ -84,6 +97,8 @@ impl Recorder {
             full,
             empty,
             collector,
+            handovers: Arc::clone(handovers),
+            number,
             waits: 0,
             waited: Nanos::ZERO,
             cell_start: Nanos::ZERO,
@@ -150,6 +165,7 @@ impl Recorder {
         let filled = Filled { cell, start: self.cell_start, end, phase: self.phase, late: self.late };
         // There are as many places as cells, so a place is always free.
         self.full.push(filled).expect("the queue holds all cells");
+        self.handovers.tell(self.number);
         self.collector.unpark();
         self.cell_start = end;
         self.phase = phase;
@@ -184,6 +200,10 @@ mod tests {
     use super::*;
     use fathom_metrics::OperationRow;
 
+    fn one(collector: Thread) -> (Recorder, Outlet) {
+        Recorder::new(CellShape::default(), CELLS, collector, &Handovers::of(1), 0)
+    }
+
     #[test]
     fn a_wait_for_the_collector_is_counted() {
         let (send, take) = std::sync::mpsc::channel::<Outlet>();
@@ -195,7 +215,7 @@ mod tests {
             outlet.empty.push(filled.cell).expect("the queue holds all cells");
             outlet
         });
-        let (mut recorder, outlet) = Recorder::new(CellShape::default(), CELLS, collector.thread().clone());
+        let (mut recorder, outlet) = one(collector.thread().clone());
         recorder.begin(Nanos::ZERO, Phase::Measure);
         for number in 1..CELLS as u64 {
             recorder.rotate(Nanos::secs(number), Phase::Measure, false);
@@ -211,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_wait_for_whoever_reads_what_is_issued_is_told() {
-        let (mut recorder, mut outlet) = Recorder::new(CellShape::default(), CELLS, std::thread::current());
+        let (mut recorder, mut outlet) = one(std::thread::current());
         let row = IssuedRow {
             at: Nanos::ZERO,
             kind: fathom_schema::OperationKind::Read,

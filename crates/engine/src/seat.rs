@@ -4,7 +4,7 @@
 use crate::caches::Pages;
 use crate::commands;
 use crate::crew::{Fit, Hold, Kept, largest_moved};
-use crate::execute::{EngineInUse, FAREWELL_LIMIT, Go, Message, START_DELAY};
+use crate::execute::{EngineInUse, FAREWELL_LIMIT, Go, Message, start_delay};
 use crate::pace::pace_of;
 use crate::prepare::{FileIdentity, OpenError, Ready};
 use crate::recorder::Recorder;
@@ -25,14 +25,14 @@ use fathom_units::Nanos;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, mpsc};
+use std::sync::{Arc, PoisonError, RwLock, mpsc};
 
 /// What the workers of a step have in common, each with its own handle on it: their threads outlive the step.
 #[derive(Clone)]
 pub(crate) struct Common {
     pub(crate) ready: Arc<Ready>,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) go: Arc<(Mutex<Go>, Condvar)>,
+    pub(crate) go: Arc<RwLock<Go>>,
     pub(crate) tell: mpsc::Sender<Message>,
     pub(crate) clock: RealClock,
 }
@@ -194,7 +194,8 @@ impl Seat {
         let awaited = awaited.max(took);
         // All workers of the stream start together, as those of the step did.
         let is_released_now = is_virtual || stream.control.after.is_empty();
-        let awaited = if is_released_now { awaited } else { awaited.after(START_DELAY) };
+        let awaited =
+            if is_released_now { awaited } else { awaited.after(start_delay(stream.workers.len())) };
         worker.times = Timeline::of(stream, step_start, awaited, worker.times.interval);
         let failure = worker.drive(pace).err().map(|error| {
             context.shared.stop_all();
@@ -326,7 +327,7 @@ impl Drop for Farewell<'_> {
 struct Context<'a> {
     ready: &'a Ready,
     shared: &'a Shared,
-    go: &'a (Mutex<Go>, Condvar),
+    go: &'a RwLock<Go>,
     tell: &'a mpsc::Sender<Message>,
 }
 
@@ -411,14 +412,9 @@ impl Context<'_> {
     }
 
     fn await_go(&self) -> Option<Nanos> {
-        let (state, changed) = self.go;
-        let mut go = state.lock().expect("no thread panics while it holds the lock");
-        loop {
-            match *go {
-                Go::At(start) => return Some(start),
-                Go::Never => return None,
-                Go::NotYet => go = changed.wait(go).expect("no thread panics while it holds the lock"),
-            }
+        match *self.go.read().unwrap_or_else(PoisonError::into_inner) {
+            Go::At(start) => Some(start),
+            Go::Never => None,
         }
     }
 }

@@ -7,13 +7,15 @@ use crate::demands::FlowGroup;
 use crate::turns::TargetLocks;
 use fathom_schema::{Reach, Stream};
 use fathom_units::Nanos;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, RwLock};
 
 /// What all workers of a step share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     streams: Vec<SharedStream>,
+    /// Those that end with others.
+    followers: Vec<usize>,
     /// Raised when a worker ended for an error.
     has_failed: AtomicBool,
     /// Raised when an end reached the run: no further step is wanted.
@@ -25,7 +27,11 @@ pub(crate) struct Shared {
     flows: Vec<FlowGroup>,
     /// Raised when data that was read back is not what was written, and that makes the run fail.
     mismatch: AtomicBool,
-    ends: Mutex<Vec<End>>,
+    ends: Vec<End>,
+    /// Whether anyone starts or ends after others.
+    is_awaited: bool,
+    /// Taken while what is waited for changes, so that nobody misses it.
+    turn: Mutex<()>,
     changed: Condvar,
 }
 
@@ -43,32 +49,42 @@ struct SharedStream {
 }
 
 /// How far a stream is from its end.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct End {
     /// Workers that have not ended.
-    left: usize,
-    /// Since the step's start, of those that have.
-    latest: Nanos,
+    left: AtomicUsize,
+    /// Since the step's start, of those that have, nanoseconds.
+    latest_ns: AtomicU64,
 }
 
 impl Shared {
     /// For these streams, of which so many workers run here, on so many targets.
     pub(crate) fn new(streams: &[Stream], workers: impl Fn(&Stream) -> usize, targets: usize) -> Self {
-        let ends = streams.iter().map(|stream| End { left: workers(stream), latest: Nanos::ZERO }).collect();
+        let end = |stream| End {
+            left: AtomicUsize::new(workers(stream)),
+            latest_ns: AtomicU64::new(Nanos::ZERO.0),
+        };
         let shared = |stream: &Stream| SharedStream {
             group: stream.report_group,
             ends_with: stream.control.ends_with.clone(),
             ..SharedStream::default()
         };
+        let follows =
+            |(index, stream): (usize, &Stream)| (!stream.control.ends_with.is_empty()).then_some(index);
         Self {
             streams: streams.iter().map(shared).collect(),
+            followers: streams.iter().enumerate().filter_map(follows).collect(),
             has_failed: AtomicBool::new(false),
             ends_run: AtomicBool::new(false),
             interrupted: AtomicBool::new(false),
             flows: FlowGroup::of(streams.iter().filter_map(|stream| stream.flow.as_ref())),
             locks: (0..targets).map(|_| RwLock::new(())).collect(),
             mismatch: AtomicBool::new(false),
-            ends: Mutex::new(ends),
+            ends: streams.iter().map(end).collect(),
+            is_awaited: streams
+                .iter()
+                .any(|stream| !stream.control.after.is_empty() || !stream.control.ends_with.is_empty()),
+            turn: Mutex::new(()),
             changed: Condvar::new(),
         }
     }
@@ -115,20 +131,20 @@ impl Shared {
             Reach::Group => other == stream || group > 0 && self.streams[other].group == group,
             Reach::Stage | Reach::Run => true,
         };
-        let ends = self.lock();
+        let turn = self.lock();
         for (_, other) in self.streams.iter().enumerate().filter(|(index, _)| is_reached(*index)) {
             other.stop.store(true, Ordering::Relaxed);
         }
-        drop(ends);
+        drop(turn);
         self.ends_run.fetch_or(reach == Reach::Run, Ordering::Relaxed);
         self.changed.notify_all();
     }
 
     /// Ends these streams early.
     pub(crate) fn end_streams(&self, streams: impl Iterator<Item = u32>) {
-        let ends = self.lock();
+        let turn = self.lock();
         streams.for_each(|stream| self.streams[stream as usize].stop.store(true, Ordering::Relaxed));
-        drop(ends);
+        drop(turn);
         self.changed.notify_all();
     }
 
@@ -170,37 +186,46 @@ impl Shared {
 
     /// A worker has ended, `at` since the step's start.
     pub(crate) fn ended(&self, stream: usize, at: Nanos) {
-        let mut ends = self.lock();
-        let end = &mut ends[stream];
-        end.left = end.left.saturating_sub(1);
-        end.latest = end.latest.max(at);
-        let has_ended = |stream: &u32| ends[*stream as usize].left == 0;
-        for waiting in self.streams.iter().filter(|waiting| !waiting.ends_with.is_empty()) {
+        let End { left, latest_ns } = &self.ends[stream];
+        latest_ns.fetch_max(at.0, Ordering::Relaxed);
+        // With the last one's end goes what all of them said of theirs.
+        if left.fetch_sub(1, Ordering::AcqRel) > 1 || !self.is_awaited {
+            return;
+        }
+        let turn = self.lock();
+        let has_ended = |stream: &u32| self.ends[*stream as usize].left.load(Ordering::Acquire) == 0;
+        for waiting in self.followers.iter().map(|&follower| &self.streams[follower]) {
             if waiting.ends_with.iter().all(has_ended) {
                 waiting.stop.store(true, Ordering::Relaxed);
             }
         }
-        drop(ends);
+        drop(turn);
         self.changed.notify_all();
     }
 
     /// Waits until all of `streams` have ended; when the last one did, since the step's start. `None` when `own` was
     /// stopped meanwhile.
     pub(crate) fn await_ends(&self, own: usize, streams: &[u32]) -> Option<Nanos> {
-        let mut ends = self.lock();
+        let is_stopped = || self.streams[own].stop.load(Ordering::Relaxed);
+        // Thousands that wait for nobody do not wait for each other's turn either.
+        if streams.is_empty() {
+            return (!is_stopped()).then_some(Nanos::ZERO);
+        }
+        let mut turn = self.lock();
         loop {
-            if self.streams[own].stop.load(Ordering::Relaxed) {
+            if is_stopped() {
                 return None;
             }
-            let awaited = || streams.iter().map(|&stream| ends[stream as usize]);
-            if awaited().all(|end| end.left == 0) {
-                return Some(awaited().map(|end| end.latest).max().unwrap_or_default());
+            let awaited = || streams.iter().map(|&stream| &self.ends[stream as usize]);
+            if awaited().all(|end| end.left.load(Ordering::Acquire) == 0) {
+                let latest = awaited().map(|end| end.latest_ns.load(Ordering::Relaxed)).max();
+                return Some(latest.map_or(Nanos::ZERO, Nanos));
             }
-            ends = self.changed.wait(ends).expect("no thread panics while it holds the lock");
+            turn = self.changed.wait(turn).expect("no thread panics while it holds the lock");
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<End>> {
-        self.ends.lock().expect("no thread panics while it holds the lock")
+    fn lock(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.turn.lock().expect("no thread panics while it holds the lock")
     }
 }

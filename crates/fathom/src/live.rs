@@ -10,11 +10,14 @@ use fathom_schema::{
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
 /// Streams that get a line of their own; further ones share one.
 const LINES_MAX: usize = 8;
 
+/// Intervals of streams that share a line that are gathered at once: the one that most are in, and the one after it.
+const AHEAD_MAX: usize = 2;
 /// What an interval may take longer than a whole second without counting as another one.
 const OVERTIME: Nanos = Nanos::millis(100);
 /// Columns of a stream's name; half of them where figures need the room.
@@ -36,8 +39,10 @@ pub(crate) struct Live {
     filled: Option<Nanos>,
     /// Bytes that the step has moved, where they are what ends it.
     moved: u64,
-    /// Interval number and merged tallies of streams that share a line.
-    together: Option<(u64, Merged)>,
+    /// Merged tallies of streams that share a line, by interval number. Streams are not all in the same interval.
+    together: BTreeMap<u64, Merged>,
+    /// Streams that share a line.
+    sharing: usize,
     /// Decile of the preparation last reported where there is no terminal.
     prepared: u64,
 }
@@ -69,7 +74,8 @@ impl Live {
             flow: None,
             filled: None,
             moved: 0,
-            together: None,
+            together: BTreeMap::new(),
+            sharing: 0,
             prepared: 0,
         }
     }
@@ -133,7 +139,8 @@ impl Live {
             terminal::message(&format!("{which}{name}: {streams}{length}{outlook}"));
         }
         self.step = Some(step.clone());
-        self.together = None;
+        self.together.clear();
+        self.sharing = (0..step.streams.len()).filter(|&stream| step.adds_up(stream)).count();
     }
 
     fn interval(&mut self, interval: &Interval) {
@@ -156,24 +163,20 @@ impl Live {
         if !step.adds_up(interval.stream as usize) {
             return;
         }
-        // Many streams: one line for all, said when the next interval begins.
-        let same = self.together.as_ref().is_some_and(|(sequence, _)| *sequence == interval.sequence);
-        if !same {
+        // Many streams: one line for all, said when all have given theirs, or some are an interval ahead of it.
+        let merged = self.together.entry(interval.sequence).or_insert_with(|| Merged {
+            tally: StreamTally::default(),
+            start: interval.start,
+            end: interval.end,
+            phase: interval.phase,
+            streams: 0,
+        });
+        merge_tally(&mut merged.tally, &interval.tally);
+        merged.start = merged.start.min(interval.start);
+        merged.end = merged.end.max(interval.end);
+        merged.streams += 1;
+        if merged.streams == self.sharing || self.together.len() > AHEAD_MAX {
             self.say_together();
-            let empty = Merged {
-                tally: StreamTally::default(),
-                start: interval.start,
-                end: interval.end,
-                phase: interval.phase,
-                streams: 0,
-            };
-            self.together = Some((interval.sequence, empty));
-        }
-        if let Some((_, merged)) = &mut self.together {
-            merge_tally(&mut merged.tally, &interval.tally);
-            merged.start = merged.start.min(interval.start);
-            merged.end = merged.end.max(interval.end);
-            merged.streams += 1;
         }
     }
 
@@ -184,7 +187,7 @@ impl Live {
     }
 
     fn say_together(&mut self) {
-        if let Some((_, Merged { tally, start, end, phase, streams })) = self.together.take() {
+        if let Some((_, Merged { tally, start, end, phase, streams })) = self.together.pop_first() {
             let text = describe(&format!("{streams} streams"), start, end, phase, &tally, self.width());
             self.say(0, &text);
         }
@@ -198,7 +201,9 @@ impl Live {
     }
 
     fn end(&mut self) {
-        self.say_together();
+        while !self.together.is_empty() {
+            self.say_together();
+        }
         for line in self.lines.drain(..) {
             line.finish_and_clear();
         }

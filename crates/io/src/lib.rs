@@ -29,4 +29,4 @@ pub use engine::{
     Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, TargetHandle, TargetName,
     Wait, probe_io_uring, probe_libaio, range_flags,
 };
-pub use memory::{Locked, MemoryError};
+pub use memory::{Locked, MemoryError, with_fresh_zeroes};

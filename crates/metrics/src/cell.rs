@@ -106,23 +106,6 @@ impl KindCell {
         *errors = Default::default();
     }
 
-    fn merge(&mut self, other: &Self) {
-        let Self { bytes, short, data_syncs, service, response, submission, completion, errors } = other;
-        self.bytes += bytes;
-        self.short += short;
-        self.data_syncs += data_syncs;
-        self.service.merge(service);
-        self.submission.merge(submission);
-        for (mine, theirs) in [(&mut self.response, response), (&mut self.completion, completion)] {
-            if let (Some(mine), Some(theirs)) = (mine, theirs) {
-                mine.merge(theirs);
-            }
-        }
-        for &(errno, count) in errors.iter().filter(|&&(_, count)| count > 0) {
-            self.add_errors(errno, count);
-        }
-    }
-
     fn to_tally(&self, kind: OperationKind) -> KindTally {
         KindTally {
             kind,
@@ -227,41 +210,6 @@ impl Cell {
         rows.clear();
     }
 
-    /// Adds another cell of the same shape.
-    pub fn merge(&mut self, other: &Self) {
-        let Self {
-            kinds,
-            in_flight_ns,
-            cpu_ns,
-            depth_levels,
-            submit_sizes,
-            complete_sizes,
-            arrivals,
-            arrivals_late,
-            arrivals_dropped,
-            backlog_max,
-            rows: _,
-        } = other;
-        for (mine, theirs) in self.kinds.iter_mut().zip(kinds) {
-            if let (Some(mine), Some(theirs)) = (mine, theirs) {
-                mine.merge(theirs);
-            }
-        }
-        self.in_flight_ns += in_flight_ns;
-        self.cpu_ns += cpu_ns;
-        for (mine, theirs) in [
-            (&mut self.depth_levels, depth_levels),
-            (&mut self.submit_sizes, submit_sizes),
-            (&mut self.complete_sizes, complete_sizes),
-        ] {
-            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
-        }
-        self.arrivals += arrivals;
-        self.arrivals_late += arrivals_late;
-        self.arrivals_dropped += arrivals_dropped;
-        self.backlog_max += backlog_max;
-    }
-
     /// The form that is stored; kinds in which nothing happened are left out.
     pub fn to_tally(&self) -> StreamTally {
         let kinds = OperationKind::ALL
@@ -310,6 +258,7 @@ pub const fn size_class(size: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge_tally;
 
     fn shape() -> CellShape {
         CellShape { kinds: [true, true, false, false], response: true, completion: false, rows: 0 }
@@ -330,10 +279,9 @@ mod tests {
     }
 
     #[test]
-    fn merging_cells_is_counting_all_in_one() {
-        let mut left = filled(3);
-        left.merge(&filled(3));
-        let tally = left.to_tally();
+    fn merging_what_cells_counted_is_counting_all_in_one() {
+        let mut tally = filled(3).to_tally();
+        merge_tally(&mut tally, &filled(3).to_tally());
         assert_eq!(tally.kinds.len(), 2);
         assert_eq!((tally.kinds[0].operations, tally.kinds[0].bytes), (6, 6 * 4096));
         assert_eq!(tally.kinds[0].response.as_ref().unwrap().moments.count, 6);
@@ -354,10 +302,6 @@ mod tests {
         let mut kind = KindCell::default();
         (1..20).for_each(|errno| kind.record_error(errno));
         assert_eq!(kind.errors_total(), 19);
-        let mut other = KindCell::default();
-        (20..40).for_each(|errno| (0..3).for_each(|_| other.record_error(errno)));
-        kind.merge(&other);
-        assert_eq!(kind.errors_total(), 19 + 60);
     }
 
     #[test]

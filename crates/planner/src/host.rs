@@ -5,13 +5,19 @@
 use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use fathom_model::{Dialect, Span};
-use fathom_schema::{EngineKind, HostLimits, NoteKind, Registration, Severity, Stream, Target, WorkerPlan};
+use fathom_schema::{
+    EngineKind, HostLimits, NoteKind, Registration, SHOWN_AS_READ_MAX, Severity, Stream, Submitter, Target,
+    WorkerPlan,
+};
 use fathom_units::Bytes;
 use std::collections::BTreeSet;
 
 /// Files that fathom itself holds open beside the targets: the store with its journal, standard streams, counters of
 /// devices, pipes of the live view. Counted 23 at most; doubled and rounded up.
 const FILES_OF_FATHOM: u64 = 64;
+
+/// Operations that a ring of `io_uring` has room for.
+const RING_ENTRIES_MAX: u32 = 32_768;
 
 /// Mappings of a worker: its stack, the stack for signals, a guard page beside each, and its buffers.
 const MAPPINGS_PER_WORKER: u64 = 5;
@@ -28,7 +34,8 @@ pub(crate) fn check(
     targets: &[Target],
     remarks: &mut Remarks,
 ) {
-    check_cpus(scene, streams, remarks);
+    check_cpus(scene, dialect, streams, remarks);
+    check_rings(streams, remarks);
     check_threads(scene, streams, remarks);
     check_open_files(scene, streams, targets, remarks);
     check_memory(scene, streams, remarks);
@@ -70,16 +77,46 @@ pub(crate) fn has_cpu(scene: &Scene<'_>, cpu: u32) -> bool {
     usable.is_empty() || usable.contains(&cpu)
 }
 
-fn check_cpus(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], remarks: &mut Remarks) {
+/// Rings have room for so many operations at most (`IORING_MAX_ENTRIES` in the kernel's `io_uring/io_uring.h`).
+fn check_rings(streams: &[(&Load<'_>, &mut Stream)], remarks: &mut Remarks) {
+    for (load, stream) in streams {
+        let EngineKind::IoUring(settings) = &stream.engine.kind else { continue };
+        // Where a thread of the kernel takes them, a ring has room for twice as many as are in flight.
+        let (most, how) = match settings.submitter {
+            Submitter::Worker => (RING_ENTRIES_MAX, ""),
+            Submitter::Kernel | Submitter::KernelOn(_) => {
+                (RING_ENTRIES_MAX / 2, " where a thread of the kernel submits")
+            }
+        };
+        if stream.queue_depth > most {
+            let message = format!(
+                "the stream \"{}\" has queue depth {}; a ring of io_uring has room for {most}{how}",
+                load.section.name, stream.queue_depth
+            );
+            let help =
+                format!("use a queue_depth of {most} or less with more workers, or engine = \"libaio\"");
+            remarks.error("plan.ring-depth", load.section.options.queue_depth.span(), message, help);
+        }
+    }
+}
+
+fn check_cpus(
+    scene: &Scene<'_>,
+    dialect: Dialect,
+    streams: &[(&Load<'_>, &mut Stream)],
+    remarks: &mut Remarks,
+) {
     let usable = &scene.facts.cpu.usable;
     let workers: usize = streams.iter().map(|(_, stream)| stream.workers.len()).sum();
     if !usable.is_empty() && workers > usable.len() {
         let message = format!(
-            "{workers} workers share {} CPUs, so that some wait for one while their operations are done; fewer workers with \
-             a larger queue_depth each do not",
+            "{workers} workers share {} CPUs, so that some wait for one while their operations are done, which counts as \
+             latency, and at a rate goes out late; fewer workers with a larger queue_depth each do not",
             usable.len()
         );
-        remarks.note(NoteKind::Job, Severity::Info, message);
+        // With fio a job of its own for each operation in flight is how its synchronous engines are used.
+        let severity = if dialect == Dialect::Native { Severity::Warn } else { Severity::Info };
+        remarks.note(NoteKind::Job, severity, message);
     }
     for (load, _) in streams {
         let cpus = load.section.options.cpus.get().into_iter().flatten();
@@ -154,18 +191,27 @@ fn check_open_files(
     let of_streams: Vec<(Span, u64)> =
         real.clone().map(|(load, stream)| (load.section.span, of_stream(stream))).collect();
     let files: u64 = of_streams.iter().map(|(_, files)| files).sum();
-    // Each is held once more: locked against other runs, or shown to them as being read. Not so what is open in turn.
-    let held: BTreeSet<u32> = real
-        .flat_map(|(_, stream)| stream.workers.iter().map(move |worker| (stream, worker)))
-        .filter(|(stream, worker)| stream.open_at_once(worker, targets).is_none())
-        .flat_map(|(_, worker)| &worker.extents)
-        .map(|extent| extent.target)
-        .collect();
-    let needed = files.saturating_add(held.len() as u64).saturating_add(FILES_OF_FATHOM);
+    // Each that is written is held once more, locked against other runs; so many of the others are shown to them as being
+    // read. Not so what is open in turn.
+    let (mut written, mut read) = (BTreeSet::new(), BTreeSet::new());
+    for (_, stream) in real.clone() {
+        let changes = stream.changes();
+        let open = stream.workers.iter().filter(|worker| stream.open_at_once(worker, targets).is_none());
+        for target in open.flat_map(|worker| &worker.extents).map(|extent| extent.target) {
+            let is_written = changes && stream.changes_target(target as usize);
+            if is_written { &mut written } else { &mut read }.insert(target);
+        }
+    }
+    let shown = read.difference(&written).count().min(SHOWN_AS_READ_MAX);
+    let held = (written.len() + shown) as u64;
+    let needed = files.saturating_add(held).saturating_add(FILES_OF_FATHOM);
     if limit > 0 && needed > limit {
         let message = format!("the step needs {needed} open files; the limit of this process is {limit}");
+        let rings = real.clone().any(|(_, stream)| matches!(stream.engine.kind, EngineKind::IoUring(_)));
+        let spare = if rings { ", or engine = \"psync\", which needs one less for each worker" } else { "" };
         let help = format!(
-            "raise it with: ulimit -n {needed}; or use fewer workers or files, or files_at_once (openfiles)"
+            "raise it with: ulimit -n {needed} (above the hard limit as root; LimitNOFILE={needed} for a service); or use fewer \
+             workers or files, or files_at_once (openfiles){spare}"
         );
         remarks.error("plan.open-files", largest(of_streams), message, help);
     }

@@ -188,9 +188,10 @@ fn state(outcome: Option<&Outcome>) -> (&'static str, Option<String>) {
 fn step(step: &StepRecord) -> StepSummary {
     let StepRecord { started, intervals, host: _, finished } = step;
     let measured = measured(step);
-    let series = |index: usize| {
-        intervals.iter().filter(|interval| interval.stream as usize == index).map(point).collect::<Vec<_>>()
-    };
+    let mut series: Vec<Vec<Point>> = vec![Vec::new(); measured.len()];
+    for interval in intervals {
+        series.get_mut(interval.stream as usize).into_iter().for_each(|points| points.push(point(interval)));
+    }
     let added =
         || measured.iter().enumerate().filter(|(at, _)| started.step.adds_up(*at)).map(|(_, found)| found);
     let (start, end) = window(added());
@@ -214,8 +215,8 @@ fn step(step: &StepRecord) -> StepSummary {
             .streams
             .iter()
             .zip(&measured)
-            .enumerate()
-            .map(|(index, (stream, measured))| stream_summary(stream, measured, series(index)))
+            .zip(series)
+            .map(|((stream, measured), series)| stream_summary(stream, measured, series))
             .collect(),
         groups: groups(&started.step.streams, &measured),
         devices: after

@@ -5,6 +5,7 @@
 //! misunderstand raises it, and a fixture of each version is kept under `fixtures/` and read for ever.
 #![forbid(unsafe_code)]
 
+mod changes;
 mod control;
 mod demands;
 mod engine;
@@ -25,6 +26,7 @@ mod verification;
 mod walk;
 mod wire;
 
+pub use changes::SHOWN_AS_READ_MAX;
 pub use control::{Control, Reach, ShellCommand, Tolerance};
 pub use demands::{
     Demands, Flow, IoPriority, KindRate, LatencyDemand, MemoryPolicy, Pauses, RateDemand, RateUnit,
@@ -42,6 +44,7 @@ pub use facts::{
     BlockDevice, Ceiling, ContentFact, CpuFacts, DeviceNumber, EnvironmentFact, Facts, FileFact, FileKind,
     Filesystem, InUse, Limits as HostLimits, Signature, TargetFact, VoidMark,
 };
+pub use fathom_units::RATES;
 pub use gauges::{DeviceUse, Gauges, HostSample, Pressure, Temperature};
 pub use memory::{Advice, Memory, MemorySource};
 pub use names::{NameOperation, StatCall};
@@ -51,9 +54,9 @@ pub use record::{Finding, RECORD_MARK, Record, StepRecord, StreamTotals, WorkerT
 pub use settling::{DepthFound, DepthSearch, SteadyFigure, SteadyLimit, SteadyRule};
 pub use step::{
     Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, ErrorPolicy, Extent, Fill, Freshness,
-    LayoutRule, Pacing, Quota, RATES, RangeSync, RatePiece, Repeats, ReuseClass, SharePart, SimDevice,
-    SimService, Size, Step, Stream, StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, WorkerPlan,
-    Workload, ZoneShare,
+    LayoutRule, Pacing, Quota, RangeSync, RatePiece, Repeats, ReuseClass, SharePart, SimDevice, SimService,
+    Size, Step, Stream, StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, WorkerPlan, Workload,
+    ZoneShare,
 };
 pub use tally::{
     Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,

@@ -14,7 +14,6 @@ use crate::walk::{Counted, FileLock, FileOrder, KindOrder, PassEnd, Passes, Run,
 use crate::wire;
 use fathom_units::{Bytes, Nanos, Ratio};
 use serde::{Deserialize, Serialize};
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// One point of one stage. Identical on every host; a host's only private input is its share of the workers.
@@ -621,10 +620,6 @@ pub struct RangeSync {
     /// Waits for that.
     pub wait_after: bool,
 }
-
-/// Rates that a stream can have, operations per second. Below, times would not fit their 64 bits soon; above, counting the
-/// arrivals, be they issued or not, would take all of a worker's time: 2 to 10 ns each.
-pub const RATES: RangeInclusive<f64> = 1e-9..=1e8;
 
 /// When operations are due.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,12 @@
 use crate::text::{QuantityError, number_and_unit, significant};
 use crate::{Bytes, Nanos};
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
+
+/// Rates that a stream can have, operations per second. Below, times would not fit their 64 bits soon; above, counting the
+/// arrivals, be they issued or not, would take all of a worker's time: 2 to 10 ns each.
+pub const RATES: RangeInclusive<f64> = 1e-9..=1e8;
 
 /// Operations per second. Not negative, not NaN.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]

@@ -70,6 +70,40 @@ fn faults_of_native_jobs_are_told_with_place_and_remedy() {
     }
 }
 
+/// Whatever else is wrong with a file, its rates and depths are told with it, and what is possible.
+#[test]
+fn rates_and_depths_out_of_bounds_are_told_with_all_else() {
+    let head = "[target.t]\nkind = \"null\"\nsiez = \"1GiB\"\n[workload.w]\n";
+    let rates = [
+        ("1e30", "a rate of 1000000000000000000000000000000 is out of bounds: 0.000000001 to 100000000"),
+        ("0", "a rate of 0 never comes"),
+        ("-5", "a rate of -5 never comes"),
+        ("\"99999999999999999999/s\"", "a rate of \"99999999999999999999/s\" is out of bounds"),
+        ("\"0.0000000001/s\"", "a rate of \"0.0000000001/s\" is out of bounds"),
+        ("\"16EiB/s\"", "more than 100000000 operations per second of 1 GiB each"),
+    ];
+    let (mut text, mut says) = (head.to_owned(), vec!["job.toml:3".to_owned(), "siez".to_owned()]);
+    for (number, (rate, message)) in rates.into_iter().enumerate() {
+        text += &format!("[stream.s{number}]\nrate = {rate}\n");
+        says.extend([format!("job.toml:{}", 6 + 2 * number), message.to_owned()]);
+    }
+    // More of one sort than are shown are counted.
+    let last = says.pop().expect("there are some");
+    assert!(last.contains("1 GiB each"));
+    says.pop();
+    says.push("1 more of job.bad-value, on line 16".to_owned());
+    let says: Vec<&str> = says.iter().map(String::as_str).collect();
+    check("job.toml", &text, &says);
+    for engine in ["null", "sim", "psync", "io_uring", "libaio"] {
+        let text = format!("{head}[stream.s]\nengine = \"{engine}\"\nqueue_depth = 1000000\n");
+        check(
+            "job.toml",
+            &text,
+            &["job.toml:3", "siez", "job.toml:7", "1000000 is above 65536", "from 1 to 65536"],
+        );
+    }
+}
+
 #[test]
 fn sizes_that_contradict_each_other() {
     let native = "[target.t]\npath = \"precious\"\nsize = \"4KiB\"\n[workload.w]\nblock_size = \"1MiB\"\n";

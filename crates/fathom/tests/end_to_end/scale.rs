@@ -16,7 +16,7 @@ fn check(sections: impl Fn(usize) -> String, head: &str) {
     let plan = bench.run(&["prlimit", &limit, FATHOM, "plan", "--json", "job.toml"]);
     // Where so many descriptors may not be had, the plan says how many it needs.
     if plan.err.contains("plan.open-files") {
-        plan.expect(2, &["20064 open files", "ulimit -n"]);
+        plan.expect(2, &["11088 open files", "ulimit -n"]);
         return;
     }
     let plan = plan.expect(0, &[]).json();

@@ -1,9 +1,13 @@
 //! How much, how long, how often: rates, seeds, errors, the simulated device, sweeps.
 
 use super::{Arrival, OnError, Rate, RatePiece, Seed, ServiceTime, Sweep, text};
+use crate::check::BLOCK_SIZE_MAX;
 use crate::literal::Literal;
 use crate::row::{Kind, OptionValue};
-use fathom_units::{BytesPerSec, Iops, Nanos, Ratio};
+use fathom_units::{BytesPerSec, Iops, Nanos, RATES, Ratio};
+
+/// Bytes per second beyond which no block size makes a possible rate of operations: 1e8 per second of 2^30 bytes.
+const BANDWIDTH_MAX: f64 = 1e8 * BLOCK_SIZE_MAX.0 as f64;
 
 impl OptionValue for Rate {
     fn read(literal: &Literal, kind: Kind) -> Result<Self, String> {
@@ -30,6 +34,17 @@ impl OptionValue for Rate {
             {
                 Err(format!("a rate of {} never comes; write \"max\" for no limit", literal.describe()))
             }
+            Self::Operations(Iops(rate)) if !RATES.contains(&rate) => Err(format!(
+                "a rate of {} is out of bounds: {} to {} operations per second are possible",
+                literal.describe(),
+                RATES.start(),
+                RATES.end()
+            )),
+            Self::Bandwidth(BytesPerSec(rate)) if rate > BANDWIDTH_MAX => Err(format!(
+                "a rate of {} is out of bounds: it is more than {} operations per second of {BLOCK_SIZE_MAX} each",
+                literal.describe(),
+                RATES.end()
+            )),
             Self::OfMaximum(Ratio::ZERO) => Err("0% of the maximum never comes".to_owned()),
             rate => Ok(rate),
         }
