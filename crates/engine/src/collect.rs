@@ -1,8 +1,9 @@
 //! The collector: takes the workers' cells, merges them per stream and interval, and emits events.
 //!
 //! A turn costs as much as there is to take: only workers that have handed something over, and streams that wait for a
-//! worker, are looked at. An interval goes out when every running worker of its stream has passed it, or half an interval after its end when one
-//! is stuck in a long operation; what comes later goes out as a further, late interval. Nothing is lost, nobody waits.
+//! worker, are looked at. An interval goes out when every running worker of its stream has passed it, or half an interval
+//! after its end when one is stuck in a long operation; what comes later goes out as a further, late interval. Nothing is
+//! lost, nobody waits.
 
 use crate::handovers::Handovers;
 use crate::recorder::{CELLS, Filled, Outlet};

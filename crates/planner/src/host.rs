@@ -39,6 +39,7 @@ pub(crate) fn check(
     check_threads(scene, streams, remarks);
     check_open_files(scene, streams, targets, remarks);
     check_memory(scene, streams, remarks);
+    check_held_memory(scene, dialect, streams, remarks);
     check_locked_memory(scene, dialect, streams, remarks);
     check_aio(scene, streams, remarks);
 }
@@ -237,6 +238,37 @@ fn check_memory(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], remarks
     }
 }
 
+/// How to be allowed so much locked memory; the shell counts it in KiB.
+fn raise_locked(bytes: u64) -> String {
+    format!(
+        "raise it with: ulimit -l {} (above the hard limit as root; LimitMEMLOCK={bytes} for a service)",
+        bytes.div_ceil(1024)
+    )
+}
+
+/// Memory that a native job wants held has to fit. One of fio is told by its job, as there.
+fn check_held_memory(
+    scene: &Scene<'_>,
+    dialect: Dialect,
+    streams: &[(&Load<'_>, &mut Stream)],
+    remarks: &mut Remarks,
+) {
+    let limit = scene.facts.limits.locked_memory_bytes;
+    let held = |stream: &Stream| stream.engine.memory.locked.0.saturating_mul(stream.workers.len() as u64);
+    let needed = streams.iter().fold(0_u64, |sum, (_, stream)| sum.saturating_add(held(stream)));
+    if needed <= limit || dialect != Dialect::Native {
+        return;
+    }
+    let message = format!(
+        "the memory that is held needs {} of locked memory; the limit of this process is {}",
+        Bytes(needed).approximate(),
+        Bytes(limit).approximate()
+    );
+    let place = streams.iter().max_by_key(|(_, stream)| held(stream));
+    let place = place.and_then(|(load, _)| load.section.options.locked_memory.span());
+    remarks.error("plan.locked-memory", place, message, format!("{}, or ask for less", raise_locked(needed)));
+}
+
 /// Registered buffers count against `RLIMIT_MEMLOCK`. They are an optimisation: where the user did not ask for them they
 /// are left out, with a note.
 fn check_locked_memory(
@@ -262,7 +294,7 @@ fn check_locked_memory(
     for (load, stream) in streams {
         let asked = load.section.options.fixed_buffers.given() == Some(&true);
         if asked && dialect == Dialect::Native && registers(stream) {
-            let help = "raise it with ulimit -l, or use fixed_buffers = false";
+            let help = format!("{}, or use fixed_buffers = false", raise_locked(needed));
             remarks.error(
                 "plan.locked-memory",
                 load.section.options.fixed_buffers.span(),

@@ -309,19 +309,41 @@ fn limits_of_the_process_and_the_host() {
     let few = ["prlimit", "--nofile=90:90"];
     bench.check_refused_under(&few, &run, 2, &["plan.open-files", "open files", "is 90", "ulimit -n"]);
     let said = bench.run(&[&few[..], &[FATHOM], &run].concat()).err;
-    let needed =
-        said.split("ulimit -n ").nth(1).and_then(|rest| rest.split([';', '\n']).next()).expect("a number");
+    let number = |said: &str, after: &str| {
+        let rest = said.split(after).nth(1).unwrap_or_else(|| panic!("{after} is not in {said}"));
+        rest.split(|c: char| !c.is_ascii_digit()).next().expect("a number").to_owned()
+    };
+    let needed = number(&said, "ulimit -n ");
     let enough = format!("--nofile={needed}:{needed}");
     bench.run(&[&["prlimit", &enough, FATHOM], &run[..]].concat()).expect(0, &[]);
 
     let job = "[target.t]\npath = \"data\"\n[workload.w]\naccess = \"random\"\n[stream.s]\nengine = \"io_uring\"\nqueue_depth = 64\n";
     bench.write("locked.toml", format!("{job}fixed_buffers = true\n"));
+    bench.write(
+        "held.toml",
+        format!("{job}locked_memory = \"1MiB\"\n").replace("io_uring", "psync").replace("64", "1"),
+    );
     bench.write("aio.toml", job.replace("io_uring", "libaio").replace("64", "65536\nworkers = 100"));
     let unprivileged = ["setpriv", "--bounding-set=-ipc_lock", "prlimit", "--memlock=65536:65536"];
     match tool("setpriv", &["--bounding-set=-ipc_lock", "true"]) {
         Ok(_) if fathom_io::probe_io_uring().is_none() => {
             let says = ["plan.locked-memory", "256 KiB", "64 KiB", "ulimit -l", "fixed_buffers = false", "^"];
             bench.check_refused_under(&unprivileged, &["run", "locked.toml"], 2, &says);
+            // The shell's limit is in KiB, and room for what is said to be enough is enough.
+            let said = bench.run(&[&unprivileged[..], &[FATHOM, "plan", "locked.toml"]].concat()).err;
+            let enough = number(&said, "ulimit -l ").parse::<u64>().expect("a number") * 1024;
+            let enough = format!("--memlock={enough}:{enough}");
+            let run =
+                ["setpriv", "--bounding-set=-ipc_lock", "prlimit", &enough, FATHOM, "plan", "locked.toml"];
+            bench.run(&run).expect(0, &[]);
+            let says = ["plan.locked-memory", "held.toml:7", "1 MiB", "64 KiB", "ulimit -l 1024", "^"];
+            bench.check_refused_under(&unprivileged, &["run", "held.toml"], 2, &says);
+            // A job of fio goes without what it only asked for, and ends as there where it cannot.
+            let fio = ["fio", "--name=a", "--filename=data", "--rw=read", "--size=1m", "--bs=64k"];
+            let fixed = ["--ioengine=io_uring", "--fixedbufs", "--iodepth=4"];
+            bench.run(&[&unprivileged[..], &[FATHOM], &fio, &fixed].concat()).expect(0, &[]);
+            let ended = bench.run(&[&unprivileged[..], &[FATHOM], &fio, &["--lockmem=1m"]].concat());
+            ended.expect(1, &["mlock of 1048576 B", "ulimit -l"]);
         }
         other => skip(test, &format!("locked memory: no io_uring, or {other:?}")),
     }

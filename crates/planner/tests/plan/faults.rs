@@ -313,7 +313,17 @@ fn hosts_that_have_no_room() {
         |facts| facts.limits.locked_memory_bytes = 64 << 10,
         &[
             "plan.locked-memory: registered buffers need 1 MiB of locked memory; the limit of this process is 64 KiB; \
-           raise it with ulimit -l, or use fixed_buffers = false",
+           raise it with: ulimit -l 1024 (above the hard limit as root; LimitMEMLOCK=1048576 for a service), or use \
+           fixed_buffers = false",
+        ],
+    );
+    check(
+        &job("", "", "locked_memory = \"1MiB\"\nengine = \"psync\""),
+        DISK,
+        |facts| facts.limits.locked_memory_bytes = 64 << 10,
+        &[
+            "plan.locked-memory: the memory that is held needs 1 MiB of locked memory; the limit of this process is 64 KiB; \
+           raise it with: ulimit -l 1024 (above the hard limit as root; LimitMEMLOCK=1048576 for a service), or ask for less",
         ],
     );
     check(
@@ -332,19 +342,6 @@ fn hosts_that_have_no_room() {
         &[
             "plan.ring-depth: the stream \"s\" has queue depth 32769; a ring of io_uring has room for 32768; use a \
              queue_depth of 32768 or less with more workers, or engine = \"libaio\"",
-        ],
-    );
-    check(
-        &job(
-            "",
-            "access = \"random\"",
-            "engine = \"io_uring\"\nsubmit_thread = true\nqueue_depth = 20000\nfixed_buffers = false",
-        ),
-        DISK,
-        |_| {},
-        &[
-            "plan.ring-depth: the stream \"s\" has queue depth 20000; a ring of io_uring has room for 16384 where a thread of \
-             the kernel submits; use a queue_depth of 16384 or less with more workers, or engine = \"libaio\"",
         ],
     );
     check(
