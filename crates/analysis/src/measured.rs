@@ -2,7 +2,7 @@
 //! refer to; does not judge the figures.
 
 use fathom_metrics::merge_tally;
-use fathom_schema::{Interval, OperationKind, Phase, StepRecord, Stream, StreamTally, WorkerTotals};
+use fathom_schema::{Interval, OperationKind, Pacing, Phase, StepRecord, Stream, StreamTally, WorkerTotals};
 use fathom_units::Nanos;
 
 /// What one stream measured.
@@ -18,6 +18,8 @@ pub struct Measured {
     pub workers: Vec<WorkerTotals>,
     /// Queue slots integrated over the time their workers measured, in slot-nanoseconds.
     pub slot_ns: f64,
+    /// Whether a rate sets the load, and not the queue.
+    pub is_open: bool,
     /// True when the step never finished: figures are sums over its intervals, up to `end`.
     pub partial: bool,
 }
@@ -39,11 +41,20 @@ impl Measured {
         self.tally.kinds.iter().map(|kind| kind.service.moments.sum_ns).sum()
     }
 
-    /// Little's ratio: (throughput × mean service time) ÷ queue slots, that is the sum of service times ÷ slot time.
-    /// 1 when every slot was busy all the time; `None` without a window. Worked value: 10,000 operations of 0.9 ms in
-    /// 1 s on 10 slots give 9 s ÷ 10 s = 0.9. (Little 1961, L = λ·W.)
+    /// Little's ratio: (throughput × mean service time) ÷ L, that is the sum of service times ÷ the time that they were in
+    /// flight. (Little 1961, L = λ·W.) In a closed loop L is what was asked for, the queue slots: 1 when every slot was busy all
+    /// the time. At a rate it is the mean number in flight, integrated over time apart from the service times: 1 when both
+    /// were counted right. `None` where nothing was in flight. Worked value: 10,000 operations of 0.9 ms in 1 s are 9 s; on
+    /// 10 slots that is 0.9, and at a rate, with 9 in flight on average, 1.
     pub fn little_ratio(&self) -> Option<f64> {
-        (self.slot_ns > 0.0).then(|| self.service_ns() / self.slot_ns)
+        let in_flight_ns = if self.is_open { self.tally.in_flight_ns } else { self.slot_ns };
+        (in_flight_ns > 0.0).then(|| self.service_ns() / in_flight_ns)
+    }
+
+    /// Arrivals that had come due at the end and were not issued, and for how long the oldest of them had waited.
+    pub fn left_waiting(&self) -> (u64, Nanos) {
+        let count = self.workers.iter().map(|worker| worker.waiting).sum();
+        (count, self.workers.iter().map(|worker| worker.oldest_waiting).max().unwrap_or_default())
     }
 
     /// Share of its window that the busiest worker was on a CPU, 0 to 1; of all workers together when the step was
@@ -104,6 +115,10 @@ pub fn added_up(step: &StepRecord) -> Vec<Measured> {
     measured(step).into_iter().zip(adds_up).filter_map(|(found, adds_up)| adds_up.then_some(found)).collect()
 }
 
+fn is_open(stream: &Stream) -> bool {
+    matches!(stream.pacing, Pacing::Open { .. })
+}
+
 fn from_workers(stream: &Stream, workers: Vec<WorkerTotals>) -> Measured {
     let mut tally = StreamTally::default();
     let mut slot_ns = 0.0;
@@ -113,7 +128,7 @@ fn from_workers(stream: &Stream, workers: Vec<WorkerTotals>) -> Measured {
     }
     let start = workers.iter().map(|worker| worker.start).min().unwrap_or_default();
     let end = workers.iter().map(|worker| worker.end).max().unwrap_or_default();
-    Measured { tally, start, end, workers, slot_ns, partial: false }
+    Measured { tally, start, end, workers, slot_ns, is_open: is_open(stream), partial: false }
 }
 
 fn from_intervals(stream: &Stream, intervals: &[&Interval]) -> Measured {
@@ -128,7 +143,8 @@ fn from_intervals(stream: &Stream, intervals: &[&Interval]) -> Measured {
     // What was read back between two rounds is no part of the window.
     let end = end.min(start.after(Nanos(covered_ns)));
     let slots = stream.workers.len() as f64 * f64::from(stream.queue_depth);
-    Measured { tally, start, end, workers: Vec::new(), slot_ns: covered_ns as f64 * slots, partial: true }
+    let slot_ns = covered_ns as f64 * slots;
+    Measured { tally, start, end, workers: Vec::new(), slot_ns, is_open: is_open(stream), partial: true }
 }
 
 #[cfg(test)]

@@ -131,6 +131,8 @@ pub fn push(record: &mut Record, shapes: &[StreamShape], index: u32) {
             error: 0,
             verified: None,
             depth: None,
+            waiting: 0,
+            oldest_waiting: Nanos::ZERO,
             tally: worker,
         };
         totals.push(StreamTotals { workers: vec![worker; shape.workers as usize] });

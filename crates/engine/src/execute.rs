@@ -6,6 +6,7 @@ use crate::handovers::Handovers;
 use crate::mismatch;
 use crate::prepare::Ready;
 use crate::recorder::{MANY_WORKERS, Outlet, Recorder, cells_of, rows_per_cell};
+use crate::schedule::LeftWaiting;
 use crate::seat::{Common, Seat};
 use crate::settling::{describe_settling, end_settled};
 use crate::shared::Shared;
@@ -416,6 +417,7 @@ fn totals(tally: StreamTally, verify: Option<&StreamTally>, ended: &Ended) -> Wo
         farewell: _,
         verified,
         depth,
+        left: LeftWaiting { count: waiting, oldest: oldest_waiting },
     } = ended;
     let thread::Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = *usage;
     WorkerTotals {
@@ -430,5 +432,7 @@ fn totals(tally: StreamTally, verify: Option<&StreamTally>, ended: &Ended) -> Wo
         error: first_error.map_or(0, |error| error.errno),
         verified: verified.as_ref().map(|verified| Box::new(mismatch::totals(verified, verify))),
         depth: *depth,
+        waiting: *waiting,
+        oldest_waiting: *oldest_waiting,
     }
 }

@@ -41,6 +41,14 @@ struct ByBytes {
     plain: Arrivals,
 }
 
+/// Arrivals that had come due and were not issued.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LeftWaiting {
+    pub(crate) count: u64,
+    /// For how long the oldest of them had waited; 0 when there are none.
+    pub(crate) oldest: Nanos,
+}
+
 impl Schedule {
     /// A schedule that counts an operation by its bytes, of which one of its kind has `mean_bytes` on average. What comes
     /// due is known as far as sizes are: of those that wait, the mean is taken.
@@ -137,6 +145,14 @@ impl Schedule {
         self.waiting
     }
 
+    /// Those that were left when the load ended, at `end`.
+    pub(crate) fn left_at(&self, end: Nanos) -> LeftWaiting {
+        if self.waiting == 0 {
+            return LeftWaiting::default();
+        }
+        LeftWaiting { count: self.waiting, oldest: end.since(self.due) }
+    }
+
     /// Goes on to the next arrival: the one that was due is issued, as this operation.
     #[inline]
     pub(crate) fn pass(&mut self, kind: OperationKind, bytes: u32) {
@@ -194,6 +210,9 @@ mod tests {
             assert_eq!((cell.arrivals, cell.arrivals_dropped), (10, dropped), "{free} free");
             assert_eq!(schedule.due().0, first + dropped * MS, "those that waited longest go");
             assert_eq!(schedule.left_waiting(), 10 - dropped);
+            let oldest = Nanos((9 - dropped.min(9)) * MS + 1);
+            let left = LeftWaiting { count: 10 - dropped, oldest };
+            assert_eq!(schedule.left_at(Nanos(first + 9 * MS + 1)), left);
         }
     }
 

@@ -8,6 +8,7 @@ use crate::execute::{EngineInUse, FAREWELL_LIMIT, Go, Message, start_delay};
 use crate::pace::pace_of;
 use crate::prepare::{FileIdentity, OpenError, Ready};
 use crate::recorder::Recorder;
+use crate::schedule::LeftWaiting;
 use crate::shared::Shared;
 use crate::timeline::Timeline;
 use crate::verify::Verifier;
@@ -316,6 +317,7 @@ impl Drop for Farewell<'_> {
                 farewell: None,
                 verified: None,
                 depth: None,
+                left: LeftWaiting::default(),
             };
             let (stream, worker) = (self.stream, self.worker);
             // When nobody listens any more, nobody waits either.

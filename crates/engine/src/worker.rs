@@ -9,7 +9,7 @@ use crate::drive::Batch;
 use crate::kind_rates::KindRates;
 use crate::passes::{Budget, Course, Reopen};
 use crate::recorder::Recorder;
-use crate::schedule::Schedule;
+use crate::schedule::{LeftWaiting, Schedule};
 use crate::shared::Shared;
 use crate::syncs::{self, Syncs};
 use crate::timeline::Timeline;
@@ -182,6 +182,8 @@ pub(crate) struct Ended {
     pub(crate) verified: Option<Verified>,
     /// What its search for a queue depth came to.
     pub(crate) depth: Option<DepthFound>,
+    /// Arrivals that were not issued.
+    pub(crate) left: LeftWaiting,
 }
 
 fn only_kind(stream: &Stream) -> Option<OperationKind> {
@@ -531,6 +533,10 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             }
             verifier.finish()
         });
+        // Whoever ends after so much work leaves nothing waiting: what came due beyond is nobody's.
+        let is_cut_off = now >= self.times.measure_end || self.is_stopped();
+        let schedule = self.schedule.as_ref().filter(|_| is_cut_off);
+        let left = schedule.map_or_else(LeftWaiting::default, |schedule| schedule.left_at(end));
         if self.stream.workload.sync.fsync_at_end && failure.is_none() {
             self.sync_all_targets();
         }
@@ -560,6 +566,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             farewell,
             verified,
             depth: self.search.as_ref().map(|search| search.found()),
+            left,
         };
         (ended, stays_open)
     }
@@ -608,6 +615,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             farewell: None,
             verified: None,
             depth: None,
+            left: LeftWaiting::default(),
         }
     }
 

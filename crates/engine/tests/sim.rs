@@ -156,7 +156,39 @@ fn m_m_1_mean_and_tail_are_the_closed_form() {
             let found = latency.quantile(q).expect("there are values") as f64 / 1e6;
             close(found, -expect_ms * (1.0 - q).ln(), if q > 0.99 { 0.05 } else { 0.03 });
         }
+        // L = λ·W: what was in flight was integrated apart from the service times, and is ρ ÷ (1 − ρ) in the device.
+        let tally = &outcome.executed.streams[0].workers[0].tally;
+        close(outcome.reads().service.moments.sum_ns / tally.in_flight_ns, 1.0, 0.001);
+        close(tally.in_flight_ns / 1e9 / outcome.seconds(), rate / (1000.0 - rate), 0.03);
     }
+}
+
+/// The percentiles of a load that cannot be carried are those of whom the device came to serve; the others are counted.
+#[test]
+fn who_still_waits_at_the_end_is_told() {
+    // One server of 1 ms, asked for 2,000/s for 10 s: it serves who comes in the first 5 s, of whom four are in flight.
+    let sim = device(SimService::Constant { ns: MS }, 1);
+    for (rate, count, oldest_ms) in [(2000.0, 9_996, 4_998), (500.0, 0, 0)] {
+        let mut stream = stream(EngineKind::Sim, 4);
+        stream.pacing = open(rate, Arrival::Constant);
+        seconds(&mut stream, 10);
+        let outcome = run(step(TargetKind::Sim(sim.clone()), stream));
+        let worker = &outcome.executed.streams[0].workers[0];
+        let found = (worker.waiting, worker.oldest_waiting.0 / MS);
+        assert!(found.0.abs_diff(count) <= 5 && found.1.abs_diff(oldest_ms) <= 5, "{rate}/s: {found:?}");
+        let longest = outcome.reads().response.expect("an open loop has them").moments.max_ns;
+        assert_eq!(
+            worker.oldest_waiting.0 > longest.saturating_sub(10 * MS),
+            count > 0,
+            "no one done waited for longer"
+        );
+    }
+    // Whoever ends after so much work leaves nobody waiting, however late it was.
+    let mut stream = stream(EngineKind::Sim, 4);
+    stream.pacing = open(2000.0, Arrival::Constant);
+    stream.limits.operations = Quota::AtMost(100);
+    let outcome = run(step(TargetKind::Sim(sim), stream));
+    assert_eq!(outcome.executed.streams[0].workers[0].waiting, 0);
 }
 
 #[test]

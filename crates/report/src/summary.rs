@@ -254,6 +254,7 @@ fn stream_summary(stream: &Stream, measured: &Measured, series: Vec<Point>) -> S
         (!measured.partial).then(|| measured.workers.iter().map(|worker| ns(worker) as f64 / 1e9).sum())
     };
     let tally = &measured.tally;
+    let (waiting, oldest) = measured.left_waiting();
     StreamSummary {
         name: stream.name.clone(),
         workload: describe::workload(&stream.workload),
@@ -275,6 +276,8 @@ fn stream_summary(stream: &Stream, measured: &Measured, series: Vec<Point>) -> S
         arrivals_late: tally.arrivals_late,
         arrivals_dropped: tally.arrivals_dropped,
         backlog_max: tally.backlog_max,
+        waiting_at_end: waiting,
+        oldest_waiting_s: (waiting > 0).then(|| oldest.as_secs_f64()),
         verified: verified(measured),
         total: totals(std::iter::once(tally), measured.start, measured.end),
         series,

@@ -182,6 +182,7 @@ pub(crate) fn queues(streams: &[StreamSummary]) -> Table {
         right("asked/s"),
         spare("late", 2),
         right("backlog"),
+        right("oldest waits"),
         spare("dropped", 3),
     ];
     let is_single = streams.len() == 1;
@@ -200,6 +201,7 @@ pub(crate) fn queues(streams: &[StreamSummary]) -> Table {
                 stream.rate_per_s.map_or(String::new(), |rate| Iops(rate).to_string()),
                 if is_open { format!("{:.1} %", late * 100.0) } else { String::new() },
                 if is_open { stream.backlog_max.to_string() } else { String::new() },
+                stream.oldest_waiting_s.map_or(String::new(), seconds),
                 if stream.arrivals_dropped > 0 { stream.arrivals_dropped.to_string() } else { String::new() },
             ]
         })

@@ -223,7 +223,9 @@ pub struct StreamSummary {
     pub queue_depth: u64,
     /// Mean number of operations in flight in the measure phase, over all workers.
     pub queue_depth_held: f64,
-    /// (Throughput × mean service time) ÷ queue depth; 1 when the queue was always full. Null without a window.
+    /// Little's ratio, (throughput × mean service time) ÷ L. In a closed loop L is the queue depth: 1 when the queue was always
+    /// full. At a rate it is the mean number in flight, `queue_depth_held`: 1 when times and operations in flight were
+    /// counted alike. Null where nothing was in flight.
     pub little_ratio: Option<f64>,
     /// Share of its measure phase that the busiest worker was on a CPU, 0 to 1; the mean of the workers for a step
     /// without an end.
@@ -242,6 +244,11 @@ pub struct StreamSummary {
     pub arrivals_dropped: u64,
     /// Most arrivals waiting at once (open loop).
     pub backlog_max: u64,
+    /// Arrivals that had come due at the end and were not issued (open loop). They are in no percentile: those of the response
+    /// time are lower bounds then.
+    pub waiting_at_end: u64,
+    /// For how long the oldest of them had waited, seconds; null where none waited.
+    pub oldest_waiting_s: Option<f64>,
     /// What verification came to; null where nothing was verified.
     pub verified: Option<VerifySummary>,
     /// Totals of the measure phase, over the window from the first worker's start to the last one's end.

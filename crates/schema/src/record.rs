@@ -135,6 +135,13 @@ pub struct WorkerTotals {
     /// What its search for a queue depth came to; absent where there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<DepthFound>,
+    /// Arrivals that had come due by the end of its measure phase and were not issued (open loop only). What they would
+    /// have waited is in no latency.
+    #[serde(default)]
+    pub waiting: u64,
+    /// For how long the oldest of them had waited by then, nanoseconds; 0 when none waited.
+    #[serde(default, with = "wire::nanos")]
+    pub oldest_waiting: Nanos,
 }
 
 /// One statement about whether a result can be trusted.

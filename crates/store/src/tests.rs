@@ -112,6 +112,8 @@ fn step_finished(index: u32) -> Event {
         error: 0,
         verified: None,
         depth: None,
+        waiting: 0,
+        oldest_waiting: Nanos::ZERO,
     };
     Event::StepFinished(Box::new(StepFinished {
         index,

@@ -77,11 +77,17 @@ fn little(stream: &Stream, measured: &Measured, place: &str, found: &mut Found) 
     // What was in flight when time was up counts whole, and was so for no longer than the slowest operation took.
     let slowest_ns = measured.tally.kinds.iter().map(|kind| kind.service.moments.max_ns).max().unwrap_or(0);
     let beyond = slowest_ns as f64 / measured.window().0.max(1) as f64;
+    // At a rate the ratio is one of what was in flight, of which those at the end may be a larger part.
+    let (beyond, whole) = if measured.is_open {
+        (beyond * depth as f64 / held.max(f64::MIN_POSITIVE), format!("the {held:.2} in flight on average"))
+    } else {
+        (beyond, format!("the queue depth {depth}"))
+    };
     if ratio > LITTLE_MAX + beyond {
         found.add(
             "little.accounting",
             Severity::Invalid,
-            format!("{place}throughput × service time is {ratio:.3} of the queue depth {depth}, above {LITTLE_MAX}"),
+            format!("{place}throughput × service time is {ratio:.3} of {whole}, above {LITTLE_MAX}"),
             "this is a fault of the generator's clock or counting; report it with the stored run",
         );
     }
@@ -216,8 +222,9 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
             Severity::Invalid,
             format!(
                 "{place}{achieved} of the {} operations per second that came due were achieved, and the backlog grew to \
-                 {backlog_max} arrivals",
+                 {backlog_max} arrivals{}",
                 Iops(asked),
+                left_waiting(measured),
             ),
             "response times grow with the length of such a run and describe no device: ask for a lower rate, or allow \
              a deeper queue",
@@ -236,11 +243,24 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
             Severity::Warn,
             format!(
                 "{place}{achieved} of the {} operations per second that came due were achieved; up to {backlog_max} \
-                 arrivals waited",
+                 arrivals waited{}",
                 Iops(asked),
+                left_waiting(measured),
             ),
             "measure for longer, to see whether the backlog grows, or ask for a lower rate",
         );
+    }
+}
+
+/// Whom the percentiles do not speak of.
+fn left_waiting(measured: &Measured) -> String {
+    match measured.left_waiting() {
+        (0, _) => String::new(),
+        (count, oldest) => format!(
+            "; at the end {count} still waited, the oldest for {}, so that percentiles of the response time, which are of those \
+             that were done, are lower bounds",
+            oldest.approximate()
+        ),
     }
 }
 

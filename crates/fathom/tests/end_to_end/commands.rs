@@ -338,7 +338,8 @@ fn the_ceiling_is_kept_for_records() {
 #[test]
 fn the_load_changes_while_it_runs() {
     let bench = Bench::new();
-    let job = "[target.t]\nkind = \"null\"\nsize = \"1MiB\"\n[stream.users]\nrate = \"200/s\"\n[stream.others]\nrate = \"100/s\"\n[stage.main]\ntime = \"2s\"\n";
+    let job = "[target.t]\npath = \"data\"\nsize = \"1MiB\"\n[stream.users]\nengine = \"psync\"\nrate = \"200/s\"\n\
+               [stream.others]\nrate = \"100/s\"\n[stage.main]\ntime = \"2s\"\n";
     bench.write("job.toml", job);
     let pipe = bench.path("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("coreutils have mkfifo");

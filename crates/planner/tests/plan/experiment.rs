@@ -39,6 +39,8 @@ fn finished(index: u32, operations: u64) -> StepFinished {
         error: 0,
         verified: None,
         depth: None,
+        waiting: 0,
+        oldest_waiting: Nanos::ZERO,
     };
     StepFinished {
         index,

@@ -91,6 +91,8 @@ impl Sums {
             error,
             verified,
             depth,
+            waiting: _,
+            oldest_waiting: _,
         } = worker;
         if let Some(found) = depth {
             self.queue_depth = found.depth;
