@@ -41,8 +41,8 @@ impl Observer for Issued {
 fn issued(distribution: Distribution, write_share: f64) -> (Stream, Vec<IssuedRow>) {
     let mut stream = stream(EngineKind::Sim, 8);
     stream.workload.distribution = distribution;
-    let read = stream.workload.cases[0].clone();
-    let write = Case { weight: write_share, kind: OperationKind::Write, ..read.clone() };
+    let read = stream.workload.cases[0];
+    let write = Case { weight: write_share, kind: OperationKind::Write, ..read };
     stream.workload.cases = vec![Case { weight: 1.0 - write_share, ..read }, write];
     stream.workload.cases.retain(|case| case.weight > 0.0);
     stream.workers[0].extents[0].length = Bytes(BLOCKS * BLOCK);

@@ -7,6 +7,7 @@ use caches::{independent, miss_ratios};
 use fathom_pattern::{Generator, Planned};
 use fathom_schema::*;
 use fathom_units::{Bytes, Ratio};
+use std::collections::HashMap;
 use std::io::Write;
 
 const BLOCK: u64 = 4096;
