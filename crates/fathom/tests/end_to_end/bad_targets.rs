@@ -336,7 +336,7 @@ fn limits_of_the_process_and_the_host() {
             let run =
                 ["setpriv", "--bounding-set=-ipc_lock", "prlimit", &enough, FATHOM, "plan", "locked.toml"];
             bench.run(&run).expect(0, &[]);
-            let says = ["plan.locked-memory", "held.toml:7", "1 MiB", "64 KiB", "ulimit -l 1024", "^"];
+            let says = ["plan.locked-memory", "held.toml:8", "1 MiB", "64 KiB", "ulimit -l 1024", "^"];
             bench.check_refused_under(&unprivileged, &["run", "held.toml"], 2, &says);
             // A job of fio goes without what it only asked for, and ends as there where it cannot.
             let fio = ["fio", "--name=a", "--filename=data", "--rw=read", "--size=1m", "--bs=64k"];
