@@ -83,27 +83,30 @@ fn measured(arguments: &Arguments, file: &str, text: &str) -> Result<Exit, Exit>
     };
     let mut done = session::run(planned, notes, manner)?;
     let detail = if updates.is_some() { Detail::Whole } else { Detail::Overview };
-    let given_out = done.record(detail).and_then(|record| {
-        if let Some((file, every_s)) = &updates {
-            let updates = fathom_report::iometer_updates(&record, &shape, host.steps(), *every_s);
-            output::append(file, &updates, &spared.again())?;
-        }
+    // Results first, and what becomes of one file keeps nothing from the other.
+    let given_out = done.record(detail).map(|record| {
         let results = fathom_report::iometer_results(&record, &shape, host.steps());
-        match &arguments.results {
+        let results = match &arguments.results {
             Some(file) => output::append(file, &results, &spared.again()),
             None => {
                 terminal::data(&results).map_err(|error| format!("cannot write to standard output: {error}"))
             }
-        }
+        };
+        let updates = updates.as_ref().map_or(Ok(()), |(file, every_s)| {
+            let updates = fathom_report::iometer_updates(&record, &shape, host.steps(), *every_s);
+            output::append(file, &updates, &spared.again())
+        });
+        [results, updates]
     });
+    let faults: Vec<String> = match given_out {
+        Ok(written) => written.into_iter().filter_map(Result::err).collect(),
+        Err(reason) => vec![reason],
+    };
     if let Some(path) = done.path() {
         terminal::message(&format!("record: {}", path.display()));
     }
-    match given_out {
-        Ok(()) => Ok(done.exit),
-        Err(reason) => {
-            terminal::message(&format!("error: {}", diagnose::printable(&reason)));
-            Ok(if done.exit == Exit::Ok { Exit::Target } else { done.exit })
-        }
+    for reason in &faults {
+        terminal::message(&format!("error: {}", diagnose::printable(reason)));
     }
+    Ok(if !faults.is_empty() && done.exit == Exit::Ok { Exit::Target } else { done.exit })
 }

@@ -238,6 +238,35 @@ fn updates_are_recorded_beside_the_results_where_that_is_asked_for() {
     }
 }
 
+#[test]
+fn results_and_updates_are_written_whatever_becomes_of_the_other() {
+    let updated = CONFIGURATION.replace(
+        "'ACCESS SPECIFICATIONS ====",
+        "'RESULTS DISPLAY ====\r\n'Record Last Update Results,Update Frequency,Update Type\r\n\tENABLED,1,LAST_UPDATE\r\n\
+         'END results display\r\n'ACCESS SPECIFICATIONS ====",
+    );
+    let full = |names: &[&str]| {
+        let bench = Bench::new();
+        bench.write("a.icf", &updated);
+        for name in names {
+            // Nothing is wrong with it until it is written to.
+            std::os::unix::fs::symlink("/dev/full", bench.path(name)).expect("links can be made");
+        }
+        let ended = bench.fathom("iometer -c a.icf -r results.csv --map *=sim: --quiet");
+        ended.expect(4, &["record:"]);
+        let fails = |name: &str| ended.err.contains(&format!("cannot write {name}"));
+        let is_whole = |name: &str| {
+            // What the device gives to read has no end.
+            !names.contains(&name)
+                && std::fs::read_to_string(bench.path(name)).is_ok_and(|text| text.ends_with("'End Test\r\n"))
+        };
+        ["results.csv", "instresults.csv"].map(|name| (fails(name), is_whole(name)))
+    };
+    assert_eq!(full(&["instresults.csv"]), [(false, true), (true, false)]);
+    assert_eq!(full(&["results.csv"]), [(true, false), (false, true)]);
+    assert_eq!(full(&["results.csv", "instresults.csv"]), [(true, false), (true, false)]);
+}
+
 fn numbers_from(lines: &[String], kind: &str, first: usize) -> Vec<f64> {
     let rows = lines.iter().filter(|line| line.split(',').next() == Some(kind));
     rows.flat_map(|line| line.split(',').skip(first).map(|cell| cell.parse::<f64>().expect("it is a number")))
