@@ -2,7 +2,8 @@
 //! peer itself has told the runs.
 
 use fathom_frontend::{native, vdbench};
-use fathom_model::{Job, Level};
+use fathom_model::{Amount, Job, Level};
+use fathom_units::Bytes;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -67,15 +68,82 @@ fn doubtful_values_are_told() {
         ("wd=w,sd=a,xfersize=(4k,50,8k,40)\nrd=r,wd=w,iorate=9", &["3 error vdbench.bad-value"]),
         ("wd=w,sd=a,xfersize=(4k,50,8k,50)\nrd=r,wd=w,iorate=9", &["3 warning vdbench.approximate"]),
         ("wd=w,sd=a,range=(0,9)\nwd=v,sd=a\nrd=r,wd=*,iorate=9", &["3 error vdbench.not-imported"]),
+        // A warning takes the place of no other check.
+        ("wd=w,sd=a\nrd=r,wd=w,openflags=fsync", &["4 error vdbench.bad-value", "4 warning vdbench.ignored"]),
+        ("wd=w,sd=a\nrd=r,wd=w,iorate=9,openflags=fsync,interval=0", &["4 error vdbench.bad-value"]),
+        (
+            "wd=w,sd=a\nrd=r,wd=w,iorate=9,openflags=fsync,elapsed=3,interval=5",
+            &["4 error vdbench.bad-value"],
+        ),
+        // A workload without a place would vanish with its share.
+        ("wd=w,sd=a\nwd=v\nrd=r,wd=*,iorate=9", &["4 error vdbench.bad-value"]),
+        ("wd=w\nwd=v\nrd=r,wd=*,iorate=9", &["3 error vdbench.bad-value", "4 error vdbench.bad-value"]),
+        ("wd=w,sd=a\nwd=v\nrd=r,wd=*,sd=b,iorate=9", &[]),
+        ("sd=c,lun=/tmp/c,align=1000\nrd=r,sd=c,iorate=9", &["3 error vdbench.bad-value"]),
+        ("sd=c,lun=/tmp/c,count=(1e20,2)\nrd=r,sd=c*,iorate=9", &["3 error vdbench.bad-value"]),
+        ("sd=c,lun=/tmp/c,count=(0.5,2)\nrd=r,sd=c*,iorate=9", &["3 error vdbench.bad-value"]),
+        ("wd=w,sd=a\nwd=w,sd=b\nrd=r,wd=w,iorate=9", &["4 error vdbench.bad-value"]),
+        ("rd=r,sd=a,iorate=9\nrd=r,sd=b,iorate=9", &["4 error vdbench.bad-value"]),
+        // What differs between workloads on one target.
+        ("wd=w,sd=a,seekpct=eof\nwd=v,sd=a\nrd=r,wd=*,iorate=(8,9)", &["3 error vdbench.not-imported"]),
+        ("wd=w,sd=a\nwd=v,sd=a,seekpct=eof\nrd=r,wd=*,iorate=9", &["3 error vdbench.not-imported"]),
+        ("wd=w,sd=a,seekpct=eof\nwd=v,sd=a,seekpct=-1\nrd=r,wd=*,iorate=9", &[]),
+        ("wd=w,sd=a,seekpct=eof\nwd=v,sd=a\nrd=r,wd=*,iorate=9,seekpct=0", &[]),
+        ("wd=w,sd=a,openflags=o_direct\nwd=v,sd=a\nrd=r,wd=*,iorate=9", &["3 error vdbench.not-imported"]),
+        ("wd=w,sd=a\nwd=v,sd=a,openflags=o_dsync\nrd=r,wd=*,iorate=9", &["3 error vdbench.not-imported"]),
+        ("wd=w,sd=a,openflags=o_direct\nwd=v,sd=a\nrd=r,wd=*,iorate=9,openflags=o_sync", &[]),
         ("rd=r,sd=setsof2,iorate=9", &["3 error vdbench.not-imported"]),
         ("rd=r,iorate=9", &["3 error vdbench.bad-value"]),
         ("", &["0 error vdbench.nothing-to-run"]),
     ] {
         let text = format!("{HEAD}{rest}\n");
         let told = found(&text);
-        assert_eq!(told.first().map(String::as_str), expect.first().copied(), "{rest}: {told:?}");
-        assert!(told.len() >= expect.len(), "{rest}: {told:?}");
+        let told_first: Vec<&str> = told.iter().take(expect.len()).map(String::as_str).collect();
+        assert_eq!(told_first, expect, "{rest}: {told:?}");
+        assert_eq!(told.is_empty(), expect.is_empty(), "{rest}: {told:?}");
     }
+}
+
+/// What is told of several steps and streams is told once.
+#[test]
+fn a_fault_of_all_steps_is_told_once() {
+    let text = "sd=a,lun=/tmp/a,size=1g\nwd=w,sd=a,seekpct=eof\nwd=v,sd=a,openflags=o_direct\n\
+                rd=r,wd=*,iorate=(7,8,9)\n";
+    assert_eq!(found(text), ["2 error vdbench.not-imported"; 2]);
+}
+
+#[test]
+fn streams_move_their_shares_of_maxdata() {
+    for (wds, expect) in [
+        ("wd=w,sd=a,skew=75\nwd=v,sd=b,skew=25\n", [3 << 28, 1 << 28]),
+        // A quarter of the operations, each three times as large as the others.
+        ("wd=w,sd=a,skew=75\nwd=v,sd=b,skew=25,xfersize=(8k,50,16k,50)\n", [1 << 29; 2]),
+        ("wd=w,sd=(a,b)\nwd=v,sd=b\n", [1 << 28, 3 << 28]),
+    ] {
+        let text = format!("sd=a,lun=/tmp/a\nsd=b,lun=/tmp/b\n{wds}rd=r,wd=*,iorate=max,maxdata=1g\n");
+        let (job, found) = vdbench::read("a.parm", &text);
+        assert!(!found.has_errors(), "{found:?}");
+        let bytes: Vec<_> = job.streams.iter().map(|stream| stream.options.bytes.get().copied()).collect();
+        assert_eq!(bytes, expect.map(|bytes| Some(Amount::Bytes(Bytes(bytes)))), "{wds}");
+    }
+}
+
+#[test]
+fn random_places_keep_to_the_align_of_their_target() {
+    let text = "sd=a,lun=/tmp/a,align=8k\nsd=b,lun=/tmp/b,align=0\nsd=c,lun=/tmp/c,align=1m\n\
+                wd=w,sd=*,xfersize=(4k,50,8k,50)\nrd=r,wd=w,iorate=max\n";
+    let (job, found) = vdbench::read("a.parm", text);
+    assert!(!found.has_errors(), "{found:?}");
+    let of = |stream: &fathom_model::Named<fathom_model::StreamOptions>| {
+        let name = stream.options.workload.get();
+        let workload = job.workloads.iter().find(|one| Some(&one.name) == name).expect("it is there");
+        workload.options.align.get().copied()
+    };
+    let aligns: Vec<_> = job.streams.iter().map(of).collect();
+    assert_eq!(aligns, [Some(Bytes::kib(8)), None, Some(Bytes(1 << 20))]);
+    // Only where none is given do sizes that differ share the places of the smallest.
+    let told = found.all().iter().filter(|one| one.code == "vdbench.approximate");
+    assert_eq!(told.count(), 1, "{found:?}");
 }
 
 /// How many steps a job has.

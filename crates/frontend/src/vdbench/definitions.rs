@@ -5,7 +5,7 @@ use super::keywords::{GENERAL, Keywords, RD, SD, WD};
 use super::numbers::{chosen, number, numbers};
 use super::scan::{Item, Statement};
 use super::{BAD_VALUE, IGNORED, NOT_IMPORTED, UNKNOWN};
-use fathom_model::{BlockSizes, Diagnostics, Span};
+use fathom_model::{BlockSizes, Diagnostics, Level, Span};
 use fathom_units::{Bytes, Ratio};
 
 /// Threads of a storage definition that names none.
@@ -25,6 +25,8 @@ const SECTOR: f64 = 512.0;
 const TRANSFER_MAX: f64 = 2_147_483_648.0;
 /// Copies of one storage definition, at most.
 const COPIES_MAX: f64 = 10_000.0;
+/// Number of the first of them, at most: far beyond any name of a disk.
+const COPY_MAX: f64 = 1e9;
 
 /// All that a file defines.
 #[derive(Debug, Default)]
@@ -32,7 +34,8 @@ pub(super) struct Defined {
     pub sds: Vec<Sd>,
     pub wds: Vec<Wd>,
     pub rds: Vec<Rd>,
-    pub data_errors: Option<u64>,
+    /// Data errors after which a run ends.
+    pub data_errors: u64,
     /// How many times smaller compressible data become; 1 is not at all.
     pub compratio: f64,
 }
@@ -62,6 +65,8 @@ pub(super) struct Sd {
     pub size: Option<u64>,
     pub threads: u32,
     pub offset: u64,
+    /// What random places are multiples of, in bytes; none: the size of the transfer.
+    pub align: Option<u64>,
     pub part: Option<Part>,
     pub flags: Option<Flags>,
     pub span: Span,
@@ -145,7 +150,7 @@ pub(super) struct Rd {
 /// Reads all statements.
 pub(super) fn read(statements: &[Statement], found: &mut Diagnostics) -> Defined {
     let mut reader = Reader {
-        defined: Defined { data_errors: Some(DATA_ERRORS), compratio: 1.0, ..Defined::default() },
+        defined: Defined { data_errors: DATA_ERRORS, compratio: 1.0, ..Defined::default() },
         defaults: [Vec::new(), Vec::new(), Vec::new()],
         found,
     };
@@ -207,7 +212,7 @@ impl Reader<'_> {
             match (name, value) {
                 ("compratio", Ok(ratio)) if (1.0..=25.0).contains(&ratio) => self.defined.compratio = ratio,
                 ("data_errors", Ok(count)) if count >= 1.0 && !item.is_list => {
-                    self.defined.data_errors = Some(whole(count));
+                    self.defined.data_errors = whole(count);
                 }
                 (_, Err(reason)) => self.bad(&item, &reason),
                 _ => self.bad(&item, &format!("{} is out of its bounds", item.values[0])),
@@ -277,6 +282,7 @@ impl Reader<'_> {
             size: None,
             threads: THREADS,
             offset: 0,
+            align: None,
             part: None,
             flags: None,
             span: head.span,
@@ -288,6 +294,7 @@ impl Reader<'_> {
                 "size" => sd.size = self.within(item, SECTOR..=9e18, false).map(whole),
                 "threads" => sd.threads = self.within(item, 1.0..=THREADS_MAX, false).map_or(1, depth),
                 "offset" => sd.offset = self.within(item, 0.0..=9e18, false).map_or(0, whole),
+                "align" => sd.align = self.align(item),
                 "range" => sd.part = self.part(item),
                 "openflags" => sd.flags = Some(self.flags(item)),
                 "count" => copies = Some(item),
@@ -303,8 +310,16 @@ impl Reader<'_> {
         }
         let Some(item) = copies else { return self.add(sd) };
         let read = numbers(&item.values).and_then(|values| match values[..] {
-            [from, count] if from >= 0.0 && (1.0..=COPIES_MAX).contains(&count) => Ok((from, count)),
-            _ => Err(format!("write count=(first,copies), at most {COPIES_MAX} copies")),
+            [from, count]
+                if (0.0..=COPY_MAX).contains(&from)
+                    && (1.0..=COPIES_MAX).contains(&count)
+                    && from.fract() + count.fract() == 0.0 =>
+            {
+                Ok((from, count))
+            }
+            _ => Err(format!(
+                "write count=(first,copies), whole numbers, the first at most {COPY_MAX}, the copies {COPIES_MAX}"
+            )),
         });
         let Some((from, count)) = self.right(item, read) else { return };
         let named = |text: &str, number: u64| {
@@ -320,11 +335,19 @@ impl Reader<'_> {
     }
 
     fn add(&mut self, sd: Sd) {
-        if self.defined.sds.iter().any(|other| other.name == sd.name) {
-            let message = format!("sd {} is there already", sd.name);
-            return self.found.error(BAD_VALUE, sd.span, message, "give it another name");
+        let is_new = self.defined.sds.iter().all(|other| other.name != sd.name);
+        if self.is_new("sd", &sd.name, sd.span, is_new) {
+            self.defined.sds.push(sd);
         }
-        self.defined.sds.push(sd);
+    }
+
+    /// Complains of a name that is there already: what is meant by it would be anybody's guess.
+    fn is_new(&mut self, kind: &str, name: &str, span: Span, is_new: bool) -> bool {
+        if !is_new {
+            let message = format!("{kind} {name} is there already");
+            self.found.error(BAD_VALUE, span, message, "give it another name");
+        }
+        is_new
     }
 
     fn wd(&mut self, head: &Item, fields: &Fields) {
@@ -357,7 +380,10 @@ impl Reader<'_> {
             // A run definition may say it.
             wd.sds = Vec::new();
         }
-        self.defined.wds.push(wd);
+        let is_new = self.defined.wds.iter().all(|other| other.name != wd.name);
+        if self.is_new("wd", &wd.name, wd.span, is_new) {
+            self.defined.wds.push(wd);
+        }
     }
 
     fn rd(&mut self, head: &Item, fields: &Fields) {
@@ -377,7 +403,7 @@ impl Reader<'_> {
             flags: None,
             span: head.span,
         };
-        let before = self.found.all().len();
+        let before = self.errors();
         for (name, item) in fields {
             let time = |reader: &mut Self| reader.within(item, 0.0..=1e9, true);
             match *name {
@@ -413,13 +439,21 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        if self.found.all().len() == before {
-            self.check_times(head, &rd);
+        // What is wrong already would be told again.
+        if self.errors() == before {
+            self.check_run(head, &rd);
         }
-        self.defined.rds.push(rd);
+        let is_new = self.defined.rds.iter().all(|other| other.name != rd.name);
+        if self.is_new("rd", &rd.name, rd.span, is_new) {
+            self.defined.rds.push(rd);
+        }
     }
 
-    fn check_times(&mut self, head: &Item, rd: &Rd) {
+    fn errors(&self) -> usize {
+        self.found.all().iter().filter(|one| one.level == Level::Error).count()
+    }
+
+    fn check_run(&mut self, head: &Item, rd: &Rd) {
         let Rd { elapsed_s, interval_s, warmup_s, .. } = rd;
         let is_multiple = |seconds: f64| (seconds / interval_s).fract() == 0.0;
         if *interval_s < 1.0 {
@@ -503,6 +537,12 @@ impl Reader<'_> {
             self.bad(item, "nothing would run");
         }
         Some(asked)
+    }
+
+    /// A boundary of random places; 0 is none.
+    fn align(&mut self, item: &Item) -> Option<u64> {
+        let asked = self.within(item, 0.0..=TRANSFER_MAX, false)?;
+        if asked == 0.0 { None } else { self.right(item, size(asked)) }
     }
 
     fn part(&mut self, item: &Item) -> Option<Part> {

@@ -2,7 +2,7 @@
 //! its mix, and what a run goes through is a sweep where one stage can say it, else a stage each.
 
 use super::definitions::{Defined, Flags, Loop, Part, Rd, Seek, Speed, Wd, Which, default_wd};
-use super::{APPROXIMATE, BAD_VALUE};
+use super::{APPROXIMATE, BAD_VALUE, NOT_IMPORTED};
 use crate::names::Names;
 use fathom_model::{
     Access, Amount, BlockSizes, Diagnostics, Durability, Job, Literal, MixLine, Named, OnError, Rate, Span,
@@ -19,9 +19,7 @@ const WEIGHTS: f64 = 1000.0;
 
 /// Adds the sections of all definitions to a job.
 pub(super) fn lower(defined: &Defined, job: &mut Job, found: &mut Diagnostics) {
-    if let Some(count) = defined.data_errors {
-        job.run.on_error.set(OnError::Count(count), Span::default());
-    }
+    job.run.on_error.set(OnError::Count(defined.data_errors), Span::default());
     if let Some(first) = defined.rds.first() {
         job.run.interval.set(time(first.interval_s), first.span);
         if let Some(other) = defined.rds.iter().find(|rd| rd.interval_s != first.interval_s) {
@@ -122,16 +120,23 @@ impl Lowering<'_> {
 
     /// All steps of a run on its storage definitions.
     fn steps(&mut self, rd: &Rd, name: &str, wds: &[&Wd], shares: &[f64], sds: Option<&[usize]>) {
+        if sds.is_none() {
+            // It would vanish with its share, and the others run at theirs.
+            let without: Vec<&&Wd> = wds.iter().filter(|wd| wd.sds.is_empty()).collect();
+            for wd in &without {
+                let message = format!("the workload {} of {name} has no storage definition", wd.name);
+                self.refuse(BAD_VALUE, wd.span, message, "name some with sd= in the wd or the rd");
+            }
+            if !without.is_empty() {
+                return;
+            }
+        }
         let mut aimed: BTreeMap<usize, Vec<Aimed<'_>>> = BTreeMap::new();
         for (&wd, share) in wds.iter().zip(shares) {
             let sds = sds.unwrap_or(&wd.sds);
             for &sd in sds {
                 aimed.entry(sd).or_default().push((wd, share / sds.len() as f64));
             }
-        }
-        if aimed.is_empty() {
-            let help = "name some with sd= in the wd or the rd";
-            return self.found.error(BAD_VALUE, rd.span, format!("{name} has no storage definition"), help);
         }
         let totals: Vec<f64> = aimed.values().map(|wds| wds.iter().map(|(_, share)| share).sum()).collect();
         let is_even = totals.iter().all(|total| (total - totals[0]).abs() < 1e-9);
@@ -217,7 +222,9 @@ impl Lowering<'_> {
         sweep: Sweep,
     ) {
         let name = self.names[2].unique(name);
-        let streams: Vec<String> = aimed.keys().map(|&sd| self.stream(rd, &name, sd, aimed, point)).collect();
+        let all_bytes: f64 = aimed.values().map(|wds| bytes_each(wds, point)).sum();
+        let stream = |&sd: &usize| self.stream(rd, &name, sd, aimed, point, all_bytes);
+        let streams: Vec<String> = aimed.keys().map(stream).collect();
         let mut stage = Named::<StageOptions>::new(name, rd.span);
         let options = &mut stage.options;
         options.streams.set(streams, rd.span);
@@ -240,6 +247,7 @@ impl Lowering<'_> {
         self.job.stages.push(stage);
     }
 
+    /// `all_bytes` is what an operation of the stage moves on average.
     fn stream(
         &mut self,
         rd: &Rd,
@@ -247,11 +255,12 @@ impl Lowering<'_> {
         sd: usize,
         aimed: &BTreeMap<usize, Vec<Aimed<'_>>>,
         point: &Point,
+        all_bytes: f64,
     ) -> String {
         let (place, wds, streams) = (&self.defined.sds[sd], &aimed[&sd], aimed.len());
         let total: f64 = wds.iter().map(|(_, share)| share).sum();
         let is_controlled = aimed.values().flatten().any(|(wd, _)| wd.skew.is_some());
-        let workload = self.workload(rd, wds, point);
+        let workload = self.workload(rd, sd, wds, point);
         let mut options = StreamOptions::default();
         options.workload.set(workload, rd.span);
         options.targets.set(vec![place.name.clone()], place.span);
@@ -271,17 +280,22 @@ impl Lowering<'_> {
         if rd.speeds.iter().any(|speed| *speed != Speed::Max) {
             options.arrival.set(rd.distribution, rd.span);
         }
-        self.set_flags(&mut options, rd, sd, wds[0].0.flags);
+        self.set_flags(&mut options, rd, sd, wds);
         self.set_part(&mut options, rd, sd, wds, point);
-        if matches!(point.seek.unwrap_or(wds[0].0.seek), Seek::ToEnd) {
+        let ends = |(wd, _): &Aimed<'_>| point.seek.unwrap_or(wd.seek) == Seek::ToEnd;
+        if wds.iter().all(ends) {
             options.passes.set(1, rd.span);
+        } else if wds.iter().any(ends) {
+            let message = format!("workloads with and without seekpct=eof meet on {}", place.name);
+            self.refuse(NOT_IMPORTED, wds[0].0.span, message, "give each its own sd");
         }
         match rd.maxdata {
             Some(share) if share <= 1.0 => {
                 options.bytes.set(Amount::Share(Ratio::percent(share * 100.0)), rd.span);
             }
             Some(bytes) => {
-                let each = super::definitions::whole(bytes) / streams as u64;
+                // As all streams together come to them at their shares.
+                let each = super::definitions::whole(bytes * bytes_each(wds, point) / all_bytes);
                 options.bytes.set(Amount::Bytes(Bytes(each.max(1))), rd.span);
             }
             None => {}
@@ -292,17 +306,36 @@ impl Lowering<'_> {
         name
     }
 
+    /// Refuses something, once for all steps and streams that would have it.
+    fn refuse(&mut self, code: &'static str, span: Span, message: String, help: &str) {
+        let is_told = |one: &fathom_model::Diagnostic| one.span == Some(span) && one.message == message;
+        if !self.found.all().iter().any(is_told) {
+            self.found.error(code, span, message, help);
+        }
+    }
+
     /// How the target is opened: as the run says, else the workload, else the storage definition.
-    fn set_flags(&mut self, options: &mut StreamOptions, rd: &Rd, sd: usize, of_wd: Option<Flags>) {
+    fn set_flags(&mut self, options: &mut StreamOptions, rd: &Rd, sd: usize, wds: &[Aimed<'_>]) {
         let place = &self.defined.sds[sd];
-        let given = rd.flags.or(of_wd).or(place.flags);
         let is_raw = place.lun.starts_with("/dev/");
+        let otherwise = Flags { is_direct: is_raw, ..Flags::default() };
+        let of = |(wd, _): &Aimed<'_>| rd.flags.or(wd.flags).or(place.flags);
+        let flags = of(&wds[0]).unwrap_or(otherwise);
+        if wds.iter().any(|one| of(one).unwrap_or(otherwise) != flags) {
+            let message = format!("workloads with openflags of their own meet on {}", place.name);
+            return self.refuse(
+                NOT_IMPORTED,
+                wds[0].0.span,
+                message,
+                "give each its own sd with those openflags",
+            );
+        }
+        let given = wds.iter().find_map(of);
         if given.is_none() && is_raw && !self.found.all().iter().any(|one| one.span == Some(place.span)) {
             let message = format!("{} is opened with o_direct, which Vdbench asks for on Linux", place.lun);
             self.found.warn(APPROXIMATE, place.span, message, "write openflags=o_direct");
         }
-        let Flags { is_direct, syncs_data, syncs_all } =
-            given.unwrap_or(Flags { is_direct: is_raw, ..Flags::default() });
+        let Flags { is_direct, syncs_data, syncs_all } = flags;
         options.direct.set(is_direct, place.span);
         if syncs_all || syncs_data {
             let durability = if syncs_all { Durability::All } else { Durability::Data };
@@ -324,11 +357,11 @@ impl Lowering<'_> {
         if parts.iter().any(|part| *part != parts[0]) {
             let message = format!("workloads with ranges of their own meet on {}", place.name);
             let help = "give each its own sd with that range";
-            return self.found.error(super::NOT_IMPORTED, wds[0].0.span, message, help);
+            return self.refuse(NOT_IMPORTED, wds[0].0.span, message, help);
         }
         if place.offset > 0 && parts[0].is_some() {
             let message = format!("offset and range together on {} are not imported", place.name);
-            return self.found.error(super::NOT_IMPORTED, place.span, message, "write one of them");
+            return self.refuse(NOT_IMPORTED, place.span, message, "write one of them");
         }
         let of_loops = rd.loops.iter().filter_map(|one| match one {
             Loop::Sizes(sizes) => sizes.iter().max().copied(),
@@ -359,7 +392,8 @@ impl Lowering<'_> {
     }
 
     /// Name of the section of the workloads that meet on a target.
-    fn workload(&mut self, rd: &Rd, wds: &[Aimed<'_>], point: &Point) -> String {
+    fn workload(&mut self, rd: &Rd, sd: usize, wds: &[Aimed<'_>], point: &Point) -> String {
+        let place = &self.defined.sds[sd];
         let total: f64 = wds.iter().map(|(_, share)| share).sum();
         let line = |&(wd, share): &Aimed<'_>| MixLine {
             share: if wds.len() == 1 { 100.0 } else { 100.0 * share / total },
@@ -370,14 +404,14 @@ impl Lowering<'_> {
         };
         let lines: Vec<MixLine> = wds.iter().map(line).collect();
         let names: Vec<&str> = wds.iter().map(|(wd, _)| wd.name.as_str()).collect();
-        let key = format!("{lines:?}{names:?}");
+        let key = format!("{lines:?}{names:?}{:?}", place.align);
         if let Some(name) = self.workloads.get(&key) {
             return name.clone();
         }
         let is_random = lines.iter().any(|line| line.access.random > Ratio::ZERO);
         let sizes = lines.iter().flat_map(|line| &line.block_size.sizes);
         let bounds: Vec<Bytes> = sizes.flat_map(|&(_, min, max, _)| [min, max]).collect();
-        if is_random && bounds.iter().any(|bound| *bound != bounds[0]) {
+        if place.align.is_none() && is_random && bounds.iter().any(|bound| *bound != bounds[0]) {
             let message = "random operations of all sizes begin at multiples of the smallest";
             let help = "Vdbench begins each at a multiple of its own size";
             self.found.warn(APPROXIMATE, wds[0].0.span, message, help);
@@ -392,6 +426,9 @@ impl Lowering<'_> {
                 options.access.set(access, span);
             }
             Err(lines) => options.mix.set(lines, span),
+        }
+        if let Some(align) = place.align {
+            options.align.set(Bytes(align), place.span);
         }
         if self.defined.compratio > 1.0 {
             options.compressible.set(Ratio::percent(100.0 - 100.0 / self.defined.compratio), rd.span);
@@ -449,6 +486,17 @@ impl Loop {
             other => format!("{name}={}", other.print()),
         }
     }
+}
+
+/// What an operation of the stage moves on a target on average, in bytes: its share of the operations times their sizes.
+fn bytes_each(wds: &[Aimed<'_>], point: &Point) -> f64 {
+    let mean = |sizes: &BlockSizes| {
+        let weight: f64 = sizes.sizes.iter().map(|(weight, ..)| weight).sum();
+        let sum = |&(weight, min, max, _): &(f64, Bytes, Bytes, Bytes)| weight * (min.0 + max.0) as f64 / 2.0;
+        sizes.sizes.iter().map(sum).sum::<f64>() / weight
+    };
+    let size = |wd: &Wd| point.size.map_or_else(|| mean(&wd.sizes), |size| size as f64);
+    wds.iter().map(|(wd, share)| share * size(wd)).sum()
 }
 
 fn access(seek: Seek) -> Access {

@@ -68,9 +68,12 @@ pub(super) fn chosen(values: &[String], known: &[&str]) -> Result<Vec<usize>, St
             all.extend((0..known.len()).filter(|&at| known[at].starts_with(head)));
         } else if let Some(at) = place(value) {
             all.push(at);
-        } else if let Some((from, to)) = value.split_once('-').and_then(|(from, to)| between(from, to)) {
-            let head = &value[..value.find(|c: char| c.is_ascii_digit()).unwrap_or(0)];
-            all.extend((from..=to).take(VALUES_MAX).filter_map(|number| place(&format!("{head}{number}"))));
+        } else if let Some((head, numbers)) = value.split_once('-').and_then(|(from, to)| between(from, to)) {
+            let known = known.iter().enumerate().filter_map(|(at, name)| Some((at, headed(name)?)));
+            let meant = known.filter(|(_, (own, number))| *own == head && numbers.contains(number));
+            let mut meant: Vec<(u64, usize)> = meant.map(|(at, (_, number))| (number, at)).collect();
+            meant.sort_unstable();
+            all.extend(meant.into_iter().map(|(_, at)| at));
         }
         if all.len() == before {
             return Err(format!("nothing is called {value}"));
@@ -81,14 +84,16 @@ pub(super) fn chosen(values: &[String], known: &[&str]) -> Result<Vec<usize>, St
     Ok(all)
 }
 
-/// The numbers at the ends of `sd1` and `sd9`, of one head.
-fn between(from: &str, to: &str) -> Option<(u64, u64)> {
-    let split = |name: &str| {
-        let head = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        Some((name[..head].to_owned(), name[head..].parse::<u64>().ok()?))
-    };
-    let ((head, from), (same, to)) = (split(from)?, split(to)?);
-    (head == same && from <= to).then_some((from, to))
+/// The head of `sd1` and `sd9`, which is one, and their numbers.
+fn between<'a>(from: &'a str, to: &str) -> Option<(&'a str, std::ops::RangeInclusive<u64>)> {
+    let ((head, from), (same, to)) = (headed(from)?, headed(to)?);
+    (head == same && from <= to).then_some((head, from..=to))
+}
+
+/// A name up to the digits at its end, and their number. In ranges none begins with a zero.
+fn headed(name: &str) -> Option<(&str, u64)> {
+    let (head, digits) = name.split_at(name.trim_end_matches(|c: char| c.is_ascii_digit()).len());
+    if digits.len() > 1 && digits.starts_with('0') { None } else { Some((head, digits.parse().ok()?)) }
 }
 
 #[cfg(test)]
@@ -145,5 +150,15 @@ mod tests {
             assert_eq!(chosen(&[value.to_owned()], &known).ok(), expect, "{value}");
         }
         assert_eq!(chosen(&["x".to_owned(), "*".to_owned()], &known), Ok(vec![3, 0, 1, 2]));
+        // The head of a range ends where its last digits begin, and not at the first.
+        let known = ["sd1", "sd2", "sd1_3", "sd1_2", "sd1_1", "sd2_1", "sd01", "sd20000"];
+        for (value, expect) in [
+            ("sd1_1-sd1_4", Some(vec![4, 3, 2])),
+            ("sd1-sd30000", Some(vec![0, 1, 7])),
+            ("sd1_1-sd2_4", None),
+            ("sd01-sd09", None),
+        ] {
+            assert_eq!(chosen(&[value.to_owned()], &known).ok(), expect, "{value}");
+        }
     }
 }

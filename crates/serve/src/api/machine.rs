@@ -56,8 +56,6 @@ pub(crate) struct DialectView {
     name: &'static str,
     /// Ending of its files.
     ending: &'static str,
-    /// Whether it is read.
-    is_built: bool,
     /// Its options, where they are known one by one.
     options: Vec<DialectOption>,
 }
@@ -67,7 +65,7 @@ pub(crate) struct DialectView {
 pub(crate) struct DialectOption {
     /// Its name.
     name: &'static str,
-    /// `built`, `accepted`, `not_yet` or `refused`.
+    /// `built`, `accepted` or `refused`.
     status: &'static str,
     /// What is lost, or why it is refused; empty when there is nothing to say.
     remark: &'static str,
@@ -174,12 +172,12 @@ async fn dialects() -> Json<Vec<DialectView>> {
         };
         DialectOption { name: row.name, status, remark }
     });
-    let dialect = |name, ending, is_built| DialectView { name, ending, is_built, options: Vec::new() };
+    let dialect = |name, ending| DialectView { name, ending, options: Vec::new() };
     Json(vec![
-        dialect("native", ".toml", true),
-        DialectView { options: fio.collect(), ..dialect("fio", ".fio", true) },
-        dialect("iometer", ".icf", true),
-        dialect("vdbench", ".parm", true),
+        dialect("native", ".toml"),
+        DialectView { options: fio.collect(), ..dialect("fio", ".fio") },
+        dialect("iometer", ".icf"),
+        dialect("vdbench", ".parm"),
     ])
 }
 
