@@ -184,7 +184,7 @@ impl Server {
         let listener = runtime.block_on(listen::Listener::bind(listen, tls.as_ref()))?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let guard = guard::Allowed::new(listener.address(), scheme, &hosts);
-        let (sessions, fault) = Sessions::of(&store, scheme == "https");
+        let (sessions, fault) = Sessions::of(&store, listener.address().port(), scheme == "https");
         if let Some(fault) = fault {
             machine.say(&fault);
         }

@@ -33,7 +33,12 @@ pub fn document() -> String {
         "components": {
             "schemas": schemas,
             "securitySchemes": {
-                "session": { "type": "apiKey", "in": "cookie", "name": "fathom_session" },
+                "session": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "fathom_session_7070",
+                    "description": "The number is the port that the server listens at.",
+                },
             },
         },
     });

@@ -2,32 +2,31 @@
 //! the server: digests of their tokens lie beside the runs, so that whoever watched one comes back by itself.
 //! Invitations do not.
 
+mod file;
+
 use crate::App;
 use crate::fault::Fault;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use file::SessionsFile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
-use std::fs::OpenOptions;
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::io::{self, Read};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Name of the cookie.
-const COOKIE: &str = "fathom_session";
+/// What the cookie's name begins with; the server's port follows, since cookies of one host go to all its ports.
+const COOKIE: &str = "fathom_session_";
 /// Bytes of a token: 256 random bits cannot be guessed.
 const TOKEN_BYTES: usize = 32;
 /// Invitations and sessions that are kept at once; the oldest give way. A team has far fewer.
 const KEPT_MAX: usize = 256;
-/// The sessions' file, in the folder of the runs.
-const FILE: &str = ".sessions.json";
-/// How long after its beginning a session is taken over by another server. A browser forgets its cookie when it ends.
-const TAKEN_OVER_MS_MAX: u64 = 30 * 24 * 3_600_000;
+/// How long a session lasts. A browser forgets its cookie when it ends.
+const AGE_MS_MAX: u64 = 30 * 24 * 3_600_000;
 
 /// What someone may do; each may also do what those before it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -51,30 +50,53 @@ struct Good {
     wall_ms: u64,
 }
 
+impl Good {
+    fn new(token: &str, role: Role) -> Self {
+        Self { digest: digest(token), role, wall_ms: fathom_run::wall_ms() }
+    }
+
+    fn is_too_old(&self) -> bool {
+        fathom_run::wall_ms().saturating_sub(self.wall_ms) > AGE_MS_MAX
+    }
+}
+
 /// Tokens that are good, in the order they were made.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Kept(VecDeque<Good>);
 
 impl Kept {
-    fn add(&mut self, token: &str, role: Role) {
-        self.0.push_back(Good { digest: digest(token), role, wall_ms: fathom_run::wall_ms() });
+    fn add(&mut self, good: Good) {
+        self.0.push_back(good);
         while self.0.len() > KEPT_MAX {
             self.0.pop_front();
         }
     }
 
-    fn role(&self, token: &str) -> Option<Role> {
+    fn find(&self, token: &str) -> Option<&Good> {
         let digest = digest(token);
         // How long comparing takes tells of the digest, of which nobody can tell a token.
-        self.0.iter().find(|good| good.digest == digest).map(|good| good.role)
+        self.0.iter().find(|good| good.digest == digest)
     }
 
-    fn take(&mut self, token: &str) -> Option<Role> {
-        let role = self.role(token)?;
-        let digest = digest(token);
-        self.0.retain(|good| good.digest != digest);
-        Some(role)
+    fn take(&mut self, token: &str) -> Option<Good> {
+        let found = self.find(token)?.clone();
+        self.0.retain(|good| good.digest != found.digest);
+        Some(found)
     }
+
+    fn change(&mut self, change: &Change) {
+        match change {
+            Change::Opened(good) => self.add(good.clone()),
+            Change::Closed(closed) => self.0.retain(|good| !closed.contains(good)),
+        }
+    }
+}
+
+/// What becomes of sessions.
+#[derive(Debug)]
+enum Change {
+    Opened(Good),
+    Closed(Vec<Good>),
 }
 
 /// All invitations and sessions.
@@ -82,125 +104,107 @@ impl Kept {
 pub(crate) struct Sessions {
     invitations: Mutex<Kept>,
     sessions: Mutex<Kept>,
-    file: PathBuf,
+    file: SessionsFile,
+    cookie: String,
     is_secure: bool,
 }
 
 impl Sessions {
-    /// Those that an earlier server has left in `folder`, beside why there are none where that is a fault. `is_secure`:
-    /// cookies go over TLS only.
-    pub(crate) fn of(folder: &Path, is_secure: bool) -> (Self, Option<String>) {
-        let file = folder.join(FILE);
-        let (left, fault) = match left_in(&file) {
+    /// Those that an earlier server has left in `folder`, beside why there are none where that is a fault. `port`: where
+    /// this server listens. `is_secure`: cookies go over TLS only.
+    pub(crate) fn of(folder: &Path, port: u16, is_secure: bool) -> (Self, Option<String>) {
+        let file = SessionsFile::of(folder);
+        let (left, fault) = match file.read() {
             Ok(left) => (left, None),
             Err(error) => {
                 let fault = format!(
                     "{} cannot be read: {error}; whoever was in has to be invited anew",
-                    file.display()
+                    file.path().display()
                 );
-                (VecDeque::new(), Some(fault))
+                (Kept::default(), Some(fault))
             }
         };
-        (Self { invitations: Mutex::default(), sessions: Mutex::new(Kept(left)), file, is_secure }, fault)
+        let cookie = format!("{COOKIE}{port}");
+        let (invitations, sessions) = (Mutex::default(), Mutex::new(left));
+        (Self { invitations, sessions, file, cookie, is_secure }, fault)
     }
 
     /// A token that opens a session of `role` once.
     pub(crate) fn invite(&self, role: Role) -> String {
         let token = token();
-        lock(&self.invitations).add(&token, role);
+        lock(&self.invitations).add(Good::new(&token, role));
         token
     }
 
     /// Opens a session with an invitation, which is used up by that; the cookie's header.
-    fn open(&self, invitation: &str) -> Option<(Role, String)> {
-        let role = lock(&self.invitations).take(invitation)?;
+    fn open(&self, invitation: &str) -> Option<(Good, String)> {
+        let role = lock(&self.invitations).take(invitation)?.role;
         let session = token();
         let secure = if self.is_secure { "; Secure" } else { "" };
-        let cookie = format!("{COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict{secure}");
-        lock(&self.sessions).add(&session, role);
-        Some((role, cookie))
+        let cookie = format!("{}={session}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie);
+        let good = Good::new(&session, role);
+        lock(&self.sessions).add(good.clone());
+        Some((good, cookie))
     }
 
     /// Ends the session of a request; the header that takes the cookie away.
-    fn close(&self, headers: &HeaderMap) -> String {
-        for token in tokens_of(headers) {
-            lock(&self.sessions).take(token);
-        }
-        format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
+    fn close(&self, headers: &HeaderMap) -> (Vec<Good>, String) {
+        let closed = self.tokens_of(headers).filter_map(|token| lock(&self.sessions).take(token)).collect();
+        (closed, format!("{}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0", self.cookie))
     }
 
     /// The role of whoever sends a request.
     pub(crate) fn role(&self, headers: &HeaderMap) -> Option<Role> {
         let sessions = lock(&self.sessions);
-        tokens_of(headers).find_map(|token| sessions.role(token))
+        let mut found = self.tokens_of(headers).filter_map(|token| sessions.find(token));
+        found.find(|good| !good.is_too_old()).map(|good| good.role)
     }
 
-    /// Writes the sessions down for the next server: for the owner alone, and whole or not at all.
-    fn keep(&self) -> io::Result<()> {
-        // Held until it is written: of two that write at once, the later has both.
-        let sessions = lock(&self.sessions);
-        if let Some(folder) = self.file.parent() {
-            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        }
-        let new = self.file.with_extension("new");
-        match std::fs::remove_file(&new) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-        file.write_all(&serde_json::to_vec(&sessions.0)?)?;
-        std::fs::rename(&new, &self.file)
+    /// Writes a change down for the next server.
+    fn keep(&self, change: &Change) -> io::Result<()> {
+        // Requests look at the sessions all the time: they are not held while storage is waited for.
+        let own = lock(&self.sessions).clone();
+        self.file.change(change, own)
+    }
+
+    /// What a request shows: its cookies of our name.
+    fn tokens_of<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
+        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
+        cookies
+            .flat_map(|cookies| cookies.split(';'))
+            .filter_map(|cookie| cookie.trim().strip_prefix(&self.cookie)?.strip_prefix('='))
     }
 }
 
 impl App {
     /// Opens a session with an invitation, which is used up by that; the cookie's header.
-    pub(crate) fn open_session(&self, invitation: &str) -> Option<(Role, String)> {
-        let opened = self.sessions.open(invitation)?;
-        self.keep_sessions();
-        Some(opened)
+    pub(crate) async fn open_session(self: &Arc<Self>, invitation: &str) -> Option<(Role, String)> {
+        let (good, cookie) = self.sessions.open(invitation)?;
+        let role = good.role;
+        self.keep(Change::Opened(good)).await;
+        Some((role, cookie))
     }
 
     /// Ends the session of a request; the header that takes the cookie away.
-    pub(crate) fn close_session(&self, headers: &HeaderMap) -> String {
-        let cookie = self.sessions.close(headers);
-        self.keep_sessions();
+    pub(crate) async fn close_session(self: &Arc<Self>, headers: &HeaderMap) -> String {
+        let (closed, cookie) = self.sessions.close(headers);
+        self.keep(Change::Closed(closed)).await;
         cookie
     }
 
-    fn keep_sessions(&self) {
-        if let Err(error) = self.sessions.keep() {
-            let file = self.sessions.file.display();
+    /// Writes a change down, in a thread that may wait for storage.
+    async fn keep(self: &Arc<Self>, change: Change) {
+        let app = Arc::clone(self);
+        let kept = tokio::task::spawn_blocking(move || app.sessions.keep(&change)).await;
+        if let Err(error) = kept.unwrap_or_else(|error| Err(io::Error::other(error))) {
+            let file = self.sessions.file.path().display();
             self.machine.say(&format!("{file} cannot be written: {error}; sessions end with this server"));
         }
     }
 }
 
-/// The sessions of a file that are not too old; none where there is no file.
-fn left_in(file: &Path) -> io::Result<VecDeque<Good>> {
-    let text = match std::fs::read(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(VecDeque::new()),
-        text => text?,
-    };
-    let mut left: VecDeque<Good> = serde_json::from_slice(&text)?;
-    let now = fathom_run::wall_ms();
-    left.retain(|good| now.saturating_sub(good.wall_ms) <= TAKEN_OVER_MS_MAX);
-    while left.len() > KEPT_MAX {
-        left.pop_front();
-    }
-    Ok(left)
-}
-
 fn lock(kept: &Mutex<Kept>) -> std::sync::MutexGuard<'_, Kept> {
     kept.lock().expect("no thread panics while it holds the lock")
-}
-
-/// What a request shows: its cookies of our name.
-fn tokens_of(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
-    cookies
-        .flat_map(|cookies| cookies.split(';'))
-        .filter_map(|cookie| cookie.trim().strip_prefix(COOKIE)?.strip_prefix('='))
 }
 
 /// Random bits of the kernel's generator, in hexadecimal.
@@ -255,7 +259,7 @@ mod tests {
     }
 
     fn of(folder: &Path, is_secure: bool) -> Sessions {
-        let (sessions, fault) = Sessions::of(folder, is_secure);
+        let (sessions, fault) = Sessions::of(folder, 7070, is_secure);
         assert_eq!(fault, None);
         sessions
     }
@@ -266,13 +270,13 @@ mod tests {
         let sessions = of(folder.path(), false);
         let invitation = sessions.invite(Role::Operator);
         assert_eq!(sessions.open("x"), None);
-        let (role, cookie) = sessions.open(&invitation).expect("it is new");
+        let (Good { role, .. }, cookie) = sessions.open(&invitation).expect("it is new");
         assert_eq!(role, Role::Operator);
         assert!(cookie.ends_with("HttpOnly; SameSite=Strict"), "{cookie}");
         assert_eq!(sessions.open(&invitation), None, "it is used up");
         assert_eq!(sessions.role(&with(&cookie)), Some(Role::Operator));
         assert_eq!(sessions.role(&HeaderMap::new()), None);
-        assert_eq!(sessions.role(&with(&format!("{COOKIE}={invitation}"))), None, "it is no session");
+        assert_eq!(sessions.role(&with(&format!("{COOKIE}7070={invitation}"))), None, "it is no session");
         sessions.close(&with(&cookie));
         assert_eq!(sessions.role(&with(&cookie)), None);
         let secure = of(folder.path(), true);
@@ -291,38 +295,79 @@ mod tests {
     }
 
     #[test]
+    fn servers_of_one_host_do_not_take_each_others_cookies() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let (one, other) = (of(folder.path(), false), Sessions::of(folder.path(), 7071, false).0);
+        let open = |sessions: &Sessions| sessions.open(&sessions.invite(Role::Viewer)).expect("it is new").1;
+        let (first, second) = (open(&one), open(&other));
+        let name = |cookie: &str| cookie.split('=').next().map(str::to_owned);
+        assert_ne!(name(&first), name(&second), "a browser would replace the one by the other");
+        let [first, second] = [&first, &second].map(|cookie| cookie.split(';').next().expect("it has one"));
+        let shown = format!("{second}; {first}").parse().expect("it is plain");
+        let both = HeaderMap::from_iter([(header::COOKIE, shown)]);
+        assert_eq!((one.role(&both), other.role(&both)), (Some(Role::Viewer), Some(Role::Viewer)));
+    }
+
+    #[test]
+    fn a_session_ends_after_a_month_while_the_server_runs() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let sessions = of(folder.path(), false);
+        let (_, cookie) = sessions.open(&sessions.invite(Role::Admin)).expect("it is new");
+        let is_made = |ago: u64| lock(&sessions.sessions).0[0].wall_ms = fathom_run::wall_ms() - ago;
+        is_made(AGE_MS_MAX / 2);
+        assert_eq!(sessions.role(&with(&cookie)), Some(Role::Admin));
+        is_made(AGE_MS_MAX + 1);
+        assert_eq!(sessions.role(&with(&cookie)), None);
+    }
+
+    #[test]
     fn sessions_outlive_the_server_and_their_tokens_are_nowhere() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("there is room");
         let store = folder.path().join("runs");
         let sessions = of(&store, false);
-        let open = || sessions.open(&sessions.invite(Role::Operator)).expect("it is new").1;
+        let open = || {
+            let (good, cookie) = sessions.open(&sessions.invite(Role::Operator)).expect("it is new");
+            sessions.keep(&Change::Opened(good)).expect("there is room");
+            cookie
+        };
         let (stays, goes) = (open(), open());
-        sessions.keep().expect("there is room");
         assert_eq!(of(&store, false).role(&with(&goes)), Some(Role::Operator));
-        sessions.close(&with(&goes));
-        sessions.keep().expect("there is room");
+        let (closed, _) = sessions.close(&with(&goes));
+        sessions.keep(&Change::Closed(closed)).expect("there is room");
         let next = of(&store, false);
         assert_eq!(next.role(&with(&stays)), Some(Role::Operator));
         assert_eq!(next.role(&with(&goes)), None, "it was ended");
-        let file = store.join(FILE);
-        let text = std::fs::read_to_string(&file).expect("it is there");
+        let file = sessions.file.path();
+        let text = std::fs::read_to_string(file).expect("it is there");
         let token = stays.split(['=', ';']).nth(1).expect("it has a value");
         assert!(!text.contains(token), "{text}");
-        assert_eq!(std::fs::metadata(&file).expect("it is there").permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::metadata(file).expect("it is there").permissions().mode() & 0o777, 0o600);
         // What was read from the file is no cookie.
         let digest = digest(token);
         assert!(text.contains(&digest), "{text}");
-        assert_eq!(next.role(&with(&format!("{COOKIE}={digest}"))), None);
-        // A month later everybody is asked anew.
-        let old = fathom_run::wall_ms() - TAKEN_OVER_MS_MAX - 1;
-        let good = Good { digest, role: Role::Admin, wall_ms: old };
-        std::fs::write(&file, serde_json::to_vec(&[good]).expect("it can be written"))
-            .expect("there is room");
-        assert_eq!(of(&store, false).role(&with(&stays)), None);
-        std::fs::write(&file, "{").expect("there is room");
-        let (none, fault) = Sessions::of(&store, false);
-        assert!(fault.expect("it cannot be read").contains("invited anew"));
-        assert_eq!(none.role(&with(&stays)), None);
+        assert_eq!(next.role(&with(&format!("{COOKIE}7070={digest}"))), None);
+    }
+
+    #[test]
+    fn two_servers_of_one_store_keep_each_others_sessions() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let servers = [of(folder.path(), false), of(folder.path(), false)];
+        let open = |at: usize| {
+            let sessions = &servers[at % 2];
+            let (good, cookie) = sessions.open(&sessions.invite(Role::Viewer)).expect("it is new");
+            sessions.keep(&Change::Opened(good)).expect("there is room");
+            with(&cookie)
+        };
+        let mut all = vec![open(0), open(1), open(2)];
+        // At once as well, where each has threads that write.
+        let open = &open;
+        let more = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|at| scope.spawn(move || open(at))).collect();
+            threads.into_iter().map(|one| one.join().expect("it opens one")).collect::<Vec<_>>()
+        });
+        all.extend(more);
+        let next = of(folder.path(), false);
+        assert!(all.iter().all(|cookie| next.role(cookie) == Some(Role::Viewer)));
     }
 }

@@ -97,7 +97,7 @@ pub(super) fn routes() -> Vec<Route> {
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 async fn open(State(app): State<Arc<App>>, Json(invitation): Json<Invitation>) -> Result<Response, Fault> {
-    let opened = app.open_session(&invitation.token);
+    let opened = app.open_session(&invitation.token).await;
     let (role, cookie) = opened.ok_or_else(|| {
         let help = "each works once; start fathom serve again, or ask an admin for another";
         Fault::new(StatusCode::UNAUTHORIZED, "session.invitation", "there is no such invitation", help)
@@ -111,7 +111,7 @@ async fn whoami(State(app): State<Arc<App>>, headers: HeaderMap) -> Json<Whoami>
 }
 
 async fn close(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
-    (StatusCode::NO_CONTENT, [(header::SET_COOKIE, app.close_session(&headers))]).into_response()
+    (StatusCode::NO_CONTENT, [(header::SET_COOKIE, app.close_session(&headers).await)]).into_response()
 }
 
 async fn invite(State(app): State<Arc<App>>, Json(Invite { role }): Json<Invite>) -> Json<Invited> {
@@ -126,7 +126,7 @@ pub(crate) async fn enter(State(app): State<Arc<App>>, request: Request, next: N
     match token {
         Some(token) if request.method() == Method::GET && !path.starts_with("/api/") => {
             let mut answer = (StatusCode::SEE_OTHER, [(header::LOCATION, "/")]).into_response();
-            if let Some((_, cookie)) = app.open_session(token)
+            if let Some((_, cookie)) = app.open_session(token).await
                 && let Ok(cookie) = cookie.parse()
             {
                 answer.headers_mut().insert(header::SET_COOKIE, cookie);

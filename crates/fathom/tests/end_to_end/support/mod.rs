@@ -161,11 +161,11 @@ impl Bench {
         assert_eq!(self.stored(), stored, "a run was stored by {ended:?}");
     }
 
-    /// Number of files in the store, beside the sessions of a server.
+    /// Number of files in the store, beside the sessions of a server and their lock.
     pub(crate) fn stored(&self) -> usize {
         let Ok(files) = fs::read_dir(self.store()) else { return 0 };
         let files = files.map(|file| file.expect("the store can be read").file_name());
-        files.filter(|name| name != ".sessions.json").count()
+        files.filter(|name| name != ".sessions.json" && name != ".sessions.lock").count()
     }
 
     /// The report of the last run as JSON.
