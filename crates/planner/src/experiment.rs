@@ -133,6 +133,15 @@ impl Experiment {
         Ok(())
     }
 
+    /// Ends the run under these conditions too.
+    pub fn abort_when(&mut self, conditions: &[Condition]) {
+        for condition in conditions {
+            if !self.abort_when.contains(condition) {
+                self.abort_when.push(*condition);
+            }
+        }
+    }
+
     /// Why a search had to do without a step that it asked for.
     pub fn impossible(&self) -> Option<&str> {
         self.impossible.as_deref()

@@ -61,9 +61,11 @@ pub struct Unfinished {
     pub question: SteadyQuestion,
     /// The job that its steps change.
     pub job: Job,
+    /// What is worth saying of that job; no errors.
+    pub diagnostics: Diagnostics,
     /// Title of the run that goes on.
     pub title: String,
-    /// What was recorded, with the steps that need not be done again.
+    /// What was recorded.
     pub record: Record,
 }
 

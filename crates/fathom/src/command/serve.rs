@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::load::Loaded;
 use crate::{diagnose, load, preset, session, terminal};
 use fathom_engine::RealClock;
-use fathom_model::{Diagnostics, Job};
+use fathom_model::{Diagnostics, Job, Level};
 use fathom_planner::Plan;
 use fathom_schema::{Facts, Record, Severity, SteadyQuestion, StepRecord, TargetKind};
 use fathom_serve::{Machine, Preset, Role, Server, Settings, Unfinished, Upload};
@@ -103,14 +103,18 @@ impl Machine for ThisMachine {
 
     fn unfinished(&self, record: Record) -> Result<Unfinished, String> {
         let (question, record) = steady::left(record)?;
-        // What the run before was to remove, it has left to this one.
-        let targets = record.steps.iter().flat_map(|step| &step.started.step.targets);
-        let mut kinds = targets.map(|target| &target.kind);
-        let removes = kinds.any(|kind| matches!(kind, TargetKind::File { remove_after: true, .. }));
+        // What the run before was to remove, it has left to this one; its first steps may be those of a run before it. Of
+        // targets that differ in it, the job says it.
+        let targets = record.steps.last().into_iter().flat_map(|step| &step.started.step.targets);
+        let mut files = targets.filter_map(|target| match target.kind {
+            TargetKind::File { remove_after, .. } => Some(remove_after),
+            _ => None,
+        });
+        let removes = files.next() == Some(true) && files.all(|is_removed| is_removed);
         let Loaded { job, title, diagnostics, .. } = steady::job_of(&question, &record, removes);
-        match diagnostics.all().first() {
+        match diagnostics.all().iter().find(|one| one.level == Level::Error) {
             Some(fault) => Err(fault.message.clone()),
-            None => Ok(Unfinished { question, job, title, record }),
+            None => Ok(Unfinished { question, job, diagnostics, title, record }),
         }
     }
 

@@ -186,9 +186,8 @@ fn question(args: &SteadyArgs) -> SteadyQuestion {
     }
 }
 
-/// What a stored test asked, and what was recorded of it with the steps that need not be done again; else why it cannot be
-/// gone on with.
-pub(crate) fn left(mut record: Record) -> Result<(SteadyQuestion, Record), String> {
+/// What a stored test asked, and what was recorded of it; else why it cannot be gone on with.
+pub(crate) fn left(record: Record) -> Result<(SteadyQuestion, Record), String> {
     let id = record.started.run.clone();
     let Some(Question::Steady(question)) = &record.started.question else {
         return Err(format!("run {id} is no test: `fathom steady` makes such runs"));
@@ -199,14 +198,18 @@ pub(crate) fn left(mut record: Record) -> Result<(SteadyQuestion, Record), Strin
         ));
     }
     let question = SteadyQuestion { resumed: Some(id), ..question.clone() };
-    let done = pts::resumable(&record);
-    record.steps.truncate(done);
     Ok((question, record))
 }
 
 /// Makes a planned test one that goes on from an earlier run: the steps that need not be done again, or why it cannot.
 pub(crate) fn go_on(plan: &mut Plan, now: &Facts, earlier: Record) -> Result<Vec<StepRecord>, String> {
-    let Record { started, steps, notes, finished: _ } = earlier;
+    let done = pts::resumable(&earlier);
+    let Record { started, mut steps, notes, finished: _ } = earlier;
+    // Those that are done again tell as well what was to end it.
+    for step in &steps {
+        plan.experiment.abort_when(&step.started.step.abort_when);
+    }
+    steps.truncate(done);
     if let Some(Question::Steady(SteadyQuestion { targets, .. })) = &started.question {
         same_targets(targets, &started.facts, now)?;
     }
@@ -270,14 +273,20 @@ fn difference(was: &TargetFact, is: &TargetFact) -> Option<String> {
         .then(|| "is not known to hold what the test wrote: it carries no valid mark of fathom".to_owned())
 }
 
-/// The job that the steps of a test changed that is gone on with: as it was sent, or as the command line made it.
+/// The job that the steps of a test changed that is gone on with: as it was sent, or as the command line made it. `removes`:
+/// its files go with the end of the test, whatever was sent.
 pub(crate) fn job_of(question: &SteadyQuestion, record: &Record, removes: bool) -> Loaded {
     let made = loaded(question, removes);
     let is_made = |name: &str| made.job.sources.all().iter().any(|source| source.name == name);
     match record.started.sources.first() {
         Some((name, text)) if !is_made(name) => {
-            let title = made.title;
-            Loaded { title, ..load::uploaded(name, text, &IometerArgs::default()) }
+            let mut sent = load::uploaded(name, text, &IometerArgs::default());
+            if removes {
+                for section in &mut sent.job.targets {
+                    section.options.remove.set(true, Span::default());
+                }
+            }
+            Loaded { title: made.title, ..sent }
         }
         _ => made,
     }

@@ -1,5 +1,7 @@
 //! The server, through real HTTP: who is let in, what a run looks like from outside, and what nobody gets it to do.
 
+mod resume;
+
 use crate::support::{Bench, Running, project, skip, tool};
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -50,7 +52,11 @@ impl Answer {
 
 impl<'a> Site<'a> {
     fn start(bench: &'a Bench) -> Self {
-        let mut running = bench.start("serve --listen 127.0.0.1:0");
+        Self::start_at(bench, "127.0.0.1:0")
+    }
+
+    fn start_at(bench: &'a Bench, listen: &str) -> Self {
+        let mut running = bench.start(&format!("serve --listen {listen}"));
         let address = running.wait_for("?token=");
         let (host, token) =
             address.trim().trim_start_matches("http://").split_once("/?token=").expect("it has both");
@@ -165,12 +171,14 @@ fn only_those_who_were_invited_are_let_in() {
     let bench = Bench::new();
     let site = Site::start(&bench);
     let nothing = Value::Null;
+    let (name, _) = site.cookie.split_once('=').expect("it has a value");
+    assert_eq!(name.strip_prefix("fathom_session_"), site.host.split(':').nth(1), "cookies know no port");
     for path in
         ["/api/v1/runs", "/api/v1/facts", "/api/v1/options", "/api/v1/openapi.json", "/api/v1/session"]
     {
         let refused = site.send("GET", path, &[], &nothing).expect(401);
         assert_eq!(refused.code(), "session.none", "{path}");
-        site.send("GET", path, &[("Cookie", "fathom_session=0")], &nothing).expect(401);
+        site.send("GET", path, &[("Cookie", &format!("{name}=0"))], &nothing).expect(401);
         site.get(path).expect(200);
     }
     assert_eq!(site.get("/api/v1/session").json()["role"], "admin");
@@ -209,13 +217,14 @@ fn only_those_who_were_invited_are_let_in() {
     // Killed and started again: sessions go on, with their roles; those that have ended do not, and invitations neither.
     let unused = invite("admin");
     site.running.signal(Signal::KILL);
-    let operator = operator.to_owned();
-    let next = Site::start(&bench);
+    let (operator, admin, host) = (operator.to_owned(), site.cookie.clone(), site.host.clone());
+    site.running.ended();
+    let next = Site::start_at(&bench, &host);
     let role = |cookie: &str, method: &str, path: &str| {
         next.send(method, path, &[("Cookie", cookie)], &Value::Null).status
     };
     assert_eq!([role(&operator, "GET", "/api/v1/runs"), role(&operator, "DELETE", unknown)], [200, 403]);
-    assert_eq!(role(&site.cookie, "DELETE", unknown), 404, "an admin is still one");
+    assert_eq!(role(&admin, "DELETE", unknown), 404, "an admin is still one");
     assert_eq!(role(&viewer, "GET", "/api/v1/runs"), 401);
     next.send("POST", "/api/v1/session", &[], &json!({ "token": unused })).expect(401);
     next.end();
@@ -413,47 +422,6 @@ fn a_question_is_asked_answered_and_compared() {
             (&json!(false), &json!(code)),
             "{plan}"
         );
-    }
-    site.end();
-}
-
-#[test]
-fn a_test_of_the_pts_is_begun_grows_and_is_stopped() {
-    let bench = Bench::new();
-    let site = Site::start(&bench);
-    let text = "[target.a]\nkind = \"sim\"\nsize = \"8MiB\"\n[workload.a]\n[stream.a]\n";
-    let search = json!({ "kind": "steady", "test": "latency", "quick": true });
-    let run = site.begin(&json!({ "job": { "name": "a.toml", "text": text }, "search": search }));
-    site.events(&run, 0, "step_finished");
-    let answer = || site.get(&format!("/api/v1/runs/{run}/answer")).expect(200).json();
-    assert_eq!(answer()["kind"], "steady", "it is answered while it goes on");
-    site.post(&format!("/api/v1/runs/{run}/stop"), &json!({})).expect(202);
-    site.events(&run, 0, "run_finished");
-    let found = answer();
-    assert!(
-        found["sentence"].as_str().is_some_and(|said| said.starts_with("A try, not PTS. Ended before")),
-        "{found}"
-    );
-    let report = site.get(&format!("/api/v1/runs/{run}")).expect(200).json();
-    assert_eq!(report["title"], "quick latency test of sim:, not PTS");
-    // It goes on where it was, which is planned and judged like any run; what has ended does not.
-    let nothing = json!({ "name": "", "text": "" });
-    let resume = |run: &str| json!({ "job": nothing, "search": { "kind": "resume", "run": run } });
-    let planned = site.post("/api/v1/jobs/plan", &resume(&run)).expect(200).json();
-    assert_eq!(planned["may_run"], true, "{planned}");
-    let next = site.begin(&resume(&run));
-    site.events(&next, 0, "run_finished");
-    let report = site.get(&format!("/api/v1/runs/{next}")).expect(200).json();
-    assert_eq!(report["state"], "complete");
-    let notes = report["notes"].to_string();
-    assert!(notes.contains(&format!("the first steps are those of run {run}")), "{notes}");
-    // So does one that was begun here from the command line.
-    bench.fathom(&format!("steady --resume {run} --quiet")).expect(0, &[]);
-    for (run, says) in [(next.as_str(), "came to its end"), ("01ARZ3NDEKTSV4RRFFQ69G5FAV", "there is no run")]
-    {
-        let planned = site.post("/api/v1/jobs/plan", &resume(run)).expect(200).json();
-        assert!(planned["diagnostics"].to_string().contains(says), "{planned}");
-        site.post("/api/v1/runs", &resume(run)).expect(422);
     }
     site.end();
 }

@@ -216,14 +216,14 @@ fn a_killed_test_goes_on_from_what_was_kept() {
 }
 
 #[test]
-fn a_test_ends_when_a_condition_holds_and_can_be_gone_on_with() {
+fn a_test_ends_when_a_condition_holds_and_does_so_where_it_goes_on() {
     let bench = Bench::new();
     // Reads come after the fill; one at a time takes 100 µs.
     let line = "steady latency --target sim: --quick --abort-when read.mean>50us";
     let ended = bench.fathom(line);
     ended.expect(99, &["to go on: fathom steady --resume "]);
     assert!(bench.report()["notes"].to_string().contains("the run is ended by abort_when"));
-    bench.fathom("steady --resume last --quiet").expect(0, &[]);
+    bench.fathom("steady --resume last --quiet").expect(99, &["to go on: fathom steady --resume "]);
     bench.check_refused("steady latency --target sim: --abort-when slowly", 2, &["slowly"]);
 }
 

@@ -340,7 +340,7 @@ fn read_order(app: &App, order: &Order) -> (Job, Diagnostics, Option<Unfinished>
             let (job, diagnostics) = read(app, &order.job);
             (job, diagnostics, None)
         }
-        Ok(Some(left)) => (left.job.clone(), Diagnostics::default(), Some(left)),
+        Ok(Some(left)) => (left.job.clone(), left.diagnostics.clone(), Some(left)),
         Err(reason) => {
             let mut diagnostics = Diagnostics::default();
             diagnostics.error("search.resume", None, reason, "begin the test anew");
