@@ -77,7 +77,9 @@ fn try_run(args: &ScanArgs) -> Result<Exit, Exit> {
         allow_net: false,
     };
     let mut question = None;
-    let mut planned = session::plan_by(loaded(args), &consent, &store, |job, facts, entropy| {
+    let mut loaded = loaded(args);
+    args.manner.bounds.add_to(&mut loaded);
+    let mut planned = session::plan_by(loaded, &consent, &store, |job, facts, entropy| {
         let asked = asked(args, job, facts);
         let (plan, mut found) =
             fathom_planner::plan_search(job, facts, entropy, Search::Scan(Box::new(ScanSearch::new(&asked))));

@@ -306,5 +306,11 @@ fn a_scan_tells_how_fast_every_place_is() {
     bench.write("file", vec![1; 3 << 20]);
     let page = bench.fathom("scan file --full --zones 3 --quiet").expect(0, &[]).out.clone();
     assert!(page.contains("all can be read (all of it)") || page.contains("slow"), "{page}");
+    let breached = bench.fathom("scan sim: --zones 2 --threshold iops>1M --quiet --json");
+    let document = breached.expect(99, &[]).json();
+    assert_eq!(document["thresholds_verdict"], "breached", "{document:#}");
+    bench.fathom("scan sim: --full --zones 2 --abort-when read.iops>1 --quiet").expect(99, &[]);
+    assert!(bench.report()["notes"].to_string().contains("the run is ended by abort_when"));
+    bench.check_refused("scan sim: --threshold soon", 2, &["soon"]);
     bench.check_refused("scan sim: --block 3MiB", 2, &["power of two"]);
 }
