@@ -56,7 +56,11 @@ fn answered(record: &Record, summary: &Summary) -> (Value, Exit) {
     } else {
         answer["thresholds_verdict"] = json!(verdict);
     }
-    answer["sentence"] = json!(summary.sentence());
+    let sentence = summary.sentence().unwrap_or_default();
+    answer["sentence"] = match summary.unanswered {
+        Some(why) => json!(format!("No answer: {why}. {sentence}")),
+        None => json!(sentence),
+    };
     answer["thresholds"] = all.iter().map(kept).collect();
     (answer, if exit == Exit::Ok { of_thresholds } else { exit })
 }

@@ -136,6 +136,18 @@ fn what_a_search_chooses_is_not_for_the_job_to_say() {
 }
 
 #[test]
+fn why_there_is_no_answer_is_told_before_thresholds() {
+    let bench = Bench::new();
+    let line = "curve --target sim: --abort-when iops>1 --quiet --json";
+    let why = bench.fathom(line).expect(99, &[]).json()["sentence"].as_str().map(str::to_owned);
+    let why = why.expect("it was ended before there is one");
+    let document = bench.fathom(&format!("{line} --threshold iops>1")).expect(99, &[]).json();
+    let sentence = document["sentence"].as_str().expect("it has one");
+    assert!(sentence.starts_with(&format!("No answer: {why}. ")), "{sentence}");
+    assert!(sentence.contains("threshold") && document["thresholds_verdict"].is_string(), "{document:#}");
+}
+
+#[test]
 fn thresholds_decide_the_exit_code() {
     let bench = Bench::new();
     let run = "run --target sim: --time 5s --quiet";
