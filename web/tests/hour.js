@@ -135,7 +135,7 @@ test("an hour of 64 streams is drawn by the pixel, not by the interval", async (
   await context.close();
 });
 
-/** Frames of a second, in milliseconds, at half of whose rate nothing is smooth any more: one and a half of 16.7. */
+/** The longest median time between frames that passes, in milliseconds: 40 frames a second, two thirds of the screen's 60. */
 const smooth = 25;
 /** Tries of what takes a time: a machine that does something else is slow in some of them, and a page that is slow in all. */
 const tries = 5;
@@ -166,7 +166,7 @@ async function least(limit, act) {
   return found;
 }
 
-test("an hour of 64 streams scrolls and zooms at 60 frames a second", async (t) => {
+test("an hour of 64 streams scrolls and zooms at 40 frames a second and more", async (t) => {
   mock.events = [...begun, ...told(0, seconds)];
   mock.play(mock.events.length);
   const { page, context } = await open(browser, `${address}#/live/live`, {}, () => true);
