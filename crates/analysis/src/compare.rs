@@ -9,7 +9,7 @@ mod side;
 pub use gate::{Verdict, judge, more_runs};
 pub use side::{Series, StepSide};
 
-use crate::statistics::{Difference, Sample, Shift, quantile_shifts, subsessions, welch};
+use crate::statistics::{Difference, Sample, Shift, quantile_shifts, subsessions, t_quantile, welch};
 use fathom_metrics::bucket_bounds;
 use fathom_schema::{EnvironmentFact, Record, StepRecord};
 
@@ -124,6 +124,18 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Compari
                         name.0, metric.name
                     ))
                 }));
+                let is_untold =
+                    |metric: &&Metric| metric.decides && metric.interval.is_none() && metric.needs.is_none();
+                let untold: Vec<&str> =
+                    found.metrics.iter().filter(is_untold).map(|metric| metric.name.as_str()).collect();
+                if !untold.is_empty() {
+                    remarks.push(format!(
+                        "{}: no interval of {}: the intervals of a run are too few, or follow one another too closely; \
+                         measure for longer, or several runs a side",
+                        name.0,
+                        untold.join(" and ")
+                    ));
+                }
                 steps.push(found);
             }
             _ => remarks
@@ -202,8 +214,14 @@ fn step(name: &str, base: &StepSide, new: &StepSide, margin: f64, level: f64) ->
         };
         let (left, right) = (of(base), of(new));
         let change = right.figure() / left.figure() - 1.0;
-        let samples = sample(&left).zip(sample(&right));
-        let interval = samples.and_then(|(left, right)| change_interval(&left, &right, change, level));
+        let interval = match (left.is_of_runs, right.is_of_runs) {
+            (true, false) => change_of_one(&Sample::of(&left.values), left.figure(), change, level),
+            (false, true) => change_of_one(&Sample::of(&right.values), left.figure(), change, level),
+            _ => {
+                let samples = sample(&left).zip(sample(&right));
+                samples.and_then(|(left, right)| change_interval(&left, &right, change, level))
+            }
+        };
         // Runs like these: with one on a side its intervals are independent values, but no runs.
         let are_runs = left.is_of_runs && right.is_of_runs;
         let count = if are_runs { left.values.len().min(right.values.len()) } else { 1 };
@@ -229,16 +247,19 @@ fn step(name: &str, base: &StepSide, new: &StepSide, margin: f64, level: f64) ->
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
         let needs = (!is_supported).then(|| (BEYOND_MIN / (1.0 - q)).round() as u64);
-        let interval = if !is_supported {
-            None
-        } else if are_of_runs {
-            // Runs are few: Student's t allows for that, resampling does not.
-            let of = |side: &StepSide| {
-                Sample::of(&side.quantile_of_blocks(q).into_iter().map(value_of).collect::<Vec<_>>())
-            };
-            change_interval(&of(base), &of(new), second / first - 1.0, level)
-        } else {
-            ratio_interval.filter(|_| blocks >= BLOCKS_MIN).map(|(low, high)| (low - 1.0, high - 1.0))
+        // Runs are few: Student's t allows for that, resampling does not.
+        let of = |side: &StepSide| {
+            Sample::of(&side.quantile_of_blocks(q).into_iter().map(value_of).collect::<Vec<_>>())
+        };
+        let change = second / first - 1.0;
+        let interval = match (base.iops.is_of_runs, new.iops.is_of_runs) {
+            _ if !is_supported => None,
+            (true, true) => change_interval(&of(base), &of(new), change, level),
+            (true, false) => change_of_one(&of(base), first, change, level),
+            (false, true) => change_of_one(&of(new), first, change, level),
+            (false, false) => {
+                ratio_interval.filter(|_| blocks >= BLOCKS_MIN).map(|(low, high)| (low - 1.0, high - 1.0))
+            }
         };
         let name = format!("p{}", (q * 1e6).round() / 1e4);
         let figure =
@@ -278,7 +299,25 @@ fn sample(series: &Series) -> Option<Sample> {
     if series.is_of_runs {
         return (series.values.len() >= 2).then(|| Sample::of(&series.values));
     }
-    subsessions(&series.values).filter(|found| found.is_independent).map(|found| found.sample)
+    let found = subsessions(&series.values)?;
+    // Those that resemble their neighbours are worth fewer, by what such a series forgets from one to the next (Bayley &
+    // Hammersley 1946, of a first-order autoregression); those that are unlike them are worth more, which is left alone.
+    let resemblance = if found.is_independent { 0.0 } else { found.correlation.max(0.0) };
+    let worth = found.sample.count as f64 * (1.0 - resemblance) / (1.0 + resemblance);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "no more than there are")]
+    let sample = Sample { count: worth.floor() as usize, ..found.sample };
+    (sample.count >= 2).then_some(sample)
+}
+
+/// Interval of the relative change between the runs of one side and the only run of the other, which is taken to vary as they
+/// do: Student's t with the pooled variance of `n` values and one (n − 1 degrees of freedom). `base` is the base's figure.
+fn change_of_one(runs: &Sample, base: f64, change: f64, level: f64) -> Option<(f64, f64)> {
+    if base <= 0.0 || runs.count < 2 {
+        return None;
+    }
+    let count = runs.count as f64;
+    let half = t_quantile(level, count - 1.0) * (runs.variance * (1.0 + 1.0 / count)).sqrt() / base;
+    Some((change - half, change + half))
 }
 
 /// Interval of the relative change of means.
@@ -369,6 +408,17 @@ mod tests {
         check(&[10_000], &[11_200], Verdict::Improved);
         check(&[10_000, 10_010, 9_990], &[10_005, 10_000, 9_995], Verdict::Equivalent);
         check(&[10_000, 10_010, 9_990], &[9_000, 9_010, 9_020], Verdict::Regressed);
+    }
+
+    #[test]
+    fn one_run_is_held_against_several_as_one_more_of_them() {
+        check(&[10_000, 10_010], &[9_000], Verdict::Regressed);
+        check(&[10_000, 10_010, 9_990], &[11_200], Verdict::Improved);
+        check(&[10_500], &[10_000, 10_010, 9_990], Verdict::Regressed);
+        let found = check(&[10_000, 10_100, 9_900], &[10_050], Verdict::Inconclusive);
+        // t(0.975 of each of two statements, 2 degrees) = 6.205, s = 100, √(1 + 1/3): ± 716 of 10,000.
+        let (low, high) = found.steps[0].metrics[0].interval.expect("three runs tell how they vary");
+        assert!(((high - low) / 2.0 - 0.07165).abs() < 2e-4, "{low} {high}");
     }
 
     #[test]

@@ -18,6 +18,8 @@ const TRIALS_MIN: usize = 4;
 pub enum State {
     /// All limits were kept.
     Met,
+    /// None was broken, but a percentile takes more operations than there were: the largest of few is no bound of it.
+    TooFew,
     /// A limit was not.
     NotMet,
     /// The rate itself was not reached: arrivals waited ever longer, or were given up.
@@ -29,9 +31,15 @@ impl State {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Met => "met",
+            Self::TooFew => "too_few",
             Self::NotMet => "not_met",
             Self::Overloaded => "overloaded",
         }
+    }
+
+    /// Whether nothing speaks against the rate.
+    pub const fn is_kept(self) -> bool {
+        matches!(self, Self::Met | Self::TooFew)
     }
 }
 
@@ -46,10 +54,12 @@ pub fn state(point: &LoadPoint, rate: f64, goals: &[LatencyGoal]) -> State {
     let left = (offered / point.rate - 1.0) * point.response.moments.count as f64;
     if point.rate < DONE_MIN * offered && left > LEFT_MAX || point.dropped > 0 {
         State::Overloaded
-    } else if goals.iter().all(|goal| point.latency_s(goal) <= goal.limit.as_secs_f64()) {
-        State::Met
-    } else {
+    } else if goals.iter().any(|goal| point.latency_s(goal) > goal.limit.as_secs_f64()) {
         State::NotMet
+    } else if goals.iter().filter_map(|goal| goal.quantile).any(|q| point.needs(q).is_some()) {
+        State::TooFew
+    } else {
+        State::Met
     }
 }
 
@@ -102,7 +112,7 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     };
     let missed = trials
         .iter()
-        .filter(|trial| wanted.is_none() && trial.state != State::Met)
+        .filter(|trial| wanted.is_none() && !trial.state.is_kept())
         .map(|trial| trial.rate)
         .filter(|missed| rate.is_none_or(|rate| *missed > rate))
         .reduce(f64::min);
@@ -122,7 +132,7 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
 /// The rate that a search found: of those below every rate that missed once, the one that was tried most often, since it was
 /// tried again to prove it; of several, the highest. One that was kept once, near another that was disproven, was luck.
 fn kept(trials: &[Trial]) -> Option<f64> {
-    let missed = trials.iter().filter(|trial| trial.state != State::Met).map(|trial| trial.rate);
+    let missed = trials.iter().filter(|trial| !trial.state.is_kept()).map(|trial| trial.rate);
     let lowest_missed = missed.fold(f64::INFINITY, f64::min);
     let is_same = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-4;
     let below = trials
@@ -235,6 +245,30 @@ mod tests {
         assert_eq!(of(16, 20.0, 0), State::Overloaded);
         assert_eq!((of(991, 1000.0, 0), of(989, 1000.0, 0)), (State::Met, State::Overloaded));
         assert_eq!(of(20, 20.0, 1), State::Overloaded);
+    }
+
+    #[test]
+    fn the_largest_of_few_proves_no_percentile() {
+        let of = |count: u64, max_ns: u64, goal: &str| {
+            let mut response = LatencyTally::default();
+            (response.moments.count, response.moments.max_ns) = (count, max_ns);
+            let point = LoadPoint {
+                held: 1.0,
+                rate: 10.0,
+                mean_s: 1e-4,
+                response,
+                bytes_per_s: 0.0,
+                errors: 0,
+                offered: 10.0,
+                dropped: 0,
+                backlog_max: 0,
+            };
+            state(&point, 10.0, &[goal.parse().expect("a goal")])
+        };
+        assert_eq!(of(99_999, 800_000, "p99.999<1ms"), State::TooFew);
+        assert_eq!(of(100_000, 800_000, "p99.999<1ms"), State::Met);
+        assert_eq!(of(10, 800_000, "mean<1ms"), State::Met);
+        assert!(State::TooFew.is_kept() && State::TooFew > State::Met && State::TooFew < State::NotMet);
     }
 
     #[test]

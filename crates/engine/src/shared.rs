@@ -189,7 +189,9 @@ impl Shared {
         let End { left, latest_ns } = &self.ends[stream];
         latest_ns.fetch_max(at.0, Ordering::Relaxed);
         // With the last one's end goes what all of them said of theirs.
-        if left.fetch_sub(1, Ordering::AcqRel) > 1 || !self.is_awaited {
+        let before = left.fetch_sub(1, Ordering::AcqRel);
+        debug_assert!(before > 0, "each worker ends once");
+        if before > 1 || !self.is_awaited {
             return;
         }
         let turn = self.lock();

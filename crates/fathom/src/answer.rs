@@ -72,7 +72,7 @@ fn interval(interval: Option<(f64, f64)>) -> Option<[f64; 2]> {
 }
 
 fn latency_limit(limit: &LatencyLimit) -> Value {
-    let LatencyLimit { quantile, seconds, n, x, is_extrapolated } = limit;
+    let LatencyLimit { quantile, seconds, n, x, is_extrapolated, is_exceeded } = limit;
     json!({
         "kind": "latency",
         "quantile": quantile,
@@ -82,6 +82,7 @@ fn latency_limit(limit: &LatencyLimit) -> Value {
         "n_interval": n.and_then(|n| interval(n.interval)),
         "x_interval": x.and_then(|x| interval(x.interval)),
         "extrapolated": is_extrapolated,
+        "exceeded": is_exceeded,
     })
 }
 
@@ -119,7 +120,7 @@ pub(crate) fn text(name: &str, answers: &Answers, points: &[Point]) -> String {
     };
     text +=
         &format!("{name}: {} points, load {}, throughput {}\n\n", points.len(), span(|p| p.n), span(|p| p.x));
-    text += &figures(answers, points);
+    text += &figures(answers);
     text + &laws(answers)
 }
 
@@ -149,8 +150,8 @@ fn laws(answers: &Answers) -> String {
 }
 
 /// The figures that were asked for, one a line.
-pub(crate) fn figures(answers: &Answers, points: &[Point]) -> String {
-    lines(&curve::figures(answers, points))
+pub(crate) fn figures(answers: &Answers) -> String {
+    lines(&curve::figures(answers))
 }
 
 /// What it is and what was found, one a line.

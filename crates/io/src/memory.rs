@@ -157,7 +157,8 @@ impl Drop for Locked {
 ///
 /// glibc takes 128 KiB more than it is asked for whenever its heap grows, and then clears that part by writing to it, since it
 /// does not remember where it is from (`malloc.c`, `__libc_calloc`: only what it has just asked for counts as cleared).
-/// Other allocators are left alone.
+/// Other allocators are left alone. What stays behind: glibc no longer moves the size from which on it maps memory by itself
+/// (`mallopt(3)`, `M_MMAP_THRESHOLD`).
 pub fn with_fresh_zeroes<T>(make: impl FnOnce() -> T) -> T {
     /// What `M_TOP_PAD` is where nobody sets it (`mallopt(3)`).
     const USUAL: libc::c_int = 128 << 10;

@@ -185,7 +185,8 @@ fn check_open_files(
     let of_worker = |stream: &Stream, worker: &WorkerPlan| {
         let of_ring = u64::from(matches!(stream.engine.kind, EngineKind::IoUring(_)));
         let all = || worker.extents.iter().map(|extent| extent.target).collect::<BTreeSet<_>>().len() as u64;
-        of_ring + stream.open_at_once(worker, targets).map_or_else(all, u64::from)
+        // A file that takes the place of another is open before that one is closed.
+        of_ring + stream.open_at_once(worker, targets).map_or_else(all, |open| u64::from(open) + 1)
     };
     let real = streams.iter().filter(|(_, stream)| stream.engine.kind.opens_targets());
     let of_stream = |stream: &Stream| stream.workers.iter().map(|worker| of_worker(stream, worker)).sum();

@@ -277,7 +277,7 @@ pub fn figures_of(curve: &Curve) -> Vec<(String, String)> {
     }
     // Over rates the ceiling is the most itself.
     let is_told = |(title, _): &(String, String)| curve.rates.is_none() || title != "ceiling";
-    lines.extend(figures(&curve.answers, &curve.points).into_iter().filter(is_told));
+    lines.extend(figures(&curve.answers).into_iter().filter(is_told));
     lines
 }
 
@@ -350,8 +350,7 @@ fn place(load: &Estimate) -> String {
 }
 
 /// The figures that were asked for: what it is, and what was found.
-pub fn figures(answers: &Answers, points: &[Point]) -> Vec<(String, String)> {
-    let lowest = points.iter().map(|p| p.n / p.x).reduce(f64::min);
+pub fn figures(answers: &Answers) -> Vec<(String, String)> {
     let mut lines: Vec<(String, String)> = Vec::new();
     let peak = &answers.peak;
     let source = match (peak.is_of_law, peak.is_extrapolated, peak.n.interval) {
@@ -369,11 +368,8 @@ pub fn figures(answers: &Answers, points: &[Point]) -> Vec<(String, String)> {
         }
     };
     push("ceiling", &answers.ceiling, &rate);
-    // Below the smallest load there is nothing to read off.
-    let smallest = points.iter().map(|p| p.n).fold(f64::INFINITY, f64::min);
-    let within = |figure: Option<Estimate>| figure.filter(|figure| figure.value >= smallest);
-    push("knee", &within(answers.knee), &|figure| format!("load {}", load(figure)));
-    push("95 % of it", &within(answers.n_at_95_percent), &|figure| format!("load {}", load(figure)));
+    push("knee", &answers.knee, &|figure| format!("load {}", load(figure)));
+    push("95 % of it", &answers.n_at_95_percent, &|figure| format!("load {}", load(figure)));
     push("works like", &answers.parallel_units, &|figure| format!("{} parallel units", load(figure)));
     for limit in &answers.latency_limits {
         let found = match (&limit.n, &limit.x) {
@@ -385,12 +381,7 @@ pub fn figures(answers: &Answers, points: &[Point]) -> Vec<(String, String)> {
             ),
             _ => "not reached".to_owned(),
         };
-        let found = match lowest {
-            Some(lowest) if limit.quantile.is_none() && limit.seconds < lowest => {
-                "every measured load takes longer".to_owned()
-            }
-            _ => found,
-        };
+        let found = if limit.is_exceeded { "every measured load takes longer".to_owned() } else { found };
         let statistic =
             limit.quantile.map_or_else(|| "mean".to_owned(), |q| format!("p{}", number(q * 100.0)));
         lines.push((format!("{statistic} latency {}", time(limit.seconds)), found));

@@ -11,8 +11,12 @@ use fathom_analysis::objective::{Objective, State, Trial};
 use fathom_schema::LatencyGoal;
 use fathom_units::Iops;
 
-const STATES: [(State, &str); 3] =
-    [(State::Met, "kept"), (State::NotMet, "limit not kept"), (State::Overloaded, "overloaded")];
+const STATES: [(State, &str); 4] = [
+    (State::Met, "kept"),
+    (State::TooFew, "too few operations"),
+    (State::NotMet, "limit not kept"),
+    (State::Overloaded, "overloaded"),
+];
 
 /// Drawings and tables of an objective.
 pub(crate) fn sections(asked: &Asked) -> Vec<Section> {
@@ -116,7 +120,7 @@ fn limits(found: &Objective) -> Table {
             found.trials.iter().filter(is_of_it).filter_map(|trial| trial.needs.get(at).copied()?).max();
         let worst = match needs {
             None => time(*worst),
-            Some(needs) => format!("n/a (needs n ≥ {needs}), {} at most", time(*worst)),
+            Some(needs) => format!("n/a (needs n ≥ {needs}), largest {}", time(*worst)),
         };
         vec![goal.to_string(), worst, format!("{share} % {side}")]
     };
@@ -137,7 +141,7 @@ fn tried(found: &Objective, goals: &[LatencyGoal]) -> Table {
             .map(|((goal, s), needs)| match needs {
                 None => format!("{} {}", goal.statistic(), time(*s)),
                 Some(needs) => {
-                    format!("{} n/a (needs n ≥ {needs}), {} at most", goal.statistic(), time(*s))
+                    format!("{} n/a (needs n ≥ {needs}), largest {}", goal.statistic(), time(*s))
                 }
             })
             .collect();
@@ -163,6 +167,9 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
         (Some(rate), _, State::Met) => {
             format!("Met: {}/s are carried, with {} to spare to the limit.", Iops(rate), percent(margin))
         }
+        (Some(rate), _, State::TooFew) => {
+            format!("Cannot tell: {}/s are carried, but {}.", Iops(rate), too_few(found))
+        }
         (Some(rate), _, State::NotMet) => {
             format!("Not met: {}/s are carried, but {} above the limit.", Iops(rate), percent(margin))
         }
@@ -174,6 +181,11 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
                 Iops(done)
             )
         }
+        (None, Some(rate), State::TooFew) => format!(
+            "Cannot tell: up to {}/s nothing speaks against the limits, but {}.",
+            Iops(rate),
+            too_few(found)
+        ),
         (None, Some(rate), _) => match found.missed {
             Some(missed) => {
                 format!(
@@ -189,4 +201,13 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
             format!("Not met: even {}/s does not keep the limits.", Iops(lowest))
         }
     }
+}
+
+/// What a trial lacks for a percentile to be told.
+fn too_few(found: &Objective) -> String {
+    let needs = found.trials.iter().flat_map(|trial| &trial.needs).flatten().max();
+    let needs = needs.map(ToString::to_string).unwrap_or_default();
+    format!(
+        "too few operations came for its percentile, which takes {needs} in each trial: let trials last longer"
+    )
 }

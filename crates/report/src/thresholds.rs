@@ -38,7 +38,7 @@ fn figure(one: &Kept) -> String {
     };
     match one.needs {
         // The largest value is what the percentile cannot be above.
-        Some(needs) => format!("n/a (needs n ≥ {needs}), {figure} at most"),
+        Some(needs) => format!("n/a (needs n ≥ {needs}), largest {figure}"),
         None => figure,
     }
 }

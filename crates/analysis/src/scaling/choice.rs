@@ -55,6 +55,8 @@ pub struct LatencyLimit {
     pub x: Option<Estimate>,
     /// Whether it lies beyond the largest measured load.
     pub is_extrapolated: bool,
+    /// Whether every measured load takes longer: there is no load below it.
+    pub is_exceeded: bool,
 }
 
 /// What a curve says.
@@ -125,14 +127,17 @@ pub fn answers(
     };
     let peak = peak(law, &loads, n_max, &estimate);
     let most = |law: &Law| law.most();
+    // Below the smallest load there is nothing to read off.
+    let smallest = points.iter().map(|point| point.n).fold(f64::INFINITY, f64::min);
+    let within = |figure: Option<Estimate>| figure.filter(|figure| figure.value >= smallest);
     Answers {
         verdict: Verdict::of(chosen.map(|at| &fits[at]), &loads),
         ceiling: estimate(&|law| law.peak().is_none().then(|| law.ceiling()).flatten()),
-        knee: estimate(&Law::knee),
-        n_at_95_percent: match law {
+        knee: within(estimate(&Law::knee)),
+        n_at_95_percent: within(match law {
             Some(law) => law.most().and_then(|_| estimate(&|law| law.load_at(0.95 * most(law)?))),
             None => curve::share_of_best(points, 0.95),
-        },
+        }),
         parallel_units: estimate(&|law| match law {
             Law::Usl { alpha, .. } => (*alpha > 0.0).then(|| 1.0 / alpha),
             other => other.parallel_units(),
@@ -277,7 +282,9 @@ fn law_limit(
     };
     let n = estimate(&|law| law.load_at_latency(seconds));
     let x = estimate(&|law| law.load_at_latency(seconds).map(|n| law.throughput(n)));
-    LatencyLimit { quantile: None, seconds, n, x, is_extrapolated: n.is_some_and(|n| n.value > n_max) }
+    let is_extrapolated = n.is_some_and(|n| n.value > n_max);
+    let is_exceeded = points.iter().all(|point| point.n / point.x > seconds);
+    LatencyLimit { quantile: None, seconds, n, x, is_extrapolated, is_exceeded }
 }
 
 fn remarks(fits: &[Fit], chosen: Option<usize>, loads: &[curve::Load], reads_off: bool) -> Vec<String> {

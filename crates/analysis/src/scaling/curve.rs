@@ -127,7 +127,8 @@ pub fn measured_limit(points: &[Point], latencies: &[f64], seconds: f64) -> Late
             });
         }
     }
-    limit_of(at, seconds, intervals)
+    let is_exceeded = latencies.iter().all(|latency| *latency > seconds);
+    LatencyLimit { is_exceeded, ..limit_of(at, seconds, intervals) }
 }
 
 fn mean<'a>(group: impl ExactSizeIterator<Item = &'a [f64; 3]>) -> [f64; 3] {
@@ -150,5 +151,6 @@ fn limit_of(at: Option<[f64; 2]>, seconds: f64, [n, x]: [Option<(f64, f64)>; 2])
         n: at.map(|[value, _]| Estimate { value, interval: n }),
         x: at.map(|[_, value]| Estimate { value, interval: x }),
         is_extrapolated: false,
+        is_exceeded: false,
     }
 }

@@ -2,7 +2,7 @@
 //! both edges; and of what is asked of a device that it may do without.
 
 use super::{Found, StepView};
-use fathom_schema::{Fill, Gauges, OperationKind, Severity, Stream, TargetKind};
+use fathom_schema::{EngineKind, Fill, Gauges, OperationKind, Severity, Stream, TargetKind};
 use fathom_units::Bytes;
 use std::collections::BTreeMap;
 
@@ -23,6 +23,11 @@ const DRIVE_CACHE_MAX: Bytes = Bytes::gib(4);
 
 /// Checks of one step.
 pub(super) fn step(view: &StepView<'_>, found: &mut Found) {
+    // Nothing on the host touches a device that is only computed.
+    let is_virtual = |stream: &Stream| stream.engine.kind == EngineKind::Sim;
+    if view.step.started.step.streams.iter().all(is_virtual) {
+        return;
+    }
     if let (Some(before), Some(finished)) = (&view.step.started.gauges, &view.step.finished)
         && let Some(after) = &finished.gauges
     {

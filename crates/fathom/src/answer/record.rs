@@ -81,7 +81,11 @@ fn of_question(record: &Record, summary: &Summary) -> (Value, Exit) {
             (super::load::document(found, limits), Exit::Ok)
         }
         Together::Objective(asked) => {
-            let exit = if asked.found.state == State::Met { Exit::Ok } else { Exit::Threshold };
+            let exit = match asked.found.state {
+                State::Met => Exit::Ok,
+                State::TooFew => Exit::Inconclusive,
+                State::NotMet | State::Overloaded => Exit::Threshold,
+            };
             (objective_document(&asked.found, asked.wanted), exit)
         }
     }

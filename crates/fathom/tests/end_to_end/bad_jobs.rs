@@ -154,12 +154,6 @@ fn a_known_option_that_is_not_built_is_an_error_naming_it() {
     }
 }
 
-#[test]
-fn a_dialect_that_is_not_built_is_an_error_naming_it() {
-    let text = "sd=sd1,lun=/dev/null\nwd=wd1,sd=sd1\nrd=run1,wd=wd1\n";
-    check_code("a.parm", text, 9, &["a.parm", "Vdbench", "not built yet"]);
-}
-
 /// The peer's silent misreads are accepted as the peer reads them, and warned about.
 #[test]
 fn misreads_of_the_peer_are_warned_about() {

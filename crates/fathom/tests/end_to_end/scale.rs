@@ -77,3 +77,17 @@ fn more_files_than_may_be_open_are_opened_in_turn() {
     bench.run(&all).expect(1, &["the limit of this process is 200", "openfiles"]);
     assert!(bench.snapshot().is_empty());
 }
+
+/// A step with a depth above `files_at_once` has all files open all the time, and locks them: the steps around it, which open
+/// them in turn, are not kept out by that.
+#[test]
+fn a_step_that_opens_files_in_turn_is_not_in_its_own_runs_way() {
+    let bench = Bench::new();
+    let job = "[target.t]\npath = [\"f0\", \"f1\", \"f2\", \"f3\", \"f4\", \"f5\"]\nsize = \"64KiB\"\n\
+               [workload.w]\nread = \"0%\"\nfiles_at_once = 2\n[stream.s]\npasses = 1\n\
+               [stage.main]\nsweep.\"stream.queue_depth\" = [1, 6, 1]\n";
+    bench.write("job.toml", job);
+    for _ in 0..2 {
+        bench.fathom("run job.toml --quiet").expect(0, &["record: "]);
+    }
+}

@@ -123,11 +123,9 @@ fn every_test_runs_on_a_file() {
             }
             verdict => {
                 ended.expect(if verdict == "not_steady" { 8 } else { 0 }, &["record: "]);
-                let is_open = ["wsat", "xsr"].contains(&test);
-                assert!(
-                    if is_open { verdict == "complete" } else { verdict.ends_with("steady") },
-                    "{verdict}"
-                );
+                // Writes may be steady before four capacities are written.
+                let is_complete = ["wsat", "xsr"].contains(&test) && verdict == "complete";
+                assert!(is_complete || test != "xsr" && verdict.ends_with("steady"), "{test}: {verdict}");
                 assert_eq!(found.len(), parts, "{test}: {document:#}");
                 let rounds = found.iter().filter(|part| part["kind"] == "rounds");
                 for cell in rounds.flat_map(|part| part["cells"].as_array().into_iter().flatten()) {

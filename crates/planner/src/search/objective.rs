@@ -3,7 +3,7 @@
 
 use super::{Settings, depth, full_speed, open};
 use fathom_analysis::load::LoadPoint;
-use fathom_analysis::objective::{State, state};
+use fathom_analysis::objective::state;
 use fathom_schema::LatencyGoal;
 
 /// How close the highest rate kept and the lowest one missed come before the search ends.
@@ -93,7 +93,7 @@ impl ObjectiveSearch {
             }
             Part::At(at, times) if times < self.replicates => Part::At(at, times + 1),
             Part::Bisecting(at, times) => {
-                if state(result, at, &self.goals) == State::Met {
+                if state(result, at, &self.goals).is_kept() {
                     self.kept = at;
                 } else {
                     self.missed = at;
@@ -101,7 +101,7 @@ impl ObjectiveSearch {
                 self.middle(times + 1)
             }
             Part::Proving(times) => {
-                if state(result, self.kept, &self.goals) == State::Met {
+                if state(result, self.kept, &self.goals).is_kept() {
                     self.proven(times)
                 } else {
                     self.missed = self.kept;

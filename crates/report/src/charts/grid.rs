@@ -32,7 +32,8 @@ impl<'a> Grid<'a> {
         // Sums of a long record span several edges; a late interval does too, and is no measure.
         let regular = intervals.iter().filter(|interval| !interval.late);
         let longest = regular.map(|interval| interval.end.since(interval.start).0).max().unwrap_or(edge);
-        let fine = longest.div_ceil(edge).max(1) * edge;
+        // On a real clock one is longer than asked by its last operation.
+        let fine = (longest + edge / 2).div_euclid(edge).max(1) * edge;
         let together = end.div_ceil(fine).div_ceil(cells_max.max(1) as u64).max(1);
         let cell = fine * together;
         let count = usize::try_from(end.div_ceil(cell)).unwrap_or(0);
