@@ -6,7 +6,7 @@ use crate::section::Section;
 use crate::table::{left, right};
 use crate::tables::Table;
 use fathom_analysis::load::{Curve, LoadPoint, Rates};
-use fathom_analysis::scaling::{Answers, Coefficient, Estimate, LatencyLimit, Law, Point, Verdict};
+use fathom_analysis::scaling::{Answers, Coefficient, Estimate, LatencyLimit, Law, Verdict};
 use fathom_analysis::statistics::Sample;
 use fathom_schema::LatencyGoal;
 use fathom_units::{Iops, Nanos, significant};
