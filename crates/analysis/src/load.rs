@@ -90,6 +90,11 @@ impl LoadPoint {
         (self.response.moments.count < needs).then_some(needs)
     }
 
+    /// Whether it takes longer than a goal allows.
+    pub fn exceeds(&self, goal: &LatencyGoal) -> bool {
+        self.latency_s(goal) > goal.limit.as_secs_f64()
+    }
+
     /// What a goal is about, in seconds.
     pub fn latency_s(&self, goal: &LatencyGoal) -> f64 {
         match goal.quantile {

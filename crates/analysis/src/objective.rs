@@ -54,7 +54,7 @@ pub fn state(point: &LoadPoint, rate: f64, goals: &[LatencyGoal]) -> State {
     let left = (offered / point.rate - 1.0) * point.response.moments.count as f64;
     if point.rate < DONE_MIN * offered && left > LEFT_MAX || point.dropped > 0 {
         State::Overloaded
-    } else if goals.iter().any(|goal| point.latency_s(goal) > goal.limit.as_secs_f64()) {
+    } else if goals.iter().any(|goal| point.exceeds(goal)) {
         State::NotMet
     } else if goals.iter().filter_map(|goal| goal.quantile).any(|q| point.needs(q).is_some()) {
         State::TooFew

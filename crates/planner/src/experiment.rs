@@ -133,11 +133,14 @@ impl Experiment {
         Ok(())
     }
 
-    /// Ends the run under these conditions too.
-    pub fn abort_when(&mut self, conditions: &[Condition]) {
+    /// Ends the run under these conditions, where it has none of its own.
+    pub fn abort_when(&mut self, conditions: impl IntoIterator<Item = Condition>) {
+        if !self.abort_when.is_empty() {
+            return;
+        }
         for condition in conditions {
-            if !self.abort_when.contains(condition) {
-                self.abort_when.push(*condition);
+            if !self.abort_when.contains(&condition) {
+                self.abort_when.push(condition);
             }
         }
     }

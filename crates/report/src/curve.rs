@@ -458,7 +458,7 @@ pub fn time(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_analysis::scaling::{Weighting, answers};
+    use fathom_analysis::scaling::{Point, Weighting, answers};
 
     fn usl(n: f64) -> f64 {
         900.0 * n / (1.0 + 0.02 * (n - 1.0) + 1e-4 * n * (n - 1.0))

@@ -138,9 +138,7 @@ pub(super) fn curve(
                 n: estimate(&|found| found.limits[which].map(|at| at.n)),
                 x: estimate(&|found| found.limits[which].map(|at| at.x)),
                 is_extrapolated: false,
-                is_exceeded: offered
-                    .iter()
-                    .all(|(_, point)| point.latency_s(goal) > goal.limit.as_secs_f64()),
+                is_exceeded: offered.iter().all(|(_, point)| point.exceeds(goal)),
             })
             .collect(),
         remarks: Vec::new(),

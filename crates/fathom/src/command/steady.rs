@@ -205,10 +205,9 @@ pub(crate) fn left(record: Record) -> Result<(SteadyQuestion, Record), String> {
 pub(crate) fn go_on(plan: &mut Plan, now: &Facts, earlier: Record) -> Result<Vec<StepRecord>, String> {
     let done = pts::resumable(&earlier);
     let Record { started, mut steps, notes, finished: _ } = earlier;
-    // Those that are done again tell as well what was to end it.
-    for step in &steps {
-        plan.experiment.abort_when(&step.started.step.abort_when);
-    }
+    // Those that are done again tell as well what was to end it. What is asked for now takes its place: else a test that its
+    // condition has ended could not be gone on with while that still holds.
+    plan.experiment.abort_when(steps.iter().flat_map(|step| step.started.step.abort_when.clone()));
     steps.truncate(done);
     if let Some(Question::Steady(SteadyQuestion { targets, .. })) = &started.question {
         same_targets(targets, &started.facts, now)?;

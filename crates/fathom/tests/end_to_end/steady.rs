@@ -222,6 +222,7 @@ fn a_test_ends_when_a_condition_holds_and_does_so_where_it_goes_on() {
     ended.expect(99, &["to go on: fathom steady --resume "]);
     assert!(bench.report()["notes"].to_string().contains("the run is ended by abort_when"));
     bench.fathom("steady --resume last --quiet").expect(99, &["to go on: fathom steady --resume "]);
+    bench.fathom("steady --resume last --quiet --abort-when errors>0").expect(0, &["record: "]);
     bench.check_refused("steady latency --target sim: --abort-when slowly", 2, &["slowly"]);
 }
 
