@@ -84,7 +84,8 @@ fn a_bad_configuration_is_refused_with_its_line() {
     assert_eq!(error["line"], 20);
     assert!(error["message"].as_str().unwrap().contains("99 %"));
     bench.fathom("iometer --plan absent.icf").expect(2, &["absent.icf"]);
-    assert!(bench.fathom("iometer --plan absent.icf --json").json()["error"]["message"].is_string());
+    let absent = bench.fathom("iometer --plan absent.icf --json").json();
+    assert!(absent["error"]["message"].is_string() && absent["error"]["line"] == 1, "{absent}");
     bench.fathom("iometer").expect(2, &["-c FILE.icf"]);
     bench.fathom("iometer --plam").expect(2, &["--plam"]);
 }

@@ -246,8 +246,14 @@ fn percentiles_without_operations_beyond_them_are_told() {
     bench.write("one.toml", ONE.replace("200s", "1s"));
     let document = bench
         .fathom("slo one.toml --quiet --json --iops 100 --latency p99.9<1s --replicates 1")
-        .expect(0, &[])
+        .expect(8, &[])
         .json();
+    assert_eq!(document["verdict"], "too_few", "the largest of few is no bound of a percentile");
+    let sentence = document["sentence"].as_str().expect("there is one");
+    assert!(
+        sentence.starts_with("Cannot tell: 100/s are carried, but") && sentence.contains("1000"),
+        "{sentence}"
+    );
     let remark = document["remarks"][0].as_str().expect("a hundred operations have no p99.9");
     assert!(remark.starts_with("p99.9 is n/a (needs n ≥ 1000 operations a step, one has "), "{remark}");
     let page = bench.fathom("report last").expect(0, &[]).out.clone();

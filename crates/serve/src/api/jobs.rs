@@ -133,7 +133,7 @@ pub(crate) struct IntentView {
     deletes: bool,
     creates: bool,
     lays_out_bytes: u64,
-    /// It is removed at the end.
+    /// It is removed at the end: never what fathom did not make.
     removes: bool,
 }
 
@@ -301,6 +301,9 @@ fn intent(intent: &Intent, facts: &Facts) -> IntentView {
     let found = facts.targets.iter().find(|fact| fact.path == path);
     let creates =
         creates && found.is_none_or(|fact| matches!(fact.kind, FileKind::Absent | FileKind::NoFolder));
+    // What somebody else made is overwritten where that is agreed to, and never removed.
+    let is_foreign = found.and_then(|fact| fact.file.as_ref()).is_some_and(|file| !file.made_by_fathom);
+    let removes = removes && !is_foreign;
     IntentView { path, reads, writes, trims, deletes, creates, lays_out_bytes: intent.needs().0, removes }
 }
 

@@ -35,9 +35,9 @@ pub(super) fn run(name: &str, text: &str, as_json: bool) -> Exit {
     crate::printed(&text)
 }
 
-/// A fault as JSON.
+/// A fault as JSON; one of the whole file is of its first line.
 pub(super) fn error(line: Option<usize>, message: &str) -> String {
-    format!("{}\n", json!({ "error": { "line": line, "message": message } }))
+    format!("{}\n", json!({ "error": { "line": line.unwrap_or(1), "message": message } }))
 }
 
 fn document_of(document: &Document, tests: &[Test]) -> Value {
