@@ -164,6 +164,8 @@ fn operations_go_where_those_of_fio_go() {
         // Several files.
         ("--rw=write --nrfiles=3 --size=64k", 0, Sequence),
         ("--rw=read --nrfiles=4 --openfiles=2 --size=64k", 0, Sequence),
+        ("--rw=write --nrfiles=30 --openfiles=5 --size=1m", 0, Sequence),
+        // What is read back is read in the order of the writes, and with the peer file by file.
         ("--rw=write --nrfiles=30 --openfiles=5 --size=1m --verify=crc32c --verify_state_save=0", 0, Set),
         ("--rw=read --nrfiles=30 --openfiles=7 --size=1m --loops=2", 0, Sequence),
         ("--rw=randread --nrfiles=9 --openfiles=2 --size=144k --file_service_type=random", 0, Set),
