@@ -48,8 +48,8 @@ for (const name of readdirSync(join(out, "assets")).filter((name) => name.endsWi
 }
 const script = notices(drawing) + readFileSync(join(out, "report.js"), "utf8");
 writeFileSync(join(out, "report.js"), script);
-// Inside a script element the first would end it; the second after a comment's beginning, which Svelte has in its texts, would
-// keep it from ending (HTML standard, 4.12.1.3).
+// Inside a script element the first would end it; the second after a comment's beginning, which Svelte has in its texts,
+// would keep it from ending (HTML standard, 4.12.1.3).
 for (const sign of ["</script", "<script"]) {
   if (script.toLowerCase().includes(sign)) throw new Error(`report.js contains ${sign}`);
 }

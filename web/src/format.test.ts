@@ -1,7 +1,9 @@
-// Numbers as people type them.
+// Numbers as people type and read them.
 
-import { expect, test } from "vitest";
-import { parseRate } from "./format";
+import { afterEach, expect, test } from "vitest";
+import { bytes, change, count, inLocale, latency, nines, parseRate, rate, setLocale } from "./format";
+
+afterEach(() => setLocale("en-GB"));
 
 test("a rate as people type it", () => {
   for (const [text, rate] of [
@@ -16,4 +18,37 @@ test("a rate as people type it", () => {
   ] as const) {
     expect(parseRate(text), text).toBe(rate);
   }
+});
+
+test("a size or time is told in the largest unit that it reaches", () => {
+  setLocale("en-GB");
+  expect([2 ** 10 - 1, 2 ** 10, 2 ** 30, 2 ** 34, 1.5 * 2 ** 20].map((size) => bytes(size))).toEqual([
+    "1020 B",
+    "1 KiB",
+    "1 GiB",
+    "16 GiB",
+    "1.5 MiB",
+  ]);
+  expect([999.4, 999.6, 1e6].map((ns) => latency(ns))).toEqual(["999 ns", "1 µs", "1 ms"]);
+});
+
+test("numbers are those of the reader's language, in texts of the server, too", () => {
+  setLocale("de-DE");
+  expect([rate(1500), latency(3.4e6), nines(3), change(1.031, 1), count(1_234_567)]).toEqual([
+    "1,5k",
+    "3,4 ms",
+    "99,9 %",
+    "+3,1 %",
+    "1.234.567",
+  ]);
+  for (const [text, told] of [
+    ["Regressed: IOPS −11.9 %, p99.9 +12.1 %.", "Regressed: IOPS −11,9 %, p99.9 +12,1 %."],
+    ["load 22.4 (95 %: 22.1 to 22.8)", "load 22,4 (95 %: 22,1 to 22,8)"],
+    ["208.5k/s at 1.00 ms, -0.5 %", "208,5k/s at 1,00 ms, -0,5 %"],
+    ["kernel 6.12.0-3 at 10.0.0.1:80, disk-1.5, /mnt/a.1.5", "kernel 6.12.0-3 at 10.0.0.1:80, disk-1.5, /mnt/a.1.5"],
+  ] as const)
+    expect(inLocale(text)).toBe(told);
+  expect(inLocale("-246.0", true)).toBe("-246,0");
+  setLocale("en-GB");
+  expect(inLocale("load 22.4")).toBe("load 22.4");
 });

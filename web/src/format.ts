@@ -25,7 +25,9 @@ function scaled(value: number, base: number, units: readonly string[], digits: n
   let at = 0;
   let left = value;
   // A value that rounds up to the next unit is written in that: 1 ms, not 1000 µs.
-  while (at + 1 < units.length && Number(Math.abs(left).toPrecision(digits)) >= base) {
+  // Where a unit is 1024 of the one before, three digits of 1024 are 1020.
+  const isNext = (size: number) => size >= base || Number(size.toPrecision(digits)) >= base;
+  while (at + 1 < units.length && isNext(Math.abs(left))) {
     left /= base;
     at += 1;
   }
@@ -58,24 +60,42 @@ export function plain(value: number, digits = 3): string {
   return number(value, digits);
 }
 
+/** A whole number, in full: `1,234,567`. */
+export function count(value: number): string {
+  return new Intl.NumberFormat(locale, { maximumFractionDigits: 0 }).format(value);
+}
+
+/** What stands between whole and part of a number. */
+const point = () => new Intl.NumberFormat(locale).formatToParts(1.5).find(({ type }) => type === "decimal")?.value ?? ".";
+
+/** Numbers with a fraction that stand by themselves: versions, addresses and names have points, too. */
+const fractions = /(?<![\w./:@])(?<!\w-)(\d+)\.(?=\d+(?![\d.]*\.\d)(?!\d))/g;
+
+/** A text of the server with its numbers as the page writes them; in a column of numbers there is nothing else. */
+export function inLocale(text: string, isNumber = false): string {
+  return text.replace(isNumber ? /(\d)\.(?=\d)/g : fractions, `$1${point()}`);
+}
+
 /** A share between 0 and 1: `12 %`. */
 export function share(value: number, digits = 2): string {
   return `${number(value * 100, digits)} %`;
 }
 
-/** Seconds on an axis: `45`, `12:30`, `2:05:00`. */
+/** A time on an axis, with its unit: `45 s`, `2 min`, `12:30 min`, `2 h`, `2:05 h`, `2:05:10 h`. */
 export function clock(seconds: number): string {
-  if (seconds < 60) return number(seconds, 4);
+  if (seconds < 60) return `${number(seconds, 4)} s`;
   const whole = Math.round(seconds);
   const two = (n: number) => String(n).padStart(2, "0");
   const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
-  return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
+  if (h === 0) return s === 0 ? `${m} min` : `${m}:${two(s)} min`;
+  const minutes = m === 0 && s === 0 ? "" : `:${two(m)}`;
+  return `${h}${minutes}${s === 0 ? "" : `:${two(s)}`} h`;
 }
 
 /** Nines of a percentile: 0 is `0 %`, 2 is `99 %`, 0.30103 is `50 %`. */
 export function nines(value: number): string {
   const digits = Math.max(2, Math.ceil(value) + 1);
-  return `${Number((100 * (1 - 10 ** -value)).toPrecision(digits))} %`;
+  return `${number(100 * (1 - 10 ** -value), digits)} %`;
 }
 
 /** A length of time: `45 s`, `12 min 30 s`, `2 h 5 min`. */

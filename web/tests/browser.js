@@ -1,8 +1,11 @@
-// What the tests of pages share: the browser, where pages and screenshots lie, and how a page is judged.
+// What the tests of pages share: the browser, where pages and screenshots lie, how a page is judged, and how long a test may
+// take before it counts as standing still.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { loadavg } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import * as node from "node:test";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
@@ -15,9 +18,47 @@ export const shots = process.env.FATHOM_SCREENSHOTS ?? join(target, "screenshots
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 
-assert.ok(existsSync(join(pages, "steady.html")), `no pages in ${pages}; run: cargo test -p fathom-report --test pages`);
 assert.ok(executablePath, "no Chromium; install the package chromium");
 mkdirSync(shots, { recursive: true });
+
+/** What tests of stored runs begin with. */
+export function needsPages() {
+  assert.ok(existsSync(join(pages, "steady.html")), `no pages in ${pages}; run: cargo test -p fathom-report --test pages`);
+}
+
+/** Seconds that one test may take, and one thing that is awaited within it. The longest takes a tenth on an idle machine. */
+const limits = { test: 240, wait: 90 };
+
+/** What `work` comes to, or an error that says what stood still. */
+async function bounded(what, work) {
+  let timer;
+  const late = new Promise((_, fail) => {
+    const load = loadavg()[0].toFixed(1);
+    const told = () =>
+      `${what} stood still: it was not over after ${limits.test} s (load average ${load}, now ${loadavg()[0].toFixed(1)})`;
+    timer = setTimeout(() => fail(new Error(told())), limits.test * 1000);
+  });
+  try {
+    return await Promise.race([work(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export const test = (name, work) => node.test(name, (t) => bounded(`the test "${name}"`, () => work(t)));
+
+/** What goes on around tests has the same bound; where it stands still nothing after it can be told, so that all ends. */
+const around = (name) => (work) =>
+  node[name](() =>
+    bounded(`what is done ${name === "after" || name === "afterEach" ? "after" : "before"} a test`, work).catch((error) => {
+      console.error(error);
+      process.exit(1);
+    }),
+  );
+export const before = around("before");
+export const after = around("after");
+export const beforeEach = around("beforeEach");
+export const afterEach = around("afterEach");
 
 export const launch = () => chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
 
@@ -32,9 +73,16 @@ export const looks = [
  * Opens an address; what its page complains of is collected. `allowed` says which requests are none of its faults.
  */
 export async function open(browser, url, look, allowed) {
-  const { width = 1280, height = 900, colorScheme = "light", javaScriptEnabled = true } = look;
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme, javaScriptEnabled, locale: "en-GB", bypassCSP: false });
+  const { width = 1280, height = 900, colorScheme = "light", javaScriptEnabled = true, locale = "en-GB" } = look;
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme,
+    javaScriptEnabled,
+    locale,
+    bypassCSP: false,
+  });
   if (look.before) await context.addInitScript(look.before);
+  context.setDefaultTimeout(limits.wait * 1000);
   const page = await context.newPage();
   const complaints = [];
   page.on("console", (message) => {
@@ -78,6 +126,12 @@ export async function isAccessible(page, of) {
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run());
   const grave = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
-  const told = grave.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).slice(0, 3).join(" ")}`);
+  const told = grave.map(
+    ({ id, nodes }) =>
+      `${id}: ${nodes
+        .map((node) => node.html)
+        .slice(0, 3)
+        .join(" ")}`,
+  );
   assert.deepEqual(told, [], of);
 }

@@ -11,36 +11,105 @@ const recorded = JSON.parse(readFileSync(join(web, "src/app/recorded.fixture.jso
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
   "manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
-const kinds = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8" };
+const kinds = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+};
 
-const noPlan = { may_run: false, expected_seconds: null, steps: [], targets: [], refusals: [], questions: [], notes: [], diagnostics: [] };
+const noPlan = {
+  may_run: false,
+  expected_seconds: null,
+  steps: [],
+  measurements: null,
+  targets: [],
+  refusals: [],
+  questions: [],
+  notes: [],
+  diagnostics: [],
+};
 
 /** What the plan of a job is here: judged by words in its text, so that a test can ask for each case. */
-function planOf({ job, consent }) {
+function planOf({ job, consent, search }) {
   if (job.text.includes("sise")) {
     const line = job.text.split("\n").findIndex((one) => one.includes("sise")) + 1;
-    const fault = { code: "job.unknown-option", severity: "error", line, column: 1, message: 'unknown option "sise"', help: "did you mean size?" };
+    const fault = {
+      code: "job.unknown-option",
+      severity: "error",
+      line,
+      column: 1,
+      message: 'unknown option "sise"',
+      help: "did you mean size?",
+    };
     return { ...noPlan, diagnostics: [fault] };
   }
   const path = /path = "(.*)"/.exec(job.text)?.[1] ?? "sim:";
-  const isPrecious = path === "/dev/precious" && !consent.answers.some(({ typed }) => typed === "S1234567");
-  const question = { code: "device.signature", path, device: "Example NVMe", reason: "an ext4 filesystem is on it" };
+  const question = {
+    code: "device.signature",
+    path,
+    device: "Example NVMe",
+    reason: "an ext4 filesystem is on it",
+    answers: ["/dev/precious", "S1234567", "4567"],
+  };
+  const isPrecious = path === "/dev/precious" && !consent.answers.some(({ typed }) => question.answers.includes(typed));
   return {
     ...noPlan,
     may_run: !isPrecious,
     expected_seconds: 32,
     steps: [{ name: "main" }],
-    targets: [{ path, reads: true, writes: isPrecious, trims: false, deletes: false, creates: !isPrecious, lays_out_bytes: 1 << 30, removes: true }],
+    measurements: search?.kind === "curve" ? { about: 27, at_most: 72 } : null,
+    targets: [
+      {
+        path,
+        reads: true,
+        writes: isPrecious,
+        trims: false,
+        deletes: false,
+        creates: !isPrecious,
+        lays_out_bytes: 1 << 30,
+        removes: true,
+      },
+    ],
     questions: isPrecious ? [question] : [],
   };
+}
+
+/** A ready-made job. */
+const presetText =
+  '[target.a]\npath = "/tmp/a"\nsize = "1GiB"\n[workload.b]\nread = "70%"\naccess = "random"\n' +
+  '[stream.b]\nqueue_depth = 30\n[stage.main]\ntime = "10min"\n';
+
+/** What a file of access specifications alone is in native words. */
+const libraryText =
+  '[workload."4 KiB mix"]\nalign = "512B"\n' +
+  'mix = [{ share = "60%", block_size = "4KiB" }, { share = "40%", block_size = "8KiB" }]\n' +
+  '[workload.Database]\nread = "67%"\n';
+
+/** What is wrong with a job. */
+function checked(job) {
+  const { diagnostics } = planOf({ job, consent: { answers: [] } });
+  return { dialect: "native", is_sound: diagnostics.length === 0, diagnostics };
 }
 
 /** What becomes of files with faults: null of any other. */
 function converted({ name, text, maps = [] }) {
   const fault = (severity, line, message, help) => ({ code: "mock.fault", severity, line, column: 1, message, help });
-  if (name.endsWith(".icf") && maps.length === 0 && text.includes("C:")) return { text: "[run]\n", diagnostics: [{ ...fault("error", 1, "the target C: is not on this machine", "map it"), code: "icf.unmapped" }] };
+  if (name.endsWith(".icf") && maps.length === 0 && text.includes("C:"))
+    return {
+      text: "[run]\n",
+      diagnostics: [
+        { ...fault("error", 1, "the target C: is not on this machine", "say --map 'C:=/dev/…'"), code: "icf.unmapped" },
+      ],
+    };
+  if (name === "library.icf")
+    return {
+      text: libraryText,
+      diagnostics: [{ ...fault("error", null, "no worker runs one", ""), code: "icf.specifications-only" }],
+    };
   const at = text.split("\n").findIndex((line) => line.includes("bogus")) + 1;
-  return at === 0 ? null : { text: "[run]\n", diagnostics: [fault("error", at, "there is no option bogus", "leave it out")] };
+  return at === 0
+    ? null
+    : { text: "[run]\n", diagnostics: [fault("error", at, "there is no option bogus", "leave it out")] };
 }
 
 export class Mock {
@@ -56,6 +125,8 @@ export class Mock {
   /** What the next request of the API is answered with instead. */
   broken = null;
   isEmpty = false;
+  /** What the session may do. */
+  role = "admin";
   /** What happens in the run that is played. */
   events = recorded;
   /** Whether requests of the API wait for an answer that does not come. */
@@ -80,9 +151,11 @@ export class Mock {
     while (this.#watchers.size !== count) await new Promise((done) => (this.#changed = done));
   }
 
-  /** Lets events happen up to the `count`th. */
+  /** Lets events happen up to the `count`th, and what is told of streams together where that is next. */
   play(count) {
-    this.#played = Math.min(count, this.events.length);
+    let left = count;
+    const next = this.events.findIndex(({ event }) => event !== "figures" && (left -= 1) < 0);
+    this.#played = next < 0 ? this.events.length : next;
     for (const watcher of this.#watchers) this.#tell(watcher);
   }
 
@@ -93,8 +166,9 @@ export class Mock {
 
   /** Says that a step has ended, beside the recorded events. */
   finishStep() {
+    const event = { event: "step_finished", step: 0, stop: "complete", elapsed_s: 1 };
     for (const { response } of this.#watchers) {
-      response.write(`event: step_finished\ndata: ${JSON.stringify({ event: "step_finished", step: 0, stop: "complete", elapsed_s: 1 })}\n\n`);
+      response.write(`event: ${event.event}\ndata: ${JSON.stringify(event)}\n\n`);
     }
   }
 
@@ -121,10 +195,14 @@ export class Mock {
     for await (const part of request) body += part;
     const isFile = request.headers["content-type"] === "application/vnd.fathom.run";
     const sent = body === "" ? null : isFile ? body : JSON.parse(body);
-    if (request.method !== "GET") this.asked.push({ ...(request.method !== "POST" && { method: request.method }), path: pathname, body: sent });
     const json = (value, status = 200) => {
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
     };
+    // A page asks it by itself, whenever nobody types.
+    if (pathname === "/api/v1/jobs/check") return json(checked(sent));
+    if (pathname === "/api/v1/session") return json({ role: this.role, version: "0" });
+    if (request.method !== "GET")
+      this.asked.push({ ...(request.method !== "POST" && { method: request.method }), path: pathname, body: sent });
     if (this.broken) {
       const { status, message, help = "" } = this.broken;
       this.broken = null;
@@ -132,10 +210,54 @@ export class Mock {
     }
     const [what, run, part] = pathname.slice("/api/v1/".length).split("/").map(decodeURIComponent);
     const stored = (ending) => JSON.parse(readFileSync(join(pages, `${run}.${ending}`), "utf8"));
-    if (what === "presets") return json([{ name: "oltp", title: "OLTP", text: '[target.a]\npath = "/tmp/a"\nsize = "1GiB"\n[workload.b]\nread = "70%"\naccess = "random"\n[stream.b]\nqueue_depth = 30\n[stage.main]\ntime = "10min"\n' }]);
-    if (what === "facts") return json({ host: "lab1", cpu: { model: "Example", usable: [0] }, memory: 1, targets: [{ path: "/dev/precious", device: { name: "precious", model: "Example NVMe", serial: "S1234567", size: 1 << 30, read_only: false, in_use: [], content: { signed: [{ kind: "ext4" }] } } }, { path: "/dev/system", device: { name: "system", model: "Example SSD", serial: "S7654321", size: 1 << 34, read_only: false, in_use: [{ mounted: { device: "system1", mount_point: "/boot" } }, { system: { mount_point: "/" } }], content: "unknown" } }] });
+    if (what === "presets")
+      return json([
+        {
+          name: "oltp",
+          title: "OLTP",
+          text: presetText,
+        },
+      ]);
+    if (what === "facts")
+      return json({
+        host: "lab1",
+        cpu: { model: "Example", usable: [0] },
+        memory: 1,
+        targets: [
+          {
+            path: "/dev/precious",
+            device: {
+              name: "precious",
+              model: "Example NVMe",
+              serial: "S1234567",
+              size: 1 << 30,
+              read_only: false,
+              in_use: [],
+              content: { signed: [{ kind: "ext4" }] },
+            },
+          },
+          {
+            path: "/dev/system",
+            device: {
+              name: "system",
+              model: "Example SSD",
+              serial: "S7654321",
+              size: 2 ** 34,
+              read_only: false,
+              in_use: [{ mounted: { device: "system1", mount_point: "/boot" } }, { system: { mount_point: "/" } }],
+              content: "unknown",
+            },
+          },
+        ],
+      });
     if (what === "jobs" && run === "plan") return json(planOf(sent));
-    if (what === "jobs" && run === "convert") return json(converted(sent) ?? { text: '[target.disk]\nkind = "sim"\nsize = "1GiB"\n[workload.load]\n[stream.load]\n[stage.main]\ntime = "5s"\n', diagnostics: [] });
+    if (what === "jobs" && run === "convert")
+      return json(
+        converted(sent) ?? {
+          text: '[target.disk]\nkind = "sim"\nsize = "1GiB"\n[workload.load]\n[stream.load]\n[stage.main]\ntime = "5s"\n',
+          diagnostics: [],
+        },
+      );
     if (what === "runs" && request.method === "POST" && !run) return json({ run: "live" }, 202);
     if (what === "runs" && !run) return json(this.isEmpty ? [] : this.#rows());
     if (what === "runs" && run === "import") return json({ run: "01TAKENIN" }, 201);
@@ -157,10 +279,22 @@ export class Mock {
   }
 
   #rows() {
-    const row = (run, title, state) => ({ run, title: this.#labels.get(run)?.title || title, tags: this.#labels.get(run)?.tags ?? [], state, unreadable: null, started_ms: 1_795_165_164_000, duration_s: 120, steps: 1 });
+    const row = (run, title, state) => ({
+      run,
+      title: this.#labels.get(run)?.title || title,
+      tags: this.#labels.get(run)?.tags ?? [],
+      state,
+      unreadable: null,
+      started_ms: 1_795_165_164_000,
+      duration_s: 120,
+      steps: 1,
+    });
     const names = ["steady", "mixed", "sweep", "hostile", "curve", "pts-iops"];
     const there = names.filter((name) => !this.#gone.has(name));
-    return [row("live", "two streams", "running"), ...there.map((name) => row(name, JSON.parse(readFileSync(join(pages, `${name}.json`), "utf8")).title, "complete"))];
+    return [
+      row("live", "two streams", "running"),
+      ...there.map((name) => row(name, JSON.parse(readFileSync(join(pages, `${name}.json`), "utf8")).title, "complete")),
+    ];
   }
 
   #stream(request, response, asked) {

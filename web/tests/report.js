@@ -1,14 +1,28 @@
 // Report pages in a real browser: every chart is drawn, nothing is said on the console, nothing is fetched, what is hostile
-// stays harmless, the keyboard reaches everything, and axe finds nothing serious. Leaves screenshots for a person to look at.
+// stays harmless, the keyboard reaches everything, and axe finds nothing serious. Leaves screenshots for a person to look
+// at.
 //
 // usage: node --test tests/report.js   (opens what `cargo test -p fathom-report --test pages` has made)
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { fits, inked, isAccessible, launch, looks, open as opened, pages, shots } from "./browser.js";
+import {
+  after,
+  before,
+  fits,
+  inked,
+  isAccessible,
+  launch,
+  looks,
+  needsPages,
+  open as opened,
+  pages,
+  shots,
+  test,
+} from "./browser.js";
 
+needsPages();
 const names = readdirSync(pages).filter((name) => name.endsWith(".html"));
 
 /** Charts at least, where there are fewer than a step has. */
@@ -28,7 +42,9 @@ function open(name, look = {}) {
 
 /** Opens up to two steps and scrolls through, so that every chart is drawn. */
 async function drawAll(page) {
-  await page.evaluate(() => [...document.querySelectorAll("details.step")].slice(0, 2).forEach((step) => (step.open = true)));
+  await page.evaluate(() =>
+    [...document.querySelectorAll("details.step")].slice(0, 2).forEach((step) => (step.open = true)),
+  );
   const figures = await page.locator("figure[data-chart]:visible").all();
   for (const figure of figures) {
     await figure.scrollIntoViewIfNeeded();
@@ -134,6 +150,9 @@ test("charts that nobody scrolled to are drawn before the page goes to paper, an
     });
   });
   assert.ok(figures.length > 4, JSON.stringify(figures));
-  assert.deepEqual(figures.filter(({ isDrawn, fits }) => !isDrawn || !fits), []);
+  assert.deepEqual(
+    figures.filter(({ isDrawn, fits }) => !isDrawn || !fits),
+    [],
+  );
   await context.close();
 });

@@ -4,12 +4,16 @@
 //! as are independent; that says nothing about what differs from one run to the next, and the result says so.
 
 mod gate;
+mod jobs;
+#[cfg(test)]
+mod replicates;
 mod side;
+mod words;
 
 pub use gate::{Verdict, judge, more_runs};
 pub use side::{Series, StepSide};
 
-use crate::statistics::{Difference, Sample, Shift, quantile_shifts, subsessions, t_quantile, welch};
+use crate::statistics::{self, Sample, Shift, quantile_shifts, subsessions, t_quantile, welch};
 use fathom_metrics::bucket_bounds;
 use fathom_schema::{EnvironmentFact, Record, StepRecord};
 
@@ -20,6 +24,10 @@ const RESAMPLES: usize = 1000;
 /// Facts that are never the same twice: subject, and the name where only that one is.
 const PASSING: [(&str, Option<&str>); 3] =
     [("load", None), ("memory", Some("available")), ("memory", Some("dirty"))];
+/// Facts that are measured, and so never quite the same: told where the greater exceeds the smaller by this share.
+/// The mean of 10,000 readings of a clock differs by up to a tenth from one run to the next on an idle machine, and
+/// more on a busy one.
+const MEASURED: [(&str, &str, f64); 1] = [("clock", "cost of a reading", 1.0 / 3.0)];
 /// Seed of the resampling: the same runs give the same answer.
 const SEED: u64 = 17;
 /// Operations that have to lie beyond a quantile: fewer are one slow moment's accident.
@@ -77,11 +85,16 @@ pub struct Comparison {
     pub runs: (usize, usize),
     /// Runs whose figures are not about the device, so that nothing follows from theirs.
     pub invalid: Vec<InvalidRun>,
-    /// What differs between the hosts and jobs: name, first side, second side.
-    pub differences: Vec<(String, String, String)>,
+    /// What differs between the jobs, so that a change may come of it.
+    pub job_differences: Vec<Difference>,
+    /// What differs between the hosts and their environment.
+    pub differences: Vec<Difference>,
     /// What a reader should know.
     pub remarks: Vec<String>,
 }
+
+/// Something that differs: name, first side, second side.
+pub type Difference = (String, String, String);
 
 /// A run with a finding that its figures are not about the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,7 +171,19 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Compari
     if unmatched > 0 {
         remarks.push(format!("{unmatched} steps have no counterpart and are left out"));
     }
+    for (letter, side) in [("first", base), ("other", new)] {
+        let pairs =
+            |run: &&Record| -> bool { !jobs::differences(&pairs(side[0], run, &names, is_only)).is_empty() };
+        let others = side[1..].iter().filter(|run| pairs(run)).count();
+        if others > 0 {
+            remarks.push(format!(
+                "{others} of the {} runs of the {letter} side are of another job than its first",
+                side.len()
+            ));
+        }
+    }
     Some(Comparison {
+        job_differences: jobs::differences(&pairs(first, second, &names, is_only)),
         more_runs: deciding().filter_map(|metric| metric.more_runs).max(),
         steps,
         verdict,
@@ -169,8 +194,21 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Compari
     })
 }
 
-/// Names of the steps that two runs with steps of these names have in common, each with how many of that name come before it;
-/// the only step of each in any case.
+/// The steps of two runs that belong together.
+fn pairs<'a>(
+    base: &'a Record,
+    new: &'a Record,
+    names: &[(String, usize)],
+    is_only: bool,
+) -> Vec<(&'a StepRecord, &'a StepRecord)> {
+    names
+        .iter()
+        .filter_map(|name| Some((step_of(base, name, is_only)?, step_of(new, name, is_only)?)))
+        .collect()
+}
+
+/// Names of the steps that two runs with steps of these names have in common, each with how many of that name come
+/// before it; the only step of each in any case.
 pub fn steps_in_common(base: &[&str], new: &[&str]) -> Vec<(String, usize)> {
     let numbered = |all: &[&str]| -> Vec<(String, usize)> {
         let before = |at: usize| all[..at].iter().filter(|name| **name == all[at]).count();
@@ -309,8 +347,9 @@ fn sample(series: &Series) -> Option<Sample> {
     (sample.count >= 2).then_some(sample)
 }
 
-/// Interval of the relative change between the runs of one side and the only run of the other, which is taken to vary as they
-/// do: Student's t with the pooled variance of `n` values and one (n − 1 degrees of freedom). `base` is the base's figure.
+/// Interval of the relative change between the runs of one side and the only run of the other, which is taken to vary
+/// as they do: Student's t with the pooled variance of `n` values and one (n − 1 degrees of freedom). `base` is the
+/// base's figure.
 fn change_of_one(runs: &Sample, base: f64, change: f64, level: f64) -> Option<(f64, f64)> {
     if base <= 0.0 || runs.count < 2 {
         return None;
@@ -327,7 +366,7 @@ fn change_interval(base: &Sample, new: &Sample, change: f64, level: f64) -> Opti
     }
     match welch(new, base) {
         Some(found) => {
-            let Difference { difference, .. } = found;
+            let statistics::Difference { difference, .. } = found;
             let (low, high) = found.interval(level);
             // Around the change of the totals, which weigh every operation alike.
             Some((change + (low - difference) / base.mean, change + (high - difference) / base.mean))
@@ -337,8 +376,8 @@ fn change_interval(base: &Sample, new: &Sample, change: f64, level: f64) -> Opti
     }
 }
 
-/// Environment, host and job, where they differ.
-fn differences(base: &Record, new: &Record) -> Vec<(String, String, String)> {
+/// Environment and host, where they differ.
+fn differences(base: &Record, new: &Record) -> Vec<Difference> {
     let mut all = Vec::new();
     let mut add = |name: String, left: String, right: String| {
         if left != right {
@@ -366,19 +405,31 @@ fn differences(base: &Record, new: &Record) -> Vec<(String, String, String)> {
     for EnvironmentFact { subject, name, .. } in before.iter().chain(after) {
         let passes =
             PASSING.iter().any(|(of, which)| of == subject && which.is_none_or(|which| which == name));
+        let (was, is) = (fact(before, subject, name), fact(after, subject, name));
+        let passes = passes || is_noise(subject, name, &was, &is);
         if !passes && !seen.contains(&(subject, name)) {
             seen.push((subject, name));
-            add(format!("{subject} {name}"), fact(before, subject, name), fact(after, subject, name));
+            add(format!("{subject} {name}"), was, is);
         }
     }
     all
+}
+
+/// Whether a fact that is measured differs by no more than measuring does.
+fn is_noise(subject: &str, name: &str, was: &str, is: &str) -> bool {
+    let Some((.., share)) = MEASURED.iter().find(|(of, which, _)| (*of, *which) == (subject, name)) else {
+        return false;
+    };
+    let number = |text: &str| text.split(' ').next().and_then(|number| number.parse::<f64>().ok());
+    let pair = number(was).zip(number(is));
+    pair.is_some_and(|(was, is)| was.max(is) <= was.min(is) * (1.0 + share))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sample::{StreamShape, record};
-    use fathom_schema::OperationKind;
+    use fathom_schema::{EngineKind, Fill, IoMode, OperationKind, Size, TimeLimit};
 
     fn run(rate: u64) -> Record {
         record(&[StreamShape {
@@ -476,5 +527,104 @@ mod tests {
         let found = compare(&[&base], &[&new], 0.03).unwrap().differences;
         let of = |name: &str, left: &str, right: &str| (name.to_owned(), left.to_owned(), right.to_owned());
         assert_eq!(found, [of("host", "lab1", "lab2"), of("cpu governor", "absent", "powersave")]);
+    }
+
+    #[test]
+    fn what_is_measured_of_a_host_differs_by_more_than_its_noise() {
+        let with = |cost: &str| {
+            let mut one = run(100);
+            one.started.facts.environment.push(EnvironmentFact {
+                subject: "clock".to_owned(),
+                name: "cost of a reading".to_owned(),
+                value: Some(cost.to_owned()),
+                source: String::new(),
+            });
+            one
+        };
+        let base = with("10.0 ns");
+        for (cost, expect) in [("13.3 ns", 0), ("7.6 ns", 0), ("13.4 ns", 1), ("1000.0 ns", 1)] {
+            let found = compare(&[&base], &[&with(cost)], 0.03).unwrap().differences;
+            assert_eq!(found.len(), expect, "{cost}: {found:?}");
+        }
+        assert_eq!(compare(&[&base], &[&run(100)], 0.03).unwrap().differences.len(), 1, "absent");
+    }
+
+    #[test]
+    fn what_differs_between_jobs_is_named() {
+        let check = |change: &dyn Fn(&mut fathom_schema::Step), expect: &[(&str, &str, &str)]| {
+            let (base, mut new) = (run(100), run(100));
+            change(&mut new.steps[0].started.step);
+            let found = compare(&[&base], &[&new], 0.03).unwrap();
+            assert!(found.differences.is_empty(), "{:?}", found.differences);
+            let told: Vec<(&str, &str, &str)> =
+                found.job_differences.iter().map(|(a, b, c)| (a.as_str(), b.as_str(), c.as_str())).collect();
+            assert_eq!(told, expect);
+        };
+        check(&|_| (), &[]);
+        // Seeds are no difference.
+        check(&|step| step.streams[0].workers[0].seed += 1, &[]);
+        check(&|step| step.streams[0].queue_depth = 32, &[("queue depth", "4", "32")]);
+        check(
+            &|step| step.streams[0].workload.cases[0].size = Size::Fixed(65_536),
+            &[("block size", "4 KiB", "64 KiB")],
+        );
+        check(
+            &|step| step.streams[0].workload.cases[0].kind = OperationKind::Write,
+            &[("mix", "read", "write")],
+        );
+        check(
+            &|step| step.streams[0].workload.cases[0].random = false,
+            &[("access", "random", "sequential")],
+        );
+        check(
+            &|step| {
+                step.streams[0].pacing = fathom_schema::Pacing::Open {
+                    rate: 1000.0,
+                    arrival: fathom_schema::Arrival::Constant,
+                    course: Vec::new(),
+                    backlog: fathom_schema::Backlog::Keep,
+                };
+            },
+            &[("rate", "as fast as it goes", "1000 per second")],
+        );
+        check(
+            &|step| {
+                step.streams[0].limits.time = TimeLimit::Nanoseconds(5_000_000_000);
+                step.streams[0].engine.kind = EngineKind::Psync;
+                step.streams[0].engine.mode = IoMode::Buffered;
+            },
+            &[("time", "1 min", "5 s"), ("engine", "io_uring", "psync"), ("page cache", "passed by", "used")],
+        );
+        check(
+            &|step| step.streams[0].workload.content.fill = Fill::Zero,
+            &[("content, fill", "random", "zero")],
+        );
+        check(
+            &|step| step.targets[0].size = fathom_units::Bytes::gib(1),
+            &[("size of targets", "64 GiB", "1 GiB")],
+        );
+    }
+
+    #[test]
+    fn what_differs_in_all_steps_is_told_once() {
+        let mut base = run(10_000);
+        crate::sample::push(&mut base, &[StreamShape::default()], 1);
+        base.steps[1].started.step.name = "second".to_owned();
+        let mut new = base.clone();
+        for step in &mut new.steps {
+            step.started.step.streams[0].queue_depth = 99;
+        }
+        new.steps[1].started.step.streams[0].workload.run_length = 8;
+        let found = compare(&[&base, &base], &[&base, &new], 0.03).unwrap();
+        assert_eq!(found.job_differences, [], "the first runs are of one job");
+        assert!(
+            found
+                .remarks
+                .iter()
+                .any(|one| one == "1 of the 2 runs of the other side are of another job than its first")
+        );
+        let found = compare(&[&base], &[&new], 0.03).unwrap().job_differences;
+        let names: Vec<&str> = found.iter().map(|one| one.0.as_str()).collect();
+        assert_eq!(names, ["queue depth", "step second: length of a run"]);
     }
 }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+pub mod describe;
 mod errno;
 pub mod layouts;
 pub mod load;

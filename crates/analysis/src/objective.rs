@@ -89,6 +89,8 @@ pub struct Objective {
     pub missed: Option<f64>,
     /// Where the limits are reached by all trials near the rate together, with the 95 % interval; of a search only.
     pub reached: Option<Estimate>,
+    /// A limit that one operation at a time breaks already, and what it takes then, seconds; where no rate keeps the limits.
+    pub alone: Option<(LatencyGoal, f64)>,
     /// Per goal: the worst latency at the rate, seconds, and what is left to the limit as a share of it.
     pub margins: Vec<(LatencyGoal, f64, f64)>,
     /// Every rate that was tried, in order.
@@ -125,8 +127,20 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
         })
         .collect();
     let reached = rate.filter(|_| wanted.is_none()).and_then(|rate| reached(rate, &trials, goals));
+    let alone = if rate.is_none() { alone(record, goals) } else { None };
     let remarks = unsupported(&points, goals);
-    Some(Objective { rate, state, missed, reached, margins, trials, remarks })
+    Some(Objective { rate, state, missed, reached, alone, margins, trials, remarks })
+}
+
+/// The first limit that the step of one operation at a time breaks, and what it takes there.
+fn alone(record: &Record, goals: &[LatencyGoal]) -> Option<(LatencyGoal, f64)> {
+    let is_alone = |step: &&StepRecord| {
+        let step = &step.started.step;
+        crate::load::rate(step).is_none() && step.streams.iter().all(|stream| stream.queue_depth == 1)
+    };
+    let step = record.steps.iter().find(is_alone)?;
+    let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
+    goals.iter().find(|goal| point.exceeds(goal)).map(|goal| (*goal, point.latency_s(goal)))
 }
 
 /// The rate that a search found: of those below every rate that missed once, the one that was tried most often, since it was
@@ -151,6 +165,8 @@ fn reached(rate: f64, trials: &[Trial], goals: &[LatencyGoal]) -> Option<Estimat
         .iter()
         .filter(|trial| trial.state != State::Overloaded && (trial.rate / rate - 1.0).abs() <= NEAR)
         .collect();
+    // Where no trial was nothing tells that the line goes on.
+    let highest = trials.iter().map(|trial| trial.rate).fold(0.0, f64::max);
     (0..goals.len())
         .filter_map(|which| {
             let points: Vec<(f64, f64)> =
@@ -158,6 +174,7 @@ fn reached(rate: f64, trials: &[Trial], goals: &[LatencyGoal]) -> Option<Estimat
             crossing(&points, 1.0 / goals[which].limit.as_secs_f64())
         })
         .min_by(|a, b| a.value.total_cmp(&b.value))
+        .filter(|reached| reached.value <= highest)
 }
 
 /// Where the falling line through points comes down to `level`.
@@ -269,6 +286,25 @@ mod tests {
         assert_eq!(of(100_000, 800_000, "p99.999<1ms"), State::Met);
         assert_eq!(of(10, 800_000, "mean<1ms"), State::Met);
         assert!(State::TooFew.is_kept() && State::TooFew > State::Met && State::TooFew < State::NotMet);
+    }
+
+    #[test]
+    fn no_limit_is_reached_beyond_what_was_tried() {
+        // M/M/1 with μ = 1000/s: p99 is 10 ms at 539.5/s.
+        let trial = |rate: f64| Trial {
+            rate,
+            done: rate,
+            latencies_s: vec![100_f64.ln() / (1000.0 - rate)],
+            needs: vec![None],
+            state: State::Met,
+        };
+        let goals = ["p99<10ms".parse().expect("a goal")];
+        let of = |rates: &[f64]| {
+            let trials: Vec<Trial> = rates.iter().copied().map(trial).collect();
+            reached(400.0, &trials, &goals).map(|found| found.value.round())
+        };
+        assert_eq!(of(&[300.0, 350.0, 400.0, 500.0]), None);
+        assert_eq!(of(&[300.0, 350.0, 400.0, 500.0, 550.0]), Some(539.0));
     }
 
     #[test]

@@ -3,12 +3,14 @@
 
 mod answer;
 mod flow;
+mod idle;
 
 pub use answer::{
     Answer, Conditioning, Ending, Idle, Level, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
-    answer, is_conditioning, resumable,
+    answer, is_conditioning, is_empty, is_purge_refused, repeated, resumable,
 };
 pub use flow::{
     BLOCK_MIN, Blocks, Cell, Figure, Flow, Outlook, Part, PartKind, Place, ROUNDS_MAX, Rounds, deviations,
     operating_points, purge_words,
 };
+pub use idle::{AfterIdle, IdleRecovery, idle_recovery};

@@ -311,6 +311,7 @@ fn stream(shape: &StreamShape) -> Stream {
             bytes: Quota::Unlimited,
             operations: Quota::Unlimited,
             full_ends: false,
+            ramp_counts: false,
             passes: Passes::Endless,
             steady: None,
         },
@@ -403,6 +404,7 @@ fn run_started() -> RunStarted {
         expected_seconds: Some(10.0),
         question: None,
         thresholds: Vec::new(),
+        abort_when: Vec::new(),
         facts: Facts {
             host: "lab1".to_owned(),
             cpu: CpuFacts { model: "Example CPU".to_owned(), usable: vec![0, 1] },

@@ -18,6 +18,9 @@ const NEIGHBOURS: usize = 8;
 /// no speed.
 const SLOW_SHARE: f64 = 0.7;
 
+/// In front of the number of a zone that is read again.
+const AGAIN: &str = "again ";
+
 /// Bytes of a target in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Area {
@@ -38,6 +41,8 @@ impl Area {
 pub enum Part {
     /// The zone of this number, from 0.
     Zone(usize),
+    /// The same again, since it was slow beside its neighbours.
+    Again(usize),
     /// A closer look at a part of what was read before.
     Closer,
 }
@@ -47,6 +52,7 @@ impl Part {
     pub fn parameters(self) -> Vec<(String, String)> {
         let value = match self {
             Self::Zone(zone) => (zone + 1).to_string(),
+            Self::Again(zone) => format!("{AGAIN}{}", zone + 1),
             Self::Closer => "closer".to_owned(),
         };
         vec![("scan.zone".to_owned(), value)]
@@ -57,7 +63,11 @@ impl Part {
         if value == "closer" {
             return Some(Self::Closer);
         }
-        Some(Self::Zone(value.parse::<usize>().ok()?.checked_sub(1)?))
+        let number = |text: &str| text.parse::<usize>().ok()?.checked_sub(1);
+        match value.strip_prefix(AGAIN) {
+            Some(zone) => number(zone).map(Self::Again),
+            None => number(value).map(Self::Zone),
+        }
     }
 }
 
@@ -76,8 +86,10 @@ pub struct Zone {
     pub errors: u64,
     /// Reads by class of latency.
     pub classes: [u64; CLASSES],
-    /// Whether it is slow beside its neighbours.
+    /// Whether it is slow beside its neighbours, each time that it was read.
     pub is_slow: bool,
+    /// Whether it was so at first and no more when it was read again, which is when `bytes_per_s` was measured.
+    pub was_slow: bool,
 }
 
 /// What a scan came to.
@@ -109,21 +121,28 @@ struct Look {
     wanted: Area,
     errors: u64,
     max_s: f64,
+    /// Whether the same was read before.
+    is_again: bool,
 }
 
 /// The scan of a record; `None` when it is of none.
 pub fn scan(record: &Record) -> Option<Scan> {
     let Some(Question::Scan(question)) = &record.started.question else { return None };
-    let (mut zones, mut looks) = (Vec::new(), Vec::new());
+    let (mut zones, mut looks, mut again) = (Vec::new(), Vec::new(), Vec::new());
     for step in &record.steps {
         let Some(part) = Part::of(&step.started.step) else { continue };
-        let Some((look, point)) = look(step) else { continue };
-        if let Part::Zone(_) = part {
-            zones.push(zone(&look, point.as_ref()));
+        let Some((mut look, point)) = look(step) else { continue };
+        match part {
+            Part::Zone(_) => zones.push(zone(&look, point.as_ref())),
+            Part::Again(zone) => {
+                look.is_again = true;
+                again.extend(point.filter(|_| look.errors == 0).map(|point| (zone, point.bytes_per_s)));
+            }
+            Part::Closer => {}
         }
         looks.push(look);
     }
-    mark_slow(&mut zones);
+    mark_slow(&mut zones, &again, u64::from(question.block));
     let slow_s = question.slow.as_secs_f64();
     let (unreadable, errors_once) = ends(&looks, &|look| look.errors > 0);
     let skipped = skipped(&looks, &|look| look.errors > 0 || look.max_s >= slow_s);
@@ -146,11 +165,11 @@ pub fn scan(record: &Record) -> Option<Scan> {
     })
 }
 
-/// What was to be read and neither the look itself nor closer ones have read. What a look says of an area that is not well goes
-/// no further than the closer looks at it, where there were any.
+/// What was to be read and neither the look itself nor closer ones have read. What a look says of an area that is not
+/// well goes no further than the closer looks at it, where there were any.
 fn skipped(looks: &[Look], is_so: &dyn Fn(&Look) -> bool) -> Vec<Area> {
     let mut all = Vec::new();
-    for look in looks {
+    for look in looks.iter().filter(|look| !look.is_again) {
         let mut read: Vec<Area> =
             looks.iter().map(|other| other.wanted).filter(|other| look.wanted.holds(other)).collect();
         if !is_so(look) || read.is_empty() {
@@ -182,7 +201,11 @@ fn ends(looks: &[Look], is_so: &dyn Fn(&Look) -> bool) -> (Vec<Area>, Vec<Area>)
             once.push(look.area);
         }
     }
-    always.sort_by_key(|area| area.start);
+    always.sort_by_key(|area: &Area| area.start);
+    // What was read twice is told once.
+    always.dedup();
+    once.sort_by_key(|area: &Area| area.start);
+    once.dedup();
     (always, once)
 }
 
@@ -211,7 +234,7 @@ fn look(step: &StepRecord) -> Option<(Look, Option<LoadPoint>)> {
     let area = Area { length: tried.saturating_mul(block).min(wanted.length), ..wanted };
     let point = LoadPoint::of(&step.started.step, &finished.streams);
     let max_s = point.as_ref().map_or(0.0, |point| point.response.moments.max_ns as f64 / 1e9);
-    Some((Look { area, wanted, errors, max_s }, point))
+    Some((Look { area, wanted, errors, max_s, is_again: false }, point))
 }
 
 fn zone(look: &Look, point: Option<&LoadPoint>) -> Zone {
@@ -223,6 +246,7 @@ fn zone(look: &Look, point: Option<&LoadPoint>) -> Zone {
         errors: look.errors,
         classes: point.map_or([0; CLASSES], |point| classes(&point.response)),
         is_slow: false,
+        was_slow: false,
     }
 }
 
@@ -240,17 +264,34 @@ fn classes(latencies: &LatencyTally) -> [u64; CLASSES] {
     classes
 }
 
-fn mark_slow(zones: &mut [Zone]) {
-    let rates: Vec<Option<f64>> =
-        zones.iter().map(|zone| (zone.errors == 0).then_some(zone.bytes_per_s)).collect();
-    for (at, zone) in zones.iter_mut().enumerate() {
+/// Zones that are slow beside their neighbours, by the speed of each; `None`: it has errors. With the speed below
+/// which each is.
+pub fn slow_zones(rates: &[Option<f64>]) -> Vec<(usize, f64)> {
+    let limit = |at: usize| {
         let from = at.saturating_sub(NEIGHBOURS);
         let to = (at + NEIGHBOURS + 1).min(rates.len());
         let mut near: Vec<f64> =
             (from..to).filter(|&other| other != at).filter_map(|other| rates[other]).collect();
         near.sort_by(f64::total_cmp);
-        let median = near.get(near.len() / 2).copied().unwrap_or(0.0);
-        zone.is_slow = rates[at].is_some_and(|rate| rate < SLOW_SHARE * median);
+        SLOW_SHARE * near.get(near.len() / 2).copied().unwrap_or(0.0)
+    };
+    let all = (0..rates.len()).map(|at| (at, limit(at)));
+    all.filter(|&(at, limit)| rates[at].is_some_and(|rate| rate < limit)).collect()
+}
+
+/// `again`: the speed of zones that were read once more. One that is not slow then was disturbed by something else. What is
+/// left of a target behind its last whole block is read in sectors, and has no neighbour that is.
+fn mark_slow(zones: &mut [Zone], again: &[(usize, f64)], block: u64) {
+    let is_comparable = |zone: &Zone| zone.errors == 0 && zone.area.length >= block;
+    let rates: Vec<Option<f64>> =
+        zones.iter().map(|zone| is_comparable(zone).then_some(zone.bytes_per_s)).collect();
+    for (at, limit) in slow_zones(&rates) {
+        let second = again.iter().rev().find(|(zone, _)| *zone == at).map(|(_, rate)| *rate);
+        let zone = &mut zones[at];
+        match second.filter(|rate| *rate >= limit) {
+            Some(rate) => (zone.was_slow, zone.bytes_per_s) = (true, rate),
+            None => zone.is_slow = true,
+        }
     }
 }
 
@@ -260,7 +301,7 @@ mod tests {
 
     fn look(start: u64, length: u64, errors: u64) -> Look {
         let area = Area { start, length };
-        Look { area, wanted: area, errors, max_s: 0.0 }
+        Look { area, wanted: area, errors, max_s: 0.0, is_again: false }
     }
 
     #[test]
@@ -327,14 +368,18 @@ mod tests {
             errors: 0,
             classes: [0; CLASSES],
             is_slow: false,
+            was_slow: false,
         };
         // A disk: twice as fast outside as inside, and one zone that is not as it should be.
         let mut zones: Vec<Zone> = (0..100).map(|at| zone(200.0 - f64::from(at))).collect();
         zones[20] = zone(120.0);
         // What cannot be read is not slow, and makes nobody else look fast.
         zones[50..70].iter_mut().for_each(|lost| *lost = Zone { errors: 64, ..zone(0.0) });
-        mark_slow(&mut zones);
+        zones[40] = zone(90.0);
+        // One was disturbed: it is as fast as its neighbours when it is read again.
+        mark_slow(&mut zones, &[(20, 121.0), (40, 158.0)], 1);
         let slow: Vec<usize> = (0..100).filter(|&at| zones[at].is_slow).collect();
-        assert_eq!(slow, [20]);
+        let was: Vec<usize> = (0..100).filter(|&at| zones[at].was_slow).collect();
+        assert_eq!((slow, was, zones[40].bytes_per_s), (vec![20], vec![40], 158.0));
     }
 }

@@ -1,9 +1,9 @@
 //! Whether the steps of a run keep thresholds.
 
-use crate::load::LoadPoint;
+use crate::load::{self, LoadPoint};
 use crate::pts;
 use fathom_metrics::Latency;
-use fathom_schema::{Bound, BoundFigure, Question, Record, Threshold};
+use fathom_schema::{Bound, BoundFigure, Question, Record, Stop, Threshold};
 
 /// A threshold and what was found in one step.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,11 +42,19 @@ impl Found {
 }
 
 /// Every threshold of a run on every step; one that measured nothing keeps none. Steps of a PTS test that prepare its targets
-/// measure nothing that is asked about. `None` where the run has no thresholds.
+/// measure nothing that is asked about, nor do its loads that are done again because they were cut off or empty, nor
+/// those of an objective that offer no rate. `None` where the run has no thresholds.
 pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
     let thresholds = record.thresholds();
     let is_measured = |step: &&fathom_schema::StepRecord| match &record.started.question {
-        Some(Question::Steady(question)) => !pts::is_conditioning(question, &step.started.step),
+        Some(Question::Steady(question)) => {
+            let is_cut = step.finished.as_ref().is_none_or(|finished| finished.stop == Stop::Interrupted);
+            !is_cut
+                && !pts::is_conditioning(question, &step.started.step)
+                && pts::repeated(record, step).is_none()
+        }
+        // At full speed an objective only looks what there is to try.
+        Some(Question::Objective { .. }) => load::rate(&step.started.step).is_some(),
         _ => true,
     };
     let each = |step: &fathom_schema::StepRecord| -> Vec<Kept> {
@@ -141,5 +149,47 @@ mod tests {
         let thresholds_of = "write.p99<1s".parse().expect("a bound");
         record.started.question = Some(Question::Thresholds { thresholds: vec![thresholds_of] });
         assert_eq!(thresholds(&record).expect("it was asked for")[0].found, Found::NoOperations);
+    }
+
+    #[test]
+    fn a_load_of_a_test_that_is_done_again_breaks_no_threshold() {
+        let shape = StreamShape::default();
+        let empty = StreamShape { rates: vec![(OperationKind::Read, 0)], ..shape.clone() };
+        let of = |loads: &[&StreamShape], last: Stop| {
+            let mut all = record(&[loads[0].clone()]);
+            for (load, index) in loads.iter().zip(0..).skip(1) {
+                push(&mut all, &[(*load).clone()], index);
+            }
+            for step in &mut all.steps {
+                step.started.step.parameters = pts::Place::default().parameters("");
+            }
+            all.steps.last_mut().and_then(|step| step.finished.as_mut()).expect("it has an end").stop = last;
+            all.started.question = Some(Question::Steady(xsr()));
+            all.started.thresholds = vec!["iops>1".parse().expect("a bound")];
+            let all = thresholds(&all).expect("one was asked for");
+            all.iter().map(|one| one.is_kept).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[&empty, &shape], Stop::Complete), [true], "the empty one was run again");
+        assert_eq!(of(&[&empty, &empty], Stop::Complete), [false], "as empty again: it ended the test");
+        assert_eq!(of(&[&shape, &empty], Stop::Interrupted), [true], "the last one was cut");
+        assert_eq!(of(&[&shape, &shape], Stop::Complete), [true, true]);
+    }
+
+    fn xsr() -> fathom_schema::SteadyQuestion {
+        use fathom_schema::{DeviceClass, SteadyQuestion, SteadyTest, TrimBy};
+        SteadyQuestion {
+            test: SteadyTest::Xsr,
+            class: DeviceClass::Enterprise,
+            haste: 6000,
+            targets: Vec::new(),
+            size: None,
+            engine: None,
+            direct: None,
+            purge: false,
+            purge_by: TrimBy::Discard,
+            purged_before: None,
+            block_min: 512,
+            resumed: None,
+        }
     }
 }

@@ -11,7 +11,7 @@ mod load;
 mod surroundings;
 
 use crate::measured::{Measured, measured};
-use fathom_schema::{Finding, Question, Record, Severity, StepRecord, Stream, TargetKind};
+use fathom_schema::{Finding, Question, Record, Severity, StepRecord, Stop, Stream, TargetKind};
 use fathom_units::Nanos;
 
 /// Places told in one finding; the rest is counted.
@@ -22,9 +22,16 @@ pub fn findings(record: &Record) -> Vec<Finding> {
     let mut found = Found::default();
     circumstances::run(record, &mut found);
     surroundings::run(record, &mut found);
+    // A load of a test that was cut off is done again where the test goes on, and is in no figure; what befell it is told.
+    let is_test = matches!(record.started.question, Some(Question::Steady(_)));
+    let is_cut =
+        |step: &StepRecord| step.finished.as_ref().is_none_or(|finished| finished.stop == Stop::Interrupted);
     for step in &record.steps {
         let view = StepView { record, step, measured: measured(step) };
         circumstances::step(&view, &mut found);
+        if is_test && is_cut(step) {
+            continue;
+        }
         load::check(&view, &mut found);
         device::check(&view, &mut found);
         surroundings::step(&view, &mut found);

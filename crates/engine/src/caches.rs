@@ -4,7 +4,7 @@ use crate::claims::users_by_target;
 use crate::prepare::{CHUNK, PrepareError};
 use fathom_io::{ClosedFile, OpenTarget, TargetHandle};
 use fathom_schema::{OpenRule, Step, Stream, TargetKind};
-use rustix::fs::{self, Advice};
+use rustix::fs;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -71,12 +71,9 @@ impl Pages {
 
     /// Drops those that are clean. Where that cannot be done, they stay.
     pub(crate) fn drop_clean(&self) {
-        let drop_clean = |file: &File| {
-            let _ = fs::fadvise(file, 0, None, Advice::DontNeed);
-        };
         match self {
-            Self::OfOpen(file) => drop_clean(file),
-            Self::OfClosed(file) => file.open().iter().for_each(drop_clean),
+            Self::OfOpen(file) => fathom_io::drop_clean(file),
+            Self::OfClosed(file) => file.open().iter().for_each(fathom_io::drop_clean),
         }
     }
 }
@@ -99,8 +96,18 @@ fn fill_cache(file: &File, path: &Path, stop: &AtomicBool) -> Result<(), Prepare
     }
 }
 
-/// Dirty pages stay in the cache whatever is advised, so they go to the device first.
+/// Filesystems that keep the pages of a file under the file itself, and are done with them when they are written: of stacked
+/// ones (overlay) a range of the file above holds none, and those of a network may hold what is written until it is committed.
+/// Their magic numbers, of `statfs(2)`: ext4, XFS, btrfs, f2fs.
+const PLAIN: [i64; 4] = [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010];
+
+/// Dirty pages stay in the cache whatever is advised, so they are written first.
 fn drop_cache(file: &File) {
-    let _ = fs::fdatasync(file);
-    let _ = fs::fadvise(file, 0, None, Advice::DontNeed);
+    // The number has the sign of its type, which is wider on some machines.
+    let magic = |found: fs::StatFs| found.f_type & 0xFFFF_FFFF;
+    let is_plain = fs::fstatfs(file).is_ok_and(|found| PLAIN.contains(&magic(found)));
+    if !is_plain || fathom_io::write_back(file).is_err() {
+        let _ = fs::fdatasync(file);
+    }
+    fathom_io::drop_clean(file);
 }

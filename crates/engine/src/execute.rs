@@ -3,6 +3,7 @@
 use crate::collect::{Collected, Collector};
 use crate::crew::{Crew, Place};
 use crate::handovers::Handovers;
+use crate::lockstep::Patience;
 use crate::mismatch;
 use crate::prepare::Ready;
 use crate::recorder::{MANY_WORKERS, Outlet, Recorder, cells_of, rows_per_cell};
@@ -57,7 +58,7 @@ pub struct Executed {
     pub settled: Vec<String>,
     /// Commands that came after the load and did not end well, in words.
     pub farewells: Vec<String>,
-    /// What held the load up that was not the target, in words.
+    /// What held the load up that was not the target, and how its end was cut short, in words.
     pub held_up: Vec<String>,
     /// Why workers could not go on, in words.
     pub failures: Vec<String>,
@@ -130,6 +131,14 @@ pub(crate) fn start_delay(workers: usize) -> Nanos {
 /// little, and short enough that nobody takes fathom for stuck.
 pub(crate) const FAREWELL_LIMIT: Nanos = Nanos::secs(3);
 
+/// How long workers in virtual time may take to the next edge of an interval once they are to stop, because someone who
+/// waits asked for it: they end together there. A second of a million simulated operations takes about as long on a slow
+/// machine.
+const EDGE_LIMIT: Nanos = Nanos::secs(3);
+/// The same where the load itself ends them. Nobody waits, and every run is to give the same figures on slow machines, too;
+/// where virtual time stands still, no edge ever comes.
+const EDGE_LIMIT_UNASKED: Nanos = Nanos::secs(30);
+
 /// What a step tells while it runs; called on the thread that called [`execute`].
 pub trait Observer {
     /// What a stream runs on: engine and features, in words.
@@ -186,24 +195,25 @@ pub fn execute(
     // thousand would have to be given a CPU before the one after it. Given up early, it sends them away.
     let mut gate = go.write().unwrap_or_else(PoisonError::into_inner);
     let (tell, told) = mpsc::channel();
-    let mut seats = Vec::new();
     let wanted: Vec<bool> = (0..step.streams.len()).map(|stream| observer.wants_operations(stream)).collect();
     let of_wanted = step.streams.iter().zip(&wanted).filter(|(_, wanted)| **wanted);
     let rows_per_cell = rows_per_cell(of_wanted.map(|(stream, _)| here(stream)).sum());
     let expected: usize = step.streams.iter().map(here).sum();
     let cells = cells_of(expected);
     let handovers = Handovers::of(expected);
-    let mut make = || {
+    let told_of_issues: Vec<bool> = (0..step.streams.len()).map(|k| observer.wants_issued(k)).collect();
+    let collects = std::thread::current();
+    let make = || {
+        let mut seats = Vec::new();
         let mut outlets: Vec<Vec<Outlet>> = Vec::new();
         for (stream_index, stream) in step.streams.iter().enumerate() {
             let rows = if wanted[stream_index] { rows_per_cell } else { 0 };
             let shape = CellShape { rows, ..shape_of(stream) };
             let mut of_stream = Vec::new();
             for worker_index in (0..stream.workers.len()).filter(|&k| mine(k, share)) {
-                let collector = std::thread::current();
                 let (mut recorder, mut outlet) =
-                    Recorder::new(shape, cells, collector, &handovers, seats.len());
-                if observer.wants_issued(stream_index) {
+                    Recorder::new(shape, cells, collects.clone(), &handovers, seats.len());
+                if told_of_issues[stream_index] {
                     recorder.tell_of_issues(&mut outlet);
                 }
                 seats.push(Seat { stream_index, seat_index: of_stream.len(), worker_index, recorder });
@@ -211,12 +221,15 @@ pub fn execute(
             }
             outlets.push(of_stream);
         }
-        Collector::new(step_index(ready), step.interval, outlets, Arc::clone(&handovers))
+        (seats, outlets)
     };
     // Most of what so many cells have room for is never counted in.
-    let mut collector = if expected > MANY_WORKERS { with_fresh_zeroes(make) } else { make() };
-    for (index, _) in step.streams.iter().enumerate().filter(|(_, stream)| stream.depth_search.is_some()) {
-        collector.keep_ramp(index);
+    let (seats, outlets) = if expected > MANY_WORKERS { with_fresh_zeroes(make) } else { make() };
+    let mut collector = Collector::new(step_index(ready), step.interval, outlets, Arc::clone(&handovers));
+    for (index, stream) in step.streams.iter().enumerate() {
+        if stream.depth_search.is_some() || stream.limits.ramp_counts {
+            collector.keep_ramp(index);
+        }
     }
     let places = Place::all(step, share);
     let (ready_too, shared_too) = (Arc::clone(ready), Arc::clone(&shared));
@@ -291,15 +304,14 @@ fn gather(
     let real = step.streams.iter().all(|stream| stream.engine.kind != EngineKind::Sim);
     let mut settling = Settling::of(step);
     let mut is_changed = false;
+    let mut patience = Patience::default();
     while running > 0 {
         std::thread::park_timeout(COLLECT_EVERY);
         if !is_changed && observer.is_changed(shared.has_failed()) {
             is_changed = true;
             shared.stop_step();
         }
-        if stop.load(Ordering::Relaxed) {
-            shared.interrupt();
-        }
+        obey(stop, is_changed, shared, &mut patience);
         while let Ok(message) = told.try_recv() {
             if let Message::Ended { stream, worker, ended } = message {
                 collector.ended(stream, worker);
@@ -321,7 +333,8 @@ fn gather(
     let failures: Vec<String> =
         ends.iter().flatten().flatten().filter_map(|ended| ended.failure.clone()).collect();
     let io_errors = describe_errors(step, share, &ends);
-    let held_up = held_up(step, &ends);
+    let mut held_up = held_up(step, &ends);
+    held_up.extend(patience.describe());
     let broken = describe_broken(step, share, &ends);
     let farewells = ends.iter().flatten().flatten().filter_map(|ended| ended.farewell.clone()).collect();
     let mismatches = step
@@ -360,8 +373,8 @@ fn gather(
                 .map(|(worker, ended)| {
                     let verify = collector.verify_totals(stream, worker);
                     let ended = ended.expect("all have ended");
-                    let has_measured = ended.depth.is_none_or(|found| found.is_settled);
-                    totals(collector.totals(stream, worker, has_measured), verify, &ended)
+                    let tally = collector.totals(stream, worker, ended.has_measured);
+                    totals(tally, verify, &ended)
                 })
                 .collect(),
         })
@@ -380,6 +393,19 @@ fn gather(
         farewells,
         held_up,
         failures,
+    }
+}
+
+/// Ends the workers when that is asked for from outside; those in virtual time, by whatever they are ended, at an edge, if
+/// they come to one.
+fn obey(stop: &AtomicBool, is_changed: bool, shared: &Shared, patience: &mut Patience) {
+    let is_stopped = stop.load(Ordering::Relaxed);
+    if is_stopped {
+        shared.interrupt();
+    }
+    let limit = if is_stopped || is_changed { EDGE_LIMIT } else { EDGE_LIMIT_UNASKED };
+    if patience.is_over(shared.awaited_edge(), limit, monotonic()) {
+        shared.give_up_edges();
     }
 }
 
@@ -417,6 +443,7 @@ fn totals(tally: StreamTally, verify: Option<&StreamTally>, ended: &Ended) -> Wo
         farewell: _,
         verified,
         depth,
+        has_measured: _,
         left: LeftWaiting { count: waiting, oldest: oldest_waiting },
     } = ended;
     let thread::Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = *usage;

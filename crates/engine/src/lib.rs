@@ -21,6 +21,7 @@ mod handovers;
 mod issue;
 mod kind_rates;
 mod lock;
+mod lockstep;
 mod mark;
 mod mismatch;
 mod names;

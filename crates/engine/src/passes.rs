@@ -6,7 +6,7 @@ use crate::worker::{State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, OpenTarget, Setup};
 use fathom_pattern::Planned;
-use fathom_schema::{OperationKind, Passes, Quota};
+use fathom_schema::{OperationKind, Passes, Phase, Quota};
 use fathom_units::Nanos;
 use std::rc::Rc;
 
@@ -82,11 +82,34 @@ pub(crate) struct Budget {
 pub(crate) type Reopen<'a> = &'a dyn Fn() -> Result<Vec<OpenTarget>, String>;
 
 impl<E: Engine, C: Clock> Worker<'_, E, C> {
-    /// How many of `wanted` operations the quotas still allow, and takes them off. Ramp operations are free, but not those of
-    /// a search, which might have no end.
+    /// Whether operations that go out now are taken off the quotas. Those of the ramp are not, unless they are to count; those
+    /// of a search are, which might have no end.
+    #[inline]
+    fn is_charged(&self) -> bool {
+        self.state == State::Measure
+            || self.state == State::Ramp && (self.stream.limits.ramp_counts || self.searches())
+    }
+
+    /// Its operations are counted from the end of the ramp on, where bytes and passes count all along: fio's rule.
+    pub(crate) fn count_operations_anew(&mut self) {
+        if let (true, None, Quota::AtMost(operations)) =
+            (self.stream.limits.ramp_counts, &self.flow, self.stream.limits.operations)
+        {
+            self.budget.operations = operations;
+        }
+    }
+
+    /// Where what is done in the ramp may be all there is, one that ends in it has measured all of it.
+    pub(crate) fn measure_ramp(&mut self) {
+        if self.stream.limits.ramp_counts && self.recorder.phase() == Phase::Ramp {
+            self.times.measure_start = self.times.start;
+        }
+    }
+
+    /// How many of `wanted` operations the quotas still allow, and takes them off.
     #[inline]
     pub(crate) fn allow(&mut self, wanted: usize) -> usize {
-        if self.state == State::Ramp && !self.searches() {
+        if self.state == State::Ramp && !self.is_charged() {
             return if self.flow.is_none() { wanted } else { usize::from(self.takes_turn_in_flow()) };
         }
         if (self.budget.bytes == 0 || self.budget.operations == 0) && !self.begin_next_pass() {
@@ -98,7 +121,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Takes note that the generator's pass is over: what is left of its bytes is not moved.
     #[cold]
     pub(crate) fn end_pass(&mut self) {
-        if self.state == State::Ramp && !self.searches() {
+        if self.state == State::Ramp && !self.is_charged() {
             // Operations of the ramp are free, and so are its passes.
             self.generator.renew();
             return;
@@ -126,6 +149,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             let is_used_up = self.flow.as_ref().map_or(self.budget.operations == 0, FlowShare::is_used_up);
             let granted = if is_used_up { None } else { self.course.next(unused) };
             let Some(bytes) = granted else {
+                self.measure_ramp();
                 self.state = State::Drain;
                 return false;
             };
@@ -192,14 +216,13 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// True when a quota is used up: `allow` will say so at the next turn.
     #[inline]
     pub(crate) fn spent(&self) -> bool {
-        (self.state == State::Measure || self.state == State::Ramp && self.searches())
-            && (self.budget.bytes == 0 || self.budget.operations == 0)
+        self.is_charged() && (self.budget.bytes == 0 || self.budget.operations == 0)
     }
 
     /// Takes an issued operation off the quotas.
     #[inline]
     pub(crate) fn spend(&mut self, planned: &Planned) {
-        if self.state != State::Ramp || self.searches() {
+        if self.state != State::Ramp || self.is_charged() {
             self.budget.operations = self.budget.operations.saturating_sub(1);
             if planned.kind != OperationKind::Trim || !self.stream.workload.trim_then_write {
                 self.budget.bytes = self.budget.bytes.saturating_sub(u64::from(planned.length));

@@ -17,13 +17,14 @@ pub use crate::used::{Tidied, Used, clean_up};
 use fathom_io::{ClosedFile, OpenTarget, TargetHandle};
 use fathom_pattern::{Filler, Trace};
 use fathom_schema::{
-    self as schema, Content, Durability, EngineKind, Extent, Fill, Freshness, IoMode, LayoutRule,
-    NameOperation, OpenRule, Repeats, Step, Stream, TargetKind, WorkerPlan,
+    Content, Durability, EngineKind, Extent, Fill, Freshness, IoMode, LayoutRule, NameOperation, OpenRule,
+    Repeats, Step, Stream, TargetKind, WorkerPlan,
 };
 use fathom_units::{Bytes, Ratio};
-use rustix::fs::{self, Advice, FallocateFlags, Mode, OFlags, SeekFrom};
+use rustix::fs::{self, FallocateFlags, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ffi::CString;
 use std::fmt;
 use std::fs::File;
@@ -36,6 +37,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes written at once while laying out: large enough for full bandwidth, small enough to stop within milliseconds.
 pub(crate) const CHUNK: usize = 1 << 20;
+
+/// Files that are laid out and synced each by itself. Of more, their filesystems are synced once when all are written: a
+/// sync costs a flush of the device, 1 ms on a common one, and ten thousand of those are most of a layout of small files.
+const SYNCED_EACH_MAX: usize = 32;
 
 /// How far preparation is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -401,15 +406,37 @@ fn flags_for(stream: &Stream, writes: bool) -> OFlags {
 fn open_for(stream: &Stream, writes: bool, path: &Path) -> Result<File, PrepareError> {
     let flags = flags_for(stream, writes);
     let file = quiet::open(path, flags).map_err(|error| PrepareError::system("cannot open", path, error))?;
-    let advice = match stream.engine.advice {
-        schema::Advice::None => None,
-        schema::Advice::Random => Some(Advice::Random),
-        schema::Advice::Sequential => Some(Advice::Sequential),
-        schema::Advice::NoReuse => Some(Advice::NoReuse),
-    };
-    // Advice only: a filesystem that takes none has nothing to answer for.
-    let _ = advice.map(|advice| fs::fadvise(&file, 0, None, advice));
-    Ok(File::from(file))
+    fathom_io::advise(&file, stream.engine.advice);
+    Ok(file)
+}
+
+/// A file of a step while it is laid out.
+struct LaidOut<'a> {
+    path: &'a Path,
+    size: Bytes,
+    layout: LayoutRule,
+    users: Vec<&'a Stream>,
+    /// Absent where it is open only for its turns.
+    file: Option<File>,
+    /// Ranges without data.
+    missing: Vec<std::ops::Range<u64>>,
+    /// Its filesystem and inode.
+    identity: FileIdentity,
+    /// This changes it.
+    is_laid_out: bool,
+    /// The step writes to it.
+    is_written: bool,
+}
+
+impl LaidOut<'_> {
+    /// The file, opened once more where it was closed meanwhile.
+    fn open_again(&self, claims: &Claims) -> Result<File, PrepareError> {
+        let file = open_or_create(self.path, self.layout, claims, &mut Vec::new())?;
+        if self.identity == identity(&file, self.path)? {
+            return Ok(file);
+        }
+        Err(PrepareError::changed(self.path, "another file is there than was judged"))
+    }
 }
 
 fn lay_out(
@@ -473,62 +500,91 @@ fn lay_out(
             mark::take_away(&file);
         }
         let file = (!closed[index]).then_some(file);
-        files.push((path, target.size, *layout, users, file, missing, (is_laid_out, is_written)));
+        files.push(LaidOut {
+            path,
+            size: target.size,
+            layout: *layout,
+            users,
+            file,
+            missing,
+            identity: opened,
+            is_laid_out,
+            is_written,
+        });
     }
-    let total = files.iter().flat_map(|(.., missing, _)| missing).map(|range| range.end - range.start).sum();
-    let mut done = 0;
-    for (path, size, layout, users, file, missing, (is_laid_out, is_written)) in files {
-        let file = match file {
-            Some(file) => file,
-            None => open_again(path, layout, claims, identities.get(path))?,
-        };
-        match layout {
-            LayoutRule::Written | LayoutRule::Appended => {
-                let writer = users.iter().find(|stream| stream.changes());
-                let content = writer.map_or_else(random_content, |stream| stream.workload.content.clone());
-                let mut report = |written: u64| {
-                    done += written;
-                    progress(&Progress { path, done: Bytes(done), total: Bytes(total) });
-                };
-                write_ranges(&file, path, &missing, &content, &mut report, stop)?;
-            }
-            LayoutRule::Allocated
-            | LayoutRule::AllocatedIfRoom
-            | LayoutRule::Reserved
-            | LayoutRule::Extended => take_space(&file, path, layout, size)?,
-            LayoutRule::Untouched | LayoutRule::MustExist | LayoutRule::Created => {}
-        }
-        let truncates = |stream: &&Stream| stream.engine.kind == EngineKind::Ftruncate;
-        if is_written {
-            claims.used.laid_out(path, &file, Some((size, users.iter().any(truncates))));
-        } else if is_laid_out {
-            claims.used.laid_out(path, &file, None);
-        }
+    fill(&files, claims, progress, stop)?;
+    for laid_out in files {
+        let again = laid_out.file.is_none().then(|| laid_out.open_again(claims)).transpose()?;
+        let LaidOut { path, users, file, .. } = laid_out;
+        let file = file.or(again).expect("it is open, or was opened again");
         caches::of_file(&file, path, &users, stop)?;
         let removes = |stream: &&Stream| stream.engine.kind.of_names().is_some_and(NameOperation::removes);
         if users.iter().any(removes) {
             claims.unlock(identity(&file, path)?);
-            if mark::is_ours(&file) {
-                mark::before_removal(&file);
-            }
         }
     }
     caches::of_devices(step, |path| claims.of(path), stop)?;
     Ok(identities)
 }
 
-/// Opens a file once more that was closed meanwhile.
-fn open_again(
-    path: &Path,
-    layout: LayoutRule,
+/// Writes what is missing of files, or takes space for it, and marks those that are fathom's.
+fn fill(
+    files: &[LaidOut<'_>],
     claims: &Claims,
-    there: Option<&FileIdentity>,
-) -> Result<File, PrepareError> {
-    let file = open_or_create(path, layout, claims, &mut Vec::new())?;
-    if there == Some(&identity(&file, path)?) {
-        return Ok(file);
+    progress: &mut dyn FnMut(&Progress<'_>),
+    stop: &AtomicBool,
+) -> Result<(), PrepareError> {
+    let total = files.iter().flat_map(|file| &file.missing).map(|range| range.end - range.start).sum();
+    let mut done = 0;
+    let together = files.iter().filter(|file| !file.missing.is_empty()).count() > SYNCED_EACH_MAX;
+    let mut filesystems = BTreeMap::new();
+    for (number, laid_out) in files.iter().enumerate() {
+        let LaidOut { path, size, layout, users, missing, identity: (filesystem, _), .. } = laid_out;
+        let again = laid_out.file.is_none().then(|| laid_out.open_again(claims)).transpose()?;
+        let file = laid_out.file.as_ref().or(again.as_ref()).expect("it is open, or was opened again");
+        match layout {
+            LayoutRule::Written | LayoutRule::Appended if !missing.is_empty() => {
+                let fail = |error: io::Error| PrepareError::system("cannot lay out", path, error);
+                if together && let Entry::Vacant(entry) = filesystems.entry(*filesystem) {
+                    // Opened before anything is written: it is told of what fails from there on.
+                    entry.insert((file.try_clone().map_err(fail)?, *path));
+                }
+                let writer = users.iter().find(|stream| stream.changes());
+                let content = writer.map_or_else(random_content, |stream| stream.workload.content.clone());
+                let mut report = |written: u64| {
+                    done += written;
+                    progress(&Progress { path, done: Bytes(done), total: Bytes(total) });
+                };
+                let seed = LAYOUT_SEED + number as u64;
+                write_ranges(file, path, missing, (&content, seed), &mut report, stop)?;
+                if !together {
+                    fs::fsync(file).map_err(|error| fail(error.into()))?;
+                }
+            }
+            LayoutRule::Allocated
+            | LayoutRule::AllocatedIfRoom
+            | LayoutRule::Reserved
+            | LayoutRule::Extended => take_space(file, path, *layout, *size)?,
+            LayoutRule::Written
+            | LayoutRule::Appended
+            | LayoutRule::Untouched
+            | LayoutRule::MustExist
+            | LayoutRule::Created => {}
+        }
+        // Before the filesystem is synced, so that there is no second journal of it. A mark that outlives its data does not
+        // fit the file.
+        let truncates = |stream: &&Stream| stream.engine.kind == EngineKind::Ftruncate;
+        if laid_out.is_written {
+            claims.used.laid_out(path, file, Some((*size, users.iter().any(truncates))));
+        } else if laid_out.is_laid_out {
+            claims.used.laid_out(path, file, None);
+        }
     }
-    Err(PrepareError::changed(path, "another file is there than was judged"))
+    for (file, path) in filesystems.values() {
+        let fail = |error| PrepareError::system("cannot sync the filesystem of", path, error);
+        fs::syncfs(file).map_err(fail)?;
+    }
+    Ok(())
 }
 
 fn open_or_create(
@@ -556,7 +612,7 @@ fn open_or_create(
         | LayoutRule::Extended
         | LayoutRule::Created => {
             match fs::open(path, flags | OFlags::RDWR, Mode::empty()) {
-                Ok(file) => file,
+                Ok(file) => File::from(file),
                 Err(Errno::NOENT) => {
                     // The planner lets a folder be absent only where the job's dialect makes it.
                     names::make_folder_of(path)?;
@@ -577,7 +633,7 @@ fn open_or_create(
                 // Complete and read-only: good enough to be read; what is missing shows below.
                 Err(Errno::ACCESS | Errno::ROFS | Errno::PERM) => {
                     let file = fs::open(path, flags | OFlags::RDONLY, Mode::empty());
-                    file.map_err(|error| PrepareError::system("cannot open", path, error))?
+                    File::from(file.map_err(|error| PrepareError::system("cannot open", path, error))?)
                 }
                 Err(error) => return Err(PrepareError::system("cannot open", path, error)),
             }
@@ -590,7 +646,7 @@ fn open_or_create(
             what: "it is not a regular file".to_owned(),
         });
     }
-    Ok(File::from(existing))
+    Ok(existing)
 }
 
 fn length(file: &File, path: &Path) -> Result<u64, PrepareError> {
@@ -649,16 +705,16 @@ fn write_ranges(
     file: &File,
     path: &Path,
     ranges: &[std::ops::Range<u64>],
-    content: &Content,
+    (content, seed): (&Content, u64),
     report: &mut dyn FnMut(u64),
     stop: &AtomicBool,
 ) -> Result<(), PrepareError> {
-    if ranges.is_empty() {
-        return Ok(());
-    }
     let fail = |error: io::Error| PrepareError::system("cannot lay out", path, error);
-    let mut filler = Filler::new(content, LAYOUT_SEED, CHUNK);
-    let mut buffer = vec![0; CHUNK];
+    // Ten thousand small files need not make a large buffer each.
+    let longest = ranges.iter().map(|range| range.end - range.start).max().unwrap_or_default();
+    let room = usize::try_from(longest).unwrap_or(CHUNK).min(CHUNK);
+    let mut filler = Filler::new(content, seed, room);
+    let mut buffer = vec![0; room];
     filler.prepare(&mut buffer);
     for range in ranges {
         let mut at = range.start;
@@ -667,17 +723,18 @@ fn write_ranges(
             if stop.load(Ordering::Relaxed) {
                 return Err(PrepareError::Stopped);
             }
-            let length = usize::try_from(range.end - at).unwrap_or(CHUNK).min(CHUNK);
+            let length = usize::try_from(range.end - at).unwrap_or(room).min(room);
             filler.fill(&mut buffer[..length], at);
             (&*file).write_all(&buffer[..length]).map_err(fail)?;
             at += length as u64;
             report(length as u64);
         }
     }
-    fs::fsync(file).map_err(|error| PrepareError::system("cannot lay out", path, error))
+    Ok(())
 }
 
-/// Seed of laid-out data: any constant will do, as the stream's own writes use other ones.
+/// Seed of the data of the first file that is laid out; the next has the next, so that no two are alike. Any constant will
+/// do, as the stream's own writes use other ones.
 const LAYOUT_SEED: u64 = 0x6661_7468_6F6D;
 
 trait SeekTo {

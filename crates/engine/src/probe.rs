@@ -232,7 +232,7 @@ impl Host<'_> {
             let folder = resolved.parent().unwrap_or(Path::new("/"));
             self.filesystem(fact, folder, Some(&resolved));
             let mut file = file::file(&resolved, meta, fact.filesystem.as_ref());
-            file.in_use = self.usage.of_file(&resolved);
+            file.in_use = self.usage.of_file(&resolved, file.made_by_fathom);
             fact.file = Some(file);
         } else if kind.is_dir() {
             fact.kind = FileKind::Folder;

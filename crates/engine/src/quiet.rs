@@ -1,15 +1,15 @@
 //! Opening without a trace: what is only looked at, or measured, keeps its time of last access.
 
-use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags, open as open_path};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
+use std::ffi::CString;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Opens what is there, without its time of access being kept where that may be asked for: by an owner (`open(2)`,
-/// `O_NOATIME`). Keeping it is work that nobody asked for, in each read.
-pub(crate) fn open(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    match open_path(path, flags | OFlags::NOATIME, Mode::empty()) {
-        Err(Errno::PERM) => open_path(path, flags, Mode::empty()),
-        opened => opened,
-    }
+/// Opens what is there, as [`fathom_io::open_quietly`] does.
+pub(crate) fn open(path: &Path, flags: OFlags) -> Result<File, Errno> {
+    let text = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
+    let flags = i32::from_ne_bytes(flags.bits().to_ne_bytes());
+    fathom_io::open_quietly(&text, flags).map_err(Errno::from_raw_os_error)
 }

@@ -142,6 +142,11 @@ impl Recorder {
         self.phase = phase;
     }
 
+    /// The phase of what is being counted.
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
     /// Hands the cell over at `end` and goes on in `phase` with an empty one. When none has come back: at an interval
     /// edge (`may_merge`) it goes on filling the same cell, which then is late; where phases would mix, it waits.
     pub(crate) fn rotate(&mut self, end: Nanos, phase: Phase, may_merge: bool) {

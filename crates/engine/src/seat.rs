@@ -15,14 +15,15 @@ use crate::verify::Verifier;
 use crate::worker::{Ended, Parts, Worker};
 use fathom_io::clock::{Clock, RealClock, VirtualClock, monotonic};
 use fathom_io::{
-    Buffers, Call, Engine, FewOpen, IoUring, Libaio, Locked, Mmap, MmapRules, Names, Net, Null, OpenTarget,
-    Program, Setup, Sim, Spin, Splice, Synchronous, thread,
+    Buffers, Call, Engine, EngineError, FewOpen, IoUring, Libaio, Locked, Mmap, MmapRules, Names, Net, Null,
+    OpenTarget, Program, Setup, Sim, Spin, Splice, Synchronous, thread,
 };
 use fathom_schema::{
     EngineKind, Extent, IoMode, IoPriority, MemoryPolicy, OpenRule, Registration, RingSettings, Scheduling,
     ShellCommand, Stream, WorkerPlan,
 };
 use fathom_units::Nanos;
+use rustix::io::Errno;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -305,6 +306,7 @@ impl Drop for Farewell<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.shared.stop_all();
+            self.shared.give_up_edges();
             let failure = Some("a worker thread panicked, which is a fault of fathom".to_owned());
             let ended = Ended {
                 start: Nanos::ZERO,
@@ -317,6 +319,7 @@ impl Drop for Farewell<'_> {
                 farewell: None,
                 verified: None,
                 depth: None,
+                has_measured: false,
                 left: LeftWaiting::default(),
             };
             let (stream, worker) = (self.stream, self.worker);
@@ -379,18 +382,23 @@ impl Context<'_> {
         stream: &Stream,
         stream_index: usize,
         begins: Nanos,
-    ) -> Result<Option<Nanos>, String> {
+    ) -> Result<Option<Nanos>, (Errno, String)> {
         let mut ended = Nanos::ZERO;
         if let Some(command) = &stream.control.before {
-            if !self.before(command, stream_index, begins)? {
+            let went_well = self.before(command, stream_index, begins);
+            if !went_well.map_err(|reason| (Errno::CANCELED, reason))? {
                 return Ok(None);
             }
             ended = monotonic();
         }
         if E::WAITS_FOR_OTHERS {
             let stop = self.shared.stop_flag(stream_index);
+            let fail = |error: EngineError| {
+                let errno = error.raw_os_error().map_or(Errno::CANCELED, Errno::from_raw_os_error);
+                (errno, error.to_string())
+            };
             let met = commands::wait(begins, stop)
-                && engine.meet(&mut || !stop.load(Ordering::Relaxed)).map_err(|error| error.to_string())?;
+                && engine.meet(&mut || !stop.load(Ordering::Relaxed)).map_err(fail)?;
             if !met {
                 return Ok(None);
             }

@@ -1,9 +1,10 @@
 //! What the workers of a step share: stop flags, counts of errors, and who has ended.
 //!
 //! A worker's loop reads its stream's stop flag, nothing else; all that is locked or waited for here happens before a
-//! worker's start and after its end.
+//! worker's start and after its end, and in virtual time at the edges of intervals.
 
 use crate::demands::FlowGroup;
+use crate::lockstep::{Lockstep, keeps_together};
 use crate::turns::TargetLocks;
 use fathom_schema::{Reach, Stream};
 use fathom_units::Nanos;
@@ -30,6 +31,8 @@ pub(crate) struct Shared {
     ends: Vec<End>,
     /// Whether anyone starts or ends after others.
     is_awaited: bool,
+    /// The workers that live in virtual time.
+    lockstep: Lockstep,
     /// Taken while what is waited for changes, so that nobody misses it.
     turn: Mutex<()>,
     changed: Condvar,
@@ -40,6 +43,10 @@ pub(crate) struct Shared {
 struct SharedStream {
     /// Raised from outside (a signal) or by a worker whose end ends this stream.
     stop: AtomicBool,
+    /// The same as it stood at the last edge, for workers that keep together in virtual time.
+    stop_at_edge: AtomicBool,
+    /// Whether its workers do.
+    keeps_together: bool,
     /// I/O errors so far.
     errors: AtomicU64,
     /// The group it ends with; 0: none.
@@ -67,6 +74,7 @@ impl Shared {
         let shared = |stream: &Stream| SharedStream {
             group: stream.report_group,
             ends_with: stream.control.ends_with.clone(),
+            keeps_together: keeps_together(stream),
             ..SharedStream::default()
         };
         let follows =
@@ -80,6 +88,9 @@ impl Shared {
             flows: FlowGroup::of(streams.iter().filter_map(|stream| stream.flow.as_ref())),
             locks: (0..targets).map(|_| RwLock::new(())).collect(),
             mismatch: AtomicBool::new(false),
+            lockstep: Lockstep::of(
+                streams.iter().filter(|stream| keeps_together(stream)).map(&workers).sum(),
+            ),
             ends: streams.iter().map(end).collect(),
             is_awaited: streams
                 .iter()
@@ -97,6 +108,44 @@ impl Shared {
     /// The flag that ends a stream early.
     pub(crate) fn stop_flag(&self, stream: usize) -> &AtomicBool {
         &self.streams[stream].stop
+    }
+
+    /// The flag that ends a stream early whose workers keep together in virtual time: raised at edges alone.
+    pub(crate) fn stop_flag_at_edges(&self, stream: usize) -> &AtomicBool {
+        &self.streams[stream].stop_at_edge
+    }
+
+    fn show_stops(&self) {
+        for stream in &self.streams {
+            stream.stop_at_edge.store(stream.stop.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// A worker that keeps together with others has come from one edge to the next; waits until all have.
+    pub(crate) fn reach(&self, from: Nanos, to: Nanos) {
+        self.lockstep.reach(from, to, || self.show_stops());
+    }
+
+    /// A worker that kept together with others has ended, after this edge.
+    pub(crate) fn leave(&self, edge: Nanos) {
+        self.lockstep.leave(edge, || self.show_stops());
+    }
+
+    /// Where in virtual time the last workers are, when some are to stop and come to know it at the next edge only.
+    pub(crate) fn awaited_edge(&self) -> Option<Nanos> {
+        let knows_not = |(stream, end): (&SharedStream, &End)| {
+            stream.keeps_together
+                && stream.stop.load(Ordering::Relaxed)
+                && !stream.stop_at_edge.load(Ordering::Relaxed)
+                && end.left.load(Ordering::Relaxed) > 0
+        };
+        self.streams.iter().zip(&self.ends).any(knows_not).then(|| self.lockstep.earliest())
+    }
+
+    /// Virtual time comes to no edge, or someone will never reach it: what is raised is seen at once.
+    pub(crate) fn give_up_edges(&self) {
+        self.show_stops();
+        self.lockstep.give_up();
     }
 
     /// Ends all streams early, and the run, because it was asked to from outside.
@@ -208,7 +257,11 @@ impl Shared {
     /// Waits until all of `streams` have ended; when the last one did, since the step's start. `None` when `own` was
     /// stopped meanwhile.
     pub(crate) fn await_ends(&self, own: usize, streams: &[u32]) -> Option<Nanos> {
-        let is_stopped = || self.streams[own].stop.load(Ordering::Relaxed);
+        let SharedStream { stop, stop_at_edge, keeps_together, .. } = &self.streams[own];
+        // One that is slow to start begins where the others began: what ended them in virtual time came later there.
+        let at_once = if *keeps_together { stop_at_edge } else { stop };
+        let is_stopped =
+            || at_once.load(Ordering::Relaxed) || *keeps_together && self.interrupted.load(Ordering::Relaxed);
         // Thousands that wait for nobody do not wait for each other's turn either.
         if streams.is_empty() {
             return (!is_stopped()).then_some(Nanos::ZERO);

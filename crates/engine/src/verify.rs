@@ -404,13 +404,16 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 verifier.verified.dump_failure.get_or_insert(error.to_string());
             }
         }
-        let errno = Errno::ILSEQ.raw_os_error();
+        // Where a file ends there is no content that could be wrong: an error of the read, as with fio, also for its jobs
+        // that go on after what does not match.
+        let is_short = mismatch.kind == MismatchKind::Short;
+        let errno = if is_short { Errno::IO } else { Errno::ILSEQ }.raw_os_error();
         self.first_error.get_or_insert(FirstError { errno, operation: *operation, at_end: false });
         let Some(verifier) = &self.verifier else { return };
-        if verifier.rule.fails {
+        if verifier.rule.fails || is_short {
             self.shared.fail_for_mismatch();
         }
-        if verifier.rule.stops {
+        if verifier.rule.stops || is_short && !verifier.rule.fails {
             self.fail(self.stream.control.at_error);
             // Seen at once: no further operation goes out.
             self.next_event = Nanos::ZERO;

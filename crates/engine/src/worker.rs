@@ -7,6 +7,7 @@ use crate::demands::{Broken, FlowShare, Watch};
 use crate::depth_search::Search;
 use crate::drive::Batch;
 use crate::kind_rates::KindRates;
+use crate::lockstep::keeps_together;
 use crate::passes::{Budget, Course, Reopen};
 use crate::recorder::Recorder;
 use crate::schedule::{LeftWaiting, Schedule};
@@ -90,6 +91,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) shared: &'a Shared,
     /// Raised to end its stream early.
     pub(crate) stop: &'a AtomicBool,
+    /// The last edge at which it waited for others that live in virtual time; absent where it does not.
+    edge: Option<Nanos>,
     pub(crate) stream: &'a Stream,
     pub(crate) stream_index: usize,
     pub(crate) policy: ErrorPolicy,
@@ -182,6 +185,8 @@ pub(crate) struct Ended {
     pub(crate) verified: Option<Verified>,
     /// What its search for a queue depth came to.
     pub(crate) depth: Option<DepthFound>,
+    /// Whether it came to measure. Else what was done before may be what counts.
+    pub(crate) has_measured: bool,
     /// Arrivals that were not issued.
     pub(crate) left: LeftWaiting,
 }
@@ -305,6 +310,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             generator.prepare_grants(&stream.workload);
         }
         let syncs = Syncs::new(stream, plan.extents.len());
+        let edge = keeps_together(stream).then_some(Nanos::ZERO);
         Self {
             generator,
             one_by_one: syncs.come || stream.engine.serialize_overlap || kind_rates.is_some(),
@@ -364,7 +370,12 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             clock,
             buffers,
             recorder,
-            stop: shared.stop_flag(stream_index),
+            stop: if edge.is_some() {
+                shared.stop_flag_at_edges(stream_index)
+            } else {
+                shared.stop_flag(stream_index)
+            },
+            edge,
             shared,
             stream,
             stream_index,
@@ -455,8 +466,10 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                     self.hand_over(at, Phase::Measure, false);
                     // Where writes are read back, those of the ramp are left alone, and what counts begins by itself.
                     self.state = if self.has_rounds() { State::Drain } else { State::Measure };
+                    self.count_operations_anew();
                     self.usage_at_start = thread::usage();
                     self.last_completion = at;
+                    self.keep_together(at);
                 }
                 State::Measure if at >= self.times.measure_end => {
                     self.come_due(at);
@@ -472,13 +485,24 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                     } else {
                         self.hand_over(at, self.phase(), !self.clock.is_virtual());
                         self.clock.discipline();
+                        self.keep_together(at);
                     }
                 }
             }
             self.next_event = self.event_after(at);
         }
         if self.stop.load(Ordering::Relaxed) {
+            self.measure_ramp();
             self.state = State::Drain;
+        }
+    }
+
+    /// Waits at the edge for the others that live in virtual time.
+    fn keep_together(&mut self, edge: Nanos) {
+        let is_of_interval = edge.since(self.times.step_start).0.is_multiple_of(self.times.interval.0);
+        if let Some(last) = self.edge.filter(|last| is_of_interval && *last < edge) {
+            self.shared.reach(last, edge);
+            self.edge = Some(edge);
         }
     }
 
@@ -520,6 +544,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     ) -> (Ended, bool) {
         let mut failure = failure.or_else(|| self.stuck.take());
         self.give_search_up();
+        self.measure_ramp();
+        let has_measured = self.recorder.phase() != Phase::Ramp;
         let now = self.clock.now();
         let step_start = self.times.step_start;
         let mut used = thread::usage().since(&self.usage_at_start);
@@ -554,6 +580,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let gone = self.clock.now();
         self.shared.end_with(self.stream_index, self.stream.control.at_end);
         self.shared.ended(self.stream_index, gone.since(step_start));
+        self.edge.into_iter().for_each(|edge| self.shared.leave(edge));
         let start = self.times.measure_start.min(end);
         let ended = Ended {
             start: start.since(step_start),
@@ -566,6 +593,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             farewell,
             verified,
             depth: self.search.as_ref().map(|search| search.found()),
+            has_measured,
             left,
         };
         (ended, stays_open)
@@ -597,13 +625,14 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     }
 
     /// It was stopped before the streams it waits for had ended, or could not begin for a reason of its job's.
-    pub(crate) fn never_started(mut self, step_start: Nanos, reason: Option<String>) -> Ended {
-        if let Some(reason) = reason {
-            self.break_off(Errno::CANCELED, self.slots[0].operation, Broken::Said(reason));
+    pub(crate) fn never_started(mut self, step_start: Nanos, reason: Option<(Errno, String)>) -> Ended {
+        if let Some((errno, reason)) = reason {
+            self.break_off(errno, self.slots[0].operation, Broken::Said(reason));
         }
         self.engine.close();
         let now = self.clock.now().since(step_start);
         self.shared.ended(self.stream_index, now);
+        self.edge.into_iter().for_each(|edge| self.shared.leave(edge));
         Ended {
             start: now,
             end: now,
@@ -615,6 +644,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             farewell: None,
             verified: None,
             depth: None,
+            has_measured: false,
             left: LeftWaiting::default(),
         }
     }

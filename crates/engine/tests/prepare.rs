@@ -89,6 +89,32 @@ fn a_new_file_is_laid_out_with_real_data() {
     assert_eq!(seen.last(), Some(&(path, size, size)));
 }
 
+/// More than are synced each by itself.
+#[test]
+fn many_small_files_are_laid_out_each_with_data_of_its_own() {
+    let stage = Stage::new();
+    let paths: Vec<PathBuf> = (0..40).map(|number| stage.path(&format!("small-{number}"))).collect();
+    let theirs = &paths[7];
+    std::fs::write(theirs, vec![9; 16 << 10]).unwrap();
+    let size = |number: u64| (16 << 10) + number;
+    let files = (0..).zip(&paths).map(|(number, path)| (&**path, LayoutRule::Written, size(number)));
+    let step = reading(&files.collect::<Vec<_>>());
+    let mut last = (0, 0);
+    let mut progress = |now: &Progress<'_>| last = (now.done.0, now.total.0);
+    let ready =
+        prepare(step, 0, &Arc::new(Claims::default()), &mut progress, &AtomicBool::new(false)).unwrap();
+    assert_eq!(ready.created().len(), 39);
+    let written: u64 = (0..40).map(size).sum::<u64>() - (16 << 10);
+    assert_eq!(last, (written, written));
+    let all: Vec<Vec<u8>> = paths.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    for (number, bytes) in (0..).zip(&all) {
+        assert_eq!(bytes.len() as u64, size(number));
+    }
+    assert!(all[7].starts_with(&[9; 16 << 10]), "data was lost");
+    let own = [&all[..7], &all[8..]].concat();
+    check_incompressible(&own.iter().flat_map(|bytes| &bytes[..16 << 10]).copied().collect::<Vec<u8>>());
+}
+
 #[test]
 fn what_is_there_stays_and_what_is_missing_is_written() {
     let stage = Stage::new();

@@ -72,6 +72,7 @@ fn a_search_may_go_on_and_may_fail() {
     }
     let outcome = on_four_servers(goes_on);
     assert!((outcome.seconds() - 20.0).abs() < 0.01);
+    assert!(outcome.reads().operations > 1000, "it measures all the while");
     let (found, is_settled) = depth(&outcome).expect("it searched");
     assert!((8..=9).contains(&found) && !is_settled, "{found}");
     let outcome = on_four_servers(searching(64, 500, 1.0, 20));
@@ -119,4 +120,32 @@ fn measuring_begins_when_so_many_bytes_were_moved() {
     let from = outcome.executed.streams[0].workers[0].start;
     assert!(from.0.abs_diff(250 * MS) <= 2 * MS, "{from}");
     assert!(outcome.reads().operations.abs_diff(8000) <= 8, "{}", outcome.reads().operations);
+}
+
+/// Asserts how many operations a stream counts that has a ramp of a second, of 4 operations in each millisecond.
+fn check_counted_ramp(limits: impl FnOnce(&mut StreamLimits), operations: u64, seconds: f64) {
+    let mut stream = stream(EngineKind::Sim, 4);
+    stream.ramp = Nanos::secs(1);
+    stream.limits.time = TimeLimit::Unbounded;
+    stream.limits.ramp_counts = true;
+    limits(&mut stream.limits);
+    let limits = format!("{:?}", stream.limits);
+    let outcome = on_four_servers(stream);
+    assert!(outcome.reads().operations.abs_diff(operations) <= 4, "{} {limits}", outcome.reads().operations);
+    assert!((outcome.seconds() - seconds).abs() < 0.01, "{} {limits}", outcome.seconds());
+}
+
+#[test]
+fn a_ramp_that_counts_leaves_the_rest() {
+    let bytes = |operations: u64| Quota::AtMost(operations * 4096);
+    check_counted_ramp(|limits| limits.bytes = bytes(5000), 1000, 0.25);
+    // At its end within the ramp: all of it was measured.
+    check_counted_ramp(|limits| limits.bytes = bytes(2000), 2000, 0.5);
+    let passes = |count| Passes::Counted { count, bytes: 2000 * 4096, at_least: 0 };
+    check_counted_ramp(|limits| limits.passes = passes(3), 2000, 0.5);
+    check_counted_ramp(|limits| limits.passes = passes(1), 2000, 0.5);
+    check_counted_ramp(|limits| limits.operations = Quota::AtMost(5000), 5000, 1.25);
+    check_counted_ramp(|limits| limits.operations = Quota::AtMost(2000), 2000, 0.5);
+    // Time counts from the end of the ramp.
+    check_counted_ramp(|limits| limits.time = TimeLimit::Nanoseconds(2000 * MS), 8000, 2.0);
 }

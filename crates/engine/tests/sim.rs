@@ -2,8 +2,13 @@
 
 mod support;
 
+use fathom_engine::prepare::{Claims, prepare};
+use fathom_engine::{Crew, Observer, Share, execute};
+use fathom_io::clock::RealClock;
 use fathom_schema::*;
 use fathom_units::{Bytes, Nanos, Ratio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use support::{device, run, step, stream};
 
 const MS: u64 = 1_000_000;
@@ -110,6 +115,92 @@ fn intervals_lie_on_edges_and_add_up_to_the_totals() {
         .sum();
     assert_eq!(measured, outcome.reads().operations);
     assert!(outcome.intervals.iter().all(|interval| !interval.late));
+}
+
+/// Raises the flag when stream 0 has come so far.
+struct StopsAt<'a> {
+    instant: Nanos,
+    stop: &'a AtomicBool,
+    ends: Vec<(u32, Nanos)>,
+}
+
+impl Observer for StopsAt<'_> {
+    fn engine(&mut self, _: usize, _: &str) {}
+    fn started(&mut self) {}
+    fn interval(&mut self, interval: Interval) {
+        self.ends.push((interval.stream, interval.end));
+        if interval.stream == 0 && interval.end >= self.instant {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+    fn settled(&mut self) {}
+}
+
+#[test]
+fn streams_in_virtual_time_are_at_the_same_time_and_end_at_the_same() {
+    // The first costs a tenth of what the second costs to compute, the third has two workers; none ends by itself.
+    let mut streams = [MS, 100_000, 500_000].map(|ns| (stream(EngineKind::Sim, 1), ns)).to_vec();
+    streams[2].0.workers = vec![streams[2].0.workers[0].clone(); 2];
+    let mut step = step(TargetKind::Null, stream(EngineKind::Sim, 1));
+    let target = |(at, (_, ns)): (usize, &(Stream, u64))| Target {
+        name: at.to_string(),
+        kind: TargetKind::Sim(device(SimService::Constant { ns: *ns }, 1)),
+        size: Bytes::gib(1),
+    };
+    step.targets = streams.iter().enumerate().map(target).collect();
+    for (at, (stream, _)) in (0..).zip(streams.iter_mut()) {
+        stream.limits.time = TimeLimit::Unbounded;
+        stream.workers.iter_mut().for_each(|worker| worker.extents[0].target = at);
+    }
+    step.streams = streams.iter().map(|(stream, _)| stream.clone()).collect();
+    let stop = AtomicBool::new(false);
+    let mut observer = StopsAt { instant: Nanos::secs(5), stop: &stop, ends: Vec::new() };
+    let ready = prepare(step, 0, &Arc::new(Claims::default()), &mut |_| {}, &AtomicBool::new(false));
+    let ready = ready.expect("the step can be prepared");
+    let clock = RealClock::new(true);
+    let executed = execute(&ready, &mut Crew::default(), &clock, Share::WHOLE, &stop, &mut observer);
+    let executed = executed.expect("it can start");
+    assert_eq!(executed.stop, Stop::Interrupted);
+    let workers: Vec<(usize, &WorkerTotals)> = executed
+        .streams
+        .iter()
+        .enumerate()
+        .flat_map(|(at, s)| s.workers.iter().map(move |w| (at, w)))
+        .collect();
+    let end = workers[0].1.end;
+    assert!(end >= Nanos::secs(5) && end.0 < 60 * SECOND, "{end:?}");
+    for (stream, worker) in workers {
+        // Each ends with the operation that was in flight at the edge.
+        assert!(worker.end.0.abs_diff(end.0) <= MS, "{stream}: {:?} beside {end:?}", worker.end);
+        let operations = worker.tally.kinds[0].operations;
+        close(operations as f64 / worker.end.as_secs_f64(), 1e9 / streams[stream].1 as f64, 0.001);
+    }
+    // What is told meanwhile belongs together, too: whatever is told of one stream, the others are as far but for what
+    // is on its way.
+    let mut told = [Nanos::ZERO; 3];
+    for (stream, end) in observer.ends {
+        told[stream as usize] = end;
+        let (least, most) = (told.iter().min().copied(), told.iter().max().copied());
+        let apart = most.unwrap_or_default().since(least.unwrap_or_default());
+        assert!(apart <= Nanos::secs(5), "{told:?}");
+    }
+}
+
+#[test]
+fn a_stop_is_seen_in_virtual_time_at_the_edge_that_ends_the_ramp() {
+    let mut load = stream(EngineKind::Sim, 1);
+    load.ramp = Nanos::secs(1);
+    load.limits.time = TimeLimit::Unbounded;
+    let mut ends_it = stream(EngineKind::Sim, 1);
+    ends_it.limits.operations = Quota::AtMost(500);
+    ends_it.control.at_end = Reach::Stage;
+    let mut step = step(TargetKind::Sim(device(SimService::Constant { ns: MS }, 1)), load);
+    step.streams.push(ends_it);
+    let executed = run(step).executed;
+    // Half a second after the start it is to end; it comes to know that at the first edge.
+    let end = executed.streams[0].workers[0].end;
+    assert!(end.0.abs_diff(SECOND) <= MS, "{end:?}");
+    assert!(executed.held_up.is_empty(), "{:?}", executed.held_up);
 }
 
 #[test]

@@ -48,6 +48,7 @@ fn outcome(path: &Path, rule: VerifyRule, change: impl FnOnce(&mut Stream)) -> O
         bytes: Quota::AtMost(3 * LENGTH),
         operations: Quota::Unlimited,
         full_ends: false,
+        ramp_counts: false,
         passes: Passes::Endless,
         steady: None,
     };

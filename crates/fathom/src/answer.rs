@@ -19,6 +19,7 @@ pub(crate) fn document(answers: &Answers, points: &[Point]) -> Value {
         fits,
         chosen,
         verdict,
+        smallest: _,
         peak,
         best,
         ceiling,
@@ -139,7 +140,7 @@ fn laws(answers: &Answers) -> String {
         );
     }
     let legend = match answers.chosen {
-        Some(_) => "* the law of lowest AICc that explains the points",
+        Some(_) => "* the chosen law: the lowest AICc of those that explain the points",
         None => "no law explains the points; answers are read off between them",
     };
     text += &format!("  {legend}; error: the largest of a point\n");

@@ -13,6 +13,39 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+// What the commands that answer say below their options: what scripts go by. docs/questions.md has the whole.
+
+const CURVE_HELP: &str = "\
+Answer: what limits it, peak, knee, the load for 95 % of the most and at which each --latency is
+reached, each with a 95 % interval. Exit code 0.
+--json: sentence, verdict (linear_so_far, saturated_from_the_start, contention_limited, capped,
+retrograde, no_law, queueing), models[], chosen, peak, knee, n_at_95_percent, parallel_units,
+limits[], points[], remarks, run, doubts (findings that speak against the figures).";
+
+const SLO_HELP: &str = "\
+Answer (exit code): met (0); not_met or overloaded (99); too_few operations to tell, or no answer (8).
+--json: sentence, verdict, wanted, rate (in question, or found), missed, reached and
+reached_interval, goals[] (statistic, limit_s, worst_s, margin), trials[] (rate, done, latencies_s,
+needs, verdict), run, doubts (findings that speak against the figures).";
+
+const STEADY_HELP: &str = "\
+Answer (exit code): steady or complete (0); not_steady or unfinished (8). What was ended goes on with
+--resume. With --threshold a breach is 99, as is the end by --abort-when; both are about the loads,
+not about what prepares for them (where only errors end it).
+--json: sentence, verdict, test, class, is_pts, deviations[], haste, purge, idle_between, resumed and
+parts[]: rounds have steady_at, tracked, window (mean, range, slope and what is allowed), cells[].";
+
+const SCAN_HELP: &str = "\
+Answer (exit code): sound or slow (0); unreadable (5); incomplete (8).
+--json: sentence, verdict, complete, whole, size_bytes, zones[] (first_byte, bytes, bytes_per_s,
+mean_s, max_s, errors, classes[], slow), unreadable[], errors_once[], slow[], slow_once[], skipped[].";
+
+const COMPARE_HELP: &str = "\
+Verdict (exit code): equivalent or improved (0); inconclusive, or a run that is INVALID (8);
+regressed (99).
+--json: verdict and comparisons[] with sentence, more_runs, invalid[], steps[].metrics[] (base, new,
+change, interval, verdict, decides), job_differences[], differences[], remarks.";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a job and print what was measured
@@ -30,14 +63,19 @@ pub(crate) enum Command {
     /// Note something on the time line of a run, while it goes on or afterwards
     Mark(crate::command::mark::MarkArgs),
     /// Compare stored runs: regressed, improved, equivalent, or how many more runs it takes to tell
+    #[command(after_help = COMPARE_HELP)]
     Compare(crate::command::compare::CompareArgs),
     /// Measure a load curve: peak, knee, what limits it, the load at which latency reaches a limit
+    #[command(after_help = CURVE_HELP)]
     Curve(crate::command::curve::CurveArgs),
     /// Prove that a rate keeps its latencies, or find the highest rate that does
+    #[command(after_help = SLO_HELP)]
     Slo(crate::command::slo::SloArgs),
     /// Run a test of SNIA's PTS: rounds of a whole matrix until they are steady
+    #[command(after_help = STEADY_HELP)]
     Steady(crate::command::steady::SteadyArgs),
     /// Read a target over all its places: how fast, and where it is slow or cannot be read. Never writes
+    #[command(after_help = SCAN_HELP)]
     Scan(crate::command::scan::ScanArgs),
     /// Find the scaling law of measured loads and throughputs: peak, knee, what limits it
     Fit(crate::command::fit::FitArgs),
@@ -91,14 +129,29 @@ pub(crate) struct IometerArgs {
     #[arg(long = "map", value_name = "NAME=PATH")]
     pub(crate) maps: Vec<String>,
     /// Bytes that its sectors have: 512 or 4096
-    #[arg(long, value_name = "BYTES", default_value = "512", value_parser = sector_size)]
+    #[arg(long, value_name = "BYTES", default_value_t = SECTOR_BYTES, value_parser = sector_size)]
     pub(crate) sector_size: u64,
+}
+
+/// Reads where to listen.
+fn listen_address(text: &str) -> Result<std::net::SocketAddr, String> {
+    let here = std::net::Ipv4Addr::LOCALHOST;
+    let port = text.strip_prefix("localhost:").unwrap_or(text);
+    if let Ok(port) = port.parse::<u16>() {
+        return Ok((here, port).into());
+    }
+    text.parse().map_err(|_| {
+        format!("{text} is no address to listen at; write one with a port, such as 127.0.0.1:7070 or [::1]:7070, or a port alone")
+    })
 }
 
 /// A condition as it was written, which can be read.
 fn condition(text: &str) -> Result<String, String> {
     text.parse::<fathom_schema::Condition>().map(|_| text.to_owned())
 }
+
+/// Bytes of a sector of an Iometer configuration where nobody says otherwise.
+pub(crate) const SECTOR_BYTES: u64 = 512;
 
 /// Reads a sector size.
 pub(crate) fn sector_size(text: &str) -> Result<u64, String> {
@@ -110,42 +163,43 @@ pub(crate) fn sector_size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Figures of a job without a file; each is an option of job files under the same name.
+/// Figures of a job without a file; each is an option of job files under the same name, whose row judges what it may be: a
+/// negative number too is told with what may be written instead.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Without a job file")]
 pub(crate) struct QuickArgs {
     /// Size of the file, or the part of a device that is used, e.g. 64MiB
-    #[arg(long, requires = "target")]
+    #[arg(long, requires = "target", allow_hyphen_values = true)]
     pub(crate) size: Option<String>,
     /// A ready-made workload, e.g. oltp, fileserver, webserver; `fathom run --preset help` lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Option<String>,
     /// Share of reads, e.g. 70%; the rest are writes
-    #[arg(long, requires = "target", conflicts_with = "preset")]
+    #[arg(long, requires = "target", conflicts_with = "preset", allow_hyphen_values = true)]
     pub(crate) read: Option<String>,
     /// Bytes of one operation, e.g. 8KiB
-    #[arg(long, requires = "target", conflicts_with = "preset")]
+    #[arg(long, requires = "target", conflicts_with = "preset", allow_hyphen_values = true)]
     pub(crate) block_size: Option<String>,
     /// Where operations go: sequential, random, or e.g. "55% random"
     #[arg(long, requires = "target", conflicts_with = "preset")]
     pub(crate) access: Option<String>,
     /// Threads that generate the load
-    #[arg(long, requires = "target")]
-    pub(crate) workers: Option<u32>,
+    #[arg(long, requires = "target", allow_hyphen_values = true)]
+    pub(crate) workers: Option<String>,
     /// I/Os one worker keeps in flight
-    #[arg(long, requires = "target")]
-    pub(crate) queue_depth: Option<u32>,
+    #[arg(long, requires = "target", allow_hyphen_values = true)]
+    pub(crate) queue_depth: Option<String>,
     /// Operations or bytes per second, e.g. 5k/s or 200MB/s
-    #[arg(long, requires = "target")]
+    #[arg(long, requires = "target", allow_hyphen_values = true)]
     pub(crate) rate: Option<String>,
     /// How arrivals at a rate are spaced: constant, poisson, uniform, or in bursts (see `fathom options`)
     #[arg(long, requires = "target")]
     pub(crate) arrival: Option<String>,
     /// How long to measure, e.g. 30s
-    #[arg(long, requires = "target")]
+    #[arg(long, requires = "target", allow_hyphen_values = true)]
     pub(crate) time: Option<String>,
     /// Time before measuring whose I/Os never count, e.g. 5s
-    #[arg(long, requires = "target")]
+    #[arg(long, requires = "target", allow_hyphen_values = true)]
     pub(crate) ramp: Option<String>,
     /// Which engine: `auto`, `io_uring`, `libaio`, `psync`, `null` or `sim`
     #[arg(long, requires = "target")]
@@ -351,8 +405,11 @@ pub(crate) struct ReportArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Where to listen
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7070")]
+    /// Run that the address leads to: `last`, or the beginning of its identity. Without one it is the list of runs
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// Where to listen: an address with a port, or a port of this machine alone
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7070", value_parser = listen_address)]
     pub(crate) listen: std::net::SocketAddr,
     /// A further name under which it is asked for, e.g. `bench.lan`
     #[arg(long = "allow-host", value_name = "NAME")]

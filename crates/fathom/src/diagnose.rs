@@ -32,12 +32,16 @@ pub(crate) fn render(diagnostics: &Diagnostics, sources: &Sources, colour: bool,
         text.push('\n');
     }
     for (code, more) in left_out {
-        let mut lines: Vec<usize> = more
-            .iter()
-            .filter_map(|one| one.span.and_then(|span| sources.line_and_column(span)))
-            .map(|(line, _)| line)
-            .collect();
-        lines.dedup();
+        // No more than are told are looked for: each takes a walk through the text.
+        let mut lines: Vec<usize> = Vec::new();
+        for (line, _) in more.iter().filter_map(|one| sources.line_and_column(one.span?)) {
+            if lines.last() != Some(&line) {
+                lines.push(line);
+            }
+            if lines.len() > LINES_LISTED {
+                break;
+            }
+        }
         let shown: Vec<String> = lines.iter().take(LINES_LISTED).map(usize::to_string).collect();
         let lines = match (shown.len(), lines.len() - shown.len()) {
             (0, _) => String::new(),

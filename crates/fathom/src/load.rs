@@ -245,7 +245,12 @@ fn sent(name: &str, text: &str, args: &IometerArgs) -> Loaded {
         Dialect::Fio => {
             let cpus =
                 std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
-            let world = fio::Surroundings { cpus, ..fio::Surroundings::empty() };
+            let unread =
+                |_: &str| Err("a server reads no files of its machine for those who send jobs".to_owned());
+            let bytes =
+                |_: &str| Err("a server reads no files of its machine for those who send jobs".to_owned());
+            let world =
+                fio::Surroundings { cpus, read: &unread, bytes: &bytes, ..fio::Surroundings::empty() };
             let fio::Reading { job, diagnostics, extras } = fio::read(name, text, &world);
             Loaded { job, diagnostics, extras, ..Loaded::default() }
         }
@@ -474,8 +479,14 @@ fn of_target(target: &str, quick: &QuickArgs) -> Loaded {
         words.set(&mut workload.options, "--access", "access", quick.access.as_deref(), diagnostics);
     }
     for stream in streams {
-        words.set_count(&mut stream.options, "--workers", "workers", quick.workers, diagnostics);
-        words.set_count(&mut stream.options, "--queue-depth", "queue_depth", quick.queue_depth, diagnostics);
+        words.set(&mut stream.options, "--workers", "workers", quick.workers.as_deref(), diagnostics);
+        words.set(
+            &mut stream.options,
+            "--queue-depth",
+            "queue_depth",
+            quick.queue_depth.as_deref(),
+            diagnostics,
+        );
         words.set(&mut stream.options, "--rate", "rate", quick.rate.as_deref(), diagnostics);
         words.set(&mut stream.options, "--arrival", "arrival", quick.arrival.as_deref(), diagnostics);
         words.set(&mut stream.options, "--engine", "engine", quick.engine.as_deref(), diagnostics);
@@ -547,18 +558,6 @@ impl Words {
             let help = format!("write {}, for example {flag} {}", row.wants(), as_word(row.example));
             diagnostics.error("job.bad-value", span, format!("{flag}: {reason}"), help);
         }
-    }
-
-    fn set_count<T: Options>(
-        &mut self,
-        options: &mut T,
-        flag: &str,
-        name: &str,
-        value: Option<u32>,
-        diagnostics: &mut Diagnostics,
-    ) {
-        let text = value.map(|value| value.to_string());
-        self.set(options, flag, name, text.as_deref(), diagnostics);
     }
 
     fn into_sources(self) -> Sources {

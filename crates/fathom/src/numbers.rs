@@ -72,11 +72,26 @@ impl Table {
             rows.push((line, cells.collect::<Vec<_>>()));
         }
         rows.retain(|(_, cells)| cells.iter().any(|cell| !cell.is_empty()));
-        let has_titles =
-            rows.first().is_some_and(|(_, cells)| cells.iter().any(|cell| parse(cell).is_none()));
+        let has_titles = rows.first().is_some_and(|(_, cells)| {
+            cells.iter().any(|cell| parse(cell).is_none() && !has_decimal_comma(cell))
+        });
         let titles = has_titles.then(|| rows.remove(0).1);
         if rows.is_empty() {
             return Err(format!("{name} has no row of numbers"));
+        }
+        // More numbers than titles: which is whose is not known, and a decimal comma makes two of one.
+        let is_filled = |cells: &[String]| cells.iter().any(|cell| !cell.is_empty());
+        let beyond = |titles: &Vec<String>| {
+            let of_row = |(line, cells): &(u64, Vec<String>)| {
+                cells.get(titles.len()..).is_some_and(is_filled).then_some((*line, cells.len(), titles.len()))
+            };
+            rows.iter().find_map(of_row)
+        };
+        if let Some((line, cells, columns)) = titles.as_ref().and_then(beyond) {
+            return Err(format!(
+                "{name}:{line}: has {cells} cells below {columns} titles; write numbers with a decimal point, such as 1234.5, or \
+                 give each column a title"
+            ));
         }
         Ok(Self { name, titles, rows })
     }
@@ -143,6 +158,10 @@ impl Table {
                     &format!("{} is beyond {MAGNITUDE_MAX:e}, the largest that is taken", printable(cell)),
                     "use a larger unit, or remove the row",
                 ),
+                None if has_decimal_comma(cell) => fault(
+                    &format!("\"{}\" has a decimal comma", printable(cell)),
+                    "write numbers with a point, such as 1234.5",
+                ),
                 None => fault(
                     &format!("\"{}\" is no number", printable(cell)),
                     "write it as 1234.5, or remove the row",
@@ -181,7 +200,14 @@ fn delimiter(bytes: &[u8]) -> u8 {
     let line =
         bytes.split(|&b| b == b'\n').find(|line| !line.is_empty() && line[0] != b'#').unwrap_or_default();
     let count = |separator: u8| line.split(|&b| b == separator).count();
-    [b',', b';', b'\t'].into_iter().rev().max_by_key(|&separator| count(separator)).unwrap_or(b',')
+    // As many of both: commas beside semicolons or tabs are decimal ones.
+    let most = [b',', b';', b'\t'].into_iter().max_by_key(|&separator| count(separator));
+    most.filter(|&separator| count(separator) > 1).unwrap_or(b',')
+}
+
+/// Whether it would be a number with a point in place of its comma.
+fn has_decimal_comma(cell: &str) -> bool {
+    cell.matches(',').count() == 1 && parse(&cell.replace(',', ".")).is_some()
 }
 
 /// A finite number.
@@ -230,6 +256,16 @@ mod tests {
             "n,x\n1,1e-300\n",
             1,
             "t:2: x: 1e-300 is below 1e-18, the smallest that is taken; use a smaller unit, or remove the row",
+        );
+        // Decimal commas: beside semicolons, and where they take one number for two.
+        let comma = "\"10,5\" has a decimal comma; write numbers with a point, such as 1234.5";
+        check("n;x\n1;10,5\n", 1, &format!("t:2: x: {comma}"));
+        check("1;10,5\n2;11\n", 1, &format!("t:1: column 2: {comma}"));
+        check("n,x\n1,\"10,5\"\n", 1, &format!("t:2: x: {comma}"));
+        check(
+            "n,x\n1,10\n2,10,5\n",
+            1,
+            "t:3: has 3 cells below 2 titles; write numbers with a decimal point, such as 1234.5, or give each column a title",
         );
         let table = Table::of("t".to_owned(), b"a,b\n1,2\n").expect("two columns");
         assert_eq!(table.named("c").unwrap_err(), "t has no column c; its columns are a, b");

@@ -95,6 +95,18 @@ impl Spared {
         Self::new(self.targets.clone(), self.job_files.clone(), self.store.clone())
     }
 
+    /// These and others, looked at again: those of runs that follow one another.
+    pub(crate) fn joined(mut self, targets: &[PathBuf], job_files: &[PathBuf]) -> Self {
+        self.targets.extend_from_slice(targets);
+        self.job_files.extend_from_slice(job_files);
+        self.again()
+    }
+
+    /// As [`Spared::joined`], of all that another spares.
+    pub(crate) fn and(self, other: &Self) -> Self {
+        self.joined(&other.targets, &other.job_files)
+    }
+
     /// Where nothing is measured.
     pub(crate) fn without_targets(job_files: &[PathBuf], store: &Path) -> Self {
         Self::new(Vec::new(), job_files.to_vec(), store.to_owned())
@@ -118,7 +130,7 @@ impl Spared {
             return Err(format!("the output {shown} is {what}; name another file"));
         }
         let Ok(resolved) = path.canonicalize() else { return Ok(()) };
-        let uses = if resolved.is_file() { self.uses.of_file(&resolved) } else { Vec::new() };
+        let uses = if resolved.is_file() { self.uses.of_file(&resolved, false) } else { Vec::new() };
         match uses.as_slice() {
             [] => Ok(()),
             uses => Err(format!("the output {shown} is in use: {}; name another file", safety::uses(uses))),

@@ -24,6 +24,7 @@ use fathom_schema::{
 };
 use fathom_store::{Detail, Unstored};
 use fathom_units::Nanos;
+use std::borrow::Cow;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
@@ -125,7 +126,6 @@ fn attempt_by(
         report_faults(&loaded)?;
         return Err(Exit::Usage);
     }
-    raise_file_limit();
     let facts = look_at_all(&mut loaded, consent, store);
     let (plan, found) = planner(&loaded.job, &facts, entropy());
     Ok(Attempt { loaded, facts, plan, found })
@@ -166,14 +166,19 @@ impl Attempt {
 
 /// Looks at the traces that a job replays, whose files become targets of it, then at all its targets.
 pub(crate) fn look_at_all(loaded: &mut Loaded, consent: &ConsentArgs, store: &Path) -> Facts {
+    raise_file_limit();
     if let Err(reason) = standard_input::becomes_a_file(&mut loaded.job) {
         loaded.diagnostics.error("trace.unusable", None, reason, "write the trace to a file, and name that");
     }
     let traces = traces::look(&fathom_planner::traces(&loaded.job));
     let (job, found) = fathom_planner::with_traces(&loaded.job, &traces);
-    loaded.job = job;
+    if let Cow::Owned(job) = job {
+        loaded.job = job;
+    }
     loaded.diagnostics.extend(found);
-    loaded.files.extend(traces.iter().map(|trace| trace.rule.path.clone()));
+    // One that is not there yet may become a log.
+    let there = traces.iter().map(|trace| &trace.rule.path).filter(|path| path.symlink_metadata().is_ok());
+    loaded.files.extend(there.cloned());
     Facts { traces, ..look(loaded, consent, store) }
 }
 
@@ -218,7 +223,15 @@ pub(crate) fn entropy() -> u64 {
 pub(crate) fn consent_of(args: &ConsentArgs, writes_named_files: bool) -> Consent {
     let ConsentArgs { yes, overwrite, destroy, allow_exec, allow_net } = args.clone();
     let peers = if allow_net { PeersAllowed::Anyone } else { PeersAllowed::Here };
-    Consent { yes, overwrite, destroy, dialect_writes_named_files: writes_named_files, allow_exec, peers }
+    Consent {
+        yes,
+        overwrite,
+        destroy,
+        confirmed: Vec::new(),
+        dialect_writes_named_files: writes_named_files,
+        allow_exec,
+        peers,
+    }
 }
 
 /// Judges a plan, asks where a person is there to be asked, and prints what is refused.
@@ -233,9 +246,9 @@ pub(crate) fn judge(
 /// As [`judge`], with what was consented to so far, to which answers are added.
 pub(crate) fn agree(planned: &Planned, consent: &mut Consent) -> Result<Vec<String>, Exit> {
     loop {
-        let Verdict { refusals, questions, notes } =
-            safety::judge(&planned.plan.intents, &planned.plan.commands, &planned.facts, consent);
-        for refusal in &refusals {
+        let verdict = safety::judge(&planned.plan.intents, &planned.plan.commands, &planned.facts, consent);
+        let Verdict { refusals, questions, notes } = &verdict;
+        for refusal in refusals {
             terminal::message(&format!(
                 "refused [{}]: {}",
                 refusal.code,
@@ -245,9 +258,9 @@ pub(crate) fn agree(planned: &Planned, consent: &mut Consent) -> Result<Vec<Stri
         if !refusals.is_empty() {
             return Err(Exit::of_refusals(refusals.iter()));
         }
-        let Some(question) = questions.first() else { return Ok(notes) };
+        let Some(question) = questions.first() else { return Ok(notes.clone()) };
         if !terminal::can_ask() {
-            for question in &questions {
+            for question in questions {
                 let text = diagnose::printable(&question.to_string());
                 terminal::message(&format!("refused [{}]: {text}", question.code));
             }
@@ -256,12 +269,12 @@ pub(crate) fn agree(planned: &Planned, consent: &mut Consent) -> Result<Vec<Stri
         let device = diagnose::printable(&question.device);
         let reason = diagnose::printable(&question.reason);
         terminal::message(&format!(
-            "{device}\n{reason}\nType \"{}\" to destroy its content:",
-            question.answer
+            "{device}\n{reason}\nType {} to destroy its content:",
+            diagnose::printable(&question.wanted())
         ));
         let mut typed = String::new();
         let read = std::io::stdin().lock().read_line(&mut typed);
-        if read.is_err() || !question.confirm(&typed, consent) {
+        if read.is_err() || !consent.answer(&verdict, &question.path, &typed) {
             terminal::message("refused: not confirmed; nothing was written");
             return Err(Exit::Unsafe);
         }
@@ -414,6 +427,7 @@ fn started(id: &str, loaded: &Loaded, facts: Facts, plan: Option<&Plan>) -> RunS
         expected_seconds: plan.and_then(|plan| plan.expected).map(Nanos::as_secs_f64),
         question: loaded.question.clone(),
         thresholds: plan.map(|plan| plan.thresholds.clone()).unwrap_or_default(),
+        abort_when: plan.map(|plan| plan.experiment.conditions().to_vec()).unwrap_or_default(),
         facts,
     }
 }

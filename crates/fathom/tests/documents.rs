@@ -243,3 +243,37 @@ fn report_fields_are_all_told() {
 fn the_document_of_the_api_is_fresh() {
     check_generated("docs/generated/openapi.json", &fathom_serve::openapi_document());
 }
+
+/// Every finding that there is stands in the document of findings.
+#[test]
+fn findings_are_documented() {
+    let folder = root().join("crates/analysis/src/validity");
+    let document = read("docs/validity.md");
+    let mut folders = vec![folder];
+    let mut count = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("it is there") {
+            let path = entry.expect("it can be listed").path();
+            if path.is_dir() {
+                if !path.ends_with("tests") {
+                    folders.push(path);
+                }
+                continue;
+            }
+            let text = fs::read_to_string(&path).expect("it is text");
+            for after in text.split("found.add(").skip(1) {
+                let Some(id) = after.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next())
+                else {
+                    continue;
+                };
+                count += 1;
+                assert!(
+                    document.contains(&format!("`{id}`")),
+                    "docs/validity.md lacks {id} of {}",
+                    path.display()
+                );
+            }
+        }
+    }
+    assert!(count > 40, "only {count} were found");
+}

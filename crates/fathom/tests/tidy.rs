@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// A file longer than this has more than one owner's worth in it. House style aims at 200 lines.
 const LINES_MAX: usize = 800;
 
+/// Columns of a line of the browser's side, at most: two files still fit beside each other.
+const COLUMNS_MAX: usize = 125;
+
 /// Names that say that nobody knows what a file or folder is for.
 const HOMELESS: [&str; 4] = ["util", "common", "misc", "helpers"];
 
@@ -192,6 +195,28 @@ fn files_open_with_their_purpose_and_stay_short() {
         let mut parts = path.split('/').map(|part| part.strip_suffix(".rs").unwrap_or(part));
         if let Some(part) = parts.find(|part| HOMELESS.contains(part)) {
             complaints.push(format!("{path}: \"{part}\" names no owner"));
+        }
+    }
+    none(&complaints);
+}
+
+#[test]
+fn lines_of_the_browser_side_can_be_read_side_by_side() {
+    let mut complaints = Vec::new();
+    let sources = [
+        ("src", "ts"),
+        ("src", "svelte"),
+        ("src", "css"),
+        ("tests", "js"),
+        ("scripts", "js"),
+        ("scripts", "sh"),
+    ];
+    for (path, text) in sources.iter().flat_map(|(folder, ending)| files(&format!("web/{folder}"), ending)) {
+        let long = text.lines().enumerate().filter(|(_, line)| line.chars().count() > COLUMNS_MAX);
+        complaints.extend(long.map(|(at, _)| format!("{path}:{}: above {COLUMNS_MAX} columns", at + 1)));
+        let lines = text.lines().count();
+        if lines > LINES_MAX {
+            complaints.push(format!("{path}: {lines} lines, above {LINES_MAX}; who owns which part?"));
         }
     }
     none(&complaints);

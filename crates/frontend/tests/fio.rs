@@ -47,7 +47,11 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &[],
     ),
     ("size=1g\nruntime=60", &["time = \"1min\"", "passes = 1"], &["fio.runtime-caps"]),
-    ("size=1g\nruntime=1500ms\ntime_based\nramp_time=5", &["time = \"1500ms\"", "ramp = \"5s\""], &[]),
+    (
+        "size=1g\nruntime=1500ms\ntime_based\nramp_time=5",
+        &["time = \"1500ms\"", "ramp = \"5s\"", "ramp_counts = true"],
+        &[],
+    ),
     ("size=1g\ntime_based", &["passes = 1"], &["fio.no-runtime"]),
     ("size=1g\nloops=3\nnumber_ios=10", &["passes = 3", "operations = 30"], &[]),
     ("size=1g\nio_size=512m\nloops=3", &["bytes = \"512MiB\"", "passes = 3"], &[]),
@@ -105,6 +109,12 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("rw=read:8k\nsize=1g", &["stride = \"8KiB\""], &[]),
     ("rw=write:-8k\nsize=1g", &["stride = \"-8KiB\"", "layout = \"allocated-if-room\""], &[]),
     ("rw=trimwrite\nsize=1g", &["trim = \"100%\"", "trim_then_write = true"], &[]),
+    ("rw=trimwrite\nbs=4k,8k,4k\nsize=1g", &[], &["fio.contradiction"]),
+    (
+        "rw=randtrimwrite\nbs=4k,8k,4k\nsize=1g",
+        &["trim = \"100%\"", "block_size = \"4KiB\""],
+        &["fio.no-effect"],
+    ),
     ("rw=randread\npercentage_random=30\nnorandommap\nsize=1g", &["access = \"30% random\""], &[]),
     ("rw=randread\nrandom_distribution=zipf:1.2\nsize=1g", &["distribution = \"zipf:1.2\""], &[]),
     (
@@ -131,6 +141,8 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("rw=randread\nrandom_distribution=zoned:50/5:40/5\nsize=1g", &[], &["fio.bad-value"]),
     ("rw=randread\nrandom_distribution=zoned:60/60:40/50\nsize=1g", &[], &["fio.bad-value"]),
     ("rw=randread\nrandom_distribution=zipf:1\nsize=1g", &[], &["fio.bad-value"]),
+    ("rw=randread\nrandom_distribution=zipf:-1\nsize=1g", &[], &["fio.bad-value"]),
+    ("rw=randread\nrandom_distribution=zipf:0\nsize=1g", &["distribution = \"zipf:0\""], &[]),
     ("rw=randread\nrandom_distribution=zipf:1.2:0.3\nsize=1g", &["distribution = \"zipf:1.2:30%\""], &[]),
     ("rw=randread\nrandom_distribution=pareto:0.2:0\nsize=1g", &["distribution = \"pareto:0.2:0%\""], &[]),
     (

@@ -54,7 +54,7 @@ fn a_line_is_a_workload_and_several_are_a_mix() {
     let (options, said) = workload("512,40,100,0,0,1,0,0\n4096,0,0,0,0,1,0,0\n65536,60,0,50,0,1,65536,0", 2);
     let mix = options.mix.get().expect("there are two lines with a share");
     let lines: Vec<_> = mix.iter().map(|line| (line.share, line.block_size.sizes[0].1, line.read)).collect();
-    assert_eq!(lines, [(0.4, Bytes(512), Ratio::ONE), (0.6, Bytes::kib(64), Ratio::ZERO)]);
+    assert_eq!(lines, [(40.0, Bytes(512), Ratio::ONE), (60.0, Bytes::kib(64), Ratio::ZERO)]);
     assert_eq!(options.align.get(), Some(&Bytes::kib(64)), "sequential lines need none");
     assert!(said.is_empty(), "{said:?}");
 }
@@ -157,6 +157,18 @@ fn targets_that_are_not_here_matter_to_a_run_only() {
     // Nor can a run go on until it is stopped.
     let endless = text.replace("0 0 30", "0 0 0");
     assert_eq!(codes(&lowered_with(&endless, Some(&Place::Null), true))[0].1, "icf.no-run-time");
+    // Files of specifications alone are passed around: each is there for whoever keeps it.
+    let (begin, end) = (text.find("'MANAGER LIST"), text.find("'END manager list"));
+    let alone = format!("{}{}", &text[..begin.expect("it is there")], &text[end.expect("it is there")..])
+        .replace("'END manager list\n", "")
+        .replace("4096,100,100,0,0,1,0,0", "4096,60,100,0,5,2,0,0\n8192,40,0,100,0,1,4096,0");
+    let library = lowered_with(&alone, None, true);
+    let found = codes(&library).into_iter().map(|(level, code, _)| (level, code)).collect::<Vec<_>>();
+    let expect = [(Level::Warning, "icf.ignored"), (Level::Error, "icf.specifications-only")];
+    assert_eq!(found, expect);
+    assert_eq!(library.job.workloads.len(), 1);
+    assert_eq!(library.job.workloads[0].options.mix.get().map(Vec::len), Some(2));
+    assert!(library.job.streams.is_empty() && library.job.workloads[0].options.content.span().is_none());
     let nothing = text.replace("'Assigned access specs\ns\n", "'Assigned access specs\n");
     assert_eq!(codes(&lowered_with(&nothing, Some(&Place::Null), true))[0].1, "icf.nothing-to-run");
 }

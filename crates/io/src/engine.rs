@@ -19,6 +19,7 @@ pub(crate) mod uring;
 use crate::buffers::Buffers;
 use fathom_schema::{OperationKind, Peer, RangeSync, SimDevice, TrimBy};
 use few::ClosedFile;
+use std::borrow::Cow;
 use std::ffi::CString;
 use std::fmt;
 use std::fs::File;
@@ -176,7 +177,7 @@ pub enum EngineError {
         /// What the kernel said.
         error: io::Error,
         /// What can be done about it; empty when nothing is known.
-        remedy: &'static str,
+        remedy: Cow<'static, str>,
     },
     /// The other end of a connection could not be reached, or not be awaited.
     Peer {
@@ -192,13 +193,19 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// The kernel's number for it; `None` where somebody else refused, such as a resolver of names.
+    pub fn raw_os_error(&self) -> Option<i32> {
+        let (Self::System { error, .. } | Self::Peer { error, .. }) = self;
+        error.raw_os_error()
+    }
+
     pub(crate) fn system(call: &'static str, error: io::Error) -> Self {
         let remedy = match (call, error.raw_os_error()) {
             ("io_uring_setup", Some(libc::EPERM)) => {
                 "allow io_uring (sysctl kernel.io_uring_disabled = 0, and the container's seccomp profile), or use another \
                  engine"
             }
-            ("io_uring_setup" | "io_uring_register", Some(libc::ENOMEM)) => {
+            ("io_uring_register", Some(libc::ENOMEM)) => {
                 "raise the locked-memory limit (ulimit -l), or use a smaller queue depth or fixed_buffers = false"
             }
             ("io_uring_setup", Some(libc::EINVAL)) => {
@@ -212,14 +219,14 @@ impl EngineError {
             }
             _ => "",
         };
-        Self::System { call, error, remedy }
+        Self::System { call, error, remedy: remedy.into() }
     }
 }
 
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::System { call, error, remedy: "" } => write!(f, "{call}: {error}"),
+            Self::System { call, error, remedy } if remedy.is_empty() => write!(f, "{call}: {error}"),
             Self::System { call, error, remedy } => write!(f, "{call}: {error}; {remedy}"),
             Self::Peer { action, peer, error, remedy: "" } => write!(f, "cannot {action} {peer}: {error}"),
             Self::Peer { action, peer, error, remedy } => {

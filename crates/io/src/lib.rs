@@ -7,6 +7,7 @@ mod buffers;
 mod chance;
 pub mod clock;
 mod engine;
+mod file;
 mod memory;
 pub mod presence;
 mod priority;
@@ -29,4 +30,5 @@ pub use engine::{
     Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, TargetHandle, TargetName,
     Wait, probe_io_uring, probe_libaio, range_flags,
 };
+pub use file::{advise, drop_clean, open_quietly, write_back};
 pub use memory::{Locked, MemoryError, with_fresh_zeroes};

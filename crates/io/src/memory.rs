@@ -155,30 +155,18 @@ impl Drop for Locked {
 /// Runs `make` so that what it asks the allocator for zeroed comes from the kernel as it is, and becomes memory only where
 /// something is put. Meant for much that is made at once and of which little is used.
 ///
-/// glibc takes 128 KiB more than it is asked for whenever its heap grows, and then clears that part by writing to it, since it
-/// does not remember where it is from (`malloc.c`, `__libc_calloc`: only what it has just asked for counts as cleared).
-/// Other allocators are left alone. What stays behind: glibc no longer moves the size from which on it maps memory by itself
-/// (`mallopt(3)`, `M_MMAP_THRESHOLD`).
-pub fn with_fresh_zeroes<T>(make: impl FnOnce() -> T) -> T {
-    /// What `M_TOP_PAD` is where nobody sets it (`mallopt(3)`).
-    const USUAL: libc::c_int = 128 << 10;
-    grow_by(0);
-    let made = make();
-    grow_by(USUAL);
-    made
+/// It runs on a thread of its own, to which glibc gives a heap of its own as long as there are not very many. There it knows
+/// what is fresh; of the first thread's heap it takes all for used that has ever been part of it (`malloc.c`,
+/// `__libc_calloc`), and clears it by writing to it. Other allocators are left alone. Where no thread can be had, it runs here.
+pub fn with_fresh_zeroes<T: Send>(make: impl Fn() -> T + Send + Sync) -> T {
+    std::thread::scope(|scope| {
+        let made = std::thread::Builder::new().spawn_scoped(scope, &make);
+        made.map_or_else(
+            |_| make(),
+            |made| made.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        )
+    })
 }
-
-/// Sets how much more memory than it is asked for the allocator takes.
-#[cfg(target_env = "gnu")]
-fn grow_by(bytes: libc::c_int) {
-    // SAFETY: no memory is passed. The allocator's lock is held while the number is set; another thread that grows a heap at
-    // the same time takes one number or the other.
-    unsafe { libc::mallopt(libc::M_TOP_PAD, bytes) };
-}
-
-/// Sets how much more memory than it is asked for the allocator takes.
-#[cfg(not(target_env = "gnu"))]
-fn grow_by(_bytes: libc::c_int) {}
 
 #[cfg(test)]
 mod tests {

@@ -105,6 +105,11 @@ fn names_are_unique<T>(sections: &[Named<T>], what: &str, found: &mut Diagnostic
     }
 }
 
+/// Whether a path begins like what stands for a target without storage.
+fn is_like_a_built_in(path: &str) -> bool {
+    ["sim:", "null:"].iter().any(|word| path.starts_with(word))
+}
+
 fn check_target(target: &Named<TargetOptions>, found: &mut Diagnostics) {
     let options = &target.options;
     let kind = *options.kind.get();
@@ -134,6 +139,19 @@ fn check_target(target: &Named<TargetOptions>, found: &mut Diagnostics) {
                 "the path is empty",
                 "name a file or a block device",
             );
+        }
+        (Some(paths), _) => {
+            if let Some(path) = paths.iter().find(|path| is_like_a_built_in(path)) {
+                let (word, _) = path.split_once(':').unwrap_or((path, ""));
+                found.error(
+                    "target.built-in-path",
+                    options.path.span(),
+                    format!("\"{path}\" would be a file of that name, and not fathom's own target {word}:"),
+                    format!(
+                        "write kind = \"{word}\" instead of a path, and what it is like beside it; or ./{path} for such a file"
+                    ),
+                );
+            }
         }
         _ => {}
     }

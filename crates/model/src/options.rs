@@ -307,6 +307,8 @@ options! {
     time: Nanos, Kind::Time, fio "runtime", vdbench "elapsed", iometer "Run Time", example "\"60s\"";
     /// Time before measuring whose I/Os never count; overrides the stage's.
     ramp: Nanos, Kind::Time, fio "ramp_time", vdbench "warmup", iometer "Ramp Up Time", example "\"15s\"";
+    /// Whether what is moved in the ramp is part of the bytes or passes that end the stream, as in fio.
+    ramp_counts: bool = false, Kind::Flag, example "true";
     /// Bytes that each worker moves before it measures, instead of a time.
     ramp_bytes: Bytes, Kind::Size, fio "ramp_size", example "\"10GiB\"";
     /// Delay between the stage's start and the stream's.

@@ -396,7 +396,7 @@ impl BlockSizes {
 /// One line of a mix: a share of the operations with sizes, operation mix and access of its own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MixLine {
-    /// Share of all operations; the shares of all lines are scaled to sum to 1.
+    /// Share of all operations, per cent; written in a job, those of all lines add up to 100.
     pub share: f64,
     /// Sizes of the line's operations.
     pub block_size: BlockSizes,

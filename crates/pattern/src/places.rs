@@ -123,7 +123,7 @@ pub(crate) struct Zipf {
 
 impl Zipf {
     pub(crate) fn new(theta: f64) -> Self {
-        assert!(theta > 0.0 && theta != 1.0, "zipf {theta}; above 0 and not 1 is possible");
+        assert!(theta >= 0.0 && theta != 1.0, "zipf {theta}; 0 or above and not 1 is possible");
         let mut zipf =
             Self { theta, rest: 1.0 - theta, area_first: 0.0, shortcut: 0.0, ranks: 0, area_all: 0.0 };
         zipf.area_first = zipf.area(1.5) - 1.0;
@@ -257,9 +257,15 @@ mod tests {
     #[test]
     fn zipf_ranks_follow_the_closed_form() {
         let total = 200_000;
-        for (theta, n) in
-            [(0.5, 1000_u32), (0.99, 10_000), (1.000_001, 10_000), (1.2, 1024), (2.5, 50), (1.1, 1)]
-        {
+        for (theta, n) in [
+            (0.0, 100_u32),
+            (0.5, 1000),
+            (0.99, 10_000),
+            (1.000_001, 10_000),
+            (1.2, 1024),
+            (2.5, 50),
+            (1.1, 1),
+        ] {
             let zeta: f64 = (1..=n).map(|r| f64::from(r).powf(-theta)).sum();
             let scatter = Permutation::new(u64::from(n), 77);
             let places = draws(&Distribution::Zipf { theta }, u64::from(n), total);
@@ -373,7 +379,7 @@ mod tests {
     fn any_distribution() -> impl Strategy<Value = Distribution> {
         prop_oneof![
             Just(Distribution::Uniform),
-            (0.01_f64..5.0).prop_map(|theta| Distribution::Zipf { theta: theta + 1e-9 }),
+            (0.0_f64..5.0).prop_map(|theta| Distribution::Zipf { theta: theta + 1e-9 }),
             (0.01_f64..0.99).prop_map(|h| Distribution::Pareto { h }),
             (0.001_f64..1.0, any::<bool>())
                 .prop_map(|(deviation, scattered)| Distribution::Normal { deviation, scattered }),

@@ -43,6 +43,16 @@ pub struct Experiment {
     pub(crate) replayed: Option<StepFinished>,
     /// Why the first step that a search asked for and that could not be planned could not be.
     pub(crate) impossible: Option<String>,
+    /// The step of the first point as the plan has built it, until it is handed out: one of ten thousand streams is not built
+    /// again for each look at it.
+    pub(crate) first: Option<First>,
+}
+
+/// What [`Built`] says of a step that is kept.
+#[derive(Debug, Clone)]
+pub(crate) struct First {
+    pub step: Step,
+    pub at_maximum: Vec<(usize, usize)>,
 }
 
 impl Experiment {
@@ -59,8 +69,11 @@ impl Experiment {
             }
         }
         let point = self.points.get(self.position)?;
-        let built = self.build(point, &self.maxima, &mut Remarks::default());
-        let Built { step, at_maximum, .. } = built.expect("every point was built when it was planned");
+        let built = || self.build(point, &self.maxima);
+        let First { step, at_maximum } = match (self.position, &self.first) {
+            (0, Some(_)) => self.first.take().expect("it is there"),
+            _ => built(),
+        };
         for &(_, in_job) in &at_maximum {
             // A step that ends before it did anything has no maximum; the shares of it then fall back to the floor of
             // one operation a second rather than to another point's figure.
@@ -133,6 +146,26 @@ impl Experiment {
         Ok(())
     }
 
+    /// Names of the streams that any of its steps may run.
+    pub fn streams(&self) -> impl Iterator<Item = &str> {
+        self.job.streams.iter().map(|stream| stream.name.as_str())
+    }
+
+    /// How many steps it takes at most, where they are chosen as they go and that is known.
+    pub fn steps_max(&self) -> Option<usize> {
+        self.search.as_ref().and_then(Search::steps_max)
+    }
+
+    /// Whether its steps are chosen as they go: [`Experiment::preview`] then has the least and the most that is asked.
+    pub const fn is_search(&self) -> bool {
+        self.search.is_some()
+    }
+
+    /// What ends the run before its time.
+    pub fn conditions(&self) -> &[Condition] {
+        &self.abort_when
+    }
+
     /// Ends the run under these conditions, where it has none of its own.
     pub fn abort_when(&mut self, conditions: impl IntoIterator<Item = Condition>) {
         if !self.abort_when.is_empty() {
@@ -143,6 +176,8 @@ impl Experiment {
                 self.abort_when.push(condition);
             }
         }
+        // It was built without them.
+        self.first = None;
     }
 
     /// Why a search had to do without a step that it asked for.
@@ -165,24 +200,26 @@ impl Experiment {
     pub fn preview(&self) -> Vec<Step> {
         let mut maxima = Maxima::new();
         let mut all = Vec::with_capacity(self.points.len());
-        for point in &self.points {
-            let built = self.build(point, &maxima, &mut Remarks::default());
-            let built = built.expect("every point was built when it was planned");
-            assume_maxima(&built, &mut maxima);
+        for (index, point) in self.points.iter().enumerate() {
+            let kept = self.first.as_ref().filter(|_| index == 0).cloned();
+            let built = kept.unwrap_or_else(|| self.build(point, &maxima));
+            assume_maxima(&built.at_maximum, &mut maxima);
             all.push(built.step);
         }
         all
     }
 
-    fn build(&self, point: &Point, maxima: &Maxima, remarks: &mut Remarks) -> Option<Built> {
+    fn build(&self, point: &Point, maxima: &Maxima) -> First {
         let scene = Scene::new(&self.facts, self.entropy, &self.changed, &self.abort_when);
-        steps::build(&scene, &self.job, &self.stages, point, maxima, remarks)
+        let built = steps::build(&scene, &self.job, &self.stages, point, maxima, &mut Remarks::default());
+        let Built { step, at_maximum, .. } = built.expect("every point was built when it was planned");
+        First { step, at_maximum }
     }
 }
 
-/// Puts a stand-in where a run would put what the streams reached.
-pub(crate) fn assume_maxima(built: &Built, maxima: &mut Maxima) {
-    maxima.extend(built.at_maximum.iter().map(|&(_, in_job)| (in_job, PREVIEW_MAXIMUM)));
+/// Puts a stand-in where a run would put what the streams reached: pairs of index in the step and index in the job.
+pub(crate) fn assume_maxima(at_maximum: &[(usize, usize)], maxima: &mut Maxima) {
+    maxima.extend(at_maximum.iter().map(|&(_, in_job)| (in_job, PREVIEW_MAXIMUM)));
 }
 
 /// Operations per second of a stream over its measure phase; syncs are not counted in rates.

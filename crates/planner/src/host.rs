@@ -108,7 +108,9 @@ fn check_cpus(
     remarks: &mut Remarks,
 ) {
     let usable = &scene.facts.cpu.usable;
-    let workers: usize = streams.iter().map(|(_, stream)| stream.workers.len()).sum();
+    // What waits in virtual time waits for no CPU.
+    let real = streams.iter().filter(|(_, stream)| stream.engine.kind != EngineKind::Sim);
+    let workers: usize = real.map(|(_, stream)| stream.workers.len()).sum();
     if !usable.is_empty() && workers > usable.len() {
         let message = format!(
             "{workers} workers share {} CPUs, so that some wait for one while their operations are done, which counts as \
@@ -212,7 +214,8 @@ fn check_open_files(
         let rings = real.clone().any(|(_, stream)| matches!(stream.engine.kind, EngineKind::IoUring(_)));
         let spare = if rings { ", or engine = \"psync\", which needs one less for each worker" } else { "" };
         let help = format!(
-            "raise it with: ulimit -n {needed} (above the hard limit as root; LimitNOFILE={needed} for a service); or use fewer \
+            "raise it with: ulimit -n {needed} (above the hard limit as root; LimitNOFILE={needed} for a \
+             service); or use fewer \
              workers or files, or files_at_once (openfiles){spare}"
         );
         remarks.error("plan.open-files", largest(of_streams), message, help);

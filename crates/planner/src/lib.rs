@@ -40,6 +40,7 @@ mod workers;
 
 pub use anywhere::check;
 pub use engines::ENGINE_UNAVAILABLE;
+use experiment::First;
 pub use experiment::{Experiment, PREVIEW_MAXIMUM};
 pub use files::TARGETS_MAX;
 pub use native::in_native_terms;
@@ -180,6 +181,7 @@ fn plan_points(
             last: None,
             replayed: None,
             impossible: None,
+            first: survey.first,
         },
     };
     (Some(plan), remarks.diagnostics)
@@ -250,6 +252,7 @@ struct Survey {
     intents: Vec<Intent>,
     commands: Vec<Command>,
     expected: Option<Nanos>,
+    first: Option<First>,
 }
 
 /// Builds every point once and keeps what they come to together.
@@ -265,9 +268,10 @@ fn survey(
     let mut expected = Some(Nanos::ZERO);
     let mut commands = BTreeSet::new();
     let mut extents = 0_u64;
+    let mut first = None;
     for point in points {
         let Some(built) = steps::build(scene, job, stages, point, &maxima, remarks) else { continue };
-        experiment::assume_maxima(&built, &mut maxima);
+        experiment::assume_maxima(&built.at_maximum, &mut maxima);
         expected = expected.zip(built.duration).map(|(sum, duration)| sum.after(duration));
         commands.extend(control::commands(&built.step));
         for intent in built.intents {
@@ -291,6 +295,12 @@ fn survey(
             );
             break;
         }
+        first.get_or_insert(First { step: built.step, at_maximum: built.at_maximum });
     }
-    Survey { intents: intents.into_values().collect(), commands: commands.into_iter().collect(), expected }
+    Survey {
+        intents: intents.into_values().collect(),
+        commands: commands.into_iter().collect(),
+        expected,
+        first,
+    }
 }

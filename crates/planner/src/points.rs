@@ -5,6 +5,7 @@
 
 use fathom_model::{Job, Literal, Named, StageOptions};
 use fathom_units::{Nanos, Ratio};
+use std::borrow::Cow;
 
 /// One point of one stage.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,14 +46,17 @@ pub(crate) enum Load {
 
 impl Point {
     /// The job with this point's values in place; they stand where the sweep of their stage does.
-    pub(crate) fn apply(&self, job: &Job) -> Result<Job, String> {
+    pub(crate) fn apply<'a>(&self, job: &'a Job) -> Result<Cow<'a, Job>, String> {
+        if self.settings.is_empty() {
+            return Ok(Cow::Borrowed(job));
+        }
         let mut job = job.clone();
         let stage = job.stages.get(self.stage);
         let place = stage.and_then(|stage| stage.options.sweep.span()).unwrap_or_default();
         for (path, value) in &self.settings {
             job.apply(path, value, place).map_err(|reason| format!("{path}: {reason}"))?;
         }
-        Ok(job)
+        Ok(Cow::Owned(job))
     }
 
     /// What is swept and its value here.

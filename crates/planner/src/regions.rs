@@ -107,9 +107,10 @@ pub(crate) fn of_worker(
             };
             let room = item.end.saturating_sub(start.saturating_add(length));
             let is_small = dialect == Dialect::Fio && item.size.saturating_sub(start) < operations.smallest;
-            if count > 1 && start < item.size && (length == 0 || is_small) {
+            let is_empty = dialect == Dialect::Fio && (start, item.size) == (0, 0);
+            if count > 1 && (is_empty || start < item.size && (length == 0 || is_small)) {
                 // A set with more files than the region has blocks: the last files get none. fio passes over files that
-                // are smaller than a block.
+                // are smaller than a block, or empty.
                 continue;
             }
             if !fits(stream, operations, number, item, (start, length), remarks) {

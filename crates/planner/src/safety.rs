@@ -3,6 +3,10 @@
 //! Pure: it opens nothing and asks nobody; it says what is refused, what has to be asked, and what is worth a note. It
 //! deliberately does not know how facts are found, nor how a question is put.
 
+mod consent;
+
+use consent::OVERWRITE;
+pub use consent::{Consent, PeersAllowed, Question};
 use fathom_schema::{
     BlockDevice, ContentFact, DeviceNumber, Facts, FileFact, FileKind, InUse, TargetFact, VoidMark,
 };
@@ -17,40 +21,6 @@ const RESERVE_DIVISOR: u64 = 100;
 const RESERVE_FLOOR: Bytes = Bytes::mib(64);
 /// … unless that is more than 1 / 20 of the filesystem: on a small scratch one the floor would forbid every test.
 const RESERVE_FLOOR_DIVISOR: u64 = 20;
-/// Characters of a serial number that a person types to confirm: enough to tell two disks of one batch apart.
-const SERIAL_TAIL_CHARS: usize = 4;
-
-/// What the user has agreed to.
-#[expect(clippy::struct_excessive_bools, reason = "each is a consent of its own")]
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Consent {
-    /// `--yes`: content without a known signature may be overwritten.
-    pub yes: bool,
-    /// `--overwrite`: regular files that fathom did not make may be overwritten.
-    pub overwrite: bool,
-    /// `--destroy`: paths or serial numbers of devices whose signed content may be overwritten. Paths should be among
-    /// the probed paths, so that a link is compared by the device behind it.
-    pub destroy: Vec<String>,
-    /// A peer's dialect runs: files named in its job are written without `--overwrite`, and devices with content that
-    /// has no signature without `--yes`, each with a note. It consents to nothing else.
-    pub dialect_writes_named_files: bool,
-    /// `--allow-exec`: commands that the job names are run.
-    pub allow_exec: bool,
-    /// Which peers streams may talk to.
-    pub peers: PeersAllowed,
-}
-
-/// Which peers streams may talk to, or listen for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum PeersAllowed {
-    /// None.
-    #[default]
-    Nobody,
-    /// Those on this host.
-    Here,
-    /// `--allow-net`: those on any host.
-    Anyone,
-}
 
 /// What a stream does beside its targets, or the peer that is its target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -181,6 +151,8 @@ pub struct Refusal {
     pub reason: String,
     /// The way out: a lower-case fragment.
     pub remedy: String,
+    /// What a person may type to have it done all the same; empty where nothing helps.
+    pub answers: Vec<String>,
 }
 
 impl Refusal {
@@ -191,42 +163,6 @@ impl Refusal {
 }
 
 impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; {}", self.path.display(), self.reason, self.remedy)
-    }
-}
-
-/// Something a person has to confirm. Displays like a refusal, for when there is nobody to ask.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
-    /// `unsafe.signature` or `unsafe.content`.
-    pub code: &'static str,
-    /// The path as the job has it.
-    pub path: PathBuf,
-    /// The device in words: path, size, model, serial.
-    pub device: String,
-    /// What would be lost: a lower-case fragment.
-    pub reason: String,
-    /// Which option says yes beforehand: a lower-case fragment.
-    pub remedy: String,
-    /// What the person types to confirm.
-    pub answer: String,
-    /// What `--destroy` would have to say.
-    consent: String,
-}
-
-impl Question {
-    /// Adds the consent to `consent` when `typed` confirms; returns whether it did. Judge again afterwards.
-    pub fn confirm(&self, typed: &str, consent: &mut Consent) -> bool {
-        let confirmed = typed.trim() == self.answer;
-        if confirmed {
-            consent.destroy.push(self.consent.clone());
-        }
-        confirmed
-    }
-}
-
-impl fmt::Display for Question {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}; {}", self.path.display(), self.reason, self.remedy)
     }
@@ -254,7 +190,7 @@ pub fn judge(intents: &[Intent], commands: &[Command], facts: &Facts, consent: &
     judge_space(&places, consent.dialect_writes_named_files, &mut verdict);
     for named in &consent.destroy {
         if !places.iter().any(|place| place.block().is_some_and(|d| names(named, place.fact, d, facts))) {
-            verdict.notes.push(format!("--destroy={named} names no block device of this run"));
+            verdict.notes.push(format!("{named}, which may be destroyed, is no block device of this run"));
         }
     }
     verdict
@@ -272,6 +208,7 @@ fn refuse_command(command: &Command) -> Refusal {
             reason: format!("the job would run the command \"{line}\""),
             remedy: "read it, then allow it with --allow-exec on the command line; `fathom serve` never does"
                 .to_owned(),
+            answers: Vec::new(),
         },
         Outside::Peer { is_here: _, listens } => Refusal {
             code: "unsafe.net",
@@ -280,6 +217,7 @@ fn refuse_command(command: &Command) -> Refusal {
             remedy: "stay on this host (localhost), or allow it with --allow-net on the command line; `fathom serve` \
                      never does"
                 .to_owned(),
+            answers: Vec::new(),
         },
     }
 }
@@ -302,7 +240,21 @@ impl Place<'_> {
             path: self.intent.path.clone(),
             reason,
             remedy: remedy.into(),
+            answers: Vec::new(),
         });
+    }
+
+    /// Refuses to lose what fathom is not known to have made, which the right word lifts.
+    fn refuse_foreign(&self, verdict: &mut Verdict, reason: String, remedy: &str) {
+        self.refuse(verdict, "unsafe.foreign-file", reason, format!("say --{OVERWRITE} to lose {remedy}"));
+        if let Some(refusal) = verdict.refusals.last_mut() {
+            refusal.answers.push(OVERWRITE.to_owned());
+        }
+    }
+
+    /// Whether what fathom did not make may be lost here.
+    fn may_overwrite(&self, consent: &Consent) -> bool {
+        consent.overwrite || consent.has_confirmed(&self.intent.path)
     }
 }
 
@@ -324,6 +276,7 @@ fn places<'a>(intents: &[Intent], facts: &'a Facts, verdict: &mut Verdict) -> Ve
                 path: intent.path.clone(),
                 reason: "nothing is known about this path".to_owned(),
                 remedy: "this is a fault of fathom: every target has to be probed first".to_owned(),
+                answers: Vec::new(),
             });
             continue;
         };
@@ -458,9 +411,9 @@ fn judge_file(place: &Place<'_>, file: &FileFact, consent: &Consent, verdict: &m
     }
     let path = place.intent.path.display();
     let size = file.size;
-    if consent.overwrite {
+    if place.may_overwrite(consent) {
         verdict.notes.push(format!(
-            "{path}: {size} that fathom is not known to have written are overwritten, as --overwrite says"
+            "{path}: {size} that fathom is not known to have written are overwritten, as agreed"
         ));
     } else if consent.dialect_writes_named_files && !place.intent.trims {
         // fio leaves the content of regular files alone when it is told to trim: nobody expects to lose it.
@@ -469,7 +422,7 @@ fn judge_file(place: &Place<'_>, file: &FileFact, consent: &Consent, verdict: &m
         ));
     } else {
         let (reason, remedy) = foreign(file);
-        place.refuse(verdict, "unsafe.foreign-file", reason, remedy);
+        place.refuse_foreign(verdict, reason, remedy);
     }
 }
 
@@ -481,37 +434,31 @@ fn judge_folder(place: &Place<'_>, consent: &Consent, verdict: &mut Verdict) {
 
 /// Something that fathom is not known to have made is to be removed: a job that names it does not say enough.
 fn judge_deletion(place: &Place<'_>, consent: &Consent, verdict: &mut Verdict) {
-    if consent.overwrite {
+    if place.may_overwrite(consent) {
         let path = place.intent.path.display();
-        verdict
-            .notes
-            .push(format!("{path}, which fathom is not known to have made, is removed, as --overwrite says"));
+        verdict.notes.push(format!("{path}, which fathom is not known to have made, is removed, as agreed"));
         return;
     }
     let reason =
         "is to be removed, and fathom is not known to have made it, or it was changed since".to_owned();
-    let remedy = "remove it by hand, name others, or say --overwrite to lose it";
-    place.refuse(verdict, "unsafe.foreign-file", reason, remedy);
+    place.refuse_foreign(verdict, reason, "it, or remove it by hand, or name others");
 }
 
 /// Why a file counts as someone else's, and the way out.
 fn foreign(file: &FileFact) -> (String, &'static str) {
     let size = file.size;
     match &file.void_mark {
-        None => (
-            format!("holds {size} that fathom did not write"),
-            "say --overwrite to lose its content, or name another file",
-        ),
+        None => (format!("holds {size} that fathom did not write"), "its content, or name another file"),
         Some(VoidMark::Changed) => (
             format!("holds {size}; fathom made it, and it has been changed since"),
-            "say --overwrite to lose its content, or name another file",
+            "its content, or name another file",
         ),
         Some(VoidMark::Unended { run }) => (
             format!(
                 "holds {size}; run {run} was writing it and was killed, or still goes on, so that nobody can tell \
                  whether someone else has written to it since"
             ),
-            "if nothing in it is of use, remove it or say --overwrite; else name another file",
+            "its content, or remove it if nothing in it is of use, or name another file",
         ),
     }
 }
@@ -533,7 +480,8 @@ fn judge_device(
         let reason = format!("the kernel has {} read-only", device.name);
         place.refuse(verdict, "target.read-only", reason, "make it writable, or measure reads only");
     }
-    let destroyed = consent.destroy.iter().any(|named| names(named, place.fact, device, facts));
+    let destroyed = consent.has_confirmed(&place.intent.path)
+        || consent.destroy.iter().any(|named| names(named, place.fact, device, facts));
     match &device.content {
         ContentFact::Blank => {}
         ContentFact::Unreadable(why) => {
@@ -564,10 +512,10 @@ fn judge_device(
             let found = signatures.iter().map(signature_text).collect::<Vec<_>>().join(", ");
             if destroyed {
                 let path = place.intent.path.display();
-                verdict.notes.push(format!("{path}: {found} is destroyed, as --destroy says"));
+                verdict.notes.push(format!("{path}: {found} is destroyed, as agreed"));
             } else {
                 let reason = format!("{} holds {found}", describe(place.fact, device));
-                verdict.questions.push(ask(place, device, "unsafe.signature", reason));
+                verdict.questions.push(ask(place, device, true, reason));
             }
         }
     }
@@ -595,40 +543,13 @@ fn judge_unrecognised(
             .push(format!("{path}: content without a known signature is overwritten, as the job names it"));
     } else {
         let reason = format!("{} {what}", describe(place.fact, device));
-        verdict.questions.push(ask(place, device, "unsafe.content", reason));
+        verdict.questions.push(ask(place, device, false, reason));
     }
 }
 
-fn ask(place: &Place<'_>, device: &BlockDevice, code: &'static str, reason: String) -> Question {
-    let resolved = place.fact.resolved.display().to_string();
-    let signed = code == "unsafe.signature";
-    let remedy = match (signed, device.serial.is_empty()) {
-        (false, _) => "say --yes to lose it".to_owned(),
-        (true, true) => format!("say --destroy={resolved} to lose it"),
-        (true, false) => format!("say --destroy={resolved} or --destroy={} to lose it", device.serial),
-    };
-    let answer = if signed { tail(place.fact, device) } else { "yes".to_owned() };
-    Question {
-        code,
-        path: place.intent.path.clone(),
-        device: describe(place.fact, device),
-        reason,
-        remedy,
-        answer,
-        consent: resolved,
-    }
-}
-
-/// The last characters of the serial, which a person has to look up; the name where the device has none.
-fn tail(fact: &TargetFact, device: &BlockDevice) -> String {
-    let serial: Vec<char> = device.serial.chars().collect();
-    match serial.len().checked_sub(SERIAL_TAIL_CHARS) {
-        Some(from) => serial[from..].iter().collect(),
-        None => fact
-            .resolved
-            .file_name()
-            .map_or_else(|| device.name.clone(), |name| name.to_string_lossy().into_owned()),
-    }
+fn ask(place: &Place<'_>, device: &BlockDevice, is_signed: bool, reason: String) -> Question {
+    let paths = (place.intent.path.as_path(), place.fact.resolved.as_path());
+    Question::new(paths, &device.serial, is_signed, describe(place.fact, device), reason)
 }
 
 /// Whether `named`, as given to `--destroy`, is this device: by its path as asked or resolved, by another probed path

@@ -16,7 +16,7 @@ pub use steady::SteadySearch;
 use crate::points::Label;
 use fathom_analysis::load::LoadPoint;
 use fathom_model::Literal;
-use fathom_schema::{Step, StepFinished};
+use fathom_schema::{Step, StepFinished, Stop};
 
 /// What a step changes of the job: option paths and values.
 pub(crate) type Settings = Vec<(String, Literal)>;
@@ -62,7 +62,11 @@ impl Search {
         let result = finished.and_then(|(step, finished)| LoadPoint::of(step, &finished.streams));
         if finished.is_some() && result.is_none() {
             // A step that measured nothing says nothing about the next.
-            return None;
+            let is_whole = finished.is_some_and(|(_, finished)| finished.stop == Stop::Complete);
+            return match self {
+                Self::Steady(search) if is_whole => search.again(),
+                _ => None,
+            };
         }
         match self {
             Self::Curve(search) => search.next(result.as_ref()).map(Choice::from),
@@ -89,6 +93,14 @@ impl Search {
             Self::Rates(search) => search.extremes().into_iter().map(Choice::from).collect(),
             Self::Steady(search) => search.extremes(),
             Self::Scan(search) => search.extremes(),
+        }
+    }
+
+    /// How many steps it takes at most, where that is known.
+    pub(crate) fn steps_max(&self) -> Option<usize> {
+        match self {
+            Self::Curve(search) => search.steps_max(),
+            Self::Objective(_) | Self::Rates(_) | Self::Steady(_) | Self::Scan(_) => None,
         }
     }
 

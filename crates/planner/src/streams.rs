@@ -125,6 +125,7 @@ impl Setting<'_> {
             time: _, // limits
             ramp,
             ramp_bytes: _, // steady::ramp_bytes
+            ramp_counts,
             start_delay,
             passes: _, // and `bytes`, `pass_bytes`: Crew::byte_quota, Crew::passes
             pass_bytes: _,
@@ -237,6 +238,8 @@ impl Setting<'_> {
         };
         workload.verification = verification::complete(&operations.verification, &circumstances, remarks)?;
         let reads_back = workload.verification.rule().is_some();
+        // What is read back begins after the ramp.
+        limits.ramp_counts = *ramp_counts.get() && !reads_back;
         let needs_alignment = mode == IoMode::Direct && kind.moves_bytes();
         if needs_alignment && !aligned(load, &manned.plans, &addressed, remarks) {
             return None;
@@ -544,7 +547,15 @@ impl Setting<'_> {
                 TimeLimit::Nanoseconds(TIME_DEFAULT.0)
             }
         };
-        StreamLimits { time, bytes, operations, full_ends: false, passes: Passes::Endless, steady: None }
+        StreamLimits {
+            time,
+            bytes,
+            operations,
+            full_ends: false,
+            passes: Passes::Endless,
+            ramp_counts: false,
+            steady: None,
+        }
     }
 
     fn say_seed(&self, load: &Load<'_>, remarks: &mut Remarks) {

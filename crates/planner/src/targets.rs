@@ -164,7 +164,12 @@ pub(crate) fn resolve(
             );
             continue;
         }
-        let resolver = Resolver { scene, job, section, users: &users, usage, set_size: set_size(&items) };
+        let is_filled = |item: &Item| {
+            let fact = item.path.as_ref().and_then(|path| scene.fact(path));
+            fact.and_then(|fact| fact.file.as_ref()).is_some_and(|file| file.size > Bytes::ZERO)
+        };
+        let (set_size, set_has_data) = (set_size(&items), items.iter().any(is_filled));
+        let resolver = Resolver { scene, job, section, users: &users, usage, set_size, set_has_data };
         resolver.say_not_built(remarks);
         let running: Vec<&Load<'_>> = users.iter().filter(|load| runs[load.index]).copied().collect();
         peers::check(section, &running, usage.reads, remarks);
@@ -189,6 +194,8 @@ struct Resolver<'a> {
     users: &'a [&'a Load<'a>],
     usage: Usage,
     set_size: usize,
+    /// A file of the set has something in it already.
+    set_has_data: bool,
 }
 
 impl Resolver<'_> {
@@ -456,6 +463,17 @@ impl Resolver<'_> {
         };
         let one = || Bytes(self.users.iter().map(|load| load.operations.largest).max().unwrap_or(1));
         match (options.size.get(), existing) {
+            (None | Some(Amount::Share(_)), None) if self.is_passed_over(fact) => {
+                let message = format!("{} is empty, and is passed over", item.name);
+                let help = "give it a size, or leave it out";
+                remarks.warn(
+                    "plan.empty-file",
+                    options.path.span().or(Some(self.section.span)),
+                    message,
+                    help,
+                );
+                Some(Bytes::ZERO)
+            }
             // Nothing is addressed in it but its name.
             (None | Some(Amount::Share(_)), there) if !self.usage.used_inside => {
                 Some(there.unwrap_or_else(one))
@@ -521,6 +539,21 @@ impl Resolver<'_> {
                 }
             }
         }
+    }
+
+    /// As with fio, an empty file among others that are not is not worked on where nothing says how long it is to be.
+    fn is_passed_over(&self, fact: Option<&TargetFact>) -> bool {
+        let reaches = |load: &Load<'_>| {
+            load.trace.is_some()
+                || regions::reach(&load.section.options, self.set_size, load.operations.smallest).is_some()
+        };
+        let is_there = fact.is_some_and(|fact| fact.kind == FileKind::File);
+        is_there
+            && self.job.dialect == Dialect::Fio
+            && self.usage.used_inside
+            && self.set_has_data
+            && !self.fills()
+            && !self.users.iter().any(|load| reaches(load))
     }
 
     /// Whether somebody writes until there is no room.

@@ -15,6 +15,7 @@ use fathom_schema::{
     WorkerPlan, Workload,
 };
 use fathom_units::{Bytes, Nanos};
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// What has to be looked at before a job can be planned: its traces, each once.
@@ -28,10 +29,10 @@ pub fn traces(job: &Job) -> Vec<TraceRule> {
 
 /// The job with the files of its traces among its targets, and what is wrong with those traces. To be planned with the same
 /// facts.
-pub fn with_traces(job: &Job, facts: &[TraceFact]) -> (Job, Diagnostics) {
+pub fn with_traces<'a>(job: &'a Job, facts: &[TraceFact]) -> (Cow<'a, Job>, Diagnostics) {
     let mut found = Diagnostics::default();
     if job.streams.iter().all(|stream| stream.options.trace.get().is_none()) {
-        return (job.clone(), found);
+        return (Cow::Borrowed(job), found);
     }
     let mut job = job.clone();
     let own: Vec<String> = job.targets.iter().map(|target| target.name.clone()).collect();
@@ -74,7 +75,7 @@ pub fn with_traces(job: &Job, facts: &[TraceFact]) -> (Job, Diagnostics) {
         job.streams[index].options.targets.set(names, place);
         job.targets.extend(sections);
     }
-    (job, found)
+    (Cow::Owned(job), found)
 }
 
 /// The target that a file of a trace is.
@@ -104,15 +105,9 @@ fn section(
     Some(section)
 }
 
-/// Says what is wrong with a trace.
+/// Says which of its lines are wrong. That it cannot be read at all is said of the streams that replay it.
 fn tell(fact: &TraceFact, place: Span, dialect: Dialect, found: &mut Diagnostics) {
     let path = fact.rule.path.display();
-    if let Some(error) = &fact.error {
-        let message = format!("the trace {path} cannot be replayed: {error}");
-        let help = "a trace is a log of fio's write_iolog, or what blkparse -d made of those of blktrace";
-        found.error("trace.unusable", Some(place), message, help);
-        return;
-    }
     let told = fact.faults.len() as u64;
     for fault in &fact.faults {
         let message = format!("{path}, {fault}");
@@ -163,20 +158,28 @@ impl<'a> Traced<'a> {
     ) -> Result<Option<Self>, ()> {
         let options = &stream.options;
         let Some(rule) = rule_of(options) else { return Ok(None) };
-        let Some(fact) = facts.iter().find(|fact| fact.rule == rule && fact.error.is_none()) else {
-            let message =
-                format!("the trace {} of the stream \"{}\" was not read", rule.path.display(), stream.name);
-            remarks.error(
-                "trace.unusable",
-                options.trace.span().or(Some(stream.span)),
-                message,
-                "name one that can be, and sweep over no option of its own",
-            );
-            return Err(());
-        };
+        let (path, name) = (rule.path.display(), &stream.name);
+        let (message, help) =
+            match facts.iter().find(|fact| fact.rule == rule).map(|fact| (fact, &fact.error)) {
+                Some((fact, None)) => return Ok(Some(Self::with(fact, stream))),
+                Some((_, Some(error))) => (
+                    format!("the trace {path} cannot be replayed by the stream \"{name}\": {error}"),
+                    "a trace is a log of fio's write_iolog, or what blkparse -d made of those of blktrace",
+                ),
+                None => (
+                    format!("the trace {path} of the stream \"{name}\" was not read"),
+                    "name one that can be, and sweep over no option of its own",
+                ),
+            };
+        remarks.error("trace.unusable", options.trace.span().or(Some(stream.span)), message, help);
+        Err(())
+    }
+
+    fn with(fact: &'a TraceFact, stream: &Named<StreamOptions>) -> Self {
+        let options = &stream.options;
         let speed = f64::from(*options.trace_speed_percent.get()) / 100.0;
         let place = options.trace.span().unwrap_or(stream.span);
-        Ok(Some(Self { fact, place, speed, is_timed: *options.trace_timed.get() }))
+        Self { fact, place, speed, is_timed: *options.trace_timed.get() }
     }
 
     /// Where its last byte ends, all files taken as one.

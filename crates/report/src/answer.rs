@@ -21,7 +21,7 @@ const ENVIRONMENT_SHOWN: [&str; 7] = [
 /// The run's answer in one sentence.
 pub(crate) fn headline(summary: &Summary) -> String {
     let steps = || steps_line(summary);
-    match (summary.sentence(), summary.unanswered) {
+    match (summary.sentence(), &summary.unanswered) {
         (sentence, Some(why)) => {
             let sentence = sentence.map(|sentence| sentence + " ").unwrap_or_default();
             format!("No answer: {why}. {sentence}{}", steps())
@@ -136,6 +136,9 @@ pub(crate) fn circumstances(summary: &Summary) -> String {
     )
 }
 
+/// Most targets that have a line in the environment.
+const TARGETS_SHOWN: usize = 40;
+
 /// The host, its targets and the environment facts worth a line, one line each.
 pub(crate) fn environment(summary: &Summary) -> Vec<String> {
     let host = &summary.host;
@@ -148,7 +151,10 @@ pub(crate) fn environment(summary: &Summary) -> Vec<String> {
             Iops(ceiling)
         ));
     }
-    lines.extend(host.targets.iter().map(target));
+    lines.extend(host.targets.iter().take(TARGETS_SHOWN).map(target));
+    if let Some(more) = host.targets.len().checked_sub(TARGETS_SHOWN).filter(|more| *more > 0) {
+        lines.push(format!("and {more} more targets, which are in JSON only"));
+    }
     let shown = summary.environment.iter().filter(|fact| {
         ENVIRONMENT_SHOWN.iter().any(|source| fact.source.ends_with(source)) && fact.value.is_some()
     });

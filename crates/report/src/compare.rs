@@ -8,7 +8,9 @@ use crate::plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, PlotPoint, Shape
 use crate::section::{Answered, Section, part};
 use crate::table::{left, right, visible};
 use crate::tables::Table;
-use fathom_analysis::compare::{Comparison, InvalidRun, Metric, QUANTILES, StepComparison, Verdict, compare};
+use fathom_analysis::compare::{
+    Comparison, Difference, InvalidRun, Metric, QUANTILES, StepComparison, Verdict, compare,
+};
 use fathom_analysis::{added_up, validity};
 use fathom_schema::{Finding, Record, Severity, StepRecord};
 use fathom_units::{BytesPerSec, Iops, Ratio};
@@ -19,8 +21,14 @@ const POINTS_MAX: usize = 240;
 const RUNS_MAX: usize = 4;
 /// Operations that have to lie beyond a quantile for its shift to be drawn.
 const BEYOND_MIN: f64 = 10.0;
+/// Steps that the verdict names at most.
+const NAMED: usize = 4;
+/// Differences of jobs that the verdict names at most.
+const DIFFERENCES_NAMED: usize = 3;
+/// The order in which they are drawn. A line's place gives its colour, so that each is there also where no figure has it:
+/// blue, orange, green, purple.
 const VERDICTS: [Verdict; 4] =
-    [Verdict::Regressed, Verdict::Improved, Verdict::Equivalent, Verdict::Inconclusive];
+    [Verdict::Equivalent, Verdict::Regressed, Verdict::Improved, Verdict::Inconclusive];
 
 /// What is compared: the first side with each of the others.
 pub struct Sides<'a> {
@@ -54,16 +62,41 @@ pub fn compared(base: &[&Record], new: &[&Record], margin: Ratio) -> Option<Comp
     Some(found)
 }
 
-/// The verdict in one sentence.
+/// The verdict in one sentence, and in a second one what to be careful about.
 pub fn sentence(found: &Comparison, margin: Ratio) -> String {
-    let metrics = || found.steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides);
+    std::iter::once(verdict(found, margin)).chain(caution(found)).collect::<Vec<_>>().join(" ")
+}
+
+/// That the jobs are not the same, where they are not.
+pub fn caution(found: &Comparison) -> Option<String> {
+    if found.job_differences.is_empty() || !found.invalid.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = found.job_differences.iter().map(|(name, ..)| visible(name)).collect();
+    let more = names.len().saturating_sub(DIFFERENCES_NAMED);
+    let mut shown = names.into_iter().take(DIFFERENCES_NAMED).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        shown += &format!(" and {more} more");
+    }
+    Some(format!("Caution: the jobs differ ({shown}), and what changed may come of that."))
+}
+
+/// The verdict in one sentence.
+pub fn verdict(found: &Comparison, margin: Ratio) -> String {
+    let of_step = |step: &StepComparison, verdict: Verdict| -> Option<String> {
+        let is_it = |metric: &&Metric| metric.decides && metric.verdict == verdict;
+        let change = |metric: &Metric| format!("{} {}", title(&metric.name), percent(metric.change));
+        let all: Vec<String> = step.metrics.iter().filter(is_it).map(change).collect();
+        let text = all.join(", ");
+        // Where there are several steps, a figure is of one of them.
+        let is_one = found.steps.len() == 1;
+        let text = if is_one { text } else { format!("{text} in step {}", visible(&step.name)) };
+        (!all.is_empty()).then_some(text)
+    };
     let told = |verdict: Verdict| {
-        let all: Vec<String> = metrics()
-            .filter(|metric| metric.verdict == verdict)
-            .map(|metric| format!("{} {}", title(&metric.name), percent(metric.change)))
-            .collect();
-        let shown = all.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
-        if all.len() > 4 { format!("{shown} and {} more", all.len() - 4) } else { shown }
+        let all: Vec<String> = found.steps.iter().filter_map(|step| of_step(step, verdict)).collect();
+        let shown = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
+        if all.len() > NAMED { format!("{shown}; and in {} steps more", all.len() - NAMED) } else { shown }
     };
     if !found.invalid.is_empty() {
         return cannot(&found.invalid, found.runs);
@@ -72,11 +105,28 @@ pub fn sentence(found: &Comparison, margin: Ratio) -> String {
         Verdict::Regressed => format!("Regressed: {}.", told(Verdict::Regressed)),
         Verdict::Improved => format!("Improved: {}.", told(Verdict::Improved)),
         Verdict::Equivalent => format!("Equivalent: nothing changed by more than {margin}."),
-        Verdict::Inconclusive => match found.more_runs {
-            Some(1) => "Inconclusive: about one more run of each side is needed.".to_owned(),
-            Some(more) => format!("Inconclusive: about {more} more runs of each side are needed."),
-            None => "Inconclusive: too few runs, or too short ones, to tell.".to_owned(),
-        },
+        Verdict::Inconclusive => {
+            let place = untold(&found.steps);
+            match found.more_runs {
+                Some(1) => format!("Inconclusive{place}: about one more run of each side is needed."),
+                Some(more) => format!("Inconclusive{place}: about {more} more runs of each side are needed."),
+                None => format!("Inconclusive{place}: too few runs, or too short ones, to tell."),
+            }
+        }
+    }
+}
+
+/// Of several steps, those in which nothing can be told; nothing where that is all of them.
+fn untold(steps: &[StepComparison]) -> String {
+    let is_untold = |step: &&StepComparison| {
+        step.metrics.iter().any(|metric| metric.decides && metric.verdict == Verdict::Inconclusive)
+    };
+    let names: Vec<String> = steps.iter().filter(is_untold).map(|step| visible(&step.name)).collect();
+    match names.as_slice() {
+        all if all.is_empty() || all.len() == steps.len() => String::new(),
+        [one] => format!(" in step {one}"),
+        all if all.len() > NAMED => format!(" in {} of {} steps", all.len(), steps.len()),
+        all => format!(" in steps {}", all.join(", ")),
     }
 }
 
@@ -225,13 +275,16 @@ fn changes(step: &StepComparison, margin: Ratio) -> Plot {
         PlotLine::measured(verdict.name(), Shape::Points, &points)
     };
     // Short, so that they stand beside one another.
-    let name = |metric: &Metric| title(metric.name.trim_end_matches(" latency")).to_owned();
+    let name = |metric: &Metric| match metric.name.as_str() {
+        "bandwidth" => "MB/s".to_owned(),
+        other => title(other.trim_end_matches(" latency")).to_owned(),
+    };
     let names = of_step().map(|(at, metric)| (place(at), name(metric)));
     Plot {
         title: "Change of each figure, with its interval".to_owned(),
         x: PlotAxis::named("", names.collect()),
         y: PlotAxis::linear("change", Unit::Change),
-        lines: VERDICTS.into_iter().map(line).filter(|line| !line.x.is_empty()).collect(),
+        lines: VERDICTS.into_iter().map(line).collect(),
         marks: vec![PlotMark::y("no change", 0.0, None)],
         bands: vec![band(margin)],
     }
@@ -262,7 +315,7 @@ fn shift(step: &StepComparison, left: &Curve, right: &Curve, margin: Ratio) -> P
     Plot {
         title: "Quantile shift: change of the response time by share of operations".to_owned(),
         x: PlotAxis::linear("operations at least as fast", Unit::Nines),
-        y: PlotAxis::linear("change of the response time", Unit::Change),
+        y: PlotAxis::linear("change", Unit::Change),
         lines: vec![
             PlotLine::new("all shares", Shape::Line, &points),
             PlotLine::measured("percentiles with their interval", Shape::Points, &told),
@@ -367,16 +420,18 @@ fn figures(step: &StepComparison, letter: char) -> Table {
 }
 
 fn differences(found: &Comparison, letter: char) -> Section {
-    let rows: Vec<Vec<String>> = found
-        .differences
-        .iter()
-        .map(|(name, base, new)| vec![visible(name), visible(base), visible(new)])
-        .collect();
+    let table = |all: &[Difference]| {
+        let rows = all.iter().map(|(name, base, new)| vec![visible(name), visible(base), visible(new)]);
+        let columns = vec![left("what"), left("A"), left("the other side")];
+        Table { columns, rows: rows.collect(), remark: None }
+    };
     let mut lines = found.remarks.clone();
-    if rows.is_empty() {
-        lines.insert(0, "Nothing of the hosts, jobs and their environment differs.".to_owned());
+    if found.differences.is_empty() {
+        lines.insert(0, "Nothing of the hosts and their environment differs.".to_owned());
     }
-    let table = Table { columns: vec![left("what"), left("A"), left("the other side")], rows, remark: None };
+    if found.job_differences.is_empty() {
+        lines.insert(0, "The jobs are the same.".to_owned());
+    }
     Section {
         title: if letter == 'B' {
             "What else differs".to_owned()
@@ -384,7 +439,48 @@ fn differences(found: &Comparison, letter: char) -> Section {
             format!("What else differs in {letter}")
         },
         lines,
-        tables: vec![("Hosts, jobs and environment".to_owned(), table)],
+        tables: vec![
+            ("Jobs".to_owned(), table(&found.job_differences)),
+            ("Hosts and environment".to_owned(), table(&found.differences)),
+        ],
         ..Section::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_analysis::sample::{StreamShape, push, record};
+    use fathom_schema::OperationKind;
+
+    /// A run of steps of these rates.
+    fn run(rates: &[(&str, u64)]) -> Record {
+        let of =
+            |rate: u64| StreamShape { rates: vec![(OperationKind::Read, rate)], ..StreamShape::default() };
+        let mut made = record(&[of(rates[0].1)]);
+        for (at, (_, rate)) in rates.iter().enumerate().skip(1) {
+            push(&mut made, &[of(*rate)], u32::try_from(at).expect("few steps"));
+        }
+        for (step, (name, _)) in made.steps.iter_mut().zip(rates) {
+            (*name).clone_into(&mut step.started.step.name);
+        }
+        made
+    }
+
+    fn says(base: &[(&str, u64)], new: &[(&str, u64)]) -> String {
+        let (base, new) = (run(base), run(new));
+        let margin = Ratio::new(0.03).expect("a share");
+        let found = compared(&[&base], &[&new], margin).expect("they have steps in common");
+        verdict(&found, margin)
+    }
+
+    #[test]
+    fn a_verdict_names_the_step_where_there_are_several() {
+        assert!(says(&[("only", 1000)], &[("only", 800)]).starts_with("Regressed: IOPS −20 %, p99 +"));
+        let three = |second: u64, third: u64| [("a", 1000), ("b", second), ("c", third)];
+        let lost = says(&three(1000, 1000), &three(800, 1000));
+        assert!(lost.starts_with("Regressed: IOPS −20 %") && lost.ends_with(" in step b."), "{lost}");
+        let both = says(&three(1000, 1000), &three(800, 500));
+        assert!(both.contains(" in step b; IOPS −50 %") && both.ends_with(" in step c."), "{both}");
     }
 }

@@ -215,7 +215,9 @@ fn laws(answers: &Answers) -> Table {
         ]
     };
     let remark = match answers.chosen {
-        Some(_) => "chosen: the law of lowest AICc that explains the points; error: the largest of a point",
+        Some(_) => {
+            "chosen: the lowest AICc of those laws that explain the points; error: the largest of a point"
+        }
         None => {
             "no law explains the points; answers are read off between them; error: the largest of a point"
         }
@@ -248,7 +250,8 @@ fn of_rates(rates: &Rates, verdict: Verdict) -> String {
     match (verdict, carried, doubled) {
         (_, None, _) => format!("Overloaded: not even the lowest rate is carried; full speed is {most}."),
         (Verdict::Queueing, _, Some(doubled)) => format!(
-            "Operations wait for one another long before full speed: response times are twice the {} of an idle target from {} on, {} % of {most}.",
+            "Operations wait for one another long before full speed: response times are twice the {} of an idle \
+             target from {} on, {} % of {most}.",
             time(alone_s.value),
             rate(doubled.value),
             number((doubled.value / maximum.value * 100.0).round())
@@ -297,9 +300,22 @@ pub fn sentence(answers: &Answers) -> String {
             rate(best.x),
             number(best.n)
         ),
-        (Verdict::Flat, _) => format!(
-            "It is saturated from the start: the smallest load has all of the {}, and more only waits.",
-            rate(most)
+        (Verdict::Flat, _) => {
+            let is_single = (answers.smallest - 1.0).abs() < 1e-9;
+            let smallest = if is_single {
+                "one operation at a time".to_owned()
+            } else {
+                format!("load {}", number(answers.smallest))
+            };
+            format!(
+                "Saturated from the start: {smallest} already saturates it, with {}; more load only waits.",
+                rate(most)
+            )
+        }
+        (Verdict::Retrograde, Some(_)) if !peak.is_of_law => format!(
+            "Throughput falls from the smallest load on: {} at load {} is the most measured; more load is lost.",
+            rate(best.x),
+            number(best.n)
         ),
         (Verdict::Retrograde, Some(Law::Usl { alpha, beta, .. })) => format!(
             "More load does harm: throughput peaks with {} at load {} and falls beyond (contention {}, coherency {}).",
@@ -313,7 +329,8 @@ pub fn sentence(answers: &Answers) -> String {
             rate(most)
         ),
         (Verdict::Contention, _) if is_beyond => format!(
-            "Operations wait for one another: {} at load {} is the most that was measured; by the law throughput peaks beyond, with {} at load {}.",
+            "Operations wait for one another: {} at load {} is the most that was measured; by the law \
+             throughput peaks beyond, with {} at load {}.",
             rate(best.x),
             number(best.n),
             rate(peak.x.value),
@@ -462,6 +479,22 @@ mod tests {
 
     fn usl(n: f64) -> f64 {
         900.0 * n / (1.0 + 0.02 * (n - 1.0) + 1e-4 * n * (n - 1.0))
+    }
+
+    #[test]
+    fn what_only_falls_is_told_as_that() {
+        let said = |points: &[(f64, f64)]| {
+            let points: Vec<Point> = points.iter().map(|&(n, x)| Point { n, x }).collect();
+            sentence(&answers(&points, None, Weighting::Equal, &[], 1))
+        };
+        let loads = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+        let falling = said(&loads.map(|n| (n, 5000.0 / (1.0 + 0.05 * n))));
+        assert_eq!(
+            falling,
+            "Throughput falls from the smallest load on: 4762/s at load 1 is the most measured; more load is lost."
+        );
+        let flat = said(&loads.map(|n| (n, 5000.0)));
+        assert!(flat.contains("Saturated from the start"), "{flat}");
     }
 
     fn said(loads: &[f64], off: &[f64]) -> String {

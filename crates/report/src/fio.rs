@@ -22,14 +22,17 @@ pub use numbers::FioUnits;
 pub use terse::fio_terse;
 
 use fathom_schema::{LatencyTally, OperationKind, SparseHistogram};
+use fathom_units::Nanos;
 
 /// What the reports say that no record holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FioShape {
     /// One per element of `jobs`.
     pub entries: Vec<FioEntry>,
-    /// Options of the `[global]` section; absent from the document when empty.
+    /// Options of the `[global]` section that have values.
     pub globals: Vec<(String, String)>,
+    /// Whether it has any, flags included: absent from the document where it has none.
+    pub has_globals: bool,
     /// Value of `fio version`.
     pub version: String,
     /// `--output-format=json+`: histograms beside percentiles.
@@ -67,8 +70,10 @@ pub struct FioEntry {
     pub members: u32,
     /// The option `description`; absent from the document when empty.
     pub desc: String,
-    /// Options as the section has them, in order; absent from the document when empty.
+    /// Options that have values, in order, as the section has them.
     pub options: Vec<(String, String)>,
+    /// Whether it has any, flags included: absent from the document where it has none.
+    pub has_options: bool,
     /// Whose figures are summed up in it.
     pub workers: Vec<FioWorkers>,
     /// Print `total_err` and `first_error`, as fio does when it was told to go on after errors.
@@ -99,6 +104,23 @@ pub struct FioEntry {
     pub priorities: Vec<FioPriority>,
     /// It, or one of those that it stands for, could not start.
     pub not_started: Option<FioNotStarted>,
+    /// Time between two samples of its bandwidth and of its operations per second.
+    pub sampling: FioSampling,
+}
+
+/// How long the samples are of which the minimum, mean and deviation of rates are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FioSampling {
+    /// `bwavgtime`.
+    pub bandwidth: Nanos,
+    /// `iopsavgtime`.
+    pub operations: Nanos,
+}
+
+impl Default for FioSampling {
+    fn default() -> Self {
+        Self { bandwidth: Nanos::millis(500), operations: Nanos::millis(500) }
+    }
 }
 
 /// The latencies of the operations of one kind that had one I/O priority: total ones where those have percentiles, else

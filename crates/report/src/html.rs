@@ -198,8 +198,10 @@ fn overview(summary: &Summary) -> Markup {
             h2 { "Steps" }
             // Those of a search come in the order of its choices, and its answer has the drawings that they make.
             @if summary.is_plain() {
-                (parts::chart("sweep-iops", None, "IOPS of each step", "The table of steps has its figures."))
-                (parts::chart("sweep-latency", None, "Latency of each step", "The table of steps has its figures."))
+                div.charts {
+                    (parts::chart("sweep-iops", None, "IOPS of each step", "The table of steps has its figures."))
+                    (parts::chart("sweep-latency", None, "Latency of each step", "The table of steps has its figures."))
+                }
             }
             (table(&tables::overview(&summary.steps), "Steps and what they reached"))
         }

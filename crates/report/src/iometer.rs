@@ -206,6 +206,20 @@ pub struct IometerCpu {
 
 /// The results of a run, ready to be added to a results file. `hosts` are what the host did in each step.
 pub fn iometer_results(record: &Record, shape: &IometerShape, hosts: &[IometerHost]) -> String {
+    framed(record, shape, |lines, index, step, test| {
+        let finished = step.finished.as_ref()?;
+        lines.test(test, &Figures::of(step, finished, hosts.get(index)));
+        Some(finished)
+    })
+}
+
+/// A file of what the tests of a run have come to: each with the specifications before it where they change, and the time
+/// after it. `add` adds the lines of one, by its number; a test without an end is the last.
+fn framed<'a>(
+    record: &'a Record,
+    shape: &IometerShape,
+    mut add: impl FnMut(&mut Lines, usize, &'a StepRecord, &IometerTest) -> Option<&'a StepFinished>,
+) -> String {
     let mut lines = Lines::begun(record, shape);
     let mut spec_index = None;
     for (index, (step, test)) in record.steps.iter().zip(&shape.tests).enumerate() {
@@ -213,12 +227,15 @@ pub fn iometer_results(record: &Record, shape: &IometerShape, hosts: &[IometerHo
             spec_index = Some(test.spec_index);
             lines.specs(&test.specs);
         }
-        let Some(finished) = &step.finished else { break };
-        lines.test(test, &Figures::of(step, finished, hosts.get(index)));
-        let elapsed_ms = finished.elapsed.0 / 1_000_000;
-        lines.time_stamp(step.started.wall_ms.saturating_add(elapsed_ms));
+        let Some(finished) = add(&mut lines, index, step, test) else { break };
+        lines.time_stamp(wall_ms_at(step, finished.elapsed));
     }
     lines.ended(is_whole(record, shape))
+}
+
+/// The wall clock so long after a step began.
+fn wall_ms_at(step: &StepRecord, elapsed: Nanos) -> u64 {
+    step.started.wall_ms.saturating_add(elapsed.0 / 1_000_000)
 }
 
 /// Whether all tests came to their ends.

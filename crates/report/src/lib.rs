@@ -5,12 +5,12 @@
 //! texts it came from: what peers' outputs echo is handed in.
 #![forbid(unsafe_code)]
 
+mod aims;
 mod answer;
 pub mod calendar;
 mod charts;
 pub mod compare;
 pub mod curve;
-mod describe;
 mod figures;
 mod fio;
 mod html;
@@ -34,17 +34,19 @@ pub use charts::{Charts, LimitMark, StepCharts, TimeMark, charts};
 pub use compare::{Sides, compare_answered};
 pub use figures::figures_csv;
 pub use fio::{
-    FioBanner, FioEntry, FioIdleness, FioLog, FioMeasures, FioNames, FioNotStarted, FioPriority, FioShape,
-    FioUnified, FioUnits, FioWorkers, LogColumns, LogRequest, LogValue, fio_aggregate_log, fio_banner,
-    fio_error, fio_json, fio_logs, fio_normal, fio_operation_log, fio_terse, thread_priority,
+    FioBanner, FioEntry, FioIdleness, FioLog, FioMeasures, FioNames, FioNotStarted, FioPriority, FioSampling,
+    FioShape, FioUnified, FioUnits, FioWorkers, LogColumns, LogRequest, LogValue, fio_aggregate_log,
+    fio_banner, fio_error, fio_json, fio_logs, fio_normal, fio_operation_log, fio_terse, thread_priority,
 };
 pub use html::{compare_html, html};
 pub use iometer::{
     IOMETER_COLUMNS, IometerCpu, IometerHost, IometerRow, IometerShape, IometerSpec, IometerTest,
     iometer_results, iometer_updates,
 };
-pub use live::{IntervalView, KindView, Live, StreamView, interval_view, live};
-pub use markdown::markdown;
+pub use live::{
+    FiguresView, Gauges, GroupView, IntervalView, KindView, Live, SpanView, StreamView, interval_view, live,
+};
+pub use markdown::{compare_markdown, markdown};
 pub use plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, Shape, Unit};
 pub use rows::Csv;
 pub use scan::sentence as scan_sentence;

@@ -1,9 +1,14 @@
 //! A run's events as a viewer wants them while it goes on: small, with the figures computed and names instead of numbers.
 //! The same form serves the intervals of a stored record. Knows nothing of how they get to whoever looks.
 
+mod gauges;
+
+pub use gauges::Gauges;
+
+use crate::aims::{names, targets_of};
 use crate::charts::spread;
-use crate::describe;
 use crate::summary::{errors, kinds, phase_name, quantile, response};
+use fathom_analysis::describe;
 use fathom_schema::{
     DeviceUse, Event, HostSample, Interval, KindTally, Outcome, Pacing, Severity, Step, Stop, Stream, Target,
     TimeLimit,
@@ -11,10 +16,6 @@ use fathom_schema::{
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeSet;
-
-/// Targets of a stream that are named: a stream may have a hundred thousand.
-const TARGETS_MAX: usize = 16;
 
 /// Something that happened in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -48,6 +49,8 @@ pub enum Live {
     },
     /// A stream did something in one interval.
     Interval(IntervalView),
+    /// What streams did together, about once per interval.
+    Figures(Box<FiguresView>),
     /// How busy the host was, about once a second.
     Host(HostView),
     /// Something that the reader should know.
@@ -130,6 +133,47 @@ pub struct IntervalView {
     /// How their response times are spread: pairs of a row and its operations, from the fastest. Row r holds 2^(r/4) to
     /// 2^((r+1)/4) ns.
     pub spread: Vec<(usize, u64)>,
+}
+
+/// What streams of a step do together: at the moment, and since the measuring began.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FiguresView {
+    /// Index of the step in the run.
+    pub step: u32,
+    /// End of the newest interval, seconds since the step's start.
+    pub reached_s: f64,
+    /// The newest interval of all streams; rates add up, and percentiles are those of all operations.
+    pub last: Option<SpanView>,
+    /// All streams from the first start of a measure phase on; null before.
+    pub since: Option<SpanView>,
+    /// Each stream since it measures, in plan order; null before.
+    pub streams: Vec<Option<SpanView>>,
+    /// Streams that go to the same targets.
+    pub groups: Vec<GroupView>,
+}
+
+/// Streams of a step that go to the same targets.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct GroupView {
+    /// Their indices in the step.
+    pub streams: Vec<u64>,
+    /// Their newest interval.
+    pub last: Option<SpanView>,
+    /// Since one of them measures.
+    pub since: Option<SpanView>,
+}
+
+/// What operations did in a span of time.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SpanView {
+    /// Start, seconds since the step's start.
+    pub start_s: f64,
+    /// End, in the same unit.
+    pub end_s: f64,
+    /// Mean number of operations in flight.
+    pub queue_depth_held: f64,
+    /// Reads, writes and trims together.
+    pub all: KindView,
 }
 
 /// How busy the host was for a part of a step.
@@ -259,12 +303,11 @@ fn host_view(sample: &HostSample) -> HostView {
 }
 
 fn stream_view(stream: &Stream, targets: &[Target]) -> StreamView {
-    let aims = stream.workers.iter().flat_map(|worker| &worker.extents).map(|extent| extent.target);
-    let aims: BTreeSet<u32> = aims.collect();
+    let aims = targets_of(stream);
     StreamView {
         name: stream.name.clone(),
         workload: describe::workload(&stream.workload),
-        targets: aims.iter().take(TARGETS_MAX).map(|&at| targets[at as usize].name.clone()).collect(),
+        targets: names(&aims, targets),
         target_count: aims.len() as u64,
         workers: stream.workers.len() as u64,
         queue_depth: describe::queue_depth(stream),

@@ -2,6 +2,7 @@
 //! tables are those of the text report.
 
 use crate::answer::{self, headline, step_line, what};
+use crate::compare::{self, Sides};
 use crate::section::{Section, sections};
 use crate::table::visible;
 use crate::tables::{self, STREAMS_SHOWN, Table, seconds};
@@ -39,6 +40,17 @@ pub fn markdown(summary: &Summary) -> String {
         page.fenced(&source.text);
     }
     page.out
+}
+
+/// Sides of runs held against each other, as Markdown; `None` where one has no step in common with the first.
+pub fn compare_markdown(sides: &Sides<'_>) -> Option<String> {
+    let (sentence, sections) = compare::sections(sides)?;
+    let mut page = Page { out: String::new() };
+    page.line("# Comparison");
+    page.line(&format!("**{}**", text(&sentence)));
+    page.line(&format!("change that matters: {}", text(&sides.margin.to_string())));
+    page.sections(sections);
+    Some(page.out)
 }
 
 struct Page {
@@ -80,7 +92,11 @@ impl Page {
 
     /// What the steps come to together, in their place.
     fn together(&mut self, summary: &Summary) {
-        for Section { title, lines, plots: _, tables, matrices } in sections(summary) {
+        self.sections(sections(summary));
+    }
+
+    fn sections(&mut self, sections: Vec<Section>) {
+        for Section { title, lines, plots: _, tables, matrices } in sections {
             self.line(&format!("## {}", text(&title)));
             if !lines.is_empty() {
                 self.list(lines.iter().map(|line| text(line)));

@@ -198,7 +198,15 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
         },
         (None, None, _) => {
             let lowest = found.trials.iter().map(|trial| trial.rate).fold(f64::INFINITY, f64::min);
-            format!("Not met: even {}/s does not keep the limits.", Iops(lowest))
+            match &found.alone {
+                Some((goal, seconds)) => format!(
+                    "Not met: no rate keeps it: one operation at a time already has {} {}, and {}/s misses {goal} too.",
+                    goal.statistic(),
+                    time(*seconds),
+                    Iops(lowest)
+                ),
+                None => format!("Not met: even {}/s does not keep the limits.", Iops(lowest)),
+            }
         }
     }
 }

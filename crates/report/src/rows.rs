@@ -56,7 +56,7 @@ impl<W: Write> Csv<W> {
     /// Writes the header.
     pub fn new(out: W) -> io::Result<Self> {
         let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
-        writer.write_record(HEADER)?;
+        writer.write_record(HEADER).map_err(plain)?;
         Ok(Self { writer })
     }
 
@@ -66,9 +66,9 @@ impl<W: Write> Csv<W> {
             return Ok(());
         };
         let (all, kinds) = kinds(std::iter::once(&interval.tally));
-        self.writer.write_record(row(record, step, interval, "all", &all))?;
+        self.writer.write_record(row(record, step, interval, "all", &all)).map_err(plain)?;
         for kind in &kinds {
-            self.writer.write_record(row(record, step, interval, kind.kind.name(), kind))?;
+            self.writer.write_record(row(record, step, interval, kind.kind.name(), kind)).map_err(plain)?;
         }
         Ok(())
     }
@@ -76,6 +76,14 @@ impl<W: Write> Csv<W> {
     /// Hands the rest over.
     pub fn finish(mut self) -> io::Result<()> {
         self.writer.flush()
+    }
+}
+
+/// The writer's own error, whose kind tells what became of it: a reader that has gone away is none of ours.
+fn plain(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }
 

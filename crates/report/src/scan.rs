@@ -47,6 +47,10 @@ pub fn sentence(scan: &Scan) -> String {
             .iter()
             .any(|zone| zone.is_slow)
             .then(|| count(zones.iter().filter(|zone| zone.is_slow).count(), "slow zone")),
+        zones.iter().any(|zone| zone.was_slow).then(|| {
+            let disturbed = zones.iter().filter(|zone| zone.was_slow).count();
+            format!("{} slow at first and not when read again", count(disturbed, "zone"))
+        }),
     ]
     .into_iter()
     .flatten()
@@ -204,6 +208,7 @@ fn profile(zones: &[Zone]) -> Table {
             if errors > 0 { errors.to_string() } else { String::new() },
             match (errors, group.iter().any(|zone| zone.is_slow)) {
                 (0, true) => "slow",
+                (0, false) if group.iter().any(|zone| zone.was_slow) => "slow once",
                 (0, false) => "",
                 (_, true) => "errors, slow",
                 (_, false) => "errors",
@@ -211,8 +216,8 @@ fn profile(zones: &[Zone]) -> Table {
             .to_owned(),
         ]
     };
-    let remark = Some("slow: below 70 % of the median of its neighbours");
-    let remark = remark.filter(|_| zones.iter().any(|zone| zone.is_slow));
+    let remark = Some("slow: below 70 % of the median of its neighbours, also when it was read again");
+    let remark = remark.filter(|_| zones.iter().any(|zone| zone.is_slow || zone.was_slow));
     Table { columns: columns.to_vec(), rows: zones.chunks(each).map(row).collect(), remark }
 }
 

@@ -7,15 +7,18 @@ use crate::section::{Matrix, Section};
 use crate::table::{left, right, spare};
 use crate::tables::{Table, seconds};
 use fathom_analysis::pts::{
-    Answer, Cell, Ending, Figure, Idle, Level, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
-    deviations, purge_words,
+    AfterIdle, Answer, Cell, Ending, Figure, Idle, IdleRecovery, Level, Measure, Minute, PartAnswer,
+    RoundsAnswer, SequenceAnswer, deviations, idle_recovery, purge_words,
 };
 use fathom_analysis::steady::{EXCURSION_MAX, RANGE_MAX};
 use fathom_schema::SteadyTest;
-use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, significant};
+use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 
 /// Rows of a table over time at most.
 const ROWS_MAX: usize = 24;
+/// Share of the baseline by which bursts have to differ from it for an idle time to do something: as much as two rounds of a
+/// steady state may differ from their mean.
+const IDLE_MATTERS: f64 = 0.1;
 
 /// A figure of the cells' means.
 fn matrix(
@@ -51,7 +54,7 @@ pub fn sentence(answer: &Answer) -> String {
         (1, all) => format!("Not PTS ({}). ", all.join(", ")),
         _ => "A try, not PTS. ".to_owned(),
     };
-    let all: Vec<String> = parts
+    let mut all: Vec<String> = parts
         .iter()
         .filter_map(|part| match part {
             PartAnswer::Rounds(found) => Some(of_rounds(found)),
@@ -59,6 +62,7 @@ pub fn sentence(answer: &Answer) -> String {
             PartAnswer::Conditioning(_) | PartAnswer::Sequence(_) => None,
         })
         .collect();
+    all.extend(idle_recovery(answer).map(|found| of_idle(&found)));
     let verdict = match ending {
         Ending::Unfinished => "Ended before there is an answer. ",
         Ending::Steady | Ending::NotSteady | Ending::Complete => "",
@@ -98,6 +102,35 @@ fn of_recovery(found: &SequenceAnswer) -> String {
         }
         (None, false) => "Whether it recovers is not known.".to_owned(),
     }
+}
+
+/// What idle times do for bursts of writes.
+fn of_idle(IdleRecovery { baseline_iops, after }: &IdleRecovery) -> String {
+    let Some(AfterIdle { burst, .. }) = after.first() else {
+        return "What idle time brings is not known.".to_owned();
+    };
+    let share = |one: &AfterIdle| format!("{:.0} %", one.share * 100.0);
+    let by = |a: &&AfterIdle, b: &&AfterIdle| a.share.total_cmp(&b.share);
+    let (least, most) = (after.iter().min_by(by), after.iter().max_by(by));
+    let least = least.map_or(1.0, |one| one.share);
+    let most = most.map_or(1.0, |one| one.share);
+    let what = match (least < 1.0 - IDLE_MATTERS, most > 1.0 + IDLE_MATTERS) {
+        (false, false) => "Idle time recovers nothing",
+        (false, true) => "Idle time recovers performance",
+        (true, false) => "Idle time costs performance",
+        (true, true) => "Idle time changes performance",
+    };
+    let time = |time: Nanos| {
+        if time.0.is_multiple_of(1_000_000) { time.to_string() } else { time.approximate() }
+    };
+    let each: Vec<String> =
+        after.iter().map(|one| format!("{} after {} idle", share(one), time(one.idle))).collect();
+    format!(
+        "{what}: against the baseline of {} IOPS, bursts of {} do {}.",
+        Iops(*baseline_iops),
+        time(*burst),
+        each.join(", ")
+    )
 }
 
 /// A time that is known to a millisecond.
@@ -270,7 +303,7 @@ fn determination(found: &RoundsAnswer) -> Table {
             write(window.slope_excursion()),
             of_mean(EXCURSION_MAX, window.mean),
             // Rounds of the window count from 1, as in the standard's reports.
-            format!("{}·R + {}", significant(window.slope), significant(window.mean - 3.0 * window.slope)),
+            line(window.slope, window.mean - 3.0 * window.slope, write),
             if judgement.steady_at.is_some() { "yes" } else { "no" }.to_owned(),
         ]
     });
@@ -278,6 +311,12 @@ fn determination(found: &RoundsAnswer) -> Table {
         "a window is five rounds; allowed: 20 % of its mean for the range, 10 % for the excursion of the line",
     );
     Table { columns: columns.to_vec(), rows: rows.into_iter().collect(), remark }
+}
+
+/// A line over rounds, in the unit of what it is about.
+fn line(slope: f64, start: f64, write: fn(f64) -> String) -> String {
+    let sign = |value: f64| if value < 0.0 && write(-value) != write(0.0) { "−" } else { "" };
+    format!("{}{}·R + {}{}", sign(slope), write(slope.abs()), sign(start), write(start.abs()))
 }
 
 fn tracked(found: &RoundsAnswer) -> Table {
@@ -302,6 +341,8 @@ fn levels(levels: &[Level]) -> Table {
 
 fn over_time(minutes: &[Minute]) -> Table {
     let each = minutes.len().div_ceil(ROWS_MAX).max(1);
+    // A row is of one load.
+    let groups = minutes.chunk_by(|a, b| a.load == b.load).flat_map(|load| load.chunks(each));
     let row = |group: &[Minute]| {
         let mean = |of: fn(&Minute) -> f64| group.iter().map(of).sum::<f64>() / group.len() as f64;
         let last = group.last().expect("a group has a sample");
@@ -315,7 +356,7 @@ fn over_time(minutes: &[Minute]) -> Table {
     };
     let columns = [right("until"), right("fills"), right("IOPS"), right("bandwidth"), right("mean")];
     let remark = Some("fills: how many times the capacity was written until then");
-    Table { columns: columns.to_vec(), rows: minutes.chunks(each).map(row).collect(), remark }
+    Table { columns: columns.to_vec(), rows: groups.map(row).collect(), remark }
 }
 
 /// The loads of sequences; a load that comes many times is one row.
@@ -379,4 +420,17 @@ fn load_row(part: &SequenceAnswer, cell: &Cell, all: &[&Measure]) -> Vec<String>
         seconds(most(|one| one.max_s)),
         nines.map_or_else(String::new, seconds),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_in_the_unit_of_its_figure() {
+        let of = |figure: Figure, slope: f64, start: f64| line(slope, start, bare(figure));
+        assert_eq!(of(Figure::MeanLatency, -1.234e-6, 1.04e-4), "−1.23 µs·R + 104 µs");
+        assert_eq!(of(Figure::MeanLatency, -1e-15, 1e-4), "0 ns·R + 100 µs");
+        assert_eq!(of(Figure::Iops, -12.3, 5120.0), "−12.3·R + 5120");
+    }
 }

@@ -1,18 +1,20 @@
 //! Record → summary: every figure a report shows, computed once. Owns the windows that rates refer to and which
 //! percentiles a sample can carry; does not know how anything is drawn.
 
-use crate::describe;
+use crate::aims::{by_targets, names};
 use crate::view::{
     Asked, DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, GroupSummary, HostSummary,
     KindSummary, LatencySummary, MismatchCount, NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION,
-    Source, StepSummary, StreamSummary, Summary, TargetSummary, Together, Totals, VerifySummary,
+    Source, StepSummary, StreamSummary, Summary, TargetGroup, TargetSummary, Together, Totals, VerifySummary,
 };
 use fathom_analysis::objective::objective;
-use fathom_analysis::{Measured, errno_name, load, measured, pts, scan, thresholds, validity};
+use fathom_analysis::{
+    Measured, describe, errno_name, load, measured, operations, pts, scan, thresholds, validity,
+};
 use fathom_metrics::{Latency, merge_kind};
 use fathom_schema::{
     DeviceCounters, EnvironmentFact, Facts, FileKind, Finding, Interval, IoMode, KindTally, LatencyTally,
-    MismatchKind, Note, NoteKind, OperationKind, Outcome, Pacing, Phase, Question, Record, Severity,
+    MismatchKind, Note, NoteKind, OperationKind, Outcome, Pacing, Phase, Question, Record, Severity, Step,
     StepRecord, Stop, Stream, StreamTally, TargetFact, VerifyTotals,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
@@ -52,7 +54,7 @@ pub fn summary(record: &Record) -> Summary {
             .iter()
             .map(|(name, text)| Source { name: name.clone(), text: text.clone() })
             .collect(),
-        unanswered: answer.as_ref().err().copied(),
+        unanswered: answer.as_ref().err().map(|what| unanswered(record, what)),
         together: answer.ok().flatten(),
         thresholds: thresholds::thresholds(record),
     }
@@ -83,6 +85,35 @@ fn together(record: &Record) -> Result<Option<Together>, &'static str> {
         Question::Thresholds { .. } => return Ok(None),
     };
     found.map(Some)
+}
+
+/// Why there is no answer: what is missing, and what kept the last step from it.
+fn unanswered(record: &Record, what: &str) -> String {
+    let Some(last) = record.steps.last() else {
+        return format!("{what}, since no load was run; the notes say why");
+    };
+    let measured = measured(last);
+    let errors: Vec<(i32, u64)> = measured
+        .iter()
+        .flat_map(|stream| &stream.tally.kinds)
+        .flat_map(|kind| kind.errors.iter().copied())
+        .collect();
+    let is_empty = measured.iter().all(|stream| operations(&stream.tally) == 0);
+    let name = &last.started.step.name;
+    if let Some((errno, _)) = errors.iter().max_by_key(|(_, count)| *count) {
+        let count: u64 = errors.iter().map(|(_, count)| count).sum();
+        let times = if count == 1 { "an operation".to_owned() } else { format!("{count} operations") };
+        let cause = format!("in the load \"{name}\" {times} failed ({})", errno_name(*errno));
+        return format!("{what}; {cause}: look at the kernel's log and the target's health, then ask again");
+    }
+    match (record.outcome(), is_empty) {
+        (Some(Outcome::Complete), true) => {
+            let cause = format!("in the load \"{name}\" no operation was completed");
+            format!("{what}; {cause}: measure for longer than one operation takes")
+        }
+        (Some(Outcome::Complete), false) | (None, _) => what.to_owned(),
+        _ => format!("{what}; it was ended in the load \"{name}\": ask again and let it run"),
+    }
 }
 
 /// The notes that are told: hundreds of steps choose their engine as often, and it is said once; the answer of a scan has
@@ -218,6 +249,7 @@ fn step(step: &StepRecord) -> StepSummary {
             .zip(series)
             .map(|((stream, measured), series)| stream_summary(stream, measured, series))
             .collect(),
+        by_target: by_target(&started.step, &measured),
         groups: groups(&started.step.streams, &measured),
         devices: after
             .map_or_else(Vec::new, |finished| devices(&started.devices, &finished.devices, finished.elapsed)),
@@ -231,6 +263,24 @@ fn step(step: &StepRecord) -> StepSummary {
 fn window<'a>(measured: impl Iterator<Item = &'a Measured>) -> (Nanos, Nanos) {
     let windows = measured.filter(|m| m.window().0 > 0).map(|m| (m.start, m.end));
     windows.reduce(|(start, end), (from, to)| (start.min(from), end.max(to))).unwrap_or_default()
+}
+
+fn by_target(step: &Step, measured: &[Measured]) -> Vec<TargetGroup> {
+    let groups = by_targets(step);
+    if groups.len() < 2 {
+        return Vec::new();
+    }
+    let group = |(aims, streams): (BTreeSet<u32>, Vec<usize>)| {
+        let of = || streams.iter().map(|&at| &measured[at]);
+        let (start, end) = window(of());
+        TargetGroup {
+            targets: names(&aims, &step.targets),
+            target_count: aims.len() as u64,
+            streams: streams.iter().map(|&at| step.streams[at].name.clone()).collect(),
+            total: totals(of().map(|measured| &measured.tally), start, end),
+        }
+    };
+    groups.into_iter().map(group).collect()
 }
 
 fn groups(streams: &[Stream], measured: &[Measured]) -> Vec<GroupSummary> {

@@ -125,6 +125,23 @@ fn text_fits_and_says_nothing_unprintable() {
     }
 }
 
+/// Ten thousand files are no ten thousand lines.
+#[test]
+fn of_many_targets_the_first_have_a_line() {
+    let with = |targets: usize| {
+        let mut record = simple();
+        let one = record.started.facts.targets[0].clone();
+        record.started.facts.targets = vec![one; targets];
+        let summary = summary(&record);
+        (text(&summary, WIDTH, false), markdown(&summary))
+    };
+    for (targets, says) in [(40, false), (41, true), (10_000, true)] {
+        let (text, markdown) = with(targets);
+        let more = format!("and {} more targets, which are in JSON only", targets - 40);
+        assert_eq!((text.contains(&more), markdown.contains(&more)), (says, says), "{targets}");
+    }
+}
+
 #[test]
 fn thresholds_are_in_every_form_of_a_report() {
     let mut record = killed();
@@ -241,13 +258,23 @@ fn csv_rows_are_intervals_and_kinds() {
 
 fn shape(entries: Vec<FioEntry>, json_plus: bool) -> FioShape {
     let version = "fio-3.33".to_owned();
-    FioShape { entries, globals: Vec::new(), version, json_plus, disk_util: true, idleness: None, pid: 4711 }
+    FioShape {
+        entries,
+        globals: Vec::new(),
+        has_globals: false,
+        version,
+        json_plus,
+        disk_util: true,
+        idleness: None,
+        pid: 4711,
+    }
 }
 
 fn entry(worker: Option<usize>) -> FioEntry {
     FioEntry {
         jobname: "a".to_owned(),
         options: vec![("rw".to_owned(), "randrw".to_owned())],
+        has_options: true,
         workers: vec![FioWorkers { step: 0, stream: 0, worker }],
         percentiles: vec![
             1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
@@ -261,6 +288,7 @@ fn entry(worker: Option<usize>) -> FioEntry {
 #[test]
 fn fio_document_of_two_streams() {
     let mut first = shape(vec![entry(None)], false);
+    first.has_globals = true;
     first.globals = vec![("bs".to_owned(), "8k".to_owned()), ("time_based".to_owned(), String::new())];
     first.entries[0].desc = "the \"mix\"".to_owned();
     first.entries[0].continues_on_error = true;

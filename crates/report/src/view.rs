@@ -56,7 +56,7 @@ pub struct Summary {
     pub thresholds: Option<Vec<fathom_analysis::thresholds::Kept>>,
     /// Why the run's question has no answer, where it has none.
     #[serde(skip)]
-    pub unanswered: Option<&'static str>,
+    pub unanswered: Option<String>,
 }
 
 impl Summary {
@@ -174,6 +174,8 @@ pub struct StepSummary {
     pub total: Totals,
     /// The streams, in plan order.
     pub streams: Vec<StreamSummary>,
+    /// Streams that go to the same targets, each group of them; empty where all go to the same.
+    pub by_target: Vec<TargetGroup>,
     /// Streams that are reported together, by number; empty when no stream is in a group.
     pub groups: Vec<GroupSummary>,
     /// What the kernel counted on the block devices below, from the workers' start to their end, ramp included.
@@ -182,6 +184,19 @@ pub struct StepSummary {
     pub environment_changes: Vec<EnvironmentSummary>,
     /// The step as it ran: every option resolved.
     pub resolved: serde_json::Value,
+}
+
+/// Streams that go to the same targets, together.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TargetGroup {
+    /// Names of the targets, the first 16.
+    pub targets: Vec<String>,
+    /// How many there are.
+    pub target_count: u64,
+    /// Names of the streams.
+    pub streams: Vec<String>,
+    /// What they did.
+    pub total: Totals,
 }
 
 /// Streams that are reported together.

@@ -1,9 +1,15 @@
 //! The stop flag, and the signals that raise it.
 
+use fathom_units::Nanos;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::iterator::Signals;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// A signal that comes this soon after another is the same one: `timeout` of the GNU coreutils signals the program and then
+/// its group, which the program is in.
+const SAME_SIGNAL: Nanos = Nanos::millis(50);
 
 /// Raised once, from outside, to end a run early; what was measured is kept.
 #[derive(Debug, Clone, Default)]
@@ -15,15 +21,29 @@ pub struct Stop {
 impl Stop {
     /// Lets SIGINT, SIGTERM and SIGHUP raise it. A second signal ends the process at once, should the first not get through
     /// (an operation that never completes).
+    ///
+    /// # Errors
+    /// Where the system lets no handler or no thread be made.
     pub fn listen_to_signals(&self) -> io::Result<()> {
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // In this order: the first signal finds the flag down and only raises it, the second finds it up.
-            signal_hook::flag::register_conditional_default(signal, Arc::clone(&self.raised))?;
-            let number = usize::try_from(signal).unwrap_or(0);
-            signal_hook::flag::register_usize(signal, Arc::clone(&self.signal), number)?;
-            signal_hook::flag::register(signal, Arc::clone(&self.raised))?;
-        }
-        Ok(())
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let stop = self.clone();
+        let listen = move || {
+            let mut first = None;
+            for signal in signals.forever() {
+                let now = fathom_engine::monotonic();
+                match first {
+                    None => {
+                        first = Some(now);
+                        stop.signal.store(usize::try_from(signal).unwrap_or(0), Ordering::Relaxed);
+                        stop.raise();
+                    }
+                    Some(first) if now.since(first) < SAME_SIGNAL => {}
+                    // It fails for signals without a default only, which these are not.
+                    Some(_) => drop(signal_hook::low_level::emulate_default_handler(signal)),
+                }
+            }
+        };
+        std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map(drop)
     }
 
     /// Raises it.

@@ -47,6 +47,7 @@ fn changed(job: &str) -> Vec<Step> {
         expected_seconds: None,
         question: None,
         thresholds: Vec::new(),
+        abort_when: Vec::new(),
         facts,
     };
     let clock = fathom_engine::RealClock::new(true);

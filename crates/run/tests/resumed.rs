@@ -52,6 +52,7 @@ fn told(earlier: Vec<StepRecord>) -> Told {
         expected_seconds: None,
         question: None,
         thresholds: Vec::new(),
+        abort_when: Vec::new(),
         facts,
     };
     let request = RunRequest {

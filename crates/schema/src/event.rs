@@ -6,7 +6,7 @@ use crate::question::Question;
 use crate::record::StreamTotals;
 use crate::step::Step;
 use crate::tally::Interval;
-use crate::threshold::Threshold;
+use crate::threshold::{Condition, Threshold};
 use crate::wire;
 use fathom_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,9 @@ pub struct RunStarted {
     /// Bounds that every step has to keep.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<Threshold>,
+    /// What ends the run before its time; a step that prepares others may have fewer of them, and says so itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abort_when: Vec<Condition>,
     /// What was found on the host.
     pub facts: Facts,
 }

@@ -246,6 +246,12 @@ impl FromStr for LatencyGoal {
 
     /// Reads `p99<1ms`, `mean<500us`, and `1ms`, which is the mean's.
     fn from_str(text: &str) -> Result<Self, String> {
+        if let Some((statistic, limit)) =
+            text.split_once(['>', '=']).filter(|(before, _)| !before.contains('<'))
+        {
+            let (statistic, limit) = (statistic.trim(), limit.trim_start_matches(['>', '=']).trim());
+            return Err(format!("{text}: a latency is kept by staying below it; write {statistic}<{limit}"));
+        }
         let (statistic, limit) = text.split_once('<').unwrap_or(("mean", text));
         let limit: Nanos =
             limit.trim_start_matches('=').trim().parse().map_err(|error| format!("{error}"))?;
@@ -283,6 +289,9 @@ mod tests {
         check("1ms", "mean < 1.00 ms");
         check("max<1ms", "max is neither mean nor a percentile such as p99");
         check("p100<1ms", "p100 is neither mean nor a percentile such as p99");
+        check("p99>5ms", "p99>5ms: a latency is kept by staying below it; write p99<5ms");
+        check("mean >= 5ms", "mean >= 5ms: a latency is kept by staying below it; write mean<5ms");
+        check("p99=5ms", "p99=5ms: a latency is kept by staying below it; write p99<5ms");
         check("p99<0ms", "p99<0ms: no operation takes no time; write for example p99<1ms");
     }
 }

@@ -249,6 +249,10 @@ pub struct StreamLimits {
     /// How often a worker goes through its extents.
     #[serde(default)]
     pub passes: Passes,
+    /// Whether the bytes and passes of the ramp are among these, as in fio. Operations count anew after it; a worker that is
+    /// at its end before, or made to end, has measured all of it.
+    #[serde(default)]
+    pub ramp_counts: bool,
     /// The steady state that ends it.
     #[serde(default)]
     pub steady: Option<SteadyRule>,

@@ -108,6 +108,14 @@ impl FromStr for Bound {
             }
             _ => (None, name),
         };
+        let is_statistic = name == "mean"
+            || name.strip_prefix('p').is_some_and(|of| of.starts_with(|c: char| c.is_ascii_digit()));
+        if !is_statistic && !["iops", "bandwidth", "errors", "max"].contains(&name.as_str()) {
+            return Err(format!(
+                "{text}: there is no figure \"{name}\"; there are iops, bandwidth, mean, percentiles such as p99, max and errors, \
+                 also of read., write. or trim.; write for example read.p99<1ms"
+            ));
+        }
         let said = |error: fathom_units::QuantityError| format!("{text}: {error}");
         let (figure, limit) = match name.as_str() {
             "iops" => (BoundFigure::Iops, value.parse::<Iops>().map_err(said)?.0),
@@ -212,6 +220,12 @@ impl FromStr for Condition {
 
     /// Reads `read.p99 > 10ms for 5s`, `errors > 0`.
     fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim_end().ends_with(" for") {
+            return Err(format!(
+                "{text}: it does not say for how long; write for example {} 5s",
+                text.trim_end()
+            ));
+        }
         let (bound, hold) = match text.split_once(" for ") {
             Some((bound, hold)) => {
                 (bound, hold.trim().parse::<Nanos>().map_err(|error| format!("{text}: {error}"))?)
@@ -249,6 +263,12 @@ mod tests {
         check("fast", "fast is no bound; write");
         check("iops>many", "iops>many: ");
         check("p0<1ms", "p0<1ms: p0 is neither mean nor");
+        check(
+            "bogus<1",
+            "bogus<1: there is no figure \"bogus\"; there are iops, bandwidth, mean, percentiles",
+        );
+        check("write.pace<1", "write.pace<1: there is no figure \"pace\"");
+        check("<1ms", "<1ms: there is no figure \"\"");
         check("sync.iops>1", "sync.iops>1: a bound is of read, write or trim");
     }
 
@@ -260,6 +280,8 @@ mod tests {
         check("iops < 1000 for 10s", "IOPS < 1000 for 10.0 s");
         check("iops < 1000 for ever", "iops < 1000 for ever: ");
         check("for 10s", "for 10s is no bound");
+        check("iops>1k for", "iops>1k for: it does not say for how long; write for example iops>1k for 5s");
+        check("errors>0 for ", "errors>0 for : it does not say for how long");
     }
 
     /// What older records hold reads the same.

@@ -25,7 +25,7 @@ pub(crate) async fn page(uri: Uri) -> Response {
         return (head, file.data).into_response();
     }
     let last = path.rsplit('/').next().unwrap_or_default();
-    if path.starts_with("api/") || last.contains('.') {
+    if path.starts_with("api/") || path.starts_with("assets/") || last.contains('.') {
         return (StatusCode::NOT_FOUND, "there is nothing\n").into_response();
     }
     match Dist::get("index.html") {

@@ -1,5 +1,6 @@
 //! What goes wrong with a request, as JSON: a code for programs, words for people, and the way out.
 
+use crate::session::Role;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -37,6 +38,16 @@ impl Fault {
 
     pub(crate) fn conflict(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, code, message, help)
+    }
+
+    /// What was asked is for those of `role` and above.
+    pub(crate) fn role(role: Role) -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "session.role",
+            format!("this needs the role {}", serde_json::json!(role).as_str().unwrap_or_default()),
+            "ask an admin for an invitation",
+        )
     }
 
     pub(crate) fn no_run(id: &str) -> Self {

@@ -1,7 +1,7 @@
 //! A run's events for those who watch it: numbered, so that whoever was cut off goes on where it was. The run puts them
 //! into a queue and goes on; a thread of its own makes texts of them. Knows nothing of HTTP.
 
-use fathom_report::{Live, live};
+use fathom_report::{Gauges, Live, live};
 use fathom_run::{Progress, Sink, SinkError};
 use fathom_schema::Event;
 use std::collections::VecDeque;
@@ -69,7 +69,7 @@ impl Hub {
             let mut log = self.log();
             log.last += 1;
             let told = Told { number: log.last, kind, text: text.into() };
-            if matches!(kind, "interval" | "host" | "preparing") {
+            if matches!(kind, "interval" | "figures" | "host" | "preparing") {
                 log.intervals.push_back(told);
                 if log.intervals.len() > INTERVALS_MAX {
                     log.forgotten = log.intervals.pop_front().map_or(0, |told| told.number);
@@ -127,12 +127,15 @@ impl Hub {
 }
 
 fn tell(hub: &Hub, events: &Receiver<Queued>) {
+    let mut gauges = Gauges::default();
     for queued in events {
         match queued {
             Queued::Event(event) => {
-                if let Some(live) = live(&event) {
-                    hub.add(kind_of(&live), json(&live));
-                }
+                // What was left to be told of a step comes before its end.
+                let (figures, live) = (gauges.take(&event), live(&event));
+                let is_end = matches!(*event, Event::StepFinished(_));
+                let told = if is_end { [figures, live] } else { [live, figures] };
+                told.iter().flatten().for_each(|live| hub.add(kind_of(live), json(live)));
             }
             Queued::Preparing(text) => hub.add("preparing", text),
         }
@@ -149,6 +152,7 @@ const fn kind_of(live: &Live) -> &'static str {
         Live::RunStarted { .. } => "run_started",
         Live::StepStarted { .. } => "step_started",
         Live::Interval(_) => "interval",
+        Live::Figures(_) => "figures",
         Live::Host(_) => "host",
         Live::Note { .. } => "note",
         Live::StepFinished { .. } => "step_finished",

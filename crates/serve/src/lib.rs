@@ -208,7 +208,7 @@ impl Server {
     pub fn run(self) -> Result<(), ServeError> {
         let Self { app, listener, scheme: _, runtime } = self;
         let router = routes::router(&app);
-        runtime.block_on(listener.serve(router)).map_err(ServeError::Start)?;
+        runtime.block_on(listener.serve(router, listen::TIMES)).map_err(ServeError::Start)?;
         app.running.end();
         Ok(())
     }

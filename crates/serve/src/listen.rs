@@ -1,8 +1,10 @@
 //! Connections: accepted up to a limit, over TLS where there is a certificate, each with times within which it has to say
-//! what it wants. Ends when a signal asks for it. Knows nothing of what is asked.
+//! what it wants and to send it. Ends when a signal asks for it. Knows nothing of what is asked.
 
 use crate::ServeError;
 use axum::Router;
+use axum::http::StatusCode;
+use axum::routing::MethodRouter;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::net::SocketAddr;
@@ -17,11 +19,42 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutLayer};
 
 /// Connections at once: a browser opens six, and far fewer than forty people watch one run.
 const CONNECTIONS_MAX: usize = 256;
-/// How long a client may take to say what it wants, and to agree on TLS.
-const HEADER_TIME: Duration = Duration::from_secs(10);
+/// How long others may keep the server waiting.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    /// To agree on TLS, and to say what is wanted: from the beginning of a connection, or from the last answer on it.
+    header: Duration,
+    /// Between two pieces of what is sent.
+    piece: Duration,
+    /// From the request to the beginning of its answer.
+    answer: Duration,
+}
+
+/// Those of the server: what comes over a bad line comes within seconds; planning thousands of steps takes some, too.
+pub(crate) const TIMES: Times = Times {
+    header: Duration::from_secs(10),
+    piece: Duration::from_secs(20),
+    answer: Duration::from_secs(60),
+};
+
+/// A handler that waits no longer than this for what it is sent, and that has to answer in time but where `is_long`: events
+/// have no end, and a large file takes its time.
+pub(crate) fn bounded<S: Clone + Send + Sync + 'static>(
+    handler: MethodRouter<S>,
+    times: Times,
+    is_long: bool,
+) -> MethodRouter<S> {
+    let handler = handler.layer(RequestBodyTimeoutLayer::new(times.piece));
+    if is_long {
+        return handler;
+    }
+    handler.layer(TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, times.answer))
+}
+
 /// Largest header of a request.
 const HEADER_BYTES_MAX: usize = 16 << 10;
 
@@ -49,7 +82,7 @@ impl Listener {
     }
 
     /// Answers until SIGINT, SIGTERM or SIGHUP.
-    pub(crate) async fn serve(self, router: Router) -> std::io::Result<()> {
+    pub(crate) async fn serve(self, router: Router, times: Times) -> std::io::Result<()> {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hang_up = signal(SignalKind::hangup())?;
@@ -67,21 +100,26 @@ impl Listener {
             let (router, tls) = (router.clone(), self.tls.clone());
             tokio::spawn(async move {
                 // Whoever goes away in the middle of something needs no words about it.
-                let _ = connection(stream, tls, router).await;
+                let _ = connection(stream, tls, router, times.header).await;
                 drop(place);
             });
         }
     }
 }
 
-async fn connection(stream: TcpStream, tls: Option<TlsAcceptor>, router: Router) -> Result<(), ()> {
+async fn connection(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+    header: Duration,
+) -> Result<(), ()> {
     // Events are small and should not wait for more.
     let _ = stream.set_nodelay(true);
     match tls {
-        None => answer(stream, router).await,
+        None => answer(stream, router, header).await,
         Some(tls) => {
-            let agreed = tokio::time::timeout(HEADER_TIME, tls.accept(stream)).await;
-            answer(agreed.map_err(drop)?.map_err(drop)?, router).await
+            let agreed = tokio::time::timeout(header, tls.accept(stream)).await;
+            answer(agreed.map_err(drop)?.map_err(drop)?, router, header).await
         }
     }
 }
@@ -89,10 +127,11 @@ async fn connection(stream: TcpStream, tls: Option<TlsAcceptor>, router: Router)
 async fn answer(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
+    header: Duration,
 ) -> Result<(), ()> {
     hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIME)
+        .header_read_timeout(header)
         .max_buf_size(HEADER_BYTES_MAX)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
         .await
@@ -113,4 +152,48 @@ fn acceptor(chain: &Path, key: &Path) -> Result<TlsAcceptor, ServeError> {
         .with_single_cert(certificates, secret)
         .map_err(|error| fail(chain, error.to_string()))?;
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::routing::post;
+    use std::io::{Read, Write};
+
+    /// What a client gets until the server ends the connection, which it does by itself.
+    fn check(header: Duration, piece: Duration, sent: &str, expect: &str) {
+        let patience = Duration::from_secs(3600);
+        let times = Times { header, piece, answer: patience };
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("threads can be made");
+        let here = "127.0.0.1:0".parse().expect("it is an address");
+        let listener = runtime.block_on(Listener::bind(here, None)).expect("there is a free port");
+        let address = listener.address();
+        // All is sent before anybody accepts: however slow this machine is, the server finds it there when its time begins.
+        let mut stream = std::net::TcpStream::connect(address).expect("the server listens");
+        stream.write_all(sent.as_bytes()).expect("there is room for it");
+        // Where the server waits for ever this is what ends the test, as a failure.
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("it is a time");
+        let echo = bounded(post(|body: String| async { body }), times, false);
+        runtime.spawn(listener.serve(Router::new().route("/", echo), times));
+        let mut got = String::new();
+        stream
+            .read_to_string(&mut got)
+            .unwrap_or_else(|error| panic!("{sent:?} is waited for: {error}; {got}"));
+        assert!(if expect.is_empty() { got.is_empty() } else { got.contains(expect) }, "{sent:?}: {got}");
+        runtime.shutdown_background();
+    }
+
+    #[test]
+    fn nobody_keeps_a_connection_by_saying_little() {
+        let (short, long) = (Duration::from_millis(50), Duration::from_secs(3600));
+        check(short, long, "", "");
+        check(short, long, "POST / HT", "");
+        check(short, long, "POST / HTTP/1.1\r\nHost: localhost\r\nX: y", "");
+        // After an answer the time begins anew.
+        let whole = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello";
+        check(short, long, whole, "200 OK");
+        // What is promised and does not come; with the answer, or soon after it, the connection ends.
+        check(short, short, &whole.replace("hello", "hel"), "400 Bad Request");
+    }
 }

@@ -1,6 +1,7 @@
 //! All routes, each declared once: method, path, role, what goes in and comes out. The router and the `OpenAPI` document are
 //! made of the same rows.
 
+use crate::listen::{TIMES, bounded};
 use crate::session::{Role, require};
 use crate::{App, api, assets, guard};
 use axum::Router;
@@ -10,9 +11,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::MethodRouter;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::sync::Arc;
-use std::time::Duration;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::timeout::TimeoutLayer;
 
 /// Where the API begins.
 pub(crate) const BASE: &str = "/api/v1";
@@ -20,9 +19,6 @@ pub(crate) const BASE: &str = "/api/v1";
 const BODY_BYTES_MAX: usize = 4 << 20;
 /// Largest run that is imported.
 pub(crate) const IMPORT_BYTES_MAX: usize = 2 << 30;
-/// How long a request may take to begin its answer; planning thousands of steps takes seconds.
-const ANSWER_TIME: Duration = Duration::from_secs(60);
-
 /// What a body or an answer is.
 pub(crate) enum Content {
     /// Nothing.
@@ -64,9 +60,8 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         }
         let limit = if route.path == "/runs/import" { IMPORT_BYTES_MAX } else { BODY_BYTES_MAX };
         handler = handler.layer(DefaultBodyLimit::max(limit));
-        if route.path != "/runs/{run}/events" && route.path != "/runs/import" {
-            handler = handler.layer(TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, ANSWER_TIME));
-        }
+        let is_long = ["/runs/{run}/events", "/runs/import"].contains(&route.path);
+        handler = bounded(handler, TIMES, is_long);
         router = router.route(&format!("{BASE}{}", route.path), handler);
     }
     router

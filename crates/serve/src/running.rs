@@ -17,6 +17,8 @@ use std::thread::JoinHandle;
 #[derive(Clone)]
 pub(crate) struct Active {
     pub(crate) id: String,
+    /// Names of the streams that it may run.
+    pub(crate) streams: Arc<[String]>,
     pub(crate) hub: Hub,
     pub(crate) changes: Changes,
     pub(crate) stop: Stop,
@@ -81,7 +83,13 @@ impl Running {
         let claims = fathom_run::claim(&ready.plan.experiment, &ready.facts, &id)
             .map_err(|error| Fault::conflict("run.claimed", error.to_string(), ""))?;
         let writer = Writer::create(app.store(), &id)?;
-        let active = Active { id, hub: Hub::default(), changes: Changes::default(), stop: Stop::default() };
+        let active = Active {
+            id,
+            streams: ready.plan.experiment.streams().map(str::to_owned).collect(),
+            hub: Hub::default(),
+            changes: Changes::default(),
+            stop: Stop::default(),
+        };
         let (of_run, of_app) = (active.clone(), Arc::clone(app));
         let thread = std::thread::Builder::new()
             .name("fathom-run".to_owned())
@@ -124,6 +132,7 @@ fn drive(machine: &dyn Machine, ready: Ready, claims: Claims, active: &Active, w
         expected_seconds: plan.expected.map(Nanos::as_secs_f64),
         question,
         thresholds: plan.thresholds,
+        abort_when: plan.experiment.conditions().to_vec(),
         facts,
     };
     let experiment = plan.experiment;

@@ -232,13 +232,7 @@ pub(crate) async fn require(
 ) -> Response {
     match app.sessions.role(request.headers()) {
         Some(own) if own >= role => next.run(request).await,
-        Some(_) => Fault::new(
-            StatusCode::FORBIDDEN,
-            "session.role",
-            format!("this needs the role {}", serde_json::json!(role).as_str().unwrap_or_default()),
-            "ask an admin for an invitation",
-        )
-        .into_response(),
+        Some(_) => Fault::role(role).into_response(),
         None => Fault::new(
             StatusCode::UNAUTHORIZED,
             "session.none",

@@ -18,5 +18,5 @@ pub use error::StoreError;
 pub use folder::{EXTENSION, State, Summary, default_folder, find, list, path_of};
 pub use labels::{LABEL_BYTES_MAX, Labels, TAGS_MAX, labels, set_labels};
 pub use marks::mark;
-pub use reader::{Detail, each_interval, overview, read, read_with};
+pub use reader::{Detail, each_interval, overview, read, read_with, whole};
 pub use writer::{Unstored, Writer};

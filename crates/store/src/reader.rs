@@ -236,6 +236,23 @@ pub(crate) fn open_copy(path: &Path) -> Result<Opened, StoreError> {
     Ok(Opened { db, layout, _copy: Some(folder) })
 }
 
+/// The bytes of a run as one file that stands alone, with all that its writer left in the WAL: the file at `path` itself lacks
+/// that where the writer was killed.
+///
+/// # Errors
+/// What cannot be read as a run, and what the system refuses.
+pub fn whole(path: &Path) -> Result<Vec<u8>, StoreError> {
+    let opened = open(path)?;
+    let of_path = |error| StoreError::of(path, error);
+    let io = |source| StoreError::Io { doing: "make a whole copy of", path: path.to_owned(), source };
+    let folder = tempfile::tempdir().map_err(io)?;
+    let copy = folder.path().join("whole.fathom");
+    // It was opened to be read as of one commit, and VACUUM begins a transaction of its own.
+    opened.execute_batch("COMMIT").map_err(of_path)?;
+    opened.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map_err(of_path)?;
+    fs::read(&copy).map_err(io)
+}
+
 /// Opens `file` read-only; errors name `path`, which the user knows.
 fn connect(file: &Path, path: &Path) -> Result<(Connection, u32), StoreError> {
     let db =

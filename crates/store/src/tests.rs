@@ -1,7 +1,9 @@
 //! What a store promises, tried on real files: nothing committed is lost, whatever happens to the writer, the folder or
 //! the file. Holds the small events the tests write.
 
-use crate::{State, StoreError, Writer, default_folder, each_interval, find, list, overview, path_of, read};
+use crate::{
+    State, StoreError, Writer, default_folder, each_interval, find, list, overview, path_of, read, whole,
+};
 use fathom_schema::{
     ErrorPolicy, Event, HostSample, Interval, KindTally, LatencyTally, Moments, Note, NoteKind,
     OperationKind, Outcome, Phase, Record, RunFinished, RunStarted, Severity, SparseHistogram, Step,
@@ -33,6 +35,7 @@ pub(crate) fn run_started() -> Event {
         expected_seconds: Some(3.0),
         question: None,
         thresholds: Vec::new(),
+        abort_when: Vec::new(),
         facts: fathom_schema::Facts::default(),
     }))
 }
@@ -256,6 +259,10 @@ fn a_killed_writer_leaves_all_that_was_committed() {
     child.wait().unwrap();
     assert!(names(folder.path()).contains(&format!("{RUN}.fathom-wal")));
     assert_eq!(read(&path).unwrap(), record_of(&whole_run()[..5]), "after its death");
+    let alone = folder.path().join("taken-along.fathom");
+    fs::write(&alone, whole(&path).unwrap()).unwrap();
+    assert_eq!(read(&alone).unwrap(), record_of(&whole_run()[..5]), "as one file");
+    fs::remove_file(alone).unwrap();
     let record = read(&path).unwrap();
     assert_eq!((record.outcome(), record.steps[0].finished.is_some()), (None, false));
     let runs = list(folder.path()).unwrap();

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Events held back at most before they are committed unasked. At one commit a second nothing comes near; it bounds the
 /// memory of a caller that never commits.
@@ -22,6 +23,8 @@ const LEVEL_BYTES_MAX: [u64; LEVELS.len()] = [1 << 30, 256 << 20, 128 << 20, u64
 /// A sample of the host that is kept covers at least this part of the time since the run's start; those before are added
 /// to it. A run of a year then has some 18,000, and none of a quarter of an hour loses any.
 const HOST_PART: u64 = 1024;
+/// How long the end of a run waits for those who read its file.
+const READERS_WAIT: Duration = Duration::from_secs(5);
 
 /// The writer of one run's file. Dropping it without [`Writer::finish`] commits what it can and leaves a readable file.
 #[derive(Debug)]
@@ -241,12 +244,17 @@ impl Writer {
         self.put_host()?;
         self.commit()?;
         let path = self.path.clone();
-        // Leaving WAL mode checkpoints and removes the files beside; a reader that holds the file meanwhile prevents it.
-        let mode: String = self
-            .db
-            .pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get(0))
-            .map_err(|error| StoreError::of(&path, error))?;
-        debug_assert_eq!(mode, "delete");
+        let of_path = |error| StoreError::of(&path, error);
+        // Waits for those who read. One that goes on reading for longer keeps the file in WAL mode, but all that the WAL holds
+        // is in the file by then.
+        self.db.busy_timeout(READERS_WAIT).map_err(of_path)?;
+        self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(())).map_err(of_path)?;
+        // Leaving WAL mode removes the files beside.
+        match self.db.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(())) {
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => Ok(()),
+            other => other,
+        }
+        .map_err(of_path)?;
         Ok(path)
     }
 

@@ -115,6 +115,11 @@ mod tests {
     fn rates_read_and_print() {
         assert_eq!("5k IOPS".parse(), Ok(Iops(5000.0)));
         assert_eq!("100/s".parse(), Ok(Iops(100.0)));
+        for (text, rate) in [("1e3", 1e3), ("2.5E+4/s", 2.5e4), ("1e-1k", 100.0)] {
+            assert_eq!(text.parse(), Ok(Iops(rate)), "{text}");
+        }
+        assert!("1e400".parse::<Iops>().is_err() && "1e400B/s".parse::<BytesPerSec>().is_err());
+        assert!("1e".parse::<Iops>().is_err() && "1e+/s".parse::<Iops>().is_err());
         assert_eq!("200MB/s".parse(), Ok(BytesPerSec(2e8)));
         assert!("200MB".parse::<BytesPerSec>().is_err());
         assert_eq!(Iops(1_904_000.0).to_string(), "1.90M");

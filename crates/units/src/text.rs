@@ -50,17 +50,29 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
-/// Splits `"1.5 GiB"` into `(1.5, "GiB")`. Underscores inside the number are ignored; blanks between number and unit
-/// are allowed; a sign is not, since no quantity here is negative.
+/// Splits `"1.5 GiB"` into `(1.5, "GiB")`. Underscores inside the number are ignored, and it may have an exponent
+/// (`1e3`); blanks between number and unit are allowed; a sign is not, since no quantity here is negative.
 pub(crate) fn number_and_unit(text: &str) -> Result<(f64, &str), QuantityError> {
     let trimmed = text.trim();
     let end = trimmed
         .char_indices()
         .find(|&(_, c)| !(c.is_ascii_digit() || c == '.' || c == '_'))
         .map_or(trimmed.len(), |(at, _)| at);
+    let end = end + exponent(&trimmed[end..]);
     let number: String = trimmed[..end].chars().filter(|&c| c != '_').collect();
     let value: f64 = number.parse().map_err(|_| QuantityError::NoNumber { found: text.to_owned() })?;
+    if !value.is_finite() {
+        return Err(QuantityError::OutOfRange { found: text.to_owned(), range: "64 bits" });
+    }
     Ok((value, trimmed[end..].trim_start()))
+}
+
+/// How long the exponent is that a text begins with; 0 where it begins with none, but with a unit.
+fn exponent(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix(['e', 'E']) else { return 0 };
+    let digits = rest.strip_prefix(['+', '-']).unwrap_or(rest);
+    let length = digits.bytes().take_while(u8::is_ascii_digit).count();
+    if length == 0 { 0 } else { text.len() - digits.len() + length }
 }
 
 /// `value × factor` as a whole number, or an error that quotes the text. Rounds to nearest; refuses what u64 cannot hold.

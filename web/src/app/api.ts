@@ -1,7 +1,10 @@
-// The one way to the server: every page asks through here. Owns addresses, forms of answers and how an answer that is none is
-// told; does not know what pages do with it.
+// The one way to the server: every page asks through here. Owns addresses, forms of answers and how an answer that is none
+// is told; does not know what pages do with it.
 
 import type { Answered, Charts } from "../charts/types";
+
+/** Who may do what: look; run, name and mark; delete and invite. */
+export type Role = "viewer" | "operator" | "admin";
 
 /** A run in the list. */
 export interface RunRow {
@@ -43,6 +46,8 @@ export interface Refusal {
   path: string;
   reason: string;
   remedy: string;
+  /** What may be typed to have it done all the same; none where nothing helps. */
+  answers: string[];
 }
 
 /** What has to be typed before a job may run. */
@@ -51,13 +56,16 @@ export interface Question {
   path: string;
   device: string;
   reason: string;
+  answers: string[];
 }
 
 /** What a job would do; without steps where it has faults. */
 export interface Plan {
   may_run: boolean;
   expected_seconds: number | null;
+  /** Of a search the least and the most that is asked. */
   steps: { name: string }[];
+  measurements: { about: number; at_most: number | null } | null;
   targets: Intent[];
   refusals: Refusal[];
   questions: Question[];
@@ -65,27 +73,28 @@ export interface Plan {
   diagnostics: Diagnostic[];
 }
 
-/** What the user agrees to, as on the command line; the server judges it anew each time. */
-export interface Consent {
-  yes: boolean;
-  overwrite: boolean;
-  destroy: string[];
-  answers: { path: string; typed: string }[];
+/** What was typed about a path; the server judges it anew each time. */
+export interface Answer {
+  path: string;
+  typed: string;
 }
 
-/** What someone has ticked and typed so far, the latter by path. */
-export interface Agreed {
-  yes: boolean;
-  overwrite: boolean;
-  typed: Record<string, string>;
+/** What would be lost, and what may be typed to agree to that. */
+export interface Loss {
+  path: string;
+  reason: string;
+  answers: string[];
 }
 
-export const nothingAgreed = (): Agreed => ({ yes: false, overwrite: false, typed: {} });
+/** All that would be lost, and may be with the right words. */
+export const lossesOf = ({ refusals, questions }: Plan): Loss[] =>
+  [...refusals, ...questions]
+    .filter(({ answers }) => answers.length > 0)
+    .map(({ path, reason, answers }) => ({ path, reason, answers }));
 
-export function consentOf({ yes, overwrite, typed }: Agreed): Consent {
-  const answers = Object.entries(typed).flatMap(([path, answer]) => (answer ? [{ path, typed: answer }] : []));
-  return { yes, overwrite, destroy: [], answers };
-}
+/** Whether no words make a job run. */
+export const isHopeless = (plan: Plan): boolean =>
+  !plan.may_run && (lossesOf(plan).length === 0 || plan.refusals.some(({ answers }) => answers.length === 0));
 
 /** What a run is to find out by choosing its steps itself. */
 export type Search =
@@ -142,7 +151,16 @@ export interface Report {
     index: number;
     name: string;
     total: { start_s: number; end_s: number; all: Kind; kinds: Kind[] };
-    streams: { name: string; workload: string; engine: string; queue_depth: number; queue_depth_held: number; total: { all: Kind } }[];
+    streams: {
+      name: string;
+      workload: string;
+      engine: string;
+      queue_depth: number;
+      queue_depth_held: number;
+      total: { all: Kind };
+    }[];
+    /** Streams that go to the same targets; empty where all do. */
+    by_target: { targets: string[]; target_count: number; streams: string[]; total: { all: Kind } }[];
   }[];
   notes: { at_s: number; severity: string; message: string }[];
   environment: { subject: string; name: string; value: string | null; source: string }[];
@@ -207,6 +225,7 @@ function send<T>(path: string, body: unknown, method = "POST"): Promise<T> {
 const of = (run: string) => `runs/${encodeURIComponent(run)}`;
 
 export const api = {
+  session: () => ask<{ role: Role }>("session"),
   runs: () => ask<RunRow[]>("runs"),
   report: (run: string) => ask<Report>(of(run)),
   /** Null from a server that has no charts to give. */
@@ -217,14 +236,18 @@ export const api = {
     }),
   facts: () => ask<Facts>("facts"),
   presets: () => ask<Preset[]>("presets"),
-  plan: (job: Upload, consent: Consent, search?: Search) => send<Plan>("jobs/plan", { job, consent, search }),
+  plan: (job: Upload, answers: Answer[], search?: Search) => send<Plan>("jobs/plan", { job, consent: { answers }, search }),
+  check: (job: Upload) => send<{ is_sound: boolean; diagnostics: Diagnostic[] }>("jobs/check", job),
   convert: (job: Upload) => send<{ text: string; diagnostics: Diagnostic[] }>("jobs/convert", job),
-  start: (job: Upload, consent: Consent, search?: Search) => send<{ run: string }>("runs", { job, consent, search }),
+  start: (job: Upload, answers: Answer[], search?: Search) =>
+    send<{ run: string }>("runs", { job, consent: { answers }, search }),
   /** Null where the run was asked nothing, or knows nothing yet. */
   answer: (run: string) => ask<Answered | null>(`${of(run)}/answer`),
   /** Sides of runs, the first held against each of the others; null where they have no step in common. */
-  compare: (sides: string[][], margin: string) =>
-    ask<Answered | null>(`compare?sides=${encodeURIComponent(sides.map((side) => side.join("~")).join(","))}&margin=${encodeURIComponent(margin)}`),
+  compare: (sides: string[][], margin: string) => {
+    const asked = sides.map((side) => side.join("~")).join(",");
+    return ask<Answered | null>(`compare?sides=${encodeURIComponent(asked)}&margin=${encodeURIComponent(margin)}`);
+  },
   stop: (run: string) => send<null>(`${of(run)}/stop`, {}),
   mark: (run: string, text: string) => send<null>(`${of(run)}/marks`, { text }),
   /** Null: as fast as it goes. */
@@ -233,7 +256,11 @@ export const api = {
   rename: (run: string, title: string, tags: string[]) => send<RunRow>(of(run), { title, tags }, "PATCH"),
   remove: (run: string) => ask<null>(of(run), { method: "DELETE" }),
   importRun: (file: Blob) =>
-    ask<{ run: string }>("runs/import", { method: "POST", headers: { "content-type": "application/vnd.fathom.run" }, body: file }),
+    ask<{ run: string }>("runs/import", {
+      method: "POST",
+      headers: { "content-type": "application/vnd.fathom.run" },
+      body: file,
+    }),
   exportUrl: (run: string) => `/api/v1/${of(run)}/export`,
   eventsUrl: (run: string) => `/api/v1/${of(run)}/events`,
   pageUrl: (run: string, format: string) => `/api/v1/${of(run)}/report?format=${format}`,

@@ -41,6 +41,27 @@ export interface IntervalEvent {
   spread?: [number, number][];
 }
 
+/** What operations did in a span of time. */
+export interface Span {
+  start_s: number;
+  end_s: number;
+  queue_depth_held: number;
+  all: KindFigures;
+}
+
+/** What streams do together: at the moment, and since the measuring began; null where there is nothing to tell. */
+export interface FiguresEvent {
+  event: "figures";
+  step: number;
+  reached_s: number;
+  last: Span | null;
+  since: Span | null;
+  /** Each stream since it measures. */
+  streams: (Span | null)[];
+  /** Streams that go to the same targets. */
+  groups: { streams: number[]; last: Span | null; since: Span | null }[];
+}
+
 /** How busy the host was; shares from 0 to 1. */
 export interface HostEvent {
   event: "host";
@@ -69,6 +90,7 @@ export type RunEvent =
       streams: StreamInfo[];
     }
   | IntervalEvent
+  | FiguresEvent
   | HostEvent
   | { event: "note"; at_s: number; severity: string; message: string }
   | { event: "step_finished"; step: number; stop: string; elapsed_s: number }

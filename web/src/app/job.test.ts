@@ -2,89 +2,220 @@
 
 /// <reference types="vite/client" />
 import { expect, test } from "vitest";
-import { depthsOf, empty, pointsOf, secondsOf, shareOf, specsOf, toForm, toText, type Form } from "./job";
+import {
+  depthsOf,
+  empty,
+  emptyStream,
+  emptyTarget,
+  freeName,
+  nameOf,
+  pointsOf,
+  rewritten,
+  secondsOf,
+  shareOf,
+  specsOf,
+  toForm,
+  toText,
+  type Form,
+  type Stream,
+} from "./job";
 
 /** The presets are the project's examples. */
 const examples = import.meta.glob<string>("../../../examples/*.toml", { query: "?raw", import: "default", eager: true });
 
+const on = (path: string, more = {}) => ({ targets: [{ ...emptyTarget, path, ...more }] });
+const tree = { kind: "tree" as const, depth: 3, width: 2, files: 5, everywhere: true, size: "1MiB" };
+/** A form of one stream, which goes to all targets. */
+const one = (stream: Partial<Stream>, form: Partial<Form> = on("/dev/sdb")): Form => {
+  const targets = form.targets ?? empty.targets;
+  return { ...empty, ...form, streams: [{ ...emptyStream, targets: targets.map(({ name }) => name), ...stream }] };
+};
+/** The form of a text that says nothing else. */
+function formOf(text: string): Form {
+  const shown = toForm(text);
+  expect(shown?.others, text).toEqual([]);
+  return shown!.form;
+}
+
 test("a form comes back from its text", () => {
-  const forms: Partial<Form>[] = [
-    { path: "/mnt/disk/scratch" },
-    { path: "/dev/nvme1n1", size: "", remove: false, rate: "5k/s", title: 'a "quoted" \\ title\n' },
-    { path: "sim:", depths: [1, 2, 4, 8] },
-    { path: "null:", workers: 4, lines: [{ share: "100%", blockSize: "1MiB", read: "0%", access: "sequential" }] },
-    { path: "/dev/sdb", direct: "true", seed: "fresh" },
-    { path: "/dev/sdb", align: "64KiB", priorityClass: "best-effort", priorityLevel: "7" },
-    { path: "/dev/sdb", priorityLevel: "high" },
-    {
-      path: "/dev/sdb",
+  const several = [
+    { ...emptyTarget, path: "/dev/sdb", size: "", remove: false },
+    { ...emptyTarget, name: "disk2", path: "/mnt/a", ...tree },
+    { ...emptyTarget, name: "disk3", path: "null:" },
+  ];
+  const mix = [
+    { share: "60%", blockSize: "4KiB", read: "80%", access: "random" },
+    { share: "40%", blockSize: "64KiB", read: "100%", access: "50% random" },
+  ];
+  const second = { ...emptyStream, name: "load2", workload: "load2" };
+  const forms: Form[] = [
+    one({}, on("/mnt/disk/scratch")),
+    one({ rate: "5k/s" }, { ...on("/dev/nvme1n1", { size: "", remove: false }), title: 'a "quoted" \\ title\n' }),
+    one({ depths: [1, 2, 4, 8] }, on("sim:")),
+    one({ workers: 4, lines: [{ share: "100%", blockSize: "1MiB", read: "0%", access: "sequential" }] }, on("null:")),
+    one({ direct: "true" }, { ...on("/dev/sdb"), seed: "fresh" }),
+    one({ align: "64KiB", priorityClass: "best-effort", priorityLevel: "7" }),
+    one({ priorityLevel: "high" }),
+    one({}, on("/mnt/disk/tree", tree)),
+    one({}, { targets: several }),
+    one({
       rate: "1k/s, 2k/s",
       depths: [1, 32],
       lines: [{ share: "100%", blockSize: "4KiB, 64KiB", read: "0%, 70%, 100%", access: "random" }],
-    },
+    }),
+    one({ lines: mix }, { ...on("/dev/sdb"), seed: "7" }),
     {
-      path: "/dev/sdb",
-      seed: "7",
-      lines: [
-        { share: "60%", blockSize: "4KiB", read: "80%", access: "random" },
-        { share: "40%", blockSize: "64KiB", read: "100%", access: "50% random" },
-      ],
+      ...empty,
+      targets: several,
+      streams: [
+        { ...emptyStream, targets: ["disk"], rate: "1k/s, 2k/s", depths: [4] },
+        { ...second, targets: ["disk2", "disk3"], lines: mix, depths: [1, 2], direct: "false" },
+        { ...second, name: "load3", targets: several.map(({ name }) => name) },
+      ].map((stream, at) => (at === 2 ? { ...stream, lines: mix } : stream)),
     },
   ];
-  for (const part of forms) {
-    const form = { ...empty, ...part };
-    expect(toForm(toText(form))).toEqual(form);
-  }
+  for (const form of forms) expect(formOf(toText(form))).toEqual(form);
 });
 
-test("a text that says more than the form keeps it closed", () => {
-  const text = toText({ ...empty, path: "/mnt/disk/scratch" });
-  expect(toForm(text)).not.toBeNull();
-  for (const more of [
-    "[stream.other]\nqueue_depth = 2\n",
-    "[workload.other]\n",
-    "[stage.main.x]\n",
-    "[run]\nthresholds = [\"iops > 1\"]\n",
-    "nonsense",
-    "[target.disk]\n",
-  ]) {
-    expect(toForm(`${text}${more}`), more).toBeNull();
+test("what the form has no field for is told, and stays as it is written whatever else is changed", () => {
+  const text = toText(one({}, on("/mnt/disk/scratch")));
+  for (const [more, other] of [
+    ["[stage.main.x]\n", "stage.main.x"],
+    ["[stage.after]\n", "stage.after"],
+    ['[run]\nthresholds = ["iops > 1"]\n', "run.thresholds"],
+    ["[workload.unused]\n", "workload.unused"],
+  ] as const) {
+    const whole = `# mine\n${text}# kept\n${more}`;
+    const shown = toForm(whole);
+    expect(shown?.others, more).toEqual([other]);
+    const changed = rewritten(whole, { ...shown!.form, time: "5s" });
+    expect(changed).toBe(whole.replace('time = "30s"', 'time = "5s"'));
   }
-  expect(toForm(text.replace("[stream.load]", "[stream.load]\nthink = \"1ms\""))).toBeNull();
-  expect(toForm("")).toBeNull();
+  for (const none of ["nonsense", "", "[run]\n"]) expect(toForm(none)).toBeNull();
+  const engine = text.replace("[stream.load]", '[stream.load]\nengine = "psync" # why not');
+  expect(toForm(engine)?.others).toEqual(["stream.load.engine"]);
+  expect(toForm(text.replace('kind = "file"', ""))?.others).toEqual([]);
+  const deeper = rewritten(engine, one({ depths: [1, 2] }, on("/mnt/disk/scratch")));
+  expect(deeper).toContain('engine = "psync" # why not');
+  expect(deeper).toContain('sweep = { "stream.queue_depth" = [1, 2] }');
+  expect(deeper).not.toContain("queue_depth = 16");
+  // A remark behind what is changed stays, too.
+  const remarked = text.replace('size = "1GiB"', 'size = "1GiB"   # of "each" #1');
+  expect(rewritten(remarked, one({}, on("/mnt/disk/scratch", { size: "2GiB" })))).toContain(
+    'size = "2GiB"   # of "each" #1\n',
+  );
+});
+
+test("sections come and go, and the others stay", () => {
+  const text = "# of mine\n[target.a]\npath = '/a'\n\n[stream.a]\nthink_time = '1ms'\n# the end\n";
+  const { form } = structuredClone(toForm(text)!);
+  const target = { ...emptyTarget, name: freeName("disk", form.targets), path: "/b" };
+  const stream = { ...emptyStream, name: "load", targets: ["disk"] };
+  const [first] = form.streams;
+  const more = { ...form, targets: [...form.targets, target], streams: [{ ...first!, targets: ["a"] }, stream] };
+  const grown = rewritten(text, more);
+  expect(toForm(grown)?.form).toEqual(more);
+  expect(grown).toContain("path = '/a'");
+  expect(grown).toContain("think_time = '1ms'");
+  const back = rewritten(grown, form);
+  expect(toForm(back)).toEqual(toForm(text));
+  expect(back).toContain("# the end");
+  // Tables within a line are no sections: such a text is written anew, and means the same.
+  const within = 'target = { a = { path = "/a" } }\nstream.a = { engine = "psync" }\n';
+  const shown = toForm(within)!;
+  const changed = toForm(rewritten(within, { ...shown.form, title: "x" }));
+  expect([changed?.form.title, changed?.form.targets[0]?.path, changed?.others]).toEqual(["x", "/a", ["stream.a.engine"]]);
+});
+
+test("streams may share their lines, and what is swept of one of them names it", () => {
+  const text =
+    '[target.t]\npath = "/t"\n[workload.w]\nread = "70%"\n[stream.a]\nqueue_depth = 2\n[stream.b]\nqueue_depth = 3\n' +
+    '[stage.s]\ntime = "5s"\nsweep = { "stream.b.queue_depth" = [1, 2], "workload.w.read" = ["0%", "100%"] }\n';
+  const shown = toForm(text)!;
+  expect(shown.form.streams.map(({ workload, lines, depths }) => [workload, lines[0]?.read, depths])).toEqual([
+    ["w", "0%, 100%", [2]],
+    ["w", "0%, 100%", [1, 2]],
+  ]);
+  // The form would write the sweep of the reads first: that is another order of points.
+  expect(shown.others).toEqual(["stage.s.sweep"]);
+  // What is swept of all streams at once is not in their fields.
+  const all = toForm(text.replace(/sweep.*/, 'sweep = { "stream.queue_depth" = [1, 2] }'))!;
+  expect([all.form.streams.map(({ depths }) => depths), all.others]).toEqual([[[2], [3]], ["stage.s.sweep"]]);
+  const changed = rewritten(text.replace(/sweep.*/, 'sweep = { "stream.queue_depth" = [1, 2] }'), {
+    ...all.form,
+    streams: [{ ...all.form.streams[0]!, rate: "1k/s, 2k/s" }, all.form.streams[1]!],
+  });
+  expect(changed).toContain('sweep = { "stream.a.rate" = ["1k/s", "2k/s"], "stream.queue_depth" = [1, 2] }');
 });
 
 test("what a text leaves to defaults is in the form", () => {
-  const form = toForm('[target.d]\npath = "/dev/sdb"\n[workload.w]\naccess = "random"\n[stream.s]\n[stage.one]\n');
-  expect(form).toMatchObject({ path: "/dev/sdb", depths: [1], ramp: "0s", time: "30s" });
-  expect(form?.lines).toEqual([{ share: "100%", blockSize: "4KiB", read: "100%", access: "random" }]);
+  const form = formOf('[target.d]\npath = "/dev/sdb"\n[workload.w]\naccess = "random"\n[stream.s]\n[stage.one]\n');
+  expect(form).toMatchObject({
+    targets: [{ kind: "path", path: "/dev/sdb", size: "" }],
+    streams: [{ depths: [1], workload: "w" }],
+    ramp: "0s",
+    time: "30s",
+  });
+  expect(form.streams[0]?.lines).toEqual([{ share: "100%", blockSize: "4KiB", read: "100%", access: "random" }]);
+});
+
+test("targets are in the form whatever their names, and streams go to all or some of them", () => {
+  const job = (of: string) =>
+    '[target.b]\nkind = "tree"\ndirectory = "/t"\nsize = "1MiB"\n[target.a]\npath = "/a"\n' +
+    `[workload.w]\n[stream.s]\n${of}[stage.one]\n`;
+  for (const all of ["", 'targets = ["b", "a"]\n']) {
+    const { targets, streams } = formOf(job(all));
+    expect(targets.map(({ kind, path }) => [kind, path])).toEqual([
+      ["tree", "/t"],
+      ["path", "/a"],
+    ]);
+    expect(targets[0]).toMatchObject({ depth: 1, width: 1, files: 1, everywhere: false, remove: false });
+    expect(streams[0]?.targets).toEqual(["b", "a"]);
+  }
+  expect(formOf(job('targets = "a"\n')).streams[0]?.targets).toEqual(["a"]);
+  const named = job("").replace('directory = "/t"', 'directory = "/t"\nfile_names = "x"');
+  expect(toForm(named)?.others).toEqual(["target.b.file_names"]);
+});
+
+test("a job without a title is called after what it measures", () => {
+  const named = (...paths: string[]) => nameOf(paths.map((path) => ({ path })));
+  expect(named("/mnt/disk/scratch")).toBe("scratch.toml");
+  expect(named("sim:")).toBe("sim.toml");
+  expect(named("/dev/sdb", "/mnt/tree/", "null:")).toBe("sdb, tree, null.toml");
+  expect([named(), named("")]).toEqual(["job.toml", "job.toml"]);
 });
 
 test("what is swept in another order is another job", () => {
-  const text = toText({ ...empty, path: "/dev/sdb", rate: "1k/s, 2k/s", depths: [1, 32] });
+  const text = toText(one({ rate: "1k/s, 2k/s", depths: [1, 32] }));
   const sweep = '"stream.rate" = ["1k/s", "2k/s"], "stream.queue_depth" = [1, 32]';
   expect(text).toContain(sweep);
-  expect(toForm(text)).not.toBeNull();
-  expect(toForm(text.replace(sweep, sweep.split(", ").slice(2).concat(sweep.split(", ").slice(0, 2)).join(", ")))).toBeNull();
-  expect(toForm(text.replace("stream.rate", "stream.workers"))).toBeNull();
+  expect(toForm(text)?.others).toEqual([]);
+  const turned = sweep.split(", ").slice(2).concat(sweep.split(", ").slice(0, 2)).join(", ");
+  expect(toForm(text.replace(sweep, turned))?.others).toEqual(["stage.main.sweep"]);
+  expect(toForm(text.replace("stream.rate", "stream.workers"))?.others).toEqual(["stage.main.sweep"]);
 });
 
 test("points multiply, and take their time", () => {
   const line = { share: "100%", blockSize: "4KiB, 64KiB", read: "0%, 70%, 100%", access: "random" };
-  const form = { ...empty, lines: [line], depths: [1, 2, 4, 8], ramp: "15s", time: "1min" };
+  const form = one({ lines: [line], depths: [1, 2, 4, 8] }, { ...on("/a"), ramp: "15s", time: "1min" });
   expect(pointsOf(form)).toEqual({ count: 24, seconds: 24 * 75 });
   expect(pointsOf({ ...form, ramp: "soon" })).toEqual({ count: 24, seconds: null });
   // A list within a mix is no list of steps.
-  expect(pointsOf({ ...form, lines: [line, line] }).count).toBe(4);
+  expect(pointsOf(one({ lines: [line, line], depths: [1, 2, 4, 8] })).count).toBe(4);
+  const [stream] = form.streams;
+  const second = { ...emptyStream, name: "b", workload: "b", depths: [1, 2] };
+  expect(pointsOf({ ...form, streams: [stream!, second] }).count).toBe(48);
   expect(["2s", "1.5 min", "500ms", "24h", "x", "3", "1x"].map(secondsOf)).toEqual([2, 90, 0.5, 86400, null, null, null]);
 });
 
 test("specifications are taken out of jobs", () => {
   const [fileserver] = specsOf(examples["../../../examples/iometer-fileserver.toml"] ?? "");
-  expect(fileserver?.map(({ share }) => share)).toEqual(["10%", "5%", "5%", "60%", "2%", "4%", "4%", "10%"]);
-  expect(specsOf('[workload.a]\nread = "0%"\n[workload.b]\nstride = "1MiB"\n')).toEqual([
-    [{ share: "100%", blockSize: "4KiB", read: "0%", access: "sequential" }],
+  expect(fileserver?.lines.map(({ share }) => share)).toEqual(["10%", "5%", "5%", "60%", "2%", "4%", "4%", "10%"]);
+  expect(specsOf('[workload.a]\nread = "0%"\n[workload.b]\nstride = "1MiB"\n[workload."c d"]\nalign = "512B"\n')).toEqual([
+    { name: "a", lines: [{ share: "100%", blockSize: "4KiB", read: "0%", access: "sequential" }] },
+    { name: "c d", lines: [{ share: "100%", blockSize: "4KiB", read: "100%", access: "sequential" }], align: "512B" },
   ]);
+  expect(specsOf("[run]\non_error = 9223372036854775807\n[workload.a]\n")).toHaveLength(1);
   expect(specsOf("nonsense")).toEqual([]);
 });
 
@@ -97,16 +228,25 @@ test("depths are lists or ranges that double", () => {
 
 test("every preset is in the form", () => {
   for (const name of ["oltp", "iometer-fileserver", "iometer-webserver", "oracle", "vmware", "backup"]) {
-    const form = toForm(examples[`../../../examples/${name}.toml`] ?? "");
-    expect(form, name).not.toBeNull();
-    expect(shareOf(form?.lines ?? []), name).toBe(100);
+    const form = formOf(examples[`../../../examples/${name}.toml`] ?? "");
+    expect(shareOf(form.streams[0]?.lines ?? []), name).toBe(100);
   }
 });
 
 test("shares add up, or are none", () => {
   const line = { share: "100%", blockSize: "4KiB", read: "100%", access: "random" };
   expect(shareOf([line])).toBe(100);
-  expect(shareOf([{ ...line, share: "33.3%" }, { ...line, share: "66.7%" }])).toBe(100);
-  expect(shareOf([{ ...line, share: "60%" }, { ...line, share: "30%" }])).toBe(90);
+  expect(
+    shareOf([
+      { ...line, share: "33.3%" },
+      { ...line, share: "66.7%" },
+    ]),
+  ).toBe(100);
+  expect(
+    shareOf([
+      { ...line, share: "60%" },
+      { ...line, share: "30%" },
+    ]),
+  ).toBe(90);
   expect(shareOf([{ ...line, share: "60" }])).toBeNull();
 });

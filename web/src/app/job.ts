@@ -1,7 +1,8 @@
-// The form of the compose page and the text of the job: either can be made of the other. What a form cannot say keeps it
-// closed; it never loses what somebody wrote. Pure.
+// The form of the compose page and the text of a job: either follows the other. What the form has no field for stays in the
+// text as it was written, and is told. Pure.
 
-import { parse, TomlError } from "smol-toml";
+import { parse as read, TomlError } from "smol-toml";
+import { edited, isTable, same, type Table } from "./toml";
 
 /** One line of an access specification. */
 export interface AccessLine {
@@ -12,19 +13,42 @@ export interface AccessLine {
   /** As the block size. */
   read: string;
   access: string;
+  /** What a line of a mix has that the form has no field for. */
+  more?: Table;
 }
 
-/** What the form has fields for; values as a job file has them. */
-export interface Form {
-  title: string;
+/** Something that is measured. */
+export interface Target {
+  /** Of its section. */
+  name: string;
+  kind: "path" | "tree";
+  /** Of the file or device; of a tree, its root. */
   path: string;
+  /** Of each file of a tree. */
   size: string;
   remove: boolean;
+  /** Of a tree alone: levels of folders, folders in each, and files in each that has some. Null where the field is empty. */
+  depth: number | null;
+  width: number | null;
+  files: number | null;
+  /** Whether files lie in all its folders, not in the deepest alone. */
+  everywhere: boolean;
+}
+
+/** Operations and who does them, on which targets. */
+export interface Stream {
+  /** Of its section. */
+  name: string;
+  /** Name of the section that has its lines, which may be that of another stream, too. */
+  workload: string;
+  /** Names of the targets that it goes to. */
+  targets: string[];
   /** At least one; several are a mix whose shares add up to 100 %. */
   lines: AccessLine[];
-  workers: number;
   /** What random operations begin at multiples of; empty for the smallest block. */
   align: string;
+  /** Null where the field is empty. */
+  workers: number | null;
   /** One depth, or several, each of which is a step. */
   depths: number[];
   /** As fast as it goes when empty; several, separated by commas, are a step each. */
@@ -35,6 +59,17 @@ export interface Form {
   priorityClass: string;
   /** Level within it, 0 to 7; empty for the class's own. */
   priorityLevel: string;
+}
+
+/** What the form has fields for; values as a job file has them. */
+export interface Form {
+  title: string;
+  /** At least one. */
+  targets: Target[];
+  /** At least one; all of them run at once. */
+  streams: Stream[];
+  /** Name of the section of times. */
+  stage: string;
   ramp: string;
   time: string;
   /** Empty for the same sequence every time, `fresh`, or a number. */
@@ -43,11 +78,22 @@ export interface Form {
 
 export const emptyLine: AccessLine = { share: "100%", blockSize: "4KiB", read: "100%", access: "random" };
 
-export const empty: Form = {
-  title: "",
+export const emptyTarget: Target = {
+  name: "disk",
+  kind: "path",
   path: "",
   size: "1GiB",
   remove: true,
+  depth: 2,
+  width: 4,
+  files: 10,
+  everywhere: false,
+};
+
+export const emptyStream: Stream = {
+  name: "load",
+  workload: "load",
+  targets: ["disk"],
   lines: [emptyLine],
   align: "",
   workers: 1,
@@ -56,27 +102,175 @@ export const empty: Form = {
   direct: "",
   priorityClass: "",
   priorityLevel: "",
+};
+
+export const empty: Form = {
+  title: "",
+  targets: [emptyTarget],
+  streams: [emptyStream],
+  stage: "main",
   ramp: "2s",
   time: "30s",
   seed: "",
 };
 
-/** A basic string (TOML 1.0). JSON's escapes are among its own, but for DEL. */
-const quoted = (text: string) => JSON.stringify(text).replaceAll("\u007f", "\\u007f");
+/** The first of `disk`, `disk2`, … that is not taken. */
+export function freeName(stem: string, taken: { name: string }[]): string {
+  for (let at = 1; ; at += 1) {
+    const name = at === 1 ? stem : `${stem}${at}`;
+    if (taken.every((one) => one.name !== name)) return name;
+  }
+}
+
+/** Reads TOML; numbers beyond what a script counts exactly, which Iometer's jobs have, are big ones. */
+const parse = (toml: string): Table => read(toml, { integersAsBigInt: "asNeeded" });
 
 /** Values that are separated by commas. */
-const listed = (text: string) => text.split(",").map((one) => one.trim()).filter((one) => one !== "");
+const listed = (text: string) =>
+  text
+    .split(",")
+    .map((one) => one.trim())
+    .filter((one) => one !== "");
 
-/** What is swept, outermost first: options and their values. */
-function sweeps(form: Form): [string, (string | number)[]][] {
-  const [only, ...others] = form.lines;
-  const of: [string, (string | number)[]][] = [
-    ["workload.block_size", only && others.length === 0 ? listed(only.blockSize) : []],
-    ["workload.read", only && others.length === 0 ? listed(only.read) : []],
-    ["stream.rate", listed(form.rate)],
-    ["stream.queue_depth", form.depths],
-  ];
-  return of.filter(([, values]) => values.length > 1);
+type Values = (string | number)[];
+
+/** What is swept, outermost first: options and their values. Of one stream alone options need no name. */
+function sweeps({ streams }: Form): [string, Values][] {
+  const dimensions = streams.flatMap((stream, at): [string, Values][] => {
+    const [only, ...others] = stream.lines;
+    const [load, flow] =
+      streams.length === 1 ? ["workload", "stream"] : [`workload.${stream.workload}`, `stream.${stream.name}`];
+    // Lines that several streams share are swept once.
+    const isFirst = streams.findIndex(({ workload }) => workload === stream.workload) === at;
+    const single = only && others.length === 0 && isFirst ? only : null;
+    return [
+      [`${load}.block_size`, single ? listed(single.blockSize) : []],
+      [`${load}.read`, single ? listed(single.read) : []],
+      [`${flow}.rate`, listed(stream.rate)],
+      [`${flow}.queue_depth`, stream.depths],
+    ];
+  });
+  return dimensions.filter(([, values]) => values.length > 1);
+}
+
+/** Targets that are none of this machine's, by what the form calls them. */
+const builtIns: Record<string, string> = { "null:": "null", "sim:": "sim" };
+
+/** A name for a job without a title: of what it measures. */
+export function nameOf(targets: { path: string }[]): string {
+  const names = targets.map(({ path }) => builtIns[path] ?? path.replace(/\/+$/, "").split("/").at(-1) ?? "");
+  const all = names.filter((name) => name !== "").join(", ");
+  return `${all.slice(0, 80) || "job"}.toml`;
+}
+
+/** A number where the text is one: options of several types have words beside numbers. */
+const number = (text: string) => (/^\d+$/.test(text) ? Number(text) : text);
+
+/** A table without what says nothing. */
+function filled(entries: [string, unknown][]): Table {
+  return Object.fromEntries(entries.filter(([, value]) => value !== "" && value !== undefined && value !== null));
+}
+
+function targetTable({ kind, path, size, remove, depth, width, files, everywhere }: Target): Table {
+  const builtIn = kind === "path" ? builtIns[path] : undefined;
+  const what: [string, unknown][] =
+    kind === "tree"
+      ? [
+          ["kind", "tree"],
+          ["directory", path],
+          ["tree_depth", depth],
+          ["tree_width", width],
+          ["tree_distribution", everywhere ? "all" : "bottom"],
+          ["files", files],
+        ]
+      : builtIn
+        ? [["kind", builtIn]]
+        : [];
+  const table = filled([...what, ["size", size], ["remove", (remove && !builtIn) || undefined]]);
+  return kind === "path" && !builtIn ? { path, ...table } : table;
+}
+
+function workloadTable({ lines, align }: Stream, isSwept: (option: string) => boolean): Table {
+  const [first = emptyLine, ...others] = lines;
+  if (others.length > 0) {
+    const mix = lines.map(({ share, blockSize, read, access, more }) => ({
+      ...{ share, block_size: blockSize, read, access },
+      ...more,
+    }));
+    return filled([
+      ["mix", mix],
+      ["align", align],
+    ]);
+  }
+  return filled([
+    ["block_size", isSwept("block_size") ? "" : first.blockSize],
+    ["read", isSwept("read") ? "" : first.read],
+    ["access", first.access],
+    ["align", align],
+  ]);
+}
+
+function streamTable(stream: Stream, form: Form, isSwept: (option: string) => boolean): Table {
+  const { name, workload, targets, workers, depths, rate, direct, priorityClass, priorityLevel } = stream;
+  const isAll = targets.length === form.targets.length;
+  const isOnly = new Set(form.streams.map((one) => one.workload)).size === 1;
+  return filled([
+    ["workload", workload === name || isOnly ? "" : workload],
+    ["targets", isAll ? "" : targets],
+    ["workers", workers],
+    ["queue_depth", depths.length === 1 ? depths[0] : ""],
+    ["rate", isSwept("rate") ? "" : rate],
+    ["direct", direct && direct === "true"],
+    ["thread_priority_class", priorityClass],
+    ["thread_priority_level", number(priorityLevel)],
+  ]);
+}
+
+/** What a form says, as the table of a job. */
+function tableOf(form: Form): Table {
+  const swept = sweeps(form);
+  const isSwept = (path: string) => swept.some(([option]) => option === path);
+  const several = form.streams.length > 1;
+  const workloads: Table = {};
+  const streams: Table = {};
+  for (const stream of form.streams) {
+    const [load, flow] = several ? [`workload.${stream.workload}`, `stream.${stream.name}`] : ["workload", "stream"];
+    workloads[stream.workload] ??= workloadTable(stream, (option) => isSwept(`${load}.${option}`));
+    streams[stream.name] = streamTable(stream, form, (option) => isSwept(`${flow}.${option}`));
+  }
+  const times = filled([
+    ["ramp", form.ramp],
+    ["time", form.time],
+  ]);
+  const run = filled([
+    ["title", form.title],
+    ["seed", number(form.seed)],
+  ]);
+  return {
+    ...(Object.keys(run).length > 0 ? { run } : {}),
+    target: Object.fromEntries(form.targets.map((target) => [target.name, targetTable(target)])),
+    workload: workloads,
+    stream: streams,
+    stage: { [form.stage]: swept.length > 0 ? { ...times, sweep: Object.fromEntries(swept) } : times },
+  };
+}
+
+/** The job that a form says. */
+export const toText = (form: Form): string => edited("", {}, tableOf(form));
+
+/** The text that follows a form which was changed: what the form does not show stays as it is written. */
+export function rewritten(text: string, form: Form): string {
+  const shown = toForm(text);
+  if (!shown) return toText(form);
+  // What the form alone has written is written in its order.
+  if (text === toText(shown.form)) return toText(form);
+  const before = tableOf(shown.form);
+  // A stream that leaves its operations to defaults would take those of another that comes.
+  if (form.streams.length !== shown.form.streams.length) {
+    const written = sections(parse(text), "workload").map(([name]) => name);
+    before.workload = Object.fromEntries(sections(before, "workload").filter(([name]) => written.includes(name)));
+  }
+  return edited(text, before, tableOf(form));
 }
 
 /** Seconds that a time of a job says: `2s`, `10min`; null when it is none. */
@@ -93,68 +287,48 @@ export function pointsOf(form: Form): { count: number; seconds: number | null } 
   return { count, seconds: ramp === null || time === null ? null : count * (ramp + time) };
 }
 
-/** The job that a form says. */
-export function toText(form: Form): string {
-  const lines: string[] = [];
-  if (form.title || form.seed) lines.push("[run]");
-  if (form.title) lines.push(`title = ${quoted(form.title)}`);
-  if (form.seed) lines.push(`seed = ${/^\d+$/.test(form.seed) ? form.seed : quoted(form.seed)}`);
-  if (form.title || form.seed) lines.push("");
-  lines.push("[target.disk]");
-  const builtIn = { "null:": "null", "sim:": "sim" }[form.path];
-  lines.push(builtIn ? `kind = ${quoted(builtIn)}` : `path = ${quoted(form.path)}`);
-  if (form.size) lines.push(`size = ${quoted(form.size)}`);
-  if (form.remove && !builtIn) lines.push("remove = true");
-  lines.push("", "[workload.load]");
-  const [first = emptyLine, ...others] = form.lines;
-  const swept = sweeps(form);
-  const isSwept = (option: string) => swept.some(([name]) => name === option);
-  if (others.length === 0) {
-    if (!isSwept("workload.block_size")) lines.push(`block_size = ${quoted(first.blockSize)}`);
-    if (!isSwept("workload.read")) lines.push(`read = ${quoted(first.read)}`);
-    lines.push(`access = ${quoted(first.access)}`);
-  } else {
-    lines.push("mix = [");
-    for (const { share, blockSize, read, access } of form.lines) {
-      lines.push(`    { share = ${quoted(share)}, block_size = ${quoted(blockSize)}, read = ${quoted(read)}, access = ${quoted(access)} },`);
-    }
-    lines.push("]");
-  }
-  if (form.align) lines.push(`align = ${quoted(form.align)}`);
-  lines.push("", "[stream.load]", `workers = ${form.workers}`);
-  if (form.depths.length === 1) lines.push(`queue_depth = ${form.depths[0]}`);
-  if (form.rate && !isSwept("stream.rate")) lines.push(`rate = ${quoted(form.rate)}`);
-  if (form.direct) lines.push(`direct = ${form.direct}`);
-  if (form.priorityClass) lines.push(`thread_priority_class = ${quoted(form.priorityClass)}`);
-  if (form.priorityLevel) {
-    const { priorityLevel: level } = form;
-    lines.push(`thread_priority_level = ${/^\d+$/.test(level) ? level : quoted(level)}`);
-  }
-  lines.push("", "[stage.main]", `ramp = ${quoted(form.ramp)}`, `time = ${quoted(form.time)}`);
-  const value = (one: string | number) => (typeof one === "number" ? String(one) : quoted(one));
-  const dimensions = swept.map(([option, values]) => `${quoted(option)} = [${values.map(value).join(", ")}]`);
-  if (dimensions.length > 0) lines.push(`sweep = { ${dimensions.join(", ")} }`);
-  return `${lines.join("\n")}\n`;
-}
-
-type Table = Record<string, unknown>;
-
-const isTable = (value: unknown): value is Table =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
-
-/** The one table of a kind of section, and its name. */
-function only(job: Table, kind: string): [string, Table] | null {
-  const sections = job[kind];
-  if (!isTable(sections)) return null;
-  const [[name, section] = [], ...others] = Object.entries(sections);
-  return name !== undefined && isTable(section) && others.length === 0 ? [name, section] : null;
-}
-
 const text = (value: unknown, otherwise: string) =>
-  typeof value === "string" || typeof value === "number" ? String(value) : otherwise;
+  typeof value === "string" || typeof value === "number" || typeof value === "bigint" ? String(value) : otherwise;
 
-/** What a text says in the form's fields: null when it says anything else, or is no TOML (yet). */
-export function toForm(job: string): Form | null {
+const count = (value: unknown, otherwise: number) => (typeof value === "number" ? value : otherwise);
+
+/** Tables within a kind of section, by name. */
+function sections(job: Table, kind: string): [string, Table][] {
+  const found = job[kind];
+  return isTable(found) ? Object.entries(found).filter((one): one is [string, Table] => isTable(one[1])) : [];
+}
+
+/** A target as the form has it. */
+function targetOf([name, of]: [string, Table]): Target {
+  const isTree = of.kind === "tree";
+  const path = of.kind === undefined || of.kind === "file" ? text(of.path, "") : `${text(of.kind, "")}:`;
+  return {
+    name,
+    kind: isTree ? "tree" : "path",
+    path: isTree ? text(of.directory, "") : path,
+    size: text(of.size, ""),
+    remove: of.remove === true || (of.kind !== undefined && !isTree),
+    depth: isTree ? count(of.tree_depth, 1) : emptyTarget.depth,
+    width: isTree ? count(of.tree_width, 1) : emptyTarget.width,
+    files: isTree ? count(of.files, 1) : emptyTarget.files,
+    everywhere: isTree && of.tree_distribution === "all",
+  };
+}
+
+/** What a line of a mix has beyond the fields of the form. */
+function moreOf({ share: _s, block_size: _b, read: _r, access: _a, ...more }: Table): { more?: Table } {
+  return Object.keys(more).length > 0 ? { more } : {};
+}
+
+/** A text in the form's fields. */
+export interface Shown {
+  form: Form;
+  /** Options and sections that the form has no field for, such as `stream.users.engine`. */
+  others: string[];
+}
+
+/** What a text says in the form's fields: null when it is no TOML (yet), or has nothing that the form shows. */
+export function toForm(job: string): Shown | null {
   let table: Table;
   try {
     table = parse(job);
@@ -162,75 +336,126 @@ export function toForm(job: string): Form | null {
     if (error instanceof TomlError) return null;
     throw error;
   }
-  const [target, workload, stream, stage] = ["target", "workload", "stream", "stage"].map((kind) => only(table, kind));
-  if (!target || !workload || !stream || !stage || !(table.run === undefined || isTable(table.run))) return null;
-  const [of, load, flow, phase] = [target[1], workload[1], stream[1], stage[1]];
+  const targets = sections(table, "target").map(targetOf);
+  const workloads = new Map(sections(table, "workload"));
+  const flows = sections(table, "stream");
+  const [[stage, phase] = ["main", {} as Table]] = sections(table, "stage");
+  if (targets.length === 0 || flows.length === 0) return null;
   const sweep = isTable(phase.sweep) ? phase.sweep : {};
-  const depthList = doubled(sweep["stream.queue_depth"]);
-  const depths = Array.isArray(depthList) ? depthList : [flow.queue_depth ?? 1];
-  /** A value, or the several that it is swept over. */
-  const several = (option: string, value: unknown, otherwise: string) => {
-    const values = sweep[option];
-    return Array.isArray(values) ? values.map((one) => text(one, "")).join(", ") : text(value, otherwise);
-  };
-  const mix = Array.isArray(load.mix) ? load.mix.filter(isTable) : [load];
+  /** The several values that an option is swept over, of a section by name or, where there is one stream, of all. */
+  const sweptOver = (kind: string, name: string, option: string): unknown =>
+    sweep[`${kind}.${name}.${option}`] ?? (flows.length === 1 ? sweep[`${kind}.${option}`] : undefined);
+  const streams = flows.map(([name, flow]): Stream => {
+    const named = text(flow.workload, workloads.has(name) || workloads.size !== 1 ? name : [...workloads.keys()][0]!);
+    const load = workloads.get(named) ?? {};
+    const several = (kind: string, of: string, option: string, value: unknown, otherwise: string) => {
+      const values = sweptOver(kind, of, option);
+      return Array.isArray(values) ? values.map((one) => text(one, "")).join(", ") : text(value, otherwise);
+    };
+    const mix = Array.isArray(load.mix) && load.mix.every(isTable) ? load.mix : [load];
+    const depthList = doubled(sweptOver("stream", name, "queue_depth"));
+    const depths = Array.isArray(depthList) ? depthList : [flow.queue_depth ?? 1];
+    const aims = typeof flow.targets === "string" ? [flow.targets] : flow.targets;
+    const all = targets.map((target) => target.name);
+    return {
+      name,
+      workload: named,
+      targets: Array.isArray(aims) ? all.filter((target) => aims.includes(target)) : all,
+      lines: mix.map((line) => ({
+        share: text(line.share, "100%"),
+        blockSize: several("workload", named, "block_size", line.block_size, "4KiB"),
+        read: several("workload", named, "read", line.read, "100%"),
+        access: text(line.access, "sequential"),
+        ...(mix.length > 1 ? moreOf(line) : {}),
+      })),
+      align: text(load.align, ""),
+      workers: count(flow.workers, 1),
+      depths: depths.filter((depth) => typeof depth === "number"),
+      rate: several("stream", name, "rate", flow.rate, ""),
+      direct: typeof flow.direct === "boolean" ? String(flow.direct) : "",
+      priorityClass: text(flow.thread_priority_class, ""),
+      priorityLevel: text(flow.thread_priority_level, ""),
+    };
+  });
+  const run = isTable(table.run) ? table.run : {};
   const form: Form = {
-    title: isTable(table.run) ? text(table.run.title, "") : "",
-    path: of.kind === undefined ? text(of.path, "") : `${text(of.kind, "")}:`,
-    size: text(of.size, ""),
-    remove: of.remove === true || of.kind !== undefined,
-    lines: mix.map((line) => ({
-      share: text(line.share, "100%"),
-      blockSize: several("workload.block_size", line.block_size, "4KiB"),
-      read: several("workload.read", line.read, "100%"),
-      access: text(line.access, "sequential"),
-    })),
-    align: text(load.align, ""),
-    workers: typeof flow.workers === "number" ? flow.workers : 1,
-    depths: depths.filter((depth) => typeof depth === "number"),
-    rate: several("stream.rate", flow.rate, ""),
-    direct: typeof flow.direct === "boolean" ? String(flow.direct) : "",
-    priorityClass: text(flow.thread_priority_class, ""),
-    priorityLevel: text(flow.thread_priority_level, ""),
+    title: text(run.title, ""),
+    targets,
+    streams,
+    stage,
     ramp: text(phase.ramp, "0s"),
     time: text(phase.time, "30s"),
-    seed: isTable(table.run) ? text(table.run.seed, "") : "",
+    seed: text(run.seed, ""),
   };
-  // The form says all that the text says exactly when its own text means the same. Points come in the order in which what
-  // is swept is written.
-  const order = sweeps(form).map(([option]) => option);
-  const isInOrder = Object.keys(sweep).every((option, at) => option === order[at]);
-  return isInOrder && same(parse(toText(form)), named(table)) ? form : null;
+  return { form, others: others(table, form) };
 }
 
-/** The same job under the names, and with the values, that the form writes. */
-function named(job: Table): Table {
-  const rename = (kind: string, name: string, defaults: Table, instead: Table = {}) => {
-    const found = only(job, kind);
-    return found ? { [name]: { ...defaults, ...found[1], ...instead } } : job[kind];
-  };
-  const sweep = only(job, "stage")?.[1].sweep;
-  const isSwept = (option: string) => isTable(sweep) && option in sweep;
-  const depth = isSwept("stream.queue_depth") ? {} : { queue_depth: 1 };
-  const line: Table = { block_size: "4KiB", read: "100%", access: "sequential" };
-  for (const name of ["block_size", "read"]) if (isSwept(`workload.${name}`)) delete line[name];
-  const mix = only(job, "workload")?.[1].mix;
-  const filled = Array.isArray(mix) ? mix.map((one) => (isTable(one) ? { ...line, ...one } : one)) : null;
-  const out: Table = {
-    ...job,
-    target: rename("target", "disk", {}),
-    workload: filled ? rename("workload", "load", {}, { mix: filled }) : rename("workload", "load", line),
-    stream: rename("stream", "load", { workers: 1, ...depth }),
-    stage: rename("stage", "main", { ramp: "0s", time: "30s" }, isTable(sweep) ? { sweep: listedSweep(sweep) } : {}),
-  };
-  return out;
+/** What a job says that the table of its form does not. */
+function others(job: Table, form: Form): string[] {
+  const shown = tableOf(form);
+  const swept = sweeps(form).map(([option]) => option);
+  const found: string[] = [];
+  for (const [kind, names] of Object.entries(job)) {
+    const of = shown[kind];
+    if (!isTable(names)) {
+      found.push(kind);
+      continue;
+    }
+    for (const [name, options] of Object.entries(names)) {
+      const known = isTable(of) ? of[name] : undefined;
+      const path = `${kind}.${name}`;
+      if (kind === "run" || !isTable(options) || !isTable(known)) {
+        if (!same(plain(known), plain(options))) found.push(path);
+        continue;
+      }
+      for (const [option, value] of Object.entries(options)) {
+        // What is swept is not what stands in its section.
+        const isSwept = swept.includes(`${path}.${option}`) || swept.includes(shortPath(`${path}.${option}`, form));
+        if (!isSwept && !isShown(option, value, known[option], name, form)) found.push(`${path}.${option}`);
+      }
+    }
+  }
+  for (const { workload, lines } of form.streams) {
+    const keys = lines.flatMap(({ more }) => Object.keys(more ?? {}));
+    found.push(...keys.map((key) => `workload.${workload}.mix.${key}`));
+  }
+  return [...new Set(found)];
 }
 
-/** A sweep whose depths are listed. */
-function listedSweep(sweep: Table): Table {
-  const depths = sweep["stream.queue_depth"];
-  return depths === undefined ? sweep : { ...sweep, "stream.queue_depth": doubled(depths) };
+/** Whether the form says what an option of a job says. */
+function isShown(option: string, value: unknown, known: unknown, name: string, form: Form): boolean {
+  if (option === "sweep") {
+    // Points come in the order in which what is swept is written.
+    const written = isTable(value) ? Object.entries(value) : [];
+    return same(
+      written.map(([path, values]) => [shortPath(path, form), plain(doubled(values))]),
+      Object.entries(isTable(known) ? known : {}).map(([path, values]) => [path, plain(values)]),
+    );
+  }
+  if (option === "mix" && Array.isArray(value) && Array.isArray(known)) {
+    const line = { block_size: "4KiB", read: "100%", access: "sequential" };
+    return value.length === known.length && value.every((one, at) => isTable(one) && same({ ...line, ...one }, known[at]));
+  }
+  const stream = form.streams.find((one) => one.name === name);
+  if (option === "workload" && typeof value === "string" && stream) return value === stream.workload;
+  if (option === "targets" && stream) {
+    const aims = Array.isArray(value) ? value : [value];
+    return aims.length === stream.targets.length && aims.every((aim) => stream.targets.includes(String(aim)));
+  }
+  // What means nothing is no loss, such as a file that stays.
+  if (value === false && (option === "remove" || known === false)) return true;
+  return same(plain(value), plain(known)) || (option === "kind" && value === "file");
 }
+
+/** The path of a swept option as the form writes it. */
+function shortPath(path: string, { streams }: Form): string {
+  const parts = path.split(".");
+  return streams.length === 1 && parts.length === 3 ? `${parts[0]}.${parts[2]}` : path;
+}
+
+/** Scalars by how they are written, so that 0 and "0" are the same. */
+const plain = (value: unknown): unknown =>
+  Array.isArray(value) ? value.map(plain) : typeof value === "number" || typeof value === "bigint" ? String(value) : value;
 
 /** `{ from = 1, to = 8, factor = 2 }` as the list that it stands for; anything else as it is. */
 function doubled(depths: unknown): unknown {
@@ -241,18 +466,11 @@ function doubled(depths: unknown): unknown {
 
 /** What the shares of lines add up to, per cent; null where one is none. */
 export function shareOf(lines: AccessLine[]): number | null {
-  const shares = lines.map((line) => (/^\d+(\.\d+)?%$/.test(line.share.trim()) ? Number.parseFloat(line.share) : Number.NaN));
+  const shares = lines.map((line) =>
+    /^\d+(\.\d+)?%$/.test(line.share.trim()) ? Number.parseFloat(line.share) : Number.NaN,
+  );
   const sum = shares.reduce((all, share) => all + share, 0);
   return Number.isNaN(sum) ? null : Math.round(sum * 1e6) / 1e6;
-}
-
-function same(a: unknown, b: unknown): boolean {
-  if (isTable(a) && isTable(b)) {
-    const keys = Object.keys(a);
-    return keys.length === Object.keys(b).length && keys.every((key) => key in b && same(a[key], b[key]));
-  }
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, at) => same(item, b[at]));
-  return a === b;
 }
 
 /** Depths written as `1, 2, 4` or `1..256` (doubling); null when they are neither. */
@@ -269,18 +487,28 @@ export function depthsOf(written: string): number[] | null {
   return depths.every((depth) => Number.isInteger(depth) && depth >= 1 && depth <= 65536) ? depths : null;
 }
 
+/** Whether a number field has a whole number of its range. */
+export const isWhole = (value: number | null, most: number): boolean =>
+  typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= most;
+
+/** An access specification. */
+export interface Spec {
+  name: string;
+  lines: AccessLine[];
+  /** What random operations of all lines begin at multiples of; absent for the smallest block. */
+  align?: string;
+}
+
 /** The access specifications that a job has: each workload whose lines the form can show. */
-export function specsOf(job: string): AccessLine[][] {
+export function specsOf(job: string): Spec[] {
   let table: Table;
   try {
     table = parse(job);
   } catch {
     return [];
   }
-  if (!isTable(table.workload)) return [];
-  return Object.values(table.workload).flatMap((workload) => {
-    if (!isTable(workload)) return [];
-    const known = ["mix", "block_size", "read", "access"];
+  return sections(table, "workload").flatMap(([name, workload]) => {
+    const known = ["mix", "block_size", "read", "access", "align"];
     if (Object.keys(workload).some((name) => !known.includes(name))) return [];
     const lines = Array.isArray(workload.mix) ? workload.mix.filter(isTable) : [workload];
     const line = (of: Table): AccessLine => ({
@@ -289,6 +517,7 @@ export function specsOf(job: string): AccessLine[][] {
       read: text(of.read, "100%"),
       access: text(of.access, "sequential"),
     });
-    return [lines.map(line)];
+    const align = text(workload.align, "");
+    return [{ name, lines: lines.map(line), ...(align ? { align } : {}) }];
   });
 }

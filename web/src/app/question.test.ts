@@ -1,10 +1,13 @@
 // The job that a question is asked of.
 
 import { expect, test } from "vitest";
+import { emptyTarget } from "./job";
 import { emptyQuestion, jobOf } from "./question";
 
+const on = (path: string, size = "") => ({ ...emptyQuestion(), targets: [{ ...emptyTarget, path, size }] });
+
 test("a curve's job has a load and no depth of its own", () => {
-  const job = jobOf({ ...emptyQuestion(), path: "/dev/nvme1n1", size: "", workers: 2 }, "curve");
+  const job = jobOf({ ...on("/dev/nvme1n1"), workers: 2 }, "curve");
   expect(job).toContain('path = "/dev/nvme1n1"');
   expect(job).toContain("workers = 2");
   expect(job).toContain('time = "5s"');
@@ -12,8 +15,8 @@ test("a curve's job has a load and no depth of its own", () => {
 });
 
 test("a test's job has its target alone", () => {
-  const job = jobOf({ ...emptyQuestion(), path: "sim:", size: "64MiB" }, "steady");
-  const client = { ...emptyQuestion(), path: "/dev/sdb", size: "", deviceClass: "client" as const };
+  const job = jobOf(on("sim:", "64MiB"), "steady");
+  const client = { ...on("/dev/sdb"), deviceClass: "client" as const };
   expect(jobOf(client, "steady")).toContain('size = "75%"');
   expect(job).toBe('[target.disk]\nkind = "sim"\nsize = "64MiB"\n\n[workload.load]\n\n[stream.load]\n');
 });

@@ -1,6 +1,6 @@
 // The form of a question and the job that it is asked of. Pure.
 
-import { empty, toText } from "./job";
+import { empty, emptyStream, emptyTarget, toText, type Target } from "./job";
 
 export type Asked = "curve" | "rates" | "objective" | "steady";
 
@@ -11,19 +11,18 @@ export type Test = (typeof tests)[number];
 /** What the forms have fields for; values as a job file and the command line have them. */
 export interface Question {
   asked: "curve" | "rates" | "objective";
-  path: string;
-  size: string;
-  remove: boolean;
+  targets: Target[];
   read: string;
   blockSize: string;
   access: string;
-  workers: number;
+  workers: number | null;
   ramp: string;
   time: string;
   latency: string;
   iops: string;
-  maxDepth: number;
-  replicates: number;
+  /** Null where the field is empty. */
+  maxDepth: number | null;
+  replicates: number | null;
   test: Test;
   deviceClass: "enterprise" | "client";
   quick: boolean;
@@ -32,9 +31,7 @@ export interface Question {
 
 export const emptyQuestion = (): Question => ({
   asked: "curve",
-  path: "",
-  size: "1GiB",
-  remove: true,
+  targets: [{ ...emptyTarget }],
   read: "100%",
   blockSize: "4KiB",
   access: "random",
@@ -53,14 +50,16 @@ export const emptyQuestion = (): Question => ({
 
 /** The job whose steps the question changes: depth, rate, or all that a test of the PTS prescribes are not its own. */
 export function jobOf(form: Question, asked: Asked): string {
-  const { path, remove, read, blockSize, access, workers, ramp, time } = form;
+  const { targets, read, blockSize, access, workers, ramp, time } = form;
   // A client's drive is not full: PTS-C tests three quarters of it.
-  const size = form.size || (asked === "steady" && form.deviceClass === "client" ? "75%" : "");
+  const share = form.deviceClass === "client" ? "75%" : "";
+  const stream = { ...emptyStream, targets: targets.map(({ name }) => name), depths: [] };
   if (asked === "steady") {
     // Only the target: whatever else there is, the test says.
-    const whole = toText({ ...empty, path, size, remove, depths: [] });
+    const sized = targets.map((one) => ({ ...one, size: one.size || share }));
+    const whole = toText({ ...empty, targets: sized, streams: [stream] });
     return `${whole.slice(0, whole.indexOf("[workload"))}[workload.load]\n\n[stream.load]\n`;
   }
   const lines = [{ share: "100%", blockSize, read, access }];
-  return toText({ ...empty, path, size, remove, lines, workers, depths: [], ramp, time });
+  return toText({ ...empty, targets, streams: [{ ...stream, lines, workers }], ramp, time });
 }

@@ -3,11 +3,11 @@
 //
 // A step's intervals lie on a grid of equal cells, as in a report (crates/report/src/charts.rs). Where they become too many,
 // cells are doubled: a cell keeps the mean rate, the least and the most, and the slowest percentile, since percentiles of
-// several intervals cannot be told from theirs.
+// several intervals cannot be told from theirs. Those of several streams the server tells, which has their histograms.
 
 import { levelOfShare } from "../charts/spec";
 import type { Busy, Heat, Series, StepCharts, Values } from "../charts/types";
-import type { HostEvent, IntervalEvent, RunEvent, StreamInfo } from "./events";
+import type { FiguresEvent, HostEvent, IntervalEvent, RunEvent, Span, StreamInfo } from "./events";
 
 /** Cells of a step at most, before they are doubled. */
 export const cellsMax = 1200;
@@ -44,19 +44,6 @@ interface Share {
   covered_s: number;
 }
 
-/** What counts of a stream since the measure phase began. */
-export interface Sum {
-  operations: number;
-  bytes: number;
-  errors: number;
-  seconds: number;
-  /** Latency times operations. */
-  latencyNs: number;
-  /** Operations in flight times seconds. */
-  inFlight: number;
-  maxNs: number;
-}
-
 export interface StepView {
   index: number;
   name: string;
@@ -68,14 +55,16 @@ export interface StepView {
   together: number;
   /** Per stream; a cell without an interval is absent. */
   cells: (Cell | undefined)[][];
+  /** Of all streams together; a cell of which nothing was told is absent. */
+  all: (Cell | undefined)[];
   /** Per cell, of all streams: operations by row of their response time. */
   spreads: (Spread | undefined)[];
   /** Per device, and without a name for the processors: how busy they were per cell. */
   busy: ReadonlyMap<string, (Share | undefined)[]>;
   /** The newest sample of the host. */
   lastHost: HostEvent | null;
-  /** Per stream. */
-  sums: Sum[];
+  /** What streams do together, as it was told last. */
+  figures: FiguresEvent | null;
   /** Per stream, its newest interval. */
   last: (IntervalEvent | undefined)[];
   measuredFrom_s: number | null;
@@ -137,6 +126,8 @@ function taken(view: RunView, event: RunEvent): RunView {
       return { ...view, steps: [...view.steps, begun(event)] };
     case "interval":
       return withStep(view, event.step, (step) => withInterval(step, event));
+    case "figures":
+      return withStep(view, event.step, (step) => withFigures(step, event));
     case "host":
       return withStep(view, event.step, (step) => withHost(step, event));
     case "note": {
@@ -162,10 +153,11 @@ function begun(event: Extract<RunEvent, { event: "step_started" }>): StepView {
     cell_s: 0,
     together: 1,
     cells: event.streams.map(() => []),
+    all: [],
     spreads: [],
     busy: new Map(),
     lastHost: null,
-    sums: event.streams.map(() => ({ operations: 0, bytes: 0, errors: 0, seconds: 0, latencyNs: 0, inFlight: 0, maxNs: 0 })),
+    figures: null,
     last: event.streams.map(() => undefined),
     measuredFrom_s: null,
     reached_s: 0,
@@ -189,17 +181,30 @@ function replaced<T>(values: readonly T[], at: number, value: T): T[] {
 }
 
 function withInterval(before: StepView, interval: IntervalEvent): StepView {
-  const { stream, all } = interval;
+  const { stream } = interval;
   const length = interval.end_s - interval.start_s;
   if (!before.streams[stream] || !(length > 0)) return before;
   // The first interval says how long they are; it is late, or the last, at worst.
   let step = before.cell_s > 0 ? before : { ...before, cell_s: Math.max(Math.round(length * 1000) / 1000, 0.001) };
   while (interval.start_s / step.cell_s >= cellsMax) step = doubled(step);
   const at = Math.floor((interval.start_s + interval.end_s) / 2 / step.cell_s);
-  const bytes = all.bytes_per_s * length;
-  const cell: Cell = {
+  const row = step.cells[stream] ?? [];
+  const counts = interval.phase === "measure";
+  return {
+    ...step,
+    cells: replaced(step.cells, stream, replaced(row, at, merged(row[at], cellOf(interval)))),
+    spreads: replaced(step.spreads, at, summed([step.spreads[at], new Map(interval.spread ?? [])])),
+    last: replaced(step.last, stream, interval),
+    measuredFrom_s: counts ? Math.min(step.measuredFrom_s ?? Infinity, interval.start_s) : step.measuredFrom_s,
+    reached_s: Math.max(step.reached_s, interval.end_s),
+  };
+}
+
+function cellOf({ start_s, end_s, queue_depth_held, all }: Span): Cell {
+  const length = end_s - start_s;
+  return {
     operations: all.operations,
-    bytes,
+    bytes: all.bytes_per_s * length,
     errors: all.errors,
     covered_s: length,
     iopsMin: all.iops,
@@ -209,26 +214,27 @@ function withInterval(before: StepView, interval: IntervalEvent): StepView {
     p99Ns: all.p99_ns,
     p999Ns: all.p999_ns,
     maxNs: all.max_ns,
-    inFlight: interval.queue_depth_held * length,
+    inFlight: queue_depth_held * length,
   };
-  const row = step.cells[stream] ?? [];
-  const counts = interval.phase === "measure";
-  const sum = step.sums[stream];
-  return {
-    ...step,
-    cells: replaced(step.cells, stream, replaced(row, at, merged(row[at], cell))),
-    spreads: replaced(step.spreads, at, summed([step.spreads[at], new Map(interval.spread ?? [])])),
-    sums: counts && sum ? replaced(step.sums, stream, added(sum, cell)) : step.sums,
-    last: replaced(step.last, stream, interval),
-    measuredFrom_s: counts ? Math.min(step.measuredFrom_s ?? Infinity, interval.start_s) : step.measuredFrom_s,
-    reached_s: Math.max(step.reached_s, interval.end_s),
-  };
+}
+
+function withFigures(step: StepView, figures: FiguresEvent): StepView {
+  const { last } = figures;
+  if (!last || !(step.cell_s > 0) || !(last.end_s > last.start_s)) return { ...step, figures };
+  const at = Math.floor((last.start_s + last.end_s) / 2 / step.cell_s);
+  if (at >= cellsMax) return { ...step, figures };
+  // What is told once more, since a stream was late, is in place of what was told before.
+  const before = step.together > 1 ? step.all[at] : undefined;
+  return { ...step, figures, all: replaced(step.all, at, merged(before, cellOf(last))) };
 }
 
 /** A sample neither begins nor ends with a cell: each has its part of it. */
 function withHost(step: StepView, sample: HostEvent): StepView {
   if (!(step.cell_s > 0) || !(sample.end_s > sample.start_s)) return step;
-  const shares: [string, number | null][] = [["", sample.processors], ...sample.devices.map(({ name, busy }): [string, number] => [name, busy])];
+  const shares: [string, number | null][] = [
+    ["", sample.processors],
+    ...sample.devices.map(({ name, busy }): [string, number] => [name, busy]),
+  ];
   const busy = new Map(step.busy);
   const last = Math.min(Math.ceil(sample.end_s / step.cell_s), cellsMax);
   for (const [name, share] of shares) {
@@ -247,25 +253,12 @@ function both(a: Share | undefined, b: Share | undefined): Share | undefined {
   return a && b ? { busy_s: a.busy_s + b.busy_s, covered_s: a.covered_s + b.covered_s } : (a ?? b);
 }
 
-function added(sum: Sum, cell: Cell): Sum {
-  return {
-    operations: sum.operations + cell.operations,
-    bytes: sum.bytes + cell.bytes,
-    errors: sum.errors + cell.errors,
-    seconds: sum.seconds + cell.covered_s,
-    latencyNs: sum.latencyNs + (cell.meanNs ?? 0) * cell.operations,
-    inFlight: sum.inFlight + cell.inFlight,
-    maxNs: Math.max(sum.maxNs, cell.maxNs ?? 0),
-  };
-}
-
 const slowest = (a: number | null, b: number | null) => (a === null ? b : b === null ? a : Math.max(a, b));
 
 function merged(a: Cell | undefined, b: Cell | undefined): Cell | undefined {
   if (!a || !b) return a ?? b;
   const operations = a.operations + b.operations;
-  const meanNs =
-    operations > 0 ? ((a.meanNs ?? 0) * a.operations + (b.meanNs ?? 0) * b.operations) / operations : null;
+  const meanNs = operations > 0 ? ((a.meanNs ?? 0) * a.operations + (b.meanNs ?? 0) * b.operations) / operations : null;
   return {
     operations,
     bytes: a.bytes + b.bytes,
@@ -291,61 +284,37 @@ function doubled(step: StepView): StepView {
     cell_s: step.cell_s * 2,
     together: step.together * 2,
     cells: step.cells.map((row) => halves<Cell | undefined>(row, merged)),
+    all: halves<Cell | undefined>(step.all, merged),
     spreads: halves(step.spreads, (a, b) => summed([a, b])),
     busy: new Map([...step.busy].map(([name, row]) => [name, halves<Share | undefined>(row, both)])),
   };
 }
 
-/** What the gauges show: figures over the last interval of streams, or since the measure phase began. */
+/** What the gauges show; null where nothing is told. */
 export interface Gauges {
-  iops: number;
-  bytesPerS: number;
-  /** Of the last interval only. */
+  iops: number | null;
+  bytesPerS: number | null;
   p50Ns: number | null;
   p99Ns: number | null;
   meanNs: number | null;
   maxNs: number | null;
   depth: number | null;
-  errors: number;
+  errors: number | null;
 }
 
-/** Figures over the last interval of these streams, or of all. */
-export function gaugesLast(step: StepView, streams: number[] = [...step.streams.keys()]): Gauges {
-  // A stream that has ended a while ago has no part in what happens now.
-  const now = streams.flatMap((at) => {
-    const one = step.last[at];
-    return one && one.end_s > step.reached_s - 1.5 * (one.end_s - one.start_s) ? [one] : [];
-  });
-  const sum = (of: (interval: IntervalEvent) => number) => now.reduce((total, one) => total + of(one), 0);
-  const worst = (of: (interval: IntervalEvent) => number | null) =>
-    now.reduce<number | null>((most, one) => slowest(most, of(one)), null);
-  const operations = sum((one) => one.all.operations);
-  return {
-    iops: sum((one) => one.all.iops),
-    bytesPerS: sum((one) => one.all.bytes_per_s),
-    p50Ns: worst((one) => one.all.p50_ns),
-    p99Ns: worst((one) => one.all.p99_ns),
-    meanNs: operations > 0 ? sum((one) => (one.all.mean_ns ?? 0) * one.all.operations) / operations : null,
-    maxNs: worst((one) => one.all.max_ns),
-    depth: sum((one) => one.queue_depth_held),
-    errors: sum((one) => one.all.errors),
-  };
-}
+/** Figures over the last interval, or since the measuring began. */
+export type Window = "last" | "since";
 
-/** Figures of these streams, or of all, since the measure phase began. */
-export function gaugesSince(step: StepView, streams: number[] = [...step.streams.keys()]): Gauges {
-  const sums = streams.flatMap((at) => step.sums[at] ?? []);
-  const sum = (of: (sum: Sum) => number) => sums.reduce((total, one) => total + of(one), 0);
-  const operations = sum((one) => one.operations);
+export function gaugesOf(span: Span | null | undefined): Gauges {
   return {
-    iops: sum((one) => (one.seconds > 0 ? one.operations / one.seconds : 0)),
-    bytesPerS: sum((one) => (one.seconds > 0 ? one.bytes / one.seconds : 0)),
-    p50Ns: null,
-    p99Ns: null,
-    meanNs: operations > 0 ? sum((one) => one.latencyNs) / operations : null,
-    maxNs: operations > 0 ? Math.max(...sums.map((one) => one.maxNs)) : null,
-    depth: sums.some((one) => one.seconds > 0) ? sum((one) => (one.seconds > 0 ? one.inFlight / one.seconds : 0)) : null,
-    errors: sum((one) => one.errors),
+    iops: span?.all.iops ?? null,
+    bytesPerS: span?.all.bytes_per_s ?? null,
+    p50Ns: span?.all.p50_ns ?? null,
+    p99Ns: span?.all.p99_ns ?? null,
+    meanNs: span?.all.mean_ns ?? null,
+    maxNs: span?.all.max_ns ?? null,
+    depth: span?.queue_depth_held ?? null,
+    errors: span?.all.errors ?? null,
   };
 }
 
@@ -376,39 +345,51 @@ export function hostSince(step: StepView): HostGauges {
   };
 }
 
-/** Streams that have a row of the table together. */
-export interface Group {
-  /** Targets by name; of streams that each have a row of their own, the stream's. */
+/** A row of the table: a stream, or all streams that go to the same targets. */
+export interface Row {
+  /** Targets by name; of a stream that has a row of its own, the stream's. */
   names: string[];
   /** Names that are not told. */
   more: number;
   streams: number[];
+  figures: Gauges;
 }
 
-/** The rows of the table: a stream each, or all streams that go to the same targets. */
-export function groups(streams: StreamInfo[], by: "stream" | "target"): Group[] {
-  if (by === "stream") return streams.map(({ name }, at) => ({ names: [name], more: 0, streams: [at] }));
-  const found = new Map<string, Group>();
-  for (const [at, { targets, target_count }] of streams.entries()) {
-    const key = JSON.stringify([targets, target_count]);
-    const group = found.get(key) ?? { names: targets, more: target_count - targets.length, streams: [] };
-    group.streams.push(at);
-    found.set(key, group);
+export function rows(step: StepView, by: "stream" | "target", window: Window): Row[] {
+  if (by === "target") {
+    return (step.figures?.groups ?? []).map((group) => {
+      const { targets = [], target_count = 0 } = step.streams[group.streams[0] ?? 0] ?? {};
+      const { streams } = group;
+      return { names: targets, more: target_count - targets.length, streams, figures: gaugesOf(group[window]) };
+    });
   }
-  return [...found.values()];
+  return step.streams.map(({ name }, at) => {
+    const last = step.last[at];
+    // A stream that has ended a while ago has no part in what happens now.
+    const isNow = last && last.end_s > step.reached_s - 1.5 * (last.end_s - last.start_s);
+    const span = window === "since" ? step.figures?.streams[at] : isNow ? last : null;
+    return { names: [name], more: 0, streams: [at], figures: gaugesOf(span) };
+  });
 }
 
-/** The step as charts. Latencies of all streams together are those of the slowest. */
+/** The step as charts. Of several streams together rates add up, and the server has told the latencies. */
 export function toCharts(step: StepView): StepCharts {
   const count = Math.max(0, ...step.cells.map((row) => row.length));
-  const all = Array.from({ length: count }, (_, at) =>
-    step.cells.reduce<Cell | undefined>((sum, row) => together(sum, row[at]), undefined),
-  );
+  const all = Array.from({ length: count }, (_, at) => {
+    const sum = step.cells.reduce<Cell | undefined>((sum, row) => together(sum, row[at]), undefined);
+    return sum && step.streams.length > 1 ? { ...sum, ...latenciesOf(step.all[at]) } : sum;
+  });
   const series = [seriesOf("", all, step)];
   if (step.streams.length > 1) {
     for (const [at, stream] of step.streams.slice(0, streamsMax).entries()) {
       const row = step.cells[at] ?? [];
-      series.push(seriesOf(stream.name, Array.from({ length: count }, (_, i) => row[i]), step));
+      series.push(
+        seriesOf(
+          stream.name,
+          Array.from({ length: count }, (_, i) => row[i]),
+          step,
+        ),
+      );
     }
   }
   return {
@@ -462,6 +443,14 @@ function heatOf(spreads: (Spread | undefined)[], cell_s: number): Heat | null {
   }
   return { column_s: cell_s * together, columns: columns.length, rows, from_log2_ns: first / 4, share_max, cells };
 }
+
+const latenciesOf = (cell: Cell | undefined) => ({
+  meanNs: cell?.meanNs ?? null,
+  p50Ns: cell?.p50Ns ?? null,
+  p99Ns: cell?.p99Ns ?? null,
+  p999Ns: cell?.p999Ns ?? null,
+  maxNs: cell?.maxNs ?? null,
+});
 
 /** Two streams in one cell: rates add up, times do not. */
 function together(a: Cell | undefined, b: Cell | undefined): Cell | undefined {

@@ -11,7 +11,10 @@ export interface Route {
 /** What an address says; anything else leads to the list of runs. */
 export function parseRoute(hash: string): Route {
   const [page = "", rest = ""] = hash.replace(/^#\/?/, "").split("/", 2);
-  const runs = rest.split(",").filter((run) => run !== "").map(decodeURIComponent);
+  const runs = rest
+    .split(",")
+    .filter((run) => run !== "")
+    .map(decodeURIComponent);
   switch (page) {
     case "compose":
     case "curve":

@@ -1,13 +1,7 @@
 // The library of access specifications: those that are passed around with Iometer, and those that someone kept in this
 // browser. Specifications that a ready-made job of the server has are not repeated here.
 
-import type { AccessLine } from "./job";
-
-/** An access specification. */
-export interface Spec {
-  name: string;
-  lines: AccessLine[];
-}
+import type { AccessLine, Spec } from "./job";
 
 const single = (name: string, blockSize: string, read: number, random: number): Spec => {
   const access = random === 100 ? "random" : random === 0 ? "sequential" : `${random}% random`;
@@ -41,7 +35,14 @@ export function kept(): Spec[] {
     const found: unknown = JSON.parse(localStorage.getItem(place) ?? "[]");
     if (!Array.isArray(found)) return [];
     return found.filter((one: Partial<Spec> | null): one is Spec => {
-      return typeof one?.name === "string" && Array.isArray(one.lines) && one.lines.length > 0 && one.lines.every(isLine);
+      const hasAlign = one?.align === undefined || typeof one.align === "string";
+      return (
+        hasAlign &&
+        typeof one?.name === "string" &&
+        Array.isArray(one.lines) &&
+        one.lines.length > 0 &&
+        one.lines.every(isLine)
+      );
     });
   } catch {
     return [];

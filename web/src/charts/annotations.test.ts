@@ -1,7 +1,7 @@
 // Names of marked places above a plot: none on another, none on the line of another, and as many as there is room for.
 
 import { expect, test } from "vitest";
-import { placed } from "./annotations";
+import { heightPlace, placed } from "./annotations";
 
 const spread = (ats: number[], label: string) => ats.map((at) => ({ at, label }));
 
@@ -14,14 +14,22 @@ test("a single name stands beside its line, on the side where there is room", ()
 
 test("names that would lie on one another go up like stairs", () => {
   const lanes = placed(spread([10, 30, 50], "a long name"), 400, 4);
-  expect(lanes.map(({ at, lane }) => [at, lane])).toEqual([[50, 0], [30, 1], [10, 2]]);
+  expect(lanes.map(({ at, lane }) => [at, lane])).toEqual([
+    [50, 0],
+    [30, 1],
+    [10, 2],
+  ]);
 });
 
 test("no name lies on another or on the line of another, however many there are", () => {
   for (let seed = 1; seed < 200; seed += 1) {
     const count = 1 + (seed % 9);
     const ats = Array.from({ length: count }, (_, i) => (seed * 7919 * (i + 3)) % 400);
-    const tags = placed(ats.map((at, i) => ({ at, label: "x".repeat(1 + ((seed * (i + 5)) % 20)) })), 400, 4);
+    const tags = placed(
+      ats.map((at, i) => ({ at, label: "x".repeat(1 + ((seed * (i + 5)) % 20)) })),
+      400,
+      4,
+    );
     const shown = tags.filter((tag) => tag.lane >= 0).map((tag) => ({ ...tag, to: tag.from + tag.text.length * 6.2 }));
     expect(shown.length).toBeGreaterThan(0);
     for (const one of shown) {
@@ -39,4 +47,16 @@ test("a long name is cut, and one without room is left to the words below", () =
   expect(placed(spread([0], "n".repeat(60)), 400, 4)[0]?.text).toBe(`${"n".repeat(27)}…`);
   const lanes = placed(spread([1, 2, 3, 4, 5, 6], "all at one place"), 400, 4).map((tag) => tag.lane);
   expect(lanes.filter((lane) => lane >= 0).length).toBe(4);
+});
+
+test("the name of a height covers no point and no other name, or is not drawn", () => {
+  const plot = { bbox: { left: 0, top: 0, width: 400, height: 200 } };
+  // Points along the line but for a gap, over and under it.
+  const points = [...Array(80).keys()].map((step) => step * 5).filter((x) => x < 150 || x > 260);
+  const beside = (y: number) => points.map((x): [number, number] => [x, y]);
+  const found = heightPlace(100, 60, [...beside(95), ...beside(108)], [], plot, 1);
+  expect(found && found[0] >= 150 && found[0] + 60 <= 260).toBe(true);
+  expect(heightPlace(100, 60, [...beside(95), ...beside(108)], [[120, 95, 150], [120, 114, 150]], plot, 1)).toBe(null);
+  // At the upper edge it stands under its line.
+  expect(heightPlace(4, 60, [], [], plot, 1)?.[1]).toBe(18);
 });

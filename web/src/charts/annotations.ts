@@ -24,14 +24,19 @@ export function bands(plot: uPlot, spec: Spec, colors: Palette): void {
   const { bbox } = plot;
   inside(plot, (ctx) => {
     const fill = (x: [number, number] | null, y: [number, number] | null, color: string) => {
-      const [left, right] = x ? [plot.valToPos(x[0], "x", true), plot.valToPos(x[1], "x", true)] : [bbox.left, bbox.left + bbox.width];
-      const [bottom, top] = y ? [plot.valToPos(y[0], "y", true), plot.valToPos(y[1], "y", true)] : [bbox.top + bbox.height, bbox.top];
+      const [left, right] = x
+        ? [plot.valToPos(x[0], "x", true), plot.valToPos(x[1], "x", true)]
+        : [bbox.left, bbox.left + bbox.width];
+      const [bottom, top] = y
+        ? [plot.valToPos(y[0], "y", true), plot.valToPos(y[1], "y", true)]
+        : [bbox.top + bbox.height, bbox.top];
       ctx.fillStyle = color;
       ctx.fillRect(left, top, Math.max(right - left, 1), Math.max(bottom - top, 1));
     };
     for (const band of spec.bands ?? []) fill(band.x, band.y, `${colors.lines[2] ?? colors.text}38`);
     for (const mark of spec.marks ?? []) {
-      if (mark.interval) fill(mark.axis === "x" ? mark.interval : null, mark.axis === "y" ? mark.interval : null, colors.shade);
+      if (mark.interval)
+        fill(mark.axis === "x" ? mark.interval : null, mark.axis === "y" ? mark.interval : null, colors.shade);
     }
   });
 }
@@ -44,11 +49,16 @@ export function whiskers(plot: uPlot, spec: Spec, colors: Palette): void {
     spec.lines.forEach((line, index) => {
       const { low, high } = line;
       if (!low || !high || !(line.shape || line.marked) || plot.series[index + 1]?.show === false) return;
-      ctx.strokeStyle = line.shape === "bars" ? colors.text : (colors.lines[line.color % colors.lines.length] ?? colors.text);
+      ctx.strokeStyle =
+        line.shape === "bars" ? colors.text : (colors.lines[line.color % colors.lines.length] ?? colors.text);
       spec.x.forEach((place, at) => {
         const [from, to] = [low[at], high[at]];
         if (typeof from !== "number" || typeof to !== "number" || from === to) return;
-        const [x, bottom, top] = [plot.valToPos(place, "x", true), plot.valToPos(from, "y", true), plot.valToPos(to, "y", true)];
+        const [x, bottom, top] = [
+          plot.valToPos(place, "x", true),
+          plot.valToPos(from, "y", true),
+          plot.valToPos(to, "y", true),
+        ];
         ctx.beginPath();
         ctx.moveTo(x, bottom);
         ctx.lineTo(x, top);
@@ -62,7 +72,10 @@ export function whiskers(plot: uPlot, spec: Spec, colors: Palette): void {
   });
 }
 
-/** Values of the axes that mean something, with their names: those of places above the plot, those of heights where no point is. */
+/**
+ * Values of the axes that mean something, with their names: those of places above the plot, those of heights where no point
+ * is.
+ */
 export function marks(plot: uPlot, spec: Spec, colors: Palette): void {
   const { ctx, bbox } = plot;
   const [right, bottom] = [bbox.left + bbox.width, bbox.top + bbox.height];
@@ -102,8 +115,11 @@ export function marks(plot: uPlot, spec: Spec, colors: Palette): void {
     ctx.lineTo(right, at(mark));
     ctx.stroke();
     const text = shortened(mark.label);
-    const [x, y, width] = heightPlace(at(mark), ctx.measureText(text).width + 6 * scale, points, taken, plot, scale);
-    taken.push([x, y, width]);
+    const place = heightPlace(at(mark), ctx.measureText(text).width + 6 * scale, points, taken, plot, scale);
+    // Where there is no room beside points and other names, the words below tell it alone.
+    if (!place) continue;
+    const [x, y, width] = place;
+    taken.push(place);
     ctx.fillStyle = `${colors.page}a8`;
     ctx.fillRect(x, y - 11 * scale, width, 14 * scale);
     ctx.fillStyle = colors.text;
@@ -143,18 +159,31 @@ export function laneCount(spec: Spec, width: number): number {
   const on = (value: number) => (isLog ? Math.log(value) : value);
   const share = (value: number) => (last > first ? (on(value) - on(first)) / (on(last) - on(first)) : 0.5);
   const places = (spec.marks ?? []).filter((mark) => mark.axis === "x");
-  const tags = placed(places.map((mark) => ({ at: share(mark.at) * inner, label: mark.label })), inner, lanesMax);
+  const tags = placed(
+    places.map((mark) => ({ at: share(mark.at) * inner, label: mark.label })),
+    inner,
+    lanesMax,
+  );
   return Math.max(0, ...tags.map((tag) => tag.lane + 1));
 }
 
-/** Names in rows, so that none lies on another, nor on the line of another. Right of its line where there is room for that, which
-    makes stairs going down; else left of it. */
+/**
+ * Names in rows, so that none lies on another, nor on the line of another. Right of its line where there is room for that,
+ * which makes stairs going down; else left of it.
+ */
 export function placed(places: { at: number; label: string }[], width: number, lanes: number): Tag[] {
   const made = places.map(({ at, label }) => {
     const text = shortened(label);
     const long = text.length * charWidth + 6;
     const isRight = at + long <= width;
-    return { at, text, from: isRight ? at + 3 : Math.max(at - long + 3, 0), to: isRight ? at + long : at - 3, isRight, lane: -1 };
+    return {
+      at,
+      text,
+      from: isRight ? at + 3 : Math.max(at - long + 3, 0),
+      to: isRight ? at + long : at - 3,
+      isRight,
+      lane: -1,
+    };
   });
   made.sort((a, b) => (a.isRight !== b.isRight ? Number(b.isRight) - Number(a.isRight) : b.at - a.at));
   const done: typeof made = [];
@@ -186,27 +215,31 @@ function pointsOf(plot: uPlot, spec: Spec): [number, number][] {
   );
 }
 
-/** Where the name of a height stands: over or under its line, at that end where it covers the fewest points and none of the names
-    that stand already. */
-function heightPlace(
+/** Places along a line that are tried for its name. */
+const placesTried = 13;
+
+/** Where the name of a height stands: over or under its line, where it covers no point and no name; null where it would. */
+export function heightPlace(
   at: number,
   width: number,
   points: [number, number][],
   taken: [number, number, number][],
-  plot: uPlot,
+  plot: { bbox: { left: number; top: number; width: number; height: number } },
   scale: number,
-): [number, number, number] {
+): [number, number, number] | null {
   const { bbox } = plot;
-  const ends = [bbox.left + bbox.width - width - 4 * scale, bbox.left + 4 * scale, bbox.left + (bbox.width - width) / 2];
-  const rows = [at - 5 * scale, at + 14 * scale].filter((y) => y - 11 * scale >= bbox.top && y + 3 * scale <= bbox.top + bbox.height);
-  const candidates = ends.flatMap((x) => (rows.length > 0 ? rows : [at - 5 * scale]).map((y): [number, number] => [x, y]));
-  const isOn = ([x, y]: [number, number]) =>
-    taken.some(([left, base, wide]) => x < left + wide && left < x + width && Math.abs(y - base) < 14 * scale);
-  const covered = (place: [number, number]) => {
-    const [x, y] = place;
-    const under = points.filter(([px, py]) => px > x - 5 * scale && px < x + width + 5 * scale && py > y - 15 * scale && py < y + 7 * scale);
-    return under.length + (isOn(place) ? points.length + 1 : 0);
-  };
-  const best = candidates.reduce((least, one) => (covered(one) < covered(least) ? one : least));
-  return [best[0], best[1], width];
+  const [from, to] = [bbox.left + 4 * scale, bbox.left + bbox.width - width - 4 * scale];
+  // From the right end to the left.
+  const starts = Array.from({ length: placesTried }, (_, step) => to - ((to - from) * step) / (placesTried - 1));
+  const rows = [at - 5 * scale, at + 14 * scale].filter(
+    (y) => y - 11 * scale >= bbox.top && y + 3 * scale <= bbox.top + bbox.height,
+  );
+  const candidates = starts.flatMap((x) => rows.map((y): [number, number] => [x, y]));
+  const isFree = ([x, y]: [number, number]) =>
+    taken.every(([left, base, wide]) => x >= left + wide || left >= x + width || Math.abs(y - base) >= 14 * scale) &&
+    points.every(
+      ([px, py]) => px <= x - 5 * scale || px >= x + width + 5 * scale || py <= y - 15 * scale || py >= y + 7 * scale,
+    );
+  const free = candidates.find(isFree);
+  return free ? [free[0], free[1], width] : null;
 }

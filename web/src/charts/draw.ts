@@ -19,8 +19,10 @@ export function columns(spec: Spec): uPlot.AlignedData {
   return [spec.x, ...spec.lines.map((line) => line.values), ...areas] as uPlot.AlignedData;
 }
 
-/** Options of a plot of this size. What is drawn is asked for anew each time: data may grow under a plot whose lines and axes
- * stay. `moved` is told of the place of the cursor, null when it has left. */
+/**
+ * Options of a plot of this size. What is drawn is asked for anew each time: data may grow under a plot whose lines and
+ * axes stay. `moved` is told of the place of the cursor, null when it has left.
+ */
 export function options(
   now: () => Spec,
   width: number,
@@ -183,21 +185,22 @@ function axis(of: Axis, colors: Palette, isVertical: boolean): uPlot.Axis {
     space: isVertical ? 34 : 64,
     values: (_, splits) => splits.map((value) => (value === null ? "" : of.format(value))),
     ...(of.increments ? { incrs: of.increments } : {}),
-    ...(of.ticks ? { splits: (plot, at, min, max) => thinned(plot, of.ticks?.(min, max) ?? [], at === 0) } : {}),
+    ...(of.ticks ? { splits: (plot, at, min, max) => thinned(plot, of.ticks?.(min, max) ?? [], at === 0, of.format) } : {}),
     ...(of.ticks ? { filter: (_, splits) => splits } : {}),
   };
 }
 
 /** Ticks of which no two labels touch. */
-function thinned(plot: uPlot, ticks: number[], isHorizontal: boolean): number[] {
-  const space = isHorizontal ? 52 : 20;
+function thinned(plot: uPlot, ticks: number[], isHorizontal: boolean, format: (value: number) => string): number[] {
   const kept: number[] = [];
-  let last = Number.NEGATIVE_INFINITY;
+  let end = Number.NEGATIVE_INFINITY;
   for (const tick of ticks) {
     const at = isHorizontal ? plot.valToPos(tick, "x") : -plot.valToPos(tick, "y");
-    if (at - last >= space) {
+    // A label stands around its tick; of many nines it is long.
+    const half = isHorizontal ? 5 + 3.5 * format(tick).length : 10;
+    if (at - half >= end) {
       kept.push(tick);
-      last = at;
+      end = at + half;
     }
   }
   return kept;

@@ -34,10 +34,16 @@ function overlaid(specs: [string, Spec][], title: string): Spec | null {
 
 /** IOPS over time of each run. */
 export function ratesOf(runs: Compared[], title: string): Spec | null {
-  return overlaid(runs.map(({ name, step }) => [name, overTime(step, title, "iops")]), title);
+  return overlaid(
+    runs.map(({ name, step }) => [name, overTime(step, title, "iops")]),
+    title,
+  );
 }
 
 /** Latency by share of operations of each run, all kinds together. */
 export function percentilesOf(runs: Compared[], title: string): Spec | null {
-  return overlaid(runs.map(({ name, step }) => [name, percentileCurves(step, title)]), title);
+  return overlaid(
+    runs.map(({ name, step }) => [name, percentileCurves(step, title)]),
+    title,
+  );
 }

@@ -35,7 +35,10 @@ test("a mark is told with its interval", () => {
 });
 
 test("named places are ticks, and what lies between has the nearest name", () => {
-  const names: [number, string][] = [[0, "4 KiB"], [3, "8 KiB"]];
+  const names: [number, string][] = [
+    [0, "4 KiB"],
+    [3, "8 KiB"],
+  ];
   const spec = plotOf({ ...curve, x: { label: "", unit: "plain", is_log: false, names } });
   expect(spec?.xAxis.ticks?.(0, 10)).toEqual([0, 3]);
   expect(spec?.xAxis.format(1)).toBe("4 KiB");

@@ -51,7 +51,7 @@ function line(of: PlotLine, at: number, x: number[], shown: (value: number) => s
     });
   const shape = of.shape === "points" || of.shape === "bars" ? of.shape : undefined;
   return {
-    label: of.label,
+    label: format.inLocale(of.label),
     values: values(of.y),
     ...(of.low.length > 0 ? { low: values(of.low), high: values(of.high) } : {}),
     color: at,
@@ -68,7 +68,7 @@ export function plotOf(data: PlotData): Spec | null {
   if (x.length === 0) return null;
   const shown = formats[data.y.unit];
   return {
-    title: data.title,
+    title: format.inLocale(data.title),
     x,
     lines: data.lines.map((one, at) => line(one, at, x, shown)),
     xAxis: axis(data.x),
@@ -76,8 +76,13 @@ export function plotOf(data: PlotData): Spec | null {
     yFromZero: !data.y.is_log,
     shades: [],
     spanGaps: true,
-    marks: data.marks.map(({ label, is_x, at, interval }) => ({ label, axis: is_x ? "x" : "y", at, interval })),
-    bands: data.bands,
+    marks: data.marks.map(({ label, is_x, at, interval }) => ({
+      label: format.inLocale(label),
+      axis: is_x ? "x" : "y",
+      at,
+      interval,
+    })),
+    bands: data.bands.map((band) => ({ ...band, label: format.inLocale(band.label) })),
     isSigned: data.y.unit === "change",
     isSparse: true,
   };

@@ -56,7 +56,10 @@ describe("a step", () => {
     };
     const moment = { label: "rebuild\\u{202e} started", axis: "x", at: 1.5, interval: null };
     expect(overTime(marked, "", "iops").marks).toEqual([moment]);
-    expect(latencyOverTime(marked, "").marks).toEqual([moment, { label: "p99 < 1.00 ms", axis: "y", at: 1e6, interval: null }]);
+    expect(latencyOverTime(marked, "").marks).toEqual([
+      moment,
+      { label: "p99 < 1.00 ms", axis: "y", at: 1e6, interval: null },
+    ]);
     expect(overTime({ ...step, marks: undefined, limits: undefined } as typeof step, "", "iops").marks).toEqual([]);
   });
 
@@ -82,7 +85,14 @@ describe("a step", () => {
 
 describe("a sweep", () => {
   const values = [1000, 2000, 2100];
-  const line = { iops: values, bytes_per_s: values, mean_ns: values, p50_ns: values, p99_ns: values, p999_ns: [null, null, null] };
+  const line = {
+    iops: values,
+    bytes_per_s: values,
+    mean_ns: values,
+    p50_ns: values,
+    p99_ns: values,
+    p999_ns: [null, null, null],
+  };
   const sweep: Sweep = {
     option: "stream.queue_depth",
     labels: ["1", "4", "64"],
@@ -102,7 +112,14 @@ describe("a sweep", () => {
 
   test("of one line shows its percentiles, of several their p99", () => {
     expect(sweepLatencies(sweep, "").lines.map((one) => one.label)).toEqual(["p50", "p99"]);
-    const two = { ...sweep, lines: [{ name: "read 0%", ...line }, { name: "read 70%", ...line }], lines_left_out: 3 };
+    const two = {
+      ...sweep,
+      lines: [
+        { name: "read 0%", ...line },
+        { name: "read 70%", ...line },
+      ],
+      lines_left_out: 3,
+    };
     const spec = sweepLatencies(two, "");
     expect(spec.lines.map((one) => one.label)).toEqual(["read 0%, p99", "read 70%, p99"]);
     expect(spec.remark).toContain("3");
@@ -135,9 +152,12 @@ test("numbers read as people write them", () => {
     [format.latency(257_300), "257 µs"],
     [format.latency(999_900), "1 ms"],
     [format.latency(73), "73 ns"],
-    [format.clock(45), "45"],
-    [format.clock(90), "1:30"],
-    [format.clock(7500), "2:05:00"],
+    [format.clock(45), "45 s"],
+    [format.clock(90), "1:30 min"],
+    [format.clock(120), "2 min"],
+    [format.clock(7200), "2 h"],
+    [format.clock(7500), "2:05 h"],
+    [format.clock(7510), "2:05:10 h"],
     [format.nines(4), "99.99 %"],
     [format.share(0.125), "13 %"],
     [format.duration(7.25), "7.3 s"],

@@ -88,8 +88,8 @@ export interface HeatCells {
 }
 
 const timeIncrements = [
-  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200,
-  14400, 21600, 43200, 86400, 172800, 432000, 864000,
+  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400,
+  21600, 43200, 86400, 172800, 432000, 864000,
 ];
 
 const timeAxis: Axis = { label: words.seconds, format: format.clock, scale: "linear", increments: timeIncrements };
@@ -140,7 +140,12 @@ function ramps(step: StepCharts): [number, number][] {
 
 /** What is marked on the time line of a step, and the thresholds that this chart shows. */
 function marksOf(step: StepCharts, chart: string): Mark[] {
-  const moments = (step.marks ?? []).map(({ at_s, label }): Mark => ({ label: format.visible(label), axis: "x", at: at_s, interval: null }));
+  const moments = (step.marks ?? []).map(({ at_s, label }): Mark => ({
+    label: format.visible(label),
+    axis: "x",
+    at: at_s,
+    interval: null,
+  }));
   const limits = (step.limits ?? []).filter((limit) => limit.chart === chart);
   return moments.concat(limits.map(({ at, label }): Mark => ({ label, axis: "y", at, interval: null })));
 }
@@ -239,7 +244,12 @@ export function percentileCurves(step: StepCharts, title: string): Spec {
   const x = [...new Set(step.curves.flatMap((curve) => curve.points.map(([nines]) => nines)))].sort((a, b) => a - b);
   const lines = step.curves.map((curve, at) => {
     const known = new Map(curve.points);
-    return line(curveName(curve, step.curves), x.map((nines) => known.get(nines) ?? null), at, format.latency);
+    return line(
+      curveName(curve, step.curves),
+      x.map((nines) => known.get(nines) ?? null),
+      at,
+      format.latency,
+    );
   });
   return {
     title,

@@ -17,7 +17,8 @@ const RESAMPLES: usize = 1000;
 const SEED: u64 = 31;
 /// Share of the most from which on a rate counts as all there is.
 const NEARLY: f64 = 0.95;
-/// Share of what was asked that a rate is done at, for its waiting to be no overload: random arrivals are not exactly as many.
+/// Share of what was asked that a rate is done at, for its waiting to be no overload: random arrivals are not exactly
+/// as many.
 const OFFERED_SHARE: f64 = 0.98;
 /// Share of the most up to which rates say how long an operation takes alone.
 const CALM: f64 = 0.5;
@@ -65,8 +66,8 @@ struct Crossing {
     x: f64,
 }
 
-/// The curve that rates make. `full_speed` are steps without pacing, with the slots they had; `offered` those at a rate, with
-/// it. `None` below two different rates or without a step at full speed.
+/// The curve that rates make. `full_speed` are steps without pacing, with the slots they had; `offered` those at a
+/// rate, with it. `None` below two different rates or without a step at full speed.
 pub(super) fn curve(
     full_speed: &[(f64, LoadPoint)],
     offered: Vec<(f64, LoadPoint)>,
@@ -118,6 +119,7 @@ pub(super) fn curve(
         fits: Vec::new(),
         chosen: None,
         verdict,
+        smallest: groups.first().map_or(0.0, |group| group[0].asked),
         peak: Peak {
             n: Estimate { value: slots, interval: None },
             x: maximum,

@@ -3,6 +3,7 @@
 
 use super::flow::{Cell, Figure, Flow, Part, PartKind, Place, Rounds, operating_points};
 use crate::load::LoadPoint;
+use crate::measured::measured;
 use crate::statistics::change_points;
 use crate::steady::{Judgement, Rule, WINDOW, judge};
 use fathom_metrics::Latency;
@@ -21,6 +22,8 @@ const RECOVERED_SAMPLES: usize = 5;
 const RECOVERED_SHARE: f64 = 0.95;
 /// Smallest step between two levels of a load, as a share of the greater.
 const LEVEL_STEP_MIN: f64 = 0.1;
+/// What a device says that does not know a kind of discard (`errno(3)`).
+const EOPNOTSUPP: i32 = 95;
 /// Operations from which on the fifth nine of latencies means something: n · (1 − p) ≥ 1.
 const FIVE_NINES_FROM: u64 = 100_000;
 
@@ -89,6 +92,8 @@ pub struct Minute {
     pub mean_s: f64,
     /// User capacities written since the part began.
     pub fills: f64,
+    /// Which load it is of: the index of the first cell that is the same but for its time.
+    pub load: usize,
 }
 
 /// A stretch of a long load at one rate.
@@ -132,7 +137,8 @@ pub struct RoundsAnswer {
     pub means: Vec<Measure>,
     /// Per cell, the largest response time of it, seconds.
     pub largest_s: Vec<f64>,
-    /// Samples of the whole load, where cells are longer than one.
+    /// Samples of the whole load, where it is one, and cells are longer than one. Of cells with different loads each has its
+    /// own figures.
     pub minutes: Vec<Minute>,
     /// Its levels, from the fresh one to the last; empty where there are no samples.
     pub levels: Vec<Level>,
@@ -220,8 +226,13 @@ pub struct Answer {
 pub fn answer(record: &Record) -> Option<Answer> {
     let Some(Question::Steady(question)) = &record.started.question else { return None };
     let flow = Flow::of(question);
-    let places: Vec<(Place, &StepRecord)> =
-        record.steps.iter().filter_map(|step| Some((Place::of(&step.started.step)?, step))).collect();
+    // What ended without an operation was done again, or ended the test.
+    let places: Vec<(Place, &StepRecord)> = record
+        .steps
+        .iter()
+        .filter(|step| !is_empty(step))
+        .filter_map(|step| Some((Place::of(&step.started.step)?, step)))
+        .collect();
     let mut parts = Vec::new();
     for (index, part) in flow.parts.iter().enumerate() {
         let steps: Vec<(Place, &StepRecord)> =
@@ -287,8 +298,36 @@ pub fn resumable(record: &Record) -> usize {
             PartKind::OperatingPoints => place.cell % 2 == 1,
         })
     };
-    let whole = record.steps.iter().take_while(|step| point(step).is_some());
-    whole.enumerate().filter(|(_, step)| ends(step) == Some(true)).map(|(at, _)| at + 1).max().unwrap_or(0)
+    // One that came to its end without an operation was done again behind it.
+    let whole = record.steps.iter().take_while(|step| point(step).is_some() || is_empty(step)).enumerate();
+    whole
+        .filter(|(_, step)| ends(step) == Some(true) && !is_empty(step))
+        .map(|(at, _)| at + 1)
+        .max()
+        .unwrap_or(0)
+}
+
+/// Whether a step came to its end without an operation.
+pub fn is_empty(step: &StepRecord) -> bool {
+    let is_whole = step.finished.as_ref().is_some_and(|finished| finished.stop == Stop::Complete);
+    is_whole && point(step).is_none()
+}
+
+/// The step that did again what a step of a test did without an operation: with operations, or as empty as it.
+pub fn repeated<'a>(record: &'a Record, step: &StepRecord) -> Option<&'a StepRecord> {
+    let place = Place::of(&step.started.step).filter(|_| is_empty(step))?;
+    let later = record.steps.iter().filter(|other| other.started.index > step.started.index);
+    later.take_while(|other| Place::of(&other.started.step) == Some(place)).last()
+}
+
+/// Whether targets do not know the kind of discard that a test was to purge them by.
+pub fn is_purge_refused(question: &SteadyQuestion, step: &StepRecord) -> bool {
+    let part =
+        Place::of(&step.started.step).and_then(|place| Flow::of(question).parts.into_iter().nth(place.part));
+    let is_purge = part.is_some_and(|part| matches!(part.kind, PartKind::Purge));
+    let measured = measured(step);
+    let mut errors = measured.iter().flat_map(|stream| &stream.tally.kinds).flat_map(|kind| &kind.errors);
+    is_purge && errors.any(|&(errno, _)| errno == EOPNOTSUPP)
 }
 
 /// Whether a step of a test purges or fills what the others measure.
@@ -363,7 +402,8 @@ fn rounds_answer(
     let cells = || (0..rounds.cells.len()).map(of_cell).filter(|all| !all.is_empty());
     let means: Vec<Measure> = cells().filter_map(|all| Measure::mean(&all)).collect();
     let largest_s = cells().map(|all| all.iter().map(|one| one.max_s).fold(0.0, f64::max)).collect();
-    let minutes = minutes(&rounds.cells, steps, question);
+    let is_one_load = rounds.cells.iter().all(|cell| cell.is_same_load(&rounds.cells[0]));
+    let minutes = if is_one_load { minutes(&rounds.cells, steps, question) } else { Vec::new() };
     let levels = levels(&minutes);
     let capacity: u64 = steps[0].1.started.step.targets.iter().map(|target| target.size.0).sum();
     let of_cells = |round: &Vec<Measure>| {
@@ -463,20 +503,29 @@ struct Bin {
     answered: u64,
 }
 
-/// The load of a part in samples; none where every cell is one by itself.
+/// The load of a part in samples; none where every cell is one by itself. No sample is of two steps, whose loads may differ.
 fn minutes(cells: &[Cell], steps: &[(Place, &StepRecord)], question: &SteadyQuestion) -> Vec<Minute> {
-    let sample = Nanos(Nanos::secs(60).0 / u64::from(question.haste));
+    let sample = Nanos(Nanos::secs(60).0 / u64::from(question.haste)).max(Nanos(1));
     if cells.iter().all(|cell| cell.time <= sample) {
         return Vec::new();
     }
-    let mut bins: BTreeMap<u64, Bin> = BTreeMap::new();
-    let (mut base, mut capacity) = (Nanos::ZERO, 0);
-    for (_, step) in steps {
-        capacity = step.started.step.targets.iter().map(|target| target.size.0).sum();
+    let load_of = |place: &Place| {
+        let own = cells.get(place.cell)?;
+        cells.iter().position(|cell| cell.is_same_load(own))
+    };
+    let mut all = Vec::new();
+    let (mut base, mut written) = (Nanos::ZERO, 0_u64);
+    for (place, step) in steps {
+        let capacity: u64 = step.started.step.targets.iter().map(|target| target.size.0).sum();
+        let mut bins: BTreeMap<u64, Bin> = BTreeMap::new();
         let mut length = step.finished.as_ref().map_or(Nanos::ZERO, |finished| finished.elapsed);
+        // Less than half of a sample that is left at the end belongs to the one before.
+        let end = step.intervals.iter().map(|interval| interval.end.0).max().unwrap_or(0);
+        let last = (end.saturating_add(sample.0 / 2) / sample.0).saturating_sub(1);
         for interval in &step.intervals {
             length = length.max(interval.end);
-            let bin = bins.entry(base.after(interval.start).0 / sample.0.max(1)).or_default();
+            let at = (interval.start.0 / sample.0).min(last);
+            let bin = bins.entry(at).or_default();
             bin.seconds += interval.end.since(interval.start).as_secs_f64();
             bin.end_s = bin.end_s.max(base.after(interval.end).as_secs_f64());
             for kind in kinds(&interval.tally) {
@@ -489,21 +538,19 @@ fn minutes(cells: &[Cell], steps: &[(Place, &StepRecord)], question: &SteadyQues
             }
         }
         base = base.after(length);
-    }
-    let mut written = 0_u64;
-    bins.into_values()
-        .filter(|bin| bin.seconds > 0.0)
-        .map(|bin| {
+        for bin in bins.into_values().filter(|bin| bin.seconds > 0.0) {
             written += bin.written;
-            Minute {
+            all.push(Minute {
                 end_s: bin.end_s,
                 iops: bin.operations as f64 / bin.seconds,
                 bytes_per_s: bin.bytes as f64 / bin.seconds,
                 mean_s: if bin.answered > 0 { bin.latency_ns / bin.answered as f64 / 1e9 } else { 0.0 },
                 fills: if capacity > 0 { written as f64 / capacity as f64 } else { 0.0 },
-            }
-        })
-        .collect()
+                load: load_of(place).unwrap_or(0),
+            });
+        }
+    }
+    all
 }
 
 /// What moves data.
@@ -529,6 +576,7 @@ mod tests {
             bytes_per_s: 0.0,
             mean_s: 0.0,
             fills: f64::from(at + 1) / 100.0,
+            load: 0,
         };
         let minutes: Vec<Minute> = (0..120).map(minute).collect();
         let found = levels(&minutes);

@@ -75,6 +75,14 @@ impl Cell {
         format!("{access} {size} {}", mix_name(self.read_percent))
     }
 
+    /// Whether it is another one's load, however long either lasts.
+    pub fn is_same_load(&self, other: &Self) -> bool {
+        let Self { row: _, column: _, blocks, read_percent, is_random, threads, depth, time: _, pause: _ } =
+            self;
+        (*blocks, *read_percent, *is_random, *threads, *depth)
+            == (other.blocks, other.read_percent, other.is_random, other.threads, other.depth)
+    }
+
     /// Whether it writes at all.
     pub const fn writes(&self) -> bool {
         self.read_percent < 100

@@ -4,19 +4,33 @@
 use super::fit::{Fit, Point, Weighting};
 use super::law::{Law, Operating};
 use super::{curve, verdict::Verdict};
-use crate::statistics::runs_p;
+use crate::statistics::{runs_p, t_quantile};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// Residual that a law may leave, as a share: beyond it the curve is not this law. A tenth is what someone who
 /// sizes a system by the law would still accept.
 const ERROR_MAX: f64 = 0.10;
+/// What a law may leave at a load, as a share, however much it looks like noise, unless measuring that load again and again
+/// scattered as much: a quarter is no answer.
+const NOISE_MAX: f64 = 0.25;
 /// Points from which on residuals can be called noise by their order alone.
 const NOISE_POINTS_MIN: usize = 30;
+/// Chance below which a law does not pass through the means of repeated measurements.
+const FIT_P_MIN: f64 = 0.01;
+/// How often each load has to be measured again, on average, for what repeated measurements differ by to be known.
+const AGAIN_MIN: f64 = 1.0;
 /// Chance below which the order of residuals is no accident.
 const RUNS_P_MIN: f64 = 0.01;
 /// Advantage by `AICc` from which on the other law has no support (Burnham & Anderson 2004).
 const AICC_DECISIVE: f64 = 10.0;
+/// Difference by which two of it are the same.
+const AICC_SAME: f64 = 1e-6;
 /// Resamples of a bootstrap: enough for the ends of a 95 % interval (Efron & Tibshirani 1993).
 const RESAMPLES: usize = 1000;
+/// Ratio of the largest to the smallest of points that agree.
+const AGREE_MAX: f64 = 1.5;
+/// Ratio by which a point lies apart from those of its load that agree, to be named: three times is no noise of theirs.
+const OUTLIER_MIN: f64 = 3.0;
 /// Points of a curve above which resampling takes fewer rounds, so that the whole stays within a second.
 const RESAMPLED_POINTS_MAX: usize = 20_000;
 
@@ -68,6 +82,8 @@ pub struct Answers {
     pub chosen: Option<usize>,
     /// In one word.
     pub verdict: Verdict,
+    /// Smallest measured load; over rates, the lowest of them.
+    pub smallest: f64,
     /// Where throughput is highest.
     pub peak: Peak,
     /// The most that was measured: the smallest load of equally good ones, with the mean there.
@@ -125,23 +141,30 @@ pub fn answers(
         let interval = if is_exact { Some((value, value)) } else { interval(&resampled, figure) };
         Some(Estimate { value, interval })
     };
-    let peak = peak(law, &loads, n_max, &estimate);
+    let falls_throughout = law.is_some_and(|law| falls_throughout(&law, &loads));
+    let peak = peak(law.filter(|_| !falls_throughout), &loads, n_max, &estimate);
     let most = |law: &Law| law.most();
     // Below the smallest load there is nothing to read off.
     let smallest = points.iter().map(|point| point.n).fold(f64::INFINITY, f64::min);
     let within = |figure: Option<Estimate>| figure.filter(|figure| figure.value >= smallest);
+    let verdict = Verdict::of(chosen.map(|at| &fits[at]), &loads);
     Answers {
-        verdict: Verdict::of(chosen.map(|at| &fits[at]), &loads),
-        ceiling: estimate(&|law| law.peak().is_none().then(|| law.ceiling()).flatten()),
+        verdict,
+        smallest,
+        ceiling: estimate(&|law| law.peak().is_none().then(|| law.ceiling()).flatten())
+            .filter(|_| !falls_throughout),
         knee: within(estimate(&Law::knee)),
         n_at_95_percent: within(match law {
             Some(law) => law.most().and_then(|_| estimate(&|law| law.load_at(0.95 * most(law)?))),
             None => curve::share_of_best(points, 0.95),
-        }),
+        })
+        // What is flat has it at the smallest load, whatever a law says of smaller ones.
+        .or_else(|| curve::share_of_best(points, 0.95).filter(|_| verdict == Verdict::Flat)),
         parallel_units: estimate(&|law| match law {
             Law::Usl { alpha, .. } => (*alpha > 0.0).then(|| 1.0 / alpha),
             other => other.parallel_units(),
-        }),
+        })
+        .filter(|_| !falls_throughout),
         latency_limits: limits_s
             .iter()
             .map(|&seconds| match measured_latency {
@@ -149,7 +172,14 @@ pub fn answers(
                 None => law_limit(law, points, seconds, n_max, &estimate),
             })
             .collect(),
-        remarks: remarks(&fits, chosen, &loads, measured_latency.is_some() && !limits_s.is_empty()),
+        remarks: remarks(
+            &fits,
+            chosen,
+            verdict,
+            points,
+            &loads,
+            measured_latency.is_some() && !limits_s.is_empty(),
+        ),
         best: best(&loads).map_or(Operating { n: 0.0, x: 0.0 }, |load| Operating { n: load.n, x: load.x }),
         peak,
         fits,
@@ -162,20 +192,25 @@ fn choose(fits: &[Fit], points: &[Point], weighting: Weighting, loads: &[curve::
     let falls = curve::falls(loads);
     fits.iter()
         .enumerate()
-        .filter(|(_, fit)| fit.aicc.is_some() && explains(fit, points, weighting))
+        .filter(|(_, fit)| fit.aicc.is_some() && is_possible(&fit.law, loads))
+        .filter(|(_, fit)| explains(fit, points, weighting, loads))
         // A law that cannot fall is no law of a curve that does.
         .filter(|(_, fit)| !falls || matches!(fit.law, Law::Usl { .. }))
         .min_by(|a, b| {
             let aicc = |fit: &Fit| fit.aicc.unwrap_or(f64::INFINITY);
             // The order of the list decides between laws that say the same.
-            if (aicc(a.1) - aicc(b.1)).abs() < 1e-6 { a.0.cmp(&b.0) } else { aicc(a.1).total_cmp(&aicc(b.1)) }
+            if (aicc(a.1) - aicc(b.1)).abs() < AICC_SAME {
+                a.0.cmp(&b.0)
+            } else {
+                aicc(a.1).total_cmp(&aicc(b.1))
+            }
         })
         .map(|(at, _)| at)
 }
 
 /// Whether what a law leaves is small or noise. Where every operation counts alike, small is measured by the largest
 /// throughput; where every per cent does, by the point's own.
-fn explains(fit: &Fit, points: &[Point], weighting: Weighting) -> bool {
+fn explains(fit: &Fit, points: &[Point], weighting: Weighting, loads: &[curve::Load]) -> bool {
     let largest = points.iter().map(|p| p.x).fold(0.0, f64::max);
     let error = |p: &Point| (fit.law.throughput(p.n) - p.x).abs();
     let worst = match weighting {
@@ -190,7 +225,50 @@ fn explains(fit: &Fit, points: &[Point], weighting: Weighting) -> bool {
         let residuals: Vec<f64> = sorted.iter().map(|p| fit.law.throughput(p.n) - p.x).collect();
         runs_p(&residuals).is_some_and(|p| p >= RUNS_P_MIN)
     };
-    worst <= ERROR_MAX || points.len() >= NOISE_POINTS_MIN && is_noise()
+    // What a law leaves at a load is noise where the points of that load scatter as far themselves. Of loads that were
+    // measured once nothing tells their noise, and half of them have to lie near.
+    let is_near = |load: &curve::Load, noise: f64| {
+        let scale = if weighting == Weighting::Relative { load.x } else { largest };
+        (fit.law.throughput(load.n) - load.x).abs() <= (NOISE_MAX * scale).max(noise)
+    };
+    let is_law = || {
+        let near = loads.iter().filter(|load| is_near(load, 0.0)).count();
+        2 * near >= loads.len()
+            && loads.iter().all(|load| load.margin.is_none_or(|margin| is_near(load, margin)))
+    };
+    let is_scatter = || {
+        loads.iter().all(|load| is_near(load, 0.0))
+            && lack_of_fit_p(fit, points, weighting).is_some_and(|p| p >= FIT_P_MIN)
+    };
+    worst <= ERROR_MAX || is_scatter() || points.len() >= NOISE_POINTS_MIN && is_law() && is_noise()
+}
+
+/// Chance that the means of loads lie as far from a law, or farther, when all that keeps them from it is what
+/// repeated measurements of one load differ by: the F test of lack of fit (Draper & Smith 1998, 2.1). `None` where
+/// loads were not measured again.
+fn lack_of_fit_p(fit: &Fit, points: &[Point], weighting: Weighting) -> Option<f64> {
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| a.n.total_cmp(&b.n));
+    let groups: Vec<&[Point]> = sorted.chunk_by(|a, b| a.n == b.n).collect();
+    let (mut between, mut within) = (0.0, 0.0);
+    for group in &groups {
+        let mean = group.iter().map(|point| point.x).sum::<f64>() / group.len() as f64;
+        let scale = if weighting == Weighting::Relative { mean } else { 1.0 };
+        between += group.len() as f64 * ((fit.law.throughput(group[0].n) - mean) / scale).powi(2);
+        within += group.iter().map(|point| ((point.x - mean) / scale).powi(2)).sum::<f64>();
+    }
+    let of_law = groups.len().checked_sub(fit.coefficients.len()).filter(|freedom| *freedom > 0)? as f64;
+    let of_noise = (points.len() - groups.len()) as f64;
+    if of_noise < AGAIN_MIN * groups.len() as f64 || within <= 0.0 {
+        return None;
+    }
+    let ratio = (between / of_law) / (within / of_noise);
+    FisherSnedecor::new(of_law, of_noise).ok().map(|f| f.sf(ratio))
+}
+
+/// Whether a law gives a throughput above 0 wherever it was measured: less is no answer to anything.
+fn is_possible(law: &Law, loads: &[curve::Load]) -> bool {
+    loads.iter().map(|load| law.throughput(load.n)).all(|x| x.is_finite() && x > 0.0)
 }
 
 /// Fits of resampled data: residuals drawn with replacement and put back on the law.
@@ -201,11 +279,16 @@ fn resample(fit: &Fit, points: &[Point], weighting: Weighting, seed: u64) -> Vec
     }
     let rounds = (RESAMPLES * RESAMPLED_POINTS_MAX / points.len().max(RESAMPLED_POINTS_MAX)).max(1);
     let mut random = fastrand::Rng::with_seed(seed);
-    // Residuals of a fit are smaller than the errors behind them by √(1 − p/n).
-    let spread = (1.0 / (1.0 - fit.coefficients.len() as f64 / points.len() as f64)).sqrt();
+    // Residuals of a fit are smaller than the errors behind them by √(1 − p/n), and of few of them the variance is
+    // uncertain, which makes Student's t out of the normal's 1.96.
+    let freedom = (points.len() - fit.coefficients.len()) as f64;
+    let spread = (points.len() as f64 / freedom).sqrt() * t_quantile(0.95, freedom) / 1.96;
     let scale = |x: f64| if weighting == Weighting::Relative { x } else { 1.0 };
-    let residuals: Vec<f64> =
-        points.iter().map(|p| spread * (p.x - fit.law.throughput(p.n)) / scale(p.x)).collect();
+    let residuals: Vec<f64> = points
+        .iter()
+        .map(|p| (p.x, fit.law.throughput(p.n)))
+        .map(|(x, law)| spread * (x - law) / scale(law))
+        .collect();
     let smallest = points.iter().map(|p| p.x).fold(f64::INFINITY, f64::min) * 1e-3;
     (0..rounds)
         .filter_map(|_| {
@@ -264,6 +347,14 @@ fn peak(
     }
 }
 
+/// Whether a law has its peak below the smallest measured load, where nothing tells of it: what was measured only falls.
+fn falls_throughout(law: &Law, loads: &[curve::Load]) -> bool {
+    let smallest = loads.first().map_or(0.0, |load| load.n);
+    let peak = law.peak().map(|peak| peak.n);
+    peak.is_some_and(|n| n < smallest)
+        || matches!(law, Law::Usl { alpha, beta, .. } if *alpha >= 1.0 && *beta > 0.0)
+}
+
 /// The most that was measured, at the smallest load of equally good ones: more of it bought nothing.
 fn best(loads: &[curve::Load]) -> Option<&curve::Load> {
     let most = loads.iter().map(|load| load.x).fold(0.0, f64::max);
@@ -287,9 +378,37 @@ fn law_limit(
     LatencyLimit { quantile: None, seconds, n, x, is_extrapolated, is_exceeded }
 }
 
-fn remarks(fits: &[Fit], chosen: Option<usize>, loads: &[curve::Load], reads_off: bool) -> Vec<String> {
+/// A point that lies far from the others of its load, which agree.
+fn outlier(n: f64, points: &[Point]) -> Option<String> {
+    let mut values: Vec<f64> = points.iter().filter(|point| point.n == n).map(|point| point.x).collect();
+    values.sort_by(f64::total_cmp);
+    let agree = |others: &[f64]| others.len() >= 2 && others[others.len() - 1] <= AGREE_MAX * others[0];
+    let (low, high) = (*values.first()?, *values.last()?);
+    let (above, below) = (&values[1..], &values[..values.len() - 1]);
+    let (factor, side) = if agree(above) && above[0] >= OUTLIER_MIN * low {
+        (crate::statistics::nearest_rank(above, 0.5) / low, "lower")
+    } else if agree(below) && high >= OUTLIER_MIN * below[below.len() - 1] {
+        (high / crate::statistics::nearest_rank(below, 0.5), "higher")
+    } else {
+        return None;
+    };
+    let count = values.len();
+    Some(format!(
+        "load {n}: one of {count} measurements is {factor:.0} times {side} than the others: measure that load again"
+    ))
+}
+
+fn remarks(
+    fits: &[Fit],
+    chosen: Option<usize>,
+    verdict: Verdict,
+    points: &[Point],
+    loads: &[curve::Load],
+    reads_off: bool,
+) -> Vec<String> {
     let mut remarks = Vec::new();
-    if loads.len() < LOADS_MIN {
+    // What is flat needs no law.
+    if loads.len() < LOADS_MIN && verdict != Verdict::Flat {
         remarks.push(format!(
             "only {} different loads: a law needs at least {LOADS_MIN} to be told from another",
             loads.len()
@@ -300,6 +419,23 @@ fn remarks(fits: &[Fit], chosen: Option<usize>, loads: &[curve::Load], reads_off
             "a load was measured once: what is read off between the loads has no interval; measure each again"
                 .to_owned(),
         );
+    }
+    remarks.extend(loads.iter().filter_map(|load| outlier(load.n, points)));
+    let own = chosen.and_then(|at| fits[at].aicc);
+    for fit in fits.iter().filter(|fit| own.zip(fit.aicc).is_some_and(|(own, aicc)| aicc + AICC_SAME < own)) {
+        remarks.push(match fit.law {
+            Law::Capped { .. } => format!(
+                "capped: its AICc is lower, but a kink is taken for true only where that is by more than {AICC_DECISIVE:.0}"
+            ),
+            law if curve::falls(loads) && !matches!(law, Law::Usl { .. }) => {
+                format!("{}: its AICc is lower, but throughput falls at the last loads, which this law cannot", law.name())
+            }
+            law => format!(
+                "{}: its AICc is lower, but it leaves more than {:.0} % somewhere, so that it is no law of these points",
+                law.name(),
+                ERROR_MAX * 100.0
+            ),
+        });
     }
     if let Some(Fit { law: Law::SoftMin { sharpness, .. }, coefficients, .. }) = chosen.map(|at| &fits[at])
         && coefficients.iter().any(|c| c.at_bound)

@@ -3,6 +3,7 @@
 
 use super::law::Law;
 use super::solve::{Weighted, covariance, least_squares};
+use std::collections::BTreeMap;
 
 /// A measured load and throughput.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -252,12 +253,19 @@ fn aicc(points: &[Weighted], rss: f64, coefficients: usize) -> Option<f64> {
     Some(n * (rss.max(floor) / n).ln() + 2.0 * k + 2.0 * k * (k + 1.0) / (n - k - 1.0))
 }
 
+/// Every per cent alike is every per cent of its load's mean: by those of single points the low ones would count
+/// more, and a law would lie below the means by twice the variance.
 fn weigh(points: &[Point], weighting: Weighting) -> Vec<Weighted> {
-    let root = |x: f64| match weighting {
+    let mut loads: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
+    for point in points {
+        let load = loads.entry(point.n.to_bits()).or_default();
+        *load = (load.0 + point.x, load.1 + 1.0);
+    }
+    let root = |n: f64| match weighting {
         Weighting::Equal => 1.0,
-        Weighting::Relative => 1.0 / x,
+        Weighting::Relative => loads.get(&n.to_bits()).map_or(1.0, |(sum, count)| count / sum),
     };
-    points.iter().map(|&Point { n, x }| Weighted { n, x, root: root(x) }).collect()
+    points.iter().map(|&Point { n, x }| Weighted { n, x, root: root(n) }).collect()
 }
 
 fn nested<const K: usize>(matrix: [[f64; K]; K]) -> Vec<Vec<f64>> {

@@ -9,6 +9,11 @@ use super::law::Law;
 const SHARP: f64 = 3.0;
 /// Share of the most throughput that the smallest load has to give for a curve to count as flat.
 const FLAT_SHARE: f64 = 0.95;
+/// How many times the smallest load the largest has to be for a flat curve without a law: throughput that grows would
+/// be as many times more there.
+const FLAT_LOADS: f64 = 2.0;
+/// Share of a throughput that is taken for noise there at most.
+const NOISE_SHARE_MAX: f64 = 0.05;
 /// Share of linear growth that the largest load has to keep for a curve to count as linear so far.
 const LINEAR_SHARE: f64 = 0.95;
 
@@ -33,7 +38,9 @@ pub enum Verdict {
 
 impl Verdict {
     pub(super) fn of(fit: Option<&Fit>, loads: &[Load]) -> Self {
-        let Some(fit) = fit else { return Self::NoLaw };
+        let Some(fit) = fit else {
+            return if is_flat(loads) { Self::Flat } else { Self::NoLaw };
+        };
         let (Some(first), Some(last)) = (loads.first(), loads.last()) else { return Self::NoLaw };
         let law = fit.law;
         if matches!(law, Law::Linear { .. })
@@ -41,13 +48,15 @@ impl Verdict {
         {
             return Self::Linear;
         }
+        // More load that loses throughput is no saturation.
+        if matches!(law, Law::Usl { .. }) && falls(loads) {
+            return Self::Retrograde;
+        }
         if law.most().is_some_and(|most| law.throughput(first.n) >= FLAT_SHARE * most) {
             return Self::Flat;
         }
         match law {
-            Law::Usl { .. } if falls(loads) || beta_is_certain(fit) && past_peak(&law, loads) >= 2 => {
-                Self::Retrograde
-            }
+            Law::Usl { .. } if beta_is_certain(fit) && past_peak(&law, loads) >= 2 => Self::Retrograde,
             Law::SoftMin { sharpness, .. } if sharpness > SHARP => Self::Capped,
             Law::Capped { .. } => Self::Capped,
             _ => Self::Contention,
@@ -66,6 +75,18 @@ impl Verdict {
             Self::NoLaw => "no_law",
         }
     }
+}
+
+/// Whether the smallest load gives as much as any other, as far as their noise lets that be told: a search needs no
+/// law for that, and measures too few loads for one.
+fn is_flat(loads: &[Load]) -> bool {
+    let (Some(first), Some(last)) = (loads.first(), loads.last()) else { return false };
+    let most = loads.iter().map(|load| load.x).fold(0.0, f64::max);
+    let reaches = |load: &Load| {
+        let noise = load.margin.map_or(0.0, |margin| margin.min(NOISE_SHARE_MAX * load.x));
+        load.x + noise >= FLAT_SHARE * most
+    };
+    last.n >= FLAT_LOADS * first.n && reaches(first) && loads.iter().all(reaches)
 }
 
 /// Whether β's 95 % interval (normal: ± 1.96 standard errors) leaves 0 out.

@@ -25,15 +25,22 @@ pub struct Change {
 
 /// All changes of level, in order.
 pub fn change_points(values: &[f64]) -> Vec<Change> {
+    change_points_of(values, 0.0)
+}
+
+/// As [`change_points`], of noise whose neighbours correlate by `memory`. What differs between neighbours is then
+/// less than what means of many do: those vary as of noise `(1 + ρ)/(1 − ρ)²` times the one that neighbours show.
+pub(super) fn change_points_of(values: &[f64], memory: f64) -> Vec<Change> {
+    let factor = (1.0 + memory) / (1.0 - memory).powi(2);
     let stride = values.len().div_ceil(SEARCHED_MAX).max(1);
     let sums = Sums::of(values);
     let cuts = if stride == 1 {
-        pelt(values)
+        pelt(values, factor)
     } else {
         let coarse: Vec<f64> =
             values.chunks(stride).map(|chunk| chunk.iter().sum::<f64>() / chunk.len() as f64).collect();
-        let rough = pelt(&coarse).into_iter().map(|cut| cut * stride).collect();
-        placed(rough, values, &sums, stride)
+        let rough = pelt(&coarse, factor).into_iter().map(|cut| cut * stride).collect();
+        placed(rough, values, &sums, stride, factor)
     };
     let change = |at: usize| {
         let (previous, cut, next) = neighbours(&cuts, at, values.len());
@@ -50,8 +57,8 @@ fn neighbours(cuts: &[usize], at: usize, length: usize) -> (usize, usize, usize)
 
 /// Cuts found among means, each moved to its place among the values. A mean across a step looks like a level of its own:
 /// a cut that does not pay for itself among the values goes, the worst first.
-fn placed(mut cuts: Vec<usize>, values: &[f64], sums: &Sums, stride: usize) -> Vec<usize> {
-    let penalty = penalty(values);
+fn placed(mut cuts: Vec<usize>, values: &[f64], sums: &Sums, stride: usize, factor: f64) -> Vec<usize> {
+    let penalty = factor * penalty(values);
     let split = |previous: usize, cut: usize, next: usize| sums.cost(previous, cut) + sums.cost(cut, next);
     let place = |cuts: &mut [usize], at: usize| {
         let (previous, cut, next) = neighbours(cuts, at, values.len());
@@ -137,13 +144,14 @@ fn penalty(values: &[f64]) -> f64 {
     PENALTY * sigma * sigma * (values.len() as f64).ln()
 }
 
-fn pelt(values: &[f64]) -> Vec<usize> {
+/// `factor`: how many times as much as it usually does a change costs.
+fn pelt(values: &[f64], factor: f64) -> Vec<usize> {
     let n = values.len();
     if n < 2 * SEGMENT_MIN {
         return Vec::new();
     }
     let sums = Sums::of(values);
-    let penalty = penalty(values);
+    let penalty = factor * penalty(values);
     let mut best = vec![f64::INFINITY; n + 1];
     best[0] = -penalty;
     let mut previous = vec![0; n + 1];

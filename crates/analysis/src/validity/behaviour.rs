@@ -1,19 +1,23 @@
-//! Findings about how a step behaved over time: warm-up, changes of level, drift, memory. A mean over two levels is of neither,
-//! so each says where the levels lie. Counts scatter by themselves, as arrivals at random do: what that much noise would show
-//! as well is no finding. Stalls are looked for first, in a file of their own.
+//! Findings about how a step behaved over time: warm-up, changes of level, drift, memory. A mean over two levels is
+//! of neither, so each says where the levels lie. Counts scatter by themselves, as arrivals at random do: what that
+//! much noise would show as well is no finding. Stalls are looked for first, in a file of their own.
 
 mod stalls;
 
 use super::{Found, StepView};
 use crate::load::LoadPoint;
 use crate::objective::{self, State};
-use crate::statistics::{Change, Hurst, Sample, Trend, change_points, hurst, trend, warm_up};
+use crate::statistics::{
+    Change, Course, Hurst, Sample, Trend, autocorrelation, course, hurst, trend, warm_up,
+};
 use fathom_metrics::merge_tally;
 use fathom_schema::{Interval, OperationKind, Phase, Severity, StreamTally};
 use fathom_units::{Bytes, Iops, Nanos};
 
-/// Fewest intervals that a behaviour is read from: MSER-5 has six batches of them then.
-const INTERVALS_MIN: usize = 30;
+/// Fewest intervals that a level is read from on either side, twice.
+const INTERVALS_MIN: usize = 2 * LASTING_MIN;
+/// Fewest that a warm-up, a drift or memory is read from: MSER-5 has six batches of them then.
+const COURSE_MIN: usize = 30;
 /// Share of the usual length from which on an interval counts.
 const WHOLE_SHARE: f64 = 0.5;
 /// Difference of two levels that matters, as a share.
@@ -26,11 +30,13 @@ const LASTING_PARTS: usize = 20;
 const CLIFF_MIN: f64 = 0.30;
 /// Drift over a whole step that matters, as a share.
 const DRIFT_MIN: f64 = 0.05;
-/// Standard errors by which two levels have to differ: of all places where a series of some hundred intervals may be cut, one
-/// shows three and a half by chance.
+/// Standard errors by which two levels have to differ: of all places where a series of some hundred intervals may be
+/// cut, one shows three and a half by chance.
 const LEVELS_CERTAIN: f64 = 5.0;
 /// The same of a drift, in halves of its 95 % interval: some four standard errors.
 const DRIFT_CERTAIN: f64 = 2.0;
+/// Correlation of neighbours above which a series would have no mean worth the name.
+const MEMORY_MAX: f64 = 0.95;
 /// Arrivals that may be due or in flight at the end beyond those that mostly are, for a load to have been carried.
 const UNDER_WAY: f64 = 3.0;
 
@@ -53,13 +59,14 @@ struct Second {
 /// Checks of one step.
 pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
     // What stalled would be a level of its own, and has been told.
-    let Some(seconds) = stalls::check(seconds(view), view, found) else { return };
+    let seconds = stalls::check(seconds(view), view, found);
     if seconds.len() < INTERVALS_MIN || is_imposed(view) {
         return;
     }
     let iops: Vec<f64> = seconds.iter().map(|second| second.iops).collect();
     let levels = levels(&seconds, &iops);
-    let warm = warm(&seconds, &iops, &levels, view, found);
+    let is_long = iops.len() >= COURSE_MIN;
+    let warm = if is_long { warm(&seconds, &iops, &levels, view, found) } else { 0 };
     let later: Vec<&Change> = levels.iter().filter(|change| change.at > warm).collect();
     for change in &later {
         let label = format!("{} → {} IOPS", Iops(change.before), Iops(change.after));
@@ -78,7 +85,8 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
             "behaviour.cliff",
             Severity::Warn,
             format!("{}{}{after}", view.place(), told(cliff, &seconds)),
-            "a cache is full, a clock is throttled or a credit used up: the figures mix both levels; measure the one that lasts",
+            "a cache is full, a clock is throttled or a credit used up: the figures mix both levels; measure \
+             the one that lasts",
         );
     } else if let Some(first) = later.first() {
         let more =
@@ -89,11 +97,7 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
             format!("{}{}{more}", view.place(), told(first, &seconds)),
             "something changed while it was measured: look what began then, and measure again",
         );
-    } else {
-        let is_certain = |drift: &Trend| {
-            let half = (drift.interval.1 - drift.interval.0) / 2.0;
-            drift.change.abs() > DRIFT_CERTAIN * half
-        };
+    } else if is_long {
         let drift = trend(&iops[warm..]).filter(is_certain);
         let share = drift.map_or(0.0, |drift| drift.change / drift.mean);
         if share.abs() >= DRIFT_MIN {
@@ -132,7 +136,8 @@ fn memory(iops: &[f64], view: &StepView<'_>, found: &mut Found) {
         "behaviour.memory",
         Severity::Info,
         format!(
-            "{}throughput comes in bursts within bursts: its Hurst exponent is {by_variance:.2} by variances and {by_wavelet:.2} by wavelets, over 1 to {block_max} intervals",
+            "{}throughput comes in bursts within bursts: its Hurst exponent is {by_variance:.2} by variances \
+             and {by_wavelet:.2} by wavelets, over 1 to {block_max} intervals",
             view.place()
         ),
         "means of a short run say less than their intervals promise: measure for longer, and compare several runs",
@@ -146,22 +151,21 @@ fn differ(seconds: &[Second], left: &Sample, right: &Sample) -> bool {
     (left.mean - right.mean).abs() > LEVELS_CERTAIN * (error(left) + error(right)).sqrt()
 }
 
-/// Changes from one level to another. A level is one that lasts: a dip of a few seconds is none.
+/// Changes from one level to another. A level is one that lasts: a dip of a few seconds is none, and neither is a slope.
 fn levels(seconds: &[Second], iops: &[f64]) -> Vec<Change> {
-    let mut edges: Vec<usize> = vec![0];
-    edges.extend(change_points(iops).iter().map(|change| change.at));
+    let Course { jumps, is_smooth: _ } = course(iops, LASTING_MIN.max(iops.len() / LASTING_PARTS), LEVEL_MIN);
+    let mut edges: Vec<usize> = jumps.iter().map(|change| change.at).collect();
+    edges.insert(0, 0);
     edges.push(iops.len());
-    let lasting: Vec<(usize, Sample)> = edges
-        .windows(2)
-        .filter(|pair| pair[1] - pair[0] >= LASTING_MIN.max(iops.len() / LASTING_PARTS))
-        .map(|pair| (pair[0], Sample::of(&iops[pair[0]..pair[1]])))
-        .collect();
-    lasting
-        .windows(2)
-        .filter(|pair| (pair[1].1.mean / pair[0].1.mean - 1.0).abs() >= LEVEL_MIN)
-        .filter(|pair| differ(seconds, &pair[0].1, &pair[1].1))
-        .map(|pair| Change { at: pair[1].0, before: pair[0].1.mean, after: pair[1].1.mean })
-        .collect()
+    let sides = edges.windows(3).map(|edge| (&iops[edge[0]..edge[1]], &iops[edge[1]..edge[2]]));
+    let differ = |(left, right): (&[f64], &[f64])| differ(seconds, &Sample::of(left), &Sample::of(right));
+    jumps.iter().zip(sides).filter(|(_, sides)| differ(*sides)).map(|(change, _)| *change).collect()
+}
+
+/// Whether a drift is no accident.
+fn is_certain(drift: &Trend) -> bool {
+    let half = (drift.interval.1 - drift.interval.0) / 2.0;
+    drift.change.abs() > DRIFT_CERTAIN * half
 }
 
 /// How a change is told.
@@ -187,7 +191,16 @@ fn warm(
     let share = before.mean / after.mean - 1.0;
     // A cliff after a long time is no warm-up: what came before it lasted.
     let lasts = levels.first().is_some_and(|first| first.at * 10 > iops.len() && first.before > first.after);
-    if share.abs() < LEVEL_MIN || lasts || !differ(seconds, &before, &after) {
+    // Up to the next level, which is no noise of this one; the warm-up's own end is not known to the value.
+    let next = levels.iter().map(|change| change.at).find(|&at| at > warm.length + LASTING_MIN);
+    let rest = &iops[warm.length..next.unwrap_or(iops.len())];
+    let is_settled = trend(rest).filter(is_certain).is_none_or(|drift| {
+        let goes_on = drift.change / drift.mean * share;
+        // What follows goes on as before: it is one slope.
+        goes_on > 0.0 || drift.change.abs() < (before.mean - after.mean).abs() / 2.0
+    });
+    let is_noise = !differ(seconds, &before, &after) || !outlasts(&iops[..warm.length], rest);
+    if share.abs() < LEVEL_MIN || lasts || is_noise || !is_settled {
         return 0;
     }
     let word = if share < 0.0 { "below" } else { "above" };
@@ -204,6 +217,24 @@ fn warm(
         "they count in the figures: give the stage a ramp at least as long",
     );
     warm.length
+}
+
+/// Whether the mean of the first values is off that of the rest by more than noise explains that scatters as the rest
+/// does, and remembers as both do.
+fn outlasts(first: &[f64], rest: &[f64]) -> bool {
+    let (of_first, of_rest) = (Sample::of(first), Sample::of(rest));
+    let residuals: Vec<f64> = first
+        .iter()
+        .map(|value| value - of_first.mean)
+        .chain(rest.iter().map(|value| value - of_rest.mean))
+        .collect();
+    let correlation = autocorrelation(&residuals, 0.0);
+    // Of few values it comes out too small (Kendall 1954).
+    let correlation =
+        (correlation + (1.0 + 4.0 * correlation) / residuals.len() as f64).clamp(0.0, MEMORY_MAX);
+    let variance = of_rest.variance * (1.0 + correlation) / (1.0 - correlation);
+    let error = (variance / first.len() as f64 + variance / rest.len() as f64).sqrt();
+    (of_first.mean - of_rest.mean).abs() > LEVELS_CERTAIN * error
 }
 
 /// The middle of values; 0 of none.

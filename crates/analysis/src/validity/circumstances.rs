@@ -1,9 +1,10 @@
 //! Checks of the circumstances: how the run ended, errors, the host's settings, the clock.
 
 use super::{Found, StepView};
-use crate::errno_name;
+use crate::{errno_name, pts};
 use fathom_schema::{
-    EngineKind, EnvironmentFact, FileKind, OperationKind, Outcome, Record, Severity, Stream, TargetKind,
+    EngineKind, EnvironmentFact, FileKind, OperationKind, Outcome, Question, Record, Severity, Stream,
+    TargetKind,
 };
 
 /// Share of failed operations from which on the figures are those of the failures: a failed operation is often far
@@ -23,6 +24,7 @@ pub(super) fn run(record: &Record, found: &mut Found) {
         .and_then(|step| step.intervals.iter().map(|interval| interval.end).max())
         .map_or(0.0, fathom_units::Nanos::as_secs_f64);
     let until = format!("figures end with second {seconds:.0} of step {}", record.steps.len().max(1));
+    let is_test = matches!(record.started.question, Some(Question::Steady(_)));
     match record.outcome() {
         // I/O errors and mismatches are told by themselves.
         Some(Outcome::Complete | Outcome::IoErrors | Outcome::Mismatch) => {}
@@ -33,7 +35,11 @@ pub(super) fn run(record: &Record, found: &mut Found) {
                 0 => format!("the run was ended on request; {until}"),
                 signal => format!("signal {signal} ended the run; {until}"),
             },
-            "let it run to its end for a full result",
+            if is_test {
+                "go on with it where it was ended, by its page or `fathom steady --resume` with its id; whole rounds are kept"
+            } else {
+                "let it run to its end for a full result"
+            },
         ),
         Some(Outcome::Aborted { reason }) => found.add(
             "run.aborted",
@@ -109,6 +115,17 @@ fn mismatches(view: &StepView<'_>, found: &mut Found) {
 }
 
 fn errors(view: &StepView<'_>, found: &mut Found) {
+    if let Some(Question::Steady(question)) = &view.record.started.question
+        && pts::is_purge_refused(question, view.step)
+    {
+        found.add(
+            "pts.purge-refused",
+            Severity::Invalid,
+            format!("{}the targets know no {}", view.place(), question.purge_by.describe()),
+            "begin anew with a purge that they know (discard, write-zeroes), or without one after their maker's tool has purged them",
+        );
+        return;
+    }
     for (stream, measured) in view.streams() {
         for kind in &measured.tally.kinds {
             let failed: u64 = kind.errors.iter().map(|(_, count)| count).sum();

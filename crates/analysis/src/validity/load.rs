@@ -2,9 +2,11 @@
 
 use super::{Found, StepView};
 use crate::measured::{Measured, operations};
+use crate::pts;
 use fathom_metrics::Latency;
 use fathom_schema::{
-    Ceiling, Interval, LatencyTally, OperationKind, Pacing, Phase, Severity, Stream, TargetKind, Think,
+    Arrival, Ceiling, Interval, LatencyTally, OperationKind, Pacing, Phase, Question, Severity, Stream,
+    TargetKind, Think,
 };
 use fathom_units::{Iops, Nanos};
 
@@ -34,6 +36,11 @@ const RATE_SHARE_MIN: f64 = 0.99;
 const ISSUED_LATE_NS: u64 = 100_000;
 /// As a share of the service time.
 const ISSUED_LATE_SHARE: f64 = 0.6;
+/// Share of the slots in use below which the arrivals of [`is_even`] loads do not wait for one another for as long as that: on a
+/// device of constant service times p99 of the response time is 2.65 of them at a quarter (M/D/1).
+const HELD_SHARE_MAX: f64 = 0.25;
+/// Times the longest operation that a response time may be, above which no operation was what it waited for.
+const LONGEST_TIMES: u64 = 4;
 /// Standard errors by which the backlog's slope must lie above zero: two-sided 95 % of the normal distribution.
 const SLOPE_ERRORS: f64 = 1.96;
 /// Share of late intervals that spoils the series: one in a hundred is seen as an outlier, more as noise.
@@ -50,6 +57,10 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
     for ((stream, measured), intervals) in view.streams().zip(by_stream) {
         let place = view.stream_place(stream);
         if operations(&measured.tally) == 0 {
+            if let Some(Question::Steady(_)) = &view.record.started.question {
+                empty_load(view, found);
+                continue;
+            }
             found.add(
                 "operations.none",
                 Severity::Invalid,
@@ -65,8 +76,28 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
         samples(measured, &place, found);
         rate(stream, measured, &intervals, &place, found);
         dropped(measured, &place, found);
-        issued_late(measured, &place, found);
+        issued_late(view, stream, measured, &place, found);
         late(&intervals, &place, found);
+    }
+}
+
+/// A load of a test of the PTS that ended without an operation: it is done again, and the test ends when that stays so.
+fn empty_load(view: &StepView<'_>, found: &mut Found) {
+    match pts::repeated(view.record, view.step) {
+        Some(again) if !pts::is_empty(again) => found.add(
+            "pts.load-repeated",
+            Severity::Info,
+            format!("{}no operation was completed, so that it was run again", view.place()),
+            "nothing of it counts; more of them say that loads are short for these targets: divide the times of the test by less, or by nothing",
+        ),
+        None if pts::is_empty(view.step) => found.add(
+            "operations.none",
+            Severity::Invalid,
+            format!("{}no operation was completed, again and again, which ended the test", view.place()),
+            "begin anew with times that are divided by less, or not quick: a load has to last for some operations",
+        ),
+        // It was ended before, or the last of several that were empty tells of them.
+        _ => {}
     }
 }
 
@@ -103,22 +134,29 @@ fn little(stream: &Stream, measured: &Measured, place: &str, found: &mut Found) 
             "little.queue-not-full",
             Severity::Warn,
             format!(
-                "{place}throughput × service time is {ratio:.3} of the queue depth {depth}, below {LITTLE_MIN}; \
-                 {held:.1} operations were in flight on average"
+                "{place}generator-limited: throughput × service time is {ratio:.3} of the queue depth {depth}, below \
+                 {LITTLE_MIN}; {held:.1} operations were in flight on average"
             ),
             "the generator did not keep the queue full: use more workers, larger batches, or an asynchronous engine",
         );
     }
 }
 
-fn cpu(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, found: &mut Found) {
+/// Whether any target of a stream is of a kind.
+fn has(view: &StepView<'_>, stream: &Stream, is: fn(&TargetKind) -> bool) -> bool {
     let targets = &view.step.started.step.targets;
-    let any = |is: fn(&TargetKind) -> bool| {
-        let mut extents = stream.workers.iter().flat_map(|worker| &worker.extents);
-        extents.any(|extent| targets.get(extent.target as usize).is_some_and(|target| is(&target.kind)))
-    };
+    let mut extents = stream.workers.iter().flat_map(|worker| &worker.extents);
+    extents.any(|extent| targets.get(extent.target as usize).is_some_and(|target| is(&target.kind)))
+}
+
+/// Whether a stream's time is not the host's.
+fn is_virtual(view: &StepView<'_>, stream: &Stream) -> bool {
+    has(view, stream, |kind| matches!(kind, TargetKind::Sim(_)))
+}
+
+fn cpu(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, found: &mut Found) {
     // In virtual time a share of real CPU time means nothing.
-    if any(|kind| matches!(kind, TargetKind::Sim(_))) {
+    if is_virtual(view, stream) {
         return;
     }
     let share = measured.cpu_share_max(stream.workers.len());
@@ -126,7 +164,7 @@ fn cpu(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, f
         return;
     }
     let percent = share * 100.0;
-    if any(|kind| matches!(kind, TargetKind::Null)) {
+    if has(view, stream, |kind| matches!(kind, TargetKind::Null)) {
         found.add(
             "generator.ceiling",
             Severity::Info,
@@ -138,10 +176,10 @@ fn cpu(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, f
             "generator.cpu-bound",
             Severity::Warn,
             format!(
-                "{place}a worker was on a CPU for {percent:.0} % of the time, above {:.0} %",
+                "{place}generator-limited: a worker was on a CPU for {percent:.0} % of the time, above {:.0} %",
                 CPU_SHARE_MAX * 100.0
             ),
-            "the generator may be the limit: use more workers, or fewer and larger operations",
+            "the figures are those of the generator as much as the device's: use more workers, or fewer and larger operations",
         );
     }
 }
@@ -279,33 +317,58 @@ fn dropped(measured: &Measured, place: &str, found: &mut Found) {
     }
 }
 
-/// Arrivals that found a free slot and went out late all the same: the host did not run the worker when it should have.
-fn issued_late(measured: &Measured, place: &str, found: &mut Found) {
-    let tally = &measured.tally;
-    // Those that waited for a slot say how the device kept up, not how the host did.
-    if tally.arrivals_late as f64 > tally.arrivals as f64 * (1.0 - RATE_SHARE_MIN) {
+/// Arrivals that the generator issued late: the host did not run the worker when it should have.
+fn issued_late(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, found: &mut Found) {
+    if !matches!(stream.pacing, Pacing::Open { .. }) || is_virtual(view, stream) {
         return;
     }
+    let tally = &measured.tally;
+    // Those that waited for a slot say how the device kept up, not how the host did, unless they cannot have waited for it.
+    let found_slots = tally.arrivals_late as f64 <= tally.arrivals as f64 * (1.0 - RATE_SHARE_MIN);
+    let depth = u64::from(stream.queue_depth) * stream.workers.len() as u64;
+    let has_slots = is_even(&stream.pacing) && measured.depth_held() < depth as f64 * HELD_SHARE_MAX;
+    if !found_slots && !has_slots {
+        return;
+    }
+    let longest = tally.kinds.iter().map(|kind| kind.service.moments.max_ns).max().unwrap_or(0);
     let p99 = |latency: &LatencyTally| Latency::from(latency).quantile(0.99).unwrap_or(0);
     for kind in &tally.kinds {
         let Some(response) = kind.response.as_ref().map(p99) else { continue };
         let service = p99(&kind.service);
         let waited = response.saturating_sub(service);
-        if waited > ISSUED_LATE_NS && waited as f64 > service as f64 * ISSUED_LATE_SHARE {
-            found.add(
-                "pacing.issued-late",
-                Severity::Warn,
-                format!(
-                    "{place}the generator issued late: the response time of {}s has a p99 of {}, their service time of {}, \
-                     and slots were free",
-                    kind.kind.name(),
-                    Nanos(response).approximate(),
-                    Nanos(service).approximate()
-                ),
-                "read the service time, and measure again with processors that are free for the workers",
-            );
+        if waited <= ISSUED_LATE_NS || waited as f64 <= service as f64 * ISSUED_LATE_SHARE {
+            continue;
         }
+        let why = if found_slots {
+            "slots were free".to_owned()
+        } else if response > longest.saturating_mul(LONGEST_TIMES) {
+            format!(
+                "on average {:.2} of {depth} slots were in use, and no operation took longer than {}",
+                measured.depth_held(),
+                Nanos(longest).approximate()
+            )
+        } else {
+            continue;
+        };
+        found.add(
+            "pacing.issued-late",
+            Severity::Warn,
+            format!(
+                "{place}generator-limited, arrivals were issued late: the response time of {}s has a p99 of {}, their \
+                 service time of {}, and {why}",
+                kind.kind.name(),
+                Nanos(response).approximate(),
+                Nanos(service).approximate()
+            ),
+            "read the service time, and measure again with processors that are free for the workers",
+        );
     }
+}
+
+/// Whether arrivals come one by one at a rate that stays as it is: no burst of them waits for one another.
+fn is_even(pacing: &Pacing) -> bool {
+    let Pacing::Open { arrival, course, .. } = pacing else { return false };
+    matches!(arrival, Arrival::Constant | Arrival::Poisson | Arrival::Uniform) && course.is_empty()
 }
 
 /// Whether the least-squares slope of a series lies above zero by [`SLOPE_ERRORS`] standard errors. Worked value:

@@ -29,8 +29,9 @@ pub(super) fn run(record: &Record, found: &mut Found) {
 pub(super) fn step(view: &StepView<'_>, found: &mut Found) {
     unwritten(view, found);
     short_queues(view, found);
-    let throttled = view.step.finished.iter().flat_map(|finished| &finished.environment_changes);
-    for fact in throttled.filter(|fact| fact.name.ends_with("throttle count")) {
+    caps_that_were_set(view, found);
+    let changes = || view.step.finished.iter().flat_map(|finished| &finished.environment_changes);
+    for fact in changes().filter(|fact| fact.name.ends_with("throttle count")) {
         found.add(
             "environment.throttled",
             Severity::Warn,
@@ -40,22 +41,49 @@ pub(super) fn step(view: &StepView<'_>, found: &mut Found) {
     }
 }
 
+/// Caps that were set, or came with another control group, while the step ran; those that were there before are told
+/// of the run.
+fn caps_that_were_set(view: &StepView<'_>, found: &mut Found) {
+    let known = &view.record.started.facts.environment;
+    let was_capped = |fact: &EnvironmentFact| {
+        let same = |known: &&EnvironmentFact| known.subject == fact.subject && known.name == fact.name;
+        known
+            .iter()
+            .filter(same)
+            .any(|known| known.value.as_deref().is_some_and(|value| cap(known, value).is_some()))
+    };
+    for fact in view.step.finished.iter().flat_map(|finished| &finished.environment_changes) {
+        let Some(value) = fact.value.as_deref().map(str::trim) else { continue };
+        if let Some((id, remedy)) = cap(fact, value).filter(|_| !was_capped(fact)) {
+            let EnvironmentFact { subject, name, .. } = fact;
+            let seen = format!("{}{subject} {name} became {value} while it was measured", view.place());
+            found.add(id, Severity::Warn, seen, remedy);
+        }
+    }
+}
+
+/// The finding that a cap of a control group is, and its remedy.
+fn cap(fact: &EnvironmentFact, value: &str) -> Option<(&'static str, &'static str)> {
+    match (fact.subject.as_str(), fact.name.as_str()) {
+        ("cgroup", "cpu.max" | "cpu.cfs_quota_us") if caps_processors(value) => Some((
+            "cgroup.cpu-limit",
+            "fathom may not use all of its processors: the limit may be measured instead of the target",
+        )),
+        ("cgroup", file) if caps_io(file, value) => Some((
+            "cgroup.io-limit",
+            "a control group caps the rate of a device: run outside of it to measure the device",
+        )),
+        _ => None,
+    }
+}
+
 fn of_fact(fact: &EnvironmentFact, value: &str, found: &mut Found) {
     let EnvironmentFact { subject, name, .. } = fact;
     let seen = || format!("{subject} {name} is {value}");
+    if let Some((id, remedy)) = cap(fact, value) {
+        found.add(id, Severity::Warn, seen(), remedy);
+    }
     match (subject.as_str(), name.as_str()) {
-        ("cgroup", "cpu.max" | "cpu.cfs_quota_us") if caps_processors(value) => found.add(
-            "cgroup.cpu-limit",
-            Severity::Warn,
-            seen(),
-            "fathom may not use all of its processors: the limit may be measured instead of the target",
-        ),
-        ("cgroup", file) if caps_io(file, value) => found.add(
-            "cgroup.io-limit",
-            Severity::Warn,
-            seen(),
-            "a control group caps the rate of a device: run outside of it to measure the device",
-        ),
         (_, "loop dio") if value == "0" => found.add(
             "device.loop-buffered",
             Severity::Warn,

@@ -181,6 +181,32 @@ fn arrivals_issued_late_beside_free_slots() {
     // Those that waited for a slot are the device's.
     waited.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally.arrivals_late = 200;
     check(&waited, &[]);
+    // Unless hardly any was in use: what waited longer than anything took waited for the host.
+    let idle = |pacing: Pacing, response_ns: u64| {
+        let mut record = crate::sample::record(&[StreamShape { pacing, fullness: 0.01, ..base() }]);
+        let tally = &mut record.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally;
+        (tally.arrivals, tally.arrivals_late) = (10_000, 5_000);
+        let mut response = fathom_metrics::Latency::default();
+        (0..10_000).for_each(|_| response.record(response_ns));
+        tally.kinds[0].response = Some(response.to_tally());
+        record
+    };
+    check(&idle(open(1000.0), 300_000_000), &[("pacing.issued-late", Severity::Warn)]);
+    // Not so a wait as long as an operation that was slow, nor what came in bursts.
+    let longest = {
+        let record = idle(open(1000.0), 300_000_000);
+        record.steps[0].finished.as_ref().unwrap().streams[0].workers[0].tally.kinds[0].service.moments.max_ns
+    };
+    check(&idle(open(1000.0), longest), &[]);
+    // On a device of constant service times a quarter of whose time is taken, Poisson arrivals wait for one another: their p99
+    // is 2.65 service times (M/D/1), which is nobody's fault.
+    let Pacing::Open { rate, course, backlog, .. } = open(1000.0) else { unreachable!() };
+    let random = Pacing::Open { rate, arrival: Arrival::Poisson, course, backlog };
+    check(&idle(random.clone(), longest * 265 / 100), &[]);
+    check(&idle(random, longest * 5), &[("pacing.issued-late", Severity::Warn)]);
+    let Pacing::Open { rate, course, backlog, .. } = open(1000.0) else { unreachable!() };
+    let arrival = Arrival::OnOff { on_ns: 1_000_000_000, off_ns: 1_000_000_000 };
+    check(&idle(Pacing::Open { rate, arrival, course, backlog }, 300_000_000), &[]);
 }
 
 #[test]
@@ -322,6 +348,59 @@ fn endings() {
     before_any_step.steps.clear();
     before_any_step.finished = None;
     check(&before_any_step, &[("run.unfinished", Severity::Warn)]);
+}
+
+/// Of a test of the PTS: what was cut off or empty is in no figure, unless it was what ended it.
+#[test]
+fn loads_of_a_test() {
+    use fathom_schema::{DeviceClass, Question, SteadyQuestion, SteadyTest, Stop, TrimBy};
+    let question = SteadyQuestion {
+        test: SteadyTest::Xsr,
+        class: DeviceClass::Enterprise,
+        haste: 6000,
+        targets: Vec::new(),
+        size: None,
+        engine: None,
+        direct: None,
+        purge: false,
+        purge_by: TrimBy::Discard,
+        purged_before: None,
+        block_min: 512,
+        resumed: None,
+    };
+    let with = |empty: &[bool]| {
+        let mut all = record(&[base()]);
+        for index in 1..empty.len() {
+            crate::sample::push(&mut all, &[base()], u32::try_from(index).expect("few"));
+        }
+        all.started.question = Some(Question::Steady(question.clone()));
+        all.finished.as_mut().expect("it has ended").wall_ms += 10_000 * empty.len() as u64;
+        for (step, is_empty) in all.steps.iter_mut().zip(empty) {
+            step.started.wall_ms += 10_000 * u64::from(step.started.index);
+            step.started.step.parameters = crate::pts::Place::default().parameters("");
+            if *is_empty {
+                step.intervals.clear();
+                let finished = step.finished.as_mut().expect("it has ended");
+                finished.streams[0].workers.iter_mut().for_each(|worker| worker.tally.kinds.clear());
+            }
+        }
+        all
+    };
+    check(&with(&[false]), &[]);
+    check(&with(&[true, false]), &[("pts.load-repeated", Severity::Info)]);
+    check(&with(&[true, true, true]), &[("operations.none", Severity::Invalid)]);
+    let mut cut = with(&[false, true]);
+    cut.steps[1].finished.as_mut().expect("it has ended").stop = Stop::Interrupted;
+    cut.finished.as_mut().expect("it has ended").outcome = Outcome::Interrupted { signal: 2 };
+    check(&cut, &[("run.interrupted", Severity::Warn)]);
+    assert!(findings(&cut)[0].remedy.contains("fathom steady --resume"));
+    // What befell it is told all the same.
+    let mut failed = with(&[false, false]);
+    failed.finished.as_mut().expect("it has ended").outcome = Outcome::Interrupted { signal: 2 };
+    let finished = failed.steps[1].finished.as_mut().expect("it has ended");
+    finished.stop = Stop::Interrupted;
+    finished.streams[0].workers[0].tally.kinds[0].errors = vec![(5, 3)];
+    check(&failed, &[("run.interrupted", Severity::Warn), ("errors.io", Severity::Warn)]);
 }
 
 #[test]

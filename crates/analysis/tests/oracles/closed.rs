@@ -1,5 +1,5 @@
-//! Each family of answers against closed forms alone, so that it is tested where there is no corpus as well: every figure here
-//! follows from a formula that stands beside it.
+//! Each family of answers against closed forms alone, so that it is tested where there is no corpus as well: every
+//! figure here follows from a formula that stands beside it.
 
 use crate::close;
 use fathom_analysis::layouts::{ddsketch_key, ddsketch_value, fio, hdr, hdr_bucket};
@@ -286,8 +286,8 @@ fn buckets_of_other_tools() {
     }
 }
 
-/// Two weeks have a million seconds. What took n² steps of them would not end in the time of this whole test run; the series has
-/// all that calls for work: memory, two levels, and noise between which no change is found.
+/// Two weeks have a million seconds. What took n² steps of them would not end in the time of this whole test run; the
+/// series has all that calls for work: memory, two levels, and noise between which no change is found.
 #[test]
 fn a_million_intervals_are_analysed() {
     let mut random = fastrand::Rng::with_seed(3);
@@ -308,4 +308,41 @@ fn a_million_intervals_are_analysed() {
     assert!(memory.by_wavelet > 0.45, "{memory:?}");
     let estimates = quantiles(&values, &[0.5, 0.99, 0.9999]);
     assert!(estimates.iter().all(|one| one.interval_with_memory.is_some()), "{estimates:?}");
+}
+
+#[test]
+fn throughput_that_only_falls_is_retrograde_and_its_peak_was_measured() {
+    // 5000/(1 + 0.05 N) is the USL with α = 1 and β = 1/21, 1000/N that with α = β = 1.
+    let falling: [fn(f64) -> f64; 3] =
+        [|n| 5000.0 / (1.0 + 0.05 * n), |n| 1000.0 / n, |n| 100.0 - 10.0 * n.log2()];
+    for x in falling {
+        let points = of_law(&DEPTHS[..6], x);
+        let found = answer(&points);
+        assert_eq!((chosen(&found), found.verdict), ("usl", Verdict::Retrograde), "{found:#?}");
+        assert_eq!((found.peak.n.value, found.peak.x.value, found.peak.is_of_law), (1.0, points[0].x, false));
+        assert!(found.ceiling.is_none() && found.parallel_units.is_none(), "{found:#?}");
+    }
+}
+
+#[test]
+fn a_law_that_leaves_nearly_all_is_not_excused_by_noise() {
+    // Six of each load, ± 5 %, and one that is 5000 times too low: by shares, a law through that one leaves all others.
+    let law = |n: f64| 8000.0 * n / (1.0 + 0.13 * (n - 1.0));
+    let offs = [0.97, 1.02, 0.99, 1.05, 0.95, 1.01];
+    let loads = [1.0, 2.0, 3.0, 4.0, 5.0, 8.0];
+    let mut points: Vec<Point> =
+        loads.iter().flat_map(|&n| offs.map(|off| Point { n, x: law(n) * off })).collect();
+    let of = |points: &[Point]| answers(points, None, Weighting::Relative, &[], 1);
+    assert!(of(&points).remarks.iter().all(|remark| !remark.contains("measurements")));
+    points[12].x = 3.0;
+    let found = of(&points);
+    // It is no law through that one which leaves all others: one that passes near them, or none.
+    let near =
+        |at: usize| loads.iter().all(|&n| (found.fits[at].law.throughput(n) / law(n) - 1.0).abs() < 0.15);
+    assert!(found.chosen.is_none_or(near), "{found:#?}");
+    assert!(found.peak.x.value > 0.0 && found.peak.n.value >= 1.0, "{:?}", found.peak);
+    let told = |remark: &String| {
+        remark.starts_with("load 3: one of 6 measurements is") && remark.contains("times lower")
+    };
+    assert!(found.remarks.iter().any(told), "{:?}", found.remarks);
 }

@@ -3,6 +3,7 @@
 
 mod closed;
 mod layouts;
+mod noise;
 mod scaling;
 mod statistics;
 mod steady;

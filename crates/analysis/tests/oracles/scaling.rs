@@ -230,6 +230,24 @@ fn a_disk_that_is_full_at_depth_one_is_flat() {
     assert!(found.chosen.is_some());
 }
 
+/// A search that finds no gain stops after four depths, which are too few for a law and enough for this.
+#[test]
+fn what_is_full_at_depth_one_needs_no_law() {
+    let of = |x: fn(f64, f64) -> f64| {
+        let offs = [-0.02, 0.01, 0.015];
+        let loads = [1.0, 2.0, 3.0, 4.0];
+        let all = loads.iter().flat_map(|&n| offs.map(|off| Point { n, x: x(n, off) }));
+        answer(&all.collect::<Vec<_>>())
+    };
+    let flat = of(|_, off| 1000.0 * (1.0 + off));
+    assert_eq!((flat.verdict, flat.smallest), (Verdict::Flat, 1.0));
+    assert!(flat.remarks.iter().all(|remark| !remark.contains("different loads")), "{:?}", flat.remarks);
+    let grows = of(|n, off| 1000.0 * (1.0 + 0.04 * n) * (1.0 + off));
+    assert_ne!(grows.verdict, Verdict::Flat);
+    let falls = of(|n, off| 1000.0 * (1.0 - 0.05 * n) * (1.0 + off));
+    assert_ne!(falls.verdict, Verdict::Flat);
+}
+
 #[test]
 fn no_saturation_is_no_peak() {
     let found = answer(&points(&DEPTHS[..6], &[100.0, 200.0, 400.0, 800.0, 1600.0, 3200.0]));

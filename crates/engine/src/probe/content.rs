@@ -152,7 +152,7 @@ impl Reader {
 /// Opens read-only and without waiting for a medium or the other end of a pipe.
 pub(super) fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    Ok(quiet::open(path, flags)?.into())
+    Ok(quiet::open(path, flags)?)
 }
 
 #[cfg(test)]

@@ -116,19 +116,25 @@ fn memory_takes_direct() -> bool {
 /// What direct I/O needs here: asked of the file, else of a file beside it, since a folder cannot be asked and nothing
 /// is created to find out; else the sector below.
 fn direct_align(folder: &Path, existing: Option<&Path>, sector_bytes: u32) -> Option<u32> {
-    let on_it = std::fs::metadata(folder).map(|meta| meta.dev());
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(NEIGHBOURS_MAX);
-    let neighbours = entries
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
-        .filter(|entry| matches!((entry.metadata(), &on_it), (Ok(meta), Ok(dev)) if meta.dev() == *dev))
-        .map(|entry| entry.path());
-    let asked = existing.map(Path::to_owned).into_iter().chain(neighbours);
-    let mut answers = asked.map(|path| direct_align_of(&path, sector_bytes));
-    match answers.find(|answer| *answer != DirectAlign::Untold) {
+    let told = |path: &Path| {
+        let answer = direct_align_of(path, sector_bytes);
+        (answer != DirectAlign::Untold).then_some(answer)
+    };
+    match existing.and_then(told).or_else(|| neighbours(folder).find_map(|path| told(&path))) {
         Some(DirectAlign::Refused) => None,
         Some(DirectAlign::Bytes(bytes)) => Some(bytes),
         Some(DirectAlign::Untold) | None => Some(sector_bytes),
     }
+}
+
+/// Regular files of a folder that are on its filesystem.
+fn neighbours(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let on_it = std::fs::metadata(folder).map(|meta| meta.dev());
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(NEIGHBOURS_MAX);
+    entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .filter(move |entry| matches!((entry.metadata(), &on_it), (Ok(meta), Ok(dev)) if meta.dev() == *dev))
+        .map(|entry| entry.path())
 }
 
 /// What one file tells of direct I/O.

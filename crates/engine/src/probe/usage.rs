@@ -62,7 +62,9 @@ impl FileUses {
     }
 
     /// Every way in which writing to a regular file, at its path without links, would write to something in use.
-    pub fn of_file(&self, resolved: &Path) -> Vec<InUse> {
+    /// `is_laid_out`: fathom has laid it out and nobody has changed it since, so that it need not be read to know that it is
+    /// no record.
+    pub fn of_file(&self, resolved: &Path, is_laid_out: bool) -> Vec<InUse> {
         let mut uses = Vec::new();
         if self.swaps.iter().any(|swap| same_file(swap, resolved)) {
             uses.push(InUse::Swap { device: resolved.display().to_string() });
@@ -72,7 +74,7 @@ impl FileUses {
         }
         if self.is_stored(resolved) {
             uses.push(InUse::Store { folder: self.store.clone() });
-        } else if is_record(resolved) {
+        } else if !is_laid_out && is_record(resolved) {
             uses.push(InUse::Record);
         }
         uses
@@ -151,8 +153,8 @@ impl<'a> Usage<'a> {
     }
 
     /// Every way in which writing to a regular file would write to something in use.
-    pub(super) fn of_file(&self, resolved: &Path) -> Vec<InUse> {
-        self.files.of_file(resolved)
+    pub(super) fn of_file(&self, resolved: &Path, is_laid_out: bool) -> Vec<InUse> {
+        self.files.of_file(resolved, is_laid_out)
     }
 
     /// Mounts of a device: by number, by a path that names it, or by a btrfs that it is a member of.
@@ -412,7 +414,7 @@ mod tests {
             ("/swap.img", vec!["/swap.img", "loop6"]),
         ] {
             let found: Vec<String> = usage
-                .of_file(Path::new(path))
+                .of_file(Path::new(path), false)
                 .into_iter()
                 .map(|way| match way {
                     InUse::LoopBacking { device } | InUse::Swap { device } => device,
@@ -422,7 +424,7 @@ mod tests {
             assert_eq!(found, expect, "{path}");
         }
         let inside = tree.roots.dev.join("run.fathom");
-        assert!(matches!(&usage.of_file(&inside)[..], [InUse::Store { .. }]));
+        assert!(matches!(&usage.of_file(&inside, false)[..], [InUse::Store { .. }]));
     }
 
     #[test]
@@ -440,7 +442,7 @@ mod tests {
         std::fs::write(&copy, &header).unwrap();
         let uses = FileUses::look(&Roots::default(), &store);
         let kept = || vec![InUse::Store { folder: store.canonicalize().unwrap() }];
-        assert_eq!((uses.of_file(&link), uses.of_file(&copy)), (kept(), vec![InUse::Record]));
-        assert_eq!(uses.of_file(&other), [], "another program's database");
+        assert_eq!((uses.of_file(&link, false), uses.of_file(&copy, false)), (kept(), vec![InUse::Record]));
+        assert_eq!(uses.of_file(&other, false), [], "another program's database");
     }
 }

@@ -80,6 +80,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
             bytes: Quota::Unlimited,
             operations: Quota::Unlimited,
             full_ends: false,
+            ramp_counts: false,
             passes: Passes::Endless,
             steady: None,
         },

@@ -57,7 +57,7 @@ fn answered(record: &Record, summary: &Summary) -> (Value, Exit) {
         answer["thresholds_verdict"] = json!(verdict);
     }
     let sentence = summary.sentence().unwrap_or_default();
-    answer["sentence"] = match summary.unanswered {
+    answer["sentence"] = match &summary.unanswered {
         Some(why) => json!(format!("No answer: {why}. {sentence}")),
         None => json!(sentence),
     };
@@ -68,7 +68,7 @@ fn answered(record: &Record, summary: &Summary) -> (Value, Exit) {
 fn of_question(record: &Record, summary: &Summary) -> (Value, Exit) {
     let Some(together) = &summary.together else {
         let exit = if summary.unanswered.is_some() { Exit::Inconclusive } else { Exit::Ok };
-        return (summary.unanswered.map_or(Value::Null, |why| json!({ "sentence": why })), exit);
+        return (summary.unanswered.as_ref().map_or(Value::Null, |why| json!({ "sentence": why })), exit);
     };
     match together {
         Together::Steady(found) => (super::steady::document(found), super::steady::exit(found)),
@@ -112,7 +112,7 @@ fn kept(one: &Kept) -> Value {
 }
 
 fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
-    let Objective { rate, state, missed, reached, margins, trials, remarks } = found;
+    let Objective { rate, state, missed, reached, alone, margins, trials, remarks } = found;
     json!({
         "sentence": objective::sentence(found, wanted),
         "verdict": state.name(),
@@ -121,6 +121,11 @@ fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
         "missed": missed,
         "reached": reached.map(|reached| reached.value),
         "reached_interval": reached.and_then(|reached| reached.interval).map(|(low, high)| [low, high]),
+        "alone": alone.map(|(goal, seconds)| json!({
+            "statistic": goal.statistic(),
+            "limit_s": goal.limit.as_secs_f64(),
+            "found_s": seconds,
+        })),
         "goals": margins.iter().map(|(goal, worst, left)| json!({
             "statistic": goal.statistic(),
             "limit_s": goal.limit.as_secs_f64(),

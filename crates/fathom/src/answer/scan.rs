@@ -53,7 +53,7 @@ fn area(Area { start, length }: &Area) -> Value {
 }
 
 fn zone(zone: &Zone) -> Value {
-    let Zone { area, bytes_per_s, mean_s, max_s, errors, classes, is_slow } = zone;
+    let Zone { area, bytes_per_s, mean_s, max_s, errors, classes, is_slow, was_slow } = zone;
     json!({
         "first_byte": area.start,
         "bytes": area.length,
@@ -63,5 +63,6 @@ fn zone(zone: &Zone) -> Value {
         "errors": errors,
         "classes": classes,
         "slow": is_slow,
+        "slow_once": was_slow,
     })
 }

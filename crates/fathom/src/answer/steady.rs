@@ -2,7 +2,8 @@
 
 use crate::exit::Exit;
 use fathom_analysis::pts::{
-    self, Answer, Blocks, Cell, Ending, Level, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
+    self, AfterIdle, Answer, Blocks, Cell, Ending, Level, Measure, Minute, PartAnswer, RoundsAnswer,
+    SequenceAnswer,
 };
 use fathom_analysis::steady::{EXCURSION_MAX, RANGE_MAX};
 use serde_json::{Value, json};
@@ -34,8 +35,16 @@ pub(super) fn document(answer: &Answer) -> Value {
             "longest_s": idle.longest.as_secs_f64(),
         })),
         "resumed": question.resumed,
+        "idle_recovery": pts::idle_recovery(answer).map(|found| json!({
+            "baseline_iops": found.baseline_iops,
+            "after": found.after.iter().map(after_idle).collect::<Vec<_>>(),
+        })),
         "parts": parts.iter().map(part).collect::<Vec<_>>(),
     })
+}
+
+fn after_idle(AfterIdle { idle, burst, iops, share }: &AfterIdle) -> Value {
+    json!({ "idle_s": idle.as_secs_f64(), "burst_s": burst.as_secs_f64(), "iops": iops, "share": share })
 }
 
 fn part(part: &PartAnswer) -> Value {
@@ -153,6 +162,13 @@ fn measure(measure: &Measure) -> Value {
 }
 
 fn sample(minute: &Minute) -> Value {
-    let Minute { end_s, iops, bytes_per_s, mean_s, fills } = minute;
-    json!({ "end_s": end_s, "iops": iops, "bytes_per_s": bytes_per_s, "mean_s": mean_s, "fills": fills })
+    let Minute { end_s, iops, bytes_per_s, mean_s, fills, load } = minute;
+    json!({
+        "end_s": end_s,
+        "iops": iops,
+        "bytes_per_s": bytes_per_s,
+        "mean_s": mean_s,
+        "fills": fills,
+        "cell": load,
+    })
 }

@@ -10,12 +10,12 @@ use crate::exit::Exit;
 use crate::output::{self, Spared};
 use crate::terminal;
 use clap::{Args, ValueEnum};
-use fathom_analysis::compare::{Comparison, InvalidRun, Metric, StepComparison, Verdict};
-use fathom_report::compare::{Sides, compared, figure, percent, sentence, title};
-use fathom_report::{calendar, compare_html, figures_csv};
+use fathom_analysis::compare::{Comparison, Difference, InvalidRun, Metric, StepComparison, Verdict};
+use fathom_report::compare::{Sides, caution, compared, figure, percent, sentence, title, verdict};
+use fathom_report::{calendar, compare_html, compare_markdown, figures_csv};
 use fathom_schema::{Facts, Record};
 use fathom_store::StoreError;
-use fathom_units::Ratio;
+use fathom_units::{QuantityError, Ratio};
 use replicates::Replicates;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "NAME", help_heading = "Options")]
     save_baseline: Option<String>,
     /// Change that matters: less of it is the same
-    #[arg(long, value_name = "SHARE", default_value = "3%", help_heading = "Options")]
+    #[arg(long, value_name = "SHARE", default_value = "3%", help_heading = "Options", value_parser = margin, allow_hyphen_values = true)]
     margin: Ratio,
     /// Print a JSON document; docs/compare.md explains it
     #[arg(long, help_heading = "Options")]
@@ -53,6 +53,14 @@ pub(crate) struct CompareArgs {
     store: Option<PathBuf>,
 }
 
+/// A change to either side.
+fn margin(text: &str) -> Result<Ratio, String> {
+    if text.starts_with('-') {
+        return Err("a margin is a share, of change to either side; write for example 3%".to_owned());
+    }
+    text.parse().map_err(|error: QuantityError| error.to_string())
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people
@@ -63,6 +71,8 @@ enum Format {
     Csv,
     /// One page with charts that needs nothing else; a browser opens it from disk
     Html,
+    /// For tickets and wikis
+    Markdown,
 }
 
 /// The runs of one side.
@@ -135,7 +145,7 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
         };
         all.push(found);
     }
-    let verdict = all.iter().map(|found| found.verdict).max().expect("there is another side");
+    let worst = all.iter().map(|found| found.verdict).max().expect("there is another side");
     let format = if args.json { Format::Json } else { args.format };
     let text = match format {
         Format::Text => {
@@ -144,17 +154,19 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
         }
         Format::Json | Format::Csv => {
             let rows = all.iter().zip(others).map(|(found, side)| document(found, base, side, args.margin));
-            let document = json!({ "verdict": verdict.name(), "comparisons": rows.collect::<Vec<_>>() });
+            let document = json!({ "verdict": worst.name(), "comparisons": rows.collect::<Vec<_>>() });
             if format == Format::Csv {
                 figures_csv(&document)
             } else {
                 serde_json::to_string_pretty(&document).expect("it has only string keys") + "\n"
             }
         }
-        Format::Html => {
+        Format::Html | Format::Markdown => {
             let others = others.iter().map(|side| side.records.iter().collect()).collect();
             let base = base.records.iter().collect();
-            compare_html(&Sides { base, others, margin: args.margin }).expect("they were compared above")
+            let sides = Sides { base, others, margin: args.margin };
+            let page = if format == Format::Html { compare_html(&sides) } else { compare_markdown(&sides) };
+            page.expect("they were compared above")
         }
     };
     let printed = match &args.output {
@@ -162,7 +174,7 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
         None => crate::printed(&text),
         Some(output) => written(output, &text, base, folder),
     };
-    Ok(if printed == Exit::Ok { exit_of(verdict) } else { printed })
+    Ok(if printed == Exit::Ok { exit_of(worst) } else { printed })
 }
 
 /// Writes it; never over a run or a target.
@@ -208,7 +220,8 @@ fn read(folder: &Path, words: &str) -> Result<Side, (Exit, String)> {
 }
 
 fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Value {
-    let Comparison { steps, verdict, more_runs, runs: _, invalid, differences, remarks } = found;
+    let Comparison { steps, verdict, more_runs, runs: _, invalid, job_differences, differences, remarks } =
+        found;
     let metric = |metric: &Metric| {
         let Metric { name, more_is_better, base, new, change, interval, verdict, more_runs, decides, needs } =
             metric;
@@ -224,6 +237,9 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
             "decides": decides,
             "needs": needs,
         })
+    };
+    let listed = |all: &[Difference]| -> Vec<Value> {
+        all.iter().map(|(name, base, new)| json!({ "name": name, "base": base, "new": new })).collect()
     };
     let step = |step: &StepComparison| {
         let StepComparison { name, metrics, noise_floor } = step;
@@ -250,16 +266,15 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
             }))
             .collect::<Vec<_>>(),
         "steps": steps.iter().map(step).collect::<Vec<_>>(),
-        "differences": differences
-            .iter()
-            .map(|(name, base, new)| json!({ "name": name, "base": base, "new": new }))
-            .collect::<Vec<_>>(),
+        "job_differences": listed(job_differences),
+        "differences": listed(differences),
         "remarks": remarks,
     })
 }
 
 fn page(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> String {
-    let mut text = sentence(found, margin) + "\n";
+    let mut text = verdict(found, margin) + "\n";
+    text.extend(caution(found).map(|caution| caution + "\n"));
     for (letter, side) in [("A", base), ("B", side)] {
         let first = &side.records[0].started;
         let more = match side.records.len() {
@@ -301,9 +316,13 @@ fn page(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> String {
         }
     }
     text += &format!("\n  * decides; margin {margin}; intervals hold together with 95 %\n");
-    if !found.differences.is_empty() {
-        text += "\nWhat else differs\n";
-        for (name, base, new) in &found.differences {
+    for (heading, all) in
+        [("What differs of the jobs", &found.job_differences), ("What else differs", &found.differences)]
+    {
+        if !all.is_empty() {
+            text += &format!("\n{heading}\n");
+        }
+        for (name, base, new) in all {
             text += &format!("  {}: {} → {}\n", printable(name), printable(base), printable(new));
         }
     }

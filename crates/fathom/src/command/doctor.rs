@@ -24,7 +24,11 @@ pub(crate) fn run(args: &DoctorArgs) -> Exit {
         Ok(rate) => {
             text += &format!("ceiling     {rate} operations per second on one core, null engine\n");
             text += &match ceiling::keep(&facts, rate) {
-                Ok(path) => format!("            kept for the records of runs in {}\n", path.display()),
+                Ok((best, path)) if best.0 > rate.0 => format!(
+                    "            {best} operations per second were reached here before, which stays for the records of runs in {}\n",
+                    path.display()
+                ),
+                Ok((_, path)) => format!("            kept for the records of runs in {}\n", path.display()),
                 Err(reason) => format!("            not kept for the records of runs: {reason}\n"),
             };
         }

@@ -2,6 +2,7 @@
 //! for devices the rules are fathom's.
 
 mod checksums;
+mod debug;
 mod errors;
 mod fallen;
 mod help;
@@ -9,6 +10,7 @@ mod idle;
 mod iolog;
 mod logs;
 mod operations;
+mod parts;
 mod reports;
 mod shape;
 mod states;
@@ -29,10 +31,11 @@ use fallen::Fallen;
 use fathom_frontend::fio::{self, Eta, Extras, IdleProfile, JobClone, Switches};
 use fathom_model::{Diagnostic, Level};
 use fathom_run::{Asked, Changes, Stop};
-use fathom_schema::{FileKind, Record};
+use fathom_schema::{Facts, FileKind, Record};
 use fathom_store::Detail;
 use help::Help;
 use idle::Idleness;
+use parts::Ran;
 use reports::{Collected, Reports};
 use std::path::{Path, PathBuf};
 use trigger::Trigger;
@@ -113,11 +116,14 @@ fn say(help: &Help) -> u8 {
     if *fails { FAILED } else { printed }
 }
 
-/// `--parse-only` and `--showcmd`: nothing runs. That no job is there is no fault then, and a command line can be shown
+/// `--parse-only` and `--showcmd`: nothing runs. That no job is there, or not the one waited for, is no fault then, and a command line can be shown
 /// whether or not fathom could run it.
 fn parsed(loaded: &Loaded, switches: &Switches) -> u8 {
     let is_fault = |diagnostic: &Diagnostic| match diagnostic.code {
-        "fio.no-job" => false,
+        // fio looks for jobs that are waited for when it runs.
+        "fio.no-job" | "fio.wait-for" => false,
+        // Nor does it count them before.
+        "fio.too-many-jobs" => switches.showcmd,
         "fio.not-built" | "fio.refused" => !switches.showcmd,
         _ => diagnostic.level == Level::Error,
     };
@@ -128,6 +134,10 @@ fn parsed(loaded: &Loaded, switches: &Switches) -> u8 {
     }
     if fails {
         return FAILED;
+    }
+    if !switches.debug.is_empty() {
+        // Whoever reads it may be gone; nothing else depends on it.
+        let _ = terminal::data(&debug::of_options(switches, &loaded.job.echo));
     }
     if switches.showcmd {
         let lines: String = loaded.extras.command_lines.iter().map(|line| format!("{line}\n")).collect();
@@ -185,96 +195,171 @@ fn split_consent(arguments: &[String]) -> (ConsentArgs, Vec<String>) {
 }
 
 fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result<u8, Exit> {
+    let extras = loaded.extras.clone();
+    let mut reports = Reports::of(&loaded, switches);
+    allow_trigger(switches, consent)?;
+    let mut done: Option<Ran> = None;
+    let mut is_whole = true;
+    let parts = parts::of(loaded);
+    let targets = parts::targets(&parts);
+    for part in parts {
+        let ended = run_part(part, consent, switches, &mut reports, (&targets, &extras), done.as_ref());
+        let mut ran = match (ended, &done) {
+            (Ok(ran), _) => ran,
+            (Err(exit), None) => return Err(exit),
+            // The others have run all the same.
+            (Err(_), Some(_)) => {
+                is_whole = false;
+                break;
+            }
+        };
+        if let Some(before) = done.take() {
+            ran = before.followed_by(ran);
+        }
+        let is_over = ran.is_over;
+        done = Some(ran);
+        if is_over {
+            break;
+        }
+    }
+    let Some(Ran { record, collected, exit, fallen, spared, shown, is_over: _ }) = done else {
+        return Ok(FAILED);
+    };
+    if switches.bandwidth_log {
+        say_lost(&logs::write_aggregate(&record, &spared));
+    }
+    let Collected { idleness, operations } = &collected;
+    let report = reports.ending(exit) + &reports.text(&record, Some(idleness), Some(operations));
+    let given = match &switches.output {
+        Some(file) => output::write(Path::new(file), &(shown + &report), &spared),
+        None => terminal::data(&report).map_err(|error| error.to_string()),
+    };
+    if let Err(reason) = given {
+        terminal::message(&format!("error: {}", diagnose::printable(&reason)));
+        return Ok(FAILED);
+    }
+    Ok(match exit {
+        Exit::Ok if fallen.is_empty() && is_whole => 0,
+        Exit::Signal(_) => FIO_SIGNALLED,
+        _ => failed(&record, &extras, &fallen),
+    })
+}
+
+/// Runs a part of the jobs, which is all of them as a rule, and writes their logs. `targets` are those of
+/// all parts, and `whole` is what is beside all jobs; `before`: what came of the parts before.
+fn run_part(
+    loaded: Loaded,
+    consent: &ConsentArgs,
+    switches: &Switches,
+    reports: &mut Reports,
+    (targets, whole): (&[PathBuf], &Extras),
+    before: Option<&Ran>,
+) -> Result<Ran, Exit> {
     let store = store_folder(None);
     let extras = loaded.extras.clone();
     let sources = loaded.job.sources.clone();
-    let mut reports = Reports::of(&loaded, switches);
     let attempt = session::attempt(loaded, consent, &store)?;
     let (attempt, fallen) = fallen::split(attempt, &session::consent_of(consent, true));
     fallen::tell(&fallen, &sources);
     reports.say_fallen(&fallen);
+    let collected =
+        Collected { operations: OperationLog::of(&extras), idleness: Idleness::of(switches.idle_profile) };
     if attempt.loaded.job.streams.is_empty() {
-        return Ok(report_none(&attempt, &fallen, &reports, switches));
+        return Ok(ran_none(&attempt, fallen, collected, reports, switches, targets, before));
     }
     let planned = attempt.settle()?;
-    allow_trigger(switches, consent)?;
     if switches.readonly {
         forbid_changes(&planned)?;
     }
-    let spared = Spared::of(&planned.facts, &planned.loaded.files, &store);
-    check_outputs(&planned, switches, &spared)?;
+    let spared = spared_by_all(&planned.facts, &planned.loaded.files, targets, before);
+    // With the first part all of them are looked at: what is amiss with the last shall not cost the time of the others.
+    check_outputs(if before.is_none() { whole } else { &extras }, switches, &spared)?;
     let notes = session::judge(&planned, consent, true)?;
     let asked = Asked::on_signal().map_err(|error| {
         terminal::message(&format!("cannot listen to signals: {error}"));
         Exit::Internal
     })?;
-    let mut watch = Watch::new(&reports, switches, &spared, &store, asked);
-    let mut operations = OperationLog::of(&extras);
+    let mut shown = before.map_or_else(String::new, |before| before.shown.clone());
+    if before.is_none() {
+        let opening = debug::of_options(switches, &planned.loaded.job.echo)
+            + &debug::of_seeds(switches, &planned.plan)
+            + &reports.opening(&planned.loaded, Some(&planned.plan), &planned.facts);
+        show_opening(&opening, switches);
+        shown = opening;
+    }
+    let mut watch = Watch::new(reports, collected, switches, &spared, &store, asked);
     let stop = Stop::default();
     let mut trigger = Trigger::new(&switches.trigger, stop.clone());
-    let mut idleness = Idleness::of(switches.idle_profile);
-    let live = switches.eta == Eta::Auto && terminal::shows_messages();
-    let opening = reports.opening(&planned.loaded, Some(&planned.plan), &planned.facts);
-    if switches.output.is_none() {
-        // Whoever reads it may be gone already; that is found out when there is a report.
-        let _ = terminal::data(&opening);
-    }
     let manner = Manner {
         store: &store,
-        live,
+        live: switches.eta == Eta::Auto && terminal::shows_messages(),
         changes: Changes::default(),
-        watchers: vec![&mut watch, &mut operations, &mut idleness, &mut trigger],
+        watchers: vec![&mut watch, &mut trigger],
         stop,
     };
     let mut done = session::run(planned, notes, manner)?;
     trigger.run_command();
     // What ended them was asked for.
     let exit = if trigger.is_pulled() && matches!(done.exit, Exit::Signal(_)) { Exit::Ok } else { done.exit };
-    let mut failed_jobs = 0;
-    let written = done.record(Detail::Whole).and_then(|record| {
-        failed_jobs = failed(&record, &extras, &fallen);
-        errors::tell(&record, &extras);
-        // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
-        let spared = spared.again();
-        let mut lost = write_logs(&record, &extras, &operations, &spared);
-        if switches.bandwidth_log {
-            lost.extend(logs::write_aggregate(&record, &spared));
-        }
-        lost.extend(states::write(&record, &extras, &switches.aux_path, &spared));
-        for reason in lost {
-            terminal::message(&format!("warning: {}", diagnose::printable(&reason)));
-        }
-        let report = reports.ending(exit)
-            + &reports.text(&record, Some(Collected { operations: &operations, idleness: &idleness }));
-        match &switches.output {
-            Some(file) => output::write(Path::new(file), &(opening + watch.given_out() + &report), &spared),
-            None => terminal::data(&report).map_err(|error| error.to_string()),
-        }
-    });
-    if let Err(reason) = written {
+    let is_over = trigger.is_pulled() || matches!(exit, Exit::Signal(_));
+    let record = done.record(Detail::Whole).map_err(|reason| {
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));
-        return Ok(FAILED);
-    }
-    Ok(match exit {
-        Exit::Ok if fallen.is_empty() => 0,
-        Exit::Signal(_) => FIO_SIGNALLED,
-        _ => failed_jobs,
-    })
+        Exit::Target
+    })?;
+    let (collected, given_out) = watch.done();
+    errors::tell(&record, &extras);
+    // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
+    let spared = spared.again();
+    let mut lost = write_logs(&record, &extras, &collected.operations, &spared);
+    lost.extend(states::write(&record, &extras, &switches.aux_path, &spared));
+    say_lost(&lost);
+    Ok(Ran { record, collected, exit, fallen, spared, shown: shown + &given_out, is_over })
 }
 
-/// The reports of jobs of which none could start.
-fn report_none(attempt: &Attempt, fallen: &[Fallen], reports: &Reports, switches: &Switches) -> u8 {
-    let record = attempt.unstarted(fallen::notes(fallen));
-    let text = reports.opening(&attempt.loaded, None, &attempt.facts) + &reports.text(&record, None);
-    let spared = Spared::of(&attempt.facts, &attempt.loaded.files, &store_folder(None));
-    let given = match &switches.output {
-        Some(file) => output::write(Path::new(file), &text, &spared),
-        None => terminal::data(&text).map_err(|error| error.to_string()),
-    };
-    if let Err(reason) = given {
-        terminal::message(&format!("error: {}", diagnose::printable(&reason)));
+/// What neither this part of the jobs nor another may write over.
+fn spared_by_all(facts: &Facts, files: &[PathBuf], targets: &[PathBuf], before: Option<&Ran>) -> Spared {
+    let spared = Spared::of(facts, files, &store_folder(None)).joined(targets, &[]);
+    match before {
+        Some(before) => spared.and(&before.spared),
+        None => spared,
     }
-    failed(&record, &attempt.loaded.extras, fallen)
+}
+
+/// What comes before the report, on standard output if that is where the report goes.
+fn show_opening(opening: &str, switches: &Switches) {
+    if switches.output.is_none() {
+        // Whoever reads it may be gone already; that is found out when there is a report.
+        let _ = terminal::data(opening);
+    }
+}
+
+fn say_lost(lost: &[String]) {
+    for reason in lost {
+        terminal::message(&format!("warning: {}", diagnose::printable(reason)));
+    }
+}
+
+/// Jobs of which none could start.
+fn ran_none(
+    attempt: &Attempt,
+    fallen: Vec<Fallen>,
+    collected: Collected,
+    reports: &Reports,
+    switches: &Switches,
+    targets: &[PathBuf],
+    before: Option<&Ran>,
+) -> Ran {
+    let record = attempt.unstarted(fallen::notes(&fallen));
+    let shown = before.map_or_else(
+        || {
+            let opening = reports.opening(&attempt.loaded, None, &attempt.facts);
+            show_opening(&opening, switches);
+            opening
+        },
+        |before| before.shown.clone(),
+    );
+    let spared = spared_by_all(&attempt.facts, &attempt.loaded.files, targets, before);
+    Ran { record, collected, exit: Exit::Ok, fallen, spared, shown, is_over: false }
 }
 
 /// How many of fio's jobs failed, which is its exit code; at least one, and no more than a shell can tell from a signal.
@@ -325,13 +410,13 @@ fn forbid_changes(planned: &Planned) -> Result<(), Exit> {
 
 /// Looks at the report's file and the logs before the run. A log that merely cannot be written does not keep fio from
 /// running, unless it is the trace of what the job issues.
-fn check_outputs(planned: &Planned, switches: &Switches, spared: &Spared) -> Result<(), Exit> {
+fn check_outputs(extras: &Extras, switches: &Switches, spared: &Spared) -> Result<(), Exit> {
     let mut outputs: Vec<PathBuf> = switches.output.iter().map(PathBuf::from).collect();
-    let traces = planned.loaded.extras.clones.iter().filter_map(|clone| clone.logs.issued.as_ref());
+    let traces = extras.clones.iter().filter_map(|clone| clone.logs.issued.as_ref());
     for output in outputs.iter().map(PathBuf::as_path).chain(traces.map(Path::new)) {
         output::check(output, spared).map_err(|fault| fault.refuse())?;
     }
-    let mut logs = log_names(&planned.loaded.extras);
+    let mut logs = log_names(extras);
     if switches.bandwidth_log {
         logs.extend(logs::aggregates().map(|(name, _)| name));
     }

@@ -76,7 +76,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "N,X[,R]", value_delimiter = ',')]
     columns: Vec<String>,
     /// Latency whose load is asked for; may be given several times
-    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = limit)]
     latency: Vec<Nanos>,
     /// What a residual counts by: every operation alike, or every per cent
     #[arg(long, value_enum, default_value = "equal")]
@@ -84,6 +84,15 @@ pub(crate) struct FitArgs {
     /// Print a JSON document; docs/answers-json.md explains it
     #[arg(long)]
     json: bool,
+}
+
+/// A latency that there can be.
+fn limit(text: &str) -> Result<Nanos, String> {
+    match text.parse::<Nanos>() {
+        Ok(Nanos(0)) => Err("no operation takes no time; write for example 1ms".to_owned()),
+        Ok(limit) => Ok(limit),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -50,7 +50,7 @@ fn started(arguments: &Arguments) -> Exit {
         }
     };
     if arguments.plan {
-        return plan::run(file, &text, arguments.json);
+        return plan::run(file, &text, arguments.targets().sector_size, arguments.json);
     }
     measured(arguments, file, &text).unwrap_or_else(|exit| exit)
 }

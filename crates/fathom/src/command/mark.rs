@@ -4,6 +4,7 @@ use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::terminal;
 use clap::Args;
+use fathom_schema::Record;
 use fathom_store::StoreError;
 use fathom_units::Nanos;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ pub(crate) struct MarkArgs {
     /// What happened, e.g. "rebuild started"
     #[arg(value_name = "TEXT")]
     text: String,
-    /// When, from the run's start, e.g. 90s; now when not given
+    /// When, from the run's start, e.g. 90s; now when not given, of a run that goes on
     #[arg(long, value_name = "TIME")]
     at: Option<Nanos>,
     /// Folder of the runs
@@ -34,18 +35,20 @@ pub(crate) fn run(args: &MarkArgs) -> Exit {
     }
     let folder = store_folder(args.store.as_ref());
     let marked = fathom_store::find(&folder, &args.run).and_then(|path| {
-        let at_ms = match args.at {
-            None => fathom_engine::wall_ms(),
-            Some(at) => {
-                let started_ms = fathom_store::overview(&path)?.started.wall_ms;
-                started_ms.saturating_add(at.0 / 1_000_000)
-            }
+        let record = fathom_store::overview(&path)?;
+        let at_ms = match moment(&record, args.at) {
+            Ok(at_ms) => at_ms,
+            Err(reason) => return Ok(Err(reason)),
         };
         fathom_store::mark(&path, at_ms, args.text.trim())?;
-        Ok(path)
+        Ok(Ok(path))
     });
     match marked {
-        Ok(path) => {
+        Ok(Err(reason)) => {
+            terminal::message(&format!("error: {reason}"));
+            Exit::Usage
+        }
+        Ok(Ok(path)) => {
             terminal::message(&format!("marked: {}", path.display()));
             Exit::Ok
         }
@@ -56,5 +59,34 @@ pub(crate) fn run(args: &MarkArgs) -> Exit {
                 _ => Exit::Target,
             }
         }
+    }
+}
+
+/// The wall clock's time of a mark in milliseconds, which lies within the run.
+fn moment(record: &Record, at: Option<Nanos>) -> Result<u64, String> {
+    let started_ms = record.started.wall_ms;
+    let Some(finished) = &record.finished else {
+        let now_ms = fathom_engine::wall_ms();
+        return match at.map(|at| started_ms.saturating_add(at.0 / 1_000_000)) {
+            Some(at_ms) if at_ms > now_ms => {
+                Err("--at lies ahead, and the run goes on: leave it out to mark this moment".to_owned())
+            }
+            at_ms => Ok(at_ms.unwrap_or(now_ms)),
+        };
+    };
+    // Virtual time goes on beyond the wall clock's.
+    let ends = record.steps.iter().filter_map(|step| {
+        let elapsed = step.finished.as_ref()?.elapsed;
+        Some(step.started.wall_ms.saturating_add(elapsed.0 / 1_000_000))
+    });
+    let end_ms = ends.chain([finished.wall_ms]).max().unwrap_or(finished.wall_ms);
+    let length = Nanos::millis(end_ms.saturating_sub(started_ms));
+    match at {
+        None => Err(format!("the run has ended: say when it was with --at, up to {}", length.approximate())),
+        Some(at) if at > length => Err(format!(
+            "--at {at} lies behind the end of the run: it took {}, preparation included",
+            length.approximate()
+        )),
+        Some(at) => Ok(started_ms.saturating_add(at.0 / 1_000_000)),
     }
 }

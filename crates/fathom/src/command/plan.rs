@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::session::{self, Planned};
 use crate::{diagnose, load, terminal};
 use fathom_planner::NOT_BUILT;
-use fathom_planner::safety::{self, Consent, Intent, PeersAllowed, Verdict};
+use fathom_planner::safety::{self, Intent, Verdict};
 use fathom_schema::Step;
 use fathom_units::{Bytes, Nanos};
 use serde_json::json;
@@ -37,9 +37,7 @@ fn try_run(args: &PlanArgs) -> Result<Exit, Exit> {
         return Err(outcome.err().unwrap_or(Exit::Internal));
     };
     let planned = Planned { loaded, facts, plan, earlier: Vec::new() };
-    let crate::cli::ConsentArgs { yes, overwrite, destroy, allow_exec, allow_net } = args.consent.clone();
-    let peers = if allow_net { PeersAllowed::Anyone } else { PeersAllowed::Here };
-    let consent = Consent { yes, overwrite, destroy, dialect_writes_named_files: false, allow_exec, peers };
+    let consent = session::consent_of(&args.consent, false);
     let verdict = safety::judge(&planned.plan.intents, &planned.plan.commands, &planned.facts, &consent);
     let printed = if args.json {
         terminal::data(&as_json(&planned, &verdict))

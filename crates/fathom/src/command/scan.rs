@@ -100,7 +100,8 @@ fn loaded(args: &ScanArgs) -> Loaded {
     let words = JobArgs { jobs: Vec::new(), target, iometer: IometerArgs::default(), quick };
     let mut loaded = load::load(&words);
     let place = Span::default();
-    for section in &mut loaded.job.targets {
+    // A simulated device has nothing to be laid out.
+    for section in loaded.job.targets.iter_mut().filter(|section| section.options.path.get().is_some()) {
         section.options.layout.set(Layout::MustExist, place);
     }
     loaded.job.run.on_error.set(OnError::Count(u64::MAX), place);

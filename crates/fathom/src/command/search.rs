@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct SearchManner {
     #[command(flatten)]
     pub(super) bounds: BoundArgs,
-    /// Print the answer as a JSON document; docs/answers-json.md explains it
+    /// Print the answer as a JSON document; docs/questions.md explains its members
     #[arg(long)]
     pub(super) json: bool,
     /// Keep the run in this folder instead of the usual one

@@ -12,12 +12,16 @@ use fathom_schema::{Facts, Record, Severity, SteadyQuestion, StepRecord, TargetK
 use fathom_serve::{Machine, Preset, Role, Server, Settings, Unfinished, Upload};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a sector where nobody says otherwise.
-const SECTOR_BYTES: u64 = 512;
-
 pub(crate) fn run(args: &ServeArgs) -> Exit {
-    let ServeArgs { listen, hosts, tls_cert, tls_key, insecure_listen, store } = args;
+    let ServeArgs { run, listen, hosts, tls_cert, tls_key, insecure_listen, store } = args;
     let store = crate::command::store_folder(store.as_ref());
+    let page = match run.as_deref().map(|which| page_of(&store, which)).transpose() {
+        Ok(page) => page.unwrap_or_default(),
+        Err(reason) => {
+            terminal::message(&format!("error: {}", diagnose::printable(&reason)));
+            return Exit::Usage;
+        }
+    };
     session::raise_file_limit();
     let settings = Settings {
         listen: *listen,
@@ -37,7 +41,7 @@ pub(crate) fn run(args: &ServeArgs) -> Exit {
         terminal::message("warning: without TLS, whoever can read the network can take over sessions");
     }
     terminal::message(&format!(
-        "fathom listens at {}; open this address, which works once:\n  {}",
+        "fathom listens at {}; open this address, which works once:\n  {}{page}",
         server.address(),
         server.invitation(Role::Admin)
     ));
@@ -50,6 +54,16 @@ pub(crate) fn run(args: &ServeArgs) -> Exit {
     }
 }
 
+/// The part of an address that leads to the page of a run in the store.
+fn page_of(store: &Path, which: &str) -> Result<String, String> {
+    let path = fathom_store::find(store, which).map_err(|error| error.to_string())?;
+    let id = path.file_stem().filter(|_| path.parent() == Some(store));
+    let id = id.and_then(std::ffi::OsStr::to_str).ok_or_else(|| {
+        format!("{} is not in {}; name its folder with --store", path.display(), store.display())
+    })?;
+    Ok(format!("#/run/{id}"))
+}
+
 /// The machine that this program runs on.
 struct ThisMachine {
     store: PathBuf,
@@ -58,7 +72,7 @@ struct ThisMachine {
 impl Machine for ThisMachine {
     fn read(&self, upload: &Upload) -> (Job, Diagnostics) {
         let Upload { name, text, maps, sector_size } = upload;
-        let size = sector_size.unwrap_or(SECTOR_BYTES);
+        let size = sector_size.unwrap_or(cli::SECTOR_BYTES);
         if let Err(reason) = cli::sector_size(&size.to_string()) {
             let mut found = Diagnostics::default();
             found.error("run.sector-size", None, reason, "leave it out for 512");

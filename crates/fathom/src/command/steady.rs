@@ -152,6 +152,15 @@ fn say_how_to_go_on(record: &Record, store: &Path) {
     let Some(Question::Steady(question)) = &record.started.question else { return };
     let paths: Vec<PathBuf> = record.started.facts.targets.iter().map(|fact| fact.path.clone()).collect();
     let now = session::facts_of(&paths, store);
+    let is_refused = |step| pts::is_purge_refused(question, step);
+    if record.steps.last().is_some_and(is_refused) {
+        let how = question.purge_by.name();
+        terminal::message(&format!(
+            "error: the targets cannot be purged by {how}: begin anew with --purge discard or write-zeroes, or with --purged WHAT \
+             after another tool has purged them"
+        ));
+        return;
+    }
     let message = match same_targets(&question.targets, &record.started.facts, &now) {
         Ok(()) => format!("to go on: fathom steady --resume {}", record.started.run),
         Err(reason) => format!("the test cannot be gone on with: {reason}"),
@@ -205,9 +214,10 @@ pub(crate) fn left(record: Record) -> Result<(SteadyQuestion, Record), String> {
 pub(crate) fn go_on(plan: &mut Plan, now: &Facts, earlier: Record) -> Result<Vec<StepRecord>, String> {
     let done = pts::resumable(&earlier);
     let Record { started, mut steps, notes, finished: _ } = earlier;
-    // Those that are done again tell as well what was to end it. What is asked for now takes its place: else a test that its
-    // condition has ended could not be gone on with while that still holds.
-    plan.experiment.abort_when(steps.iter().flat_map(|step| step.started.step.abort_when.clone()));
+    // In an older record the steps alone have them. What is asked for now takes their place: else a test that its condition has
+    // ended could not be gone on with while that still holds.
+    let of_steps = steps.iter().flat_map(|step| step.started.step.abort_when.clone());
+    plan.experiment.abort_when(started.abort_when.iter().copied().chain(of_steps));
     steps.truncate(done);
     if let Some(Question::Steady(SteadyQuestion { targets, .. })) = &started.question {
         same_targets(targets, &started.facts, now)?;

@@ -26,6 +26,18 @@ fn check_code(name: &str, text: &str, code: i32, says: &[&str]) {
 }
 
 #[test]
+fn shares_of_a_mix_add_up_to_all() {
+    let line = |share: &str| format!("{{ share = \"{share}\", block_size = \"4KiB\" }}");
+    for (shares, sum) in [(["20%", "90%"], "110 %"), (["33%", "33%"], "66 %")] {
+        let mix = shares.map(line).join(", ");
+        let text = format!(
+            "[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\n[workload.w]\nmix = [{mix}]\n[stream.w]\n[stage.m]\ntime = \"1s\"\n"
+        );
+        check("job.toml", &text, &["job.toml:5", sum, "100 %", "^", "help"]);
+    }
+}
+
+#[test]
 fn faults_of_fio_jobs_are_told_with_place_and_remedy() {
     for (text, says) in [
         ("[a]\nrw=read\nsize=1m\nbss=4k\n", &["job.fio:4", "bss=4k", "^", "did you mean"][..]),

@@ -26,7 +26,11 @@ fn verdicts_come_with_exit_codes() {
     assert!(page.starts_with("Equivalent: nothing changed by more than 3%."), "{page}");
     // The simulated device serves one operation after another: twice the depth is twice the latency.
     let page = compare(&format!("{one} {two}"), 99);
-    assert!(page.starts_with("Regressed: p99 +100 %."), "{page}");
+    assert!(
+        page.starts_with("Regressed: p99 +100 %.\nCaution: the jobs differ (queue depth), and"),
+        "{page}"
+    );
+    assert!(page.contains("What differs of the jobs\n  queue depth: 1 → 2\n"), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
     let page = compare(&format!("{two} {one}"), 0);
     assert!(page.starts_with("Improved: p99 −50 %."), "{page}");
@@ -38,6 +42,22 @@ fn verdicts_come_with_exit_codes() {
     assert_eq!(std::fs::read_to_string(bench.path("page.html")).expect("it was written"), drawn);
     let document = bench.fathom(&format!("compare {one} {two} --json")).expect(99, &[]).json();
     assert_eq!(document["verdict"], "regressed");
+    let told = &document["comparisons"][0];
+    assert!(
+        told["sentence"].as_str().unwrap().contains("Caution: the jobs differ (queue depth)"),
+        "{told:#}"
+    );
+    assert_eq!(
+        told["job_differences"],
+        serde_json::json!([{ "name": "queue depth", "base": "1", "new": "2" }])
+    );
+    assert!(drawn.contains("Caution: the jobs differ (queue depth)"));
+    assert!(drawn.contains(">queue depth<"), "in the table of differences");
+    let markdown = compare(&format!("{one} {two} --format markdown"), 99);
+    assert!(markdown.contains("Caution: the jobs differ (queue depth)"), "{markdown}");
+    assert!(markdown.contains("| queue depth | 1 | 2 |"), "{markdown}");
+    let csv = compare(&format!("{one} {two} --format csv"), 99);
+    assert!(csv.contains("queue depth"), "{csv}");
     let metrics = document["comparisons"][0]["steps"][0]["metrics"].as_array().expect("a list");
     let p99 = metrics.iter().find(|metric| metric["name"] == "p99").expect("it decides");
     assert_eq!((&p99["verdict"], &p99["decides"]), (&"regressed".into(), &true.into()));
@@ -57,6 +77,11 @@ fn baselines_are_kept_by_name() {
         ("compare last", "nothing to be compared with"),
         ("compare last nowhere", "nowhere"),
         ("compare last last --margin 3", "%"),
+        (
+            "compare last last --margin -1",
+            "a margin is a share, of change to either side; write for example 3%",
+        ),
+        ("compare last last --margin -1%", "a margin is a share"),
     ] {
         bench.check_refused(line, 2, &[says]);
     }

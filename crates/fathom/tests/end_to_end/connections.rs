@@ -1,10 +1,11 @@
 //! Connections and programs as load (`net`, `exec`): both ends here, one end the peer whose jobs fathom runs, and what is
 //! refused without permission.
 
-use crate::support::{Bench, FATHOM, skip, tool};
+use crate::support::{Bench, FATHOM, PATIENCE, skip, tool};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, UdpSocket};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
 fn free_port() -> u16 {
@@ -68,12 +69,13 @@ fn the_peer_takes_what_fathom_sends_and_fathom_what_the_peer_sends() {
                 ends[..1].iter().chain(&common[1..]).chain(&common[..1]).chain(&ends[1..]).chain(ping_pong);
             words.map(|word| (*word).to_owned()).collect()
         };
-        let mut fio = Command::new("fio")
+        let mut fio = Command::new("timeout")
+            .args(["--signal=KILL", PATIENCE, "fio"])
             .args(order(&listening))
             .current_dir(bench.path("."))
             .stdout(Stdio::piped())
             .spawn()
-            .expect("fio can be started");
+            .expect("coreutils have timeout");
         let mut lines = BufReader::new(fio.stdout.take().expect("it is piped")).lines();
         let waits = lines.by_ref().map_while(Result::ok).find(|line| line.contains("waiting for connection"));
         assert!(waits.is_some());
@@ -90,14 +92,93 @@ fn the_peer_takes_what_fathom_sends_and_fathom_what_the_peer_sends() {
         // The other way round; until fathom listens, fio finds nobody.
         let line = format!("fio {}", order(&listening).join(" "));
         let mut running = bench.start(&line);
-        let sent = std::iter::repeat_with(|| Command::new("fio").args(order(&sending)).output())
-            .map(|output| output.expect("fio can be started"))
-            .find(|output| output.status.success() || !running.is_running());
+        let peer = ["--signal=KILL", PATIENCE, "fio"];
+        let sent =
+            std::iter::repeat_with(|| Command::new("timeout").args(peer).args(order(&sending)).output())
+                .map(|output| output.expect("coreutils have timeout"))
+                .take(10_000)
+                .find(|output| output.status.success() || !running.is_running());
         assert!(sent.is_some_and(|output| output.status.success()));
         let ended = running.ended();
         ended.expect(0, &[]);
         assert!(["total=256,0,0,0", "io=1024KiB"].iter().all(|part| ended.out.contains(part)), "{ended:?}");
     }
+}
+
+/// Datagrams, and a socket of this host: whoever receives is there before the other begins, as nothing says so over UDP.
+#[test]
+fn datagrams_and_local_sockets_go_between_the_peer_and_fathom() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("datagrams_and_local_sockets_go_between_the_peer_and_fathom", &why);
+    }
+    for (sender, receiver) in [(&[FATHOM, "fio"][..], &["fio"][..]), (&["fio"], &[FATHOM, "fio"])] {
+        for protocol in ["udp", "unix"] {
+            let bench = Bench::new();
+            let port = free_port();
+            let socket = bench.path("socket").display().to_string();
+            let (here, there) = match protocol {
+                "udp" => (format!("--port={port}"), format!("--port={port} --hostname=127.0.0.1")),
+                _ => (format!("--hostname={socket}"), format!("--hostname={socket}")),
+            };
+            let words = |name: &str, rw: &str, place: &str| -> Vec<String> {
+                let line = format!(
+                    "--name={name} --ioengine=net --protocol={protocol} --rw={rw} --bs=4k --size=64k {place} \
+                     --output-format=json --output={name}.json"
+                );
+                line.split_whitespace().map(str::to_owned).collect()
+            };
+            // Where a datagram is lost, it would wait for ever.
+            let mut receiving = Command::new("timeout")
+                .args(["--signal=KILL", PATIENCE])
+                .args(receiver)
+                .args(words("rx", "read", &here))
+                .current_dir(bench.path("."))
+                .env("FATHOM_STORE", bench.store())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("coreutils have timeout");
+            let is_there = || if protocol == "udp" { is_bound(port) } else { is_listening(&socket) };
+            while receiving.try_wait().expect("it is our child").is_none() && !is_there() {
+                std::thread::yield_now();
+            }
+            let words: Vec<String> = words("tx", "write", &there);
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let sent = bench.run(&[sender, &words].concat());
+            let received = receiving.wait().expect("it is our child");
+            assert!(
+                !matches!((received.code(), received.signal()), (Some(137), _) | (_, Some(9))),
+                "{protocol}: {receiver:?} did not end within {PATIENCE} s, and was killed; {sent:?}"
+            );
+            // fio 3.33 ends the job of a local socket with an error at either end, also of its own kind, all moved or not.
+            assert!(sender[0] == "fio" && protocol == "unix" || sent.code == 0, "{protocol}: {sent:?}");
+            assert!(
+                receiver[0] == "fio" && protocol == "unix" || received.success(),
+                "{protocol}: {received}"
+            );
+            for (name, kind) in [("tx", "write"), ("rx", "read")] {
+                let text =
+                    std::fs::read_to_string(bench.path(&format!("{name}.json"))).expect("it was written");
+                let document: Value = serde_json::from_str(&text[text.find("{\n").expect("a document")..])
+                    .unwrap_or_else(|error| panic!("{error} in {text}"));
+                assert_eq!(moved(&document, 0, kind), (16, 65536), "{protocol} from {sender:?}: {name}");
+            }
+        }
+    }
+}
+
+/// Whether somebody has bound this port: `local_address` ends with it in hexadecimal (`proc_net_udp(5)`).
+fn is_bound(port: u16) -> bool {
+    let table = std::fs::read_to_string("/proc/net/udp").expect("there is UDP");
+    let mut addresses = table.lines().filter_map(|line| line.split_whitespace().nth(1));
+    addresses.any(|address| address.ends_with(&format!(":{port:04X}")))
+}
+
+/// Whether somebody listens at this path, which is there sooner: flags have `__SO_ACCEPTCON` then (`proc_net_unix(5)`).
+fn is_listening(path: &str) -> bool {
+    let table = std::fs::read_to_string("/proc/net/unix").expect("there are sockets");
+    let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    rows.any(|row| row.get(3) == Some(&"00010000") && row.get(7) == Some(&path))
 }
 
 #[test]
@@ -127,7 +208,9 @@ fn a_peer_that_is_not_there_is_said() {
     let port = free_port();
     let line = format!("fio --name=a --ioengine=net --port={port} --hostname=localhost --rw=write --size=1m");
     let says = format!("cannot connect to tcp://localhost:{port}");
-    bench.fathom(&line).expect(1, &[&says, "start the end that listens first"]);
+    bench.fathom(&line).expect(1, &[&says, "start the end that listens first", "err=111"]);
+    let line = "fio --name=a --ioengine=net --protocol=unix --hostname=none --rw=write --size=1m";
+    bench.fathom(line).expect(1, &["cannot connect to unix:none", "err=2"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Block devices, as loop devices: what is in use or carries something is not written without the consent that it takes,
 //! and not one byte of it changes.
 
-use crate::support::device::{SIZE, content, image, text, with_root};
+use crate::support::device::{SIZE, content, empty_device, image, text, with_root};
 use crate::support::{Bench, moved, number, tool};
 
 /// Runs with these options on `device` are refused, and what it holds stays as it is.
@@ -29,6 +29,28 @@ fn a_mounted_device_is_refused_whatever_is_agreed_to() {
         bench.fathom(&format!("fio --destroy={device} job.fio")).expect(1, &["is mounted on"]);
         // Reading takes nothing away from it.
         bench.fathom(&format!("run --target {device} --time 100ms")).expect(0, &[]);
+        Ok(())
+    });
+}
+
+/// A loop device discards, but not securely: nothing is put in the place of what was asked.
+#[test]
+fn a_purge_that_a_device_does_not_know_is_refused_with_what_else_there_is() {
+    with_root("a_purge_that_a_device_does_not_know_is_refused_with_what_else_there_is", |bench, stage| {
+        let device = stage.device(bench, "plain.img", &[])?;
+        let line = format!(
+            "steady latency --target {device} --purge secure-discard --size 100% --quick=600 --quiet --yes"
+        );
+        let ended = bench.fathom(&line);
+        ended.expect(
+            5,
+            &["cannot be purged by secure-discard: begin anew with --purge discard or write-zeroes"],
+        );
+        assert!(!ended.err.contains("--resume"), "it would end the same way: {}", ended.err);
+        let report = bench.report();
+        let told = report["validity"].to_string();
+        assert!(told.contains("pts.purge-refused") && told.contains("know no secure discard"), "{told}");
+        assert_eq!(report["steps"].as_array().map(Vec::len), Some(1), "nothing was written");
         Ok(())
     });
 }
@@ -66,12 +88,7 @@ fn a_purge_is_done_as_asked_and_told() {
 #[test]
 fn a_device_without_a_medium_is_a_fault_of_the_target() {
     with_root("a_device_without_a_medium_is_a_fault_of_the_target", |bench, _| {
-        let device = (0..64).map(|number| format!("/dev/loop{number}")).find(|device| {
-            let name = device.trim_start_matches("/dev/");
-            std::fs::read_to_string(format!("/sys/block/{name}/size")).is_ok_and(|size| size.trim() == "0")
-                && std::fs::File::open(device).is_ok()
-        });
-        let device = device.ok_or("every loop device is in use")?;
+        let device = empty_device(bench)?;
         for options in ["", "--read 0%", "--size 1MiB"] {
             let line = format!("run --time 1s --target {device} {options}");
             bench.check_refused(&line, 4, &["target.no-medium", &device, "size of 0", "losetup"]);

@@ -115,7 +115,8 @@ fn what_a_killed_run_left_is_not_written_unasked() {
         killed(&bench);
         let path = bench.path("own");
         let run = bench.report()["run"].as_str().expect("an id").to_owned();
-        let says = ["unsafe.foreign-file", &run, "killed", "remove it or say --overwrite"];
+        let says =
+            ["unsafe.foreign-file", &run, "killed", "say --overwrite to lose its content, or remove it"];
         File::options()
             .append(true)
             .open(&path)

@@ -136,6 +136,10 @@ fn the_same_job_files_give_the_same_counts_and_keys() {
         ("[a]\nrw=read\noffset_increment=1m\nsize=1m\nnumjobs=4\nfilename=shared\n", Same::Each),
         ("[a]\nrw=write\nfilename=one:two\n", Same::Each),
         ("[a]\nrw=randwrite\nbssplit=4k/50:16k/50\nnorandommap\nnumber_ios=64\n", Same::Operations),
+        ("[a]\nioengine=null\nrw=trim\nbssplit=,,8k/100\n", Same::Each),
+        ("[a]\nioengine=null\nrw=write\nbs=2k\nbssplit=4k/100,,8k/100\n", Same::Each),
+        ("[a]\nrw=read\nbssplit=,16k\n", Same::Each),
+        ("[a]\nrw=write\nbs=1k,8k\nbssplit=:\n", Same::Each),
         ("[a]\nioengine=sync\nrw=randrw\n", Same::Together),
         ("[a]\nioengine=vsync\nrw=write\nbs=8k\nfsync=4\n", Same::Each),
         ("[a]\nioengine=pvsync\nrw=randread\n", Same::Each),
@@ -181,6 +185,75 @@ fn the_same_job_files_give_the_same_counts_and_keys() {
     ] {
         check(&format!("[global]\nsize=2m\n{rest}"), same);
     }
+}
+
+/// Each job is one that somebody could have written; those that need no file of their own to tell are together in one.
+#[test]
+fn corners_of_the_grammar_mean_the_same() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("corners_of_the_grammar_mean_the_same", &why);
+    }
+    for job in [
+        "[global]\nioengine=null\nsize=64k ; trailing\n[a]\nrw=read # too\n[global]\nbs=8k\n[b]\nrw=write\n",
+        "[a b]\nioengine=null\nsize=64k\nrw=read\n[a b]\nioengine=null\nsize=32k\nrw=trim\nbs=4k,8k,16k\n",
+        "[a]\nioengine=null\nsize=64k\nrw=read\nnew_group\n[b]\nioengine=null\nsize=64k\nnew_group\nrw=write\n",
+        // Sections of flags alone.
+        "[global]\nthread\n[a]\nioengine=null\nsize=64k\nlog_max_value=1\n[b]\nstonewall\nioengine=null\nsize=4k\n",
+        "[global]\nioengine=null\nsize=64k\n[a]\nlog_unix_epoch=1\n[b]\nstonewall\n[c]\n",
+        // What one job logs, another one replays.
+        "[global]\nsize=64k\n[a]\nrw=randwrite\nwrite_iolog=ops\n[b]\nstonewall\nread_iolog=./ops\n[c]\nrw=read\n",
+    ] {
+        check(job, Same::Each);
+    }
+    let of_all = |global: &str, jobs: &[&str]| {
+        let sections = jobs.iter().enumerate().map(|(at, job)| format!("[j{at}]\n{job}"));
+        format!("[global]\nsize=64k\n{global}{}", sections.collect::<String>())
+    };
+    let nothing = [
+        "rw=read\nbs=3k\n",
+        "rw=read\noffset=60k\n",
+        "rw=read\nio_size=100k\n",
+        "rw=randread\nio_limit=20k\n",
+        "rw=read:8k\n",
+        "rw=randread:4\nrw_sequencer=sequential\nnumber_ios=10\n",
+        "rw=read\nloops=3\nio_size=96k\n",
+        "rw=read\nloops=0\n",
+        "rw=read\nnumber_ios=5\nloops=2\n",
+        "rw=rw\nrwmixwrite=100\n",
+        "rw=randread\nnrfiles=3\nfile_service_type=random:2\n",
+        "rw=read\nzonemode=strided\nzonesize=8k\nzonerange=16k\nio_size=128k\n",
+        "rw=randread\npercentage_random=0\n",
+        "rw=read\nthinktime=1ms\nthinktime_blocks=4\nthinktime_blocks_type=issue\n",
+        "rw=randread\nblockalign=8k\nnorandommap\n",
+        "rw=read\ndescription=it's \"quoted\" \\ back;slash\n",
+        "rw=write\nsize=0x10000\nblocksize=8k,0x1000\nnumjobs=02\n",
+        "rw=randread\nrandom_distribution=zipf:0\n",
+        "rw=randtrimwrite\nbs=4k,8k,4k\n",
+    ];
+    check(&of_all("ioengine=null\n", &nothing), Same::Each);
+    let files = [
+        "rw=write\nfilename=x\\:y\n",
+        "rw=write\nfilename_format=$jobname.$jobnum.$filenum.q\nnrfiles=2\nnumjobs=2\n",
+        "rw=write\nunlink_each_loop=1\nloops=2\n",
+        "rw=write\ncreate_on_open=1\nnrfiles=4\nopenfiles=1\n",
+        "rw=read\npre_read=1\ninvalidate=0\n",
+        "rw=randwrite\nverify=sha256\nverify_backlog=4\nbs=2k\n",
+        "rw=write\nverify=pattern\nverify_pattern=\"abc\"%o\n",
+    ];
+    check(&of_all("", &files), Same::Each);
+}
+
+/// The peer counts no latencies of such jobs, so that keys differ.
+#[test]
+fn what_ends_within_its_ramp_is_reported_whole() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("what_ends_within_its_ramp_is_reported_whole", &why);
+    }
+    let job = "[global]\nioengine=null\nsize=64k\nramp_time=60\n[a]\nrw=read\n[b]\nrw=write\nloops=2\n[c]\nrw=randread\n\
+               io_size=96k\n[d]\nrw=read\nnumber_ios=3\n[e]\nrw=randread\niodepth=4\nioengine=libaio\n";
+    let bench = Bench::new();
+    let [peer, ours] = [&["fio"][..], &[FATHOM, "fio"]].map(|program| document(&bench, program, job));
+    assert_eq!(figures(&ours, Same::Each), figures(&peer, Same::Each));
 }
 
 /// What it does to the CPUs depends on who else is there; that it is counted, and as what, does not.

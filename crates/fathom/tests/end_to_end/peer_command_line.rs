@@ -75,6 +75,37 @@ fn job_files_are_shown_as_the_same_command_lines() {
     assert!(differing.is_empty(), "{}", differing.join("\n"));
 }
 
+/// Limits of a steady state are what fio's own tests look for.
+#[test]
+fn what_is_said_of_limits_while_they_are_read_is_the_same() {
+    if !peer("what_is_said_of_limits_while_they_are_read_is_the_same") {
+        return;
+    }
+    let bench = Bench::new();
+    for limit in ["iops:10", "iops:10%", "iops_slope:.1%", "bw:12", "bw_slope:10%"] {
+        let said = |program: &[&str]| {
+            let words = ["--parse-only", "--debug=parse", "--ss_dur=10s", &format!("--ss={limit}")];
+            let ended = bench.run(&[program, &words].concat());
+            let lines = ended.expect(0, &[]).out.lines();
+            // Without the number of the process.
+            let of_limits = lines.filter(|line| line.contains("set steady state"));
+            of_limits.map(|line| line.split_whitespace().skip(2).collect::<Vec<_>>().join(" ")).collect()
+        };
+        let (theirs, ours): (Vec<String>, Vec<String>) = (said(&["fio"]), said(&[FATHOM, "fio"]));
+        assert_eq!(ours, theirs, "{limit}");
+    }
+    let seeds = |more: &str| {
+        let line = format!("fio --debug=random --name=a --ioengine=null --rw=randread --size=32k {more}");
+        let ended = bench.fathom(&line);
+        let seeds = ended.expect(0, &[]).out.lines().filter(|line| line.contains("rand_seeds["));
+        seeds.filter_map(|line| line.rsplit('=').next()?.parse().ok()).collect::<Vec<u64>>()
+    };
+    assert_eq!(seeds("--randrepeat=1"), seeds("--randrepeat=1"));
+    assert_eq!(seeds("--randseed=12345"), seeds("--randseed=12345 --randrepeat=0"));
+    assert_ne!(seeds("--randseed=12345"), seeds("--randseed=67890"));
+    assert_ne!(seeds("--randrepeat=0"), seeds("--randrepeat=0"));
+}
+
 #[test]
 fn both_end_with_the_same_code() {
     if !peer("both_end_with_the_same_code") {
@@ -86,6 +117,8 @@ fn both_end_with_the_same_code() {
     bench.write("none.fio", "[global]\nbs=4k\n");
     bench.write("early.fio", "bs=4k\n[a]\n");
     bench.write("j.fio", "[a]\nioengine=null\nsize=64k\n");
+    let many: String = (0..=4096).map(|job| format!("[{job}]\nioengine=null\nsize=4k\n")).collect();
+    bench.write("many.fio", many);
     let null = ["--name=a", "--ioengine=null", "--size=64k"];
     for (arguments, code) in [
         (&[][..], 1),
@@ -104,6 +137,11 @@ fn both_end_with_the_same_code() {
         (&["early.fio"], 1),
         (&["--parse-only", "bad.fio"], 1),
         (&["--parse-only", "--name=a", "--bs=4k"], 0),
+        (&["--parse-only", "many.fio"], 0),
+        (&["--parse-only", "--name=a", "--numjobs=5000"], 0),
+        (&["many.fio"], 1),
+        (&["--parse-only", "--name=a", "--wait_for=b", "--size=4k"], 0),
+        (&["--name=a", "--wait_for=b", "--size=4k", "--ioengine=null"], 1),
         (&["--section=b", "none.fio"], 1),
         (&["--name=a", "--rw=raed", "--size=4k"], 1),
         (&["--name=a", "--ioengine=nonsense", "--size=4k"], 1),
@@ -128,6 +166,7 @@ fn both_end_with_the_same_code() {
     for (arguments, code) in [
         (&[][..], 0),
         (&["--max-jobs=1", "--numjobs=4"], 0),
+        (&["--max-jobs=5000", "--numjobs=4097"], 1),
         (&["--alloc-size=1024", "--aux-path=/tmp"], 0),
         (&["--eta=never", "--eta-newline=1", "--eta-interval=500"], 0),
         (&["--eta=newline"], 0),

@@ -111,6 +111,13 @@ fn a_job_that_cannot_start_fails_by_itself() {
         );
         check("", &format!("--group_reporting {}", between(job)), &[error]);
     }
+    // Made empty when it is opened: an error of the read, whatever would be checked and gone on after.
+    let fresh = "--name=a --rw=read --size=64k --filename=fresh --create_on_open=1";
+    for verified in
+        ["", "--verify=crc32c", "--verify=md5 --continue_on_error=verify", "--verify=meta --verify_fatal=1"]
+    {
+        check("", &format!("{fresh} {verified}"), &[5]);
+    }
     // Each clone fails, and counts.
     check(
         "",

@@ -139,7 +139,7 @@ fn a_list_of_formats_is_one_after_another() {
 #[test]
 fn reports_come_while_the_jobs_run() {
     let bench = Bench::new();
-    let line = "fio --status-interval=500ms --eta=always --eta-newline=500ms --bandwidth-log --output-format=json \
+    let line = "fio --status-interval=500ms --eta=always --eta-newline=500ms --bandwidth-log --idle-prof=system --output-format=json \
                 --output=out --name=a --ioengine=null --rw=read --size=1m --time_based --runtime=1200ms";
     let ended = bench.fathom(line);
     ended.expect(0, &[]);
@@ -155,12 +155,14 @@ fn reports_come_while_the_jobs_run() {
         .map(|document| document["jobs"][0]["read"]["total_ios"].as_u64().unwrap_or(0))
         .collect();
     assert!(moved[0] > 0 && moved.is_sorted(), "{moved:?}");
+    let idle = |document: &serde_json::Value| document["cpu_idleness"]["system"].as_f64();
+    assert!(documents.iter().map(idle).all(|idle| idle.is_some_and(|idle| idle <= 100.0)), "{documents:#?}");
     let log = std::fs::read_to_string(bench.path("agg-read_bw.log")).expect("it was written");
     assert!(log.lines().count() >= 2 && log.lines().all(|row| row.split(", ").count() == 5), "{log}");
     // On standard output the line comes before a report for people, and not into a document.
     let line = "fio --eta=always --name=a --ioengine=null --rate_iops=8 --size=64k";
     let ended = bench.fathom(line);
-    assert!(ended.out.contains("Jobs: 1 (f=1): [R(1)][") && ended.err.is_empty(), "{ended:#?}");
+    assert!(ended.out.contains("Jobs: 1 (f=1), 0-8 IOPS: [R(1)][") && ended.err.is_empty(), "{ended:#?}");
     let ended = bench.fathom(&format!("{line} --output-format=json"));
     ended.json();
     assert_eq!(ended.err, "");

@@ -43,6 +43,8 @@ fn logs_of_what_is_issued_say_the_same_operations() {
     for (job, is_drawn) in [
         ("--rw=write --size=64k", false),
         ("--rw=read --size=64k --bs=16k --loops=2", false),
+        // Those of the ramp are among the job's.
+        ("--rw=write --size=64k --rate_iops=100 --ramp_time=50ms", false),
         ("--rw=read:8k --size=128k", false),
         ("--rw=write --size=64k --fsync=3 --fdatasync=5", false),
         ("--rw=write --size=64k --sync_file_range=write:4", false),
@@ -107,6 +109,32 @@ fn no_target_becomes_a_log() {
         assert_eq!(ended.code, 1, "{line}: {}", ended.err);
         assert!(ended.err.contains("name another file"), "{line}: {}", ended.err);
         assert_eq!(std::fs::read_to_string(bench.path("x")).expect("it is there"), "kept", "{line}");
+    }
+}
+
+#[test]
+fn no_target_of_a_later_replay_becomes_an_output() {
+    let bench = Bench::new();
+    let job = "[a]\nrw=write\nsize=8k\nfilename=x\nwrite_iolog=ops\n\
+               [b]\nstonewall\nread_iolog=ops\nreplay_redirect=kept\n";
+    for (name, text, output) in [
+        ("target", job.to_owned(), "kept"),
+        ("first", job.replace("filename=x\n", "filename=x\nwrite_bw_log=kept\nper_job_logs=0\n"), "out"),
+        (
+            "later",
+            format!("{job}write_bw_log=x\nper_job_logs=0\n").replace("filename=x\n", "filename=x_bw.log\n"),
+            "out",
+        ),
+    ] {
+        let text = if name == "first" { text.replace("redirect=kept", "redirect=kept_bw.log") } else { text };
+        let kept = if name == "first" { "kept_bw.log" } else { "kept" };
+        bench.write("job", text);
+        bench.write(kept, "kept");
+        let ended = bench.fathom(&format!("fio job --output={output}"));
+        assert_eq!(ended.code, 1, "{name}: {}", ended.err);
+        assert!(ended.err.contains("name another file"), "{name}: {}", ended.err);
+        assert_eq!(std::fs::read_to_string(bench.path(kept)).expect("it is there"), "kept", "{name}");
+        assert!(!bench.path("ops").exists() && !bench.path("x").exists(), "{name}: nothing ran");
     }
 }
 

@@ -5,9 +5,11 @@ use crate::support::{Bench, number};
 use serde_json::Value;
 
 /// Eight servers of 1 ms: X = 1000·min(N, 8).
-const EIGHT: &str = "[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"constant 1ms\"\nparallelism = 8\n[stream.s]\n[stage.main]\ntime = \"10s\"\n";
+const EIGHT: &str = "[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"constant 1ms\"\nparallelism \
+ = 8\n[stream.s]\n[stage.main]\ntime = \"10s\"\n";
 /// M/M/1 with a mean service time of 1 ms.
-const ONE: &str = "[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"exponential 1ms\"\n[stream.s]\n[stage.main]\ntime = \"200s\"\n";
+const ONE: &str = "[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"exponential \
+ 1ms\"\n[stream.s]\n[stage.main]\ntime = \"200s\"\n";
 
 fn close(document: &Value, pointer: &str, expect: f64, tolerance: f64) {
     let found = number(document, pointer);
@@ -96,6 +98,42 @@ fn an_objective_is_met_missed_or_beyond_reach() {
 }
 
 #[test]
+fn a_limit_that_one_operation_at_a_time_breaks_is_kept_by_no_rate() {
+    let bench = Bench::new();
+    bench.write("one.toml", ONE);
+    // An idle server has p99 = S · ln 100 = 4.6 ms.
+    let ended = bench.fathom("slo one.toml --quiet --latency p99<2ms");
+    let says = "Not met: no rate keeps it: one operation at a time already has p99 4.";
+    assert!(ended.expect(99, &[]).out.starts_with(says), "{ended:#?}");
+    let answer = &bench.report()["answer"];
+    assert_eq!((answer["verdict"].as_str(), &answer["reached"]), (Some("not_met"), &serde_json::Value::Null));
+    assert_eq!(answer["trials"].as_array().map(Vec::len), Some(1), "{answer:#}");
+}
+
+#[test]
+fn a_target_that_one_operation_at_a_time_saturates_is_told_as_that() {
+    let bench = Bench::new();
+    bench.write("one.toml", ONE);
+    let ended = bench.fathom("curve one.toml --quiet");
+    let out = &ended.expect(0, &[]).out;
+    let says = "Saturated from the start: one operation at a time already saturates it, with ";
+    assert!(out.starts_with(says) && !out.contains("a law needs at least"), "{out}");
+    let answer = &bench.report()["answer"];
+    assert_eq!(answer["verdict"], "saturated_from_the_start", "{answer:#}");
+    assert_eq!(answer["n_at_95_percent"], 1.0, "{answer:#}");
+}
+
+#[test]
+fn limits_and_rates_that_are_written_otherwise_are_taken_or_say_how() {
+    let bench = Bench::new();
+    bench.write("one.toml", ONE);
+    let ended = bench.fathom_with(&["slo", "one.toml", "--quiet", "--iops", "1e2", "--latency", "p99<1s"]);
+    assert!(ended.expect(0, &[]).out.starts_with("Met: 100/s"), "{ended:#?}");
+    let above = bench.fathom_with(&["slo", "one.toml", "--latency", "p99>5ms"]);
+    above.expect(2, &["p99>5ms: a latency is kept by staying below it; write p99<5ms"]);
+}
+
+#[test]
 fn the_highest_rate_that_keeps_a_percentile_is_that_of_theory() {
     let bench = Bench::new();
     bench.write("one.toml", ONE);
@@ -166,7 +204,8 @@ fn thresholds_decide_the_exit_code() {
     );
     bench.check_refused(&format!("{run} --threshold fast"), 2, &["fast is no bound"]);
     // In a job file, of one kind, and together with the command line's.
-    let job = "[run]\nthresholds = [\"read.p99 < 50us\"]\n[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\n[stream.s]\ntime = \"5s\"\n";
+    let job = "[run]\nthresholds = [\"read.p99 < 50us\"]\n[target.t]\nkind = \"sim\"\nsize = \
+     \"1GiB\"\n[stream.s]\ntime = \"5s\"\n";
     bench.write("job.toml", job);
     let page = bench.fathom("run job.toml --quiet --threshold iops>9k").expect(99, &[]).out.clone();
     assert!(page.starts_with("1 of 2 thresholds is breached. "), "{page}");
@@ -179,7 +218,8 @@ fn thresholds_decide_the_exit_code() {
 #[test]
 fn a_condition_ends_a_run_and_is_told() {
     let bench = Bench::new();
-    let job = "[run]\nabort_when = [\"read.p99 > 1ms for 3s\"]\n[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"constant 2ms\"\n[stream.s]\n[stage.main]\ntime = \"600s\"\n[stage.more]\ntime = \"600s\"\n";
+    let job = "[run]\nabort_when = [\"read.p99 > 1ms for 3s\"]\n[target.t]\nkind = \"sim\"\nsize = \
+     \"1GiB\"\nservice_time = \"constant 2ms\"\n[stream.s]\n[stage.main]\ntime = \"600s\"\n[stage.more]\ntime = \"600s\"\n";
     bench.write("slow.toml", job);
     let ended = bench.fathom("run slow.toml --quiet");
     let ended = ended.expect(99, &["record: "]);
@@ -213,6 +253,11 @@ fn marks_are_put_on_the_time_line() {
     assert_eq!(marks[1]["message"], "mark at 3.00 s: rebuild started");
     let page = bench.fathom("report last").expect(0, &[]).out.clone();
     assert!(page.contains("rebuild started") && !page.contains('\u{1b}'), "{page}");
+    // A mark lies within its run.
+    bench
+        .fathom("mark last late --at 20s")
+        .expect(2, &["--at 20 s lies behind the end of the run: it took 5."]);
+    bench.fathom("mark last late").expect(2, &["the run has ended: say when it was with --at, up to 5."]);
     bench.check_refused("mark nowhere text", 2, &["nowhere"]);
     bench.write("other.fathom", "no run");
     bench.check_refused("mark other.fathom text", 4, &["other.fathom"]);
@@ -264,4 +309,52 @@ fn percentiles_without_operations_beyond_them_are_told() {
     let line = "curve one.toml --quiet --over rate --at 2%,5% --replicates 1 --latency p99<1s";
     let page = bench.fathom(line).expect(0, &[]).out.clone();
     assert!(page.contains("p99 is n/a (needs n ≥ 100 ") && page.contains("n/a (needs n ≥ 100)"), "{page}");
+}
+
+/// An objective whose first load fails says what failed, where, and what to do; and its thresholds are about the
+/// rates it tries.
+#[test]
+fn an_objective_says_why_it_has_no_answer_and_judges_its_rates_alone() {
+    let bench = Bench::new();
+    let job = "[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\nerror_share = \
+     \"100%\"\n[stream.s]\n[stage.main]\ntime = \"6s\"\n";
+    bench.write("fails.toml", job);
+    for question in ["slo fails.toml --iops 1k --latency mean<1ms", "curve fails.toml"] {
+        let page = bench.fathom(&format!("{question} --quiet")).expect(5, &[]).out.clone();
+        assert!(page.starts_with("No answer: the run "), "{page}");
+        let said = page.replace('\n', " ");
+        let reason =
+            "an operation failed (EIO): look at the kernel's log and the target's health, then ask again";
+        assert!(said.contains(reason), "{page}");
+    }
+    // One at a time makes 10,000 a second of the simulated device: no rate that was tried.
+    let line = "slo --target sim: --iops 1k --latency mean<1s --threshold iops<2k --quiet --json";
+    let document = bench.fathom(line).expect(0, &[]).json();
+    assert_eq!(document["thresholds_verdict"], "kept", "{document:#}");
+    assert_eq!(document["thresholds"].as_array().map(Vec::len), Some(3), "one of each trial");
+}
+
+/// What the help of a command promises is what its document has.
+#[test]
+fn help_names_verdicts_exit_codes_and_members() {
+    let bench = Bench::new();
+    for (command, says) in [
+        ("curve", ["n_at_95_percent", "doubts"]),
+        ("slo", ["not_met or overloaded (99)", "reached_interval"]),
+        ("steady", ["not_steady or unfinished (8)", "deviations[]"]),
+        ("scan", ["unreadable (5)", "skipped[]"]),
+        ("compare", ["regressed (99)", "job_differences[]"]),
+    ] {
+        let help = bench.fathom(&format!("{command} --help")).expect(0, &[]).out.clone();
+        for part in says {
+            assert!(help.contains(part), "{part} is not in the help of {command}:\n{help}");
+        }
+    }
+    let document =
+        bench.fathom("slo --target sim: --iops 1k --latency mean<1s --quiet --json").expect(0, &[]).json();
+    for member in
+        ["sentence", "verdict", "wanted", "rate", "missed", "reached", "goals", "trials", "run", "doubts"]
+    {
+        assert!(document.get(member).is_some(), "{member}: {document:#}");
+    }
 }

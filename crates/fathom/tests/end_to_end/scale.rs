@@ -49,6 +49,24 @@ fn more_than_a_hundred_thousand_files() {
     assert_eq!(plan["steps"][0]["targets"].as_array().map(Vec::len), Some(101_000));
 }
 
+/// A soft limit below the hard one holds nothing up: a plan says of it what a run does.
+#[test]
+fn a_soft_limit_of_open_files_is_raised() {
+    let bench = Bench::new();
+    let files = |soft: u32, hard: u32, command: &str| {
+        let limit = format!("--nofile={soft}:{hard}");
+        let job =
+            ["--target", "f", "--size", "2MiB", "--workers", "300", "--engine", "psync", "--time", "10ms"];
+        bench.run(&[&["prlimit", &limit, FATHOM, command], &job[..], &["--direct=false"]].concat())
+    };
+    files(64, 4096, "plan").expect(0, &[]);
+    files(64, 4096, "run").expect(0, &[]);
+    files(64, 128, "plan")
+        .expect(2, &["open files; the limit of this process is 128", "raise it with: ulimit -n"]);
+    files(64, 128, "run")
+        .expect(2, &["open files; the limit of this process is 128", "raise it with: ulimit -n"]);
+}
+
 /// More files than may be open: both tools go on where `openfiles` closes some. With as many as there are, fathom says before
 /// anything is made how many may not be.
 #[test]

@@ -1,5 +1,8 @@
 //! The server, through real HTTP: who is let in, what a run looks like from outside, and what nobody gets it to do.
 
+mod consent;
+mod figures;
+mod refusals;
 mod resume;
 
 use crate::support::{Bench, Running, project, skip, tool};
@@ -16,6 +19,8 @@ struct Site<'a> {
     host: String,
     /// The cookie of an admin.
     cookie: String,
+    /// Where its address leads to: `#/run/RUN`, or nothing.
+    page: String,
 }
 
 /// An answer.
@@ -56,11 +61,22 @@ impl<'a> Site<'a> {
     }
 
     fn start_at(bench: &'a Bench, listen: &str) -> Self {
-        let mut running = bench.start(&format!("serve --listen {listen}"));
+        Self::of(bench, &format!("serve --listen {listen}"))
+    }
+
+    fn of(bench: &'a Bench, line: &str) -> Self {
+        let mut running = bench.start(line);
         let address = running.wait_for("?token=");
+        let (address, page) = address.split_at(address.find('#').unwrap_or(address.len()));
         let (host, token) =
             address.trim().trim_start_matches("http://").split_once("/?token=").expect("it has both");
-        let mut site = Self { bench, running, host: host.to_owned(), cookie: String::new() };
+        let mut site = Self {
+            bench,
+            running,
+            host: host.to_owned(),
+            cookie: String::new(),
+            page: page.trim().to_owned(),
+        };
         site.cookie = site.session(token);
         site
     }
@@ -201,6 +217,8 @@ fn only_those_who_were_invited_are_let_in() {
     let unknown = "/api/v1/runs/01ARZ3NDEKTSV4RRFFQ69G5FAV";
     for (method, path, body, expect) in [
         ("GET", "/api/v1/runs", nothing.clone(), [200, 200]),
+        ("GET", "/api/v1/facts", nothing.clone(), [200, 200]),
+        ("GET", "/api/v1/facts?path=/etc/shadow", nothing.clone(), [403, 200]),
         ("POST", "/api/v1/jobs/plan", simulated("1s"), [403, 200]),
         ("POST", "/api/v1/runs", json!({ "job": { "text": "" } }), [403, 422]),
         ("DELETE", unknown, nothing.clone(), [403, 403]),
@@ -279,6 +297,8 @@ fn bad_requests_end_as_such() {
         "/api/v1/runs/%2e%2e/report",
         "/api/v1/runs/01ARZ3NDEKTSV4RRFFQ69G5FAV/export",
         "/assets/../../Cargo.toml",
+        "/assets/index",
+        "/assets/",
     ] {
         site.get(path).expect(404);
     }
@@ -372,7 +392,9 @@ fn a_question_is_asked_answered_and_compared() {
     let curve = |depth: u32| {
         order(json!({ "kind": "curve", "latency": ["1ms"], "max_depth": depth, "replicates": 1 }))
     };
-    assert_eq!(site.post("/api/v1/jobs/plan", &curve(4)).expect(200).json()["may_run"], true);
+    let planned = site.post("/api/v1/jobs/plan", &curve(4)).expect(200).json();
+    assert_eq!(planned["may_run"], true);
+    assert_eq!(planned["measurements"], json!({ "about": 4, "at_most": 4 }), "depths 1 to 4, each once");
     let ask = |depth: u32| {
         let run = site.begin(&curve(depth));
         site.events(&run, 0, "run_finished");
@@ -454,7 +476,7 @@ fn runs_are_listed_named_taken_along_and_deleted() {
     assert_eq!(listed("?title=SCRIPT&state=complete"), [json!(first)]);
     assert!(listed("?state=failed").is_empty());
     let kept = site.send("PATCH", &path, &[cookie], &json!({ "title": "" })).expect(200).json();
-    assert_eq!((&kept["title"], &kept["tags"]), (&json!("sim.toml"), &naming["tags"]));
+    assert_eq!((&kept["title"], &kept["tags"]), (&json!("sim"), &naming["tags"]));
     for bad in [json!({ "title": "a\nb" }), json!({ "tags": [""] }), json!({ "title": "x".repeat(500) })] {
         site.send("PATCH", &path, &[cookie], &bad).expect(400);
     }
@@ -504,6 +526,20 @@ fn a_run_that_goes_on_is_changed_marked_and_ended() {
             site.events(&run, from, "note").iter().any(is_mark)
         }
     );
+    for (order, says) in [
+        (
+            json!({ "stream": "nope", "operations_per_s": 200.0 }),
+            ["no stream \\\"nope\\\"", "name one of users"],
+        ),
+        (json!({ "stream": "users", "operations_per_s": -1.0 }), ["-1 operations", "give a number from"]),
+        (
+            json!({ "stream": "users", "operations_per_s": 1e20 }),
+            ["operations per second is no rate", "or null"],
+        ),
+    ] {
+        let refused = site.post(&path("/rate"), &order).expect(422).json().to_string();
+        assert!(says.iter().all(|part| refused.contains(part)), "{refused}");
+    }
     site.post(&path("/rate"), &json!({ "stream": "users", "operations_per_s": 200.0 })).expect(202);
     let from = site.events(&run, 0, "step_finished").last().map_or(0, |(number, _, _)| *number);
     let next = site.events(&run, from, "step_started");
@@ -521,72 +557,6 @@ fn a_run_that_goes_on_is_changed_marked_and_ended() {
     site.events(&last, 0, "interval");
     site.end();
     bench.fathom(&format!("report {last}")).expect(0, &[]);
-}
-
-#[test]
-fn what_would_be_lost_is_asked_for_and_checked_here() {
-    let bench = Bench::new();
-    let site = Site::start(&bench);
-    let precious = bench.write("precious", vec![7; 1 << 20]);
-    let text = format!(
-        "[target.disk]\npath = {precious:?}\n[workload.w]\nread = \"0%\"\n[stream.s]\n[stage.main]\ntime = \"100ms\"\n"
-    );
-    let order = |consent: Value| json!({ "job": { "name": "w.toml", "text": text }, "consent": consent });
-    for consent in
-        [json!({}), json!({ "yes": true }), json!({ "answers": [{ "path": precious, "typed": "yes" }] })]
-    {
-        let planned = site.post("/api/v1/jobs/plan", &order(consent.clone())).expect(200).json();
-        assert_eq!(planned["may_run"], json!(false));
-        assert_eq!(planned["targets"][0]["writes"], json!(true));
-        assert!(
-            planned["refusals"][0]["code"].as_str().is_some_and(|code| code.starts_with("unsafe.")),
-            "{planned}"
-        );
-        let refused = site.post("/api/v1/runs", &order(consent)).expect(403);
-        assert!(refused.code().starts_with("unsafe."), "{}", refused.text());
-    }
-    assert_eq!(std::fs::read(&precious).expect("it is there"), vec![7; 1 << 20]);
-    assert_eq!(bench.stored(), 0);
-    let run = site.begin(&order(json!({ "overwrite": true })));
-    assert_eq!(
-        site.events(&run, 0, "").last().map(|(_, _, data)| data["state"].clone()),
-        Some(json!("complete"))
-    );
-    assert_ne!(std::fs::read(&precious).expect("it is there"), vec![7; 1 << 20]);
-    // What the load deletes is told apart from what is removed when all is over.
-    for (stream, section, expect) in
-        [("engine = \"filedelete\"", "", [true, false]), ("read = \"50%\"", "remove = true\n", [false, true])]
-    {
-        let (workload, stream) = if section.is_empty() { ("", stream) } else { (stream, "") };
-        let text = format!(
-            "[target.t]\npath = {:?}\nsize = \"4KiB\"\n{section}[workload.w]\n{workload}\n[stream.s]\n{stream}\npasses = 1\n",
-            bench.path("fresh")
-        );
-        let order = json!({ "job": { "name": "d.toml", "text": text }, "consent": {} });
-        let planned = site.post("/api/v1/jobs/plan", &order).expect(200).json();
-        let target = &planned["targets"][0];
-        assert_eq!([&target["deletes"], &target["removes"]], expect.map(Value::from).each_ref(), "{planned}");
-    }
-    // Jobs that are sent run no commands and read no files of this machine.
-    let secret = bench.write("secret.fio", "[secret]\nrw=read\nsize=1m\n");
-    for text in [
-        format!("include {}\n[a]\nsize=1m\n", secret.display()),
-        format!("[a]\nrw=write\nsize=1m\nbuffer_pattern='{}'\n", secret.display()),
-        format!("[a]\nopendir={}\n", bench.path("").display()),
-    ] {
-        let job = json!({ "name": "a.fio", "text": text });
-        let checked = site.post("/api/v1/jobs/check", &job).expect(200).json();
-        assert_eq!(checked["is_sound"], json!(false), "{text}");
-        assert!(!checked.to_string().contains("[secret]"), "{checked}");
-        site.post("/api/v1/runs", &json!({ "job": job })).expect(422);
-    }
-    // A command may be in a job, and nobody can let the server run it.
-    let text = format!("[a]\nsize=1m\nexec_prerun=touch {}\n", bench.path("touched").display());
-    let order =
-        json!({ "job": { "name": "a.fio", "text": text }, "consent": { "yes": true, "overwrite": true } });
-    assert_eq!(site.post("/api/v1/runs", &order).expect(403).code(), "unsafe.exec");
-    assert!(!bench.path("touched").exists());
-    site.end();
 }
 
 #[test]
@@ -706,6 +676,70 @@ fn what_there_is_to_choose_from_is_told() {
         site.events(&run, 0, "").last().map(|(_, kind, _)| kind.clone()),
         Some("run_finished".to_owned())
     );
+    site.end();
+}
+
+#[test]
+fn the_last_command_of_the_demonstration_opens_its_run() {
+    let bench = Bench::new();
+    bench.fathom("run --target sim: --time 1s").expect(0, &[]);
+    let script = std::fs::read_to_string(project().join("scripts/demo")).expect("it is there");
+    let last =
+        script.lines().last().and_then(|line| line.split_once("$fathom ")).expect("it names a command");
+    let words = last.1.trim_end_matches('"');
+    assert_eq!(words, "serve last");
+    let site = Site::of(&bench, &format!("{words} --listen 0"));
+    let run = bench.report()["run"].as_str().expect("it has an identity").to_owned();
+    assert_eq!(site.page, format!("#/run/{run}"));
+    site.get(&format!("/api/v1/runs/{run}")).expect(200);
+    site.end();
+    bench.fathom("serve absent").expect(2, &["absent"]);
+}
+
+#[test]
+fn where_to_listen_is_written_plainly() {
+    let bench = Bench::new();
+    for wrong in ["bench.lan:7070", "127.0.0.1", "70700", ":7070", "127.0.0.1:x"] {
+        bench
+            .fathom(&format!("serve --listen {wrong}"))
+            .expect(2, &[wrong, "127.0.0.1:7070", "[::1]:7070", "a port alone"]);
+    }
+    for right in ["0", "localhost:0", "127.0.0.1:0"] {
+        let site = Site::start_at(&bench, right);
+        assert!(site.host.starts_with("127.0.0.1:"), "{right} is of this machine: {}", site.host);
+        site.end();
+    }
+}
+
+#[test]
+fn a_slip_in_a_built_in_target_is_no_file() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let text =
+        "[target.a]\npath = \"sim:fixed=1ms\"\nsize = \"1MiB\"\n[workload.a]\n[stream.a]\npasses = 1\n";
+    let order = json!({ "job": { "name": "a.toml", "text": text } });
+    let refused = site.post("/api/v1/runs", &order).expect(422);
+    assert!(refused.text().contains("sim:fixed=1ms"), "{}", refused.text());
+    bench
+        .fathom("run --target sim:fixed=1ms --size 1MiB --time 1s")
+        .expect(2, &["target.built-in-path", "./sim:fixed=1ms"]);
+    bench.fathom("run --target null:x --size 1MiB --time 1s").expect(2, &["target.built-in-path"]);
+    assert!(!bench.path("sim:fixed=1ms").exists() && !bench.path("null:x").exists());
+    // Whoever means such a file says so.
+    bench.fathom("run --target ./sim:fixed=1ms --size 1MiB --time 100ms").expect(0, &[]);
+    assert!(bench.path("sim:fixed=1ms").exists());
+    site.end();
+}
+
+#[test]
+fn a_run_without_a_title_is_called_after_its_target() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let mut order = null("200ms");
+    order["job"]["name"] = json!("scratch, sdb.toml");
+    let run = site.begin(&order);
+    site.events(&run, 0, "");
+    assert_eq!(site.get("/api/v1/runs").expect(200).json()[0]["title"], json!("scratch, sdb"));
     site.end();
 }
 

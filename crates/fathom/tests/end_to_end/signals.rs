@@ -94,7 +94,7 @@ fn the_peers_command_line_has_the_peers_exit_code() {
     let line = "fio --name=a --ioengine=null --size=1g --rate_iops=1000 --time_based --runtime=30 \
                 --eta=always --eta-newline=500ms";
     let mut running = bench.start(line);
-    running.wait_for_data("Jobs: 1 (f=1): [R(1)]");
+    running.wait_for_data("Jobs: 1 (f=1), 0-1000 IOPS: [R(1)]");
     // Asked how it stands, it says so and goes on.
     running.signal(Signal::USR1);
     running.wait_for_data("a: (groupid=0, jobs=1): err= 0");
@@ -204,7 +204,23 @@ fn a_second_signal_ends_at_once() {
     running.signal(Signal::INT);
     // The record ends before the document is written.
     while bench.fathom("runs --json").expect(0, &[]).json()[0]["state"] != "interrupted" {}
-    running.signal(Signal::INT);
+    // One that comes too soon counts as the first.
+    while running.is_running() {
+        running.signal(Signal::INT);
+    }
     assert_eq!(running.ended().code, 128 + 2);
     assert_eq!(bench.report()["state"], "interrupted");
+}
+
+/// `timeout` signals the program and then its group: one end, and its report.
+#[test]
+fn one_signal_that_comes_twice_is_one() {
+    let bench = Bench::new();
+    let mut running = bench.start(&format!("{LONG} --json report.json"));
+    after(&mut running, 1);
+    running.signal(Signal::TERM);
+    running.signal(Signal::TERM);
+    assert_eq!(running.ended().code, 128 + 15);
+    assert_eq!(bench.report()["state"], "interrupted");
+    assert!(bench.path("report.json").exists());
 }

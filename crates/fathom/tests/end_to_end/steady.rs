@@ -2,6 +2,7 @@
 //! ended and goes on.
 
 use crate::support::{Bench, number};
+use serde_json::Value;
 
 #[test]
 fn response_times_of_a_simulated_device_are_steady_at_once() {
@@ -66,7 +67,7 @@ fn throughput_never_exceeds_what_the_device_does() {
 }
 
 /// A test that goes on for hours, to its end: its verdict, its parts, and how many loads come once.
-fn check_to_the_end(test: &str, verdict: &str, parts: usize, loads: usize) {
+fn check_to_the_end(test: &str, verdict: &str, parts: usize, loads: usize) -> Value {
     let bench = Bench::new();
     let ended = bench.fathom(&format!("steady {test} --target sim: --quick --quiet --json"));
     let document = ended.expect(0, &[]).json();
@@ -78,12 +79,20 @@ fn check_to_the_end(test: &str, verdict: &str, parts: usize, loads: usize) {
     assert_eq!(cells, loads, "{test}");
     // The report of any of them can be shown.
     bench.fathom("report last").expect(0, &[]);
+    document
 }
 
 #[test]
 fn saturation_and_recovery_come_to_their_ends() {
     // Two thousand steps: bursts with each of five idle times, and back to the baseline after each.
-    check_to_the_end("hir", "steady", 11, 5 * (360 + 1));
+    let recovered = check_to_the_end("hir", "steady", 11, 5 * (360 + 1));
+    let after = recovered["idle_recovery"]["after"].as_array().expect("a list");
+    assert!(
+        after.len() == 5 && after.iter().all(|one| (number(one, "/share") - 1.0).abs() < 0.02),
+        "{after:?}"
+    );
+    let sentence = recovered["sentence"].as_str().expect("a sentence");
+    assert!(sentence.contains("Idle time recovers nothing: against the baseline of "), "{sentence}");
     check_to_the_end("xsr", "complete", 1, 3);
     // Four capacities of a small device are written in the first round.
     check_to_the_end("wsat", "complete", 1, 0);
@@ -92,12 +101,16 @@ fn saturation_and_recovery_come_to_their_ends() {
 #[test]
 fn demand_intensity_comes_to_its_end() {
     // The matrix of 49 loads until it is steady, then three operating points with what leads up to each.
-    check_to_the_end("dirth", "steady", 4, 6);
+    let demand = check_to_the_end("dirth", "steady", 4, 6);
+    // Its cells are of different loads: what goes on from one to the next is no level.
+    let of_demand = &demand["parts"][2];
+    assert_eq!((&of_demand["title"], &of_demand["levels"]), (&"demand".into(), &serde_json::json!([])));
+    assert_eq!(of_demand["samples"], serde_json::json!([]));
     check_to_the_end("composite", "steady", 2, 0);
 }
 
 /// All tests on a file of a real filesystem, so hasty that a busy machine may complete nothing in a cell, which ends a test: it
-/// says so then, and how to go on.
+/// says so then, and how to go on. Those of fifty loads a round are hastier still: an empty load is run again and not the end.
 #[test]
 fn every_test_runs_on_a_file() {
     for (test, haste, parts) in [
@@ -107,8 +120,8 @@ fn every_test_runs_on_a_file() {
         ("wsat", 6000, 1),
         ("hir", 6000, 11),
         ("xsr", 60_000, 1),
-        ("composite", 6000, 2),
-        ("dirth", 6000, 4),
+        ("composite", 60_000, 2),
+        ("dirth", 60_000, 4),
     ] {
         let bench = Bench::new();
         let line = format!("steady {test} --target file --size 8MiB --direct false --quick={haste} --quiet");
@@ -185,6 +198,11 @@ fn a_test_that_was_ended_goes_on_from_its_record() {
     let ended = ended.expect(130, &["to go on: fathom steady --resume "]);
     assert!(ended.out.contains("Ended before there is an answer."), "{ended:#?}");
     let first = bench.report();
+    // What was cut off is in no figure, and no reason to mistrust the others.
+    let told = first["validity"].as_array().expect("a list");
+    assert!(told.iter().all(|one| one["severity"] != "invalid"), "{told:#?}");
+    let cut = told.iter().find(|one| one["id"] == "run.interrupted").expect("it was ended");
+    assert!(cut["remedy"].as_str().unwrap().contains("fathom steady --resume"), "{cut:#}");
     let done = first["answer"]["parts"][1]["tracked"]["rounds"].as_array().expect("a list").len();
     assert!((2..5).contains(&done), "{done} whole rounds");
     let document = bench.fathom("steady --resume last --quiet --json").expect(0, &[]).json();
@@ -216,10 +234,11 @@ fn a_killed_test_goes_on_from_what_was_kept() {
 #[test]
 fn a_test_ends_when_a_condition_holds_and_does_so_where_it_goes_on() {
     let bench = Bench::new();
-    // Reads come after the fill; one at a time takes 100 µs.
-    let line = "steady latency --target sim: --quick --abort-when read.mean>50us";
+    // One at a time takes 100 µs; in the fill, which is no load of the test, it is many times as much.
+    let line = "steady latency --target sim: --quick --abort-when mean>50us";
     let ended = bench.fathom(line);
     ended.expect(99, &["to go on: fathom steady --resume "]);
+    assert_eq!(bench.report()["steps"].as_array().map(Vec::len), Some(2), "the first load, after the fill");
     assert!(bench.report()["notes"].to_string().contains("the run is ended by abort_when"));
     bench.fathom("steady --resume last --quiet").expect(99, &["to go on: fathom steady --resume "]);
     bench.fathom("steady --resume last --quiet --abort-when errors>0").expect(0, &["record: "]);
@@ -277,7 +296,9 @@ fn what_makes_no_test_is_refused() {
 #[test]
 fn a_scan_tells_how_fast_every_place_is() {
     let bench = Bench::new();
-    let document = bench.fathom("scan sim: --zones 16 --quiet --json").expect(0, &["record: "]).json();
+    let ended = bench.fathom("scan sim: --zones 16 --quiet --json");
+    assert!(!ended.expect(0, &["record: "]).err.contains("warning"), "{ended:#?}");
+    let document = ended.json();
     let zones = document["zones"].as_array().expect("a list");
     assert_eq!(zones.len(), 16);
     // 1 MiB in 100 µs, one at a time.

@@ -119,9 +119,18 @@ fn faults_of_tables_are_told_with_their_line() {
     bench.write("twice.csv", "round,value\n1,2\n1,3\n");
     bench.write("halves.csv", "round,value\n1,2\n1.5,3\n");
     bench.write("huge.csv", "n,x\n1,100\n2,1e308\n4,300\n");
+    bench.write("comma.csv", "n,x\n1,10,5\n2,19,5\n4,36,5\n");
+    bench.write("decimal.csv", "round;value\n1;10,5\n2;11,5\n");
     bench.write("empty.csv", "");
     bench.write("binary.csv", [0, 159, 146, 150]);
     for (line, says) in [
+        ("fit comma.csv", "comma.csv:2: has 3 cells below 2 titles; write numbers with a decimal point"),
+        (
+            "judge decimal.csv",
+            "decimal.csv:2: value: \"10,5\" has a decimal comma; write numbers with a point",
+        ),
+        ("percentiles decimal.csv --column value", "decimal.csv:2: value: \"10,5\" has a decimal comma"),
+        ("fit two.csv --latency 0ms", "no operation takes no time; write for example 1ms"),
         ("fit letters.csv", "letters.csv:3: x: \"abc\" is no number"),
         ("fit two.csv", "2 different loads"),
         ("fit wide.csv", "--columns N,X"),

@@ -105,29 +105,47 @@ fn each_reads_how_far_the_other_came() {
     if !has_peer("each_reads_how_far_the_other_came") {
         return;
     }
-    for (writer, checker) in [(PEER, OURS), (OURS, PEER), (OURS, OURS)] {
-        let bench = Bench::new();
-        let run = |program: &[&str], options: &str| {
-            let line = format!(
-                "--name=v --filename=file --size=256k --bs=4k --verify=crc32c --output=out {options}"
-            );
-            let ended = bench.run(&[program, &line.split(' ').collect::<Vec<_>>()].concat());
-            (ended.code, ended.out + &ended.err)
-        };
-        let (code, said) = run(writer, "--rw=write --do_verify=0 --number_ios=5");
-        assert_eq!(code, 0, "{writer:?}: {said}");
-        // The rest of the file was never written: only what the state tells of can be checked.
-        let (code, said) = run(checker, "--rw=read --verify_state_load=1 --output-format=json");
-        assert_eq!(code, 0, "{checker:?} after {writer:?}: {said}");
-        let text = std::fs::read_to_string(bench.path("out")).expect("it was written");
-        let document: Value = serde_json::from_str(&text).expect("a document");
-        assert_eq!(document["jobs"][0]["read"]["total_ios"], 5, "{checker:?} after {writer:?}");
-        if checker == OURS {
-            let (code, said) = run(checker, "--rw=write --verify_only --verify_state_load=1");
-            assert_eq!(code, 0, "{checker:?} after {writer:?}: {said}");
+    // What they write, how many writes of it are done, and the size of the peer's file: it lists the last writes of each
+    // file, where fathom lists those of the job.
+    let cases = [
+        ("--name=v --filename=file --size=256k", 5, 192),
+        ("--name=a/b --filename=file --size=256k", 5, 192),
+        ("--name=v --nrfiles=30 --size=120k", 30, 656),
+        ("--name=v --nrfiles=3 --size=96k --file_service_type=sequential", 10, 224),
+        ("--name=v --nrfiles=3 --size=96k --file_service_type=roundrobin:2", 10, 224),
+        ("--name=v --filename=file --size=64k --ioengine=libaio --iodepth=32", 5, 688),
+    ];
+    for (job, writes, length) in cases {
+        for (writer, checker) in [(PEER, OURS), (OURS, PEER), (OURS, OURS)] {
+            let case = format!("{job}: {checker:?} after {writer:?}");
+            let bench = Bench::new();
+            std::fs::create_dir(bench.path("a")).expect("the folder is new");
+            let run = |program: &[&str], options: &str| {
+                let line = format!("{job} --bs=4k --verify=crc32c --output=out {options}");
+                let ended = bench.run(&[program, &line.split(' ').collect::<Vec<_>>()].concat());
+                (ended.code, ended.out + &ended.err)
+            };
+            let (code, said) = run(writer, &format!("--rw=write --do_verify=0 --number_ios={writes}"));
+            assert_eq!(code, 0, "{case}: {said}");
+            let name = job.split(['=', ' ']).nth(1).expect("a job has a name").replace('/', ".");
+            let state = std::fs::metadata(bench.path(&format!("local-{name}-0-verify.state")));
+            let state = state.expect("the state has this name").len();
+            assert!(if writer == PEER { state == length } else { state <= length }, "{case}: {state}");
+            // The rest was never written: only what the state tells of can be checked.
+            let (code, said) = run(checker, "--rw=read --verify_state_load=1 --output-format=json");
+            assert_eq!(code, 0, "{case}: {said}");
+            let text = std::fs::read_to_string(bench.path("out")).expect("it was written");
+            let document: Value = serde_json::from_str(&text).expect("a document");
+            assert_eq!(document["jobs"][0]["read"]["total_ios"], writes, "{case}");
+            if checker == OURS {
+                let (code, said) = run(checker, "--rw=write --verify_only --verify_state_load=1");
+                assert_eq!(code, 0, "{case}: {said}");
+            }
+            if writes != 30 {
+                let (code, _) = run(checker, "--rw=read --verify_state_save=0");
+                assert_eq!(code, 1, "{case}");
+            }
         }
-        let (code, _) = run(checker, "--rw=read --verify_state_save=0");
-        assert_eq!(code, 1, "{checker:?} after {writer:?}");
     }
 }
 

@@ -7,6 +7,8 @@ pub struct Extras {
     pub clones: Vec<JobClone>,
     /// Options of all `[global]` sections, canonical names, in the order fio keeps them; a flag has an empty value.
     pub globals: Vec<(String, String)>,
+    /// Whether there are any, flags without a value included.
+    pub has_globals: bool,
     /// The jobs of each job file as a command line, as fio's `--showcmd` prints it.
     pub command_lines: Vec<String>,
     /// Milliseconds between two samples of a rate in fio's reports (`bwavgtime`, `iopsavgtime`): what divides those of all
@@ -34,6 +36,8 @@ pub struct JobClone {
     pub description: Option<String>,
     /// Index of its section in `Job::echo`, where its own options stand.
     pub echo_index: usize,
+    /// Whether it has any, flags without a value included.
+    pub has_options: bool,
     /// Whether it is reported at all (`stats`).
     pub is_reported: bool,
     /// Whether it is reported together with its group.
@@ -79,6 +83,23 @@ pub struct JobClone {
     pub saves_state: bool,
     /// Log files to write.
     pub logs: Logs,
+    /// Milliseconds between two samples of its bandwidth and of its operations per second (`bwavgtime`, `iopsavgtime`).
+    pub sample_ms: [u64; 2],
+    /// What it is held to, which the line of `--eta` says.
+    pub rates: HeldTo,
+}
+
+/// Rates of all directions of a job together, per second; 0 where none is given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HeldTo {
+    /// `rate_min`.
+    pub bytes_min: u64,
+    /// `rate`.
+    pub bytes: u64,
+    /// `rate_iops_min`.
+    pub operations_min: u64,
+    /// `rate_iops`.
+    pub operations: u64,
 }
 
 /// `unified_rw_reporting`.

@@ -186,7 +186,7 @@ impl Parser<'_> {
                     "fio.include",
                     span,
                     message,
-                    "name a file relative to the current directory",
+                    "check the path, or write the options in place of this line",
                 );
             }
         }

@@ -16,7 +16,7 @@ mod switches;
 mod values;
 
 pub use arguments::read_arguments;
-pub use extras::{Extras, JobClone, LogColumns, LogValue, Logs, Measures, ReportUnits, Unified};
+pub use extras::{Extras, HeldTo, JobClone, LogColumns, LogValue, Logs, Measures, ReportUnits, Unified};
 pub use options::{OptionRow, Priority, Status, find as row_of, rows};
 pub use switches::{DEBUG_AREAS, Eta, IdleProfile, OutputFormat, Switches, Trigger};
 
@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
         }
         let name = settings.control.name.clone().unwrap_or_else(|| section.to_owned());
         if self.jobs.len() >= JOBS_MAX {
-            let message = format!("there are more than {JOBS_MAX} jobs");
+            let message = format!("maximum number of jobs reached: there are more than {JOBS_MAX}");
             self.faults.error("fio.too-many-jobs", None, message, "use fewer sections, or a deeper iodepth");
             return;
         }
@@ -244,7 +244,8 @@ impl<'a> Reader<'a> {
         let mut job = Job { dialect: Dialect::Fio, sources: self.sources, ..Job::default() };
         let globals = listed(&self.globals);
         job.echo.push(("global".to_owned(), globals.clone()));
-        let extras = Extras { globals, command_lines: self.command_lines, ..Extras::default() };
+        let has_globals = !self.globals.is_empty();
+        let extras = Extras { globals, has_globals, command_lines: self.command_lines, ..Extras::default() };
         let (job, extras) =
             lower::lower(&self.jobs, job, extras, self.surroundings, &self.aux_path, &mut self.faults);
         Reading { job, diagnostics: self.faults.into_diagnostics(), extras }

@@ -30,10 +30,10 @@ pub struct VerifyState {
     pub last: Vec<(u64, u64)>,
 }
 
-/// Name of the state of a job; `thread_number` is its number over the whole run, from 1.
+/// Name of the state of a job; `thread_number` is its number over the whole run, from 1. A job's name may hold slashes.
 pub fn file_name(aux_path: &str, job: &str, thread_number: usize) -> String {
     let folder = if aux_path.is_empty() { String::new() } else { format!("{aux_path}/") };
-    format!("{folder}local-{job}-{}-verify.state", thread_number.saturating_sub(1))
+    format!("{folder}local-{}-{}-verify.state", job.replace('/', "."), thread_number.saturating_sub(1))
 }
 
 impl VerifyState {
@@ -54,7 +54,10 @@ impl VerifyState {
         let name = &job[NAME_AT..NAME_AT + NAME_BYTES];
         let end = name.iter().position(|&byte| byte == 0).unwrap_or(NAME_BYTES);
         let narrow = |at| u32::from_le_bytes(array(&job[at..]));
-        let places = places.chunks_exact(PLACE_BYTES).map(|place| (u64_at(place, 0), u64_at(place, 8)));
+        // fio leaves room for as many as there could be.
+        let listed = usize::try_from(u64_at(job, 0)).unwrap_or(usize::MAX);
+        let places =
+            places.chunks_exact(PLACE_BYTES).take(listed).map(|place| (u64_at(place, 0), u64_at(place, 8)));
         Ok(Self {
             name: String::from_utf8_lossy(&name[..end]).into_owned(),
             depth: narrow(8),
@@ -87,10 +90,17 @@ impl VerifyState {
         bytes
     }
 
-    /// Writes that are known to be there, from the first. Of fio's own files, those that cannot have been in flight.
+    /// Writes that are known to be there, from the first. Of fio's own files, those that cannot have been in flight, or all
+    /// where there were fewer than the queue is deep: each file has as many places then as writes had finished.
     pub fn known_writes(&self) -> u64 {
         match (self.finished, self.depth) {
             (0, 1) => self.writes.min(if self.last.is_empty() { 0 } else { u64::MAX }),
+            (0, depth)
+                if self.writes < u64::from(depth)
+                    && self.last.len() as u64 == self.writes * u64::from(self.files) =>
+            {
+                self.writes
+            }
             (0, depth) => self.writes.saturating_sub(u64::from(depth)),
             (finished, _) => finished,
         }
@@ -142,7 +152,15 @@ mod tests {
         assert_eq!(state.known_writes(), 5);
         assert_eq!(state.write(), fio());
         assert_eq!(VerifyState { depth: 4, ..state.clone() }.known_writes(), 1);
+        let last = vec![(0, 0); 5];
+        assert_eq!(VerifyState { depth: 32, last: last.clone(), ..state.clone() }.known_writes(), 5);
+        assert_eq!(VerifyState { depth: 32, writes: 6, last, ..state.clone() }.known_writes(), 0);
         assert_eq!(VerifyState { finished: 3, depth: 4, ..state }.known_writes(), 3);
+    }
+
+    #[test]
+    fn slashes_of_a_name_make_no_folders() {
+        assert_eq!(file_name("aux", "a/b", 3), "aux/local-a.b-2-verify.state");
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub struct Switches {
     pub crctest: Option<String>,
     /// `--debug=help`: which areas there are.
     pub asks_for_areas: bool,
+    /// `--debug`: the areas that are named.
+    pub debug: Vec<String>,
     /// `--idle-prof`.
     pub idle_profile: IdleProfile,
     /// `--trigger` and its kin.
@@ -392,17 +394,18 @@ fn eta(switches: &mut Switches, text: &str) -> Result<Option<String>, String> {
     Ok(told)
 }
 
-/// Why `--debug` does nothing. Areas that are not there are no errors, as with fio.
+/// Why `--debug` does next to nothing. Areas that are not there are no errors, as with fio.
 fn areas(switches: &mut Switches, text: &str) -> String {
     if ["help", "?"].contains(&text) {
         switches.asks_for_areas = true;
     }
+    switches.debug.extend(text.split(',').map(str::to_owned));
     // `job:N` names one job.
     let unknown =
         text.split(',').find(|area| !DEBUG_AREAS.contains(&area.split(':').next().unwrap_or_default()));
     unknown.map_or_else(
         || {
-            "fathom prints no single steps; `fathom plan` shows what it makes of a job, `fathom report` what happened"
+            "fathom prints no single steps, but seeds (random) and limits of a steady state (parse); `fathom plan` shows what it makes of a job, `fathom report` what happened"
                 .to_owned()
         },
         |unknown| format!("\"{}\" is not one of {}", shortened(unknown), DEBUG_AREAS.join(", ")),

@@ -85,12 +85,14 @@ pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
         let message = format!("{} tests in which all workers are idle are left out", idle.len());
         lowering.found.warn("icf.approximate", setup.test_type_span, message, "");
     }
-    if running.is_empty() {
+    if document.managers.is_empty() && !document.specs.is_empty() {
+        lowering.library();
+    } else if running.is_empty() {
         let message = "no worker has both an access specification and a target: there is nothing to run";
         let help = "assign specifications and targets to workers";
         lowering.found.error("icf.nothing-to-run", setup.test_type_span, message, help);
     }
-    if setup.run_seconds == 0 {
+    if setup.run_seconds == 0 && !document.managers.is_empty() {
         let message = "the run time is 0, which is until it is stopped by hand";
         lowering.unless_only_looked_at(
             "icf.no-run-time",
@@ -134,12 +136,35 @@ struct Lowering<'a> {
     /// Names of the target sections, by what Iometer compares.
     targets: BTreeMap<String, String>,
     /// Names of the workload sections, by specification and data pattern.
-    workloads: BTreeMap<(String, u8), String>,
+    workloads: BTreeMap<(String, Option<u8>), String>,
     /// Of targets, workloads, streams and stages.
     names: [Names; 4],
 }
 
 impl Lowering<'_> {
+    /// Specifications that nobody runs, as such files are passed around: each is a workload, for whoever keeps them.
+    fn library(&mut self) {
+        let document = self.document;
+        for spec in &document.specs {
+            // What is written is a worker's to say.
+            self.workload(spec, None);
+            if let Some(line) = spec.lines.iter().find(|line| line.delay > 0 || line.burst > 1) {
+                let message =
+                    format!("delay and burst of \"{}\" are left out of the specification", spec.name);
+                self.found.warn(
+                    "icf.ignored",
+                    line.span,
+                    message,
+                    "give the stream a think_time and a think_every",
+                );
+            }
+        }
+        let count = document.specs.len();
+        let message = format!("the file has {count} access specifications, and no worker that runs one");
+        let help = "assign them to workers, or drop the file on Compose in the browser, which keeps them in its library";
+        self.found.error("icf.specifications-only", document.setup.test_type_span, message, help);
+    }
+
     /// An error in a job that is to run, a warning in one that is not.
     fn unless_only_looked_at(&mut self, code: &'static str, span: Span, message: &str, help: &str) {
         if self.surroundings.is_to_run {
@@ -227,7 +252,7 @@ impl Lowering<'_> {
         let name = self.names[2].unique(&name);
         let mut options = StreamOptions::default();
         options.targets.set(vec![self.target(&worker.targets[target])], worker.targets[target].span);
-        options.workload.set(self.workload(spec, worker.pattern), spec.span);
+        options.workload.set(self.workload(spec, Some(worker.pattern)), spec.span);
         self.set_depth(&mut options, share.outstanding, span);
         self.set_region(&mut options, worker);
         self.set_bursts(&mut options, spec, worker);
@@ -321,8 +346,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Name of the workload of a specification with a data pattern.
-    fn workload(&mut self, spec: &Spec, pattern: u8) -> String {
+    /// Name of the workload of a specification with a data pattern, where a worker has one.
+    fn workload(&mut self, spec: &Spec, pattern: Option<u8>) -> String {
         let key = (spec.name.to_lowercase(), pattern);
         if let Some(name) = self.workloads.get(&key) {
             return name.clone();

@@ -32,8 +32,18 @@ pub(super) fn parse(source: u32, text: &str, found: &mut Diagnostics) -> Documen
     let version = parser.version();
     let sections = ["'TEST SETUP", "'RESULTS DISPLAY", "'ACCESS SPECIFICATIONS", "'MANAGER LIST"];
     if !sections.iter().any(|section| parser.lines.skip_to(section)) {
-        let message = "the text has no section of an Iometer configuration";
-        let help = "name a file that Iometer saved; its sections begin like 'TEST SETUP";
+        let (message, help) = if text.contains('\r') && !text.contains('\n') {
+            // What is one line to Iometer as well.
+            (
+                "its lines end with a carriage return (CR) alone, which makes one line of them all",
+                "save it with the line ends of Windows (CR LF) or Unix (LF), for example with tr '\\r' '\\n'",
+            )
+        } else {
+            (
+                "the text has no section of an Iometer configuration",
+                "name a file that Iometer saved; its sections begin like 'TEST SETUP",
+            )
+        };
         parser.found.error("icf.no-section", parser.lines.end(), message, help);
     }
     let mut read = Vec::new();

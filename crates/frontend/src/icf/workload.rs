@@ -10,7 +10,7 @@ const REPEATED: u8 = 0xa5;
 /// Fills `options`; says what is carried over nearly or not at all.
 pub(super) fn lower(
     spec: &Spec,
-    pattern: u8,
+    pattern: Option<u8>,
     sector_bytes: u64,
     options: &mut WorkloadOptions,
     found: &mut Diagnostics,
@@ -33,7 +33,7 @@ pub(super) fn lower(
         options.access.set(access(line), line.span);
     } else {
         let line_of = |line: &&SpecLine| MixLine {
-            share: f64::from(line.pct) / 100.0,
+            share: f64::from(line.pct),
             block_size: size(line),
             read: share(line.read),
             trim: Ratio::ZERO,
@@ -46,7 +46,7 @@ pub(super) fn lower(
         let message = format!("the replies of \"{}\" are left out: only its requests run", spec.name);
         found.warn("icf.ignored", line.span, message, "add lines for what the replies move");
     }
-    if lines.iter().any(|line| line.read < 100) {
+    if let Some(pattern) = pattern.filter(|_| lines.iter().any(|line| line.read < 100)) {
         set_content(spec, pattern, options, found);
     }
 }
@@ -82,6 +82,14 @@ fn set_align(
             let help = "drives and arrays with larger blocks then read before they write; 4096 is usual";
             found.warn("icf.align", line.span, message, help);
         }
+    }
+    if let Some(line) = lines.iter().find(|line| !u64::from(line.align).is_multiple_of(sector_bytes)) {
+        let message = format!(
+            "align {} of \"{}\" is no multiple of the sectors of {sector_bytes} B: storage refuses such places where the page \
+             cache is passed by, as Iometer does",
+            line.align, spec.name
+        );
+        found.warn("icf.unaligned", line.span, message, format!("give a multiple of {sector_bytes}, or 0"));
     }
     let gaps = |line: &SpecLine| u64::from(line.size).next_multiple_of(of(line)) - u64::from(line.size);
     match lines {

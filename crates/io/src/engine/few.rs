@@ -9,11 +9,12 @@ use super::{
     Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, TargetHandle, Wait,
     last_errno,
 };
+use crate::file::{advise, drop_clean, open_quietly};
 use fathom_schema::Advice;
 use std::ffi::CString;
 use std::fs::File;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 
 /// A file that is open only while it is used.
 #[derive(Debug, Clone)]
@@ -33,17 +34,7 @@ pub struct ClosedFile {
 impl ClosedFile {
     /// Opens it; the error number where that is not possible, or where another file is there (`ESTALE`).
     pub fn open(&self) -> Result<File, i32> {
-        let open = |flags: libc::c_int| {
-            // SAFETY: the path is text that ends, and lives for the call.
-            let opened = unsafe { libc::open64(self.path.as_ptr(), flags | libc::O_CLOEXEC) };
-            // SAFETY: the descriptor is new, and nobody else has it.
-            if opened < 0 { Err(last_errno()) } else { Ok(unsafe { OwnedFd::from_raw_fd(opened) }) }
-        };
-        // Only its owner may leave its time of access alone.
-        let opened = match open(self.flags | libc::O_NOATIME) {
-            Err(libc::EPERM) => open(self.flags)?,
-            opened => opened?,
-        };
+        let opened = open_quietly(&self.path, self.flags)?;
         let mut found = MaybeUninit::<libc::stat64>::uninit();
         // SAFETY: the descriptor is open; the kernel writes one stat64 where there is room for it.
         if unsafe { libc::fstat64(opened.as_raw_fd(), found.as_mut_ptr()) } < 0 {
@@ -54,18 +45,11 @@ impl ClosedFile {
         if (found.st_dev, found.st_ino) != self.there {
             return Err(libc::ESTALE);
         }
-        let advice = match self.advice {
-            Advice::None => None,
-            Advice::Random => Some(libc::POSIX_FADV_RANDOM),
-            Advice::Sequential => Some(libc::POSIX_FADV_SEQUENTIAL),
-            Advice::NoReuse => Some(libc::POSIX_FADV_NOREUSE),
-        };
-        let dropped = self.drops_cache.then_some(libc::POSIX_FADV_DONTNEED);
-        for advice in dropped.into_iter().chain(advice) {
-            // SAFETY: the descriptor is open; no memory is passed. Advice only: what comes of it is the kernel's business.
-            unsafe { libc::posix_fadvise64(opened.as_raw_fd(), 0, 0, advice) };
+        if self.drops_cache {
+            drop_clean(&opened);
         }
-        Ok(File::from(opened))
+        advise(&opened, self.advice);
+        Ok(opened)
     }
 }
 

@@ -52,7 +52,8 @@ impl Mapping {
             return Err(EngineError::System {
                 call: "mmap",
                 error: io::Error::from_raw_os_error(libc::ENXIO),
-                remedy: "the file is shorter than what is addressed, and a mapping cannot make it longer; lay it out first",
+                remedy: "the file is shorter than what is addressed, and a mapping cannot make it longer; lay it out first"
+                    .into(),
             });
         }
         let is_writable = is_writable(descriptor);

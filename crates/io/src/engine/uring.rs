@@ -131,19 +131,43 @@ fn ring(depth: u32, settings: RingSettings) -> Result<(io_uring::IoUring, bool),
         Ok(ring) => (ring, may_defer),
         // Kernels before 6.1 refuse the flags with EINVAL; anything else (EPERM, ENOMEM) would fail again.
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-            (plain.build(entries).map_err(|error| EngineError::system("io_uring_setup", error))?, false)
+            (plain.build(entries).map_err(|error| refused(error, entries))?, false)
         }
-        Err(error) => return Err(EngineError::system("io_uring_setup", error)),
+        Err(error) => return Err(refused(error, entries)),
     };
     if !ring.params().is_feature_ext_arg() {
         let error = io::Error::from_raw_os_error(libc::ENOSYS);
         return Err(EngineError::System {
             call: "io_uring_setup",
             error,
-            remedy: "Linux 5.11 or newer is needed",
+            remedy: "Linux 5.11 or newer is needed".into(),
         });
     }
     Ok((ring, deferred))
+}
+
+/// Why a ring of so many entries could not be made.
+fn refused(error: io::Error, entries: u32) -> EngineError {
+    if error.raw_os_error() != Some(libc::ENOMEM) {
+        return EngineError::system("io_uring_setup", error);
+    }
+    // struct io_uring_sqe is 64 bytes, io_uring_cqe 16, of which there are twice as many, and an index 4 (`io_uring.h`); each of
+    // the two areas is whole pages, with the heads and flags in one.
+    let whole_kib = |bytes: u64| bytes.div_ceil(4096) * 4;
+    let kib = whole_kib(u64::from(entries) * 64) + whole_kib(u64::from(entries) * (2 * 16 + 4) + 320);
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is writable for the call.
+    unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) };
+    let limit = match limit.rlim_cur {
+        libc::RLIM_INFINITY => "none".to_owned(),
+        bytes => format!("{} KiB", bytes / 1024),
+    };
+    let remedy = format!(
+        "a ring of {entries} entries takes {kib} KiB of locked memory, which the kernel counts together for all rings of a \
+         user, and the limit is {limit}: raise it with ulimit -l (above the hard limit as root; LimitMEMLOCK for a service), or use \
+         fewer workers, a smaller queue depth, or engine libaio or psync"
+    );
+    EngineError::System { call: "io_uring_setup", error, remedy: remedy.into() }
 }
 
 /// Registers something as asked; whether it is.

@@ -113,7 +113,15 @@ impl OptionValue for Vec<MixLine> {
         if items.is_empty() {
             return Err("the mix has no lines".to_owned());
         }
-        items.iter().map(|item| mix_line(&item.value, kind)).collect()
+        let lines: Vec<MixLine> =
+            items.iter().map(|item| mix_line(&item.value, kind)).collect::<Result<_, _>>()?;
+        // Scaled silently, a slip of the pen would be measured as another mix than was written.
+        let sum: f64 = lines.iter().map(|line| line.share).sum();
+        if (sum - 100.0).abs() > SHARES_OFF_MAX {
+            let sum = (sum * 1e6).round() / 1e6;
+            return Err(format!("the shares of the lines add up to {sum} %, and have to be 100 % together"));
+        }
+        Ok(lines)
     }
     fn print(&self) -> String {
         let lines: Vec<String> = self
@@ -132,6 +140,9 @@ impl OptionValue for Vec<MixLine> {
         format!("[{}]", lines.join(", "))
     }
 }
+
+/// What the shares of a mix may be off by, per cent: what binary fractions and printed ones leave.
+const SHARES_OFF_MAX: f64 = 1e-4;
 
 fn mix_line(literal: &Literal, kind: Kind) -> Result<MixLine, String> {
     let Literal::Table(entries) = literal else {

@@ -18,10 +18,10 @@ impl OptionValue for RandomDistribution {
         match name {
             "uniform" => Ok(Self::Uniform),
             "zipf" => match number()? {
-                (theta, center) if theta > 0.0 && theta != 1.0 && theta.is_finite() => {
+                (theta, center) if theta >= 0.0 && theta != 1.0 && theta.is_finite() => {
                     Ok(Self::Zipf(theta, center))
                 }
-                (theta, _) => Err(format!("zipf needs a theta above 0 and not 1; {theta} is not")),
+                (theta, _) => Err(format!("zipf needs a theta of 0 or above and not 1; {theta} is not")),
             },
             "pareto" => match number()? {
                 (h, center) if h > 0.0 && h < 1.0 => Ok(Self::Pareto(h, center)),

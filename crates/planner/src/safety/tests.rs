@@ -162,6 +162,7 @@ fn consent(text: &str) -> Consent {
         yes: flags.contains('y'),
         overwrite: flags.contains('o'),
         destroy: destroy.split_whitespace().map(str::to_owned).collect(),
+        confirmed: Vec::new(),
         dialect_writes_named_files: flags.contains('p'),
         allow_exec: false,
         peers: PeersAllowed::Nobody,
@@ -365,6 +366,7 @@ fn settings_of_the_kernel_are_no_files_to_write() {
         yes: true,
         overwrite: true,
         destroy: Vec::new(),
+        confirmed: Vec::new(),
         dialect_writes_named_files: true,
         allow_exec: false,
         peers: PeersAllowed::Nobody,
@@ -383,21 +385,55 @@ fn a_device_that_only_seems_blank_is_asked_about() {
 }
 
 #[test]
-fn a_confirmed_question_is_not_asked_again() {
-    let unserial = with_device(disk("/dev/sdb", 16, signed("ext4")), |d| d.serial.clear());
-    let data = disk("/dev/sdc", 32, ContentFact::Unrecognised);
-    for (fact, wrong, right) in
-        [(disk("/dev/sda", 0, signed("xfs")), "yes", "AL42"), (unserial, "", "sdb"), (data, "no", "yes")]
-    {
-        let wanted = [intent(&fact.path, "w")];
-        let facts = Facts { targets: vec![fact], ..Facts::default() };
-        let mut agreed = Consent::default();
-        let question = judge(&wanted, &facts, &agreed).questions.remove(0);
-        assert!(!question.confirm(wrong, &mut agreed));
-        assert!(!judge(&wanted, &facts, &agreed).allows());
-        assert!(question.confirm(&format!("{right}\n"), &mut agreed), "{question:?}");
-        assert!(judge(&wanted, &facts, &agreed).allows());
-    }
+fn what_was_confirmed_is_not_asked_again() {
+    let unserial = || with_device(disk("/dev/sdb", 16, signed("ext4")), |d| d.serial.clear());
+    let data = || disk("/dev/sdc", 32, ContentFact::Unrecognised);
+    let foreign = || file("/mnt/a", FileKind::File, Bytes::mib(1));
+    let linked = || TargetFact { path: "/dev/link".into(), ..disk("/dev/sda", 0, signed("xfs")) };
+    let named = ["/dev/sda", "S3R1AL42", "AL42"];
+    let wrong = ["", "yes", "overwrite", "sda", "L42", "al42", "/dev/sd", "/dev/sdb", "*"];
+    let check = |fact: TargetFact, right: &[&str], wrong: &[&str]| {
+        let wanted = [intent(&fact.path, "w"), intent(Path::new("/mnt/other"), "w")];
+        let other = file("/mnt/other", FileKind::File, Bytes::mib(1));
+        let facts = Facts { targets: vec![fact, other], ..Facts::default() };
+        let before = judge(&wanted, &facts, &Consent::default());
+        for (typed, expect) in
+            right.iter().map(|typed| (typed, true)).chain(wrong.iter().map(|typed| (typed, false)))
+        {
+            let mut agreed = Consent::default();
+            assert_eq!(
+                agreed.answer(&before, &wanted[0].path, &format!("{typed}\n")),
+                expect,
+                "{typed} {before:?}"
+            );
+            let after = judge(&wanted, &facts, &agreed);
+            // Whatever was typed, the other file is as it was.
+            assert_eq!(
+                after.questions.len() + after.refusals.len(),
+                if expect { 1 } else { 2 },
+                "{typed} {after:?}"
+            );
+            assert_eq!(after.refusals.last().map(|one| one.path.as_path()), Some(Path::new("/mnt/other")));
+        }
+    };
+    check(disk("/dev/sda", 0, signed("xfs")), &named, &wrong);
+    check(linked(), &[&named[..], &["/dev/link"]].concat(), &wrong);
+    check(unserial(), &["/dev/sdb"], &["sdb", "", "yes", "AL42"]);
+    let short = || with_device(disk("/dev/sdb", 16, signed("ext4")), |d| d.serial = "123".to_owned());
+    check(short(), &["/dev/sdb"], &["1", "3", "23", "123"]);
+    let four = || with_device(disk("/dev/sdb", 16, signed("ext4")), |d| d.serial = "1234".to_owned());
+    check(four(), &["/dev/sdb", "1234"], &["234", "123"]);
+    check(data(), &["yes", "/dev/sdc", "S3R1AL42"], &["no", "y", "sdc", "overwrite"]);
+    check(foreign(), &["overwrite"], &["yes", "", "/mnt/a", "/mnt/other"]);
+    let used = with_device(disk("/dev/sda", 0, signed("xfs")), |d| d.in_use = every_use());
+    let wanted = [intent(&used.path, "w")];
+    let facts = Facts { targets: vec![used], ..Facts::default() };
+    let mut agreed = Consent::default();
+    agreed.answer(&judge(&wanted, &facts, &agreed), &wanted[0].path, "/dev/sda");
+    assert!(
+        judge(&wanted, &facts, &agreed).refusals[0].answers.is_empty(),
+        "nothing lifts that it is in use"
+    );
 }
 
 #[test]
@@ -437,6 +473,7 @@ fn consents() -> impl Strategy<Value = Consent> {
             yes,
             overwrite,
             destroy,
+            confirmed: Vec::new(),
             dialect_writes_named_files: dialect,
             allow_exec: false,
             peers: PeersAllowed::Nobody,

@@ -197,9 +197,22 @@ impl CurveSearch {
         vec![vec![depth(self.depth_min)], vec![depth(self.depth_max)]]
     }
 
+    /// Only known before the first step, where all depths are found on the way.
+    pub(super) fn steps_max(&self) -> Option<usize> {
+        if self.part != Part::Doubling {
+            return None;
+        }
+        let doublings = self.depth_max.next_power_of_two().ilog2() as usize + 1;
+        let depths = (doublings + REFINED_MAX).min(self.depth_max as usize);
+        // What was measured once has no interval that could be too wide.
+        let rounds = if self.replicates > 1 { 2 * self.replicates } else { 1 };
+        Some(depths * rounds as usize)
+    }
+
     pub(super) fn steps_hint(&self) -> usize {
         let doublings = self.depth_max.ilog2() as usize + 1;
         let depths = if self.part == Part::Doubling { doublings + 2 } else { self.queue.len() };
-        depths * self.replicates as usize
+        let about = depths * self.replicates as usize;
+        self.steps_max().map_or(about, |most| about.min(most))
     }
 }

@@ -15,6 +15,14 @@ const STEPS_MAX: u32 = 12;
 const DISPROVEN_MAX: u32 = 5;
 /// Queue slots per operation that Little's law expects in flight: latency under load is not that of an idle device.
 const SLOTS_SPARE: f64 = 8.0;
+/// Share of the rate of one operation at a time at which nothing waits for another any more: what breaks a limit there
+/// breaks it at every rate.
+const IDLE_SHARE: f64 = 0.01;
+/// Operations that such a rate has to bring in a step at least, so that its percentiles say something, as far as
+/// [`IDLE_SHARE_MAX`] allows.
+const IDLE_OPERATIONS_MIN: f64 = 200.0;
+/// Largest share for that.
+const IDLE_SHARE_MAX: f64 = 0.5;
 /// Fewest queue slots of an open loop.
 const SLOTS_MIN: u32 = 16;
 
@@ -39,6 +47,8 @@ pub struct ObjectiveSearch {
 enum Part {
     /// One operation at a time: how long does it take?
     Alone,
+    /// One at a time broke a limit: does a rate at which the target is idle break it too?
+    Idle(f64),
     /// All at once: what is the most?
     Maximum,
     /// This rate, for the so many'th time.
@@ -84,8 +94,18 @@ impl ObjectiveSearch {
                     self.depth = self.slots(wanted * result.mean_s);
                     Part::At(wanted, 1)
                 }
+                None if self.goals.iter().any(|goal| result.exceeds(goal)) => {
+                    self.depth = self.depth_max;
+                    #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+                    let share = IDLE_OPERATIONS_MIN / result.response.moments.count as f64;
+                    Part::Idle(result.rate * share.clamp(IDLE_SHARE, IDLE_SHARE_MAX))
+                }
                 None => Part::Maximum,
             },
+            Part::Idle(at) if state(result, at, &self.goals).is_kept() => {
+                self.kept = at;
+                Part::Maximum
+            }
             Part::Maximum => {
                 self.depth = self.depth_max;
                 self.missed = result.rate;
@@ -110,12 +130,14 @@ impl ObjectiveSearch {
                     if self.disproven > DISPROVEN_MAX { Part::Done } else { self.proven(0) }
                 }
             }
-            Part::At(..) | Part::Done => Part::Done,
+            Part::Idle(_) | Part::At(..) | Part::Done => Part::Done,
         };
         match self.part {
             Part::Alone | Part::Done => None,
             Part::Maximum => Some(vec![depth(self.depth_max), full_speed()]),
-            Part::At(at, _) | Part::Bisecting(at, _) => Some(open(self.depth, at, self.arrival)),
+            Part::Idle(at) | Part::At(at, _) | Part::Bisecting(at, _) => {
+                Some(open(self.depth, at, self.arrival))
+            }
             Part::Proving(..) => Some(open(self.depth, self.kept, self.arrival)),
         }
     }

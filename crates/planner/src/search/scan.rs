@@ -1,10 +1,11 @@
-//! The steps of a scan: zones over all of a target, read in sequence, one read at a time; then a closer look at those with
-//! errors and slow reads, a sixteenth at a time, down to the sector that cannot be read and the block that stays slow.
+//! The steps of a scan: zones over all of a target, read in sequence, one read at a time; then a closer look at those
+//! with errors and slow reads, a sixteenth at a time, down to the sector that cannot be read and the block that stays
+//! slow. A zone that is slow beside its neighbours is read once more.
 
 use super::{Choice, Settings};
 use crate::points::Label;
 use fathom_analysis::load::LoadPoint;
-use fathom_analysis::scan::{Area, Part};
+use fathom_analysis::scan::{Area, Part, slow_zones};
 use fathom_model::Literal;
 use fathom_schema::{ScanQuestion, Step, StepFinished};
 use fathom_units::{Bytes, Nanos};
@@ -29,6 +30,8 @@ pub struct ScanSearch {
     zones: usize,
     queue: VecDeque<(Part, Area)>,
     running: Option<(Part, Area)>,
+    /// What zones were read at, bytes per second, and whether each is looked at closer.
+    read: Vec<(Option<f64>, bool)>,
     closer: usize,
     /// Time that closer looks took.
     spent: Nanos,
@@ -44,6 +47,7 @@ impl ScanSearch {
             zones: queue.len(),
             queue,
             running: None,
+            read: Vec::new(),
             closer: 0,
             spent: Nanos::ZERO,
         }
@@ -51,10 +55,26 @@ impl ScanSearch {
 
     pub(super) fn next(&mut self, finished: Option<(&Step, &StepFinished)>) -> Option<Choice> {
         if let (Some((part, area)), Some((step, finished))) = (self.running.take(), finished) {
-            if part == Part::Closer {
-                self.spent = self.spent.after(finished.elapsed);
+            match part {
+                Part::Zone(_) => {
+                    let is_whole = area.length >= u64::from(self.question.block);
+                    let rate = speed(step, finished).filter(|_| is_whole);
+                    let is_looked_at = self.look_closer(area, step, finished);
+                    self.read.push((rate, is_looked_at));
+                    if self.read.len() == self.zones {
+                        self.read_again();
+                    }
+                }
+                Part::Again(zone) => {
+                    if !self.read.get(zone).is_some_and(|(_, is_looked_at)| *is_looked_at) {
+                        self.look_closer(area, step, finished);
+                    }
+                }
+                Part::Closer => {
+                    self.spent = self.spent.after(finished.elapsed);
+                    self.look_closer(area, step, finished);
+                }
             }
-            self.look_closer(area, step, finished);
             if self.spent >= CLOSER_TIME_MAX {
                 self.queue.retain(|(part, _)| *part != Part::Closer);
             }
@@ -64,8 +84,17 @@ impl ScanSearch {
         Some(self.choice(part, area))
     }
 
-    /// Puts the parts of an area into the queue where it had errors or slow reads.
-    fn look_closer(&mut self, area: Area, step: &Step, finished: &StepFinished) {
+    /// Puts zones that are slow beside their neighbours at the front of the queue.
+    fn read_again(&mut self) {
+        let rates: Vec<Option<f64>> = self.read.iter().map(|(rate, _)| *rate).collect();
+        let zones = zones(&self.question);
+        for (zone, _) in slow_zones(&rates).into_iter().rev() {
+            self.queue.push_front((Part::Again(zone), zones[zone]));
+        }
+    }
+
+    /// Puts the parts of an area into the queue where it had errors or slow reads. Whether it had.
+    fn look_closer(&mut self, area: Area, step: &Step, finished: &StepFinished) -> bool {
         let tallies = finished.streams.iter().flat_map(|stream| &stream.workers).map(|worker| &worker.tally);
         let has_errors = tallies.flat_map(|tally| &tally.kinds).any(|kind| !kind.errors.is_empty());
         let is_slow = || {
@@ -77,10 +106,10 @@ impl ScanSearch {
             (true, _) if area.length > block => block,
             (true, _) => sector,
             (false, true) => block,
-            (false, false) => return,
+            (false, false) => return false,
         };
         if area.length <= smallest || self.closer >= CLOSER_MAX {
-            return;
+            return false;
         }
         let part = area.length.div_ceil(PARTS).next_multiple_of(smallest);
         let end = area.start + area.length;
@@ -91,12 +120,14 @@ impl ScanSearch {
             self.closer += 1;
             start += length;
         }
+        true
     }
 
     fn choice(&self, part: Part, area: Area) -> Choice {
         let at = Bytes(area.start).approximate();
         let name = match part {
             Part::Zone(zone) => format!("zone {} of {} at {at}", zone + 1, self.zones),
+            Part::Again(zone) => format!("zone {} of {} at {at} again", zone + 1, self.zones),
             Part::Closer => format!("closer look at {}, {}", Bytes(area.start), Bytes(area.length)),
         };
         let label = Label { name, parameters: part.parameters(), pause: Nanos::ZERO };
@@ -138,6 +169,13 @@ impl ScanSearch {
     pub(super) fn steps_hint(&self) -> usize {
         self.zones
     }
+}
+
+/// Bytes per second that a step read at; `None` where it had errors, or read nothing.
+fn speed(step: &Step, finished: &StepFinished) -> Option<f64> {
+    let tallies = finished.streams.iter().flat_map(|stream| &stream.workers).map(|worker| &worker.tally);
+    let has_errors = tallies.flat_map(|tally| &tally.kinds).any(|kind| !kind.errors.is_empty());
+    LoadPoint::of(step, &finished.streams).filter(|_| !has_errors).map(|point| point.bytes_per_s)
 }
 
 /// The zones: parts that cover all, or samples spread evenly from the first byte to the last.

@@ -7,7 +7,9 @@ use fathom_analysis::load::LoadPoint;
 use fathom_analysis::pts::{Blocks, Cell, Flow, PartKind, Place, operating_points};
 use fathom_analysis::steady::WINDOW;
 use fathom_model::{Literal, Span, Spanned};
-use fathom_schema::{Extent, FileOrder, LayoutRule, OperationKind, SteadyQuestion, Step, Target, TargetKind};
+use fathom_schema::{
+    BoundFigure, Extent, FileOrder, LayoutRule, OperationKind, SteadyQuestion, Step, Target, TargetKind,
+};
 use fathom_units::{Bytes, Nanos};
 
 /// Bytes of one trim of a purge: as many as a small target has at least, and 8 TB are trimmed in minutes.
@@ -30,6 +32,9 @@ const COMPOSITE: [(u32, u32); 12] = [
 /// Where the composite goes: half of it to the first 5 % (JESD219).
 const COMPOSITE_PLACES: &str = "zoned:50%/5%,30%/15%,20%/80%";
 
+/// How often a load may end without an operation before the test does: what is empty three times stays so.
+const EMPTY_MAX: u32 = 3;
+
 /// Goes through a test.
 #[derive(Debug, Clone)]
 pub struct SteadySearch {
@@ -46,6 +51,8 @@ pub struct SteadySearch {
     written: f64,
     /// Cells of the operating points, once they are known.
     points: Vec<Cell>,
+    /// How often the load that runs has ended without an operation.
+    empty: u32,
 }
 
 impl SteadySearch {
@@ -60,6 +67,7 @@ impl SteadySearch {
             rounds: Vec::new(),
             written: 0.0,
             points: Vec::new(),
+            empty: 0,
         }
     }
 
@@ -68,11 +76,24 @@ impl SteadySearch {
             None => self.begin(0)?,
             Some(at) => self.after(at, result?)?,
         };
+        self.empty = 0;
         self.running = Some(place);
         Some(self.choice(place))
     }
 
+    /// The same load again, where it came to its end without an operation: a device that pauses, or a host that is busy, takes
+    /// a short one whole.
+    pub(super) fn again(&mut self) -> Option<Choice> {
+        self.empty += 1;
+        self.running.filter(|_| self.empty < EMPTY_MAX).map(|place| self.choice(place))
+    }
+
     pub(super) fn built(&mut self, step: &mut Step) {
+        let part = self.running.map(|place| &self.flow.parts[place.part].kind);
+        if let Some(PartKind::Purge | PartKind::Fill(_)) = part {
+            // As with thresholds: what is asked of the loads says nothing of what prepares for them, but errors are errors.
+            step.abort_when.retain(|condition| condition.bound.figure == BoundFigure::Errors);
+        }
         self.capacity = step.targets.iter().map(|target| target.size.0).sum();
         step.streams.iter_mut().for_each(|stream| stream.engine.trim_by = self.question.purge_by);
         if self.question.purge || self.question.purged_before.is_some() {

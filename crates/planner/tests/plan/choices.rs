@@ -6,8 +6,8 @@ use fathom_model::{Amount, Dialect, Job, Span};
 use fathom_planner::{Plan, plan};
 use fathom_schema::{
     AioSettings, CallFlags, Coverage, EngineKind, Facts, ForcedAsync, IoMode, OperationPriority, Pacing,
-    Quota, Registration, RingSettings, SharePart, SizedPriority, Step, Submitter, TargetKind, Think,
-    TimeLimit,
+    Quota, Registration, RingSettings, Severity, SharePart, SizedPriority, Step, Submitter, TargetKind,
+    Think, TimeLimit,
 };
 use fathom_units::{Bytes, Nanos};
 
@@ -24,6 +24,24 @@ fn planned(job: &Job, is: Is, change: impl Fn(&mut Facts)) -> (Plan, Step) {
 
 fn notes(plan: &Plan) -> Vec<&str> {
     plan.notes.iter().map(|note| note.message.as_str()).collect()
+}
+
+/// Of the eight CPUs of the host that is made up.
+#[test]
+fn more_workers_than_cpus_are_told() {
+    let note = "9 workers share 8 CPUs, so that some wait for one while their operations are done, which counts as latency, and \
+                at a rate goes out late; fewer workers with a larger queue_depth each do not";
+    for (workers, dialect, told) in [
+        (8, Dialect::Native, None),
+        (9, Dialect::Native, Some(Severity::Warn)),
+        // A job of its own for each operation in flight is how fio's synchronous engines are used.
+        (9, Dialect::Fio, Some(Severity::Info)),
+    ] {
+        let text = format!("{HEAD}[stream.s]\nworkers = {workers}\ntime = \"60s\"\n");
+        let (plan, _) = planned(&Job { dialect, ..read(&text) }, DISK, |_| {});
+        let found = plan.notes.iter().find(|one| one.message == note).map(|one| one.severity);
+        assert_eq!(found, told, "{workers} {dialect:?}: {:?}", notes(&plan));
+    }
 }
 
 /// fio's rule: `cpuchunks` × (100 − `cpuload`) / `cpuload` between two stretches.

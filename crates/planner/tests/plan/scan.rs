@@ -115,3 +115,28 @@ fn a_device_that_fails_everywhere_is_not_looked_at_for_ever() {
     let found = areas(&question(1000, None), &all, &[]);
     assert!(found.len() < 6000, "{}", found.len());
 }
+
+#[test]
+fn a_zone_that_is_slow_beside_its_neighbours_is_read_once_more() {
+    let job = read(JOB);
+    let search = Search::Scan(Box::new(ScanSearch::new(&question(40, Some(64 << 20)))));
+    let (plan, found) = plan_search(&job, &facts(&job, |_| DISK), 0, search);
+    let mut experiment = plan.unwrap_or_else(|| panic!("{found:?}")).experiment;
+    let (mut names, mut last) = (Vec::new(), None);
+    while let Some(step) = experiment.next(last.as_ref()) {
+        // The zones with these numbers, at first and again.
+        let rate = if step.name.starts_with("zone 7 ") || step.name.starts_with("zone 30 ") {
+            500.0
+        } else {
+            1000.0
+        };
+        let mut done = finished(&step, rate, &[1_000_000]);
+        let kind = &mut done.streams[0].workers[0].tally.kinds[0];
+        kind.bytes = kind.operations << 20;
+        last = Some(done);
+        names.push(step.name.clone());
+    }
+    assert_eq!(names.len(), 42, "{names:?}");
+    assert!(names[40].starts_with("zone 7 of 40") && names[40].ends_with(" again"), "{names:?}");
+    assert!(names[41].starts_with("zone 30 of 40") && names[41].ends_with(" again"), "{names:?}");
+}

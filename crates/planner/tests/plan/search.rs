@@ -77,11 +77,12 @@ pub(crate) fn finished(step: &Step, rate: f64, latencies_ns: &[u64]) -> StepFini
 /// The depths that a curve goes through on a device of throughput `x`.
 fn depths(x: impl Fn(f64) -> f64, depth_max: u32, replicates: u32) -> Vec<u32> {
     let mut experiment = planned(Search::Curve(CurveSearch::new(depth_max, replicates, 3))).experiment;
+    let most = experiment.steps_max().expect("a curve knows it");
     let (mut depths, mut last) = (Vec::new(), None);
     while let Some(step) = experiment.next(last.as_ref()) {
         let depth = step.streams[0].queue_depth;
         depths.push(depth);
-        assert!(depths.len() < 200, "{depths:?}");
+        assert!(depths.len() <= most, "more than {most}: {depths:?}");
         let rate = x(f64::from(depth));
         last = Some(finished(&step, rate, &[1000]));
     }
@@ -155,6 +156,36 @@ fn the_highest_rate_of_a_queue_is_that_of_theory() {
         assert!((nearest - expect).abs() <= 5.0, "{nearest}, not {expect}: {rates:?}");
         assert!(rates.len() <= 12, "{rates:?}");
     }
+}
+
+#[test]
+fn a_limit_that_an_idle_target_breaks_is_given_up_at_once() {
+    let rates = |idle_ns: u64| {
+        let goals = vec![LatencyGoal { quantile: Some(0.99), limit: Nanos::millis(2) }];
+        let mut experiment =
+            planned(Search::Objective(ObjectiveSearch::new(goals, None, 1, 32, true))).experiment;
+        let (mut last, mut rates) = (None, Vec::new());
+        while let Some(step) = experiment.next(last.as_ref()) {
+            let rate = match step.streams[0].pacing {
+                Pacing::Open { rate, .. } => rate,
+                Pacing::Closed { .. } => 0.0,
+            };
+            rates.push(rate);
+            // Full speed takes 5 ms; what is not at full speed takes what an idle target does, up to 100/s.
+            let is_idle = rate > 0.0 && rate <= 100.0;
+            last = Some(finished(
+                &step,
+                if rate > 0.0 { rate } else { 200.0 },
+                &[if is_idle { idle_ns } else { 5_000_000 }; 400],
+            ));
+        }
+        rates
+    };
+    assert_eq!(rates(5_000_000), [0.0, 100.0], "alone, then a rate at which it is idle");
+    // A cache that keeps up with few operations breaks the limit at full speed alone.
+    let found = rates(1_000_000);
+    assert_eq!(found[..3], [0.0, 100.0, 0.0], "{found:?}");
+    assert!(found.len() > 3 && found.iter().all(|rate| *rate == 0.0 || *rate >= 100.0), "{found:?}");
 }
 
 /// The rates of a search on a device, full speed as 0.

@@ -203,6 +203,40 @@ fn the_composite_and_cross_stimulus_are_planned_in_full() {
     assert_eq!(hours, [8, 6, 8].map(|hours| TimeLimit::Nanoseconds(hours * 3_600_000_000_000)));
 }
 
+#[test]
+fn a_load_without_an_operation_comes_again_and_not_for_ever() {
+    let is_stuck = |at: usize, ends: usize| {
+        move |_: &Step, step: usize| if (at..ends).contains(&step) { 0.0 } else { 10_000.0 }
+    };
+    let whole = steps(&mut planned(&question(SteadyTest::Latency)).experiment, |_, _| 10_000.0);
+    let twice = steps(&mut planned(&question(SteadyTest::Latency)).experiment, is_stuck(7, 9));
+    assert_eq!(twice.len(), whole.len() + 2);
+    assert!(twice[7..10].iter().all(|(step, _)| step.name == whole[7].0.name));
+    assert_eq!(twice[10].0.name, whole[8].0.name);
+    // What was done goes on, with the loads that were repeated.
+    let kept = 1 + 9 + 2;
+    let mut resumed = planned(&question(SteadyTest::Latency)).experiment;
+    resumed.replay(&recorded(&twice[..kept])).expect("it is the same test");
+    assert_eq!(steps(&mut resumed, |_, _| 10_000.0).len(), twice.len() - kept);
+    let stuck = steps(&mut planned(&question(SteadyTest::Latency)).experiment, is_stuck(7, usize::MAX));
+    assert_eq!(stuck.len(), 7 + 3, "it ends with the third that is empty");
+}
+
+#[test]
+fn conditions_are_about_the_loads_and_errors_about_all() {
+    let mut test = planned(&question(SteadyTest::Latency)).experiment;
+    let all = ["iops<1k for 5s", "errors>0"].map(|text| text.parse().expect("it is a condition"));
+    test.abort_when(all);
+    let done = steps(&mut test, |_, _| 10_000.0);
+    let of_step = |at: usize| -> Vec<String> {
+        done[at].0.abort_when.iter().map(std::string::ToString::to_string).collect()
+    };
+    assert!(done[0].0.name.starts_with("preconditioning"));
+    assert_eq!(of_step(0), ["errors > 0"]);
+    assert_eq!(of_step(1).len(), 2);
+    assert_eq!(test.conditions().len(), 2, "the record has them, wherever it is ended");
+}
+
 fn recorded(done: &[(Step, StepFinished)]) -> Vec<StepRecord> {
     let record = |(index, (step, finished)): (u32, &(Step, StepFinished))| StepRecord {
         started: StepStarted { index, step: step.clone(), wall_ms: 0, devices: Vec::new(), gauges: None },

@@ -181,3 +181,20 @@ fn charts_of_many_steps_stay_small() {
     let text = serde_json::to_string(&charts(&record)).unwrap();
     assert!(text.len() < 2_000_000, "{}", text.len());
 }
+
+/// Steps in virtual time end later than the next begins, by the wall clock: a mark is on one of them.
+#[test]
+fn a_mark_is_on_the_time_line_of_one_step() {
+    let mut record = lengthened(10);
+    push(&mut record, &[StreamShape::default()], 1);
+    record.steps[1].started.wall_ms = record.steps[0].started.wall_ms + 1;
+    record.notes.push(fathom_schema::Note {
+        at: fathom_units::Nanos::secs(4),
+        kind: fathom_schema::NoteKind::Mark,
+        severity: fathom_schema::Severity::Info,
+        message: "mark at 4.00 s: fan stopped".to_owned(),
+    });
+    let charts = charts(&record);
+    let marked = |step: usize| charts.steps[step].marks.iter().any(|mark| mark.label == "fan stopped");
+    assert_eq!((marked(0), marked(1)), (true, false));
+}

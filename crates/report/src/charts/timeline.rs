@@ -1,5 +1,5 @@
-//! What is marked on the time line of a step: what a person noted, when its course changed, when streams came and went, where
-//! thresholds lie and when one was first not kept. Owns which of that is drawn; does not know how.
+//! What is marked on the time line of a step: what a person noted, when its course changed, when streams came and
+//! went, where thresholds lie and when one was first not kept. Owns which of that is drawn; does not know how.
 
 use super::{Series, rounded};
 use fathom_analysis::{measured, validity::Moment};
@@ -44,12 +44,20 @@ pub(super) fn marks(
     let before_s = step.started.wall_ms.saturating_sub(record.started.wall_ms) as f64 / 1e3;
     // Steps of an earlier run, which this one went on from, have none of its marks.
     let is_of_this_run = step.started.wall_ms >= record.started.wall_ms;
+    // Virtual time goes on beyond the wall clock's: what lies in an earlier step is not of this one as well.
+    let ends =
+        record.steps.iter().filter(|other| other.started.index < step.started.index).filter_map(|other| {
+            let began_ms = other.started.wall_ms.checked_sub(record.started.wall_ms)?;
+            Some(began_ms as f64 / 1e3 + other.finished.as_ref()?.elapsed.as_secs_f64())
+        });
+    let earlier_s = ends.fold(0.0, f64::max);
     let is_mark = |note: &&Note| is_of_this_run && note.kind == NoteKind::Mark;
     let noted = record.notes.iter().filter(is_mark).filter_map(|note| {
         let at_s = note.at.as_secs_f64() - before_s;
         // "mark at 12 s: …" says when; here its place does.
         let text = note.message.split_once(": ").map_or(note.message.as_str(), |(_, text)| text);
-        (0.0..=end_s).contains(&at_s).then(|| TimeMark { at_s, label: text.to_owned() })
+        let is_here = (0.0..=end_s).contains(&at_s) && note.at.as_secs_f64() >= earlier_s;
+        is_here.then(|| TimeMark { at_s, label: text.to_owned() })
     });
     let own = moments.iter().filter(|moment| moment.step == step.started.index);
     let course = own.map(|moment| TimeMark { at_s: moment.at.as_secs_f64(), label: moment.label.clone() });
@@ -106,7 +114,8 @@ fn bounded(threshold: &Threshold) -> Option<(BoundFigure, f64, bool)> {
     })
 }
 
-/// The first cell whose figure lies outside of a threshold. The threshold is about the whole step, and may be kept all the same.
+/// The first cell whose figure lies outside of a threshold. The threshold is about the whole step, and may be kept
+/// all the same.
 fn broken_at(threshold: &Threshold, all: &Series) -> Option<usize> {
     let (figure, limit, is_above) = bounded(threshold)?;
     let values = match figure {

@@ -26,7 +26,7 @@ pub fn fio_json(record: &Record, shape: &FioShape) -> String {
         ("timestamp_ms".to_owned(), Integer(end_ms)),
         ("time".to_owned(), Text(calendar::ctime(end_ms))),
     ];
-    if !globals.is_empty() {
+    if shape.has_globals {
         root.push(("global options".to_owned(), Node::texts(globals)));
     }
     let Figures { entries, groups: _ } = Figures::of(record, shape);
@@ -59,7 +59,7 @@ fn job(shape: &FioShape, figures: &EntryFigures<'_>, end_ms: u64, elapsed_s: u64
         ("eta", Integer(0)),
         ("elapsed", Integer(elapsed_s)),
     ];
-    if !entry.options.is_empty() {
+    if entry.has_options {
         job.push(("job options", Node::texts(&entry.options)));
     }
     if entry.unified == FioUnified::Mixed {

@@ -3,7 +3,7 @@
 
 use super::numbers::FioUnits;
 use super::settling;
-use super::sums::{Sample, Sums, gather};
+use super::sums::{Sums, gather};
 use super::{FioEntry, FioMeasures, FioPriority, FioShape, FioUnified};
 use fathom_metrics::{
     Histogram, Settling, bucket_bounds, fio_counts, fio_quantile, merge_kind, merge_latency, merge_sparse,
@@ -230,17 +230,14 @@ impl Direction {
         let kept = |is_kept: bool, tally: LatencyTally| if is_kept { tally } else { LatencyTally::default() };
         // fio takes no sample of a direction in an interval without an operation; these it takes even where a job leaves
         // bandwidth out.
-        let samples: Vec<Sample> = sums
-            .samples
-            .iter()
-            .map(|sample| Sample {
-                bytes_per_s: kinds.iter().map(|kind| sample[kind.index()].bytes_per_s).sum(),
-                iops: kinds.iter().map(|kind| sample[kind.index()].iops).sum(),
-            })
-            .filter(|sample| sample.iops > 0.0)
-            .collect();
-        let bandwidth = Series::of(samples.iter().map(|sample| sample.bytes_per_s / 1024.0));
-        let rate = Series::of(samples.iter().map(|sample| sample.iops));
+        let series = |samples: &[[f64; OperationKind::COUNT]], unit: f64| {
+            let sums = samples
+                .iter()
+                .map(|sample| kinds.iter().map(|kind| sample[kind.index()]).sum::<f64>() / unit);
+            let busy: Vec<f64> = sums.filter(|&sum| sum > 0.0).collect();
+            Series::of(busy.into_iter())
+        };
+        let (bandwidth, rate) = (series(&sums.bandwidth, 1024.0), series(&sums.rates, 1.0));
         Self {
             bytes,
             bytes_per_s: per_s(bytes),

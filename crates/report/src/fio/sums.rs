@@ -1,7 +1,7 @@
 //! What the workers of one entry did together, gathered from totals or, after a kill, from intervals. Owns how figures of
 //! a stream are shared out to one of its workers; does not know the document.
 
-use super::{FioEntry, FioNames, FioNotStarted, FioWorkers};
+use super::{FioEntry, FioNames, FioNotStarted, FioSampling, FioWorkers};
 use fathom_metrics::{merge_kind, merge_tally};
 use fathom_schema::{
     DepthSearch, Interval, KindTally, Moments, OperationKind, Phase, Quota, Record, StepRecord, Stream,
@@ -35,15 +35,18 @@ pub(super) struct Sums {
     pub(super) depth_search: Option<DepthSearch>,
     /// Wall clock when the first of them started, milliseconds since 1970-01-01 UTC; `None` when no step was begun.
     pub(super) start_ms: Option<u64>,
-    /// Bytes and operations per second by kind index, one per aligned interval.
-    pub(super) samples: Vec<[Sample; OperationKind::COUNT]>,
+    /// Bytes per second by kind index, one for each span of `bwavgtime`.
+    pub(super) bandwidth: Vec<[f64; OperationKind::COUNT]>,
+    /// Operations per second by kind index, one for each span of `iopsavgtime`.
+    pub(super) rates: Vec<[f64; OperationKind::COUNT]>,
 }
 
-/// Rates of one kind in one interval.
+/// Rates by kind index in one interval, or in several that follow one another.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sample {
-    pub(super) bytes_per_s: f64,
-    pub(super) iops: f64,
+struct Sample {
+    seconds: f64,
+    bytes_per_s: [f64; OperationKind::COUNT],
+    iops: [f64; OperationKind::COUNT],
 }
 
 impl Sums {
@@ -66,9 +69,11 @@ impl Sums {
             kind.operations *= blocks;
             kind.bytes = kind.operations * block_bytes;
         }
-        for sample in self.samples.iter_mut().flatten() {
-            sample.iops *= blocks as f64;
-            sample.bytes_per_s = sample.iops * block_bytes as f64;
+        for rate in self.rates.iter_mut().flatten() {
+            *rate *= blocks as f64;
+        }
+        for bytes_per_s in self.bandwidth.iter_mut().flatten() {
+            *bytes_per_s *= (blocks * block_bytes) as f64;
         }
     }
 
@@ -140,7 +145,7 @@ impl Sums {
 /// Gathers what `entry` sums up; what the record does not hold counts as nothing.
 pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
     let mut sums = Sums::default();
-    let mut samples: BTreeMap<(usize, u64), [Sample; OperationKind::COUNT]> = BTreeMap::new();
+    let mut samples: BTreeMap<(usize, u64), Sample> = BTreeMap::new();
     for part in &entry.workers {
         let FioWorkers { step: step_at, stream: stream_at, worker } = *part;
         let Some(step) = record.steps.get(step_at) else { continue };
@@ -163,7 +168,7 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
             }
             None => add_intervals(&mut sums, step, stream_at, worker, count as u64),
         }
-        for interval in aligned(step, stream_at) {
+        for interval in measured(step, stream_at) {
             let sample = samples.entry((step_at, interval.sequence)).or_default();
             add_sample(sample, interval, share);
         }
@@ -179,7 +184,13 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
             sums.queue_depth = u32::try_from(queue_depth).unwrap_or(u32::MAX);
         }
     }
-    sums.samples = samples.into_values().collect();
+    let FioSampling { bandwidth, operations } = entry.sampling;
+    sums.bandwidth = spans(record, &samples, bandwidth, |sample| sample.bytes_per_s);
+    // Calls on names move no bytes, and are counted as I/Os on blocks.
+    if entry.names.is_some() {
+        sums.bandwidth = spans(record, &samples, bandwidth, |sample| sample.iops);
+    }
+    sums.rates = spans(record, &samples, operations, |sample| sample.iops);
     if entry.is_of_cpu {
         sums.runtime = [Nanos::ZERO; OperationKind::COUNT];
     }
@@ -278,18 +289,42 @@ pub(super) fn measuring_from(step: &StepRecord, stream_at: usize) -> Option<Nano
     of_totals.or_else(|| measured(step, stream_at).map(|interval| interval.start).min())
 }
 
-/// Those of them that are long enough to be a sample of a rate: a last one of a few milliseconds is not.
-fn aligned(step: &StepRecord, stream_at: usize) -> impl Iterator<Item = &Interval> {
-    let half = step.started.step.interval.0 / 2;
-    measured(step, stream_at).filter(move |interval| interval.end.since(interval.start).0 >= half.max(1))
+/// The mean of a figure over each span of intervals of the same step, from the first that was measured on: after a ramp too
+/// the first span is as long as the others. One that is shorter than half of what was asked for is no sample of a rate: a
+/// last one of a few milliseconds, or of all of a short job.
+fn spans(
+    record: &Record,
+    samples: &BTreeMap<(usize, u64), Sample>,
+    span: Nanos,
+    figure: impl Fn(&Sample) -> [f64; OperationKind::COUNT],
+) -> Vec<[f64; OperationKind::COUNT]> {
+    let intervals = |step: usize| (span.0 / record.steps[step].started.step.interval.0.max(1)).max(1);
+    let mut found: BTreeMap<(usize, u64), (f64, [f64; OperationKind::COUNT])> = BTreeMap::new();
+    let mut firsts: BTreeMap<usize, u64> = BTreeMap::new();
+    for (&(step, sequence), sample) in samples {
+        let first = *firsts.entry(step).or_insert(sequence);
+        let (seconds, sum) = found.entry((step, (sequence - first) / intervals(step))).or_default();
+        *seconds += sample.seconds;
+        for (sum, rate) in sum.iter_mut().zip(figure(sample)) {
+            *sum += rate * sample.seconds;
+        }
+    }
+    let whole =
+        |step: usize| Nanos(record.steps[step].started.step.interval.0 * intervals(step)).as_secs_f64();
+    let long =
+        found.into_iter().filter(|&((step, _), (seconds, _))| seconds > 0.0 && seconds >= whole(step) / 2.0);
+    long.map(|(_, (seconds, sum))| sum.map(|sum| sum / seconds)).collect()
 }
 
-fn add_sample(sample: &mut [Sample; OperationKind::COUNT], interval: &Interval, share: f64) {
+fn add_sample(sample: &mut Sample, interval: &Interval, share: f64) {
     let seconds = interval.end.since(interval.start).as_secs_f64();
+    if seconds == 0.0 {
+        return;
+    }
+    sample.seconds = sample.seconds.max(seconds);
     for kind in &interval.tally.kinds {
-        let Sample { bytes_per_s, iops } = &mut sample[kind.kind.index()];
-        *bytes_per_s += kind.bytes as f64 / seconds * share;
-        *iops += kind.operations as f64 / seconds * share;
+        sample.bytes_per_s[kind.kind.index()] += kind.bytes as f64 / seconds * share;
+        sample.iops[kind.kind.index()] += kind.operations as f64 / seconds * share;
     }
 }
 
@@ -302,8 +337,48 @@ pub(super) fn block_bytes(stream: &Stream, kind: OperationKind) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fio::FioWorkers;
     use fathom_analysis::sample::{StreamShape, record};
     use proptest::prelude::*;
+
+    #[test]
+    fn samples_last_as_long_as_they_are_to() {
+        let shape =
+            StreamShape { rates: vec![(OperationKind::Read, 100)], seconds: 7, ..StreamShape::default() };
+        let record = record(&[shape]);
+        let workers = vec![FioWorkers { step: 0, stream: 0, worker: None }];
+        let counts = |bandwidth, operations| {
+            let sampling =
+                FioSampling { bandwidth: Nanos::millis(bandwidth), operations: Nanos::millis(operations) };
+            let sums =
+                gather(&record, &FioEntry { workers: workers.clone(), sampling, ..FioEntry::default() });
+            let read = OperationKind::Read.index();
+            assert!(sums.rates.iter().all(|rates| rates[read] == 100.0), "{:?}", sums.rates);
+            [sums.bandwidth.len(), sums.rates.len()]
+        };
+        // The intervals are of a second; a last one counts from half of what it should be.
+        assert_eq!(counts(1000, 3000), [7, 2]);
+        assert_eq!(counts(2000, 500), [4, 7]);
+        assert_eq!(counts(60_000, 14_000), [0, 1]);
+    }
+
+    #[test]
+    fn samples_begin_where_the_ramp_ends() {
+        let shape =
+            StreamShape { rates: vec![(OperationKind::Read, 100)], seconds: 7, ..StreamShape::default() };
+        let mut record = record(&[shape]);
+        record.steps[0].intervals[0].phase = Phase::Ramp;
+        for interval in record.steps[0].intervals.iter_mut().skip(1).step_by(2) {
+            interval.tally.kinds[0].operations = 300;
+        }
+        let sampling = FioSampling { bandwidth: Nanos::secs(2), operations: Nanos::secs(2) };
+        let workers = vec![FioWorkers { step: 0, stream: 0, worker: None }];
+        let sums = gather(&record, &FioEntry { workers, sampling, ..FioEntry::default() });
+        // 300 and 100 in turn, two seconds each from the second on.
+        let rates: Vec<f64> = sums.rates.iter().map(|rates| rates[OperationKind::Read.index()]).collect();
+        assert_eq!(rates, [200.0; 3]);
+        assert_eq!(sums.bandwidth.len(), 3);
+    }
 
     proptest! {
         #[test]

@@ -2,7 +2,9 @@
 //! have shown new figures, then what each test has come to. The form is that of files of Iometer 1.1.0; what fathom knows of
 //! them is in docs/iometer-compatibility.md.
 
-use super::{Figures, IOMETER_COLUMNS, IometerHost, IometerRow, IometerShape, Lines, Part, is_whole, real};
+use super::{
+    Figures, IOMETER_COLUMNS, IometerHost, IometerRow, IometerShape, Lines, Part, framed, real, wall_ms_at,
+};
 use crate::calendar;
 use fathom_schema::{Interval, Phase, Record, StepRecord};
 use fathom_units::Nanos;
@@ -13,13 +15,7 @@ const DIGITS: i32 = 6;
 
 /// The updates of a run, ready to be added to their file; every so many seconds, 0 for none but the last.
 pub fn iometer_updates(record: &Record, shape: &IometerShape, hosts: &[IometerHost], every_s: u64) -> String {
-    let mut lines = Lines::begun(record, shape);
-    let mut spec_index = None;
-    for (index, (step, test)) in record.steps.iter().zip(&shape.tests).enumerate() {
-        if spec_index != Some(test.spec_index) {
-            spec_index = Some(test.spec_index);
-            lines.specs(&test.specs);
-        }
+    framed(record, shape, |lines, index, step, test| {
         lines.add("'Results");
         // Its headings are those of before 1.1.0.
         lines.add(&format!("TimeStamp,'{}", IOMETER_COLUMNS.join(",").replace("MiBps", "MBps")));
@@ -29,17 +25,16 @@ pub fn iometer_updates(record: &Record, shape: &IometerShape, hosts: &[IometerHo
                 lines.update(at, &Figures { real: short, ..window.figures(step) }.row(&without_spec(row)));
             }
         }
-        let Some(finished) = &step.finished else { break };
-        let at = step.started.wall_ms.saturating_add(finished.elapsed.0 / 1_000_000);
+        let finished = step.finished.as_ref()?;
+        let at = wall_ms_at(step, finished.elapsed);
         for row in workers {
             lines.update(at, &Figures { real: short, ..Figures::of(step, finished, None) }.row(row));
         }
         for row in test.rows.iter().filter(|row| row.cells[0] == "ALL") {
             lines.update(at, &Figures { real, ..Figures::of(step, finished, hosts.get(index)) }.row(row));
         }
-        lines.time_stamp(at);
-    }
-    lines.ended(is_whole(record, shape))
+        Some(finished)
+    })
 }
 
 impl Lines {
@@ -79,8 +74,7 @@ fn windows(step: &StepRecord, every_s: u64) -> Vec<(u64, Window<'_>)> {
     let ends = windows.into_values().map(|intervals| {
         let start = intervals.iter().map(|interval| interval.start).min().unwrap_or(Nanos::ZERO);
         let end = intervals.iter().map(|interval| interval.end).max().unwrap_or(Nanos::ZERO);
-        let wall_ms = step.started.wall_ms.saturating_add(end.0 / 1_000_000);
-        (wall_ms, Window { intervals, time: end.since(start) })
+        (wall_ms_at(step, end), Window { intervals, time: end.since(start) })
     });
     ends.collect()
 }

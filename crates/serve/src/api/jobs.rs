@@ -21,7 +21,7 @@ use fathom_units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A job and what its sender agrees to.
@@ -108,17 +108,28 @@ pub(crate) struct Planned {
     may_run: bool,
     /// Seconds that it takes; null when something other than time ends it.
     expected_seconds: Option<f64>,
-    /// Every step, fully resolved; empty when there are errors.
+    /// Every step, fully resolved; empty when there are errors. Of a search, those of the least and the most that is asked.
     steps: Vec<Value>,
+    /// How many measurements a search makes; null where `steps` are all there are.
+    measurements: Option<Measurements>,
     /// What is done to each path.
     targets: Vec<IntentView>,
     /// What must not be done.
     refusals: Vec<RefusalView>,
-    /// What may be done after `answer` was typed.
+    /// What may be done after one of its `answers` was typed.
     questions: Vec<QuestionView>,
     /// What goes on and is worth saying.
     notes: Vec<String>,
     diagnostics: Vec<DiagnosticView>,
+}
+
+/// How many measurements a search makes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Measurements {
+    /// About so many; the expected time is that of these.
+    about: usize,
+    /// No more than so many; null where that is not known beforehand.
+    at_most: Option<usize>,
 }
 
 /// What is done to a path.
@@ -144,6 +155,8 @@ pub(crate) struct RefusalView {
     path: PathBuf,
     reason: String,
     remedy: String,
+    /// What may be typed to have it done all the same; empty where nothing helps.
+    answers: Vec<String>,
 }
 
 /// Something that a person has to confirm.
@@ -155,8 +168,8 @@ pub(crate) struct QuestionView {
     device: String,
     /// What would be lost.
     reason: String,
-    /// What has to be typed.
-    answer: String,
+    /// What may be typed to agree, the clearest first.
+    answers: Vec<String>,
 }
 
 pub(super) fn routes() -> Vec<Route> {
@@ -260,6 +273,7 @@ async fn plan(State(app): State<Arc<App>>, Json(order): Json<Order>) -> Result<J
                 may_run: false,
                 expected_seconds: None,
                 steps: Vec::new(),
+                measurements: None,
                 targets: Vec::new(),
                 refusals: Vec::new(),
                 questions: Vec::new(),
@@ -267,12 +281,17 @@ async fn plan(State(app): State<Arc<App>>, Json(order): Json<Order>) -> Result<J
                 diagnostics,
             }));
         };
+        let measurements = plan.experiment.is_search().then(|| Measurements {
+            about: plan.experiment.steps_hint(),
+            at_most: plan.experiment.steps_max(),
+        });
         let steps = plan.experiment.preview();
         let steps = steps.iter().map(|step| serde_json::to_value(step).unwrap_or_default()).collect();
         Ok(Json(Planned {
             may_run: verdict.allows(),
             expected_seconds: plan.expected.map(Nanos::as_secs_f64),
             steps,
+            measurements,
             targets: plan.intents.iter().map(|one| intent(one, &facts)).collect(),
             notes: plan.notes.iter().map(|note| note.message.clone()).chain(verdict.notes.clone()).collect(),
             refusals: verdict.refusals.iter().map(refusal).collect(),
@@ -308,8 +327,10 @@ fn intent(intent: &Intent, facts: &Facts) -> IntentView {
 }
 
 fn refusal(refusal: &Refusal) -> RefusalView {
-    let Refusal { code, path, reason, remedy } = refusal.clone();
-    RefusalView { code, path, reason, remedy }
+    let Refusal { code, path, reason, remedy, answers } = refusal.clone();
+    // An option of the command line is no way out here.
+    let remedy = if answers.is_empty() { remedy } else { "agree to lose it, or name another".to_owned() };
+    RefusalView { code, path, reason, remedy, answers }
 }
 
 fn questions(verdict: &Verdict) -> Vec<QuestionView> {
@@ -318,7 +339,7 @@ fn questions(verdict: &Verdict) -> Vec<QuestionView> {
         path: question.path.clone(),
         device: question.device.clone(),
         reason: question.reason.clone(),
-        answer: question.answer.clone(),
+        answers: question.answers.clone(),
     };
     verdict.questions.iter().map(view).collect()
 }
@@ -398,18 +419,20 @@ fn judge(app: &App, order: &Order) -> Judged {
         yes,
         overwrite,
         destroy,
+        confirmed: Vec::new(),
         dialect_writes_named_files: false,
         allow_exec: false,
         peers: PeersAllowed::Nobody,
     };
     let plan = plan.filter(|_| !diagnostics.has_errors()).map(|plan| {
         let mut verdict = safety::judge(&plan.intents, &plan.commands, &facts, &consent);
-        // Each answer settles one question; none settles a refusal.
-        for answer in &answers {
-            let question = verdict.questions.iter().find(|question| question.path == answer.path);
-            if question.is_some_and(|question| question.confirm(&answer.typed, &mut consent)) {
-                verdict = safety::judge(&plan.intents, &plan.commands, &facts, &consent);
-            }
+        // Each answer settles what was asked about its path; none lifts what no words lift.
+        let before = verdict.clone();
+        for Answer { path, typed } in &answers {
+            consent.answer(&before, path, typed);
+        }
+        if !consent.confirmed.is_empty() {
+            verdict = safety::judge(&plan.intents, &plan.commands, &facts, &consent);
         }
         (plan, verdict)
     });
@@ -425,13 +448,20 @@ pub(super) fn ready(app: &App, order: &Order) -> Result<Ready, Fault> {
         let help = "POST /api/v1/jobs/plan has all faults with their places";
         return Err(Fault::new(StatusCode::UNPROCESSABLE_ENTITY, "job.faults", message, help));
     };
-    let refused = verdict.refusals.iter().map(|refusal| (refusal.code, refusal.to_string()));
-    let asked = verdict.questions.iter().map(|question| (question.code, question.to_string()));
+    let told = |path: &Path, reason: &str, way_out: &str| format!("{}: {reason}; {way_out}", path.display());
+    let refused = verdict.refusals.iter().map(refusal);
+    let refused = refused.map(|one| (one.code, told(&one.path, &one.reason, &one.remedy)));
+    let asked = verdict.questions.iter();
+    let asked = asked.map(|one| {
+        (one.code, told(&one.path, &one.reason, &format!("answer with {} to lose it", one.wanted())))
+    });
     if let Some((code, message)) = refused.chain(asked).next() {
-        let help = "POST /api/v1/jobs/plan has all that is refused, and what would have to be typed";
+        let help = "POST /api/v1/jobs/plan has all that is refused, and what may be typed about it in `consent.answers`";
         return Err(Fault::new(StatusCode::FORBIDDEN, code, message, help));
     }
-    let name = if order.job.name.is_empty() { "job" } else { &order.job.name };
+    // A job that is composed is called after its targets; that it would be a native file is no part of that.
+    let name = order.job.name.strip_suffix(".toml").unwrap_or(&order.job.name);
+    let name = if name.is_empty() { "job" } else { name };
     Ok(Ready {
         facts,
         title: job.run.title.get().cloned().or(title).unwrap_or_else(|| name.to_owned()),

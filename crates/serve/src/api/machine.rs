@@ -8,7 +8,7 @@ use crate::session::Role;
 use crate::{App, Preset};
 use axum::Json;
 use axum::extract::{Query, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::get;
 use fathom_frontend::fio;
@@ -74,7 +74,7 @@ pub(crate) struct DialectOption {
 /// Paths to look at.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Paths {
-    /// One path; without it, all block devices.
+    /// One path, for operators; without it, all block devices.
     path: Option<PathBuf>,
 }
 
@@ -99,7 +99,7 @@ pub(super) fn routes() -> Vec<Route> {
     };
     vec![
         Route {
-            query: &[("path", "look at this path instead of all block devices")],
+            query: &[("path", "for operators: look at this path instead of all block devices")],
             ..viewer(
                 "/facts",
                 "What is found on this machine, its block devices among it",
@@ -116,8 +116,13 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn facts(
     State(app): State<Arc<App>>,
+    headers: HeaderMap,
     Query(Paths { path }): Query<Paths>,
 ) -> Result<Json<Facts>, Fault> {
+    // Whoever only watches learns of devices, and not whether any file of this machine is there.
+    if path.is_some() && app.sessions.role(&headers) < Some(Role::Operator) {
+        return Err(Fault::role(Role::Operator));
+    }
     let look = move || {
         let paths = path.map_or_else(|| app.machine.devices(), |path| vec![path]);
         Ok(Json(app.machine.facts(&paths)))

@@ -4,6 +4,7 @@ mod answers;
 mod jobs;
 mod live;
 mod machine;
+mod refused;
 mod runs;
 mod searches;
 pub(crate) mod session;
@@ -40,9 +41,9 @@ pub(crate) async fn errors(request: Request, next: Next) -> Response {
     let (parts, body) = response.into_parts();
     let text = axum::body::to_bytes(body, 4096).await.unwrap_or_default();
     let text = String::from_utf8_lossy(&text).trim().to_owned();
-    let message =
-        if text.is_empty() { status.canonical_reason().unwrap_or("refused").to_owned() } else { text };
-    let mut answer = Fault::new(status, "request.bad", message, "").into_response();
+    let text = if text.is_empty() { status.canonical_reason().unwrap_or("refused").to_owned() } else { text };
+    let refused::Told { message, help } = refused::told(&text);
+    let mut answer = Fault::new(status, "request.bad", message, help).into_response();
     for (name, value) in &parts.headers {
         if ![header::CONTENT_TYPE, header::CONTENT_LENGTH].contains(name) {
             answer.headers_mut().insert(name, value.clone());

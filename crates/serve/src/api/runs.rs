@@ -15,8 +15,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, patch, post};
 use fathom_report::{Csv, IntervalView, Summary, interval_view};
 use fathom_run::{NewLoad, RateChange};
-use fathom_store::{LABEL_BYTES_MAX, Labels, TAGS_MAX};
-use fathom_units::Iops;
+use fathom_store::{LABEL_BYTES_MAX, Labels, StoreError, TAGS_MAX};
+use fathom_units::{Iops, RATES};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,20 @@ use tokio::io::AsyncWriteExt;
 const LISTED_MAX: usize = 1000;
 /// Intervals of an answer at once: two hours of one stream.
 const INTERVALS_MAX: usize = 8192;
+/// States of runs in a list.
+const STATES: [&str; 11] = [
+    "running",
+    "complete",
+    "interrupted",
+    "io errors",
+    "mismatch",
+    "aborted",
+    "failed",
+    "unfinished",
+    "damaged",
+    "newer",
+    "foreign",
+];
 /// Longest text of a mark, in bytes.
 const MARK_BYTES_MAX: usize = 500;
 
@@ -37,7 +51,8 @@ pub(crate) struct RunView {
     run: String,
     title: String,
     tags: Vec<String>,
-    /// `running`, `complete`, `interrupted`, `io errors`, `mismatch`, `failed`, `unfinished`, `damaged`, `newer`, `foreign`.
+    /// `running`, `complete`, `interrupted`, `io errors`, `mismatch`, `aborted`, `failed`, `unfinished`, `damaged`, `newer`,
+    /// `foreign`.
     state: String,
     /// Why it cannot be read; null when it can.
     unreadable: Option<String>,
@@ -242,6 +257,11 @@ async fn list(
 ) -> Result<Json<Vec<RunView>>, Fault> {
     aside(move || {
         let Filter { state, title, tag, since_ms, until_ms, limit } = filter;
+        if let Some(state) = state.as_ref().filter(|state| !STATES.contains(&state.as_str())) {
+            let message = format!("\"{state}\" is no state of runs");
+            let help = format!("use {}", STATES.join(", "));
+            return Err(Fault::new(StatusCode::UNPROCESSABLE_ENTITY, "runs.state", message, help));
+        }
         let title = title.map(|title| title.to_lowercase());
         let began = |run: &fathom_store::Summary| {
             since_ms.is_none_or(|since| run.wall_ms.is_some_and(|at| at >= since))
@@ -408,8 +428,7 @@ async fn export(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<
     if app.running.going(&run).is_ok() {
         return Err(Fault::conflict("run.going", "the run goes on", "take it along when it has ended"));
     }
-    let bytes =
-        tokio::fs::read(&path).await.map_err(|error| Fault::conflict("run.export", error.to_string(), ""))?;
+    let bytes = aside(move || Ok(fathom_store::whole(&path)?)).await?;
     let name = format!("attachment; filename=\"{run}.fathom\"");
     Ok(([(header::CONTENT_DISPOSITION, name)], media("application/vnd.fathom.run", bytes)).into_response())
 }
@@ -427,8 +446,10 @@ async fn import(State(app): State<Arc<App>>, body: Body) -> Result<Response, Fau
         }
         Err(fault) => Err(fault),
     };
-    // What became a run has another name by now.
-    let _ = tokio::fs::remove_file(&part).await;
+    // What became a run has another name by now; looking into it may have left files of the database beside it.
+    for ending in ["import", "import-wal", "import-shm"] {
+        let _ = tokio::fs::remove_file(part.with_extension(ending)).await;
+    }
     Ok((StatusCode::CREATED, Json(Begun { run: taken? })).into_response())
 }
 
@@ -449,7 +470,15 @@ async fn receive(body: Body, part: &std::path::Path) -> Result<(), Fault> {
 }
 
 fn take_in(app: &App, part: &std::path::Path) -> Result<String, Fault> {
-    let run = fathom_store::overview(part)?.started.run;
+    // Where it lies meanwhile is nobody's business.
+    let unread = |error: StoreError| {
+        let message = error.to_string().replace(&part.display().to_string(), "the file");
+        let is_ours = matches!(error, StoreError::Io { .. } | StoreError::Full { .. });
+        let status =
+            if is_ours { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::UNPROCESSABLE_ENTITY };
+        Fault::new(status, "run.unreadable", message, "")
+    };
+    let run = fathom_store::overview(part).map_err(unread)?.started.run;
     // A name that a file gives itself may not lead anywhere.
     let id = ulid::Ulid::from_string(&run)
         .map_err(|_| Fault::bad("run.import", format!("\"{run}\" is no identity of a run"), ""))?;
@@ -459,7 +488,7 @@ fn take_in(app: &App, part: &std::path::Path) -> Result<String, Fault> {
         std::io::ErrorKind::AlreadyExists => {
             Fault::conflict("run.there", format!("the run {id} is here already"), "")
         }
-        _ => Fault::conflict("run.import", format!("{}: {error}", place.display()), ""),
+        _ => Fault::conflict("run.import", format!("the run {id} cannot be kept: {error}"), ""),
     })?;
     Ok(id.to_string())
 }
@@ -474,8 +503,25 @@ async fn change_rate(
     Path(run): Path<String>,
     Json(Rate { stream, operations_per_s }): Json<Rate>,
 ) -> Result<StatusCode, Fault> {
+    let active = app.running.going(&run)?;
+    let refused = |code, message: String, help: String| {
+        Err(Fault::new(StatusCode::UNPROCESSABLE_ENTITY, code, message, help))
+    };
+    if !active.streams.contains(&stream) {
+        let message = format!("the run has no stream \"{stream}\"");
+        return refused("run.stream", message, format!("name one of {}", active.streams.join(", ")));
+    }
+    if let Some(rate) = operations_per_s.filter(|rate| !RATES.contains(rate)) {
+        let message = format!("{rate} operations per second is no rate");
+        let help = format!(
+            "give a number from {} to {}, or null for as fast as it goes",
+            RATES.start(),
+            RATES.end()
+        );
+        return refused("run.rate", message, help);
+    }
     let load = operations_per_s.map_or(NewLoad::Maximum, |rate| NewLoad::Rate(Iops(rate)));
-    app.running.going(&run)?.changes.ask(RateChange { stream, load });
+    active.changes.ask(RateChange { stream, load });
     Ok(StatusCode::ACCEPTED)
 }
 

@@ -1,29 +1,29 @@
 //! Findings about stalls: times at which nothing, or hardly anything, was completed. Those that come regularly, and single ones.
 //!
 //! A stall is told from noise twice. Its intervals have to hold fewer operations than random counts of that mean ever do; and of a
-//! single one, some operation has to have waited through it: a gap between arrivals makes nobody wait.
+//! single one, some operation has to have waited through it: a gap between arrivals makes nobody wait. Those that come regularly
+//! may each be too brief to be told alone: their spacing tells them, and what they cost together.
 
 use super::{Second, StepView, median};
-use crate::statistics::Sample;
+use crate::statistics::{Rhythm, rhythm};
 use crate::validity::Found;
-use fathom_schema::Severity;
+use fathom_schema::{Pacing, Severity, Think};
 use fathom_units::Nanos;
 use statrs::distribution::{DiscreteCDF, Poisson};
+use std::ops::Range;
 
 /// Fewest intervals that tell what is usual.
 const INTERVALS_MIN: usize = 8;
 /// Share of the median below which an interval may be one of stalls that come regularly.
 const STALL_SHARE: f64 = 0.5;
-/// Fewest stalls that can be called regular.
-const STALLS_MIN: usize = 4;
-/// Spread of the gaps between them, as a share of their mean, up to which they are regular.
-const GAP_SPREAD_MAX: f64 = 0.15;
 /// Stalls that come regularly and are marked; more would be a hatching.
 const MARKED_MAX: usize = 12;
 /// Share of an interval that has to be lost for it to be part of a stall: a stall may begin and end within one.
 const LOST_MIN: f64 = 0.15;
 /// Share of what a stall cost that some operation has to have waited.
 const WAITED_SHARE: f64 = 0.5;
+/// Share of the longest wait that has to be lost for it to be a stall of all, and not a wait of a few.
+const COST_SHARE: f64 = 0.3;
 /// How many times as long as the slowest of an interval usually takes that operation has to have taken.
 const SLOWER_TIMES: f64 = 5.0;
 /// Chance that noise alone shows something like it anywhere in the step.
@@ -40,45 +40,66 @@ struct Stall {
     slowest_s: f64,
 }
 
-/// Tells stalls. What is left to look at: all but single stalls; nothing where stalls come regularly.
-pub(super) fn check(seconds: Vec<Second>, view: &StepView<'_>, found: &mut Found) -> Option<Vec<Second>> {
+impl Stall {
+    /// Its intervals with the one before: by waits alone a stall is seen where it ends.
+    fn reach(&self) -> Range<usize> {
+        self.from.saturating_sub(1)..self.to
+    }
+}
+
+/// Tells stalls. What is left to look at is all but them.
+pub(super) fn check(seconds: Vec<Second>, view: &StepView<'_>, found: &mut Found) -> Vec<Second> {
     if seconds.len() < INTERVALS_MIN {
-        return Some(seconds);
+        return seconds;
     }
     let usual = median(&seconds.iter().map(|second| second.iops).collect::<Vec<_>>());
     let dispersion = dispersion(&seconds, usual);
-    // How often noise shows so few operations between two places, anywhere in the step.
-    let chance = |from: usize, to: usize| {
-        let expected: f64 = seconds[from..to].iter().map(|second| usual * second.length).sum();
-        let counted: f64 = seconds[from..to].iter().map(|second| second.iops * second.length).sum();
-        chance_of(counted / dispersion, expected / dispersion) * seconds.len() as f64
+    // How often noise shows so few operations at these places.
+    let chance_in = |places: &mut dyn Iterator<Item = usize>| {
+        let (mut expected, mut counted) = (0.0, 0.0);
+        for second in places.map(|at| &seconds[at]) {
+            expected += usual * second.length;
+            counted += second.iops * second.length;
+        }
+        chance_of(counted / dispersion, expected / dispersion)
     };
-    if regular(&seconds, usual, &chance, view, found) {
-        return None;
+    // The same between two places, anywhere in the step.
+    let chance = |from: usize, to: usize| chance_in(&mut (from..to)) * seconds.len() as f64;
+    let regular = regular(&seconds, usual, view)
+        .and_then(|series| {
+            let is_lost = chance_in(&mut series.places()) <= CHANCE_MAX;
+            tell(&series, is_lost, &seconds, view, found).then_some(series)
+        })
+        .map(|series| series.stalls)
+        .unwrap_or_default();
+    let is_apart =
+        |stall: &Stall| regular.iter().all(|other| stall.to <= other.reach().start || stall.from >= other.to);
+    let all: Vec<Stall> = single(&seconds, usual, &chance).into_iter().filter(is_apart).collect();
+    if let Some(longest) = all.iter().max_by(|a, b| a.lost_s.total_cmp(&b.lost_s)) {
+        for stall in &all {
+            found.mark(view, seconds[stall.from].start, format!("stall, {}", time(stall.lost_s)));
+        }
+        let at = seconds[longest.from].start.as_secs_f64();
+        let times = match all.len() {
+            1 => "once".to_owned(),
+            count => format!("{count} times, at the longest"),
+        };
+        found.add(
+            "behaviour.stall",
+            Severity::Warn,
+            format!(
+                "{}throughput stopped {times} for about {}, at {at:.0} s: an operation took {} then",
+                view.place(),
+                time(longest.lost_s),
+                time(longest.slowest_s)
+            ),
+            "look at what happened then (the kernel's log, the device's, other hosts); means hide it, the largest latency does not",
+        );
     }
-    let all = single(&seconds, usual, &chance);
-    let Some(longest) = all.iter().max_by(|a, b| a.lost_s.total_cmp(&b.lost_s)) else { return Some(seconds) };
-    for stall in &all {
-        found.mark(view, seconds[stall.from].start, format!("stall, {}", time(stall.lost_s)));
-    }
-    let at = seconds[longest.from].start.as_secs_f64();
-    let times = match all.len() {
-        1 => "once".to_owned(),
-        count => format!("{count} times, at the longest"),
-    };
-    found.add(
-        "behaviour.stall",
-        Severity::Warn,
-        format!(
-            "{}throughput stopped {times} for about {}, at {at:.0} s: an operation took {} then",
-            view.place(),
-            time(longest.lost_s),
-            time(longest.slowest_s)
-        ),
-        "look at what happened then (the kernel's log, the device's, other hosts); means hide it, the largest latency does not",
-    );
-    let is_left = |at: &usize| all.iter().all(|stall| *at < stall.from || *at >= stall.to);
-    Some((0..seconds.len()).filter(is_left).map(|at| seconds[at].clone()).collect())
+    let mut is_left = vec![true; seconds.len()];
+    all.iter().for_each(|stall| is_left[stall.from..stall.to].fill(false));
+    regular.iter().for_each(|stall| is_left[stall.reach()].fill(false));
+    seconds.into_iter().zip(is_left).filter_map(|(second, is_left)| is_left.then_some(second)).collect()
 }
 
 fn time(seconds: f64) -> String {
@@ -149,40 +170,106 @@ fn core(mut from: usize, mut to: usize, chance: &dyn Fn(usize, usize) -> f64) ->
     (from, to)
 }
 
-/// Tells stalls that come regularly; whether there are.
-fn regular(
-    seconds: &[Second],
-    usual: f64,
-    chance: &dyn Fn(usize, usize) -> f64,
-    view: &StepView<'_>,
-    found: &mut Found,
-) -> bool {
-    let is_low = |at: usize| seconds[at].iops < STALL_SHARE * usual;
-    let begins: Vec<usize> =
-        (0..seconds.len()).filter(|&at| is_low(at) && (at == 0 || !is_low(at - 1))).collect();
-    let end = |from: usize| (from..seconds.len()).find(|&at| !is_low(at)).unwrap_or(seconds.len());
-    let gaps: Vec<f64> = begins
-        .windows(2)
-        .map(|pair| seconds[pair[1]].start.as_secs_f64() - seconds[pair[0]].start.as_secs_f64())
-        .collect();
-    let sample = Sample::of(&gaps);
-    if begins.len() < STALLS_MIN
-        || sample.stddev() > GAP_SPREAD_MAX * sample.mean
-        || begins.iter().any(|&from| chance(from, end(from)) > CHANCE_MAX)
-    {
+/// Stalls that come regularly.
+struct Series {
+    stalls: Vec<Stall>,
+    /// Seconds from one to the next.
+    period_s: f64,
+}
+
+impl Series {
+    /// The intervals that they may be in.
+    fn places(&self) -> impl Iterator<Item = usize> {
+        self.stalls.iter().flat_map(Stall::reach)
+    }
+
+    /// The mean of some figure of theirs.
+    fn mean(&self, of: fn(&Stall) -> f64) -> f64 {
+        self.stalls.iter().map(of).sum::<f64>() / self.stalls.len() as f64
+    }
+}
+
+/// Moments at a regular spacing at which operations waited, or less than half of what is usual was completed.
+fn regular(seconds: &[Second], usual: f64, view: &StepView<'_>) -> Option<Series> {
+    let usually_slowest = median(&seconds.iter().map(|second| second.slowest_s).collect::<Vec<_>>());
+    // Where the load itself has gaps, fewer operations say nothing of the device.
+    let is_even = |pacing: &Pacing| matches!(pacing, Pacing::Closed { think: Think::None });
+    let counts_tell = view.step.started.step.streams.iter().all(|stream| is_even(&stream.pacing));
+    let is_marked = |second: &Second| {
+        let waits = usually_slowest > 0.0 && second.slowest_s >= SLOWER_TIMES * usually_slowest;
+        waits || (counts_tell && second.iops < STALL_SHARE * usual)
+    };
+    let length = median(&seconds.iter().map(|second| second.length).collect::<Vec<_>>());
+    let lost = |second: &Second| (1.0 - second.iops / usual) * second.length;
+    let (mut stalls, mut cells): (Vec<Stall>, Vec<u64>) = (Vec::new(), Vec::new());
+    let mut from = 0;
+    for group in seconds.chunk_by(|a, b| is_marked(a) == is_marked(b)) {
+        let to = from + group.len();
+        if is_marked(&group[0]) {
+            let slowest_s = group.iter().map(|second| second.slowest_s).fold(0.0, f64::max);
+            let lost_s = seconds[from.saturating_sub(1)..to].iter().map(lost).sum();
+            // What waits is completed with the end of a stall.
+            let end = group[group.len() - 1].start.since(seconds[0].start).as_secs_f64();
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
+            let cell = (end / length).round() as u64;
+            if cells.last().is_none_or(|last| cell > last + 1) {
+                stalls.push(Stall { from, to, lost_s, slowest_s });
+                cells.push(cell);
+            }
+        }
+        from = to;
+    }
+    let Rhythm { period, members, chance: _ } = rhythm(&cells)?;
+    let mut at = 0;
+    stalls.retain(|_| {
+        at += 1;
+        members.binary_search(&(at - 1)).is_ok()
+    });
+    Some(Series { stalls, period_s: period * length })
+}
+
+/// Tells stalls that come regularly, by what they are: nothing goes on, less does, or a few operations wait. Whether there is
+/// something to tell. `is_lost`: operations are missing, by more than noise explains.
+fn tell(series: &Series, is_lost: bool, seconds: &[Second], view: &StepView<'_>, found: &mut Found) -> bool {
+    let (lost_s, slowest_s) = (series.mean(|stall| stall.lost_s), series.mean(|stall| stall.slowest_s));
+    let usually_slowest = median(&seconds.iter().map(|second| second.slowest_s).collect::<Vec<_>>());
+    let waits = usually_slowest > 0.0 && slowest_s >= SLOWER_TIMES * usually_slowest;
+    let longest = time(series.stalls.iter().map(|stall| stall.slowest_s).fold(0.0, f64::max));
+    let period = time(series.period_s);
+    let is_felt = waits && slowest_s >= WAITED_SHARE * lost_s;
+    let (what, label, single) = if is_lost && is_felt && lost_s >= COST_SHARE * slowest_s {
+        let what = format!("stalls of about {} every {period}", time(lost_s));
+        (format!("{what}, an operation took up to {longest} then"), what, "stall")
+    } else if is_lost && !is_felt {
+        (
+            format!("throughput fell every {period}, by what is done in {} otherwise", time(lost_s)),
+            format!("less throughput every {period}"),
+            "less throughput",
+        )
+    } else if waits {
+        let usual = time(usually_slowest);
+        (
+            format!("some operations took up to {longest} every {period}, where at most {usual} is usual"),
+            format!("slow operations every {period}"),
+            "slow operations",
+        )
+    } else {
         return false;
+    };
+    for (at, stall) in series.stalls.iter().take(MARKED_MAX).enumerate() {
+        let label = if at == 0 { label.clone() } else { single.to_owned() };
+        found.mark(view, seconds[stall.from].start, label);
     }
-    for &from in begins.iter().take(MARKED_MAX) {
-        found.mark(view, seconds[from].start, "stall".to_owned());
-    }
+    let place = |stall: Option<&Stall>| stall.map_or(0.0, |stall| seconds[stall.from].start.as_secs_f64());
     found.add(
         "behaviour.stalls",
         Severity::Warn,
         format!(
-            "{}throughput fell below half {} times, about every {:.0} s",
+            "{}{what}: {} times from {:.0} s to {:.0} s",
             view.place(),
-            begins.len(),
-            sample.mean
+            series.stalls.len(),
+            place(series.stalls.first()),
+            place(series.stalls.last())
         ),
         "something comes regularly: a flush, a trim, a checkpoint, garbage collection; percentiles show what it costs",
     );

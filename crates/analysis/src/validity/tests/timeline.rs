@@ -51,7 +51,19 @@ fn behaviour_over_time() {
         assert!(found.iter().all(|f| f.evidence.contains(says)), "{found:#?}");
     };
     check_rates(&noisy(&[(200, 10_000)]), &[], "");
-    check_rates(&noisy(&[(20, 10_000), (5, 2_000)]), &[], "");
+    // Short runs have levels too; one of fewer than ten seconds says nothing of its course.
+    check_rates(
+        &noisy(&[(20, 10_000), (5, 2_000)]),
+        &["behaviour.cliff"],
+        "at 20 s throughput went from 10.1k",
+    );
+    check_rates(&noisy(&[(5, 10_000), (4, 2_000)]), &[], "");
+    check_rates(
+        &noisy(&[(30, 10_000), (30, 5_000)]),
+        &["behaviour.cliff"],
+        "at 30 s throughput went from 10.1k",
+    );
+    check_rates(&noisy(&[(9, 4_000), (15, 10_000)]), &["behaviour.level-changed"], "at 9 s");
     check_rates(
         &noisy(&[(150, 10_000), (100, 3_000)]),
         &["behaviour.cliff"],
@@ -63,15 +75,28 @@ fn behaviour_over_time() {
         &["behaviour.warm-up"],
         "the first 10 s are 80 % below",
     );
+    // What comes later is no part of it: a warm-up and a cliff are told both.
+    check_rates(
+        &noisy(&[(20, 4_000), (180, 10_000), (60, 6_000)]),
+        &["behaviour.warm-up", "behaviour.cliff"],
+        " ",
+    );
     let drifting: Vec<u64> =
         noisy(&[(300, 10_000)]).iter().enumerate().map(|(i, r)| r - 5 * i as u64).collect();
     check_rates(&drifting, &["behaviour.drift"], "throughput fell by 16 %");
+    // However steep: no cliff is in it.
+    let steep: Vec<u64> = noisy(&[(60, 10_000)]).iter().zip(0..).map(|(r, i)| r - 120 * i).collect();
+    check_rates(&steep, &["behaviour.drift"], "throughput fell by 10");
     let stalling: Vec<u64> = noisy(&[(300, 10_000)])
         .iter()
         .enumerate()
         .map(|(i, &r)| if i % 30 == 29 { 500 } else { r })
         .collect();
-    check_rates(&stalling, &["behaviour.stalls"], "10 times, about every 30 s");
+    check_rates(
+        &stalling,
+        &["behaviour.stalls"],
+        "throughput fell every 30.0 s, by what is done in 950 ms otherwise: 10 times from 29 s to 299 s",
+    );
     // What arrivals make of throughput is no behaviour of the device, unless it did not keep up.
     let cliff = noisy(&[(150, 10_000), (100, 3_000)]);
     for (dropped, expect) in [(0, 0), (1000, 1)] {
@@ -218,6 +243,186 @@ fn a_stall_is_told_with_its_time_and_length() {
     assert!(told(&twice)[0].contains("stopped 2 times, at the longest for about 5.00 s, at 90 s"));
 }
 
+/// Nothing is completed for so long from each of these moments on, all in seconds, and what was under way waits for as long.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constructed counts and times")]
+fn stall_at(record: &mut Record, moments: impl Iterator<Item = f64>, length: f64) {
+    let intervals = &mut record.steps[0].intervals;
+    for begin in moments {
+        let end = begin + length;
+        for (at, interval) in intervals.iter_mut().enumerate() {
+            let (from, to) = (at as f64, at as f64 + 1.0);
+            let kind = &mut interval.tally.kinds[0];
+            let stopped = (end.min(to) - begin.max(from)).max(0.0);
+            kind.operations -= (kind.operations as f64 * stopped).round() as u64;
+            if (from..to).contains(&end) {
+                let waited = (length * 1e9) as u64;
+                kind.service.moments.max_ns = kind.service.moments.max_ns.max(waited);
+            }
+        }
+    }
+}
+
+/// Stalls every ten seconds: one statement, with their length, their distance and marks on the time line.
+#[test]
+fn stalls_that_come_regularly_are_told_as_such() {
+    let check = |seconds: usize, period: f64, length: f64, expect: &str| {
+        let mut record = counted(&noisy(&[(seconds, 10_000)]), false);
+        let moments =
+            (0..).map(|k| 4.3 + f64::from(k) * period).take_while(|at| at + length < seconds as f64);
+        stall_at(&mut record, moments, length);
+        let told: Vec<String> =
+            behaviour(&record).iter().map(|one| format!("{}: {}", one.id, one.evidence)).collect();
+        assert_eq!(told, [expect]);
+        let labels: Vec<String> = moments_of(&record);
+        let first = expect.split([':', ',']).nth(1).unwrap().trim();
+        assert_eq!((labels[0].as_str(), labels[1].as_str()), (first, "stall"), "{labels:?}");
+    };
+    check(
+        60,
+        10.0,
+        0.2,
+        "behaviour.stalls: stalls of about 201 ms every 10.0 s, an operation took up to 200 ms then: 6 times \
+         from 4 s to 54 s",
+    );
+    // Too brief to be told one by one.
+    check(
+        120,
+        10.0,
+        0.12,
+        "behaviour.stalls: stalls of about 120 ms every 10.0 s, an operation took up to 120 ms then: 12 times \
+         from 4 s to 114 s",
+    );
+    // Each at another place within its second, some over the edge of one.
+    check(
+        300,
+        9.7,
+        0.4,
+        "behaviour.stalls: stalls of about 397 ms every 9.70 s, an operation took up to 400 ms then: 31 times \
+         from 4 s to 295 s",
+    );
+    // Longer than an interval.
+    check(
+        300,
+        30.0,
+        2.5,
+        "behaviour.stalls: stalls of about 2.50 s every 30.0 s, an operation took up to 2.50 s then: 10 times \
+         from 4 s to 274 s",
+    );
+    // Some wait, and the others go on.
+    let mut some = counted(&noisy(&[(120, 10_000)]), false);
+    for at in (7..120).step_by(15) {
+        some.steps[0].intervals[at].tally.kinds[0].service.moments.max_ns = 700_000_000;
+    }
+    let told: Vec<String> = behaviour(&some).into_iter().map(|one| one.evidence).collect();
+    assert_eq!(
+        told,
+        [
+            "some operations took up to 700 ms every 15.0 s, where at most 20.0 ms is usual: 8 times from 7 s to 112 s"
+        ]
+    );
+    // One more that comes of itself is told beside them, and so is a change of level.
+    let mut both = counted(&noisy(&[(100, 10_000), (100, 5_000)]), false);
+    stall_at(&mut both, (0..20).map(|k| 4.0 + f64::from(k) * 10.0), 0.5);
+    stall_at(&mut both, std::iter::once(47.0), 3.0);
+    let names: Vec<String> = behaviour(&both).into_iter().map(|one| one.id).collect();
+    assert_eq!(names, ["behaviour.stalls", "behaviour.stall", "behaviour.cliff"]);
+}
+
+/// Noise around 10,000/s whose neighbours correlate, of this share; with a course.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constructed counts")]
+fn remembering(seconds: usize, memory: f64, share: f64, course: impl Fn(f64) -> f64, seed: u64) -> Record {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut normal = || (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
+    let mut off = normal();
+    let counts: Vec<u64> = (0..seconds)
+        .map(|at| {
+            let rate = 10_000.0 * course(at as f64 / seconds as f64) * (1.0 + share * off);
+            off = memory * off + (1.0 - memory * memory).sqrt() * normal();
+            rate.max(0.0) as u64
+        })
+        .collect();
+    counted(&counts, false)
+}
+
+/// How many of a hundred records have a finding about their course, by name.
+fn told_of(of: impl Fn(u64) -> Record) -> std::collections::BTreeMap<String, u32> {
+    let mut all = std::collections::BTreeMap::new();
+    for finding in (0..100).flat_map(|seed| behaviour(&of(seed))) {
+        *all.entry(finding.id).or_default() += 1;
+    }
+    all
+}
+
+#[test]
+fn noise_that_remembers_is_no_behaviour() {
+    for seconds in [24, 60, 300] {
+        for memory in [0.0, 0.5, 0.7] {
+            for share in [0.02, 0.1] {
+                let told = told_of(|seed| remembering(seconds, memory, share, |_| 1.0, seed));
+                let count: u32 = told.values().sum();
+                assert!(count <= 5, "{told:?} in {seconds} s, {memory} of {share}");
+            }
+        }
+    }
+}
+
+#[test]
+fn steps_are_cliffs_and_ramps_are_drifts() {
+    for seconds in [60, 120, 300] {
+        for (memory, share) in [(0.0, 0.02), (0.0, 0.06), (0.4, 0.06)] {
+            // By a fifth, which is more than three standard deviations, and by half.
+            for (left, id) in [(0.8, "behaviour.level-changed"), (0.5, "behaviour.cliff")] {
+                let course = |t: f64| if t < 0.6 { 1.0 } else { left };
+                let told = told_of(|seed| remembering(seconds, memory, share, course, seed));
+                let found = told.get(id).copied().unwrap_or(0);
+                assert!(found >= 90, "{told:?} in {seconds} s to {left}, {memory} of {share}");
+            }
+            let told = told_of(|seed| remembering(seconds, memory, share, |t| 1.0 - 0.7 * t, seed));
+            assert_eq!(
+                told.keys().map(String::as_str).collect::<Vec<_>>(),
+                ["behaviour.drift"],
+                "{seconds} s"
+            );
+            assert!(told["behaviour.drift"] >= 90, "{told:?} in {seconds} s, {memory} of {share}");
+        }
+    }
+}
+
+fn moments_of(record: &Record) -> Vec<String> {
+    crate::validity::moments(record).into_iter().map(|moment| moment.label).collect()
+}
+
+/// Single slow moments at random, in noise: one run in fifty, at most, is said to have a rhythm.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constructed counts and times")]
+#[test]
+fn slow_moments_at_random_have_no_rhythm() {
+    for (share, length) in [(0.03, 60), (0.1, 60), (0.2, 60), (0.1, 300)] {
+        for is_open in [false, true] {
+            let alarms = (0..300)
+                .filter(|&seed| {
+                    let mut random = fastrand::Rng::with_seed(seed);
+                    let mut record = counted(&random_counts(100.0, length, &mut random), is_open);
+                    for at in 0..length {
+                        if random.f64() < share {
+                            let wait = 0.2 + random.f64() * 0.7;
+                            let is_stall = random.bool();
+                            stall_at(
+                                &mut record,
+                                std::iter::once(at as f64 + 0.05),
+                                if is_stall { wait } else { 0.0 },
+                            );
+                            record.steps[0].intervals[at].tally.kinds[0].service.moments.max_ns =
+                                (wait * 1e9) as u64;
+                        }
+                    }
+                    behaviour(&record).iter().any(|finding| finding.id == "behaviour.stalls")
+                })
+                .count();
+            assert!(alarms <= 6, "{alarms} of 300 with {share} of {length}, open {is_open}");
+        }
+    }
+}
+
 #[test]
 fn surroundings() {
     let with = |subject: &str, facts: &[(&str, &str)], expect: &[(&str, Severity)]| {
@@ -258,6 +463,25 @@ fn surroundings() {
     with("device nvme0n1", &[("pcie link width", "4"), ("pcie link width max", "4")], &[]);
     with("device nvme0n1", &[("queue nr_requests", "2")], &[("device.queue-short", Severity::Info)]);
     with("device nvme0n1", &[("queue nr_requests", "2"), ("hardware queues", "2")], &[]);
+
+    // A cap that was set while it was measured.
+    let mut capped = record(&[base()]);
+    let cap = |value: &str| EnvironmentFact {
+        subject: "cgroup".to_owned(),
+        name: "io.max".to_owned(),
+        value: Some(value.to_owned()),
+        source: String::new(),
+    };
+    capped.started.facts.environment = vec![cap("8:0 riops=max wiops=max")];
+    capped.steps[0].finished.as_mut().unwrap().environment_changes = vec![cap("8:0 riops=500 wiops=max")];
+    let told = findings(&capped);
+    let limit = told.iter().find(|finding| finding.id == "cgroup.io-limit").expect("it is told");
+    assert_eq!(limit.evidence, "cgroup io.max became 8:0 riops=500 wiops=max while it was measured");
+    // Another one than before is told once, by the one that was.
+    capped.started.facts.environment = vec![cap("8:0 riops=900 wiops=max")];
+    let told = findings(&capped);
+    let limit = told.iter().find(|finding| finding.id == "cgroup.io-limit").expect("it is told");
+    assert_eq!(limit.evidence, "cgroup io.max is 8:0 riops=900 wiops=max");
 
     let mut hot = record(&[base()]);
     hot.steps[0].finished.as_mut().unwrap().environment_changes = vec![EnvironmentFact {

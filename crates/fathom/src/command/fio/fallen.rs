@@ -13,11 +13,12 @@ use std::collections::BTreeSet;
 
 /// Faults that fio finds when a job starts, not when it is read, with the error that the job then has: those of fio 3.33, but
 /// for a file that `allow_file_create=0` forbids to make, which fio calls no error and ends with 1 all the same.
-const AT_START: [(&str, Errno); 11] = [
+const AT_START: [(&str, Errno); 13] = [
     ("plan.needs-size", Errno::INVAL),
     ("plan.not-aligned", Errno::INVAL),
     ("plan.direct-refused", Errno::INVAL),
     ("plan.file-too-small", Errno::INVAL),
+    ("plan.past-end", Errno::INVAL),
     ("plan.not-mapped", Errno::NODEV),
     ("target.absent", Errno::NOENT),
     ("target.permission", Errno::ACCESS),
@@ -25,6 +26,7 @@ const AT_START: [(&str, Errno); 11] = [
     ("target.no-space", Errno::NOSPC),
     ("target.read-only", Errno::ROFS),
     ("target.no-medium", Errno::NOMEDIUM),
+    ("trace.unusable", Errno::INVAL),
 ];
 
 /// Streams up to which each is tried alone. Each try plans with all facts, so that thousands would take minutes; of more, none
@@ -135,7 +137,7 @@ fn fate(job: &Job, stream: &Named<StreamOptions>, facts: &Facts, consent: &Conse
 }
 
 /// The job with those of its streams alone whose names are wanted, and the targets that these have.
-fn only(job: &Job, is_wanted: impl Fn(&str) -> bool) -> Job {
+pub(super) fn only(job: &Job, is_wanted: impl Fn(&str) -> bool) -> Job {
     let mut job = job.clone();
     job.keep_streams(|stream| is_wanted(&stream.name));
     let (mut targets, mut workloads) = (BTreeSet::new(), BTreeSet::new());

@@ -47,11 +47,25 @@ impl Idleness {
         }
     }
 
+    /// The sums, with what a step has come to that goes on.
+    fn until_now(&self) -> Vec<Ticks> {
+        let mut sums = self.sums.clone();
+        if !self.before.is_empty() {
+            let after = now();
+            sums.resize(after.len().max(sums.len()), Ticks::default());
+            for ((sum, after), before) in sums.iter_mut().zip(&after).zip(&self.before) {
+                sum.idle += after.idle.saturating_sub(before.idle);
+                sum.all += after.all.saturating_sub(before.all);
+            }
+        }
+        sums
+    }
+
     /// What the reports say of it.
     pub(super) fn report(&self) -> Option<FioIdleness> {
         let share =
             |ticks: &Ticks| if ticks.all == 0 { 0.0 } else { ticks.idle as f64 * 100.0 / ticks.all as f64 };
-        let cpus: Vec<f64> = self.sums.iter().map(share).collect();
+        let cpus: Vec<f64> = self.until_now().iter().map(share).collect();
         self.is_wanted.then(|| FioIdleness {
             system: cpus.iter().sum::<f64>() / cpus.len().max(1) as f64,
             cpus: if self.shows_cpus { cpus } else { Vec::new() },
@@ -72,12 +86,8 @@ impl Sink for Idleness {
         match event {
             Event::StepStarted(_) if self.is_wanted => self.before = now(),
             Event::StepFinished(_) if self.is_wanted => {
-                let after = now();
-                self.sums.resize(after.len().max(self.sums.len()), Ticks::default());
-                for ((sum, after), before) in self.sums.iter_mut().zip(&after).zip(&self.before) {
-                    sum.idle += after.idle.saturating_sub(before.idle);
-                    sum.all += after.all.saturating_sub(before.all);
-                }
+                self.sums = self.until_now();
+                self.before.clear();
             }
             _ => {}
         }

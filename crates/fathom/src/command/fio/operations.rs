@@ -58,6 +58,19 @@ impl OperationLog {
         log
     }
 
+    /// Takes in those of other streams.
+    pub(super) fn join(&mut self, other: Self) {
+        let Self { rows, submissions, priorities, kept, lost, issued, issued_kept, issued_lost } = other;
+        self.rows.extend(rows);
+        self.submissions.extend(submissions);
+        self.priorities.extend(priorities);
+        self.issued.extend(issued);
+        self.kept += kept;
+        self.lost += lost;
+        self.issued_kept += issued_kept;
+        self.issued_lost += issued_lost;
+    }
+
     /// Those of a stream, in the order in which they completed.
     pub(super) fn rows(&self, stream: &str) -> &[OperationRow] {
         self.rows.get(stream).map_or(&[], Vec::as_slice)

@@ -18,10 +18,9 @@ use std::collections::BTreeMap;
 const TERSE_VERSION: u8 = 3;
 
 /// What was collected beside the record: percentiles of submission latencies, latencies by I/O priority, idle CPUs.
-#[derive(Clone, Copy)]
-pub(super) struct Collected<'a> {
-    pub(super) operations: &'a OperationLog,
-    pub(super) idleness: &'a Idleness,
+pub(super) struct Collected {
+    pub(super) operations: OperationLog,
+    pub(super) idleness: Idleness,
 }
 
 /// What is to be printed of any record of these jobs.
@@ -52,7 +51,7 @@ impl Reports {
 
     /// These could not start.
     pub(super) fn say_fallen(&mut self, fallen: &[Fallen]) {
-        self.fallen = fallen.iter().map(|fallen| (fallen.stream.clone(), fallen.errno)).collect();
+        self.fallen.extend(fallen.iter().map(|fallen| (fallen.stream.clone(), fallen.errno)));
     }
 
     /// What comes before the jobs start, with the warnings that are not messages: something only in the normal report, so
@@ -75,12 +74,18 @@ impl Reports {
         }
     }
 
-    /// The reports of a record, of one that still grows too; what no record holds is there where it was collected.
-    pub(super) fn text(&self, record: &Record, collected: Option<Collected<'_>>) -> String {
+    /// The reports of a record, of one that still grows too. What no record holds is there where it was collected, just as
+    /// far as the record goes.
+    pub(super) fn text(
+        &self,
+        record: &Record,
+        idleness: Option<&Idleness>,
+        operations: Option<&OperationLog>,
+    ) -> String {
         let mut shape = shape(record, &self.extras, &self.echo, &self.fallen);
         shape.json_plus = self.json_plus;
-        if let Some(Collected { operations, idleness }) = collected {
-            shape.idleness = idleness.report();
+        shape.idleness = idleness.and_then(Idleness::report);
+        if let Some(operations) = operations {
             for entry in &mut shape.entries {
                 entry.submissions = operations.submissions(record, &entry.workers);
                 entry.priorities = operations.priorities(record, &entry.workers);

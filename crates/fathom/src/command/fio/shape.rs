@@ -4,13 +4,18 @@
 use fathom_frontend::fio::{Extras, JobClone as FioClone, Measures, ReportUnits, Unified};
 use fathom_planner::Plan;
 use fathom_report::{
-    FioBanner, FioEntry, FioMeasures, FioNames, FioNotStarted, FioShape, FioUnified, FioUnits, FioWorkers,
+    FioBanner, FioEntry, FioMeasures, FioNames, FioNotStarted, FioSampling, FioShape, FioUnified, FioUnits,
+    FioWorkers,
 };
 use fathom_schema::{Facts, LayoutRule, Record, TargetKind};
-use fathom_units::Bytes;
+use fathom_units::{Bytes, Nanos};
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::path::Path;
+
+/// Bytes of a job's name in fio's reports, and of its description (3.33).
+const NAME_BYTES_MAX: usize = 127;
+const DESCRIPTION_BYTES_MAX: usize = 255;
 
 /// What fio's document says beside the record: one entry per clone, or per group where the group reports together.
 pub(super) fn shape(
@@ -44,10 +49,11 @@ pub(super) fn shape(
                 entry.continues_on_error = clone.continues_on_error;
             }
             None => entries.push(FioEntry {
-                jobname: clone.job_name.clone(),
+                jobname: clipped(&clone.job_name, NAME_BYTES_MAX),
                 groupid: clone.group_id,
-                desc: clone.description.clone().unwrap_or_default(),
+                desc: clipped(clone.description.as_deref().unwrap_or_default(), DESCRIPTION_BYTES_MAX),
                 options: echo.get(clone.echo_index).map_or_else(Vec::new, |(_, options)| options.clone()),
+                has_options: clone.has_options,
                 members: 1,
                 workers,
                 continues_on_error: clone.continues_on_error,
@@ -68,12 +74,17 @@ pub(super) fn shape(
                 submissions: Vec::new(),
                 priorities: Vec::new(),
                 not_started,
+                sampling: FioSampling {
+                    bandwidth: Nanos::millis(clone.sample_ms[0]),
+                    operations: Nanos::millis(clone.sample_ms[1]),
+                },
             }),
         }
     }
     FioShape {
         entries,
         globals: extras.globals.clone(),
+        has_globals: extras.has_globals,
         version: super::VERSION.to_owned(),
         json_plus: false,
         disk_util: extras.clones.iter().any(|clone| clone.disk_util),
@@ -151,6 +162,12 @@ pub(super) fn layouts(extras: &Extras, plan: &Plan, facts: &Facts) -> String {
         };
     }
     lines
+}
+
+/// As much of a text as fio's reports have room for.
+fn clipped(text: &str, bytes_max: usize) -> String {
+    let end = (0..=bytes_max.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
+    text[..end.unwrap_or(0)].to_owned()
 }
 
 fn units(ReportUnits { is_binary, is_bits, digits }: ReportUnits) -> FioUnits {

@@ -1,11 +1,11 @@
 //! What fio shows while its jobs run: the status line of `--eta=always`, the reports of `--status-interval`, and those that
 //! are asked for by SIGUSR1 or a file. Knows how far the jobs are; the reports are made elsewhere.
 
-use super::reports::Reports;
+use super::reports::{Collected, Reports};
 use crate::output::{self, Spared};
 use crate::terminal;
-use fathom_frontend::fio::{Eta, JobClone, OutputFormat, Switches};
-use fathom_metrics::merge_tally;
+use fathom_frontend::fio::{Eta, HeldTo, JobClone, OutputFormat, Switches};
+use fathom_metrics::{IssuedRow, OperationRow, merge_tally};
 use fathom_report::FioUnits;
 use fathom_run::{Asked, Sink, SinkError};
 use fathom_schema::{Event, Interval, OperationKind, Record, StreamTally};
@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 /// Listens to a run and gives out what is asked for.
 pub(super) struct Watch<'a> {
     reports: &'a Reports,
+    collected: Collected,
     output: Option<&'a str>,
     spared: &'a Spared,
     status_every: Nanos,
@@ -45,6 +46,7 @@ struct Current {
 impl<'a> Watch<'a> {
     pub(super) fn new(
         reports: &'a Reports,
+        collected: Collected,
         switches: &'a Switches,
         spared: &'a Spared,
         store: &'a Path,
@@ -54,6 +56,7 @@ impl<'a> Watch<'a> {
         let newline_every = Nanos::micros(switches.eta_newline_us);
         Self {
             reports,
+            collected,
             output: switches.output.as_deref(),
             spared,
             status_every,
@@ -73,9 +76,9 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The reports given out so far.
-    pub(super) fn given_out(&self) -> &str {
-        &self.given_out
+    /// What was collected, and the reports given out.
+    pub(super) fn done(self) -> (Collected, String) {
+        (self.collected, self.given_out)
     }
 
     fn is_idle(&self) -> bool {
@@ -123,7 +126,8 @@ impl<'a> Watch<'a> {
         }
         if self.status_every > Nanos::ZERO && now >= self.status_next {
             self.status_next = past(now, self.status_every);
-            let report = self.reports.text(record, None);
+            let Collected { idleness, operations } = &self.collected;
+            let report = self.reports.text(record, Some(idleness), Some(operations));
             if !self.give_out(&report) {
                 self.status_every = Nanos::ZERO;
             }
@@ -154,10 +158,11 @@ impl<'a> Watch<'a> {
         self.looked_at = now;
         let (is_signalled, is_by_file) = (self.asked.take(), is_asked_by_file());
         let Some(path) = self.path.as_ref().filter(|_| is_signalled || is_by_file) else { return };
-        // Up to its last commit, a second ago at most: nobody pays for a record in memory that is never asked for.
+        // Up to its last commit, a second ago at most: nobody pays for a record in memory that is never asked for. Latencies
+        // of single operations are collected until now, more than that record counts, and are left out.
         match fathom_store::read_with(path, Detail::Whole, Vec::new()) {
             Ok(record) => {
-                self.give_out(&self.reports.text(&record, None));
+                self.give_out(&self.reports.text(&record, Some(&self.collected.idleness), None));
             }
             Err(error) => terminal::message(&format!("warning: {error}")),
         }
@@ -179,6 +184,7 @@ fn past(now: Nanos, every: Nanos) -> Nanos {
 
 impl Sink for Watch<'_> {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
+        self.collected.idleness.event(event)?;
         match event {
             Event::RunStarted(started) => {
                 self.path = Some(fathom_store::path_of(self.store, &started.run));
@@ -204,9 +210,25 @@ impl Sink for Watch<'_> {
         }
         Ok(())
     }
+
+    fn wants_operations(&self, stream: &str) -> bool {
+        self.collected.operations.wants_operations(stream)
+    }
+
+    fn operations(&mut self, stream: &str, rows: &[OperationRow]) {
+        self.collected.operations.operations(stream, rows);
+    }
+
+    fn wants_issued(&self, stream: &str) -> bool {
+        self.collected.operations.wants_issued(stream)
+    }
+
+    fn issued(&mut self, stream: &str, rows: &[IssuedRow]) {
+        Sink::issued(&mut self.collected.operations, stream, rows);
+    }
 }
 
-/// `Jobs: 2 (f=2): [r(2)][50.0%][r=62.5MiB/s][r=16.0k IOPS][eta 00m:05s]`, as fio has it.
+/// `Jobs: 2 (f=2), 0B/s-128MiB/s: [r(2)][50.0%][r=62.5MiB/s][r=16.0k IOPS][eta 00m:05s]`, as fio has it.
 fn line(reports: &Reports, record: &Record, current: &Current, now: Nanos) -> String {
     let clones = &reports.extras().clones;
     let step = record.steps.iter().find(|step| step.started.index == current.step);
@@ -256,12 +278,32 @@ fn line(reports: &Reports, record: &Record, current: &Current, now: Nanos) -> St
         }
         _ => ("-.-%".to_owned(), "--".to_owned()),
     };
+    let held_to = held_to(clones.iter().filter(|clone| is_running(clone)).map(|clone| clone.rates), units);
     format!(
-        "Jobs: {running} (f={running}): [{}][{percent}][{}][{} IOPS][eta {eta}]",
+        "Jobs: {running} (f={running}){held_to}: [{}][{percent}][{}][{} IOPS][eta {eta}]",
         runs(&states),
         rates.join(","),
         iops.join(",")
     )
+}
+
+/// What the jobs that run have to reach and are held to together: `, 0-300 IOPS`.
+fn held_to(jobs: impl Iterator<Item = HeldTo>, units: FioUnits) -> String {
+    let all = jobs.fold(HeldTo::default(), |all, job| HeldTo {
+        bytes_min: all.bytes_min.saturating_add(job.bytes_min),
+        bytes: all.bytes.saturating_add(job.bytes),
+        operations_min: all.operations_min.saturating_add(job.operations_min),
+        operations: all.operations.saturating_add(job.operations),
+    });
+    match all {
+        HeldTo { bytes_min: 0, bytes: 0, operations_min: 0, operations: 0 } => String::new(),
+        HeldTo { bytes_min: 0, bytes: 0, operations_min, operations } => {
+            format!(", {operations_min}-{operations} IOPS")
+        }
+        HeldTo { bytes_min, bytes, .. } => {
+            format!(", {}-{}", units.rate_per_s(bytes_min as f64), units.rate_per_s(bytes as f64))
+        }
+    }
 }
 
 /// The letter of a job that runs.
@@ -269,10 +311,10 @@ fn state(rw: &str) -> char {
     match rw {
         "read" => 'R',
         "randread" => 'r',
-        "write" => 'W',
-        "randwrite" => 'w',
-        "trim" | "trimwrite" => 'D',
-        "randtrim" | "randtrimwrite" => 'd',
+        "write" | "trimwrite" => 'W',
+        "randwrite" | "randtrimwrite" => 'w',
+        "trim" => 'D',
+        "randtrim" => 'd',
         rw if rw.starts_with("rand") => 'm',
         _ => 'M',
     }

@@ -6,12 +6,12 @@ use crate::{session, terminal};
 use fathom_frontend::icf::{
     self, Cycling, Document, Manager, Record, Setup, Spec, SpecLine, Target, Test, Worker,
 };
-use fathom_model::{Job, Level};
+use fathom_model::{Diagnostic, Diagnostics, Job, Level};
 use serde_json::{Value, json};
 
 /// Prints the plan of `text`, the content of the file `name`; faults are said on standard error, and on standard output as
-/// JSON when that is asked for.
-pub(super) fn run(name: &str, text: &str, as_json: bool) -> Exit {
+/// JSON when that is asked for. Sizes and starting sectors count in `sector_bytes`.
+pub(super) fn run(name: &str, text: &str, sector_bytes: u64, as_json: bool) -> Exit {
     let mut job = Job::default();
     let source = job.sources.add(name, text);
     let (document, diagnostics) = icf::parse(source, text);
@@ -29,10 +29,24 @@ pub(super) fn run(name: &str, text: &str, as_json: bool) -> Exit {
         return exit;
     }
     let tests = icf::tests(&document).expect("an endless cycle is a fault of reading");
+    warn_of_what_would_not_run(&document, sector_bytes, loaded);
     let mut text =
         serde_json::to_string_pretty(&document_of(&document, &tests)).expect("it has only string keys");
     text.push('\n');
     crate::printed(&text)
+}
+
+/// Says what of a configuration would not run here, or otherwise than it looks. Iometer takes such files without a word, and
+/// so the plan is printed all the same: it is what the file says.
+fn warn_of_what_would_not_run(document: &Document, sector_bytes: u64, mut loaded: Loaded) {
+    // Where its targets lie is not asked for before it runs.
+    let place = |_: &str| Some(icf::Place::Sim);
+    let lowered = icf::lower(document, &icf::Surroundings { place: &place, sector_bytes, is_to_run: false });
+    loaded.diagnostics = Diagnostics::default();
+    for Diagnostic { code, level: _, span, message, help } in lowered.diagnostics.all() {
+        loaded.diagnostics.warn(code, *span, message.clone(), help.clone());
+    }
+    session::report_faults(&loaded).expect("there are only warnings");
 }
 
 /// A fault as JSON; one of the whole file is of its first line.

@@ -2,6 +2,8 @@
 //! not allow is an error in words, for the test to say.
 
 use super::{Bench, skip, tool};
+use fathom_io::clock::monotonic;
+use fathom_units::Nanos;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -100,6 +102,23 @@ impl Drop for Stage {
             }
         }
     }
+}
+
+/// A loop device with nothing behind it. Its number is so high that none of the tests beside this one is given it as the next
+/// that is free.
+pub(crate) fn empty_device(bench: &Bench) -> Result<String, String> {
+    let number = 200 + std::process::id() % 56;
+    let device = format!("/dev/loop{number}");
+    tool("losetup", &[&device, text(&image(bench, "gone.img", SIZE, &[]))])?;
+    tool("losetup", &["--detach", &device])?;
+    // Whoever looks at new devices may still have it open, which puts the end off.
+    let size = || std::fs::read_to_string(format!("/sys/block/loop{number}/size"));
+    let end = monotonic().after(Nanos::secs(10));
+    while size().map_err(|error| format!("{device}: {error}"))?.trim() != "0" {
+        assert!(monotonic() < end, "{device} keeps its file");
+        std::thread::yield_now();
+    }
+    Ok(device)
 }
 
 /// A sparse file of `size` bytes with these pieces in it, in the working folder.

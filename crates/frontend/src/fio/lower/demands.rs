@@ -1,6 +1,7 @@
 //! fio's demands on a job, its flow, pauses and priorities as options of a stream.
 
 use super::super::demands::Demands;
+use super::super::extras::HeldTo;
 use super::super::faults::Faults;
 use super::super::settings::Settings;
 use super::super::values::Triple;
@@ -134,6 +135,24 @@ pub(super) fn set_rates(
     }
     if !rates.0.is_empty() {
         options.rate_min.set(rates, place);
+    }
+}
+
+/// The rates of a job's directions, added up.
+pub(super) fn held_to(settings: &Settings) -> HeldTo {
+    let rw = settings.operations.rw.as_str();
+    let is_mix = rw.ends_with("rw") || rw == "readwrite";
+    let goes = [is_mix || rw.ends_with("read"), is_mix || rw.ends_with("write"), rw.contains("trim")];
+    let sum = |rates: &Triple<u64>| {
+        let used = rates.iter().zip(goes).filter_map(|(rate, goes)| rate.filter(|_| goes));
+        used.fold(0, u64::saturating_add)
+    };
+    let Demands { rate_min, rate_iops_min, .. } = &settings.demands;
+    HeldTo {
+        bytes_min: sum(rate_min),
+        bytes: sum(&settings.engine.rate),
+        operations_min: sum(rate_iops_min),
+        operations: sum(&settings.engine.rate_iops),
     }
 }
 

@@ -51,12 +51,14 @@ pub(super) fn distribution(
     match name {
         "random" => Ok(RandomDistribution::Uniform),
         "zipf" => match parameter(1.1)? {
-            theta if theta > 0.0 && theta != 1.0 && theta.is_finite() => {
+            // With 0 all places are alike, but drawn each time anew.
+            theta if theta >= 0.0 && theta != 1.0 && theta.is_finite() => {
                 Ok(RandomDistribution::Zipf(theta, center()?))
             }
-            theta => {
-                Err(bad(format!("zipf needs a theta above 0 that is not 1; {theta} is not"), "1.1 is usual"))
-            }
+            theta => Err(bad(
+                format!("zipf needs a theta of 0 or above that is not 1; {theta} is not"),
+                "1.1 is usual",
+            )),
         },
         "pareto" => match parameter(0.2)? {
             h if h > 0.0 && h < 1.0 => Ok(RandomDistribution::Pareto(h, center()?)),

@@ -263,8 +263,10 @@ impl Lowering<'_> {
         let left = JOBS_MAX - self.extras.clones.len().min(JOBS_MAX);
         if wanted > left as u64 {
             let span = parsed.settings.span("numjobs", parsed.span);
-            let message =
-                format!("there are more than {JOBS_MAX} jobs with the {wanted} of \"{}\"", parsed.name);
+            let message = format!(
+                "maximum number of jobs reached: there are more than {JOBS_MAX} with the {wanted} of \"{}\"",
+                parsed.name
+            );
             self.faults.error("fio.too-many-jobs", span, message, "use fewer clones with a deeper iodepth");
             // One is enough to find the section's other faults.
             return (left > 0).then_some(1);
@@ -325,6 +327,7 @@ impl Lowering<'_> {
             subjob,
             description: parsed.settings.control.description.clone(),
             echo_index: self.job.echo.len() - 1,
+            has_options: !parsed.options.is_empty(),
             is_reported: report.stats,
             group_reporting: report.group_reporting,
             continues_on_error: parsed.settings.control.continues.contains(&true),
@@ -348,6 +351,8 @@ impl Lowering<'_> {
             lat_percentiles: report.lat_percentiles,
             slat_percentiles: report.slat_percentiles,
             has_priorities: engines::has_priorities(settings),
+            sample_ms: report.sample_ms,
+            rates: demands::held_to(settings),
             logs: Logs {
                 bandwidth,
                 latency,
@@ -547,6 +552,9 @@ impl Lowering<'_> {
         }
         if control.ramp_size > 0 {
             options.ramp_bytes.set(Bytes(control.ramp_size), settings.span("ramp_size", span));
+        }
+        if control.ramp_time > 0 || control.ramp_size > 0 {
+            options.ramp_counts.set(true, settings.span("ramp_time", span));
         }
         let place = settings.span("startdelay", span);
         match control.startdelay {

@@ -126,7 +126,11 @@ impl Targets {
         let is_in_folder = |path: &String| path.contains('/') && !path.starts_with("/dev/");
         let works_on_nothing = matches!(engine, Engine::Cpu | Engine::Exec);
         let makes = settings.files.directories.is_empty() && !works_on_nothing && engine != Engine::Null;
-        if makes && matches!(place, Place::Paths(paths) if paths.iter().any(is_in_folder)) {
+        let has_folder = match place {
+            Place::Paths(paths) => paths.iter().any(is_in_folder),
+            Place::Set { pattern, .. } => is_in_folder(pattern),
+        };
+        if makes && has_folder {
             options.make_folder.set(true, files_span);
         }
         if works_on_nothing {

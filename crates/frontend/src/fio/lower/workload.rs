@@ -95,6 +95,9 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     options.cursor.set(Cursor::PerKind, *span);
     if is_trimwrite {
         options.trim_then_write.set(true, settings.span("rw", *span));
+        if sizes[WRITE] != sizes[TRIM] {
+            tell_of_uneven_trimwrite(settings, *span, is_random, faults);
+        }
     }
     set_postfix(&mut options, settings, is_random, *span, faults);
     let used: Vec<&Direction> = used().collect();
@@ -123,6 +126,21 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
         is_trimwrite,
         passes_go_on: (is_mix && !is_random)
             || (writes && is_random && operations.no_random_map && !operations.lfsr),
+    }
+}
+
+/// Writes that are not as large as the trims they follow. Observed with fio 3.33: those at random places have the size of the
+/// trim; else each direction goes through the file by itself, and most writes follow no trim.
+fn tell_of_uneven_trimwrite(settings: &Settings, span: Span, is_random: bool, faults: &mut Faults) {
+    let given = ["bssplit", "bsrange", "bs"].into_iter().find(|name| settings.has(name)).unwrap_or("bs");
+    let place = settings.span(given, span);
+    if is_random {
+        let message = format!("{given} of writes has no effect: a write is as large as the trim before it");
+        faults.warn("fio.no-effect", place, message, "");
+    } else {
+        let message = format!("{given} differs between the writes and the trims of rw=trimwrite");
+        let help = "give both one size, e.g. bs=4k: a write goes to what was trimmed before it";
+        faults.error("fio.contradiction", place, message, help);
     }
 }
 

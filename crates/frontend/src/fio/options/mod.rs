@@ -240,7 +240,9 @@ pub(crate) fn apply(
             }
         }
     }
-    Some((row, line.value.clone()))
+    // A text that may be absent is, where there is nothing behind its sign.
+    let is_absent = matches!(row.value, Value::OptionalText(_)) && text.is_empty();
+    Some((row, line.value.clone().filter(|_| !is_absent)))
 }
 
 /// Warns of a value that fio takes for something else than what it says.

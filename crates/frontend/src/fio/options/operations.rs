@@ -182,6 +182,7 @@ fn mix(
     Ok(())
 }
 
+/// A direction that is left empty has the sizes of `bs` or `bsrange`, as with fio.
 fn splits(s: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(), String> {
     let (splits, found) = split(text, Unit::Bytes, s.kb_base)?;
     misreads.extend(found);
@@ -194,9 +195,6 @@ fn splits(s: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(
             let instead = kept.join(":");
             let because = "the percentages sum to more than 100, and what is beyond is taken off the largest";
             misreads.push(Misread { piece, reads_as: instead.clone(), because, instead });
-        }
-        if group.is_empty() {
-            return Err(format!("\"{text}\" has no size"));
         }
         if let Some((size, _)) = group.iter().find(|(size, _)| !(1..=BLOCK_MAX).contains(size)) {
             return Err(format!("{size} is no block size"));

@@ -160,8 +160,9 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("log_hist_msec", &[], P1, Value::Count(0, u32::MAX as u64, |s, ms| s.report.log_hist_ms = ms)),
     built("log_hist_coarseness", &[], P1, Value::Count(0, 6, |s, n| s.report.hist_coarseness = n)),
     built(
-        "log_window_value",
-        &["log_max_value"],
+        // As fio 3.33 calls it; since 3.36 the names are the other way round.
+        "log_max_value",
+        &["log_window_value"],
         P1,
         Value::Word(&["avg", "max", "both", "0", "1"], |s, word, _| {
             s.report.log_value = match word {
@@ -179,12 +180,8 @@ pub(super) const ROWS: &[OptionRow] = &[
     accepted("log_compression", &[], P2, Value::Any, "logs are collected and written uncompressed"),
     accepted("log_compression_cpus", &[], P2, Value::Any, ""),
     refused("log_store_compressed", &[], &["0"], "logs are written as text; compress them afterwards"),
-    built(
-        "log_alternate_epoch",
-        &["log_unix_epoch"],
-        P1,
-        Value::Boolean(|s, flag| s.report.log_columns.since_1970 = flag),
-    ),
+    built("log_unix_epoch", &[], P1, Value::Boolean(|s, flag| s.report.log_columns.since_1970 = flag)),
+    built("log_alternate_epoch", &[], P1, Value::Boolean(|s, flag| s.report.log_columns.since_1970 = flag)),
     refused(
         "log_alternate_epoch_clock_id",
         &[],

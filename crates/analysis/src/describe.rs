@@ -4,16 +4,17 @@ use fathom_schema::{Stream, Workload};
 use fathom_units::{Bytes, Ratio};
 
 /// `random 70 % read 30 % write 8 KiB`, `sequential write 1 MiB`, `45 % sequential read 4 KiB`.
-pub(crate) fn workload(workload: &Workload) -> String {
+pub fn workload(workload: &Workload) -> String {
     format!("{} {} {}", access(workload), mix(workload), sizes(workload))
 }
 
 /// Operations asked to be in flight over all workers.
-pub(crate) fn queue_depth(stream: &Stream) -> u64 {
+pub fn queue_depth(stream: &Stream) -> u64 {
     u64::from(stream.queue_depth) * stream.workers.len() as u64
 }
 
-fn access(workload: &Workload) -> String {
+/// `random`, `sequential`, or the share that is random.
+pub(crate) fn access(workload: &Workload) -> String {
     let random: f64 = workload.cases.iter().filter(|case| case.random).map(|case| case.weight).sum();
     if random > 0.999_999 {
         "random".to_owned()
@@ -24,7 +25,8 @@ fn access(workload: &Workload) -> String {
     }
 }
 
-fn mix(workload: &Workload) -> String {
+/// `read`, or each kind with its share, the largest first.
+pub(crate) fn mix(workload: &Workload) -> String {
     let mut shares: Vec<(&str, f64)> = Vec::new();
     for case in &workload.cases {
         match shares.iter_mut().find(|(name, _)| *name == case.kind.name()) {
@@ -43,7 +45,8 @@ fn mix(workload: &Workload) -> String {
     }
 }
 
-fn sizes(workload: &Workload) -> String {
+/// The block size, or the smallest and the largest.
+pub(crate) fn sizes(workload: &Workload) -> String {
     let sizes = workload.cases.iter().map(|case| case.size);
     let smallest = sizes.clone().map(fathom_schema::Size::smallest).min().unwrap_or(0);
     let largest = sizes.map(fathom_schema::Size::largest).max().unwrap_or(0);
@@ -62,14 +65,14 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_analysis::sample::{StreamShape, record};
+    use crate::sample::{StreamShape, record};
     use fathom_schema::OperationKind::{self, Read, Trim, Write};
     use fathom_schema::Size;
 
     #[test]
     fn workloads_read_like_their_names() {
         let of = |rates: Vec<(OperationKind, u64)>, random, block_bytes| {
-            let record = record(&[StreamShape { rates, random, block_bytes, ..StreamShape::default() }]);
+            let record = record(&[StreamShape { rates, block_bytes, random, ..StreamShape::default() }]);
             record.steps[0].started.step.streams[0].workload.clone()
         };
         for (rates, random, block_bytes, expect) in [

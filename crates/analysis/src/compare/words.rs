@@ -1,0 +1,178 @@
+//! What differs between two values of a job that have no form of their own for people: place by place, in the words
+//! that their fields are called by. Paths are no difference.
+
+use fathom_units::{Bytes, Nanos};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Places told of one value; of more the first say enough.
+const PLACES_MAX: usize = 3;
+/// Parts of a list or a group that are shown.
+const PARTS_MAX: usize = 4;
+/// Fields that hold paths: the same job has others on every host.
+const PATHS: [&str; 4] = ["path", "folder", "output", "log"];
+/// Fields that hold nanoseconds, and bytes, where the name does not say so.
+const TIMES: [&str; 11] = [
+    "every",
+    "after",
+    "target",
+    "window",
+    "rate_window",
+    "rate_settles",
+    "lead",
+    "pause",
+    "grace",
+    "ramp",
+    "offset",
+];
+const SIZES: [&str; 4] = ["size", "start", "length", "align"];
+/// Fields that hold shares of one.
+const SHARES: [&str; 4] = ["share", "compressible", "dedupable", "error_share"];
+
+/// Where two values differ, and what either has there; the place is empty where it is the whole.
+pub(super) fn differing<T: Serialize>(left: &T, right: &T) -> Vec<(String, String, String)> {
+    let of = |value: &T| serde_json::to_value(value).unwrap_or(Value::Null);
+    let mut found = Vec::new();
+    walk(&mut Vec::new(), &of(left), &of(right), &mut found);
+    found.truncate(PLACES_MAX);
+    found
+}
+
+fn walk(place: &mut Vec<String>, left: &Value, right: &Value, found: &mut Vec<(String, String, String)>) {
+    if left == right {
+        return;
+    }
+    match (left, right) {
+        (Value::Object(one), Value::Object(other)) if one.keys().any(|key| other.contains_key(key)) => {
+            let others = other.iter().filter(|(key, _)| !one.contains_key(*key));
+            for (key, _) in one.iter().chain(others).filter(|(key, _)| !PATHS.contains(&key.as_str())) {
+                let of =
+                    |object: &serde_json::Map<String, Value>| object.get(key).cloned().unwrap_or_default();
+                place.push(key.clone());
+                walk(place, &of(one), &of(other), found);
+                place.pop();
+            }
+        }
+        (Value::Array(one), Value::Array(other))
+            if one.len() == other.len() && one.iter().any(Value::is_object) =>
+        {
+            for (at, (one, other)) in one.iter().zip(other).enumerate() {
+                let is_several = left.as_array().is_some_and(|all| all.len() > 1);
+                place.extend(is_several.then(|| (at + 1).to_string()));
+                walk(place, one, other, found);
+                place.truncate(place.len() - usize::from(is_several));
+            }
+        }
+        _ => {
+            let field = place.last().map_or("", String::as_str);
+            let names: Vec<String> = place.iter().map(|field| title(field)).collect();
+            found.push((joined(names), words(field, left), words(field, right)));
+        }
+    }
+}
+
+/// A field's name without its unit; nothing where it is the unit alone.
+fn title(field: &str) -> String {
+    if field == "ns" {
+        return String::new();
+    }
+    let bare = ["_ns", "_bytes"].iter().find_map(|unit| field.strip_suffix(unit)).unwrap_or(field);
+    bare.replace('_', " ")
+}
+
+fn joined(words: impl IntoIterator<Item = String>) -> String {
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// A value of a field.
+fn words(field: &str, value: &Value) -> String {
+    let shown = |all: Vec<String>| {
+        let more = all.len().saturating_sub(PARTS_MAX);
+        let text = all.into_iter().take(PARTS_MAX).collect::<Vec<_>>().join(", ");
+        if more > 0 { format!("{text} and {more} more") } else { text }
+    };
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::String(text) => text.replace('_', " "),
+        Value::Array(all) if all.is_empty() => "none".to_owned(),
+        // What a stream waits for is a list of others.
+        Value::Array(all) if field == "after" => shown(all.iter().map(|one| words("", one)).collect()),
+        Value::Array(all) => shown(all.iter().map(|one| words(field, one)).collect()),
+        Value::Object(all) => shown(
+            all.iter()
+                .filter(|(key, _)| !PATHS.contains(&key.as_str()))
+                .map(|(key, value)| joined([title(key), words(key, value)]))
+                .collect(),
+        ),
+        Value::Number(number) => match number.as_u64() {
+            Some(u64::MAX) => "without bound".to_owned(),
+            Some(ns) if field == "ns" || field.ends_with("_ns") || TIMES.contains(&field) => {
+                Nanos(ns).to_string()
+            }
+            Some(bytes) if field.ends_with("bytes") || SIZES.contains(&field) => Bytes(bytes).to_string(),
+            _ if SHARES.contains(&field) => {
+                format!("{} %", (number.as_f64().unwrap_or(0.0) * 1e4).round() / 1e2)
+            }
+            _ => number.to_string(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_schema::{DepthSearch, OperationKind, ProgramRun, Replay, SimService, TraceRule};
+    use serde_json::json;
+
+    fn told<T: Serialize>(left: &T, right: &T) -> Vec<String> {
+        let one = |(place, left, right): (String, String, String)| format!("{place}: {left} / {right}");
+        differing(left, right).into_iter().map(one).collect()
+    }
+
+    #[test]
+    fn fields_are_told_in_words() {
+        let search = |window: u64, share: f64| DepthSearch {
+            target: Nanos::millis(1),
+            window: Nanos::secs(window),
+            share,
+            goes_on: false,
+        };
+        assert_eq!(
+            told(&search(10, 0.5), &search(20, 0.995)),
+            ["window: 10 s / 20 s", "share: 50 % / 99.5 %"]
+        );
+        let (constant, exponential) =
+            (SimService::Constant { ns: 100_000 }, SimService::Exponential { mean_ns: 1_000_000 });
+        assert_eq!(told(&constant, &exponential), [": constant 100 us / exponential mean 1 ms"]);
+        assert_eq!(told(&constant, &SimService::Constant { ns: 200_000 }), ["constant: 100 us / 200 us"]);
+        let one = |field: &str, value: Value| json!({ field: value });
+        assert_eq!(
+            told(&one("operations", json!(10)), &one("operations", json!(20))),
+            ["operations: 10 / 20"]
+        );
+        assert_eq!(told(&one("after", json!([1])), &one("after", json!([1, 2]))), ["after: 1 / 1, 2"]);
+        assert_eq!(told(&None::<u32>, &Some(7)), [": none / 7"]);
+        assert_eq!(told(&u64::MAX, &7), [": without bound / 7"]);
+    }
+
+    #[test]
+    fn paths_are_no_difference() {
+        let replay = |path: &str, scale: u64| Replay {
+            rule: TraceRule { path: path.into(), skips: [false; OperationKind::COUNT], scale, align: 512 },
+            operations: 10,
+            has_syncs: false,
+            fingerprint: 1,
+            only_read: Vec::new(),
+        };
+        assert_eq!(told(&replay("/a", 1), &replay("/b", 1)), [] as [&str; 0]);
+        assert_eq!(told(&replay("/a", 1), &replay("/b", 2)), ["rule scale: 1 / 2"]);
+        let program = |to: &str| ProgramRun {
+            words: vec!["true".to_owned()],
+            output: Some((to.into(), to.into())),
+            grace: Nanos::secs(1),
+        };
+        assert_eq!(told(&program("/a"), &program("/b")), [] as [&str; 0]);
+    }
+}

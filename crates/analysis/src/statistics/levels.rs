@@ -1,0 +1,403 @@
+//! How a series goes: at one level, from one level to another at once, or smoothly.
+//!
+//! A series with memory strays from its mean for a while without any change of level, and one that only rises is no
+//! staircase. Each account of a series is therefore a first-order autoregression about its levels or about a smooth
+//! curve, and they are told apart by likelihood, as far as that outweighs what was searched to find them.
+
+use super::changes::{Change, change_points_of};
+use nalgebra::{Cholesky, DMatrix, DVector, SMatrix, SVector};
+
+/// Memories that candidates are looked for with: what noise of that memory shows is none.
+const MEMORIES: [f64; 3] = [0.0, 0.5, 0.8];
+/// Lag-1 correlations that are tried, in steps of so much, up to so many.
+const CORRELATION_STEP: f64 = 0.05;
+const CORRELATIONS: u32 = 20;
+/// By how much a change of level has to raise twice the logarithm of the likelihood: a part, and one that grows with
+/// the places it may have. Of noise whose neighbours correlate by up to 0.9 at most one series in twenty reaches it,
+/// of noise without memory hardly any (the tests below).
+const CHANGE_COST: f64 = 6.5;
+const CHANGE_COST_PER_LN: f64 = 2.5;
+/// Highest power of time in a smooth curve, and terms of such a one.
+const POWERS_MAX: usize = 3;
+const TERMS: usize = POWERS_MAX + 1;
+/// Terms of a curve that has as many figures as two levels and the place between them.
+const TERMS_OF_LEVELS: usize = 3;
+/// Share of the range of a series that rounding may come to.
+const ROUNDING: f64 = 1e-6;
+
+/// How a series goes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Course {
+    /// Changes from one level to another, each at once.
+    pub jumps: Vec<Change>,
+    /// Whether it goes smoothly to other values.
+    pub is_smooth: bool,
+}
+
+/// Changes of level that last for `lasting` values on either side, and come to the share `least` of the level before.
+pub fn course(values: &[f64], lasting: usize, least: f64) -> Course {
+    let series = Series::of(values);
+    let cost = CHANGE_COST + CHANGE_COST_PER_LN * (values.len() as f64).ln();
+    let judged = |cuts: &[usize]| series.deviance(&series.steps(cuts)) + cost * cuts.len() as f64;
+    let best = MEMORIES
+        .iter()
+        .map(|&memory| series.pruned(lasting_only(values, memory, lasting), cost))
+        .min_by(|a, b| judged(a).total_cmp(&judged(b)))
+        .unwrap_or_default();
+    if best.is_empty() {
+        return Course::default();
+    }
+    let curve = series.curve(0, values.len());
+    let of_powers = |powers: usize| series.deviance(&curve.of_first(powers + 1)) + cost;
+    let smooth = (1..=POWERS_MAX).map(of_powers).fold(f64::INFINITY, f64::min);
+    if smooth <= judged(&best) {
+        return Course { jumps: Vec::new(), is_smooth: true };
+    }
+    let sharp: Vec<usize> =
+        (0..best.len()).filter(|&at| series.is_sharp(&best, at)).map(|at| best[at]).collect();
+    let jumps = series.large(sharp, least);
+    Course { is_smooth: jumps.is_empty(), jumps }
+}
+
+/// Where PELT cuts noise of this memory, but for levels that are too brief.
+fn lasting_only(values: &[f64], memory: f64, lasting: usize) -> Vec<usize> {
+    let mut edges: Vec<usize> = change_points_of(values, memory).iter().map(|change| change.at).collect();
+    edges.insert(0, 0);
+    edges.push(values.len());
+    let long = edges.windows(2).filter(|pair| pair[1] - pair[0] >= lasting);
+    long.map(|pair| pair[0]).filter(|&from| from >= lasting).collect()
+}
+
+/// Sums that tell how well accounts of a series fit it.
+struct Series<'a> {
+    values: &'a [f64],
+    /// About which sums are taken, so that they keep their digits.
+    middle: f64,
+    /// Sums of the values before each place.
+    sums: Vec<f64>,
+    /// Of all of them.
+    squares: [f64; 3],
+    /// Smallest variance that is no rounding.
+    least: f64,
+}
+
+/// What is linear in an account, as sums of its rows (p at each place) and of the values (y): of each row with
+/// itself, with the one before, and of that with itself. The equations for any correlation come out of them.
+struct Account {
+    count: f64,
+    first: (DVector<f64>, f64),
+    rows: [DMatrix<f64>; 3],
+    products: [DVector<f64>; 3],
+    squares: [f64; 3],
+}
+
+impl<'a> Series<'a> {
+    fn of(values: &'a [f64]) -> Self {
+        let middle = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let mut sums = vec![0.0];
+        let mut sum = 0.0;
+        sums.extend(values.iter().map(|value| {
+            sum += value - middle;
+            sum
+        }));
+        let squares = squares(values, middle);
+        let (low, high) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(*value), high.max(*value))
+        });
+        Self {
+            values,
+            middle,
+            sums,
+            squares,
+            least: ((high - low) * ROUNDING).powi(2).max(f64::MIN_POSITIVE),
+        }
+    }
+
+    fn sum(&self, from: usize, to: usize) -> f64 {
+        self.sums[to] - self.sums[from]
+    }
+
+    fn at(&self, place: usize) -> f64 {
+        self.values[place] - self.middle
+    }
+
+    /// One level from each cut to the next.
+    fn steps(&self, cuts: &[usize]) -> Account {
+        let mut edges = vec![0];
+        edges.extend(cuts);
+        edges.push(self.values.len());
+        let count = edges.len() - 1;
+        let mut rows =
+            [DMatrix::zeros(count, count), DMatrix::zeros(count, count), DMatrix::zeros(count, count)];
+        let mut products = [DVector::zeros(count), DVector::zeros(count), DVector::zeros(count)];
+        let end = self.values.len();
+        for (level, pair) in edges.windows(2).enumerate() {
+            let (from, to) = (pair[0], pair[1]);
+            let (is_first, is_last) = (from == 0, to == end);
+            let length = (to - from) as f64;
+            rows[0][(level, level)] = length - f64::from(u8::from(is_first));
+            rows[2][(level, level)] = length - f64::from(u8::from(is_last));
+            rows[1][(level, level)] += 2.0 * (length - 1.0);
+            if !is_last {
+                // Where one level follows the other, the row before is that one's.
+                rows[1][(level, level + 1)] += 1.0;
+                rows[1][(level + 1, level)] += 1.0;
+            }
+            // A row with its own value, with the one before and the one after it, and a row with its value that has a next.
+            let (begin, stop) = (from.max(1), to.min(end - 1));
+            products[0][level] = self.sum(begin, to);
+            products[1][level] = self.sum(begin - 1, to - 1) + self.sum(from + 1, stop + 1);
+            products[2][level] = self.sum(from, stop);
+        }
+        let mut row = DVector::zeros(count);
+        row[0] = 1.0;
+        Account { count: end as f64, first: (row, self.at(0)), rows, products, squares: self.squares }
+    }
+
+    /// A curve over a stretch, by powers of time (Legendre's polynomials, which keep apart).
+    fn curve(&self, from: usize, to: usize) -> Account {
+        let length = (to - from) as f64;
+        let row = |place: usize| {
+            let t = 2.0 * ((place - from) as f64 + 0.5) / length - 1.0;
+            SVector::<f64, TERMS>::from([1.0, t, 1.5 * t * t - 0.5, 2.5 * t * t * t - 1.5 * t])
+        };
+        let mut rows = [SMatrix::<f64, TERMS, TERMS>::zeros(); 3];
+        let mut products = [SVector::<f64, TERMS>::zeros(); 3];
+        let mut before = row(from);
+        let first = (DVector::from_column_slice(before.as_slice()), self.at(from));
+        for place in from + 1..to {
+            let here = row(place);
+            let (value, last) = (self.at(place), self.at(place - 1));
+            rows[0] += here * here.transpose();
+            rows[1] += here * before.transpose() + before * here.transpose();
+            rows[2] += before * before.transpose();
+            products[0] += here * value;
+            products[1] += here * last + before * value;
+            products[2] += before * last;
+            before = here;
+        }
+        Account {
+            count: length,
+            first,
+            rows: rows.map(|sums| DMatrix::from_column_slice(TERMS, TERMS, sums.as_slice())),
+            products: products.map(|sums| DVector::from_column_slice(sums.as_slice())),
+            squares: squares(&self.values[from..to], self.middle),
+        }
+    }
+
+    /// Twice the negative logarithm of the likelihood of an account with the correlation that suits it best, but for
+    /// a constant.
+    fn deviance(&self, account: &Account) -> f64 {
+        (0..CORRELATIONS)
+            .map(|step| f64::from(step) * CORRELATION_STEP)
+            .filter_map(|correlation| {
+                let left = account.left(correlation)?.max(account.count * self.least);
+                Some(account.count * (left / account.count).ln() - (1.0 - correlation * correlation).ln())
+            })
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    /// Cuts without those that do not pay for themselves, the least worth first.
+    fn pruned(&self, mut cuts: Vec<usize>, cost: f64) -> Vec<usize> {
+        loop {
+            let whole = self.deviance(&self.steps(&cuts));
+            let without = |at: usize| {
+                let mut fewer = cuts.clone();
+                fewer.remove(at);
+                self.deviance(&self.steps(&fewer)) - whole
+            };
+            let least = (0..cuts.len()).map(|at| (at, without(at))).min_by(|a, b| a.1.total_cmp(&b.1));
+            let Some((at, _)) = least.filter(|(_, worth)| *worth < cost) else { return cuts };
+            cuts.remove(at);
+        }
+    }
+
+    /// Whether the levels on both sides of a cut tell those values better than a curve with as many figures does.
+    fn is_sharp(&self, cuts: &[usize], at: usize) -> bool {
+        let from = if at == 0 { 0 } else { cuts[at - 1] };
+        let to = cuts.get(at + 1).copied().unwrap_or(self.values.len());
+        let squares = |from: usize, to: usize| {
+            let mean = self.sum(from, to) / (to - from) as f64;
+            (from..to).map(|place| (self.at(place) - mean).powi(2)).sum::<f64>()
+        };
+        let levels = squares(from, cuts[at]) + squares(cuts[at], to);
+        self.curve(from, to).of_first(TERMS_OF_LEVELS).left(0.0).is_some_and(|curve| levels < curve)
+    }
+
+    /// The changes at cuts whose share is not below `least`; where one is, the levels beside it are one.
+    fn large(&self, mut cuts: Vec<usize>, least: f64) -> Vec<Change> {
+        loop {
+            let mean = |from: usize, to: usize| self.middle + self.sum(from, to) / (to - from) as f64;
+            let changes: Vec<Change> = (0..cuts.len())
+                .map(|at| {
+                    let from = if at == 0 { 0 } else { cuts[at - 1] };
+                    let to = cuts.get(at + 1).copied().unwrap_or(self.values.len());
+                    Change { at: cuts[at], before: mean(from, cuts[at]), after: mean(cuts[at], to) }
+                })
+                .collect();
+            let share = |change: &Change| (change.after / change.before - 1.0).abs();
+            let smallest = changes.iter().enumerate().min_by(|a, b| share(a.1).total_cmp(&share(b.1)));
+            match smallest {
+                Some((at, change)) if share(change) < least => cuts.remove(at),
+                _ => return changes,
+            };
+        }
+    }
+}
+
+/// Squares about the middle, products of neighbours, and squares of those that have a next one.
+fn squares(values: &[f64], middle: f64) -> [f64; 3] {
+    let mut sums = [0.0; 3];
+    for pair in values.windows(2) {
+        let (before, value) = (pair[0] - middle, pair[1] - middle);
+        sums[0] += value * value;
+        sums[1] += value * before;
+        sums[2] += before * before;
+    }
+    sums
+}
+
+impl Account {
+    /// With the first of its terms alone.
+    fn of_first(&self, terms: usize) -> Self {
+        let Self { count, first: (row, value), rows, products, squares } = self;
+        let cut = |all: &DVector<f64>| DVector::from(all.rows(0, terms));
+        Self {
+            count: *count,
+            first: (cut(row), *value),
+            rows: [0, 1, 2].map(|at| DMatrix::from(rows[at].view((0, 0), (terms, terms)))),
+            products: [0, 1, 2].map(|at| cut(&products[at])),
+            squares: *squares,
+        }
+    }
+
+    /// Squares that the best figures leave of what a correlation does not tell beforehand. `None` where the figures are not
+    /// determined.
+    fn left(&self, correlation: f64) -> Option<f64> {
+        let of =
+            |[own, across, before]: [f64; 3]| own - correlation * across + correlation * correlation * before;
+        let rest = 1.0 - correlation * correlation;
+        let (row, value) = &self.first;
+        let mut rows =
+            &self.rows[0] - &self.rows[1] * correlation + &self.rows[2] * (correlation * correlation);
+        rows.ger(rest, row, row, 1.0);
+        let mut products = &self.products[0] - &self.products[1] * correlation
+            + &self.products[2] * (correlation * correlation);
+        products.axpy(rest * value, row, 1.0);
+        let [own, across, before] = self.squares;
+        let squares = of([own, 2.0 * across, before]) + rest * value * value;
+        let figures = Cholesky::new(rows)?.solve(&products);
+        Some((squares - figures.dot(&products)).max(0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Normal values, enough so for noise (Irwin & Hall).
+    fn normal(random: &mut fastrand::Rng) -> f64 {
+        (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
+    }
+
+    /// Noise of mean 0 and standard deviation 1 whose neighbours correlate.
+    fn noise(count: usize, memory: f64, random: &mut fastrand::Rng) -> Vec<f64> {
+        let mut at = normal(random);
+        let mut all = Vec::with_capacity(count);
+        for _ in 0..count {
+            all.push(at);
+            at = memory * at + (1.0 - memory * memory).sqrt() * normal(random);
+        }
+        all
+    }
+
+    /// Shares of 200 noisy series of such a course that have jumps, and that are smooth; any size counts.
+    fn found(count: usize, memory: f64, course_of: impl Fn(f64) -> f64) -> (f64, f64) {
+        let (mut jumps, mut smooth) = (0, 0);
+        for seed in 0..200 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let values: Vec<f64> = noise(count, memory, &mut random)
+                .iter()
+                .enumerate()
+                .map(|(at, off)| 100.0 + course_of(at as f64 / count as f64) + off)
+                .collect();
+            let found = course(&values, 5.max(count / 20), 0.0);
+            jumps += u32::from(!found.jumps.is_empty());
+            smooth += u32::from(found.is_smooth);
+        }
+        (f64::from(jumps) / 200.0, f64::from(smooth) / 200.0)
+    }
+
+    #[test]
+    fn noise_has_no_levels_however_long_it_remembers() {
+        for count in [12, 20, 30, 60, 120, 300] {
+            for memory in [0.0, 0.3, 0.6, 0.9] {
+                let (jumps, smooth) = found(count, memory, |_| 0.0);
+                let most = if memory < 0.5 { 0.02 } else { 0.05 };
+                assert!(jumps <= most && smooth <= most, "{jumps} {smooth} of {count} with {memory}");
+            }
+        }
+    }
+
+    #[test]
+    fn steps_of_three_standard_deviations_are_found() {
+        for (count, least) in [(60, 0.95), (120, 0.97), (300, 0.99)] {
+            for place in [0.2, 0.5, 0.8] {
+                let step = |t: f64| if t < place { 3.0 } else { 0.0 };
+                let (jumps, _) = found(count, 0.0, step);
+                assert!(jumps >= least, "{jumps} of {count} at {place}");
+            }
+        }
+        // What is gross is found in a dozen values, and in noise that remembers.
+        for (count, memory) in [(12, 0.0), (20, 0.0), (20, 0.5), (60, 0.7)] {
+            let (jumps, _) = found(count, memory, |t| if t < 0.5 { 10.0 } else { 0.0 });
+            assert!(jumps >= 0.97, "{jumps} of {count} with {memory}");
+        }
+    }
+
+    #[test]
+    fn what_is_smooth_has_no_jumps() {
+        let courses: [fn(f64) -> f64; 4] = [
+            |t| 30.0 * t,
+            |t| 100.0 * t,
+            |t| 60.0 * (-3.0 * t).exp(),
+            |t| 20.0 * (std::f64::consts::TAU * t / 2.0).sin(),
+        ];
+        for count in [30, 60, 120, 300] {
+            for memory in [0.0, 0.5] {
+                for (which, course_of) in courses.iter().enumerate() {
+                    let (jumps, _) = found(count, memory, course_of);
+                    assert!(jumps <= 0.02, "{jumps} of {count} with {memory}, {which}");
+                }
+            }
+        }
+        // Without noise as well, and with a jump of its own.
+        let ramp: Vec<f64> = (0..200).map(|at| 1000.0 + f64::from(at)).collect();
+        assert_eq!(course(&ramp, 10, 0.0), Course { jumps: Vec::new(), is_smooth: true });
+        let broken: Vec<f64> =
+            (0..200).map(|at| if at < 120 { 1000.0 + f64::from(at) } else { 300.0 }).collect();
+        let jumps: Vec<usize> = course(&broken, 10, 0.1).jumps.iter().map(|jump| jump.at).collect();
+        assert_eq!(jumps, [120]);
+    }
+
+    #[test]
+    fn levels_of_exact_series_are_exact() {
+        let levels = |parts: &[(usize, f64)]| -> Vec<f64> {
+            parts.iter().flat_map(|&(count, level)| std::iter::repeat_n(level, count)).collect()
+        };
+        let check = |parts: &[(usize, f64)], expect: &[(usize, f64, f64)]| {
+            let found = course(&levels(parts), 5, 0.1).jumps;
+            assert_eq!(found.len(), expect.len(), "{found:?}");
+            for (jump, &(at, before, after)) in found.iter().zip(expect) {
+                let is_close = (jump.before - before).abs() < 1e-9 && (jump.after - after).abs() < 1e-9;
+                assert!(jump.at == at && is_close, "{jump:?}");
+            }
+        };
+        check(&[(60, 7.0)], &[]);
+        check(&[(30, 100.0), (30, 50.0)], &[(30, 100.0, 50.0)]);
+        check(&[(30, 100.0), (40, 50.0), (30, 100.0)], &[(30, 100.0, 50.0), (70, 50.0, 100.0)]);
+        // Too brief, and too small.
+        check(&[(30, 100.0), (3, 50.0), (30, 100.0)], &[]);
+        check(&[(30, 100.0), (30, 95.0)], &[]);
+    }
+}

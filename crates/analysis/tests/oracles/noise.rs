@@ -1,0 +1,78 @@
+//! What noise does to answers: how often a law and its verdict are wrong, and whether intervals hold as often as they
+//! say, over many seeds of series whose truth is known.
+
+use fathom_analysis::scaling::{Law, Point, Verdict, Weighting, answers};
+use fathom_analysis::statistics::quantiles;
+
+/// A normal value, enough so for noise (Irwin & Hall).
+fn normal(random: &mut fastrand::Rng) -> f64 {
+    (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
+}
+
+const LOADS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+/// Each load three times, with so much noise.
+fn measured(law: Law, noise: f64, seed: u64) -> Vec<Point> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let loads = LOADS.iter().flat_map(|&n| [n; 3]);
+    loads.map(|n| Point { n, x: law.throughput(n) * (1.0 + noise * normal(&mut random)).max(0.05) }).collect()
+}
+
+#[test]
+fn a_peak_in_noise_is_told_and_its_interval_holds() {
+    const SEEDS: u64 = 200;
+    for (alpha, beta) in [(0.05, 5e-4), (0.02, 2e-4), (0.1, 2e-3)] {
+        let law = Law::Usl { alpha, beta, gamma: 1000.0 };
+        let peak = law.peak().expect("it has one");
+        let (mut right, mut n_holds, mut x_holds) = (0, 0, 0);
+        for seed in 0..SEEDS {
+            let points = measured(law, 0.1, seed);
+            let found = answers(&points, None, Weighting::Relative, &[], seed);
+            let is_usl = found.chosen.is_some_and(|at| found.fits[at].law.name() == "usl");
+            right += u64::from(is_usl && found.verdict == Verdict::Retrograde && found.peak.is_of_law);
+            let within = |interval: Option<(f64, f64)>, truth: f64| {
+                interval.is_some_and(|(low, high)| (low..=high).contains(&truth))
+            };
+            n_holds += u64::from(within(found.peak.n.interval, peak.n));
+            x_holds += u64::from(within(found.peak.x.interval, peak.x));
+        }
+        let told = format!("{right} right, n {n_holds}, x {x_holds} of {SEEDS} with {alpha} and {beta}");
+        assert!(right * 50 >= SEEDS * 49 && n_holds * 10 >= SEEDS * 9 && x_holds * 10 >= SEEDS * 9, "{told}");
+    }
+}
+
+/// Of a device that holds a ceiling, one that grows without end, and one that waits for itself.
+#[test]
+fn verdicts_of_other_laws_hold_in_noise() {
+    const SEEDS: u64 = 60;
+    let ceiling = Law::SoftMin { slope: 1000.0, cap: 16_000.0, sharpness: 20.0 };
+    let waiting = Law::Usl { alpha: 0.05, beta: 0.0, gamma: 1000.0 };
+    let cases: [(Law, &[Verdict]); 3] = [
+        (ceiling, &[Verdict::Capped]),
+        (Law::Linear { gamma: 1000.0 }, &[Verdict::Linear]),
+        (waiting, &[Verdict::Contention]),
+    ];
+    for (law, expect) in cases {
+        let of = |seed: u64| answers(&measured(law, 0.1, seed), None, Weighting::Relative, &[], seed).verdict;
+        let found: Vec<Verdict> = (0..SEEDS).map(of).collect();
+        let right = found.iter().filter(|verdict| expect.contains(verdict)).count();
+        assert!(right as u64 * 10 >= SEEDS * 9, "{right} of {SEEDS} of {law:?}: {found:?}");
+    }
+}
+
+#[test]
+fn intervals_of_percentiles_hold() {
+    for (count, q) in [(400_usize, 0.5_f64), (400, 0.9), (1000, 0.99), (10_000, 0.999)] {
+        let truth = -(1.0 - q).ln();
+        let holds = (0..400)
+            .filter(|&seed| {
+                let mut random = fastrand::Rng::with_seed(seed);
+                let values: Vec<f64> = (0..count).map(|_| -(1.0 - random.f64()).ln()).collect();
+                let (low, high) = quantiles(&values, &[q])[0].interval.expect("there are enough");
+                (low..=high).contains(&truth)
+            })
+            .count();
+        // 95 % and at most two standard errors of 400 tries less.
+        assert!(holds >= 372, "{holds} of 400 of {q} in {count}");
+    }
+}

@@ -1,0 +1,77 @@
+//! Figures of several streams while they run: what is told of them is what the report says in the end.
+
+use super::Site;
+use crate::support::Bench;
+use serde_json::{Value, json};
+
+/// Two streams on a simulated device and one on another, one of them twenty times as much as another to compute; they go on
+/// until they are stopped.
+const JOB: &str = r#"
+[target.fast]
+kind = "sim"
+size = "1GiB"
+service_time = "exponential 100us"
+[target.slow]
+kind = "sim"
+size = "1GiB"
+service_time = "exponential 2ms"
+[workload.w]
+access = "random"
+[stream.a]
+targets = ["fast"]
+workload = "w"
+[stream.b]
+targets = ["fast"]
+workload = "w"
+rate = "200/s"
+[stream.c]
+targets = ["slow"]
+workload = "w"
+[stage.main]
+time = "10h"
+"#;
+
+#[test]
+fn what_is_told_of_streams_together_is_what_the_report_of_the_stopped_run_says() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let run = site.begin(&json!({ "job": { "name": "three.toml", "text": JOB } }));
+    let so_far = site.events(&run, 0, "figures");
+    let (_, _, first) = so_far.last().expect("something was told");
+    assert!(first["last"]["all"]["p99_ns"].is_u64(), "{first}");
+    site.post(&format!("/api/v1/runs/{run}/stop"), &json!({})).expect(202);
+    let events = site.events(&run, 0, "");
+    let figures = events.iter().rfind(|(_, kind, _)| kind == "figures").expect("they are told");
+    let report = site.get(&format!("/api/v1/runs/{run}")).expect(200).json();
+    assert_eq!(report["state"], "interrupted");
+    let check = |found: &Value, total: &Value| {
+        let (found, all) = (&found["all"], &total["all"]);
+        assert_eq!(found["operations"], all["operations"]);
+        let number = |of: &Value, name: &str| of[name].as_f64().unwrap_or_else(|| panic!("no {name}: {of}"));
+        let (live, kept) = (number(found, "iops"), number(all, "iops"));
+        // A stopped window ends with its last completion.
+        assert!((live / kept - 1.0).abs() < 0.01, "{live} beside {kept}");
+        let p50 = all["response"]["percentiles"][0].clone();
+        assert_eq!((found["p50_ns"].clone(), json!(50.0)), (p50["ns"].clone(), p50["percent"].clone()));
+    };
+    let (figures, step) = (&figures.2, &report["steps"][0]);
+    check(&figures["since"], &step["total"]);
+    let streams = step["streams"].as_array().expect("they are a list");
+    for (at, stream) in streams.iter().enumerate() {
+        check(&figures["streams"][at], &stream["total"]);
+    }
+    assert_eq!(figures["groups"][0]["streams"], json!([0, 1]), "{}", figures["groups"]);
+    check(&figures["groups"][1]["since"], &streams[2]["total"]);
+    // All of them ran for the same time, though they were stopped while each was at a time of its own.
+    let end = |of: &Value| of["total"]["end_s"].as_f64().expect("it has ended");
+    for stream in streams {
+        assert!((end(stream) - end(step)).abs() < 0.1, "{} of {}", end(stream), end(step));
+    }
+    let sum: f64 =
+        streams.iter().map(|stream| stream["total"]["all"]["iops"].as_f64().unwrap_or_default()).sum();
+    let together = step["total"]["all"]["iops"].as_f64().expect("it has a rate");
+    assert!((together / sum - 1.0).abs() < 0.01, "{together} of {sum}");
+    let findings = report["validity"].to_string();
+    assert!(!findings.contains("behaviour.cliff"), "{findings}");
+    site.end();
+}

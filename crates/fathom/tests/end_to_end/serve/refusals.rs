@@ -1,0 +1,35 @@
+//! What the server refuses is told in its own words: no types of the program, no places of the server.
+
+use super::Site;
+use crate::support::Bench;
+use serde_json::{Value, json};
+
+#[test]
+fn no_refusal_speaks_of_types_or_places_of_the_server() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let check = |answer: super::Answer, status: u16, words: &str| {
+        let answer = answer.expect(status);
+        let told = answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
+        assert!(told.contains(words), "{told}");
+        for raw in ["deserialize", "struct ", "target type", "serde", "u64", "/tmp", ".import"] {
+            assert!(!answer.text().contains(raw), "{raw}: {}", answer.text());
+        }
+    };
+    let post = |path: &str, body: &Value| site.post(path, body);
+    check(post("/api/v1/jobs/check", &json!({ "texts": "" })), 422, "there is no field \"texts\"");
+    check(post("/api/v1/jobs/check", &json!({ "name": "a" })), 422, "the field \"text\" is missing");
+    check(post("/api/v1/jobs/plan", &json!([])), 422, "stands where an object is expected");
+    check(post("/api/v1/jobs/plan", &json!({ "job": { "name": 1, "text": "" } })), 422, "a text is expected");
+    check(site.get("/api/v1/runs?limit=many"), 400, "the parameter limit: this is no whole number");
+    check(site.get("/api/v1/runs?state=nope"), 422, "\"nope\" is no state of runs");
+    let running = site.get("/api/v1/runs?state=running").expect(200).json();
+    assert_eq!(running, json!([]));
+    check(
+        post("/api/v1/runs/import", &json!({ "no": "run" })),
+        422,
+        "the file is not a run stored by fathom",
+    );
+    assert_eq!(bench.stored(), 0, "nothing is left of it");
+    site.end();
+}

@@ -1,0 +1,178 @@
+//! What is refused before an operation is reached, in the words of all other faults: the libraries that read bodies and
+//! queries speak of types of this program, which nobody who asks can know.
+
+/// What is wrong, and the way out.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) message: String,
+    pub(super) help: String,
+}
+
+const FORMS: &str = "GET /api/v1/openapi.json has the form of every request";
+
+/// What a library says of a body or query, in other words.
+pub(super) fn told(said: &str) -> Told {
+    let help = FORMS.to_owned();
+    if said.starts_with("Expected request with `Content-Type") {
+        let message = "the body is not declared as JSON".to_owned();
+        return Told { message, help: "send the header Content-Type: application/json".to_owned() };
+    }
+    if let Some(rest) = after(said, "Failed to parse the request body as JSON: ") {
+        let place = place(rest).map(|(_, place)| format!(" ({place})")).unwrap_or_default();
+        return Told { message: format!("the body is no JSON{place}"), help };
+    }
+    if let Some(rest) = after(said, "Failed to deserialize the JSON body into the target type: ") {
+        let (rest, _) = place(rest).unwrap_or((rest, String::new()));
+        let (of, what) = field(rest);
+        let (message, help) = fault(what);
+        let message = if of.is_empty() { message } else { format!("{of}: {message}") };
+        return Told { message, help: help.unwrap_or_else(|| FORMS.to_owned()) };
+    }
+    if let Some(rest) = after(said, "Failed to deserialize query string: ") {
+        let (of, what) = field(rest);
+        let (message, _) = fault(what);
+        let message = if of.is_empty() { message } else { format!("the parameter {of}: {message}") };
+        return Told { message, help };
+    }
+    Told { message: said.to_owned(), help: String::new() }
+}
+
+fn after<'a>(said: &'a str, start: &str) -> Option<&'a str> {
+    said.strip_prefix(start)
+}
+
+/// What is said before its place, and the place: ` at line 1 column 5`.
+fn place(said: &str) -> Option<(&str, String)> {
+    let (before, place) = said.rsplit_once(" at line ")?;
+    let (line, column) = place.split_once(" column ")?;
+    Some((before, format!("line {line}, column {column}")))
+}
+
+/// The way to a field (`consent.answers[0].path`), where it is told, and what is wrong there.
+fn field(said: &str) -> (&str, &str) {
+    match said.split_once(": ") {
+        Some((of, what)) if !of.contains(' ') && of != "." => (of, what),
+        Some((".", what)) => ("", what),
+        _ => ("", said),
+    }
+}
+
+fn fault(what: &str) -> (String, Option<String>) {
+    let named = |start: &str| {
+        let rest = what.strip_prefix(start)?.strip_prefix(" `")?;
+        rest.split_once('`')
+    };
+    if let Some((name, rest)) = named("unknown field") {
+        return (format!("there is no field \"{name}\""), choice("fields are", rest));
+    }
+    if let Some((name, _)) = named("missing field") {
+        return (format!("the field \"{name}\" is missing"), None);
+    }
+    if let Some((name, _)) = named("duplicate field") {
+        return (format!("the field \"{name}\" is there twice"), None);
+    }
+    if let Some((name, rest)) = named("unknown variant") {
+        return (format!("\"{name}\" is none of its words"), choice("use", rest));
+    }
+    for start in ["invalid type: ", "invalid value: ", "invalid length "] {
+        if let Some((found, wanted)) =
+            what.strip_prefix(start).and_then(|rest| rest.rsplit_once(", expected "))
+        {
+            return (format!("{} stands where {} is expected", kind(found), kind(wanted)), None);
+        }
+    }
+    if what.starts_with("invalid digit")
+        || what.starts_with("number too large")
+        || what.contains("from empty string")
+    {
+        return ("this is no whole number".to_owned(), None);
+    }
+    (what.to_owned(), None)
+}
+
+/// The words between which there is a choice: ``, expected one of `a`, `b` ``.
+fn choice(said: &str, rest: &str) -> Option<String> {
+    let words: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
+    (!words.is_empty()).then(|| format!("{said} {}", words.join(", ")))
+}
+
+/// A kind of value as people call it; what was found has its value behind it.
+fn kind(said: &str) -> String {
+    let (name, value) = match said.find(['`', '"']) {
+        Some(at) => (said[..at].trim(), said[at..].trim_matches('`')),
+        None => (said, ""),
+    };
+    let name = match name {
+        "map" | "a map" => "an object",
+        "sequence" | "a sequence" => "a list",
+        "string" | "a string" | "str" | "a borrowed string" | "path string" => "a text",
+        "boolean" | "a boolean" => "true or false",
+        "integer" | "u8" | "u16" | "u32" | "u64" | "usize" | "i64" => "a whole number",
+        "floating point" | "f64" | "f32" => "a number",
+        "null" | "unit" => "nothing",
+        name if name.starts_with("struct ")
+            || name.contains("enum ")
+            || name.starts_with("internally tagged") =>
+        {
+            "an object"
+        }
+        name => name,
+    };
+    if value.is_empty() { name.to_owned() } else { format!("{name} ({value})") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_libraries_say_is_told_in_other_words() {
+        let body = "Failed to deserialize the JSON body into the target type: ";
+        let query = "Failed to deserialize query string: ";
+        for (said, message, help) in [
+            (
+                format!(
+                    "{body}texts: unknown field `texts`, expected one of `name`, `text`, `maps` at line 1 column 8"
+                ),
+                "texts: there is no field \"texts\"",
+                "fields are name, text, maps",
+            ),
+            (format!("{body}missing field `job` at line 1 column 2"), "the field \"job\" is missing", FORMS),
+            (
+                format!("{body}job.text: invalid type: integer `5`, expected a string at line 1 column 30"),
+                "job.text: a whole number (5) stands where a text is expected",
+                FORMS,
+            ),
+            (
+                format!(
+                    "{body}role: unknown variant `boss`, expected one of `viewer`, `operator` at line 1 column 9"
+                ),
+                "role: \"boss\" is none of its words",
+                "use viewer, operator",
+            ),
+            (
+                format!("{body}invalid type: sequence, expected struct Order at line 1 column 0"),
+                "a list stands where an object is expected",
+                FORMS,
+            ),
+            (
+                "Failed to parse the request body as JSON: expected value at line 1 column 1".to_owned(),
+                "the body is no JSON (line 1, column 1)",
+                FORMS,
+            ),
+            (
+                format!("{query}limit: invalid digit found in string"),
+                "the parameter limit: this is no whole number",
+                FORMS,
+            ),
+            (
+                "Expected request with `Content-Type: application/json`".to_owned(),
+                "the body is not declared as JSON",
+                "send the header Content-Type: application/json",
+            ),
+            ("length limit exceeded".to_owned(), "length limit exceeded", ""),
+        ] {
+            assert_eq!(told(&said), Told { message: message.to_owned(), help: help.to_owned() }, "{said}");
+        }
+    }
+}

@@ -1,0 +1,242 @@
+// Changes in a TOML text that leave all else in it as somebody wrote it: order, comments, and what they did not touch.
+// Knows sections `[run]` and `[kind.name]` with their options, and nothing of what these mean. Pure.
+
+import { parse as read, stringify } from "smol-toml";
+
+export type Table = Record<string, unknown>;
+
+export const isTable = (value: unknown): value is Table =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
+
+/** Whether values are the same, whatever the order of keys. */
+export function same(a: unknown, b: unknown): boolean {
+  if (isTable(a) && isTable(b)) {
+    const keys = Object.keys(a);
+    return keys.length === Object.keys(b).length && keys.every((key) => key in b && same(a[key], b[key]));
+  }
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, at) => same(item, b[at]));
+  return a === b;
+}
+
+const parse = (toml: string): Table => read(toml, { integersAsBigInt: "asNeeded" });
+
+/** Sections in the order in which a job has them. */
+const kinds = ["run", "target", "workload", "stream", "stage"];
+const orderOf = (kind = "") => (kinds.includes(kind) ? kinds.indexOf(kind) : kinds.length);
+
+/** A basic string (TOML 1.0). JSON's escapes are among its own, but for DEL. */
+const quoted = (text: string) => JSON.stringify(text).replaceAll("\u007f", "\\u007f");
+
+const keyText = (key: string) => (/^[\w-]+$/.test(key) ? key : quoted(key));
+
+function valueText(value: unknown): string {
+  if (typeof value === "string") return quoted(value);
+  if (Array.isArray(value)) {
+    if (value.length === 0 || !value.every(isTable)) return `[${value.map(valueText).join(", ")}]`;
+    return `[\n${value.map((one) => `    ${valueText(one)},\n`).join("")}]`;
+  }
+  if (!isTable(value)) return String(value);
+  const pairs = Object.entries(value).map(([key, one]) => `${keyText(key)} = ${valueText(one)}`);
+  return pairs.length > 0 ? `{ ${pairs.join(", ")} }` : "{}";
+}
+
+/** Lines of a text that belong together: from the first to before the last. */
+interface Span {
+  from: number;
+  to: number;
+}
+
+interface Section extends Span {
+  path: string[];
+}
+
+interface Option extends Span {
+  /** Sections and option. */
+  path: string[];
+}
+
+/** Keys, one within the other, of `a."b c".d`. */
+function pathOf(keys: string): string[] {
+  const path = [];
+  for (let at: unknown = parse(`${keys} = 0`); isTable(at); ) {
+    const [key = ""] = Object.keys(at);
+    path.push(key);
+    at = at[key];
+  }
+  return path;
+}
+
+/** Where the sections and options of a text are; throws where it cannot tell. */
+function scanned(lines: string[]): { sections: Section[]; options: Option[] } {
+  const sections: Section[] = [];
+  const options: Option[] = [];
+  for (let at = 0; at < lines.length; ) {
+    const line = (lines[at] ?? "").trim();
+    if (line === "" || line.startsWith("#")) {
+      at += 1;
+      continue;
+    }
+    const header = /^\[([^[].*)\]\s*(?:#.*)?$/.exec(line);
+    if (header) {
+      sections.push({ path: pathOf(header[1] ?? ""), from: at, to: at + 1 });
+      at += 1;
+      continue;
+    }
+    const key = /^((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=/.exec(line);
+    if (!key) throw new Error("a line of another form");
+    let to = at + 1;
+    for (; !isWhole(lines.slice(at, to)); to += 1) if (to >= lines.length) throw new Error("a value without an end");
+    const section = sections.at(-1);
+    options.push({ path: [...(section?.path ?? []), ...pathOf(key[1] ?? "")], from: at, to });
+    if (section) section.to = to;
+    at = to;
+  }
+  return { sections, options };
+}
+
+function isWhole(lines: string[]): boolean {
+  try {
+    parse(lines.join("\n"));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The remark behind an option, with the blanks before it. */
+function remarkOf(line: string): string {
+  const value = parse(line);
+  for (let at = line.indexOf("#"); at >= 0; at = line.indexOf("#", at + 1)) {
+    const before = line.slice(0, at);
+    if (isWhole([before]) && same(parse(before), value)) return before.slice(before.trimEnd().length) + line.slice(at);
+  }
+  return "";
+}
+
+const isPath = (path: string[], other: string[]) => same(path, other);
+
+/** A section as it is written. */
+const blockOf = (path: string[], options: Table): string[] => [
+  `[${path.map(keyText).join(".")}]`,
+  ...Object.entries(options).flatMap(([option, value]) => `${keyText(option)} = ${valueText(value)}`.split("\n")),
+];
+
+/** Puts a section after those that come before it in a job, with a blank line around it. */
+function withSection(lines: string[], path: string[], options: Table): string[] {
+  const { sections } = scanned(lines);
+  const before = sections.findLast((section) => orderOf(section.path[0]) <= orderOf(path[0]));
+  let at = before?.to ?? sections[0]?.from ?? lines.length;
+  // What is remarked right above a section is about it.
+  if (!before) while (at > 0 && lines[at - 1]?.startsWith("#")) at -= 1;
+  const [above, below] = [lines.slice(0, at), lines.slice(at)];
+  const isOpen = above.length > 0 && above.at(-1)?.trim() !== "";
+  const isClosed = below.length > 0 && below[0]?.trim() !== "";
+  return [...above, ...(isOpen ? [""] : []), ...blockOf(path, options), ...(isClosed ? [""] : []), ...below];
+}
+
+function withoutSection(lines: string[], path: string[]): string[] {
+  const { sections, options } = scanned(lines);
+  const isWithin = (other: string[]) => isPath(other.slice(0, path.length), path);
+  const gone = [...sections, ...options].filter((one) => isWithin(one.path));
+  const isGone = (at: number) => gone.some(({ from, to }) => at >= from && at < to);
+  // With a section goes the blank line before it.
+  const blank = (at: number) =>
+    lines[at]?.trim() === "" && sections.some((one) => isWithin(one.path) && one.from === at + 1);
+  return lines.filter((_, at) => !isGone(at) && !blank(at));
+}
+
+function withOption(lines: string[], path: string[], value: unknown): string[] {
+  const { sections, options } = scanned(lines);
+  const [section, key = ""] = [path.slice(0, -1), path.at(-1)];
+  const found = options.find((option) => isPath(option.path, path));
+  if (found) {
+    const line = found.to === found.from + 1 ? (lines[found.from] ?? "") : "";
+    const [before] = line.split("=");
+    const name = line === "" ? keyText(key) : (before ?? "").trimEnd();
+    const text = value === undefined ? [] : `${name} = ${valueText(value)}${line ? remarkOf(line) : ""}`.split("\n");
+    return [...lines.slice(0, found.from), ...text, ...lines.slice(found.to)];
+  }
+  if (value === undefined) return lines;
+  const place = sections.findLast((one) => isPath(one.path, section));
+  if (!place) return withSection(lines, section, { [key]: value });
+  const text = `${keyText(key)} = ${valueText(value)}`.split("\n");
+  return [...lines.slice(0, place.to), ...text, ...lines.slice(place.to)];
+}
+
+/** Sections of a job by their paths. */
+function sectionsOf(job: Table): Map<string, Table> {
+  const found = new Map<string, Table>();
+  for (const kind of kinds) {
+    const names = job[kind];
+    if (!isTable(names)) continue;
+    if (kind === "run") found.set(JSON.stringify([kind]), names);
+    else for (const [name, options] of Object.entries(names)) found.set(JSON.stringify([kind, name]), options as Table);
+  }
+  return found;
+}
+
+/** What is swept beyond what was shown of it stays, behind what is shown. */
+function sweep(written: unknown, before: unknown, after: unknown): unknown {
+  const ends = (path: string) => [path.split(".")[0], path.split(".").at(-1)].join(".");
+  const shown = new Set(Object.keys(isTable(before) ? before : {}).flatMap((path) => [path, ends(path)]));
+  const rest = Object.entries(isTable(written) ? written : {}).filter(
+    ([path]) => !shown.has(path) && !shown.has(ends(path)),
+  );
+  const all = { ...(isTable(after) ? after : {}), ...Object.fromEntries(rest) };
+  return Object.keys(all).length > 0 ? all : undefined;
+}
+
+/**
+ * The text with what differs between two jobs: sections and options that are in the one and not in the other come or go,
+ * and those with other values are given them.
+ */
+export function edited(text: string, before: Table, after: Table): string {
+  const whole = parse(text);
+  const [old, fresh] = [sectionsOf(before), sectionsOf(after)];
+  let lines = text === "" ? [] : text.replace(/\n$/, "").split("\n");
+  const wanted = structuredClone(whole);
+  let isKept = true;
+  const does = (change: (lines: string[]) => string[]) => {
+    try {
+      if (isKept) lines = change(lines);
+    } catch {
+      isKept = false;
+    }
+  };
+  const within = ([kind = "", name]: string[]): Table => {
+    const of = (wanted[kind] ??= {}) as Table;
+    return name === undefined ? of : ((of[name] ??= {}) as Table);
+  };
+  for (const key of old.keys()) {
+    const path = JSON.parse(key) as string[];
+    if (fresh.has(key)) continue;
+    does((lines) => withoutSection(lines, path));
+    const [kind = "", name] = path;
+    if (name === undefined) delete wanted[kind];
+    else delete (wanted[kind] as Table | undefined)?.[name];
+  }
+  for (const [key, options] of fresh) {
+    const path = JSON.parse(key) as string[];
+    const had = old.get(key);
+    if (!had) {
+      does((lines) => withSection(lines, path, options));
+      Object.assign(within(path), options);
+      continue;
+    }
+    for (const option of new Set([...Object.keys(had), ...Object.keys(options)])) {
+      if (same(had[option], options[option])) continue;
+      const written = (whole[path[0] ?? ""] as Table | undefined)?.[path[1] ?? ""] as Table | undefined;
+      const value = option === "sweep" ? sweep(written?.sweep, had.sweep, options.sweep) : options[option];
+      does((lines) => withOption(lines, [...path, option], value));
+      if (value === undefined) delete within(path)[option];
+      else within(path)[option] = value;
+    }
+  }
+  const found = `${lines.join("\n")}\n`;
+  // A text of another form, such as one with tables within a line, is written anew: nothing of it is lost but remarks.
+  return isKept && isWhole([found]) && same(pruned(parse(found)), pruned(wanted)) ? found : stringify(wanted);
+}
+
+/** Without kinds of sections that have none. */
+const pruned = (job: Table): Table =>
+  Object.fromEntries(Object.entries(job).filter(([, value]) => !isTable(value) || Object.keys(value).length > 0));
