@@ -55,10 +55,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let mut stamps = std::mem::take(&mut self.stamps);
         while self.state != State::Drain {
             let batch = &mut planned[..PLAN_AHEAD];
-            self.generator.fill(batch);
             if E::INSTANT {
                 now = self.perform_batch(batch, &mut stamps, now)?;
             } else {
+                self.generator.fill(batch);
                 for next in &*batch {
                     now = self.perform_one(of_plan(0, next), now, None)?;
                     if self.needs_control(now) {
@@ -78,21 +78,34 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         Ok(())
     }
 
-    /// Issues a whole plan on an engine that takes no time, one clock reading per operation, and counts afterwards:
-    /// reading the counter holds up everything around it, so that counting in between costs a third more.
+    /// Plans and issues a whole batch on an engine that takes no time, one clock reading per operation, and counts
+    /// afterwards: reading the counter holds up everything that touches memory around it, so that counting in between costs a
+    /// third more; the next operation is drawn in its shadow.
     #[inline(always)]
     fn perform_batch(
         &mut self,
-        batch: &[Planned],
+        batch: &mut [Planned],
         stamps: &mut [Stamp],
         now: Nanos,
     ) -> Result<Nanos, EngineError> {
-        for (next, stamp) in batch.iter().zip(&mut *stamps) {
-            self.engine.push(&of_plan(0, next));
-            self.engine.reap(Wait { min_complete: 1, timeout_ns: 0 }, &mut self.completions[..1])?;
-            *stamp = Stamp { result: self.completions[0].result, completed: self.clock.now() };
+        let Self { generator, engine, clock, completions, .. } = self;
+        let (mut sum, mut failure) = (Moved { least: i32::MAX, bytes: 0, short: 0 }, None);
+        let mut free = stamps.iter_mut();
+        generator.fill_each(batch, |next| {
+            engine.push(&of_plan(0, next));
+            if let Err(error) = engine.reap(Wait { min_complete: 1, timeout_ns: 0 }, &mut completions[..1]) {
+                failure = Some(error);
+            }
+            let result = completions[0].result;
+            sum.add(result, next.length);
+            if let Some(stamp) = free.next() {
+                *stamp = Stamp { result, completed: clock.now() };
+            }
+        });
+        if let Some(error) = failure {
+            return Err(error);
         }
-        if let Some(end) = self.count_alike(batch, &stamps[..batch.len()], now) {
+        if let Some(end) = self.count_alike(&sum, &stamps[..batch.len()], now) {
             return Ok(end);
         }
         let mut submitted = now;
@@ -115,25 +128,22 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         Ok(submitted)
     }
 
-    /// Counts a whole plan, when nothing but its counting is to be done: nothing failed, nothing falls due before its end,
+    /// Counts a whole batch, when nothing but its counting is to be done: nothing failed, nothing falls due before its end,
     /// and all of it is of one kind, in the measure phase and not looked at by itself. Returns its end.
     #[inline(always)]
-    fn count_alike(&mut self, batch: &[Planned], stamps: &[Stamp], now: Nanos) -> Option<Nanos> {
+    fn count_alike(&mut self, sum: &Moved, stamps: &[Stamp], now: Nanos) -> Option<Nanos> {
         let end = stamps.last()?.completed;
         let kind = self.only_kind?;
         let is_undisturbed = self.state == State::Measure
             && now >= self.times.measure_start
             && end < self.next_event
             && !self.looks_closer;
-        if !is_undisturbed || stamps.iter().any(|stamp| stamp.result <= 0) {
+        if !is_undisturbed || sum.least <= 0 {
             return None;
         }
         let cell = self.recorder.cell.kind(kind);
-        for (planned, stamp) in batch.iter().zip(stamps) {
-            let moved = u64::from(stamp.result.unsigned_abs());
-            cell.bytes += moved;
-            cell.short += u64::from(moved < u64::from(planned.length));
-        }
+        cell.bytes += sum.bytes;
+        cell.short += sum.short;
         let mut submitted = now;
         cell.service.record_all(stamps.iter().map(|stamp| {
             let latency = stamp.completed.since(submitted).0;
@@ -276,7 +286,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             }
             let may_issue = !pausing && (!CAREFUL || refills) && self.takes_turn();
             while may_issue && self.state != State::Drain && !self.free.is_empty() {
-                let mut going = self.allow(self.free.len().min(self.batch.operations()));
+                let room = self.free.len().min(self.batch.next());
+                let mut going = self.allow(room);
                 if CAREFUL {
                     going = going.min(self.room_of_search(self.in_flight()));
                 }
@@ -554,6 +565,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let most = most.min(self.completions.len());
         let found = self.engine.reap(wait, &mut self.completions[..most])?;
         let completed = self.clock.now();
+        let left = if found < most { in_flight - found } else { 0 };
+        self.batch.learn_completions(left, (min > 0).then(|| completed.since(now)));
         let until = if self.ends_by_the_clock() { completed.min(self.times.measure_end) } else { completed };
         let cell = &mut self.recorder.cell;
         cell.in_flight_ns += in_flight as u64 * until.since(self.integrated_until).0;
@@ -607,6 +620,24 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     }
 }
 
+/// What the operations of a batch moved.
+struct Moved {
+    /// The smallest result: an error, where it is negative.
+    least: i32,
+    bytes: u64,
+    /// Operations that moved less than they should have.
+    short: u64,
+}
+
+impl Moved {
+    #[inline]
+    fn add(&mut self, result: i32, length: u32) {
+        self.least = self.least.min(result);
+        self.bytes += u64::from(result.unsigned_abs());
+        self.short += u64::from(result.unsigned_abs() < length);
+    }
+}
+
 /// How many operations go down in one system call.
 ///
 /// More in one call cost less each, but none of them reaches the device before all were taken. Where taking one is real
@@ -617,14 +648,22 @@ pub(crate) struct Batch {
     most: usize,
     /// Mean time that one operation adds to a submission, nanoseconds, weighted to the recent ones.
     each_ns: u64,
+    /// Completions were waited for the last time.
+    waits: bool,
+    /// Operations that the device is known to have.
+    at_device: usize,
+    /// The next submission is a small one, to give the device something to do.
+    starts: bool,
 }
 
 /// A submission should not hold its operations up for longer than this: 32 cached 512-byte reads still go in one call.
 const SUBMISSION_NS_MAX: u64 = 24_000;
+/// Who waits longer for completions waits for a device: those of cached reads are there when the submission returns.
+const WAIT_MIN: Nanos = Nanos::micros(5);
 
 impl Batch {
     pub(crate) fn new(most: u32) -> Self {
-        Self { most: most.max(1) as usize, each_ns: 0 }
+        Self { most: most.max(1) as usize, each_ns: 0, waits: false, at_device: 0, starts: false }
     }
 
     #[inline]
@@ -633,9 +672,32 @@ impl Batch {
         usize::try_from(fitting).unwrap_or(usize::MAX).clamp(1, self.most)
     }
 
+    /// How many go down next: a device that has nothing to do gets one first, then as many as it has, so that it works
+    /// while the others are taken. Measured on virtio, 4 KiB random reads, libaio, depth 4: 49 k/s, in whole batches 44 k/s.
+    #[inline]
+    fn next(&mut self) -> usize {
+        let most = self.operations();
+        let few = (3 * self.at_device).max(1);
+        self.starts = self.waits && few < most;
+        if self.starts { few } else { most }
+    }
+
+    /// After completions were taken up: how many operations the device has left for certain, and how long they were waited for.
+    #[inline]
+    fn learn_completions(&mut self, left: usize, waited: Option<Nanos>) {
+        self.at_device = left;
+        if let Some(waited) = waited {
+            self.waits = waited >= WAIT_MIN;
+        }
+    }
+
     #[inline]
     fn learn(&mut self, took_ns: u64, operations: usize) {
-        self.each_ns = (self.each_ns * 7 + took_ns / operations.max(1) as u64) / 8;
+        self.at_device += operations;
+        // What waking a device takes is shared by few.
+        if !self.starts {
+            self.each_ns = (self.each_ns * 7 + took_ns / operations.max(1) as u64) / 8;
+        }
     }
 }
 

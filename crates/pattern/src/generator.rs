@@ -126,29 +126,20 @@ impl Generator {
     /// sequence does not depend on how it is cut into batches.
     #[inline]
     pub fn fill(&mut self, out: &mut [Planned]) -> usize {
+        self.fill_each(out, |_| {})
+    }
+
+    /// As [`Generator::fill`], calling `each` with every operation as soon as it is there: a processor that `each` keeps
+    /// waiting draws the next one meanwhile.
+    #[inline(always)]
+    pub fn fill_each(&mut self, out: &mut [Planned], mut each: impl FnMut(&Planned)) -> usize {
         match &mut self.0 {
             Way::Endless(endless) => {
-                endless.fill(out);
+                endless.fill(out, each);
                 out.len()
             }
-            Way::Ending(walk) => {
-                for (filled, slot) in out.iter_mut().enumerate() {
-                    match walk.next() {
-                        Some(planned) => *slot = planned,
-                        None => return filled,
-                    }
-                }
-                out.len()
-            }
-            Way::Replayed(replayed) => {
-                for (filled, slot) in out.iter_mut().enumerate() {
-                    match replayed.next() {
-                        Some(planned) => *slot = planned,
-                        None => return filled,
-                    }
-                }
-                out.len()
-            }
+            Way::Ending(walk) => fill_from(|| walk.next(), out, &mut each),
+            Way::Replayed(replayed) => fill_from(|| replayed.next(), out, &mut each),
         }
     }
 
@@ -160,6 +151,19 @@ impl Generator {
             Way::Replayed(replayed) => replayed.begin_again(),
         }
     }
+}
+
+fn fill_from(
+    mut next: impl FnMut() -> Option<Planned>,
+    out: &mut [Planned],
+    each: &mut impl FnMut(&Planned),
+) -> usize {
+    for (filled, slot) in out.iter_mut().enumerate() {
+        let Some(planned) = next() else { return filled };
+        *slot = planned;
+        each(slot);
+    }
+    out.len()
 }
 
 impl Endless {
@@ -230,32 +234,37 @@ impl Endless {
         generator
     }
 
-    /// Overwrites all of `out` with the next operations.
-    fn fill(&mut self, out: &mut [Planned]) {
+    /// Overwrites all of `out` with the next operations, and calls `each` with every one.
+    fn fill(&mut self, out: &mut [Planned], mut each: impl FnMut(&Planned)) {
         let region = &mut self.regions[0];
         let Choice { kind, size_min: length, .. } = self.mix.choices()[0];
-        let blank = Planned { kind, extent: 0, offset: region.start, length };
+        let start = region.start;
+        let mut put = |slot: &mut Planned, place: u64| {
+            *slot = Planned { kind, extent: 0, offset: start + place, length };
+            each(slot);
+        };
         match (self.route, &mut region.ground) {
             (Route::Sequential, _) => {
                 let track = &mut region.tracks[self.track_of[kind.index()]];
                 for slot in out {
-                    let place = track.take(region.length, length, self.stride);
-                    *slot = Planned { offset: region.start + place, ..blank };
+                    put(slot, track.take(region.length, length, self.stride));
                 }
             }
             (Route::Uniform, _) => {
                 let positions = self.align.positions(region.length, length);
+                let mut source = self.place.clone();
                 for slot in out {
-                    let place = self.place.below(positions) * self.align.bytes;
-                    *slot = Planned { offset: region.start + place, ..blank };
+                    put(slot, source.below(positions) * self.align.bytes);
                 }
+                self.place = source;
             }
-            (Route::OncePerPass, Ground::Once(pass)) => pass.fill(out, |slot, block| {
-                *slot = Planned { offset: region.start + block * self.align.bytes, ..blank };
-            }),
+            (Route::OncePerPass, Ground::Once(pass)) => {
+                pass.fill(out, |slot, block| put(slot, block * self.align.bytes));
+            }
             _ => {
                 for slot in out {
                     *slot = self.next();
+                    each(slot);
                 }
             }
         }

@@ -66,7 +66,7 @@ impl Pass {
 
     /// Gives each of `slots` the next block. Without runs the state stays in registers: 8.4 ns a block instead
     /// of 11.3 (rustc -O, the machine this was written on).
-    pub(crate) fn fill<T>(&mut self, slots: &mut [T], put: impl Fn(&mut T, u64)) {
+    pub(crate) fn fill<T>(&mut self, slots: &mut [T], mut put: impl FnMut(&mut T, u64)) {
         if self.run_length > 1 {
             for slot in slots {
                 put(slot, self.next_block());

@@ -4,19 +4,21 @@
 //! and buffers where asked and possible; `capabilities().features` says what is in use. Trims are performed at submission,
 //! since the interface has no discard before Linux 6.12.
 
+mod entrance;
+
 use super::{Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, perform_now};
 use crate::clock::monotonic;
 use crate::priority::Priorities;
+use entrance::{Entrance, Purpose};
 use fathom_schema::{
     EngineKind, ForcedAsync, OperationKind, Registration, RingSettings, SizedPriority, Submitter,
 };
 use fathom_units::Nanos;
-use io_uring::{EnterFlags, cqueue, opcode, squeue, types};
+use io_uring::{cqueue, opcode, squeue, types};
 use std::cell::UnsafeCell;
 use std::io;
 use std::mem::MaybeUninit;
 use std::rc::Rc;
-use std::time::Duration;
 
 /// Largest piece of memory that one registered buffer may cover (`io_uring_register(2)`).
 const FIXED_BYTES_MAX: usize = 1 << 30;
@@ -48,7 +50,8 @@ enum Memory {
     reason = "each is a feature the kernel granted or a fact of the ring"
 )]
 struct Open {
-    // Declared before `setup`: the ring goes before the buffers that the kernel may know of.
+    // In the order in which they go: the way in before the ring, and that before the buffers that the kernel may know of.
+    entrance: Entrance,
     ring: io_uring::IoUring,
     setup: Setup,
     staged: Vec<squeue::Entry>,
@@ -59,6 +62,9 @@ struct Open {
     comes_up_on_entry: bool,
     /// The kernel was entered since the last reap, and has run its deferred work then.
     entered: bool,
+    /// All that was handed over the last time had completed when the kernel had taken it, as reads of what is in memory
+    /// do: there is no deferred work to run.
+    completes_at_once: bool,
     /// A thread of the kernel takes what is in the ring; nothing has to be handed over.
     is_taken_by_kernel: bool,
     polled: bool,
@@ -232,6 +238,7 @@ impl Open {
             in_kernel: 0,
             comes_up_on_entry: deferred || polled,
             entered: false,
+            completes_at_once: false,
             is_taken_by_kernel: submitter != Submitter::Worker,
             polled,
             memory,
@@ -241,6 +248,7 @@ impl Open {
             priorities: Priorities::new(priority, priorities, setup.seed, setup.queue_depth),
             until_forced: forced_every,
             forced_every,
+            entrance: Entrance::new(&ring),
             ring,
             setup,
         })
@@ -317,22 +325,12 @@ impl Open {
     }
 
     /// `io_uring_enter`, with the outcomes that are no errors taken as "nothing happened".
-    fn enter(&self, submit: u32, min_complete: u32, timeout_ns: u64) -> Result<u32, EngineError> {
-        let timespec = types::Timespec::from(Duration::from_nanos(timeout_ns));
-        let arguments = types::SubmitArgs::new().timespec(&timespec);
-        let flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
-        // SAFETY: the argument is what EXT_ARG promises and lives for the whole call; the staged entries that the kernel
-        // takes refer to buffers and files that `setup` keeps alive longer than the ring.
-        let outcome =
-            unsafe { self.ring.submitter().enter(submit, min_complete, flags.bits(), Some(&arguments)) };
-        match outcome {
-            Ok(taken) => Ok(u32::try_from(taken).unwrap_or(u32::MAX)),
-            Err(error) => match error.raw_os_error() {
-                // Interrupted, timed out, or the kernel wants completions reaped first: the caller's next turn does that.
-                Some(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => Ok(0),
-                _ => Err(EngineError::system("io_uring_enter", error)),
-            },
-        }
+    fn enter(&self, submit: u32, purpose: Purpose) -> Result<u32, EngineError> {
+        self.entrance.enter(submit, purpose).or_else(|error| match error.raw_os_error() {
+            // Interrupted, timed out, or the kernel wants completions reaped first: the caller's next turn does that.
+            Some(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => Ok(0),
+            _ => Err(EngineError::system("io_uring_enter", error)),
+        })
     }
 
     /// Operations that are in the ring and that the kernel takes only when it is entered.
@@ -446,13 +444,14 @@ impl Engine for IoUring {
                 Err(error) => Err(EngineError::system("io_uring_enter", error)),
             };
         }
-        open.entered = true;
-        open.enter(waiting, 0, 0)
+        open.entered = !open.completes_at_once;
+        open.enter(waiting, if open.entered { Purpose::LookFor } else { Purpose::HandOver })
     }
 
     fn reap(&mut self, wait: Wait, into: &mut [Completion]) -> Result<usize, EngineError> {
         let open = self.open_mut();
         let mut count = open.drain(into);
+        open.completes_at_once = open.in_kernel == 0;
         let wanted = (wait.min_complete as usize).min(into.len()).min(count + open.in_kernel as usize);
         let entered = std::mem::take(&mut open.entered);
         // Deferred work runs when the kernel is entered; polling without ever entering would see nothing.
@@ -461,7 +460,8 @@ impl Engine for IoUring {
         }
         let unsubmitted = open.untaken();
         let missing = u32::try_from(wanted - count.min(wanted)).expect("at most the queue depth");
-        open.enter(unsubmitted, missing, if missing == 0 { 0 } else { wait.timeout_ns })?;
+        let waits = Purpose::WaitFor(missing, wait.timeout_ns);
+        open.enter(unsubmitted, if missing == 0 { Purpose::LookFor } else { waits })?;
         count += open.drain(&mut into[count..]);
         Ok(count)
     }
@@ -478,7 +478,7 @@ impl Engine for IoUring {
             let untaken = open.untaken();
             while open.in_kernel > untaken {
                 let left = deadline.since(monotonic());
-                if left == Nanos::ZERO || open.enter(0, 1, left.0).is_err() {
+                if left == Nanos::ZERO || open.enter(0, Purpose::WaitFor(1, left.0)).is_err() {
                     break;
                 }
                 open.drain(&mut into);
