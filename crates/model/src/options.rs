@@ -305,7 +305,7 @@ options! {
     think_puts_off: bool = false, Kind::Flag, fio "rate_ignore_thinktime", example "true";
     /// How long the stream measures; overrides the stage's.
     time: Nanos, Kind::Time, fio "runtime", vdbench "elapsed", iometer "Run Time", example "\"60s\"";
-    /// Time before measuring whose I/Os never count; overrides the stage's.
+    /// Time before measuring whose I/Os are in no figure (whether they are in its limits: `ramp_counts`); overrides the stage's.
     ramp: Nanos, Kind::Time, fio "ramp_time", vdbench "warmup", iometer "Ramp Up Time", example "\"15s\"";
     /// Whether what is moved in the ramp is part of the bytes or passes that end the stream, as in fio.
     ramp_counts: bool = false, Kind::Flag, example "true";
@@ -431,7 +431,7 @@ options! {
     streams: Vec<String>, Kind::Texts, vdbench "wd", example "[\"oltp\"]";
     /// How long the stage measures. Without it and without another bound, 30 s.
     time: Nanos, Kind::Time, fio "runtime", vdbench "elapsed", iometer "Run Time", example "\"60s\"";
-    /// Time before measuring whose I/Os never count.
+    /// Time before measuring whose I/Os are in no figure.
     ramp: Nanos = Nanos::ZERO, Kind::Time, fio "ramp_time", vdbench "warmup", iometer "Ramp Up Time", example "\"15s\"";
     /// Idle time before each point of the stage but the first.
     pause: Nanos = Nanos::ZERO, Kind::Time, vdbench "pause", example "\"60s\"";

@@ -707,7 +707,7 @@ mod tests {
             prop_assert!(general.route != Route::Mixed || (random && !once && run > 1));
             general.route = Route::Mixed;
             let mut out = vec![Planned::BLANK; 300];
-            general.fill(&mut out);
+            general.fill(&mut out, |_| {});
             prop_assert_eq!(out, operations(&workload, &plan, 300));
         }
     }

@@ -16,15 +16,19 @@ const SAME_SIGNAL: Nanos = Nanos::millis(50);
 pub struct Stop {
     raised: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
+    listens: Arc<AtomicBool>,
 }
 
 impl Stop {
-    /// Lets SIGINT, SIGTERM and SIGHUP raise it. A second signal ends the process at once, should the first not get through
+    /// Lets SIGINT, SIGTERM and SIGHUP raise it, from the first call on. A second signal ends the process at once, should the first not get through
     /// (an operation that never completes).
     ///
     /// # Errors
     /// Where the system lets no handler or no thread be made.
     pub fn listen_to_signals(&self) -> io::Result<()> {
+        if self.listens.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         let stop = self.clone();
         let listen = move || {

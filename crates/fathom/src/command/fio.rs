@@ -202,8 +202,19 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     let mut is_whole = true;
     let parts = parts::of(loaded);
     let targets = parts::targets(&parts);
+    // What ends the jobs ends those of all parts, when it comes between two of them too.
+    let stop = Stop::default();
+    let mut trigger = Trigger::new(&switches.trigger, stop.clone());
     for part in parts {
-        let ended = run_part(part, consent, switches, &mut reports, (&targets, &extras), done.as_ref());
+        let ended = run_part(
+            part,
+            consent,
+            switches,
+            &mut reports,
+            (&targets, &extras),
+            (&mut trigger, &stop),
+            done.as_ref(),
+        );
         let mut ran = match (ended, &done) {
             (Ok(ran), _) => ran,
             (Err(exit), None) => return Err(exit),
@@ -253,6 +264,7 @@ fn run_part(
     switches: &Switches,
     reports: &mut Reports,
     (targets, whole): (&[PathBuf], &Extras),
+    (trigger, stop): (&mut Trigger<'_>, &Stop),
     before: Option<&Ran>,
 ) -> Result<Ran, Exit> {
     let store = store_folder(None);
@@ -288,14 +300,12 @@ fn run_part(
         shown = opening;
     }
     let mut watch = Watch::new(reports, collected, switches, &spared, &store, asked);
-    let stop = Stop::default();
-    let mut trigger = Trigger::new(&switches.trigger, stop.clone());
     let manner = Manner {
         store: &store,
         live: switches.eta == Eta::Auto && terminal::shows_messages(),
         changes: Changes::default(),
-        watchers: vec![&mut watch, &mut trigger],
-        stop,
+        watchers: vec![&mut watch, trigger],
+        stop: stop.clone(),
     };
     let mut done = session::run(planned, notes, manner)?;
     trigger.run_command();

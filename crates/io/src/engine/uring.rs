@@ -152,15 +152,19 @@ fn ring(depth: u32, settings: RingSettings) -> Result<(io_uring::IoUring, bool),
     Ok((ring, deferred))
 }
 
+/// Locked memory of a ring of so many entries, a power of two. `struct io_uring_sqe` is 64 bytes, `io_uring_cqe` 16, of which
+/// there are twice as many, and an index 4 (`io_uring.h`); each of the two areas is whole pages, with the heads and flags in one.
+fn ring_kib(entries: u32) -> u64 {
+    let whole_kib = |bytes: u64| bytes.div_ceil(4096) * 4;
+    whole_kib(u64::from(entries) * 64) + whole_kib(u64::from(entries) * (2 * 16 + 4) + 320)
+}
+
 /// Why a ring of so many entries could not be made.
 fn refused(error: io::Error, entries: u32) -> EngineError {
     if error.raw_os_error() != Some(libc::ENOMEM) {
         return EngineError::system("io_uring_setup", error);
     }
-    // struct io_uring_sqe is 64 bytes, io_uring_cqe 16, of which there are twice as many, and an index 4 (`io_uring.h`); each of
-    // the two areas is whole pages, with the heads and flags in one.
-    let whole_kib = |bytes: u64| bytes.div_ceil(4096) * 4;
-    let kib = whole_kib(u64::from(entries) * 64) + whole_kib(u64::from(entries) * (2 * 16 + 4) + 320);
+    let kib = ring_kib(entries);
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is writable for the call.
     unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) };
@@ -507,6 +511,13 @@ mod tests {
                 Ok((ring, _)) => assert_eq!(ring.params().sq_entries(), 8 * room, "{submitter:?}"),
                 Err(error) => assert!(probe_io_uring().is_some(), "{submitter:?}: {error}"),
             }
+        }
+    }
+
+    #[test]
+    fn a_ring_takes_whole_pages_of_entries_and_of_what_completes() {
+        for (entries, kib) in [(1, 8), (64, 8), (128, 8 + 8), (4096, 256 + 148)] {
+            assert_eq!(ring_kib(entries), kib, "{entries} entries");
         }
     }
 

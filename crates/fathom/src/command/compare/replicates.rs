@@ -78,6 +78,8 @@ impl Replicates {
             session::agree(&planned, &mut agreed)?;
         }
         let mut sides: Vec<Vec<Record>> = vec![Vec::new(); jobs.len()];
+        // One for all of them: a signal between two runs ends the next as well.
+        let stop = Stop::default();
         let all = jobs.len() * *replicates as usize;
         for (count, (block, side)) in turns(*replicates as usize, jobs.len()).enumerate() {
             let name = printable(&jobs[side].display().to_string());
@@ -96,7 +98,7 @@ impl Replicates {
                 live: !quiet,
                 changes: Changes::default(),
                 watchers: Vec::new(),
-                stop: Stop::default(),
+                stop: stop.clone(),
             };
             let mut done = session::run(planned, notes, how)?;
             if done.exit != Exit::Ok {

@@ -13,17 +13,17 @@ use std::process::Command;
 pub(super) struct Trigger<'a> {
     wanted: &'a Wanted,
     stop: Stop,
-    /// When the run began and when its step did, milliseconds since 1970.
-    run_ms: u64,
+    /// When the first run began and when the current step did, milliseconds since 1970.
+    run_ms: Option<u64>,
     step_ms: u64,
-    /// Number of the interval at which was last looked.
-    looked_at: u64,
+    /// Step's start and number of the interval at which was last looked.
+    looked_at: Option<(u64, u64)>,
     is_pulled: bool,
 }
 
 impl<'a> Trigger<'a> {
     pub(super) fn new(wanted: &'a Wanted, stop: Stop) -> Self {
-        Self { wanted, stop, run_ms: 0, step_ms: 0, looked_at: u64::MAX, is_pulled: false }
+        Self { wanted, stop, run_ms: None, step_ms: 0, looked_at: None, is_pulled: false }
     }
 
     /// Whether it has ended the jobs.
@@ -45,11 +45,12 @@ impl<'a> Trigger<'a> {
 
     fn look(&mut self, interval: &Interval) {
         let Wanted { file, after_us, command: _ } = self.wanted;
-        if self.is_pulled || self.looked_at == interval.sequence {
+        let now = Some((self.step_ms, interval.sequence));
+        if self.is_pulled || self.looked_at == now {
             return;
         }
-        self.looked_at = interval.sequence;
-        let before = Nanos::millis(self.step_ms.saturating_sub(self.run_ms));
+        self.looked_at = now;
+        let before = Nanos::millis(self.step_ms.saturating_sub(self.run_ms.unwrap_or(self.step_ms)));
         let is_late = *after_us > 0 && before.after(interval.end) >= Nanos::micros(*after_us);
         if is_late || file.as_ref().is_some_and(|file| is_taken_away(file)) {
             self.is_pulled = true;
@@ -67,7 +68,9 @@ fn is_taken_away(file: &str) -> bool {
 impl Sink for Trigger<'_> {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
         match event {
-            Event::RunStarted(started) => self.run_ms = started.wall_ms,
+            Event::RunStarted(started) => {
+                self.run_ms.get_or_insert(started.wall_ms);
+            }
             Event::StepStarted(started) => self.step_ms = started.wall_ms,
             Event::Interval(interval) => self.look(interval),
             _ => {}
