@@ -3,9 +3,9 @@
 //!
 //! The loops themselves are in `drive`; nothing here or there allocates, locks or logs after the start.
 
+use crate::batch::Batch;
 use crate::demands::{Broken, FlowShare, Watch};
 use crate::depth_search::Search;
-use crate::drive::Batch;
 use crate::kind_rates::KindRates;
 use crate::lockstep::keeps_together;
 use crate::passes::{Budget, Course, Reopen};

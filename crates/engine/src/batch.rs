@@ -1,0 +1,163 @@
+//! How many operations go down, and how many completions are taken up, at a time. Knows what submissions and completions took;
+//! not what they are.
+
+use fathom_units::Nanos;
+
+/// How many operations go down in one system call.
+///
+/// More in one call cost less each, but none of them reaches the device before all were taken. Where taking one is real
+/// work (a virtual disk's doorbell: 4 µs), a batch of 16 adds 70 µs to every latency and the queue at the device is never
+/// as deep as asked: measured on virtio, depth 32, 4 KiB random reads: 68 k/s in whole batches, 80 k/s one by one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Batch {
+    most: usize,
+    /// Mean time that one operation adds to a submission, nanoseconds, weighted to the recent ones.
+    each_ns: u64,
+    /// Times in a row that completions did not have to be waited for.
+    quick: u8,
+    /// Operations that the device is known to have.
+    at_device: usize,
+    /// The last time, all completions there were have been taken up.
+    is_drained: bool,
+    /// The next submission is a small one, to give the device something to do.
+    starts: bool,
+}
+
+/// A submission should not hold its operations up for longer than this: 32 cached 512-byte reads still go in one call.
+const SUBMISSION_NS_MAX: u64 = 24_000;
+/// Who waits longer for completions waits for a device: those of cached reads are there when the submission returns.
+const WAIT_MIN: Nanos = Nanos::micros(5);
+/// Operations that an idle device gets first: enough to keep it busy until the next ones come, so that it does not have to be
+/// woken again (of a virtual disk 10 µs each time, for 1.5 µs that an operation takes by itself).
+const FIRST: usize = 3;
+/// Who has not waited so many times in a row is not waiting for a device, or has no time to.
+const QUICK_MAX: u8 = 16;
+
+impl Batch {
+    pub(crate) fn new(most: u32) -> Self {
+        Self {
+            most: most.max(1) as usize,
+            each_ns: 0,
+            quick: QUICK_MAX,
+            at_device: 0,
+            is_drained: false,
+            starts: false,
+        }
+    }
+
+    #[inline]
+    fn operations(self) -> usize {
+        let fitting = SUBMISSION_NS_MAX / self.each_ns.max(1);
+        usize::try_from(fitting).unwrap_or(usize::MAX).clamp(1, self.most)
+    }
+
+    #[inline]
+    fn waits(self) -> bool {
+        self.quick < QUICK_MAX
+    }
+
+    /// How many go down next: a device that has nothing to do gets few first, then three times as many as it has, so that it
+    /// works while the others are taken. Measured on virtio, 4 KiB random reads, libaio, depth 4: 49 k/s, in whole batches 44 k/s.
+    #[inline]
+    pub(crate) fn next(&mut self) -> usize {
+        let most = self.operations();
+        let few = (3 * self.at_device).max(FIRST);
+        self.starts = self.waits() && few < most;
+        if self.starts { few } else { most }
+    }
+
+    /// How many completions are taken up next: as many as can go down again. After all that were there, the next one
+    /// comes from a device that may have nothing left.
+    #[inline]
+    pub(crate) fn take_up(self) -> usize {
+        let most = self.operations();
+        match self.waits() {
+            true if self.is_drained => FIRST.min(most),
+            true => most.min((3 * self.at_device).max(FIRST)),
+            false => most,
+        }
+    }
+
+    /// After completions were taken up: how many operations the device has left, where that is known, and how long they were
+    /// waited for.
+    #[inline]
+    pub(crate) fn learn_completions(&mut self, left: Option<usize>, waited: Option<Nanos>) {
+        self.is_drained = left.is_some();
+        if let Some(waited) = waited {
+            let is_long = waited >= WAIT_MIN;
+            self.quick = if is_long { 0 } else { self.quick.saturating_add(1).min(QUICK_MAX) };
+            self.at_device = if is_long { 0 } else { self.at_device };
+        }
+        self.at_device = left.unwrap_or(self.at_device);
+    }
+
+    #[inline]
+    pub(crate) fn learn(&mut self, took_ns: u64, operations: usize) {
+        self.at_device += operations;
+        // What waking a device takes is shared by few.
+        if !self.starts {
+            self.each_ns = (self.each_ns * 7 + took_ns / operations.max(1) as u64) / 8;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Submissions of a queue of 32 from empty, each operation taking `each` to hand down.
+    fn submissions(batch: &mut Batch, each: Nanos) -> Vec<usize> {
+        let (mut free, mut went) = (32, Vec::new());
+        while free > 0 {
+            let count = batch.next().min(free);
+            batch.learn(each.0 * count as u64, count);
+            free -= count;
+            went.push(count);
+        }
+        went
+    }
+
+    #[test]
+    fn an_idle_device_gets_few_first_and_what_is_in_memory_goes_down_at_once() {
+        let each = Nanos(1_500);
+        let mut batch = Batch::new(32);
+        assert_eq!(submissions(&mut batch, Nanos(500)), [32]);
+        for _ in 0..50 {
+            // Completions were there without waiting: nothing is gained by going in parts.
+            batch.learn_completions(None, Some(Nanos(200)));
+            submissions(&mut batch, each);
+        }
+        assert_eq!((submissions(&mut batch, each), batch.take_up()), (vec![16, 16], 16));
+        batch.learn_completions(None, Some(Nanos::micros(300)));
+        assert_eq!(submissions(&mut batch, each), [3, 9, 16, 4]);
+        // What is left at the device keeps it busy meanwhile.
+        batch.learn_completions(Some(16), Some(Nanos::micros(300)));
+        assert_eq!((batch.next(), batch.take_up()), (16, FIRST));
+        // One that takes long to be handed to gets one at a time.
+        for _ in 0..50 {
+            batch.learn_completions(Some(16), Some(Nanos::micros(300)));
+            submissions(&mut batch, Nanos::micros(30));
+        }
+        assert_eq!(batch.next(), 1);
+    }
+
+    #[test]
+    fn no_more_are_taken_up_than_go_down_again() {
+        let mut batch = Batch::new(16);
+        let (mut went, mut left) = (Vec::new(), 32);
+        batch.learn(48_000, 32);
+        batch.learn_completions(Some(0), Some(Nanos::micros(300)));
+        while left > 0 {
+            let found = batch.take_up().min(left);
+            let rest = (found == left).then_some(32 - found);
+            left -= found;
+            // The first of them was waited for.
+            let waited = if went.is_empty() { Nanos::micros(300) } else { Nanos(200) };
+            batch.learn_completions(rest, Some(waited));
+            assert!(batch.next() >= found, "{found} have to go in parts");
+            batch.learn(1500 * found as u64, found);
+            went.push(found);
+        }
+        assert_eq!(went, [3, 9, 16, 4]);
+    }
+}
