@@ -72,9 +72,7 @@ impl Table {
             rows.push((line, cells.collect::<Vec<_>>()));
         }
         rows.retain(|(_, cells)| cells.iter().any(|cell| !cell.is_empty()));
-        let has_titles = rows.first().is_some_and(|(_, cells)| {
-            cells.iter().any(|cell| parse(cell).is_none() && !has_decimal_comma(cell))
-        });
+        let has_titles = rows.first().is_some_and(|(_, cells)| cells.iter().any(|cell| is_title(cell)));
         let titles = has_titles.then(|| rows.remove(0).1);
         if rows.is_empty() {
             return Err(format!("{name} has no row of numbers"));
@@ -210,6 +208,12 @@ fn has_decimal_comma(cell: &str) -> bool {
     cell.matches(',').count() == 1 && parse(&cell.replace(',', ".")).is_some()
 }
 
+/// Whether a cell can be the title of a column: words, and no number that is not one (NaN, 1OO, 1e400), which is a fault.
+fn is_title(cell: &str) -> bool {
+    let begins_as_number = cell.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first));
+    !cell.is_empty() && !begins_as_number && cell.parse::<f64>().is_err()
+}
+
 /// A finite number.
 fn parse(cell: &str) -> Option<f64> {
     cell.parse::<f64>().ok().filter(|number| number.is_finite())
@@ -243,6 +247,12 @@ mod tests {
         };
         check("", 0, "t has no row of numbers");
         check("n,x\n", 0, "t has no row of numbers");
+        // What looks like a number and is none is no title.
+        for wrong in ["NaN", "1OO", "1e400"] {
+            let said =
+                format!("t:1: column 1: \"{wrong}\" is no number; write it as 1234.5, or remove the row");
+            check(&format!("{wrong}\n3\n4\n"), 0, &said);
+        }
         check("n,x\n1,2\n\n3,4k\n", 1, "t:4: x: \"4k\" is no number; write it as 1234.5, or remove the row");
         check("1,2\n3\n", 1, "t:2: has 1 cells, none for column 2; complete the row or remove it");
         check("n,x\n1,2\n2,inf\n", 1, "t:3: x: \"inf\" is no number; write it as 1234.5, or remove the row");

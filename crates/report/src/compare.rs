@@ -104,7 +104,9 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
     match found.verdict {
         Verdict::Regressed => format!("Regressed: {}.", told(Verdict::Regressed)),
         Verdict::Improved => format!("Improved: {}.", told(Verdict::Improved)),
-        Verdict::Equivalent => format!("Equivalent: nothing changed by more than {margin}."),
+        Verdict::Equivalent => {
+            format!("Equivalent: {} changed by no more than {margin}.", deciding(&found.steps))
+        }
         Verdict::Inconclusive => {
             let place = untold(&found.steps);
             match found.more_runs {
@@ -113,6 +115,21 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
                 None => format!("Inconclusive{place}: too few runs, or too short ones, to tell."),
             }
         }
+    }
+}
+
+/// Titles of the figures that decide, each once.
+fn deciding(steps: &[StepComparison]) -> String {
+    let mut titles: Vec<&str> = Vec::new();
+    for metric in steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides) {
+        let title = title(&metric.name);
+        if !titles.contains(&title) {
+            titles.push(title);
+        }
+    }
+    match titles.split_last() {
+        Some((last, rest @ [_, ..])) => format!("{} and {last}", rest.join(", ")),
+        _ => titles.concat(),
     }
 }
 

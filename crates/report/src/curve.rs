@@ -250,7 +250,7 @@ fn of_rates(rates: &Rates, verdict: Verdict) -> String {
     match (verdict, carried, doubled) {
         (_, None, _) => format!("Overloaded: not even the lowest rate is carried; full speed is {most}."),
         (Verdict::Queueing, _, Some(doubled)) => format!(
-            "Operations wait for one another long before full speed: response times are twice the {} of an idle \
+            "Operations wait for one another before full speed: response times are twice the {} of an idle \
              target from {} on, {} % of {most}.",
             time(alone_s.value),
             rate(doubled.value),
@@ -309,7 +309,7 @@ pub fn sentence(answers: &Answers) -> String {
             };
             format!(
                 "Saturated from the start: {smallest} already saturates it, with {}; more load only waits.",
-                rate(most)
+                rate(best.x)
             )
         }
         (Verdict::Retrograde, Some(_)) if !peak.is_of_law => format!(
@@ -324,10 +324,15 @@ pub fn sentence(answers: &Answers) -> String {
             percent(alpha),
             percent(beta)
         ),
-        (Verdict::Capped, _) => format!(
-            "Something holds it at {}{knee}: a link, a controller, a quota or one CPU; more load only waits.",
-            rate(most)
-        ),
+        (Verdict::Capped, _) => {
+            let units = answers.parallel_units.map_or_else(String::new, |units| {
+                format!("its ≈ {} parallel units are all busy, or ", number(units.value))
+            });
+            format!(
+                "It is full at {}{knee}: {units}a link, a controller, a quota or one CPU holds it there; more load only waits.",
+                rate(most)
+            )
+        }
         (Verdict::Contention, _) if is_beyond => format!(
             "Operations wait for one another: {} at load {} is the most that was measured; by the law \
              throughput peaks beyond, with {} at load {}.",
@@ -348,8 +353,14 @@ pub fn sentence(answers: &Answers) -> String {
             format!("Operations wait for one another: throughput approaches {}{units}.", rate(most))
         }
         (Verdict::Queueing, _) => {
-            format!("Operations wait for one another long before full speed, {}.", rate(most))
+            format!("Operations wait for one another before full speed, {}.", rate(most))
         }
+        // Of a law with as many coefficients as there are loads nothing tells whether it fits.
+        (Verdict::NoLaw, _) if answers.fits.iter().any(|fit| fit.aicc.is_none()) => format!(
+            "Too few loads to tell a law by; the measured curve is the answer: at most {}, at load {}.",
+            rate(peak.x.value),
+            number(peak.n.value)
+        ),
         (Verdict::NoLaw, _) => format!(
             "No scaling law fits; the measured curve is the answer: at most {}, at load {}.",
             rate(peak.x.value),

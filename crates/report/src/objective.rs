@@ -186,15 +186,27 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
             Iops(rate),
             too_few(found)
         ),
-        (None, Some(rate), _) => match found.missed {
-            Some(missed) => {
+        (None, Some(rate), _) => match (found.missed, found.reached) {
+            // All trials together tell more than the two next to the limit, which chance moves.
+            (Some(missed), Some(reached)) => {
+                let between = reached.interval.map_or_else(String::new, |(low, high)| {
+                    format!(" (95 %: {}/s to {}/s)", Iops(low), Iops(high))
+                });
                 format!(
-                    "{}/s is the highest rate that keeps the limits; {}/s does not.",
+                    "The limits are reached at {}/s{between}: {}/s kept them, {}/s did not.",
+                    Iops(reached.value),
                     Iops(rate),
                     Iops(missed)
                 )
             }
-            None => format!("{}/s keeps the limits, the highest rate that was tried.", Iops(rate)),
+            (Some(missed), None) => {
+                format!(
+                    "The limits are reached between {}/s, which kept them, and {}/s.",
+                    Iops(rate),
+                    Iops(missed)
+                )
+            }
+            (None, _) => format!("{}/s keeps the limits, the highest rate that was tried.", Iops(rate)),
         },
         (None, None, _) => {
             let lowest = found.trials.iter().map(|trial| trial.rate).fold(f64::INFINITY, f64::min);

@@ -209,13 +209,14 @@ fn choose(fits: &[Fit], points: &[Point], weighting: Weighting, loads: &[curve::
 }
 
 /// Whether what a law leaves is small or noise. Where every operation counts alike, small is measured by the largest
-/// throughput; where every per cent does, by the point's own.
+/// throughput; where every per cent does, by the point's own. So it is of the line, which says that nothing saturates: at the
+/// smallest loads, which tell what the slope is, a bend shows in per cent only.
 fn explains(fit: &Fit, points: &[Point], weighting: Weighting, loads: &[curve::Load]) -> bool {
     let largest = points.iter().map(|p| p.x).fold(0.0, f64::max);
     let error = |p: &Point| (fit.law.throughput(p.n) - p.x).abs();
-    let worst = match weighting {
-        Weighting::Relative => fit.max_relative_error,
-        Weighting::Equal => {
+    let worst = match (weighting, fit.law) {
+        (Weighting::Relative, _) | (_, Law::Linear { .. }) => fit.max_relative_error,
+        (Weighting::Equal, _) => {
             points.iter().map(|p| error(p) / largest).fold(0.0, f64::max).min(fit.max_relative_error)
         }
     };

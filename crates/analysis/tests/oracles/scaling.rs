@@ -268,3 +268,17 @@ fn few_points_are_remarked_upon() {
         found.remarks
     );
 }
+
+/// Throughput that bends is no line, however little of the largest one a line through it misses at small loads.
+#[test]
+fn a_curve_that_bends_is_not_linear_so_far() {
+    let bends = [(1.0, 102.0), (2.0, 191.0), (4.0, 372.0), (8.0, 707.0), (16.0, 1206.0), (32.0, 1972.0)];
+    for rows in [&bends[..], &bends[..4]] {
+        let points: Vec<Point> = rows.iter().map(|&(n, x)| Point { n, x }).collect();
+        let found = answers(&points, None, Weighting::Equal, &[], 1);
+        let straight = rows.last().map(|(n, x)| x / n / rows[0].1);
+        // Of four loads the last keeps 87 % of the first one's share.
+        assert!(straight.is_some_and(|share| share < 0.9), "{straight:?}");
+        assert_ne!(found.verdict, Verdict::Linear, "{found:?}");
+    }
+}

@@ -34,7 +34,7 @@ fn a_curve_finds_how_parallel_a_device_is() {
     assert!(points.len() >= 18, "three times six depths at least: {points:?}");
     // The record knows the question: a report gives the answer again.
     let page = bench.fathom("report last").expect(0, &[]).out.clone();
-    assert!(page.starts_with("Something holds it at 8") && page.contains("3 times"), "{page}");
+    assert!(page.starts_with("It is full at 8") && page.contains("3 times"), "{page}");
     assert_eq!(bench.report()["answer"]["chosen"], "softmin");
     assert_eq!(bench.report()["answer"]["limits"], document["limits"]);
 }
@@ -57,7 +57,7 @@ fn a_curve_over_rates_shows_what_a_queue_does() {
         assert!(document.pointer(interval).is_some_and(Value::is_array), "{interval}: {document:#}");
     }
     let page = bench.fathom("report last").expect(0, &[]).out.clone();
-    assert!(page.starts_with("Operations wait for one another long before full speed"), "{page}");
+    assert!(page.starts_with("Operations wait for one another before full speed"), "{page}");
     assert_eq!(bench.report()["answer"]["limits"], document["limits"]);
     // Vdbench's form: full speed, then given shares of it. Eight even servers wait for nothing until they are full.
     bench.write("eight.toml", EIGHT.replace("[stream.s]\n", "[stream.s]\narrival = \"constant\"\n"));

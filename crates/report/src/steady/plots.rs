@@ -4,7 +4,7 @@
 use super::tracked_name;
 use crate::plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, Shape, Unit, ns};
 use crate::section::Matrix;
-use fathom_analysis::pts::{Figure, Measure, Minute, RoundsAnswer, SequenceAnswer};
+use fathom_analysis::pts::{Cell, Figure, Measure, Minute, RoundsAnswer, SequenceAnswer};
 use fathom_analysis::steady::RANGE_MAX;
 
 /// Cells with lines of their own in one drawing; of a matrix of 56 it is those with the mix that is tracked.
@@ -82,7 +82,7 @@ fn window(found: &RoundsAnswer) -> Option<Plot> {
     })
 }
 
-/// Cells of a matrix over the rounds: those with the mix that is tracked, all sizes.
+/// Cells of a matrix over the rounds: those of the column that is tracked, all sizes or all numbers of threads.
 fn convergence(found: &RoundsAnswer) -> Option<Plot> {
     let RoundsAnswer { rounds, measures, .. } = found;
     let tracked = &rounds.cells[rounds.tracked];
@@ -97,6 +97,7 @@ fn convergence(found: &RoundsAnswer) -> Option<Plot> {
     if of_mix.len() < 2 || measures.len() < 2 {
         return None;
     }
+    let is_demand = is_demand(tracked);
     let (y, scale) = axis(rounds.figure);
     let line = |&cell: &usize| {
         let points: Vec<(f64, f64)> = measures
@@ -105,10 +106,16 @@ fn convergence(found: &RoundsAnswer) -> Option<Plot> {
             .map(|(round, all)| (round as f64 + 1.0, all[cell].figure(rounds.figure) * scale))
             .filter(|(_, value)| *value > 0.0)
             .collect();
-        PlotLine::new(rounds.cells[cell].name(), Shape::Joined, &points)
+        let cell = &rounds.cells[cell];
+        let name = if is_demand { cell.row.clone() } else { cell.name() };
+        PlotLine::new(name, Shape::Joined, &points)
     };
     Some(Plot {
-        title: "Convergence of all block sizes".to_owned(),
+        title: if is_demand {
+            format!("Convergence of all numbers of threads at {}", tracked.column)
+        } else {
+            "Convergence of all block sizes".to_owned()
+        },
         x: PlotAxis::linear("round", Unit::Plain),
         y: PlotAxis { is_log: true, ..y },
         lines: of_mix.iter().map(line).collect(),
@@ -117,11 +124,16 @@ fn convergence(found: &RoundsAnswer) -> Option<Plot> {
     })
 }
 
+/// Whether it is one of many numbers of threads and queue depths, which move the same blocks.
+fn is_demand(cell: &Cell) -> bool {
+    cell.column.starts_with("depth")
+}
+
 /// Over numbers of threads and queue depths: how much, and how long one waits for it.
 fn demand(found: &RoundsAnswer) -> Vec<Plot> {
     let RoundsAnswer { rounds, means, .. } = found;
     let cells = || rounds.cells.iter().zip(means).filter(|(cell, _)| !cell.row.is_empty());
-    if !cells().any(|(cell, _)| cell.column.starts_with("depth")) {
+    if !cells().any(|(cell, _)| is_demand(cell)) {
         return Vec::new();
     }
     let mut threads: Vec<u32> = cells().map(|(cell, _)| cell.threads).collect();

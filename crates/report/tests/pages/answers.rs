@@ -15,7 +15,8 @@ pub(crate) fn samples() -> Vec<(&'static str, Record)> {
     vec![
         ("curve", curve()),
         ("objective", objective()),
-        ("pts-iops", pts_iops()),
+        ("pts-iops", pts_rounds(SteadyTest::Iops)),
+        ("pts-dirth", pts_rounds(SteadyTest::Dirth)),
         ("wsat", wsat()),
         ("scan", scan()),
     ]
@@ -127,10 +128,11 @@ fn steady(test: SteadyTest) -> SteadyQuestion {
 }
 
 /// A drive whose writes become slower until the sixth round, as fresh ones do.
-fn pts_iops() -> Record {
-    let question = steady(SteadyTest::Iops);
+fn pts_rounds(test: SteadyTest) -> Record {
+    let question = steady(test);
     let flow = Flow::of(&question);
-    let mut made = begun("PTS iops test of /dev/nvme0n1", Question::Steady(question));
+    let title = format!("PTS {} test of /dev/nvme0n1", test.name());
+    let mut made = begun(&title, Question::Steady(question));
     for (part, of) in flow.parts.iter().enumerate() {
         let at = |round: usize, cell: usize| Place { part, round, cell };
         let PartKind::Rounds(rounds) = &of.kind else {
@@ -147,11 +149,17 @@ fn pts_iops() -> Record {
         };
         for round in 0..11 {
             for (index, cell) in rounds.cells.iter().enumerate() {
-                let fathom_analysis::pts::Blocks::Of(bytes) = cell.blocks else { continue };
+                let bytes = match cell.blocks {
+                    fathom_analysis::pts::Blocks::Of(bytes) => bytes,
+                    fathom_analysis::pts::Blocks::Composite => 8 << 10,
+                };
                 let reads = f64::from(cell.read_percent) / 100.0;
                 let fresh = 1.0 + 2.5 * (1.0 - reads) * (-(round as f64) / 1.3).exp();
                 let wavers = 1.0 + 0.02 * ((round * 5 + index) as f64).sin();
                 let cost = f64::from(bytes) / 3e9 + 4e-6 + (1.0 - reads) * 22e-6;
+                // Of many numbers of threads and depths: more of either, more at once.
+                let demand = f64::from(cell.threads * cell.depth).sqrt().min(8.0) / 8.0;
+                let cost = if test == SteadyTest::Iops { cost } else { cost / demand };
                 let rate = 1.0 / cost * fresh * wavers;
                 let rates = [(OperationKind::Read, reads), (OperationKind::Write, 1.0 - reads)]
                     .into_iter()

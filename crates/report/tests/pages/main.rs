@@ -191,7 +191,7 @@ fn an_answer_comes_first_in_words_then_drawn_then_in_tables() {
     );
     check(
         "objective",
-        "/s is the highest rate that keeps the limits",
+        "The limits are reached at ",
         &[
             "p99 of the response time over the rate",
             "What was done of what was asked",
@@ -208,6 +208,23 @@ fn an_answer_comes_first_in_words_then_drawn_then_in_tables() {
             "IOPS by block size and reads/writes, mean of the window, as bars",
         ],
         &["0.5 KiB", "window"],
+    );
+    check(
+        "pts-dirth",
+        "at round",
+        &[
+            "Steady state: IOPS of RND 8 KiB 0/100",
+            "Steady state: IOPS of RND 8 KiB 65/35",
+            "Convergence of all numbers of threads at depth 32",
+            "IOPS, mean of the window, as bars",
+            "Mean response time, mean of the window, as bars",
+            "Demand variation: IOPS over queue depth",
+            "Demand intensity: response time over IOPS",
+            "IOPS over time",
+            "Response time over time",
+            "IOPS over what was written",
+        ],
+        &["1 thread", "32 threads"],
     );
     check(
         "wsat",
