@@ -1,8 +1,11 @@
 //! Findings about how a step behaved over time: warm-up, changes of level, drift, memory. A mean over two levels is
 //! of neither, so each says where the levels lie. Counts scatter by themselves, as arrivals at random do: what that
-//! much noise would show as well is no finding. Stalls are looked for first, in a file of their own.
+//! much noise would show as well is no finding. Each stretch in which the same workers measure is judged by itself
+//! (`stretches`); stalls are looked for first (`stalls`), and `changes` says what changes of level come to.
 
+mod changes;
 mod stalls;
+mod stretches;
 
 use super::{Found, StepView};
 use crate::load::LoadPoint;
@@ -10,24 +13,19 @@ use crate::objective::{self, State};
 use crate::statistics::{
     Change, Course, Hurst, Sample, Trend, autocorrelation, course, hurst, trend, warm_up,
 };
-use fathom_metrics::merge_tally;
-use fathom_schema::{Interval, OperationKind, Phase, Severity, StreamTally};
-use fathom_units::{Bytes, Iops, Nanos};
+use fathom_schema::Severity;
+use fathom_units::{Iops, Nanos};
+use stretches::Stretch;
 
 /// Fewest intervals that a level is read from on either side, twice.
 const INTERVALS_MIN: usize = 2 * LASTING_MIN;
 /// Fewest that a warm-up, a drift or memory is read from: MSER-5 has six batches of them then.
 const COURSE_MIN: usize = 30;
-/// Share of the usual length from which on an interval counts.
-const WHOLE_SHARE: f64 = 0.5;
 /// Difference of two levels that matters, as a share.
 const LEVEL_MIN: f64 = 0.10;
 /// Fewest intervals of a level, and the part of a step that it has to last.
 const LASTING_MIN: usize = 5;
 const LASTING_PARTS: usize = 20;
-/// Fall from one level to the next that is a cliff, as a share: a cache that is full, a clock that is throttled, a credit
-/// that is used up.
-const CLIFF_MIN: f64 = 0.30;
 /// Drift over a whole step that matters, as a share.
 const DRIFT_MIN: f64 = 0.05;
 /// Standard errors by which two levels have to differ: of all places where a series of some hundred intervals may be
@@ -48,64 +46,62 @@ const MEMORY_MIN: f64 = 0.75;
 #[derive(Clone)]
 struct Second {
     start: Nanos,
+    end: Nanos,
     /// Seconds.
     length: f64,
     iops: f64,
-    written: f64,
+    /// Bytes written since the measuring began, up to its start.
+    written_before: f64,
     /// Longest time that an operation took from its submission, seconds.
     slowest_s: f64,
 }
 
 /// Checks of one step.
 pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
-    // What stalled would be a level of its own, and has been told.
-    let seconds = stalls::check(seconds(view), view, found);
-    if seconds.len() < INTERVALS_MIN || is_imposed(view) {
-        return;
+    stretches::check(view, found);
+    let is_imposed = is_imposed(view);
+    for Stretch { seconds, is_first, is_whole } in stretches::stretches(view) {
+        // What stalled would be a level of its own, and has been told.
+        let seconds = stalls::check(seconds, view, found);
+        if seconds.len() >= INTERVALS_MIN && !is_imposed {
+            check_course(&Stretch { seconds, is_first, is_whole }, view, found);
+        }
     }
+}
+
+/// Checks of how throughput goes where the job itself changes nothing.
+fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
+    let Stretch { seconds, is_first, is_whole } = stretch;
     let iops: Vec<f64> = seconds.iter().map(|second| second.iops).collect();
-    let levels = levels(&seconds, &iops);
+    let levels = levels(seconds, &iops);
     let is_long = iops.len() >= COURSE_MIN;
-    let warm = if is_long { warm(&seconds, &iops, &levels, view, found) } else { 0 };
-    let later: Vec<&Change> = levels.iter().filter(|change| change.at > warm).collect();
+    let warm = if is_long { warm(seconds, &iops, &levels) } else { 0 };
+    // What settles after the job itself has changed something is no start of the device, and no ramp leaves it out.
+    if warm > 0 && *is_first {
+        tell_warm(warm, seconds, &iops, view, found);
+    }
+    let later: Vec<Change> = levels.into_iter().filter(|change| change.at > warm).collect();
     for change in &later {
         let label = format!("{} → {} IOPS", Iops(change.before), Iops(change.after));
         found.mark(view, seconds[change.at].start, label);
     }
-    let cliff = later.iter().find(|change| change.after <= (1.0 - CLIFF_MIN) * change.before);
-    if let Some(cliff) = cliff {
-        let written: f64 = seconds[..cliff.at].iter().map(|second| second.written).sum();
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of counts")]
-        let after = if written > 0.0 {
-            format!(", after {} were written", Bytes(written as u64).approximate())
-        } else {
-            String::new()
-        };
-        found.add(
-            "behaviour.cliff",
-            Severity::Warn,
-            format!("{}{}{after}", view.place(), told(cliff, &seconds)),
-            "a cache is full, a clock is throttled or a credit used up: the figures mix both levels; measure \
-             the one that lasts",
-        );
-    } else if let Some(first) = later.first() {
-        let more =
-            if later.len() > 1 { format!(", and {} changes more", later.len() - 1) } else { String::new() };
-        found.add(
-            "behaviour.level-changed",
-            Severity::Warn,
-            format!("{}{}{more}", view.place(), told(first, &seconds)),
-            "something changed while it was measured: look what began then, and measure again",
-        );
+    if !later.is_empty() {
+        changes::tell(&later, seconds, view, found);
     } else if is_long {
         let drift = trend(&iops[warm..]).filter(is_certain);
         let share = drift.map_or(0.0, |drift| drift.change / drift.mean);
         if share.abs() >= DRIFT_MIN {
             let word = if share < 0.0 { "fell" } else { "rose" };
+            let (start, end) = (seconds[0].start, seconds[seconds.len() - 1].end);
+            let over = if *is_whole {
+                "over the step".to_owned()
+            } else {
+                format!("from {:.0} s to {:.0} s", start.as_secs_f64(), end.as_secs_f64())
+            };
             found.add(
                 "behaviour.drift",
                 Severity::Warn,
-                format!("{}throughput {word} by {:.0} % over the step", view.place(), share.abs() * 100.0),
+                format!("{}throughput {word} by {:.0} % {over}", view.place(), share.abs() * 100.0),
                 "it has no steady state yet: measure for longer, or start after it has settled",
             );
         } else {
@@ -168,24 +164,8 @@ fn is_certain(drift: &Trend) -> bool {
     drift.change.abs() > DRIFT_CERTAIN * half
 }
 
-/// How a change is told.
-fn told(change: &Change, seconds: &[Second]) -> String {
-    format!(
-        "at {:.0} s throughput went from {} to {} IOPS",
-        seconds[change.at].start.as_secs_f64(),
-        Iops(change.before),
-        Iops(change.after)
-    )
-}
-
-/// Tells a warm-up; how many intervals it has.
-fn warm(
-    seconds: &[Second],
-    iops: &[f64],
-    levels: &[Change],
-    view: &StepView<'_>,
-    found: &mut Found,
-) -> usize {
+/// How many intervals a warm-up has.
+fn warm(seconds: &[Second], iops: &[f64], levels: &[Change]) -> usize {
     let Some(warm) = warm_up(iops).filter(|warm| warm.is_found && warm.length > 0) else { return 0 };
     let (before, after) = (Sample::of(&iops[..warm.length]), Sample::of(&iops[warm.length..]));
     let share = before.mean / after.mean - 1.0;
@@ -203,20 +183,25 @@ fn warm(
     if share.abs() < LEVEL_MIN || lasts || is_noise || !is_settled {
         return 0;
     }
+    warm.length
+}
+
+/// Tells a warm-up of so many intervals.
+fn tell_warm(length: usize, seconds: &[Second], iops: &[f64], view: &StepView<'_>, found: &mut Found) {
+    let share = Sample::of(&iops[..length]).mean / Sample::of(&iops[length..]).mean - 1.0;
     let word = if share < 0.0 { "below" } else { "above" };
-    found.mark(view, seconds[warm.length].start, "warm-up ends".to_owned());
+    found.mark(view, seconds[length].start, "warm-up ends".to_owned());
     found.add(
         "behaviour.warm-up",
         Severity::Warn,
         format!(
             "{}the first {:.0} s are {:.0} % {word} the rest",
             view.place(),
-            seconds[warm.length].start.as_secs_f64() - seconds[0].start.as_secs_f64(),
+            seconds[length].start.as_secs_f64() - seconds[0].start.as_secs_f64(),
             share.abs() * 100.0
         ),
         "they count in the figures: give the stage a ramp at least as long",
     );
-    warm.length
 }
 
 /// Whether the mean of the first values is off that of the rest by more than noise explains that scatters as the rest
@@ -242,33 +227,4 @@ fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
-}
-
-/// The measured intervals, all streams together; those much shorter than the others hold the edge of a phase.
-fn seconds(view: &StepView<'_>) -> Vec<Second> {
-    let is_meant = |interval: &&Interval| {
-        interval.phase == Phase::Measure && view.step.started.step.adds_up(interval.stream as usize)
-    };
-    let mut measured: Vec<&Interval> = view.step.intervals.iter().filter(is_meant).collect();
-    measured.sort_by_key(|interval| interval.sequence);
-    let length = |interval: &Interval| interval.end.since(interval.start).as_secs_f64();
-    // One that came late is as long as several, and no measure of the others.
-    let usual = median(&measured.iter().map(|interval| length(interval)).collect::<Vec<_>>());
-    measured
-        .chunk_by(|a, b| a.sequence == b.sequence)
-        .filter_map(|group| {
-            let seconds = group.iter().map(|interval| length(interval)).fold(0.0, f64::max);
-            let mut tally = StreamTally::default();
-            group.iter().for_each(|interval| merge_tally(&mut tally, &interval.tally));
-            let written = tally.kinds.iter().filter(|kind| kind.kind == OperationKind::Write);
-            let slowest_ns = tally.kinds.iter().map(|kind| kind.service.moments.max_ns).max().unwrap_or(0);
-            (seconds >= WHOLE_SHARE * usual && seconds > 0.0).then(|| Second {
-                start: group[0].start,
-                length: seconds,
-                slowest_s: slowest_ns as f64 / 1e9,
-                iops: crate::operations(&tally) as f64 / seconds,
-                written: written.map(|kind| kind.bytes as f64).sum(),
-            })
-        })
-        .collect()
 }

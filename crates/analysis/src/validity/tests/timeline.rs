@@ -4,7 +4,7 @@ use super::{base, check};
 use crate::sample::{StreamShape, on_file, record};
 use crate::validity::findings;
 use fathom_schema::{EnvironmentFact, Finding, OperationKind, Record, Severity};
-use fathom_units::Bytes;
+use fathom_units::{Bytes, Nanos};
 
 /// A record of this many reads per second, second by second.
 fn timeline(rates: &[u64]) -> Record {
@@ -386,6 +386,155 @@ fn steps_are_cliffs_and_ramps_are_drifts() {
             assert!(told["behaviour.drift"] >= 90, "{told:?} in {seconds} s, {memory} of {share}");
         }
     }
+}
+
+/// Two streams of 4,000/s each: the first measures from one second to another of sixty, without a change of its own; the second
+/// all the time, with this share of its rate in each second.
+fn two_streams(from: u64, to: u64, course: impl Fn(u64) -> f64) -> Record {
+    let shape =
+        |name, seconds| StreamShape { rates: vec![(OperationKind::Read, 4_000)], name, seconds, ..base() };
+    let mut whole = record(&[shape("a", to - from), shape("b", 60)]);
+    let step = &mut whole.steps[0];
+    for interval in &mut step.intervals {
+        if interval.stream == 0 {
+            interval.sequence += from;
+            interval.start = Nanos::secs(interval.sequence);
+            interval.end = Nanos::secs(interval.sequence + 1);
+        }
+        let share = if interval.stream == 0 { 1.0 } else { course(interval.sequence) };
+        let noise = (interval.sequence * 53 + u64::from(interval.stream) * 13) % 80;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constructed counts")]
+        let count = (4_000.0 * share) as u64 + noise;
+        interval.tally.kinds[0].operations = count;
+    }
+    let worker = &mut step.finished.as_mut().expect("it has ended").streams[0].workers[0];
+    (worker.start, worker.end) = (Nanos::secs(from), Nanos::secs(to));
+    whole
+}
+
+/// What a job starts and ends is no behaviour of the device; what the device does meanwhile is.
+#[test]
+fn streams_that_start_and_end_as_planned_are_no_cliff() {
+    let check = |record: &Record, expect: &[&str]| {
+        let told: Vec<String> =
+            behaviour(record).iter().map(|one| format!("{}: {}", one.id, one.evidence)).collect();
+        assert_eq!(told, expect);
+    };
+    let even = |_| 1.0;
+    check(&two_streams(0, 60, even), &[]);
+    check(&two_streams(0, 58, even), &[]);
+    let apart = |of: &str, stream: &str| {
+        format!("behaviour.streams-apart: its 2 streams measured all at once in {of} of 60.0 s: {stream}")
+    };
+    check(&two_streams(0, 10, even), &[&apart("10.0 s", "\"a\" from 0 s to 10 s")]);
+    check(&two_streams(0, 30, even), &[&apart("30.0 s", "\"a\" from 0 s to 30 s")]);
+    check(&two_streams(40, 60, even), &[&apart("20.0 s", "\"a\" from 40 s to 60 s")]);
+    check(&two_streams(20, 40, even), &[&apart("20.0 s", "\"a\" from 20 s to 40 s")]);
+    // One stream before the other.
+    let mut behind = two_streams(0, 30, even);
+    let step = &mut behind.steps[0];
+    step.intervals.retain(|one| one.stream == 0 || one.sequence >= 30);
+    step.finished.as_mut().expect("it has ended").streams[1].workers[0].start = Nanos::secs(30);
+    let never =
+        "behaviour.streams-apart: its 2 streams measured never all at once in 60.0 s: \"a\" from 0 s to 30 s";
+    check(&behind, &[never]);
+    // In the midst of an interval: it is of neither.
+    let mut between = two_streams(0, 31, even);
+    let step = &mut between.steps[0];
+    let last =
+        step.intervals.iter_mut().find(|one| one.stream == 0 && one.sequence == 30).expect("it is there");
+    last.end = Nanos::millis(30_500);
+    last.tally.kinds[0].operations = 2_000;
+    step.finished.as_mut().expect("it has ended").streams[0].workers[0].end = Nanos::millis(30_500);
+    check(&between, &[&apart("30.5 s", "\"a\" from 0 s to 30 s")]);
+    // Killed before its end: what is known of streams is what their intervals say.
+    let mut killed = two_streams(0, 30, even);
+    killed.steps[0].finished = None;
+    check(&killed, &[&apart("30.0 s", "\"a\" from 0 s to 30 s")]);
+    // A worker that ends before the others is as a stream that does.
+    let mut workers = two_streams(0, 60, |second| if second < 30 { 1.0 } else { 0.5 });
+    let streams = &mut workers.steps[0].finished.as_mut().expect("it has ended").streams;
+    let mut brief = streams[1].workers[0].clone();
+    brief.end = Nanos::secs(30);
+    streams[1].workers.push(brief);
+    check(&workers, &[]);
+    // The device's own cliff, beside the job's.
+    let cliff = |second| if second < 40 { 1.0 } else { 0.4 };
+    let told = "behaviour.cliff: at 40 s throughput went from 4032 to 1649 IOPS";
+    check(&two_streams(0, 10, cliff), &[told, &apart("10.0 s", "\"a\" from 0 s to 10 s")]);
+    // And one before it, while both go on.
+    let early = |second| if second < 15 { 1.0 } else { 0.1 };
+    let told = behaviour(&two_streams(0, 30, early));
+    assert!(told[0].evidence.starts_with("at 15 s throughput went from 8") && told.len() == 2, "{told:#?}");
+}
+
+/// Counts at random, before and behind the end of a stream: at most one step in fifty has a finding about its course.
+#[test]
+fn random_counts_of_streams_that_end_apart_are_no_behaviour() {
+    for rate in [10.0, 50.0] {
+        let alarms = told_of(|seed| {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut record = two_streams(0, 10 + seed % 40, |_| 1.0);
+            let count = record.steps[0].intervals.len();
+            let counts = random_counts(rate, count, &mut random);
+            for (interval, count) in record.steps[0].intervals.iter_mut().zip(counts) {
+                interval.tally.kinds[0].operations = count;
+                interval.tally.kinds[0].service.moments.max_ns = 20_000_000;
+            }
+            record
+        });
+        let count: u32 =
+            alarms.iter().filter(|(id, _)| *id != "behaviour.streams-apart").map(|(_, n)| n).sum();
+        assert!(count <= 2, "{alarms:?} at {rate}/s");
+        assert_eq!(alarms["behaviour.streams-apart"], 100);
+    }
+}
+
+/// Seconds at 8,000/s, and those at half of it.
+fn alternating(seconds: u64, is_half: impl Fn(u64) -> bool, seed: u64) -> Record {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let counts: Vec<u64> = (0..seconds)
+        .map(|second| (if is_half(second) { 4_000 } else { 8_000 }) - 80 + random.u64(0..160))
+        .collect();
+    counted(&counts, false)
+}
+
+/// A level that comes back is told as such, and never as a fall that lasts.
+#[test]
+fn levels_that_come_back_are_no_cliffs() {
+    let check = |seconds: u64, is_half: &dyn Fn(u64) -> bool, expect: &[&str]| {
+        for seed in 0..20 {
+            let told = behaviour(&alternating(seconds, is_half, seed));
+            assert_eq!(told.len(), 1, "{told:#?}, seed {seed}");
+            assert_eq!(told[0].id, "behaviour.level-returned", "{told:#?}, seed {seed}");
+            assert!(expect.iter().all(|part| told[0].evidence.contains(part)), "{told:#?}, seed {seed}");
+        }
+    };
+    let brief = |second| [10..15, 30..35, 50..55].iter().any(|half| half.contains(&second));
+    check(60, &brief, &["goes to and fro between ", "6 changes from 10 s to 55 s"]);
+    check(120, &|second| second / 20 % 2 == 1, &["goes to and fro between ", "5 changes from 20 s to 100 s"]);
+    check(120, &|second| second / 20 % 2 == 0, &["goes to and fro between "]);
+    check(
+        60,
+        &|second| (20..40).contains(&second),
+        &["at 20 s throughput went from ", " and came back to ", " at 40 s"],
+    );
+    // Faster for a while.
+    check(
+        60,
+        &|second| !(20..40).contains(&second),
+        &["at 20 s throughput went from ", " and came back to ", " at 40 s"],
+    );
+    // Up in part, but not nearer to where it was: the fall lasts.
+    let partly = noisy(&[(40, 10_000), (30, 3_000), (30, 4_500)]);
+    let told = behaviour(&counted(&partly, false));
+    assert_eq!(told[0].id, "behaviour.cliff", "{told:#?}");
+    assert!(told[0].evidence.ends_with(" IOPS, and one change more"), "{told:#?}");
+    // Back for a while, and then below anything before: that lasts.
+    let at_last = noisy(&[(30, 10_000), (30, 5_000), (30, 10_000), (30, 2_000)]);
+    let told = behaviour(&counted(&at_last, false));
+    assert_eq!(told[0].id, "behaviour.cliff", "{told:#?}");
+    assert!(told[0].evidence.starts_with("at 90 s"), "{told:#?}");
 }
 
 fn moments_of(record: &Record) -> Vec<String> {
