@@ -131,6 +131,7 @@ impl Generator {
 
     /// As [`Generator::fill`], calling `each` with every operation as soon as it is there: a processor that `each` keeps
     /// waiting draws the next one meanwhile.
+    #[expect(clippy::inline_always, reason = "left to the compiler, `each` is called and waits by itself")]
     #[inline(always)]
     pub fn fill_each(&mut self, out: &mut [Planned], mut each: impl FnMut(&Planned)) -> usize {
         match &mut self.0 {
