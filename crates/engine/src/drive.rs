@@ -89,7 +89,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         now: Nanos,
     ) -> Result<Nanos, EngineError> {
         let Self { generator, engine, clock, completions, .. } = self;
-        let (mut sum, mut failure) = (Moved { least: i32::MAX, bytes: 0, short: 0 }, None);
+        let (mut sum, mut failure) = (Moved::default(), None);
         let mut free = stamps.iter_mut();
         generator.fill_each(batch, |next| {
             engine.push(&of_plan(0, next));
@@ -128,8 +128,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         Ok(submitted)
     }
 
-    /// Counts a whole batch, when nothing but its counting is to be done: nothing failed, nothing falls due before its end,
-    /// and all of it is of one kind, in the measure phase and not looked at by itself. Returns its end.
+    /// Counts a whole batch, when nothing but its counting is to be done: nothing failed or fell short, nothing falls due
+    /// before its end, and all of it is of one kind, in the measure phase and not looked at by itself. Returns its end.
     #[inline(always)]
     fn count_alike(&mut self, sum: &Moved, stamps: &[Stamp], now: Nanos) -> Option<Nanos> {
         let end = stamps.last()?.completed;
@@ -138,12 +138,11 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             && now >= self.times.measure_start
             && end < self.next_event
             && !self.looks_closer;
-        if !is_undisturbed || sum.least <= 0 {
+        if !is_undisturbed || sum.short > 0 {
             return None;
         }
         let cell = self.recorder.cell.kind(kind);
         cell.bytes += sum.bytes;
-        cell.short += sum.short;
         let mut submitted = now;
         cell.service.record_all(stamps.iter().map(|stamp| {
             let latency = stamp.completed.since(submitted).0;
@@ -565,8 +564,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let most = most.min(self.completions.len());
         let found = self.engine.reap(wait, &mut self.completions[..most])?;
         let completed = self.clock.now();
-        let left = (found < most).then(|| in_flight - found);
-        self.batch.learn_completions(left, (min > 0).then(|| completed.since(now)));
+        if !self.clock.is_virtual() {
+            let left = (found < most).then(|| in_flight - found);
+            self.batch.learn_completions(left, (min > 0).then(|| completed.since(now)));
+        }
         let until = if self.ends_by_the_clock() { completed.min(self.times.measure_end) } else { completed };
         let cell = &mut self.recorder.cell;
         cell.in_flight_ns += in_flight as u64 * until.since(self.integrated_until).0;
@@ -621,20 +622,19 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
 }
 
 /// What the operations of a batch moved.
+#[derive(Default)]
 struct Moved {
-    /// The smallest result: an error, where it is negative.
-    least: i32,
     bytes: u64,
-    /// Operations that moved less than they should have.
-    short: u64,
+    /// Operations that moved less than they should have, or failed.
+    short: u32,
 }
 
 impl Moved {
     #[inline]
     fn add(&mut self, result: i32, length: u32) {
-        self.least = self.least.min(result);
-        self.bytes += u64::from(result.unsigned_abs());
-        self.short += u64::from(result.unsigned_abs() < length);
+        self.bytes += u64::from(result.cast_unsigned());
+        // Block sizes are below 2^31 where a result must carry them.
+        self.short += u32::from(result < length.cast_signed());
     }
 }
 

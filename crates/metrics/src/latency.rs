@@ -146,11 +146,14 @@ impl Latency {
     #[inline]
     pub fn record_all(&mut self, all: impl Iterator<Item = u64>) {
         let mut near = Near { counts: [[0; 64]; 4], came: 0 };
+        let mut moments = self.moments;
         for (n, ns) in all.enumerate() {
             if !near.take(n, ns) {
-                self.record(ns);
+                self.histogram.record(ns);
+                moments.record(ns);
             }
         }
+        self.moments = moments;
         near.each(|ns, n| {
             self.histogram.record_many(ns, n);
             self.moments.record_many(ns, n);
