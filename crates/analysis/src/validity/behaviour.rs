@@ -4,6 +4,7 @@
 //! (`stretches`); stalls are looked for first (`stalls`), and `changes` says what changes of level come to.
 
 mod changes;
+mod frequent;
 mod stalls;
 mod stretches;
 

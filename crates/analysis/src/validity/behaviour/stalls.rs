@@ -2,9 +2,10 @@
 //!
 //! A stall is told from noise twice. Its intervals have to hold fewer operations than random counts of that mean ever do; and of a
 //! single one, some operation has to have waited through it: a gap between arrivals makes nobody wait. Those that come regularly
-//! may each be too brief to be told alone: their spacing tells them, and what they cost together.
+//! may each be too brief to be told alone: their spacing tells them, and what they cost together. Those that leave no interval
+//! usual are looked for last, in `frequent`.
 
-use super::{Second, StepView, median};
+use super::{Second, StepView, frequent, median};
 use crate::statistics::{Rhythm, rhythm};
 use crate::validity::Found;
 use fathom_schema::{Pacing, Severity, Think};
@@ -95,6 +96,9 @@ pub(super) fn check(seconds: Vec<Second>, view: &StepView<'_>, found: &mut Found
             ),
             "look at what happened then (the kernel's log, the device's, other hosts); means hide it, the largest latency does not",
         );
+    }
+    if regular.is_empty() && all.is_empty() {
+        frequent::check(&seconds, view, found);
     }
     let mut is_left = vec![true; seconds.len()];
     all.iter().for_each(|stall| is_left[stall.from..stall.to].fill(false));
