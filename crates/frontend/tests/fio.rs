@@ -63,6 +63,10 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &["size = \"1GiB\"", "passes = 1", "engine = \"psync\"", "direct = false", "seed = 137"],
         &[],
     ),
+    ("size=1m\nbssplit= 8k/100", &["block_size = \"8KiB\""], &[]),
+    ("size=1m\nbssplit=4k/50: 8k/50", &[], &["fio.misread"]),
+    ("size=1m\nfsync=-1", &["fsync_every = 4294967295"], &["fio.misread"]),
+    ("size=1m\nnumjobs=-1", &[], &["fio.bad-value"]),
     ("size=1g\nruntime=60", &["time = \"1min\"", "passes = 1"], &["fio.runtime-caps"]),
     (
         "size=1g\nruntime=1500ms\ntime_based\nramp_time=5",
