@@ -328,6 +328,7 @@ pub(crate) fn with_surroundings<R>(with: impl FnOnce(&fio::Surroundings<'_>) -> 
     let memory = rustix::system::sysinfo();
     let made = with(&fio::Surroundings {
         read: &read,
+        is_there: &|name| Path::new(name).exists(),
         bytes: &bytes,
         below: &files_below,
         variable: &variable,

@@ -14,7 +14,7 @@ pub const SYNTAX: &str = "native.syntax";
 pub fn read(name: &str, text: &str) -> Reading {
     let mut job = Job::default();
     let source = job.sources.add(name, text);
-    let mut reader = Reader { source, found: Diagnostics::default() };
+    let mut reader = Reader { source, text, found: Diagnostics::default() };
     let (root, errors) = DeTable::parse_recoverable(text);
     reader.syntax(text, &errors);
     for (key, value) in in_written_order(root.get_ref()) {
@@ -42,12 +42,18 @@ pub fn print(job: &Job) -> String {
 type Key<'a> = toml::Spanned<std::borrow::Cow<'a, str>>;
 type Value<'a> = toml::Spanned<DeValue<'a>>;
 
-struct Reader {
+struct Reader<'a> {
     source: u32,
+    text: &'a str,
     found: Diagnostics,
 }
 
-impl Reader {
+impl Reader<'_> {
+    /// Whether a table is written as a value, `{ … }`, and not below a header of its own.
+    fn is_inline(&self, value: &Value<'_>) -> bool {
+        self.text.get(value.span()).is_some_and(|written| written.starts_with('{'))
+    }
+
     fn span(&self, range: &std::ops::Range<usize>) -> Span {
         Span { source: self.source, start: range.start, end: range.end }
     }
@@ -140,10 +146,11 @@ impl Reader {
                 let help = "use one section with several workers, or a sweep";
                 return self.found.error("native.too-many-sections", name.span, message, help);
             }
-            // An option's own table, such as [stage] sweep = {…}, under a header without a name is no section either.
+            // An option's own table, such as [stage] sweep = {…}, under a header without a name is no section either. A
+            // table below a header is a section whatever it is called: jobs of fio have names such as "read" and "time".
             let is_option = T::rows().iter().any(|row| row.name() == name.value);
             match value.get_ref() {
-                DeValue::Table(options) if !is_option => {
+                DeValue::Table(options) if !(is_option && self.is_inline(value)) => {
                     let mut section = Named::<T>::new(name.value, name.span);
                     self.options(&mut section.options, options);
                     to.push(section);
@@ -365,6 +372,10 @@ mod tests {
             "[stream]\nqueue_depth = 4",
             &[("native.unnamed-section", "write [stream.NAME] above its options")],
         );
+        check(
+            "[stage]\nsweep = { \"stream.workers\" = [1, 2] }",
+            &[("native.unnamed-section", "write [stage.NAME] above its options")],
+        );
         check("[[stream]]\nqueue_depth = 4", &[("native.bad-section", "write [stream.NAME]")]);
         check("run = 1", &[("native.bad-section", "write [run] on a line of its own")]);
         let codes = |text| read("x", text).1.all().iter().map(|d| d.code).collect::<Vec<_>>();
@@ -419,6 +430,33 @@ mod tests {
         let (job, found) = read("x", odd);
         assert!(found.is_empty(), "{found:?}");
         assert_eq!(shape(&read("y", &print(&job)).0), shape(&job), "{}", print(&job));
+    }
+
+    /// Sections of other dialects have such names, and their jobs are printed as native ones.
+    #[test]
+    fn sections_may_be_called_like_options() {
+        for row in rows() {
+            for group in ["target", "workload", "stream", "stage"] {
+                let name = row.name();
+                let text = format!("[{group}.{name}]\n");
+                let (job, found) = read("x", &text);
+                assert!(found.is_empty(), "{found:?} {text}");
+                assert_eq!(print(&job), text);
+            }
+            if row.group == Group::Run {
+                continue;
+            }
+            let text = format!("[{0}.{1}]\n{1} = {2}\n", row.group.name(), row.name(), row.example);
+            let (job, found) = read("x", &text);
+            assert!(found.is_empty(), "{found:?} {text}");
+            let [section] = &shape(&job)[1..] else { panic!("{text}") };
+            assert_eq!(
+                (&*section.0, section.1[0].0),
+                (&*format!("{}.{}", row.group.name(), row.name()), row.name())
+            );
+        }
+        let (job, _) = read("x", "[stage.sweep]\nsweep = { \"stream.workers\" = [1, 2] }\n");
+        assert_eq!((job.stages.len(), &*job.stages[0].name), (1, "sweep"));
     }
 
     proptest! {

@@ -39,6 +39,23 @@ fn check(text: &str, lines: &[&str], codes: &[&str]) {
     assert!(again.is_empty(), "{again:?}\n{printed}");
 }
 
+/// As native jobs, sections whose names are those of native options come back as they were, and nothing is wrong with them.
+#[test]
+fn jobs_called_like_native_options_are_converted() {
+    for row in fathom_model::rows() {
+        let name = row.name();
+        let text = format!("[{name}]\nrw=randrw\nsize=1m\nfilename=h\n[other]\nsize=1m\nfilename=h\n");
+        let Reading { job, diagnostics, .. } = read("job.fio", &text, &surroundings());
+        assert!(!diagnostics.has_errors(), "{diagnostics:?}");
+        let printed = native::print(&job);
+        let (again, mut found) = native::read("again.toml", &printed);
+        found.extend(fathom_model::check(&again));
+        assert!(found.is_empty(), "{found:?}\n{printed}");
+        assert_eq!(native::print(&again), printed);
+        assert!(again.streams.iter().any(|stream| stream.name == name), "{printed}");
+    }
+}
+
 /// Options of one job, lines of the native job they become, and codes of what is told.
 const CASES: &[(&str, &[&str], &[&str])] = &[
     (
@@ -46,6 +63,13 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &["size = \"1GiB\"", "passes = 1", "engine = \"psync\"", "direct = false", "seed = 137"],
         &[],
     ),
+    ("size=1m\nbssplit= 8k/100", &["block_size = \"8KiB\""], &[]),
+    ("size=1m\nbssplit=4k/50: 8k/50", &[], &["fio.misread"]),
+    ("size=1m\nss=iops_slope:1%\nss_dur=1", &[], &["fio.bad-value"]),
+    ("size=1m\nss=iops_slope:1%\nss_dur=2", &["steady_window = \"2s\""], &[]),
+    ("size=1m\nss=iops:1%\nss_dur=1", &["steady_window = \"1s\""], &[]),
+    ("size=1m\nfsync=-1", &["fsync_every = 4294967295"], &["fio.misread"]),
+    ("size=1m\nnumjobs=-1", &[], &["fio.bad-value"]),
     ("size=1g\nruntime=60", &["time = \"1min\"", "passes = 1"], &["fio.runtime-caps"]),
     (
         "size=1g\nruntime=1500ms\ntime_based\nramp_time=5",

@@ -287,6 +287,7 @@ impl Endless {
         }
     }
 
+    #[inline]
     fn next(&mut self) -> Planned {
         if let Some(write) = self.pending.take() {
             return write;

@@ -98,8 +98,8 @@ fn one_option_has_the_same_type_and_default() {
             from.filter_map(word).collect()
         };
         let missing: Vec<_> = words(&theirs.out).difference(&words(&ours.out)).cloned().collect();
-        // Of `ioengine` and some others fathom's table has no closed list of words.
-        let is_open = words(&ours.out).is_empty();
+        // Of some options fathom's table has no closed list of words; of `ioengine` it lists the engines that are here.
+        let is_open = words(&ours.out).is_empty() || option == "ioengine";
         assert!(is_open || missing.is_empty(), "{option} may be {missing:?} too");
         assert!(ours.out.ends_with("\n\n"), "an empty line ends it");
     }

@@ -57,7 +57,10 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
             Meaning::Option(row) if row.name == "name" => {
                 jobs.extend(open.take());
                 let name = value.unwrap_or_default();
-                if !name.starts_with("global") {
+                // As with fio, --section holds for what comes behind it; the options of a job that it leaves out are
+                // defaults of the jobs after it.
+                let is_left_out = !switches.section.is_empty() && !switches.section.iter().any(|s| s == name);
+                if !name.starts_with("global") && !is_left_out {
                     let options = vec![("name".to_owned(), Some(name.to_owned()))];
                     open =
                         Some(OpenJob { name: name.to_owned(), span, settings: reader.base.clone(), options });
@@ -77,10 +80,11 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
         }
     }
     jobs.extend(open.take());
-    reader.wanted.clone_from(&switches.section);
     for OpenJob { name, span, settings, options } in jobs {
         reader.job(&name, span, settings, options);
     }
+    // Files come behind all that stands on the command line.
+    reader.wanted.clone_from(&switches.section);
     for file in &switches.files {
         match (surroundings.read)(file) {
             Ok(text) => reader.file(file, &text),
@@ -298,6 +302,11 @@ mod tests {
         check("--bs=8k a.fio", &["x", "y"], &[]);
         check("--section=y a.fio", &["y"], &[]);
         check("--section=z a.fio", &[], &["fio.no-job"]);
+        check("--name=a --size=1m --section=z", &["a"], &[]);
+        check("--name=a --section=z --size=1m --name=b --size=4k a.fio", &["a"], &[]);
+        check("--section=z --name=a --size=1m", &[], &["fio.no-job"]);
+        check("--section=b --name=a --size=1m --name=b", &["b"], &[]);
+        check("a.fio --section=y --name=y --size=1m --name=x", &["y", "y"], &[]);
         check("--name=a --size=1m a.fio", &["a", "x", "y"], &[]);
         check("", &[], &["fio.no-job"]);
         check("none.fio", &[], &["fio.job-file", "fio.no-job"]);

@@ -161,7 +161,8 @@ impl Parser<'_> {
     }
 
     fn include(&mut self, file: &str, span: Span) {
-        let file = variables(file.get(1..).unwrap_or_default().trim(), self.surroundings);
+        let written = variables(file.get(1..).unwrap_or_default().trim(), self.surroundings);
+        let (file, beside) = self.place_of(&written, span.source);
         if self.depth >= INCLUDE_DEPTH_MAX {
             let message = format!("\"{file}\" is included {INCLUDE_DEPTH_MAX} deep");
             self.faults.error("fio.include", span, message, "a file that includes itself never ends");
@@ -181,7 +182,12 @@ impl Parser<'_> {
                 self.depth -= 1;
             }
             Err(reason) => {
-                let message = format!("cannot include \"{file}\": {reason}");
+                let message = if beside {
+                    let other = "nor is it beside the file that includes it";
+                    format!("\"{written}\" is not in the current folder, {other}: {reason}")
+                } else {
+                    format!("cannot include \"{file}\": {reason}")
+                };
                 self.faults.error(
                     "fio.include",
                     span,
@@ -189,6 +195,18 @@ impl Parser<'_> {
                     "check the path, or write the options in place of this line",
                 );
             }
+        }
+    }
+
+    /// Where a file to include is, and whether that is beside the file that includes it. As with fio, what is there seen from
+    /// the current folder comes first, whether it can be read or not.
+    fn place_of(&self, written: &str, source: u32) -> (String, bool) {
+        let includer = self.sources.all().get(source as usize).map_or("", |source| source.name.as_str());
+        match includer.rfind('/') {
+            Some(end) if !(self.surroundings.is_there)(written) => {
+                (format!("{}{written}", &includer[..=end]), true)
+            }
+            _ => (written.to_owned(), false),
         }
     }
 
@@ -233,9 +251,21 @@ mod tests {
             "bad.inc" => Ok("[x]\n".to_owned()),
             _ => Err("no such file".to_owned()),
         };
-        let surroundings = Surroundings { read: &read, ..Surroundings::empty() };
+        check_named("t.fio", text, &read, &|_| false, expect, codes);
+    }
+
+    /// As [`check`], of a job file of this name among these files.
+    fn check_named(
+        name: &str,
+        text: &str,
+        read: &dyn Fn(&str) -> Result<String, String>,
+        is_there: &dyn Fn(&str) -> bool,
+        expect: &[&str],
+        codes: &[&str],
+    ) {
+        let surroundings = Surroundings { read, is_there, ..Surroundings::empty() };
         let (mut sources, mut faults) = (Sources::default(), Faults::default());
-        let source = sources.add("t.fio", text);
+        let source = sources.add(name, text);
         let sections = sections(source, text, &surroundings, &mut sources, &mut faults);
         let lines = |section: &Section| {
             let lines = section.lines.iter().map(|line| match &line.value {
@@ -265,6 +295,42 @@ mod tests {
         check("[a]\ninclude bad.inc\ninclude none.inc\n", &["[a] "], &["fio.include", "fio.include"]);
         check("[]", &["[unnamed] "], &["fio.section-name"]);
         check("", &[], &[]);
+    }
+
+    /// As fio 3.33 does: the current folder first, then the folder of the file that includes, which may be included itself.
+    #[test]
+    fn files_to_include_are_looked_for_in_two_folders() {
+        let files = [
+            ("../sub/more.inc", "bs=8k\ninclude deep/d.inc\n"),
+            ("../sub/deep/d.inc", "rw=write\ninclude e.inc\n"),
+            ("../sub/deep/e.inc", "iodepth=2\n"),
+            ("../sub/both.inc", "bs=1k\n"),
+            ("both.inc", "bs=2k\n"),
+            ("../sub/folder", "bs=3k\n"),
+        ];
+        // The current folder has a "folder" that is no file.
+        let is_there = |name: &str| name == "folder" || files.iter().any(|(file, _)| *file == name);
+        let read = |name: &str| {
+            let found = files.iter().find(|(file, _)| *file == name);
+            found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| format!("cannot read {name}"))
+        };
+        let check = |name: &str, text: &str, expect: &[&str], codes: &[&str]| {
+            check_named(name, text, &read, &is_there, expect, codes);
+        };
+        let job = "../sub/a.fio";
+        check(job, "[a]\ninclude more.inc\nsize=1m\n", &["[a] bs=8k|rw=write|iodepth=2|size=1m"], &[]);
+        check(job, "[a]\ninclude both.inc\n", &["[a] bs=2k"], &[]);
+        check("a.fio", "[a]\ninclude more.inc\n", &["[a] "], &["fio.include"]);
+        check(job, "[a]\ninclude none.inc\ninclude folder\n", &["[a] "], &["fio.include", "fio.include"]);
+        let (mut sources, mut faults) = (Sources::default(), Faults::default());
+        let text = "[a]\ninclude none.inc\n";
+        let source = sources.add(job, text);
+        let surroundings = Surroundings { read: &read, is_there: &is_there, ..Surroundings::empty() };
+        sections(source, text, &surroundings, &mut sources, &mut faults);
+        let found = faults.into_diagnostics();
+        let expect = "\"none.inc\" is not in the current folder, nor is it beside the file that includes it: \
+                      cannot read ../sub/none.inc";
+        assert_eq!(found.all()[0].message, expect);
     }
 
     #[test]

@@ -126,10 +126,42 @@ impl Entry {
         for (at, word) in row.words().iter().enumerate() {
             add(if at == 0 { "valid values" } else { "" }, word);
         }
+        if row.name == "ioengine" {
+            for (at, (engine, does)) in ENGINES.iter().enumerate() {
+                add(if at == 0 { "valid values" } else { "" }, &format!("{engine:<10} {does}"));
+            }
+        }
         text.push('\n');
         text
     }
 }
+
+/// The engines that are here, as `--cmdhelp=ioengine` lists them.
+const ENGINES: &[(&str, &str)] = &[
+    ("sync", "lseek, then read or write"),
+    ("psync", "pread and pwrite"),
+    ("vsync", "readv and writev of operations that follow one another"),
+    ("pvsync", "preadv and pwritev"),
+    ("pvsync2", "preadv2 and pwritev2"),
+    ("libaio", "Asynchronous I/O of the kernel"),
+    ("io_uring", "Rings shared with the kernel"),
+    ("posixaio", "Asynchronous I/O of POSIX"),
+    ("mmap", "Copies to and from mapped memory"),
+    ("splice", "splice and vmsplice through a pipe"),
+    ("netsplice", "splice to and from a socket"),
+    ("null", "Moves nothing"),
+    ("net", "Sends to and receives from a socket"),
+    ("cpuio", "Keeps a CPU busy"),
+    ("falloc", "Sets space aside and gives it back"),
+    ("ftruncate", "Changes the size of files"),
+    ("filecreate", "Makes files"),
+    ("filestat", "Asks about files"),
+    ("filedelete", "Removes files"),
+    ("dircreate", "Makes folders"),
+    ("dirstat", "Asks about folders"),
+    ("dirdelete", "Removes folders"),
+    ("exec", "Runs a program"),
+];
 
 /// In fio's order.
 const ENTRIES: &[Entry] = &[
@@ -446,6 +478,16 @@ const ENTRIES: &[Entry] = &[
 mod tests {
     use super::*;
     use crate::fio::options::rows;
+
+    #[test]
+    fn engines_are_listed_with_what_they_do() {
+        let text = option("ioengine").expect("it is an option");
+        assert!(text.contains("        valid values: sync       lseek, then read or write\n"), "{text}");
+        assert!(text.contains("                    : psync      pread and pwrite\n"), "{text}");
+        for (engine, _) in ENGINES {
+            assert!(private_options(engine).is_some(), "{engine} is not here");
+        }
+    }
 
     #[test]
     fn each_option_of_a_job_is_described_once() {

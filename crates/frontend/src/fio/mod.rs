@@ -34,6 +34,8 @@ pub const JOBS_MAX: usize = 4096;
 pub struct Surroundings<'a> {
     /// Text of a file, for `include` and for job files named on a command line; the error says why it cannot be read.
     pub read: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Whether anything stands at a path: a file to include that is not there is looked for beside the file that includes it.
+    pub is_there: &'a dyn Fn(&str) -> bool,
     /// Content of a file, for patterns; the error says why it cannot be read.
     pub bytes: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
     /// All regular files below a folder, in order; the error says why it cannot be looked into.
@@ -55,6 +57,7 @@ impl Surroundings<'_> {
     pub fn empty() -> Self {
         Self {
             read: &|name| Err(format!("there is no {name}")),
+            is_there: &|_| false,
             bytes: &|name| Err(format!("there is no {name}")),
             below: &|name| Err(format!("there is no {name}")),
             variable: &|_| None,

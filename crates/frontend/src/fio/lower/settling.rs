@@ -6,6 +6,9 @@ use super::super::settings::Settings;
 use fathom_model::{Span, Steady, SteadyBound, SteadyFigure, StreamOptions};
 use fathom_units::{Nanos, Ratio};
 
+/// Time between two samples unless `steadystate_check_interval` says otherwise, in microseconds: fio's second.
+const SAMPLE_US: u64 = 1_000_000;
+
 /// What fio asks for where only the window is given: `iops_slope:0.01%`.
 fn usual() -> Steady {
     let limit = SteadyBound::Share(Ratio::percent(0.01));
@@ -41,7 +44,17 @@ pub(super) fn set(options: &mut StreamOptions, settings: &Settings, span: Span, 
         return;
     }
     let at = place("steadystate_duration");
-    options.steady.set(steady.unwrap_or_else(usual), settings.span("steadystate", at));
+    let steady = steady.unwrap_or_else(usual);
+    let every = if steady_every > 0 { steady_every } else { SAMPLE_US };
+    if steady.by_slope && steady_window < 2 * every {
+        // fio 3.33 ends such a job at its first sample: the slope is no number, which it takes for one within the limit.
+        let (window, every) = (Nanos::micros(steady_window), Nanos::micros(every));
+        let message = format!("ss_dur={window} has one sample of {every}, and a slope takes two");
+        let help = format!("use ss_dur={} or longer, or a mean (ss=iops:1%)", Nanos(every.0 * 2));
+        faults.error("fio.bad-value", at, message, help);
+        return;
+    }
+    options.steady.set(steady, settings.span("steadystate", at));
     options.steady_window.set(Nanos::micros(steady_window), at);
     options.steady_group.set(settings.report.group_reporting, settings.span("group_reporting", at));
     if steady_after > 0 {

@@ -316,6 +316,16 @@ fn read(
             Some(flag) if flag <= 1 => set(settings, flag != 0),
             _ => return Err(bad(format!("\"{}\" is not 0 or 1", shortened(text)))),
         },
+        // No dash that parts two values: the number is below 0 to fio, too.
+        Value::Count(min, max, set) if text.trim_start().starts_with('-') => {
+            let value = number_of(text, Unit::Count, base, &mut Vec::new()).map_err(bad)?;
+            let value = if ["fsync", "fdatasync"].contains(&name) && value < 0 {
+                wrapped(value, text, misreads)
+            } else {
+                value
+            };
+            set(settings, in_range(Ok(value), min, max).map_err(bad)?);
+        }
         Value::Count(min, max, set) => {
             set(settings, in_range(single(text, Unit::Count, base, misreads), min, max).map_err(bad)?);
         }
@@ -357,6 +367,16 @@ fn read(
         Value::Any | Value::OptionalText(_) => {}
     }
     Ok(())
+}
+
+/// A number below 0 as fio keeps it where it asks for no smallest: in 32 bits without a sign (`fsync=-1` of fio 3.33 syncs
+/// nothing, as no job has that many writes).
+fn wrapped(value: i128, text: &str, misreads: &mut Vec<Misread>) -> i128 {
+    let kept = value.rem_euclid(1 << 32);
+    let because = "numbers have no sign there, and so many writes there will not be";
+    let piece = text.trim().to_owned();
+    misreads.push(Misread { piece, reads_as: kept.to_string(), because, instead: "0".to_owned() });
+    kept
 }
 
 fn how_to_write(row: &OptionRow) -> String {

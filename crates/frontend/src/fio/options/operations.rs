@@ -182,8 +182,10 @@ fn mix(
     Ok(())
 }
 
-/// A direction that is left empty has the sizes of `bs` or `bsrange`, as with fio.
+/// A direction that is left empty has the sizes of `bs` or `bsrange`, as with fio. fio drops
+/// blanks at both ends of this value; one within it hides a unit.
 fn splits(s: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(), String> {
+    let text = text.trim();
     let (splits, found) = split(text, Unit::Bytes, s.kb_base)?;
     misreads.extend(found);
     for group in &splits {
