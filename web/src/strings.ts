@@ -155,7 +155,8 @@ export const strings = {
       `The ${count === 1 ? "access specification" : `${count} access specifications`} of ${file} can be chosen below now.`,
     specNotKept: "This browser keeps nothing for this page.",
     align: "Alignment",
-    alignHelp: "Of random operations, on all lines; empty for the smallest block",
+    alignHelp: "Of random operations, on all lines that have none of their own; empty for the smallest block",
+    alignOfAll: "as for all",
     several: "One, or several separated by commas: each is a step",
     points: (number: number, time: string | null) =>
       `${number === 1 ? "1 point" : `${count(number)} points`}${time === null ? "" : `, about ${time}`}`,

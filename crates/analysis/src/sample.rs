@@ -266,6 +266,7 @@ fn stream(shape: &StreamShape) -> Stream {
             kind,
             size: Size::Fixed(shape.block_bytes),
             random: shape.random,
+            align: None,
         })
         .collect();
     // Each worker its own 4 GiB, so that no two share a region unless a test makes them.

@@ -53,6 +53,7 @@ fn a_hundred_times_the_operations_allocate_nothing_more() {
             kind,
             size: Size::Range { min: 512, max: 8192, step: 512 },
             random,
+            align: None,
         })
         .to_vec();
     let mut paced = mixed.clone();

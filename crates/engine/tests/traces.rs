@@ -33,6 +33,7 @@ fn replaying(fact: &TraceFact, depth: u32, speed: Option<f64>) -> Step {
             kind,
             size: Size::Range { min: 512, max: 4096, step: 512 },
             random: true,
+            align: None,
         })
         .to_vec();
     let operations = fact.kinds.iter().map(|of| of.operations).sum();

@@ -135,7 +135,7 @@ fn verified(outcome: &Outcome) -> &VerifyTotals {
 }
 
 fn case(size: Size, random: bool) -> Case {
-    Case { weight: 1.0, kind: OperationKind::Write, size, random }
+    Case { weight: 1.0, kind: OperationKind::Write, size, random, align: None }
 }
 
 type Change = Box<dyn Fn(&mut Stream)>;

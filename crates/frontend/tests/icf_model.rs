@@ -55,7 +55,9 @@ fn a_line_is_a_workload_and_several_are_a_mix() {
     let mix = options.mix.get().expect("there are two lines with a share");
     let lines: Vec<_> = mix.iter().map(|line| (line.share, line.block_size.sizes[0].1, line.read)).collect();
     assert_eq!(lines, [(40.0, Bytes(512), Ratio::ONE), (60.0, Bytes::kib(64), Ratio::ZERO)]);
-    assert_eq!(options.align.get(), Some(&Bytes::kib(64)), "sequential lines need none");
+    // Behind one of 512 B, the other line goes on at the next multiple of its 64 KiB.
+    let own: Vec<_> = mix.iter().map(|line| line.align).collect();
+    assert_eq!((own, options.align.get()), (vec![Some(Bytes(512)), Some(Bytes::kib(64))], None));
     assert!(said.is_empty(), "{said:?}");
 }
 
@@ -65,12 +67,12 @@ fn what_is_carried_over_nearly_is_said() {
         // To the sector, as nothing is said.
         ("4096,100,100,100,0,1,0,0", 0, vec!["icf.align"]),
         ("512,100,100,100,0,1,0,0", 0, vec![]),
-        ("4096,50,100,100,0,1,4096,0\n8192,50,100,100,0,1,8192,0", 0, vec!["icf.approximate"]),
+        ("4096,50,100,100,0,1,4096,0\n8192,50,100,100,0,1,8192,0", 0, vec![]),
         ("4096,100,100,0,0,1,0,512", 0, vec!["icf.ignored"]),
         ("4096,100,0,0,0,1,0,0", 0, vec!["icf.content"]),
         ("4096,100,0,0,0,1,0,0", 1, vec!["icf.content"]),
         ("4096,50,100,0,0,4,0,0\n8192,50,100,0,0,4,0,0", 2, vec!["icf.approximate"]),
-        ("1024,50,100,0,0,1,4096,0\n4096,50,100,0,0,1,4096,0", 2, vec!["icf.approximate"]),
+        ("1024,50,100,0,0,1,4096,0\n4096,50,100,0,0,1,4096,0", 2, vec![]),
     ] {
         let (_, said) = workload(lines, pattern);
         let expect: Vec<_> = expect.into_iter().map(|code| (Level::Warning, code)).collect();
@@ -78,6 +80,19 @@ fn what_is_carried_over_nearly_is_said() {
     }
     for lines in ["0,100,100,0,0,1,0,0", "4096,50,100,0,5,1,0,0\n4096,50,100,0,0,1,0,0"] {
         assert!(workload(lines, 2).1.iter().any(|(level, _)| *level == Level::Error), "{lines}");
+    }
+    // Lines that differ have grids of their own, and so have those that follow what may end between two of their places.
+    for (lines, expect) in [
+        ("4096,50,100,100,0,1,4096,0\n8192,50,100,100,0,1,8192,0", vec![4096, 8192]),
+        ("1024,50,100,0,0,1,4096,0\n4096,50,100,0,0,1,0,0", vec![4096, 512]),
+        ("512,50,100,0,0,1,0,0\n4096,50,100,0,0,1,4096,0", vec![512, 4096]),
+        ("1024,100,100,50,0,1,4096,0", vec![4096]),
+    ] {
+        let (options, said) = workload(lines, 2);
+        let mix = options.mix.get().unwrap_or_else(|| panic!("no mix of {lines}"));
+        let own: Vec<_> = mix.iter().map(|line| line.align.map_or(0, |align| align.0)).collect();
+        assert_eq!((own, options.align.get()), (expect, None), "{lines}");
+        assert!(said.is_empty(), "{lines}: {said:?}");
     }
     // Gaps between sequential operations are a stride.
     assert_eq!(*workload("1024,100,100,0,0,1,4096,0", 2).0.stride.get(), 3072);

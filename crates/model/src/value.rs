@@ -406,6 +406,8 @@ pub struct MixLine {
     pub trim: Ratio,
     /// Access within the line.
     pub access: Access,
+    /// What offsets of the line are multiples of, sequential ones too; `None` where they keep to what holds for all.
+    pub align: Option<Bytes>,
 }
 
 /// A nice value, from −20 to 19.

@@ -54,7 +54,6 @@ struct Endless {
     /// Which track each kind continues from.
     track_of: [usize; PLACED_KINDS],
     stride: Stride,
-    align: Align,
     places: Places,
     /// Whether places depend on those before.
     remembers: bool,
@@ -195,8 +194,10 @@ impl Endless {
             verification: _,
         } = workload;
         let WorkerPlan { extents, part, seed, cpus: _ } = plan;
-        let mix = Mix::new(cases);
-        let align = Align::new(align.0);
+        let mix = Mix::new(cases, Align::new(align.0));
+        // As fine as any case is placed: coarser ones have fewer places.
+        let finest = mix.choices().iter().filter(|choice| choice.random).map(|choice| choice.align);
+        let align = finest.min_by_key(|align| align.bytes).unwrap_or(Align::new(align.0));
         let size_min = mix.choices().iter().map(|choice| choice.size_min).min().expect("a mix has a case");
         // Coverage and popular places count positions of the smallest random operation: every larger one has fewer.
         let random_min =
@@ -220,7 +221,6 @@ impl Endless {
                 Cursor::PerKind => std::array::from_fn(|kind| kind),
             },
             stride: Stride::new(*stride_bytes, size_min, align.bytes),
-            align,
             places: Places::new(distribution),
             remembers: matches!(distribution, Distribution::Reuse(_) | Distribution::ReuseWalk),
             run_length: *run_length,
@@ -238,7 +238,7 @@ impl Endless {
     /// Overwrites all of `out` with the next operations, and calls `each` with every one.
     fn fill(&mut self, out: &mut [Planned], mut each: impl FnMut(&Planned)) {
         let region = &mut self.regions[0];
-        let Choice { kind, size_min: length, .. } = self.mix.choices()[0];
+        let Choice { kind, size_min: length, align, .. } = self.mix.choices()[0];
         let start = region.start;
         let mut put = |slot: &mut Planned, place: u64| {
             *slot = Planned { kind, extent: 0, offset: start + place, length };
@@ -252,15 +252,15 @@ impl Endless {
                 }
             }
             (Route::Uniform, _) => {
-                let positions = self.align.positions(region.length, length);
+                let positions = align.positions(region.length, length);
                 let mut source = self.place.clone();
                 for slot in out {
-                    put(slot, source.below(positions) * self.align.bytes);
+                    put(slot, source.below(positions) * align.bytes);
                 }
                 self.place = source;
             }
             (Route::OncePerPass, Ground::Once(pass)) => {
-                pass.fill(out, |slot, block| put(slot, block * self.align.bytes));
+                pass.fill(out, |slot, block| put(slot, block * align.bytes));
             }
             _ => {
                 // What takes so many steps leaves no room for others in its loop.
@@ -280,7 +280,8 @@ impl Endless {
             return Route::Mixed;
         }
         match (only.random, &region.ground, &self.places) {
-            (false, ..) => Route::Sequential,
+            (false, ..) if only.grid == 1 => Route::Sequential,
+            (false, ..) => Route::Mixed,
             (true, Ground::Once(_), _) => Route::OncePerPass,
             (true, Ground::Free { .. }, Places::Uniform) if self.run_length == 1 => Route::Uniform,
             _ => Route::Mixed,
@@ -300,18 +301,21 @@ impl Endless {
         debug_assert!(u64::from(size) <= region.length, "{size} B do not fit {} B", region.length);
         let place = if choice.random {
             let recalled = if self.remembers {
-                region.recall(choice.kind, size, self.align, &mut self.place)
+                region.recall(choice.kind, size, choice.align, &mut self.place)
             } else {
                 None
             };
             let place = recalled.unwrap_or_else(|| {
-                region.ground.place(region.length, size, self.run_length, self.align, |positions, scatter| {
+                region.ground.place(region.length, size, self.run_length, choice.align, |positions, scatter| {
                     self.places.draw(positions, scatter, &mut self.place)
                 })
             });
             region.tracks[track].leave(place, size, self.stride);
             place
         } else {
+            if choice.grid > 1 {
+                region.tracks[track].round_up(choice.grid);
+            }
             region.tracks[track].take(region.length, size, self.stride)
         };
         let planned = Planned {
@@ -400,7 +404,7 @@ mod tests {
     const TRIM: OperationKind = OperationKind::Trim;
 
     fn case(weight: f64, kind: OperationKind, size: u32, random: bool) -> Case {
-        Case { weight, kind, size: Size::Fixed(size), random }
+        Case { weight, kind, size: Size::Fixed(size), random, align: None }
     }
 
     fn workload(cases: Vec<Case>) -> Workload {
@@ -615,6 +619,35 @@ mod tests {
         assert_eq!(one.0, other.0);
     }
 
+    #[test]
+    fn cases_keep_to_grids_of_their_own() {
+        let on = |grid, case: Case| Case { align: Some(grid), ..case };
+        // What follows is rounded up, behind the random place it comes after as well.
+        check(&workload(vec![on(16, case(1.0, READ, 10, false))]), &[60], "R0@0 R0@16 R0@32 R0@48 R0@0");
+        check(&workload(vec![on(7, case(1.0, READ, 10, false))]), &[40], "R0@0 R0@14 R0@28 R0@0");
+        let cases = vec![on(100, case(0.5, READ, 20, true)), on(8, case(0.5, WRITE, 10, false))];
+        let mut after = None;
+        let mut places = HashSet::new();
+        for o in operations(&workload(cases), &plan(&[1000], ALONE), 2000) {
+            let place = o.offset - 1000;
+            if o.kind == READ {
+                assert!(place.is_multiple_of(100), "{place}");
+                places.insert(place);
+            } else if let Some(after) = after {
+                let next = u64::next_multiple_of(after, 8);
+                assert_eq!(place, if next + 10 <= 1000 { next } else { 0 });
+            }
+            after = Some(place + u64::from(o.length));
+        }
+        assert_eq!(places.len(), 10, "all places of the coarse ones are drawn");
+        // Coarse and fine ones each have all of their places, whichever come first.
+        let cases = vec![on(500, case(0.5, READ, 10, true)), on(1, case(0.5, WRITE, 10, true))];
+        let zipf = Workload { distribution: Distribution::Zipf { theta: 0.2 }, ..workload(cases) };
+        let got = operations(&zipf, &plan(&[1000], ALONE), 40_000);
+        let places = |kind| got.iter().filter(|o| o.kind == kind).map(|o| o.offset).collect::<HashSet<_>>().len();
+        assert_eq!((places(READ), places(WRITE)), (2, 991));
+    }
+
     fn any_case() -> impl Strategy<Value = Case> {
         let size = prop_oneof![
             (1_u32..50).prop_map(|n| Size::Fixed(n * 4)),
@@ -622,8 +655,9 @@ mod tests {
                 Size::Range { min: min * 4, max: (min + more) * 4, step: step * 4 }
             }),
         ];
-        (0.01_f64..1.0, prop::sample::select(vec![READ, WRITE, TRIM]), size, any::<bool>())
-            .prop_map(|(weight, kind, size, random)| Case { weight, kind, size, random })
+        let align = prop::sample::select(vec![None, None, Some(3_u64), Some(8), Some(20)]);
+        (0.01_f64..1.0, prop::sample::select(vec![READ, WRITE, TRIM]), size, any::<bool>(), align)
+            .prop_map(|(weight, kind, size, random, align)| Case { weight, kind, size, random, align })
     }
 
     fn any_workload() -> impl Strategy<Value = Workload> {
@@ -679,7 +713,13 @@ mod tests {
                 prop_assert!(o.length > 0 && o.offset >= extent.start.0);
                 prop_assert!(o.offset + u64::from(o.length) <= extent.start.0 + extent.length.0, "{o:?}");
                 if workload.run_length == 1 && workload.cases.iter().all(|case| case.random) {
-                    prop_assert!((o.offset - extent.start.0).is_multiple_of(workload.align.0));
+                    // Of several cases that an operation may be of, one has it on its grid.
+                    let place = o.offset - extent.start.0;
+                    let grids = workload.cases.iter().filter(|case| {
+                        case.kind == o.kind || workload.trim_then_write && case.kind == TRIM
+                    });
+                    let mut grids = grids.map(|case| case.align.unwrap_or(workload.align.0));
+                    prop_assert!(grids.any(|grid| place.is_multiple_of(grid)), "{o:?}");
                 }
             }
             let mut generator = Generator::new(&workload, &plan);

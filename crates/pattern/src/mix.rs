@@ -1,7 +1,7 @@
 //! Which case of the mix an operation is and how many bytes it has: weighted choice in constant time (Walker's alias
 //! table, built by Vose's method, IEEE TSE 17/9, 1991). Places are not its business.
 
-use crate::region::PLACED_KINDS;
+use crate::region::{Align, PLACED_KINDS};
 use crate::rng::{Rng, wide_product};
 use fathom_schema::{Case, OperationKind, Size};
 
@@ -99,17 +99,23 @@ pub(crate) struct Choice {
     pub(crate) size_min: u32,
     size_step: u32,
     size_count: u32,
+    /// The grid of its random places.
+    pub(crate) align: Align,
+    /// What its next places are rounded up to multiples of; 1 where they begin anywhere.
+    pub(crate) grid: u64,
 }
 
 impl Choice {
-    pub(crate) fn new(case: &Case) -> Self {
-        let Case { weight: _, kind, size, random } = *case;
+    /// The case, with random places at multiples of `align` where it has none of its own.
+    pub(crate) fn new(case: &Case, align: Align) -> Self {
+        let Case { weight: _, kind, size, random, align: own } = *case;
         let (size_min, size_step, size_count) = match size {
             Size::Fixed(bytes) => (bytes, 0, 1),
             Size::Range { min, max, step } => (min, step, (max - min) / step + 1),
         };
         assert!(size_min > 0, "an operation of 0 bytes");
-        Self { kind, random, size_min, size_step, size_count }
+        let (align, grid) = own.map_or((align, 1), |own| (Align::new(own), own));
+        Self { kind, random, size_min, size_step, size_count, align, grid }
     }
 
     /// Whether all its operations have one size.
@@ -146,10 +152,10 @@ pub(crate) struct Mix {
 }
 
 impl Mix {
-    /// The mix of `cases`, at least one.
-    pub(crate) fn new(cases: &[Case]) -> Self {
+    /// The mix of `cases`, at least one; `align` holds for those that have none of their own.
+    pub(crate) fn new(cases: &[Case], align: Align) -> Self {
         let weights: Vec<f64> = cases.iter().map(|case| case.weight).collect();
-        let choices = cases.iter().map(Choice::new).collect();
+        let choices = cases.iter().map(|case| Choice::new(case, align)).collect();
         Self { choices, alias: Alias::new(&weights), grants: None }
     }
 
@@ -227,9 +233,9 @@ mod tests {
     #[test]
     fn only_what_is_granted_comes() {
         use OperationKind::{Read, Trim, Write};
-        let case = |weight, kind| Case { weight, kind, size: Size::Fixed(1), random: true };
+        let case = |weight, kind| Case { weight, kind, size: Size::Fixed(1), random: true, align: None };
         let cases = [case(0.5, Read), case(0.2, Write), case(0.3, Trim), case(0.1, Write)];
-        let mut mix = Mix::new(&cases);
+        let mut mix = Mix::new(&cases, Align::new(1));
         mix.prepare_grants(&cases);
         let mut rng = Rng::new(5);
         let mut counts = |mix: &Mix| {
@@ -257,7 +263,7 @@ mod tests {
     #[test]
     fn sizes_lie_on_their_grid_uniformly() {
         let size = Size::Range { min: 512, max: 4000, step: 1024 };
-        let choice = Choice::new(&Case { weight: 1.0, kind: OperationKind::Read, size, random: true });
+        let choice = Choice::new(&Case { weight: 1.0, kind: OperationKind::Read, size, random: true, align: None }, Align::new(1));
         let mut rng = Rng::new(3);
         let mut counts = [0_u32; 4];
         for _ in 0..40_000 {

@@ -60,6 +60,14 @@ impl Track {
         self.next = (offset.cast_signed() + i64::from(size)).saturating_add(stride.bytes).max(FRESH + 1);
     }
 
+    /// Go on at the next multiple of `grid`, at least 1.
+    #[inline]
+    pub(crate) fn round_up(&mut self, grid: u64) {
+        if let Ok(next) = u64::try_from(self.next) {
+            self.next = next.checked_next_multiple_of(grid).map_or(i64::MAX, |next| next.try_into().unwrap_or(i64::MAX));
+        }
+    }
+
     /// Whether an operation of `size` bytes would begin another pass.
     pub(crate) fn is_at_end(self, length: u64, size: u32) -> bool {
         self.next != FRESH && self.fitting(length, size).is_none()

@@ -19,7 +19,7 @@ fn generator(distribution: Distribution, blocks: u64, part: SharePart) -> Genera
 }
 
 fn case(kind: OperationKind, weight: f64, bytes: u64, random: bool) -> Case {
-    Case { weight, kind, size: Size::Fixed(u32::try_from(bytes).expect("small")), random }
+    Case { weight, kind, size: Size::Fixed(u32::try_from(bytes).expect("small")), random, align: None }
 }
 
 fn generator_of(cases: Vec<Case>, distribution: Distribution, blocks: u64, part: SharePart) -> Generator {

@@ -41,7 +41,7 @@ pub(crate) fn are_alike(workload: &Workload, plans: &[WorkerPlan], passes: Passe
         && (*kinds == KindOrder::Drawn || cases.len() == 1)
         && align_of.is_empty()
         && !matches!(file_order, FileOrder::Skewed { .. })
-        && others.iter().all(|case| case.random == first.random);
+        && cases.iter().all(|case| case.random == first.random && case.align.is_none());
     // Sequential reads and writes each have a position: a further pass begins both anew, wherever they are.
     let begins_anew = first.random || cases.len() == 1 || *ends == PassEnd::Renew;
     let (once, whole) = match passes {
@@ -103,6 +103,22 @@ pub(crate) fn have_no_memory_of_places(
     );
     let help = "use files_end = \"anew\", without zones, files_at_once and runs to the same place";
     remarks.error("plan.locality", Some(stream.span), message, help);
+    false
+}
+
+/// Whether lines of a mix keep to their own grids; walks that end know none. A fault is among the remarks.
+pub(crate) fn keep_to_grids(
+    workload: &Workload,
+    stream: &Named<StreamOptions>,
+    remarks: &mut Remarks,
+) -> bool {
+    if workload.ends == PassEnd::Anew || workload.cases.iter().all(|case| case.align.is_none()) {
+        return true;
+    }
+    let message =
+        format!("the stream \"{}\" has a mix with an align of its lines, and files that end", stream.name);
+    let help = "use one align for all lines, or files_end = \"anew\" without zones, a map and files_at_once";
+    remarks.error("plan.mix-align", Some(stream.span), message, help);
     false
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn of_workers(
     let several_files = plans.iter().any(|plan| plan.extents.len() > 1);
     let obstacle = if operations.only_size().is_none() {
         Some("several block sizes")
-    } else if workload.align.0 != block {
+    } else if workload.align.0 != block || workload.cases.iter().any(|case| case.align.is_some()) {
         Some("an align that is not the block size")
     } else if workload.run_length > 1 {
         Some("runs of consecutive operations")

@@ -114,7 +114,7 @@ pub(crate) fn resolve(
     } = &section.options;
     let lines = mix.get().cloned().unwrap_or_else(|| {
         let (block_size, read) = (block_size.get().clone(), *read.get());
-        vec![MixLine { share: 1.0, block_size, read, trim: *trim.get(), access: *access.get() }]
+        vec![MixLine { share: 1.0, block_size, read, trim: *trim.get(), access: *access.get(), align: None }]
     });
     let cases = match cases(&lines) {
         Ok(cases) => cases,
@@ -250,7 +250,7 @@ fn file_order(order: FileOrder) -> schema::FileOrder {
 /// Every combination of size, kind and access that occurs, with its share of all operations; the weights sum to 1.
 fn cases(lines: &[MixLine]) -> Result<Vec<Case>, String> {
     let mut cases = Vec::new();
-    for MixLine { share, block_size: BlockSizes { sizes }, read, trim, access: Access { random } } in lines {
+    for MixLine { share, block_size: BlockSizes { sizes }, read, trim, access: Access { random }, align } in lines {
         let of_sizes: f64 = sizes.iter().map(|&(weight, ..)| weight).sum();
         let write = 1.0 - (read.value() + trim.value()).min(1.0);
         // 70% and 30% leave 5e-17 in binary; a share that small is not one that somebody wrote.
@@ -269,7 +269,7 @@ fn cases(lines: &[MixLine]) -> Result<Vec<Case>, String> {
                 for (random, of_access) in [(true, random.value()), (false, random.rest().value())] {
                     let weight = share * weight / of_sizes * of_kind * of_access;
                     if weight > 0.0 {
-                        cases.push(Case { weight, kind, size, random });
+                        cases.push(Case { weight, kind, size, random, align: align.map(|align| align.0) });
                     }
                 }
             }
@@ -342,7 +342,7 @@ fn coverage(
     if *wanted.get() == Coverage::Independent || !operations.random {
         return Some(schema::Coverage::Independent);
     }
-    let Workload { distribution, align, align_of, run_length, .. } = &operations.workload;
+    let Workload { cases, distribution, align, align_of, run_length, .. } = &operations.workload;
     if *wanted.get() == Coverage::Map && *distribution == Distribution::Uniform {
         return Some(schema::Coverage::Map);
     }
@@ -354,7 +354,7 @@ fn coverage(
         "a distribution that prefers some blocks"
     } else if *run_length > 1 {
         "runs of consecutive operations"
-    } else if align.0 != operations.smallest || !align_of.is_empty() {
+    } else if align.0 != operations.smallest || !align_of.is_empty() || cases.iter().any(|case| case.align.is_some()) {
         "an align that is not the block size"
     } else {
         return Some(schema::Coverage::OncePerPass);

@@ -340,6 +340,7 @@ impl Setting<'_> {
             bytes = crew.byte_quota(manned.pass_bytes, remarks)?;
         }
         if !endings::have_no_memory_of_places(&workload, load.section, remarks)
+            || !endings::keep_to_grids(&workload, load.section, remarks)
             || !endings::fit_in_memory(&workload, &manned.plans, load.section, remarks)
         {
             return None;
@@ -768,6 +769,8 @@ fn aligned(load: &Load<'_>, plans: &[WorkerPlan], targets: &[&Addressed], remark
         let aligns = align_of.iter().map(|&(_, align)| align);
         wrong.extend(aligns.filter(|align| align % sector != 0).take(1).map(|align| ("align_of", align)));
     }
+    let own = cases.iter().filter_map(|case| case.align).find(|align| align % sector != 0);
+    wrong.extend(own.map(|align| ("align of the mix", align)));
     if load.operations.sequential && stride_bytes.unsigned_abs() % sector != 0 {
         wrong.push(("stride", stride_bytes.unsigned_abs()));
     }

@@ -239,6 +239,7 @@ impl<'a> Traced<'a> {
                 Size::Range { min: of.smallest, max: of.largest, step: of.granule.max(1) }
             },
             random: true,
+            align: None,
         };
         let does = |kind| moving.iter().any(|of| of.kind == kind);
         let smallest = moving.iter().map(|of| of.smallest).min().unwrap_or(1);

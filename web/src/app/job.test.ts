@@ -219,6 +219,22 @@ test("specifications are taken out of jobs", () => {
   expect(specsOf("nonsense")).toEqual([]);
 });
 
+test("lines have an alignment of their own", () => {
+  const job = (lines: string) => `[target.disk]\npath = "/data/x"\n[workload.load]\nmix = [${lines}]\n[stream.load]\n[stage.main]\n`;
+  const line = '{ share = "50%", block_size = "4KiB", read = "100%", access = "random"';
+  const two = job(`${line}, align = "8KiB" }, ${line}, trim = "0%" }`);
+  const { form, others } = toForm(two)!;
+  expect(others).toEqual(["workload.load.mix.trim"]);
+  expect(form.streams[0]?.lines.map(({ align, more }) => [align, more])).toEqual([
+    ["8KiB", undefined],
+    [undefined, { trim: "0%" }],
+  ]);
+  expect(toForm(toText(form))?.form.streams[0]?.lines).toEqual(form.streams[0]?.lines);
+  const only = job(`${line.replace("50%", "100%")}, align = "8KiB" }`);
+  expect(toText(formOf(only))).toContain('align = "8KiB"');
+  expect(specsOf(two)[0]?.lines[0]).toMatchObject({ share: "50%", align: "8KiB" });
+});
+
 test("depths are lists or ranges that double", () => {
   expect(depthsOf("16")).toEqual([16]);
   expect(depthsOf("1, 2,8")).toEqual([1, 2, 8]);

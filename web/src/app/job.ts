@@ -13,6 +13,8 @@ export interface AccessLine {
   /** As the block size. */
   read: string;
   access: string;
+  /** What the places of this line are multiples of; absent for what holds for all. */
+  align?: string;
   /** What a line of a mix has that the form has no field for. */
   more?: Table;
 }
@@ -192,9 +194,10 @@ function targetTable({ kind, path, size, remove, depth, width, files, everywhere
 
 function workloadTable({ lines, align }: Stream, isSwept: (option: string) => boolean): Table {
   const [first = emptyLine, ...others] = lines;
-  if (others.length > 0) {
-    const mix = lines.map(({ share, blockSize, read, access, more }) => ({
+  if (others.length > 0 || first.align || first.more) {
+    const mix = lines.map(({ share, blockSize, read, access, align, more }) => ({
       ...{ share, block_size: blockSize, read, access },
+      ...(align ? { align } : {}),
       ...more,
     }));
     return filled([
@@ -316,8 +319,8 @@ function targetOf([name, of]: [string, Table]): Target {
 }
 
 /** What a line of a mix has beyond the fields of the form. */
-function moreOf({ share: _s, block_size: _b, read: _r, access: _a, ...more }: Table): { more?: Table } {
-  return Object.keys(more).length > 0 ? { more } : {};
+function moreOf({ share: _s, block_size: _b, read: _r, access: _a, align, ...more }: Table): Partial<AccessLine> {
+  return { ...(align === undefined ? {} : { align: text(align, "") }), ...(Object.keys(more).length > 0 ? { more } : {}) };
 }
 
 /** A text in the form's fields. */
@@ -366,7 +369,7 @@ export function toForm(job: string): Shown | null {
         blockSize: several("workload", named, "block_size", line.block_size, "4KiB"),
         read: several("workload", named, "read", line.read, "100%"),
         access: text(line.access, "sequential"),
-        ...(mix.length > 1 ? moreOf(line) : {}),
+        ...(Array.isArray(load.mix) ? moreOf(line) : {}),
       })),
       align: text(load.align, ""),
       workers: count(flow.workers, 1),
@@ -516,6 +519,7 @@ export function specsOf(job: string): Spec[] {
       blockSize: text(of.block_size, "4KiB"),
       read: text(of.read, "100%"),
       access: text(of.access, "sequential"),
+      ...(Array.isArray(workload.mix) ? moreOf(of) : {}),
     });
     const align = text(workload.align, "");
     return [{ name, lines: lines.map(line), ...(align ? { align } : {}) }];

@@ -27,7 +27,8 @@ const place = "fathom.specifications";
 const isLine = (line: unknown): line is AccessLine =>
   typeof line === "object" &&
   line !== null &&
-  ["share", "blockSize", "read", "access"].every((name) => typeof (line as Record<string, unknown>)[name] === "string");
+  ["share", "blockSize", "read", "access"].every((name) => typeof (line as Record<string, unknown>)[name] === "string") &&
+  ["string", "undefined"].includes(typeof (line as Partial<AccessLine>).align);
 
 /** Those that were kept here; none where the browser keeps nothing or something else is there. */
 export function kept(): Spec[] {

@@ -39,6 +39,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
                 kind: OperationKind::Read,
                 size: Size::Fixed(4096),
                 random: true,
+                align: None,
             }],
             kinds: fathom_schema::KindOrder::Drawn,
             cursor: Cursor::Shared,

@@ -27,7 +27,8 @@ pub(super) fn lower(
     let share = |percent: u32| Ratio::percent(f64::from(percent));
     let size = |line: &SpecLine| BlockSizes::fixed(Bytes(u64::from(line.size)));
     let access = |line: &SpecLine| Access { random: share(line.random) };
-    if let [line] = lines.as_slice() {
+    let own_grid = differ(&lines, sector_bytes);
+    if let ([line], false) = (lines.as_slice(), own_grid) {
         options.block_size.set(size(line), line.span);
         options.read.set(share(line.read), line.span);
         options.access.set(access(line), line.span);
@@ -38,6 +39,7 @@ pub(super) fn lower(
             read: share(line.read),
             trim: Ratio::ZERO,
             access: access(line),
+            align: own_grid.then(|| Bytes(grid(line, sector_bytes))),
         };
         options.mix.set(lines.iter().map(line_of).collect(), span);
     }
@@ -51,7 +53,31 @@ pub(super) fn lower(
     }
 }
 
-/// Iometer aligns line by line, to a sector where nothing is said; a workload has one alignment.
+/// What places of a line are multiples of: of a sector where nothing is said.
+fn grid(line: &SpecLine, sector_bytes: u64) -> u64 {
+    if line.align == 0 { sector_bytes } else { u64::from(line.align) }
+}
+
+/// Whether lines need a grid each: random operations that differ, or sequential ones that follow others which may end
+/// between two of their places. A line that is sequential alone has its gaps as a stride.
+fn differ(lines: &[&SpecLine], sector_bytes: u64) -> bool {
+    if let [line] = lines
+        && line.random == 0
+    {
+        return false;
+    }
+    let mut random = lines.iter().filter(|line| line.random > 0).map(|line| grid(line, sector_bytes));
+    let first = random.next();
+    let leaves = |onward: &SpecLine, before: &&SpecLine| {
+        let grid_of = grid(onward, sector_bytes);
+        !u64::from(before.size).is_multiple_of(grid_of)
+            || (before.random > 0 && !grid(before, sector_bytes).is_multiple_of(grid_of))
+    };
+    random.any(|other| Some(other) != first)
+        || lines.iter().any(|line| line.random < 100 && lines.iter().any(|before| leaves(line, before)))
+}
+
+/// Iometer aligns line by line; where all lines agree, the workload says it for them.
 fn set_align(
     spec: &Spec,
     lines: &[&SpecLine],
@@ -59,19 +85,10 @@ fn set_align(
     options: &mut WorkloadOptions,
     found: &mut Diagnostics,
 ) {
-    let of = |line: &SpecLine| if line.align == 0 { sector_bytes } else { u64::from(line.align) };
     let random: Vec<&&SpecLine> = lines.iter().filter(|line| line.random > 0).collect();
-    if let Some(smallest) = random.iter().map(|line| of(line)).min() {
-        options.align.set(Bytes(smallest), random[0].span);
-        if let Some(line) = random.iter().find(|line| of(line) != smallest) {
-            let message =
-                format!("all random operations of \"{}\" begin at multiples of {smallest} B", spec.name);
-            found.warn(
-                "icf.approximate",
-                line.span,
-                message,
-                "lines that differ in align need a specification each",
-            );
+    if let Some(first) = random.first() {
+        if !differ(lines, sector_bytes) {
+            options.align.set(Bytes(grid(first, sector_bytes)), first.span);
         }
         let unsaid = random.iter().find(|line| line.align == 0 && u64::from(line.size) > sector_bytes);
         if let Some(line) = unsaid.filter(|_| !is_said("icf.align", found)) {
@@ -91,17 +108,13 @@ fn set_align(
         );
         found.warn("icf.unaligned", line.span, message, format!("give a multiple of {sector_bytes}, or 0"));
     }
-    let gaps = |line: &SpecLine| u64::from(line.size).next_multiple_of(of(line)) - u64::from(line.size);
-    match lines {
-        [line] if line.random == 0 && gaps(line) > 0 => {
-            options.stride.set(i64::try_from(gaps(line)).unwrap_or(i64::MAX), line.span);
-        }
-        _ => {
-            if let Some(line) = lines.iter().find(|line| line.random < 100 && gaps(line) > 0) {
-                let message =
-                    format!("sequential operations of \"{}\" follow each other without gaps", spec.name);
-                found.warn("icf.approximate", line.span, message, "let the align divide the size");
-            }
+    if let [line] = lines
+        && line.random == 0
+    {
+        let size = u64::from(line.size);
+        let gap = size.next_multiple_of(grid(line, sector_bytes)) - size;
+        if gap > 0 {
+            options.stride.set(i64::try_from(gap).unwrap_or(i64::MAX), line.span);
         }
     }
 }

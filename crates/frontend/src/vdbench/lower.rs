@@ -401,6 +401,7 @@ impl Lowering<'_> {
             read: point.read.unwrap_or(wd.read),
             trim: Ratio::ZERO,
             access: access(point.seek.unwrap_or(wd.seek)),
+            align: None,
         };
         let lines: Vec<MixLine> = wds.iter().map(line).collect();
         let names: Vec<&str> = wds.iter().map(|(wd, _)| wd.name.as_str()).collect();
@@ -420,7 +421,7 @@ impl Lowering<'_> {
         let mut workload = Named::<WorkloadOptions>::new(&name, wds[0].0.span);
         let (options, span) = (&mut workload.options, wds[0].0.span);
         match <[MixLine; 1]>::try_from(lines) {
-            Ok([MixLine { share: _, block_size, read, trim: _, access }]) => {
+            Ok([MixLine { share: _, block_size, read, trim: _, access, align: _ }]) => {
                 options.block_size.set(block_size, span);
                 options.read.set(read, span);
                 options.access.set(access, span);

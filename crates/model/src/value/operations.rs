@@ -126,11 +126,12 @@ impl OptionValue for Vec<MixLine> {
     fn print(&self) -> String {
         let lines: Vec<String> = self
             .iter()
-            .map(|MixLine { share, block_size, read, trim, access }| {
+            .map(|MixLine { share, block_size, read, trim, access, align }| {
                 let trim =
                     if *trim == Ratio::ZERO { String::new() } else { format!(", trim = {}", trim.print()) };
+                let align = align.as_ref().map_or_else(String::new, |align| format!(", align = {}", align.print()));
                 format!(
-                    "{{ share = \"{share}%\", block_size = {}, read = {}{trim}, access = {} }}",
+                    "{{ share = \"{share}%\", block_size = {}, read = {}{trim}, access = {}{align} }}",
                     block_size.print(),
                     read.print(),
                     access.print()
@@ -156,6 +157,7 @@ fn mix_line(literal: &Literal, kind: Kind) -> Result<MixLine, String> {
         read: Ratio::ONE,
         trim: Ratio::ZERO,
         access: Access { random: Ratio::ZERO },
+        align: None,
     };
     for (key, value) in entries {
         let value = &value.value;
@@ -165,15 +167,19 @@ fn mix_line(literal: &Literal, kind: Kind) -> Result<MixLine, String> {
             "read" => line.read = Ratio::read(value, kind)?,
             "trim" => line.trim = Ratio::read(value, kind)?,
             "access" => line.access = Access::read(value, kind)?,
+            "align" => line.align = Some(Bytes::read(value, kind)?),
             other => {
                 return Err(format!(
-                    "a line has no \"{other}\"; it has share, block_size, read, trim, access"
+                    "a line has no \"{other}\"; it has share, block_size, read, trim, access, align"
                 ));
             }
         }
     }
     line.share = share.ok_or("a line needs a share, e.g. share = \"10%\"")?;
     line.block_size = block_size.ok_or("a line needs a block_size")?;
+    if line.align == Some(Bytes(0)) {
+        return Err("align is 0; it is at least 1 byte".to_owned());
+    }
     if line.read.value() + line.trim.value() > 1.0 + 1e-9 {
         return Err(format!("read {} and trim {} are more than all", line.read, line.trim));
     }

@@ -342,6 +342,7 @@ fn set_mix(
         read: if kind == READ { Ratio::ONE } else { Ratio::ZERO },
         trim: if kind == TRIM { Ratio::ONE } else { Ratio::ZERO },
         access: Access { random },
+        align: None,
     };
     let lines = used.into_iter().flat_map(|(kind, Direction { share, sizes, access })| match sequential {
         None => vec![line(kind, *share, sizes, access.random)],
