@@ -124,6 +124,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         };
         if self.stream.limits.full_ends && is_full(errno) {
             self.examine(&slot.operation, -errno);
+            self.measure_ramp();
             self.state = State::Drain;
             return true;
         }
@@ -171,6 +172,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Issues no more; the loop sees it at its next look.
     pub(crate) fn fail(&mut self, reach: Reach) {
         self.has_failed = true;
+        self.measure_ramp();
         self.state = State::Drain;
         self.next_event = self.clock.now();
         self.shared.fail(self.stream_index, reach);

@@ -90,7 +90,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             || self.state == State::Ramp && (self.stream.limits.ramp_counts || self.searches())
     }
 
-    /// Its operations are counted from the end of the ramp on, where bytes and passes count all along: fio's rule.
+    /// A stream that outlasts its ramp does as many operations behind it as are asked for, where bytes and passes count all
+    /// along: fio's rule.
     pub(crate) fn count_operations_anew(&mut self) {
         if let (true, None, Quota::AtMost(operations)) =
             (self.stream.limits.ramp_counts, &self.flow, self.stream.limits.operations)
@@ -166,11 +167,12 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// meanwhile, since its loop does not come by.
     #[cold]
     fn takes_turn_in_flow(&mut self) -> bool {
-        let Some(flow) = &mut self.flow else { return true };
-        if flow.is_used_up() {
+        if self.flow.as_ref().is_some_and(FlowShare::is_used_up) {
+            self.measure_ramp();
             self.state = State::Drain;
             return false;
         }
+        let Some(flow) = &mut self.flow else { return true };
         if flow.take_turn() {
             return true;
         }

@@ -38,8 +38,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Bytes written at once while laying out: large enough for full bandwidth, small enough to stop within milliseconds.
 pub(crate) const CHUNK: usize = 1 << 20;
 
-/// Files that are laid out and synced each by itself. Of more, their filesystems are synced once when all are written: a
-/// sync costs a flush of the device, 1 ms on a common one, and ten thousand of those are most of a layout of small files.
+/// Files that are laid out and synced each by itself. Of more small ones, their filesystems are synced once when all are
+/// written: a sync costs a flush of the device, 1 ms on a common one, and ten thousand of those are most of such a layout.
+/// Large ones take longer than that each, and one sync of all could not be stopped.
 const SYNCED_EACH_MAX: usize = 32;
 
 /// How far preparation is.
@@ -534,9 +535,10 @@ fn fill(
     progress: &mut dyn FnMut(&Progress<'_>),
     stop: &AtomicBool,
 ) -> Result<(), PrepareError> {
-    let total = files.iter().flat_map(|file| &file.missing).map(|range| range.end - range.start).sum();
+    let total: u64 = files.iter().flat_map(|file| &file.missing).map(|range| range.end - range.start).sum();
     let mut done = 0;
-    let together = files.iter().filter(|file| !file.missing.is_empty()).count() > SYNCED_EACH_MAX;
+    let count = files.iter().filter(|file| !file.missing.is_empty()).count();
+    let together = count > SYNCED_EACH_MAX && total / count as u64 <= CHUNK as u64;
     let mut filesystems = BTreeMap::new();
     for (number, laid_out) in files.iter().enumerate() {
         let LaidOut { path, size, layout, users, missing, identity: (filesystem, _), .. } = laid_out;

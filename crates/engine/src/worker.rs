@@ -389,6 +389,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         while self.clock.now() < self.times.start && !self.stop.load(Ordering::Relaxed) {
             self.wait_until(self.times.start);
         }
+        // In virtual time a start is there at once: what ends the step before it is seen with the others.
+        let since = self.times.start.since(self.times.step_start).0;
+        self.keep_together(self.times.step_start.after(Nanos(since - since % self.times.interval.0)));
         let now = self.clock.now();
         let ramps = self.times.measure_start > self.times.start || self.searches();
         self.state = match ramps {

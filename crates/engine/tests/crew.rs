@@ -32,7 +32,8 @@ fn load(engine: EngineKind, path: &Path, what: Load) -> Step {
     let Load { kind, block, depth, workers } = what;
     let depth = if engine.is_synchronous() { 1 } else { depth };
     let mut stream = stream(engine, depth);
-    stream.workload.cases[0] = Case { weight: 1.0, kind, size: Size::Fixed(block), random: true, align: None };
+    stream.workload.cases[0] =
+        Case { weight: 1.0, kind, size: Size::Fixed(block), random: true, align: None };
     stream.workload.align = Bytes(u64::from(block));
     stream.limits =
         StreamLimits { time: TimeLimit::Unbounded, operations: Quota::AtMost(64), ..stream.limits };

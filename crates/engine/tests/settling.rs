@@ -3,7 +3,7 @@
 mod support;
 
 use fathom_schema::*;
-use fathom_units::Nanos;
+use fathom_units::{Nanos, Ratio};
 use support::{Outcome, device, run, step, stream};
 
 const MS: u64 = 1_000_000;
@@ -148,4 +148,22 @@ fn a_ramp_that_counts_leaves_the_rest() {
     check_counted_ramp(|limits| limits.operations = Quota::AtMost(2000), 2000, 0.5);
     // Time counts from the end of the ramp.
     check_counted_ramp(|limits| limits.time = TimeLimit::Nanoseconds(2000 * MS), 8000, 2.0);
+}
+
+#[test]
+fn what_is_in_flight_counts_when_an_error_ends_a_ramp_that_counts() {
+    let operations = |ramp| {
+        let faulty =
+            SimDevice { error_share: Ratio::percent(0.1), ..device(SimService::Constant { ns: MS }, 4) };
+        let mut stream = stream(EngineKind::Sim, 64);
+        stream.ramp = ramp;
+        stream.limits.time = TimeLimit::Unbounded;
+        stream.limits.ramp_counts = true;
+        let outcome = run(step(TargetKind::Sim(faulty), stream));
+        assert!(outcome.seconds() < 60.0, "{}", outcome.seconds());
+        outcome.reads().operations
+    };
+    let without = operations(Nanos::ZERO);
+    assert!(without > 64, "{without}");
+    assert_eq!(operations(Nanos::secs(100)), without);
 }

@@ -204,6 +204,30 @@ fn a_stop_is_seen_in_virtual_time_at_the_edge_that_ends_the_ramp() {
 }
 
 #[test]
+fn a_stream_that_starts_later_in_virtual_time_does_not_run_ahead_of_what_ends_it() {
+    let mut late = stream(EngineKind::Sim, 1);
+    late.start_delay = Nanos::secs(10);
+    late.limits.time = TimeLimit::Unbounded;
+    let mut ends_it = stream(EngineKind::Sim, 1);
+    ends_it.limits.time = TimeLimit::Unbounded;
+    ends_it.limits.operations = Quota::AtMost(5000);
+    ends_it.control.at_end = Reach::Stage;
+    let mut step = step(TargetKind::Sim(device(SimService::Constant { ns: MS }, 1)), late);
+    step.streams.push(ends_it);
+    let executed = run(step).executed;
+    let operations = |stream: usize| -> u64 {
+        executed.streams[stream]
+            .workers
+            .iter()
+            .flat_map(|worker| &worker.tally.kinds)
+            .map(|kind| kind.operations)
+            .sum()
+    };
+    assert_eq!((operations(0), operations(1)), (0, 5000));
+    assert!(executed.held_up.is_empty(), "{:?}", executed.held_up);
+}
+
+#[test]
 fn quotas_end_the_step_exactly() {
     let sim = device(SimService::Constant { ns: MS }, 4);
     let mut by_count = stream(EngineKind::Sim, 32);

@@ -305,9 +305,9 @@ options! {
     think_puts_off: bool = false, Kind::Flag, fio "rate_ignore_thinktime", example "true";
     /// How long the stream measures; overrides the stage's.
     time: Nanos, Kind::Time, fio "runtime", vdbench "elapsed", iometer "Run Time", example "\"60s\"";
-    /// Time before measuring whose I/Os are in no figure (whether they are in its limits: `ramp_counts`); overrides the stage's.
+    /// Time before measuring whose I/Os are in no figure, unless `ramp_counts` lets the stream end in it; overrides the stage's.
     ramp: Nanos, Kind::Time, fio "ramp_time", vdbench "warmup", iometer "Ramp Up Time", example "\"15s\"";
-    /// Whether what is moved in the ramp is part of the bytes or passes that end the stream, as in fio.
+    /// Whether what is done in the ramp is part of what ends the stream, as in fio; one that ends in its ramp has measured it.
     ramp_counts: bool = false, Kind::Flag, example "true";
     /// Bytes that each worker moves before it measures, instead of a time.
     ramp_bytes: Bytes, Kind::Size, fio "ramp_size", example "\"10GiB\"";

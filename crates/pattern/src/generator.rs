@@ -306,9 +306,13 @@ impl Endless {
                 None
             };
             let place = recalled.unwrap_or_else(|| {
-                region.ground.place(region.length, size, self.run_length, choice.align, |positions, scatter| {
-                    self.places.draw(positions, scatter, &mut self.place)
-                })
+                region.ground.place(
+                    region.length,
+                    size,
+                    self.run_length,
+                    choice.align,
+                    |positions, scatter| self.places.draw(positions, scatter, &mut self.place),
+                )
             });
             region.tracks[track].leave(place, size, self.stride);
             place
@@ -644,7 +648,8 @@ mod tests {
         let cases = vec![on(500, case(0.5, READ, 10, true)), on(1, case(0.5, WRITE, 10, true))];
         let zipf = Workload { distribution: Distribution::Zipf { theta: 0.2 }, ..workload(cases) };
         let got = operations(&zipf, &plan(&[1000], ALONE), 40_000);
-        let places = |kind| got.iter().filter(|o| o.kind == kind).map(|o| o.offset).collect::<HashSet<_>>().len();
+        let places =
+            |kind| got.iter().filter(|o| o.kind == kind).map(|o| o.offset).collect::<HashSet<_>>().len();
         assert_eq!((places(READ), places(WRITE)), (2, 991));
     }
 

@@ -263,7 +263,10 @@ mod tests {
     #[test]
     fn sizes_lie_on_their_grid_uniformly() {
         let size = Size::Range { min: 512, max: 4000, step: 1024 };
-        let choice = Choice::new(&Case { weight: 1.0, kind: OperationKind::Read, size, random: true, align: None }, Align::new(1));
+        let choice = Choice::new(
+            &Case { weight: 1.0, kind: OperationKind::Read, size, random: true, align: None },
+            Align::new(1),
+        );
         let mut rng = Rng::new(3);
         let mut counts = [0_u32; 4];
         for _ in 0..40_000 {

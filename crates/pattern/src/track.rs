@@ -64,7 +64,9 @@ impl Track {
     #[inline]
     pub(crate) fn round_up(&mut self, grid: u64) {
         if let Ok(next) = u64::try_from(self.next) {
-            self.next = next.checked_next_multiple_of(grid).map_or(i64::MAX, |next| next.try_into().unwrap_or(i64::MAX));
+            self.next = next
+                .checked_next_multiple_of(grid)
+                .map_or(i64::MAX, |next| next.try_into().unwrap_or(i64::MAX));
         }
     }
 

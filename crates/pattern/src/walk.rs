@@ -586,13 +586,17 @@ mod tests {
             }),
         ];
         prop::collection::vec((size, 0.1_f64..1.0), 1..4).prop_map(|sizes| {
-            sizes.into_iter().map(|(size, weight)| Case { weight, kind: READ, size, random: true, align: None }).collect()
+            sizes
+                .into_iter()
+                .map(|(size, weight)| Case { weight, kind: READ, size, random: true, align: None })
+                .collect()
         })
     }
 
     #[test]
     fn kinds_lie_on_multiples_of_their_own() {
-        let of = |weight, kind, size| Case { weight, kind, size: Size::Fixed(size), random: true, align: None };
+        let of =
+            |weight, kind, size| Case { weight, kind, size: Size::Fixed(size), random: true, align: None };
         let cases = vec![of(0.5, READ, 4096), of(0.5, OperationKind::Write, 16384)];
         for coverage in [Coverage::Independent, Coverage::Map] {
             let align_of = vec![(OperationKind::Write, 16 * K)];

@@ -250,7 +250,9 @@ fn file_order(order: FileOrder) -> schema::FileOrder {
 /// Every combination of size, kind and access that occurs, with its share of all operations; the weights sum to 1.
 fn cases(lines: &[MixLine]) -> Result<Vec<Case>, String> {
     let mut cases = Vec::new();
-    for MixLine { share, block_size: BlockSizes { sizes }, read, trim, access: Access { random }, align } in lines {
+    for MixLine { share, block_size: BlockSizes { sizes }, read, trim, access: Access { random }, align } in
+        lines
+    {
         let of_sizes: f64 = sizes.iter().map(|&(weight, ..)| weight).sum();
         let write = 1.0 - (read.value() + trim.value()).min(1.0);
         // 70% and 30% leave 5e-17 in binary; a share that small is not one that somebody wrote.
@@ -354,7 +356,10 @@ fn coverage(
         "a distribution that prefers some blocks"
     } else if *run_length > 1 {
         "runs of consecutive operations"
-    } else if align.0 != operations.smallest || !align_of.is_empty() || cases.iter().any(|case| case.align.is_some()) {
+    } else if align.0 != operations.smallest
+        || !align_of.is_empty()
+        || cases.iter().any(|case| case.align.is_some())
+    {
         "an align that is not the block size"
     } else {
         return Some(schema::Coverage::OncePerPass);

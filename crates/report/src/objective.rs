@@ -212,7 +212,7 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
             let lowest = found.trials.iter().map(|trial| trial.rate).fold(f64::INFINITY, f64::min);
             match &found.alone {
                 Some((goal, seconds)) => format!(
-                    "Not met: no rate keeps it: one operation at a time already has {} {}, and {}/s misses {goal} too.",
+                    "Not met: one operation at a time already has {} {}, and {}/s misses {goal} too: no rate from there on keeps it.",
                     goal.statistic(),
                     time(*seconds),
                     Iops(lowest)

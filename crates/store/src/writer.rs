@@ -245,8 +245,8 @@ impl Writer {
         self.commit()?;
         let path = self.path.clone();
         let of_path = |error| StoreError::of(&path, error);
-        // Waits for those who read. One that goes on reading for longer keeps the file in WAL mode, but all that the WAL holds
-        // is in the file by then.
+        // Waits for those who read. One that goes on reading for longer keeps the file in WAL mode, and what was written since
+        // it began stays in the WAL beside it, which an export takes along.
         self.db.busy_timeout(READERS_WAIT).map_err(of_path)?;
         self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(())).map_err(of_path)?;
         // Leaving WAL mode removes the files beside.

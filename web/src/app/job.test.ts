@@ -104,6 +104,9 @@ test("what the form has no field for is told, and stays as it is written whateve
   expect(rewritten(remarked, one({}, on("/mnt/disk/scratch", { size: "2GiB" })))).toContain(
     'size = "2GiB"   # of "each" #1\n',
   );
+  // So does one behind a header, with brackets in it.
+  const headed = text.replace(/^(\[stage\..*\])$/m, "$1 # was [stage.b]");
+  expect(rewritten(headed, one({ workers: 2 }, on("/mnt/disk/scratch")))).toContain("] # was [stage.b]\n");
 });
 
 test("sections come and go, and the others stay", () => {

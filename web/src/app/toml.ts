@@ -76,7 +76,7 @@ function scanned(lines: string[]): { sections: Section[]; options: Option[] } {
       at += 1;
       continue;
     }
-    const header = /^\[([^[].*)\]\s*(?:#.*)?$/.exec(line);
+    const header = /^\[([^[].*?)\]\s*(?:#.*)?$/.exec(line);
     if (header) {
       sections.push({ path: pathOf(header[1] ?? ""), from: at, to: at + 1 });
       at += 1;

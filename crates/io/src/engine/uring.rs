@@ -165,19 +165,28 @@ fn refused(error: io::Error, entries: u32) -> EngineError {
         return EngineError::system("io_uring_setup", error);
     }
     let kib = ring_kib(entries);
+    let others = "fewer workers, a smaller queue depth, or engine libaio or psync";
+    let remedy = match locked_memory_limit() {
+        Some(limit) => format!(
+            "a ring of {entries} entries takes {kib} KiB of locked memory, which the kernel counts together for all rings of a \
+             user, and the limit is {} KiB: raise it with ulimit -l (above the hard limit as root; LimitMEMLOCK for a \
+             service), or use {others}",
+            limit / 1024
+        ),
+        None => format!(
+            "a ring of {entries} entries takes {kib} KiB, and the kernel or the control group of this process has no memory \
+             left: give it more, or use {others}"
+        ),
+    };
+    EngineError::System { call: "io_uring_setup", error, remedy: remedy.into() }
+}
+
+/// Bytes of memory that this process may lock; `None` where there is no limit, or none is told.
+fn locked_memory_limit() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is writable for the call.
-    unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) };
-    let limit = match limit.rlim_cur {
-        libc::RLIM_INFINITY => "none".to_owned(),
-        bytes => format!("{} KiB", bytes / 1024),
-    };
-    let remedy = format!(
-        "a ring of {entries} entries takes {kib} KiB of locked memory, which the kernel counts together for all rings of a \
-         user, and the limit is {limit}: raise it with ulimit -l (above the hard limit as root; LimitMEMLOCK for a service), or use \
-         fewer workers, a smaller queue depth, or engine libaio or psync"
-    );
-    EngineError::System { call: "io_uring_setup", error, remedy: remedy.into() }
+    let told = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) } == 0;
+    (told && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
 /// Registers something as asked; whether it is.
@@ -330,7 +339,9 @@ impl Open {
 
     /// `io_uring_enter`, with the outcomes that are no errors taken as "nothing happened".
     fn enter(&self, submit: u32, purpose: Purpose) -> Result<u32, EngineError> {
-        self.entrance.enter(submit, purpose).or_else(|error| match error.raw_os_error() {
+        // SAFETY: what is in the ring refers to buffers and targets of this engine, which lets go of the ring before them.
+        let entered = unsafe { self.entrance.enter(submit, purpose) };
+        entered.or_else(|error| match error.raw_os_error() {
             // Interrupted, timed out, or the kernel wants completions reaped first: the caller's next turn does that.
             Some(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => Ok(0),
             _ => Err(EngineError::system("io_uring_enter", error)),

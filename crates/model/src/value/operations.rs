@@ -129,7 +129,8 @@ impl OptionValue for Vec<MixLine> {
             .map(|MixLine { share, block_size, read, trim, access, align }| {
                 let trim =
                     if *trim == Ratio::ZERO { String::new() } else { format!(", trim = {}", trim.print()) };
-                let align = align.as_ref().map_or_else(String::new, |align| format!(", align = {}", align.print()));
+                let align =
+                    align.as_ref().map_or_else(String::new, |align| format!(", align = {}", align.print()));
                 format!(
                     "{{ share = \"{share}%\", block_size = {}, read = {}{trim}, access = {}{align} }}",
                     block_size.print(),

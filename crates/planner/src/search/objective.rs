@@ -16,7 +16,7 @@ const DISPROVEN_MAX: u32 = 5;
 /// Queue slots per operation that Little's law expects in flight: latency under load is not that of an idle device.
 const SLOTS_SPARE: f64 = 8.0;
 /// Share of the rate of one operation at a time at which nothing waits for another any more: what breaks a limit there
-/// breaks it at every rate.
+/// breaks it at higher rates too, and hardly less at lower ones.
 const IDLE_SHARE: f64 = 0.01;
 /// Operations that such a rate has to bring in a step at least, so that its percentiles say something, as far as
 /// [`IDLE_SHARE_MAX`] allows.

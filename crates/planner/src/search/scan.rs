@@ -95,8 +95,7 @@ impl ScanSearch {
 
     /// Puts the parts of an area into the queue where it had errors or slow reads. Whether it had.
     fn look_closer(&mut self, area: Area, step: &Step, finished: &StepFinished) -> bool {
-        let tallies = finished.streams.iter().flat_map(|stream| &stream.workers).map(|worker| &worker.tally);
-        let has_errors = tallies.flat_map(|tally| &tally.kinds).any(|kind| !kind.errors.is_empty());
+        let has_errors = has_errors(finished);
         let is_slow = || {
             let point = LoadPoint::of(step, &finished.streams);
             point.is_some_and(|point| point.response.moments.max_ns >= self.question.slow.0)
@@ -173,9 +172,12 @@ impl ScanSearch {
 
 /// Bytes per second that a step read at; `None` where it had errors, or read nothing.
 fn speed(step: &Step, finished: &StepFinished) -> Option<f64> {
+    LoadPoint::of(step, &finished.streams).filter(|_| !has_errors(finished)).map(|point| point.bytes_per_s)
+}
+
+fn has_errors(finished: &StepFinished) -> bool {
     let tallies = finished.streams.iter().flat_map(|stream| &stream.workers).map(|worker| &worker.tally);
-    let has_errors = tallies.flat_map(|tally| &tally.kinds).any(|kind| !kind.errors.is_empty());
-    LoadPoint::of(step, &finished.streams).filter(|_| !has_errors).map(|point| point.bytes_per_s)
+    tallies.flat_map(|tally| &tally.kinds).any(|kind| !kind.errors.is_empty())
 }
 
 /// The zones: parts that cover all, or samples spread evenly from the first byte to the last.

@@ -27,7 +27,7 @@ const WAITED_SHARE: f64 = 0.5;
 const COST_SHARE: f64 = 0.3;
 /// How many times as long as the slowest of an interval usually takes that operation has to have taken.
 const SLOWER_TIMES: f64 = 5.0;
-/// Chance that noise alone shows something like it anywhere in the step.
+/// Chance that noise alone shows something like it anywhere in the stretch that is looked at.
 const CHANCE_MAX: f64 = 1e-4;
 
 /// Intervals next to one another in which operations are missing.
@@ -64,7 +64,7 @@ pub(super) fn check(seconds: Vec<Second>, view: &StepView<'_>, found: &mut Found
         }
         chance_of(counted / dispersion, expected / dispersion)
     };
-    // The same between two places, anywhere in the step.
+    // The same between two places, anywhere in the stretch.
     let chance = |from: usize, to: usize| chance_in(&mut (from..to)) * seconds.len() as f64;
     let regular = regular(&seconds, usual, view)
         .and_then(|series| {

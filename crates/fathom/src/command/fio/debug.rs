@@ -6,8 +6,8 @@ use fathom_planner::Plan;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Numbers that fio has for each job; fathom draws everything from one, which is the first.
-const SEEDS_OF_FIO: usize = 1;
+/// Seeds of a job: all that is drawn follows from one, where fio has several and prints them all.
+const SEEDS: usize = 1;
 
 fn wants(switches: &Switches, area: &str) -> bool {
     switches.debug.iter().any(|of| of == area || of == "all")
@@ -48,7 +48,7 @@ fn limit_of(text: &mut String, limit: &str) {
 pub(super) fn of_seeds(switches: &Switches, plan: &Plan) -> String {
     let mut text = String::new();
     if wants(switches, "random") {
-        line(&mut text, "random", format_args!("FIO_RAND_NR_OFFS={SEEDS_OF_FIO}"));
+        line(&mut text, "random", format_args!("FIO_RAND_NR_OFFS={SEEDS}"));
         let steps = plan.experiment.preview();
         let mut said = BTreeSet::new();
         for stream in steps.iter().flat_map(|step| &step.streams).filter(|stream| said.insert(&stream.name)) {

@@ -47,6 +47,17 @@ impl Idleness {
         }
     }
 
+    /// Adds what the CPUs did in a run after this one.
+    pub(super) fn join(&mut self, later: &Self) {
+        self.sums = self.until_now();
+        self.before.clear();
+        self.sums.resize(later.sums.len().max(self.sums.len()), Ticks::default());
+        for (sum, later) in self.sums.iter_mut().zip(&later.sums) {
+            sum.idle += later.idle;
+            sum.all += later.all;
+        }
+    }
+
     /// The sums, with what a step has come to that goes on.
     fn until_now(&self) -> Vec<Ticks> {
         let mut sums = self.sums.clone();

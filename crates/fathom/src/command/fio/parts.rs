@@ -33,7 +33,7 @@ impl Ran {
         let Self { mut record, mut collected, exit, mut fallen, spared, shown: _, is_over: _ } = self;
         append(&mut record, later.record);
         collected.operations.join(later.collected.operations);
-        collected.idleness = later.collected.idleness;
+        collected.idleness.join(&later.collected.idleness);
         fallen.extend(later.fallen);
         Self {
             record,

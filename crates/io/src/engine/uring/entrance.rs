@@ -53,8 +53,11 @@ impl Entrance {
     }
 
     /// Enters: `submit` entries may be taken. Returns how many were.
+    ///
+    /// # Safety
+    /// The buffers and files that the entries refer to live until their completions are there.
     #[inline]
-    pub(super) fn enter(&self, submit: u32, purpose: Purpose) -> io::Result<u32> {
+    pub(super) unsafe fn enter(&self, submit: u32, purpose: Purpose) -> io::Result<u32> {
         let (number, mut flags) = match self.registered {
             Some((index, _)) => (index.cast_signed(), ENTER_REGISTERED_RING),
             None => (self.ring, 0),
@@ -65,13 +68,12 @@ impl Entrance {
                 let arguments = types::SubmitArgs::new().timespec(&timespec);
                 flags |= ENTER_GETEVENTS | ENTER_EXT_ARG;
                 let length = size_of::<types::SubmitArgs<'_, '_>>();
-                // SAFETY: the argument is what EXT_ARG promises and lives for the whole call; the entries that the kernel takes
-                // refer to buffers and files that the owner of the ring keeps alive longer than it.
+                // SAFETY: the argument is what EXT_ARG promises and lives for the whole call; the caller answers for the entries.
                 unsafe { system_call(number, submit, count, flags, (&raw const arguments).cast(), length) }
             }
             Purpose::HandOver | Purpose::LookFor => {
                 flags |= if purpose == Purpose::LookFor { ENTER_GETEVENTS } else { 0 };
-                // SAFETY: there is no argument; the entries are as above.
+                // SAFETY: there is no argument; the caller answers for the entries.
                 unsafe { system_call(number, submit, 0, flags, ptr::null(), 0) }
             }
         };
