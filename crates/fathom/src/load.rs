@@ -216,6 +216,16 @@ pub(crate) fn uploaded(name: &str, text: &str, args: &IometerArgs) -> Loaded {
             let help = "run it there, with fathom run";
             loaded.diagnostics.error("job.sent-trace", Some(span), message, help);
         }
+        let options = &stream.options;
+        let commands = [options.command_before.span(), options.command_after.span(), options.program.span()];
+        if let Some(span) = commands.into_iter().flatten().next() {
+            let message = format!(
+                "the stream \"{}\" runs a command, and a server runs none for those who send jobs: it will refuse to start this",
+                stream.name
+            );
+            let help = "take the command out, or run it there, with fathom run --allow-exec";
+            loaded.diagnostics.warn("job.sent-command", Some(span), message, help);
+        }
     }
     for workload in &loaded.job.workloads {
         if let Some(span) = workload.options.verify_dump.span() {
@@ -235,6 +245,12 @@ pub(crate) fn uploaded(name: &str, text: &str, args: &IometerArgs) -> Loaded {
 }
 
 fn sent(name: &str, text: &str, args: &IometerArgs) -> Loaded {
+    if let Some(at) = text.find('\0') {
+        let mut loaded = Loaded { is_unread: true, ..Loaded::default() };
+        let message = format!("{name} is not a text: byte {at} of it is 0");
+        loaded.diagnostics.error("job.no-text", None, message, "send a job file");
+        return loaded;
+    }
     match dialect_of(name, text) {
         Dialect::Vdbench => parameters(name, text),
         Dialect::Iometer => configuration(name, text, args, true),

@@ -135,8 +135,22 @@ pub(crate) fn follow(step: &Step, changes: &[RateChange], elapsed: Nanos, number
         let path = format!("stream.{name}.rate");
         next.parameters.retain(|(known, _)| *known != path);
         next.parameters.push((path, load.to_string()));
+        next.name = renamed(&next.name, name, *load);
     }
     (!next.streams.is_empty()).then_some(next)
+}
+
+/// The name of a step whose `stream` has a new load: `main, users.rate=5000/s`, in place of what an earlier change made of it.
+fn renamed(step: &str, stream: &str, load: NewLoad) -> String {
+    let part = format!(", {stream}.rate=");
+    let base = match step.split_once(&part) {
+        Some((before, after)) => {
+            let rest = after.find(", ").map_or("", |end| &after[end..]);
+            format!("{before}{rest}")
+        }
+        None => step.to_owned(),
+    };
+    format!("{base}{part}{load}")
 }
 
 /// Takes `elapsed` off a stream's times; false when nothing is left of it.
@@ -183,6 +197,18 @@ mod tests {
 
     fn piece(seconds: u64, from_per_s: f64, to_per_s: f64) -> RatePiece {
         RatePiece { length_ns: seconds * SECOND, from_per_s, to_per_s }
+    }
+
+    #[test]
+    fn a_step_is_called_after_its_new_load() {
+        let to = |step: &str, stream: &str, rate| renamed(step, stream, NewLoad::Rate(Iops(rate)));
+        assert_eq!(to("main", "a", 2000.0), "main, a.rate=2000/s");
+        assert_eq!(to("main, a.rate=2000/s", "a", 500.0), "main, a.rate=500/s");
+        assert_eq!(to("main, a.rate=2000/s, b.rate=9/s", "a", 500.0), "main, b.rate=9/s, a.rate=500/s");
+        assert_eq!(
+            renamed("main (queue_depth=4)", "a", NewLoad::Maximum),
+            "main (queue_depth=4), a.rate=max"
+        );
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub(crate) struct Allowed {
     scheme: &'static str,
     /// With port, in lower case.
     hosts: Vec<String>,
+    /// Where it listens at all addresses of the machine: the port at which any of them is meant. No name leads to an address
+    /// that is asked for by itself, so that DNS rebinding has no part in it.
+    any_at: Option<u16>,
 }
 
 impl Allowed {
@@ -44,12 +47,13 @@ impl Allowed {
             hosts.push(format!("{host}:{port}"));
             hosts.push(host);
         }
-        Self { scheme, hosts }
+        Self { scheme, hosts, any_at: address.ip().is_unspecified().then_some(port) }
     }
 
     fn has(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         self.hosts.contains(&host)
+            || host.parse::<SocketAddr>().is_ok_and(|address| Some(address.port()) == self.any_at)
     }
 
     /// Why a request is refused, if it is. `is_api` tells the API from pages, which a link elsewhere may lead to.
@@ -90,7 +94,14 @@ impl Allowed {
 pub(crate) async fn check(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let is_api = request.uri().path().starts_with("/api/");
     let mut response = match app.guard.refusal(request.method(), request.headers(), is_api) {
-        Some((status, reason)) => Fault::new(status, "request.refused", reason, "").into_response(),
+        Some((status, reason)) => {
+            let help = if status == StatusCode::MISDIRECTED_REQUEST {
+                "ask for the address that the server printed, or start it with --allow-host and the name that you ask for"
+            } else {
+                ""
+            };
+            Fault::new(status, "request.refused", reason, help).into_response()
+        }
         None => next.run(request).await,
     };
     let headers = response.headers_mut();
@@ -123,6 +134,23 @@ mod tests {
         for bad in ["evil.example", "127.0.0.1", "localhost:80", "127.0.0.1:8080.evil.example", ""] {
             assert_eq!(check(Method::GET, false, &[("host", bad)]), Some(421), "{bad}");
         }
+        let everywhere = Allowed::new("0.0.0.0:8080".parse().expect("it is one"), "http", &[]);
+        for (host, is_served) in [
+            ("192.0.2.7:8080", true),
+            ("[2001:db8::7]:8080", true),
+            ("localhost:8080", true),
+            ("192.0.2.7:80", false),
+            ("192.0.2.7", false),
+            ("evil.example:8080", false),
+        ] {
+            let headers = [(header::HOST, HeaderValue::from_static(host))].into_iter().collect();
+            assert_eq!(everywhere.refusal(&Method::GET, &headers, false).is_none(), is_served, "{host}");
+        }
+        assert_eq!(
+            check(Method::GET, false, &[("host", "192.0.2.7:8080")]),
+            Some(421),
+            "not where it listens"
+        );
         assert_eq!(check(Method::GET, true, &[]), Some(421), "no host");
         let own = ("origin", "http://localhost:8080");
         assert_eq!(check(Method::POST, true, &[host, own, ("sec-fetch-site", "same-origin")]), None);

@@ -201,7 +201,7 @@ impl Server {
 
     /// An address that opens a session of `role` in a browser, once.
     pub fn invitation(&self, role: Role) -> String {
-        format!("{}://{}/?token={}", self.scheme, self.address(), self.app.sessions.invite(role))
+        format!("{}://{}/?token={}", self.scheme, reachable(self.address()), self.app.sessions.invite(role))
     }
 
     /// Answers until a signal asks for the end. A run that goes on is ended like by Ctrl-C, and what it measured is kept.
@@ -211,5 +211,24 @@ impl Server {
         runtime.block_on(listener.serve(router, listen::TIMES)).map_err(ServeError::Start)?;
         app.running.end();
         Ok(())
+    }
+}
+
+/// An address that others can ask for: of all addresses of the machine the one that leads out of it, where there is one.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    // To connect a datagram socket sends nothing; the kernel chooses a way, and with it an address (TEST-NET-1 and the
+    // documentation prefix, RFC 5737 and RFC 3849, are nobody's).
+    let (here, away) = match address {
+        SocketAddr::V4(_) => ("0.0.0.0:0", "192.0.2.1:9"),
+        SocketAddr::V6(_) => ("[::]:0", "[2001:db8::1]:9"),
+    };
+    let own = || {
+        let socket = std::net::UdpSocket::bind(here).ok()?;
+        socket.connect(away).ok()?;
+        socket.local_addr().ok()
+    };
+    match address.ip().is_unspecified().then(own).flatten() {
+        Some(own) if !own.ip().is_unspecified() => SocketAddr::new(own.ip(), address.port()),
+        _ => address,
     }
 }

@@ -100,6 +100,7 @@ fn what_would_not_run_is_told_with_the_plan() {
         ("\t4,DISABLED,1,ENABLED", "\t0,DISABLED,1,ENABLED", ["icf.bad-value", "0 outstanding I/Os"]),
         ("\t0          0          1", "\t0 0 0", ["icf.no-run-time", "the run time is 0"]),
         ("0,0,1,8192,0", "0,0,1,3,0", ["icf.unaligned", "align 3 of \"reads\""]),
+        ("\t8192,100", "\t5000,100", ["icf.unaligned", "operations of 5000 B of \"reads\""]),
     ] {
         let text = normal.replace(from, to);
         assert_ne!(text, normal, "{from}");
@@ -125,6 +126,12 @@ fn what_would_not_run_is_told_with_the_plan() {
     let ended = bench.fathom("iometer --plan a.icf");
     ended.expect(0, &["icf.nothing-to-run", "there is nothing to run"]);
     assert_eq!(ended.json()["points"], serde_json::json!([]));
+    // A cycling that begins behind its end has no test, which is not for want of workers.
+    let backwards =
+        CONFIGURATION.replace("1          2          2          EXPONENTIAL", "32 1 2 EXPONENTIAL");
+    assert_ne!(backwards, CONFIGURATION);
+    bench.write("a.icf", backwards);
+    bench.fathom("iometer --plan a.icf").expect(0, &["icf.nothing-to-run", "the cycling has no test"]);
     // Line ends that Iometer does not know.
     bench.write("a.icf", CONFIGURATION.replace("\r\n", "\r"));
     bench.fathom("iometer --plan a.icf").expect(2, &["a.icf:1", "carriage return (CR) alone", "LF"]);

@@ -2,7 +2,7 @@
 //! nothing but the queue depth are a sweep. Knows Iometer's meaning and the model; where targets lie is told to it.
 
 use super::cycling::{Share, Test, tests};
-use super::tree::{Document, Kind, Spec, SpecLine, Target, Worker};
+use super::tree::{Document, IDLE, Kind, Spec, SpecLine, Target, Worker};
 use super::workload;
 use crate::names::Names;
 use fathom_model::{
@@ -82,14 +82,30 @@ pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
         .into_iter()
         .partition(|test| test.managers.iter().flatten().any(|share| share.targets > 0));
     if !idle.is_empty() {
-        let message = format!("{} tests in which all workers are idle are left out", idle.len());
+        let (is, have) = if idle.len() == 1 { ("test is", "has") } else { ("tests are", "have") };
+        let message = format!(
+            "{} {is} left out in which nobody does anything, and {have} no rows in the results",
+            idle.len()
+        );
         lowering.found.warn("icf.approximate", setup.test_type_span, message, "");
     }
     if document.managers.is_empty() && !document.specs.is_empty() {
         lowering.library();
     } else if running.is_empty() {
-        let message = "no worker has both an access specification and a target: there is nothing to run";
-        let help = "assign specifications and targets to workers";
+        let workers = || document.managers.iter().flat_map(|manager| &manager.workers);
+        let can_run = workers()
+            .any(|worker| !worker.targets.is_empty() && worker.specs.iter().any(|name| name != IDLE));
+        let (message, help) = if can_run {
+            (
+                "the cycling has no test: there is nothing to run",
+                "let its start be 1 or more and not beyond its end",
+            )
+        } else {
+            (
+                "no worker has both an access specification and a target: there is nothing to run",
+                "assign specifications and targets to workers",
+            )
+        };
         lowering.found.error("icf.nothing-to-run", setup.test_type_span, message, help);
     }
     if setup.run_seconds == 0 && !document.managers.is_empty() {

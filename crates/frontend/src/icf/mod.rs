@@ -38,7 +38,7 @@ pub fn parse(source: u32, text: &str) -> (Document, Diagnostics) {
             "icf.endless",
             span,
             message,
-            "let the step of the cycling be 1 or more, and its start above 0",
+            "let its start be above 0 and its step 1 or more, and have fewer steps: a larger one, or EXPONENTIAL",
         );
     }
     (document, capped(found))

@@ -24,6 +24,14 @@ pub(super) fn lower(
     if lines.iter().any(|line| line.size == 0) {
         return;
     }
+    if let Some(line) = lines.iter().find(|line| !u64::from(line.size).is_multiple_of(sector_bytes)) {
+        let message = format!(
+            "operations of {} B of \"{}\" are no whole sectors of {sector_bytes} B: storage refuses them where the page cache \
+             is passed by, as Iometer does",
+            line.size, spec.name
+        );
+        found.warn("icf.unaligned", line.span, message, format!("give a multiple of {sector_bytes}"));
+    }
     let share = |percent: u32| Ratio::percent(f64::from(percent));
     let size = |line: &SpecLine| BlockSizes::fixed(Bytes(u64::from(line.size)));
     let access = |line: &SpecLine| Access { random: share(line.random) };

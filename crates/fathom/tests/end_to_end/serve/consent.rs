@@ -76,10 +76,18 @@ fn what_would_be_lost_is_asked_for_and_checked_here() {
         }
         site.post("/api/v1/runs", &json!({ "job": job })).expect(422);
     }
+    let binary = json!({ "name": "a.icf", "text": "Version 1.1.0\n\0\u{1}" });
+    let checked = site.post("/api/v1/jobs/check", &binary).expect(200).json();
+    assert!(
+        checked["is_sound"] == json!(false) && checked.to_string().contains("is not a text"),
+        "{checked}"
+    );
     // A command may be in a job, and nobody can let the server run it.
     let text = format!("[a]\nsize=1m\nexec_prerun=touch {}\n", bench.path("touched").display());
-    let order =
-        json!({ "job": { "name": "a.fio", "text": text }, "consent": { "yes": true, "overwrite": true } });
+    let job = json!({ "name": "a.fio", "text": text });
+    let checked = site.post("/api/v1/jobs/check", &job).expect(200).json().to_string();
+    assert!(checked.contains("job.sent-command"), "{checked}");
+    let order = json!({ "job": job, "consent": { "yes": true, "overwrite": true } });
     assert_eq!(site.post("/api/v1/runs", &order).expect(403).code(), "unsafe.exec");
     assert!(!bench.path("touched").exists());
     site.end();
