@@ -191,13 +191,19 @@ pub struct HostView {
     pub devices: Vec<DeviceView>,
 }
 
-/// How busy a block device was.
+/// What a block device did, as the kernel counts it: for all who use it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DeviceView {
     /// Kernel name.
     pub name: String,
     /// Share of the time in which it had a request in flight, 0 to 1.
     pub busy: f64,
+    /// Completed reads, writes and discards.
+    pub operations: u64,
+    /// Bytes read and written.
+    pub bytes: u64,
+    /// Seconds from when requests were made until they completed, summed over them, as whole milliseconds are counted.
+    pub waited_s: f64,
 }
 
 /// What operations of one kind did in an interval. Latencies are response times (intended start to completion) in
@@ -291,8 +297,13 @@ pub fn live(event: &Event) -> Option<Live> {
 }
 
 fn host_view(sample: &HostSample) -> HostView {
-    let device =
-        |device: &DeviceUse| DeviceView { name: device.name.clone(), busy: sample.device_busy(device) };
+    let device = |device: &DeviceUse| DeviceView {
+        name: device.name.clone(),
+        busy: sample.device_busy(device),
+        operations: device.operations,
+        bytes: device.bytes,
+        waited_s: device.waited_ms as f64 / 1e3,
+    };
     HostView {
         step: sample.step,
         start_s: sample.start.as_secs_f64(),

@@ -65,8 +65,7 @@ fn between(step: u32, start: Nanos, end: Nanos, before: &HostCounts, after: &Hos
     let idle = after.idle_ticks.saturating_sub(before.idle_ticks);
     let of = |device: &DeviceUse| {
         let known = before.devices.iter().find(|known| known.name == device.name)?;
-        let busy_ms = device.busy_ms.saturating_sub(known.busy_ms);
-        Some(DeviceUse { name: device.name.clone(), busy_ms })
+        Some(device.since(known))
     };
     HostSample {
         step,
@@ -83,7 +82,12 @@ mod tests {
     use super::*;
 
     fn counts(ticks: u64, idle: u64, devices: &[(&str, u64)]) -> HostCounts {
-        let of = |&(name, busy_ms): &(&str, u64)| DeviceUse { name: name.to_owned(), busy_ms };
+        let of = |&(name, busy_ms): &(&str, u64)| DeviceUse {
+            name: name.to_owned(),
+            busy_ms,
+            operations: 3 * busy_ms,
+            ..DeviceUse::default()
+        };
         HostCounts { processor_ticks: ticks, idle_ticks: idle, devices: devices.iter().map(of).collect() }
     }
 
@@ -92,7 +96,7 @@ mod tests {
         let before = counts(1000, 800, &[("sda", 70), ("gone", 5)]);
         let after = counts(1200, 850, &[("sda", 570), ("new", 9)]);
         let sample = between(3, Nanos::secs(1), Nanos::secs(2), &before, &after);
-        let devices = vec![DeviceUse { name: "sda".to_owned(), busy_ms: 500 }];
+        let devices = counts(0, 0, &[("sda", 500)]).devices;
         let (start, end) = (Nanos::secs(1), Nanos::secs(2));
         assert_eq!(
             sample,

@@ -58,13 +58,46 @@ pub struct HostSample {
     pub devices: Vec<DeviceUse>,
 }
 
-/// How busy a block device was.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What a block device did, as the kernel counts it: for all who use it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceUse {
     /// Kernel name.
     pub name: String,
     /// Milliseconds in which at least one request was in flight.
     pub busy_ms: u64,
+    /// Completed reads, writes and discards. As all that follows, 0 in records of before it was kept.
+    #[serde(default)]
+    pub operations: u64,
+    /// Bytes read and written.
+    #[serde(default)]
+    pub bytes: u64,
+    /// Milliseconds from when requests were made until they completed, summed over them.
+    #[serde(default)]
+    pub waited_ms: u64,
+}
+
+impl DeviceUse {
+    /// Adds what it did in the time that follows.
+    fn extend(&mut self, next: &Self) {
+        let Self { name: _, busy_ms, operations, bytes, waited_ms } = next;
+        self.busy_ms += busy_ms;
+        self.operations += operations;
+        self.bytes += bytes;
+        self.waited_ms += waited_ms;
+    }
+
+    /// What it did since `before`; counters that run backwards count as nothing.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let Self { name, busy_ms, operations, bytes, waited_ms } = self;
+        Self {
+            name: name.clone(),
+            busy_ms: busy_ms.saturating_sub(before.busy_ms),
+            operations: operations.saturating_sub(before.operations),
+            bytes: bytes.saturating_sub(before.bytes),
+            waited_ms: waited_ms.saturating_sub(before.waited_ms),
+        }
+    }
 }
 
 impl HostSample {
@@ -88,7 +121,7 @@ impl HostSample {
         self.busy_ticks += busy_ticks;
         for device in devices {
             match self.devices.iter_mut().find(|known| known.name == device.name) {
-                Some(known) => known.busy_ms += device.busy_ms,
+                Some(known) => known.extend(&device),
                 None => self.devices.push(device),
             }
         }
@@ -106,7 +139,13 @@ mod tests {
             end: Nanos::secs(to_s),
             processor_ticks: ticks.0,
             busy_ticks: ticks.1,
-            devices: vec![DeviceUse { name: "sda".to_owned(), busy_ms }],
+            devices: vec![DeviceUse {
+                name: "sda".to_owned(),
+                busy_ms,
+                operations: 10 * busy_ms,
+                bytes: 4096 * busy_ms,
+                waited_ms: 2 * busy_ms,
+            }],
         }
     }
 
@@ -118,6 +157,10 @@ mod tests {
         assert_eq!(both, sample(0, 4, (800, 600), 4000));
         // The counter ran ahead by the operation that was in flight at the begin.
         both.devices[0].busy_ms = 4100;
+        assert_eq!(
+            both.devices[0].since(&both.devices[0]),
+            DeviceUse { name: "sda".to_owned(), ..DeviceUse::default() }
+        );
         assert_eq!((both.processors_busy(), both.device_busy(&both.devices[0])), (Some(0.75), 1.0));
         assert_eq!(sample(1, 1, (0, 0), 5).processors_busy(), None);
         assert_eq!(sample(1, 1, (0, 0), 5).device_busy(&both.devices[0]), 0.0);

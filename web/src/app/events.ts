@@ -62,6 +62,17 @@ export interface FiguresEvent {
   groups: { streams: number[]; last: Span | null; since: Span | null }[];
 }
 
+/** What a block device did, as the kernel counts it: for all who use it. */
+export interface DeviceUse {
+  name: string;
+  /** Share of the time with a request in flight, 0 to 1. */
+  busy: number;
+  operations: number;
+  bytes: number;
+  /** Summed over requests. */
+  waited_s: number;
+}
+
 /** How busy the host was; shares from 0 to 1. */
 export interface HostEvent {
   event: "host";
@@ -69,7 +80,7 @@ export interface HostEvent {
   start_s: number;
   end_s: number;
   processors: number | null;
-  devices: { name: string; busy: number }[];
+  devices: DeviceUse[];
 }
 
 export type RunEvent =

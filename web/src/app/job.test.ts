@@ -223,7 +223,8 @@ test("specifications are taken out of jobs", () => {
 });
 
 test("lines have an alignment of their own", () => {
-  const job = (lines: string) => `[target.disk]\npath = "/data/x"\n[workload.load]\nmix = [${lines}]\n[stream.load]\n[stage.main]\n`;
+  const job = (lines: string) =>
+    `[target.disk]\npath = "/data/x"\n[workload.load]\nmix = [${lines}]\n[stream.load]\n[stage.main]\n`;
   const line = '{ share = "50%", block_size = "4KiB", read = "100%", access = "random"';
   const two = job(`${line}, align = "8KiB" }, ${line}, trim = "0%" }`);
   const { form, others } = toForm(two)!;

@@ -5,6 +5,7 @@ import recorded from "./recorded.fixture.json";
 import type { IntervalEvent, RunEvent } from "./events";
 import {
   cellsMax,
+  deviceRows,
   gaugesOf,
   hostLast,
   hostSince,
@@ -62,6 +63,18 @@ test("how busy the host was is on the cells of the step", () => {
   expect(since.processors).toBeCloseTo((0.25 + 2.5 * 0.5) / 3.5, 9);
   expect(since.device!.busy).toBeCloseTo((0.9 + 2.5) / 3.5, 9);
   expect(hostSince(replay(events.slice(0, 2)).steps[0]!)).toEqual({ processors: null, device: null });
+});
+
+test("devices have rows of what the kernel counted", () => {
+  const step = replay(events).steps[0]!;
+  const length_s = step.lastHost!.end_s - step.lastHost!.start_s;
+  const [first, second] = deviceRows(step, "last");
+  expect(first).toMatchObject({ name: "nvme0n1", iops: 3000 / length_s, meanNs: 2e6, depth: 6 / length_s, busy: 1 });
+  expect(first!.bytesPerS).toBeCloseTo((3000 * 4096) / length_s, 6);
+  expect(second).toMatchObject({ name: "nvme1n1", iops: 600 / length_s });
+  // The sample that began in the ramp is no part of what was measured.
+  expect(deviceRows(step, "since")).toEqual(deviceRows(step, "last"));
+  expect(deviceRows(replay(events.slice(0, 2)).steps[0]!, "last")).toEqual([]);
 });
 
 test("rows are streams, or all that go to the same targets", () => {

@@ -7,7 +7,7 @@
 
 import { levelOfShare } from "../charts/spec";
 import type { Busy, Heat, Series, StepCharts, Values } from "../charts/types";
-import type { FiguresEvent, HostEvent, IntervalEvent, RunEvent, Span, StreamInfo } from "./events";
+import type { DeviceUse, FiguresEvent, HostEvent, IntervalEvent, RunEvent, Span, StreamInfo } from "./events";
 
 /** Cells of a step at most, before they are doubled. */
 export const cellsMax = 1200;
@@ -63,6 +63,8 @@ export interface StepView {
   busy: ReadonlyMap<string, (Share | undefined)[]>;
   /** The newest sample of the host. */
   lastHost: HostEvent | null;
+  /** What devices did in the samples since the measuring began. */
+  devices: ReadonlyMap<string, DeviceSum>;
   /** What streams do together, as it was told last. */
   figures: FiguresEvent | null;
   /** Per stream, its newest interval. */
@@ -157,6 +159,7 @@ function begun(event: Extract<RunEvent, { event: "step_started" }>): StepView {
     spreads: [],
     busy: new Map(),
     lastHost: null,
+    devices: new Map(),
     figures: null,
     last: event.streams.map(() => undefined),
     measuredFrom_s: null,
@@ -246,7 +249,11 @@ function withHost(step: StepView, sample: HostEvent): StepView {
     }
     busy.set(name, row);
   }
-  return { ...step, busy, lastHost: sample };
+  // What began in the ramp is no part of it.
+  const counts = step.measuredFrom_s !== null && sample.start_s >= step.measuredFrom_s;
+  const sums = sample.devices.map((use) => [use.name, addedUp(step.devices.get(use.name), sample, use)] as const);
+  const devices = counts ? new Map([...step.devices, ...sums]) : step.devices;
+  return { ...step, busy, devices, lastHost: sample };
 }
 
 function both(a: Share | undefined, b: Share | undefined): Share | undefined {
@@ -329,7 +336,8 @@ function busiest(devices: Iterable<{ name: string; busy: number }>): HostGauges[
 }
 
 export function hostLast({ lastHost }: StepView): HostGauges {
-  return { processors: lastHost?.processors ?? null, device: busiest(lastHost?.devices ?? []) };
+  const shares = (lastHost?.devices ?? []).map(({ name, busy }) => ({ name, busy }));
+  return { processors: lastHost?.processors ?? null, device: busiest(shares) };
 }
 
 export function hostSince(step: StepView): HostGauges {
@@ -343,6 +351,55 @@ export function hostSince(step: StepView): HostGauges {
     processors: shares.find(({ name }) => name === "")?.busy ?? null,
     device: busiest(shares.filter(({ name }) => name !== "")),
   };
+}
+
+/** What a device did in a time, as the kernel counts it. */
+interface DeviceSum {
+  operations: number;
+  bytes: number;
+  waited_s: number;
+  busy_s: number;
+  covered_s: number;
+}
+
+function addedUp(sum: DeviceSum | undefined, { start_s, end_s }: HostEvent, use: DeviceUse): DeviceSum {
+  const covered_s = end_s - start_s;
+  return {
+    operations: (sum?.operations ?? 0) + use.operations,
+    bytes: (sum?.bytes ?? 0) + use.bytes,
+    waited_s: (sum?.waited_s ?? 0) + use.waited_s,
+    busy_s: (sum?.busy_s ?? 0) + use.busy * covered_s,
+    covered_s: (sum?.covered_s ?? 0) + covered_s,
+  };
+}
+
+/** A row per device: rates per second, the mean time of a request, the mean number in flight (both as whole milliseconds are
+ * counted), and the share of the time with any. */
+export interface DeviceRow {
+  name: string;
+  iops: number;
+  bytesPerS: number;
+  meanNs: number | null;
+  depth: number;
+  busy: number;
+}
+
+export function deviceRows(step: StepView, window: Window): DeviceRow[] {
+  const { lastHost } = step;
+  const sums =
+    window === "since"
+      ? [...step.devices]
+      : (lastHost?.devices ?? []).map((use) => [use.name, addedUp(undefined, lastHost!, use)] as const);
+  return sums
+    .filter(([, sum]) => sum.covered_s > 0)
+    .map(([name, { operations, bytes, waited_s, busy_s, covered_s }]) => ({
+      name,
+      iops: operations / covered_s,
+      bytesPerS: bytes / covered_s,
+      meanNs: operations > 0 ? (waited_s * 1e9) / operations : null,
+      depth: waited_s / covered_s,
+      busy: busy_s / covered_s,
+    }));
 }
 
 /** A row of the table: a stream, or all streams that go to the same targets. */
@@ -491,5 +548,7 @@ function seriesOf(name: string, cells: (Cell | undefined)[], step: StepView): Se
 /** Seconds that the run may still take; null when nobody knows. */
 export function remaining(view: RunView, nowMs: number): number | null {
   if (view.expectedSeconds === null || view.state !== "running") return null;
-  return Math.max(0, view.expectedSeconds - (nowMs - view.startedMs) / 1000);
+  const left = view.expectedSeconds - (nowMs - view.startedMs) / 1000;
+  // A search may take longer than was thought; how much longer nobody knows then.
+  return left > 0 ? left : null;
 }

@@ -43,9 +43,12 @@ pub struct HostCounts {
     pub processor_ticks: u64,
     /// Of those, idle or waiting for I/O.
     pub idle_ticks: u64,
-    /// Devices with the milliseconds in which they had a request in flight.
+    /// What devices have done since the host started.
     pub devices: Vec<DeviceUse>,
 }
+
+/// Bytes of the sectors that the kernel counts in, whatever the device's (`Documentation/admin-guide/iostats.rst`).
+const SECTOR: u64 = 512;
 
 /// What this host and these of its devices have counted until now.
 pub fn host_counts(devices: &[DeviceNumber]) -> HostCounts {
@@ -56,8 +59,11 @@ pub fn host_counts(devices: &[DeviceNumber]) -> HostCounts {
 pub fn host_counts_at(roots: &Roots, devices: &[DeviceNumber]) -> HostCounts {
     let ticks = ticks(roots);
     let of = |counters: fathom_schema::DeviceCounters| DeviceUse {
-        name: counters.name,
         busy_ms: counters.busy_ms,
+        operations: counters.reads + counters.writes + counters.discards,
+        bytes: (counters.read_sectors + counters.write_sectors).saturating_mul(SECTOR),
+        waited_ms: counters.read_ms + counters.write_ms,
+        name: counters.name,
     };
     HostCounts {
         processor_ticks: ticks.iter().sum(),
@@ -114,9 +120,15 @@ mod tests {
         let counts = host_counts_at(&host.roots, &[nvme]);
         assert_eq!(counts, HostCounts { processor_ticks: 105, idle_ticks: 4 + 5, devices: Vec::new() });
         let empty = tree("disks");
-        let busy = vec![DeviceUse { name: "nvme0n1".to_owned(), busy_ms: 50 }];
         let counts = host_counts_at(&empty.roots, &[nvme]);
-        assert_eq!(counts, HostCounts { processor_ticks: 0, idle_ticks: 0, devices: busy });
+        assert_eq!((counts.processor_ticks, counts.idle_ticks, counts.devices.len()), (0, 0, 1));
+        let DeviceUse { name, busy_ms, operations, bytes, waited_ms } = &counts.devices[0];
+        assert_eq!((name.as_str(), *busy_ms), ("nvme0n1", 50));
+        let counted = &crate::probe::counters::device_counters_at(&empty.roots, &[nvme])[0];
+        assert_eq!(*operations, counted.reads + counted.writes + counted.discards);
+        assert_eq!(*bytes, (counted.read_sectors + counted.write_sectors) * 512);
+        assert_eq!(*waited_ms, counted.read_ms + counted.write_ms);
+        assert!(*operations > 0 && *bytes > 0, "{counts:?}");
         assert_eq!(gauges_at(&empty.roots, &[]), Gauges::default());
         assert!(super::gauges(&[]).processor_ticks > 0, "any Linux counts those");
     }

@@ -74,7 +74,7 @@ mod tests {
             end: Nanos::millis(to_ms),
             processor_ticks: 100,
             busy_ticks: busy_percent,
-            devices: vec![DeviceUse { name: "sda".to_owned(), busy_ms }],
+            devices: vec![DeviceUse { name: "sda".to_owned(), busy_ms, ..DeviceUse::default() }],
         }
     }
 

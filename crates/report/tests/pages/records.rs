@@ -70,7 +70,8 @@ fn steady() -> Record {
 
 /// A second in which the processors did something for a quarter to a half, and the device for most of it.
 fn busy(at: u64, device: &str) -> HostSample {
-    let devices = vec![DeviceUse { name: device.to_owned(), busy_ms: 900 + at * 7 % 100 }];
+    let devices =
+        vec![DeviceUse { name: device.to_owned(), busy_ms: 900 + at * 7 % 100, ..DeviceUse::default() }];
     let (start, end) = (Nanos::secs(at), Nanos::secs(at + 1));
     HostSample { step: 0, start, end, processor_ticks: 800, busy_ticks: 200 + at * 37 % 200, devices }
 }
