@@ -123,6 +123,10 @@ test("from an idea to a comparison, on the simulated device and on a file", asyn
   await page.getByLabel("What happens now").fill("half of it");
   await page.getByRole("button", { name: "Mark" }).click();
   await page.getByText("mark: half of it").waitFor();
+  await page.getByLabel("Rows").selectOption("device");
+  await page.getByText("As the kernel counts it").waitFor();
+  // Folders for temporary files may lie in memory.
+  await page.getByRole("cell", { name: /^[a-z]+[0-9a-z]*$|No block device/ }).first().waitFor();
   await page.screenshot({ path: join(shots, "serve-live.png"), fullPage: true });
   await page.getByRole("button", { name: "Stop" }).click();
   await ended(page);
