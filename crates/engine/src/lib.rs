@@ -21,6 +21,7 @@ mod execute;
 mod handovers;
 mod issue;
 mod kind_rates;
+mod layout;
 mod lock;
 mod lockstep;
 mod mark;
