@@ -8,6 +8,7 @@ use crate::mark;
 use crate::names;
 use crate::prepare::{CHUNK, FileIdentity, PrepareError, Progress, identity};
 use crate::quiet;
+use crate::unable::Unable;
 use fathom_pattern::Filler;
 use fathom_schema::{
     Content, EngineKind, Fill, Freshness, LayoutRule, NameOperation, Repeats, Step, Stream, TargetKind,
@@ -28,6 +29,8 @@ const SYNCED_EACH_MAX: usize = 32;
 
 /// A file of a step while it is laid out.
 struct LaidOut<'a> {
+    /// Its place among the step's targets.
+    index: usize,
     path: &'a Path,
     size: Bytes,
     layout: LayoutRule,
@@ -55,125 +58,205 @@ impl LaidOut<'_> {
     }
 }
 
+/// Makes the files and folders of a step and lays them out. Streams whose own these are, and that fail by themselves, are taken
+/// out into `unable` where that is not possible.
 pub(crate) fn lay_out(
     step: &Step,
     claims: &Claims,
+    unable: &mut Unable,
     created: &mut Vec<PathBuf>,
     progress: &mut dyn FnMut(&Progress<'_>),
     stop: &AtomicBool,
 ) -> Result<BTreeMap<PathBuf, FileIdentity>, PrepareError> {
-    let mut identities = names::lay_out(step, claims)?;
+    let mut identities = names::lay_out(step, claims, unable)?;
     let closed = closed_between_turns(step);
     let mut files = Vec::new();
-    for (index, (target, users)) in step.targets.iter().zip(users_by_target(step)).enumerate() {
-        let TargetKind::File { path, layout, remove_after: _ } = &target.kind else { continue };
-        if *layout == LayoutRule::Untouched {
+    for (index, users) in users_by_target(step).into_iter().enumerate() {
+        // Others of its files cannot be made either; this one would be left behind for nobody.
+        if unable.all_users(step, index) {
             continue;
         }
-        // A file that only the null engine is aimed at is never opened, so it need not be there either.
-        if users.iter().all(|stream| stream.engine.kind == fathom_schema::EngineKind::Null) {
-            continue;
-        }
-        let created_before = created.len();
-        let file = open_or_create(path, *layout, claims, created)?;
-        let is_new = created.len() > created_before;
-        let opened = identity(&file, path)?;
-        if !claims.admits(path, opened) {
-            return Err(PrepareError::changed(path, "another file is there than was judged"));
-        }
-        let is_written = users.iter().any(|stream| stream.changes_target(index));
-        if is_written {
-            if closed[index] {
-                // Another step may have it open all the time, and then the lock in the way is this run's own.
-                if !claims.locks(opened) {
-                    not_taken(&file, path)?;
-                }
-            } else {
-                claims.lock(&file, path)?;
+        let before = created.len();
+        match begin(step, index, users, closed[index], claims, created, &mut identities) {
+            Ok(laid_out) => files.extend(laid_out),
+            Err(error) => {
+                unable.take(step, index, error)?;
+                created.drain(before..).for_each(|path| claims.used.remove_incomplete(&path));
             }
         }
-        identities.insert(path.clone(), opened);
-        let missing = missing(&file, path, target.size, *layout)?;
-        let meta = file.metadata().map_err(|error| PrepareError::system("cannot look at", path, error))?;
-        let takes_space = matches!(
-            layout,
-            LayoutRule::Allocated | LayoutRule::AllocatedIfRoom | LayoutRule::Reserved | LayoutRule::Extended
-        );
-        let is_laid_out = is_new || !missing.is_empty() || (takes_space && meta.len() < target.size.0);
-        // What is only read is locked while it is made: until this descriptor is closed. Where a step of this run writes
-        // to it, the run has the lock already, and a second one would stand in its own way.
-        if is_laid_out && !claims.locks(opened) && lock::for_writing(&file) == Lock::Taken {
-            return Err(PrepareError::Taken { path: path.clone() });
-        }
-        let ours =
-            claims.used.begin(path, &file, &meta, is_new, (is_written || is_laid_out).then_some(target.size));
-        // What changes below must not make the mark void. That of a file being laid out says so until it is complete.
-        let says_so = is_new && matches!(layout, LayoutRule::Written | LayoutRule::Appended);
-        if ours && (is_written || is_laid_out) && !says_so {
-            mark::begin(&file, &claims.used.run());
-        } else if !ours && (is_written || is_laid_out) {
-            // A mark that did not hold says nothing about what is written now.
-            mark::take_away(&file);
-        }
-        let file = (!closed[index]).then_some(file);
-        files.push(LaidOut {
-            path,
-            size: target.size,
-            layout: *layout,
-            users,
-            file,
-            missing,
-            identity: opened,
-            is_laid_out,
-            is_written,
-        });
     }
-    fill(&files, claims, progress, stop)?;
+    let mut lost = |index, path: &Path, error| {
+        unable.take(step, index, error)?;
+        if created.iter().any(|made| made == path) {
+            claims.used.remove_incomplete(path);
+        }
+        Ok(())
+    };
+    fill(&mut files, claims, progress, stop, &mut lost)?;
     for laid_out in files {
-        let again = laid_out.file.is_none().then(|| laid_out.open_again(claims)).transpose()?;
-        let LaidOut { path, users, file, .. } = laid_out;
-        let file = file.or(again).expect("it is open, or was opened again");
-        caches::of_file(&file, path, &users, stop)?;
-        let removes = |stream: &&Stream| stream.engine.kind.of_names().is_some_and(NameOperation::removes);
-        if users.iter().any(removes) {
-            claims.unlock(identity(&file, path)?);
+        let (index, path) = (laid_out.index, laid_out.path);
+        if let Err(error) = leave(laid_out, claims, stop) {
+            lost(index, path, error)?;
         }
     }
     caches::of_devices(step, |path| claims.of(path), stop)?;
     Ok(identities)
 }
 
-/// Writes what is missing of files, or takes space for it, and marks those that are fathom's.
+/// Drops from the caches what is not to be there when the load begins, and closes the file.
+fn leave(laid_out: LaidOut<'_>, claims: &Claims, stop: &AtomicBool) -> Result<(), PrepareError> {
+    let again = laid_out.file.is_none().then(|| laid_out.open_again(claims)).transpose()?;
+    let LaidOut { path, users, file, .. } = laid_out;
+    let file = file.or(again).expect("it is open, or was opened again");
+    caches::of_file(&file, path, &users, stop)?;
+    let removes = |stream: &&Stream| stream.engine.kind.of_names().is_some_and(NameOperation::removes);
+    if users.iter().any(removes) {
+        claims.unlock(identity(&file, path)?);
+    }
+    Ok(())
+}
+
+/// Opens or makes a file that is to be laid out, and takes the lock of those that are written; `None` where there is nothing to
+/// do.
+fn begin<'a>(
+    step: &'a Step,
+    index: usize,
+    users: Vec<&'a Stream>,
+    is_closed: bool,
+    claims: &Claims,
+    created: &mut Vec<PathBuf>,
+    identities: &mut BTreeMap<PathBuf, FileIdentity>,
+) -> Result<Option<LaidOut<'a>>, PrepareError> {
+    let target = &step.targets[index];
+    let TargetKind::File { path, layout, remove_after: _ } = &target.kind else { return Ok(None) };
+    // A file that only the null engine is aimed at is never opened, so it need not be there either.
+    let is_opened = users.iter().any(|stream| stream.engine.kind != EngineKind::Null);
+    if *layout == LayoutRule::Untouched || !is_opened {
+        return Ok(None);
+    }
+    let created_before = created.len();
+    let file = open_or_create(path, *layout, claims, created)?;
+    let is_new = created.len() > created_before;
+    let opened = identity(&file, path)?;
+    if !claims.admits(path, opened) {
+        return Err(PrepareError::changed(path, "another file is there than was judged"));
+    }
+    let is_written = users.iter().any(|stream| stream.changes_target(index));
+    if is_written {
+        if is_closed {
+            // Another step may have it open all the time, and then the lock in the way is this run's own.
+            if !claims.locks(opened) {
+                not_taken(&file, path)?;
+            }
+        } else {
+            claims.lock(&file, path)?;
+        }
+    }
+    identities.insert(path.clone(), opened);
+    let missing = missing(&file, path, target.size, *layout)?;
+    let meta = file.metadata().map_err(|error| PrepareError::system("cannot look at", path, error))?;
+    let takes_space = matches!(
+        layout,
+        LayoutRule::Allocated | LayoutRule::AllocatedIfRoom | LayoutRule::Reserved | LayoutRule::Extended
+    );
+    let is_laid_out = is_new || !missing.is_empty() || (takes_space && meta.len() < target.size.0);
+    // What is only read is locked while it is made: until this descriptor is closed. Where a step of this run writes
+    // to it, the run has the lock already, and a second one would stand in its own way.
+    if is_laid_out && !claims.locks(opened) && lock::for_writing(&file) == Lock::Taken {
+        return Err(PrepareError::Taken { path: path.clone() });
+    }
+    let ours =
+        claims.used.begin(path, &file, &meta, is_new, (is_written || is_laid_out).then_some(target.size));
+    // What changes below must not make the mark void. That of a file being laid out says so until it is complete.
+    let says_so = is_new && matches!(layout, LayoutRule::Written | LayoutRule::Appended);
+    if ours && (is_written || is_laid_out) && !says_so {
+        mark::begin(&file, &claims.used.run());
+    } else if !ours && (is_written || is_laid_out) {
+        // A mark that did not hold says nothing about what is written now.
+        mark::take_away(&file);
+    }
+    let file = (!is_closed).then_some(file);
+    Ok(Some(LaidOut {
+        index,
+        path,
+        size: target.size,
+        layout: *layout,
+        users,
+        file,
+        missing,
+        identity: opened,
+        is_laid_out,
+        is_written,
+    }))
+}
+
+/// Writes what is missing of files, or takes space for it, and marks those that are fathom's. Those of which `lost` takes the
+/// error are left out.
 fn fill(
-    files: &[LaidOut<'_>],
+    files: &mut Vec<LaidOut<'_>>,
     claims: &Claims,
     progress: &mut dyn FnMut(&Progress<'_>),
     stop: &AtomicBool,
+    lost: &mut dyn FnMut(usize, &Path, PrepareError) -> Result<(), PrepareError>,
 ) -> Result<(), PrepareError> {
     let total = files.iter().flat_map(|file| &file.missing).map(|range| range.end - range.start).sum();
-    let mut done = 0;
     let together = files.iter().filter(|file| !file.missing.is_empty()).count() > SYNCED_EACH_MAX;
-    let mut filesystems = BTreeMap::new();
-    for (number, laid_out) in files.iter().enumerate() {
+    let mut filling =
+        Filling { claims, total: Bytes(total), done: 0, together, filesystems: BTreeMap::new() };
+    let mut number = 0;
+    let mut kept = Vec::with_capacity(files.len());
+    for laid_out in files.drain(..) {
+        match filling.fill(&laid_out, LAYOUT_SEED + number, progress, stop) {
+            Ok(()) => kept.push(laid_out),
+            Err(error) => lost(laid_out.index, laid_out.path, error)?,
+        }
+        number += 1;
+    }
+    *files = kept;
+    for (file, path) in filling.filesystems.values() {
+        let fail = |error| PrepareError::system("cannot sync the filesystem of", path, error);
+        fs::syncfs(file).map_err(fail)?;
+    }
+    Ok(())
+}
+
+/// What filling one file and the next have in common.
+struct Filling<'a, 'b> {
+    claims: &'b Claims,
+    total: Bytes,
+    done: u64,
+    /// Whether their filesystems are synced when all are written, instead of each file by itself.
+    together: bool,
+    filesystems: BTreeMap<u64, (File, &'a Path)>,
+}
+
+impl<'a> Filling<'a, '_> {
+    fn fill(
+        &mut self,
+        laid_out: &LaidOut<'a>,
+        seed: u64,
+        progress: &mut dyn FnMut(&Progress<'_>),
+        stop: &AtomicBool,
+    ) -> Result<(), PrepareError> {
+        let Self { claims, total, done, together, filesystems } = self;
         let LaidOut { path, size, layout, users, missing, identity: (filesystem, _), .. } = laid_out;
         let again = laid_out.file.is_none().then(|| laid_out.open_again(claims)).transpose()?;
         let file = laid_out.file.as_ref().or(again.as_ref()).expect("it is open, or was opened again");
         match layout {
             LayoutRule::Written | LayoutRule::Appended if !missing.is_empty() => {
                 let fail = |error: io::Error| PrepareError::system("cannot lay out", path, error);
-                if together && let Entry::Vacant(entry) = filesystems.entry(*filesystem) {
+                if *together && let Entry::Vacant(entry) = filesystems.entry(*filesystem) {
                     // Opened before anything is written: it is told of what fails from there on.
                     entry.insert((file.try_clone().map_err(fail)?, *path));
                 }
                 let writer = users.iter().find(|stream| stream.changes());
                 let content = writer.map_or_else(random_content, |stream| stream.workload.content.clone());
                 let mut report = |written: u64| {
-                    done += written;
-                    progress(&Progress { path, done: Bytes(done), total: Bytes(total) });
+                    *done += written;
+                    progress(&Progress { path, done: Bytes(*done), total: *total });
                 };
-                let seed = LAYOUT_SEED + number as u64;
                 write_ranges(file, path, missing, (&content, seed), &mut report, stop)?;
-                if !together {
+                if !*together {
                     fs::fsync(file).map_err(|error| fail(error.into()))?;
                 }
             }
@@ -195,12 +278,8 @@ fn fill(
         } else if laid_out.is_laid_out {
             claims.used.laid_out(path, file, None);
         }
+        Ok(())
     }
-    for (file, path) in filesystems.values() {
-        let fail = |error| PrepareError::system("cannot sync the filesystem of", path, error);
-        fs::syncfs(file).map_err(fail)?;
-    }
-    Ok(())
 }
 
 fn open_or_create(

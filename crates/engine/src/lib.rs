@@ -45,6 +45,7 @@ mod timeline;
 mod told;
 pub mod traces;
 mod turns;
+mod unable;
 mod used;
 mod verify;
 mod worker;

@@ -11,6 +11,7 @@ use crate::names;
 use crate::probe;
 use crate::quiet;
 use crate::traces;
+use crate::unable::{Refusal, Unable};
 use crate::used::UsedFile;
 pub use crate::used::{Tidied, Used, clean_up};
 use fathom_io::{ClosedFile, OpenTarget, TargetHandle};
@@ -149,6 +150,7 @@ pub struct Ready {
     pub(crate) index: u32,
     claims: Arc<Claims>,
     created: Vec<PathBuf>,
+    unable: Unable,
     /// By stream, where it replays one.
     traces: Vec<Option<Arc<Trace>>>,
     files: BTreeMap<PathBuf, FileIdentity>,
@@ -169,10 +171,11 @@ pub fn prepare(
     // Before anything is made: a trace that is not there any more costs nothing then.
     let traces = traces::load(&step)?;
     let mut created = Vec::new();
-    match lay_out(&step, claims, &mut created, progress, stop) {
+    let mut unable = Unable::default();
+    match lay_out(&step, claims, &mut unable, &mut created, progress, stop) {
         Ok(files) => {
             let claims = Arc::clone(claims);
-            Ok(Arc::new(Ready { step, index, claims, created, traces, files }))
+            Ok(Arc::new(Ready { step, index, claims, created, unable, traces, files }))
         }
         Err(error) => {
             created.iter().for_each(|path| claims.used.remove_incomplete(path));
@@ -190,6 +193,11 @@ impl Ready {
     /// Files that preparing it created.
     pub fn created(&self) -> &[PathBuf] {
         &self.created
+    }
+
+    /// Why the workers of a stream cannot begin, where that is known by now.
+    pub(crate) fn refusal(&self, stream: usize) -> Option<&Refusal> {
+        self.unable.of(stream)
     }
 
     /// The trace that a stream replays.
