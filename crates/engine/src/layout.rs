@@ -203,14 +203,12 @@ fn fill(
     let together = files.iter().filter(|file| !file.missing.is_empty()).count() > SYNCED_EACH_MAX;
     let mut filling =
         Filling { claims, total: Bytes(total), done: 0, together, filesystems: BTreeMap::new() };
-    let mut number = 0;
     let mut kept = Vec::with_capacity(files.len());
-    for laid_out in files.drain(..) {
-        match filling.fill(&laid_out, LAYOUT_SEED + number, progress, stop) {
+    for (number, laid_out) in files.drain(..).enumerate() {
+        match filling.fill(&laid_out, LAYOUT_SEED + number as u64, progress, stop) {
             Ok(()) => kept.push(laid_out),
             Err(error) => lost(laid_out.index, laid_out.path, error)?,
         }
-        number += 1;
     }
     *files = kept;
     for (file, path) in filling.filesystems.values() {

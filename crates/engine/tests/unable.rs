@@ -6,6 +6,7 @@ use fathom_engine::ExecuteError;
 use fathom_schema::*;
 use fathom_units::Bytes;
 use std::path::PathBuf;
+use std::sync::Arc;
 use support::{device, run, step, stream, try_run};
 
 const ENOENT: i32 = 2;
@@ -24,7 +25,7 @@ fn counting(engine: EngineKind, operations: u64) -> Stream {
 fn three(engine: EngineKind, target: TargetKind, reach: Reach) -> Step {
     let mut step = step(target, counting(engine, 10));
     let mut unable = counting(engine, 10);
-    unable.name = "unable".to_owned();
+    "unable".clone_into(&mut unable.name);
     unable.engine.memory.locked = TOO_MUCH;
     unable.control.at_error = reach;
     unable.workers.push(unable.workers[0].clone());
@@ -119,12 +120,11 @@ fn a_file_that_cannot_be_made_is_an_error_of_its_streams_alone() {
     let broken = &outcome.executed.broken;
     assert!(broken[0].contains("cannot create /proc/fathom-makes-none"), "{broken:?}");
     let stop = std::sync::atomic::AtomicBool::new(false);
-    let refused =
-        fathom_engine::prepare::prepare(with(Reach::Run), 0, &Default::default(), &mut |_| {}, &stop);
+    let refused = fathom_engine::prepare::prepare(with(Reach::Run), 0, &Arc::default(), &mut |_| {}, &stop);
     assert!(refused.is_err_and(|error| error.to_string().contains("/proc/fathom-makes-none")));
     // One that both use: the run is not what was asked for without the other.
     let mut shared = with(Reach::Nothing);
     shared.streams[0].workers[0].extents[0].target = 1;
-    let refused = fathom_engine::prepare::prepare(shared, 0, &Default::default(), &mut |_| {}, &stop);
+    let refused = fathom_engine::prepare::prepare(shared, 0, &Arc::default(), &mut |_| {}, &stop);
     assert!(refused.is_err());
 }

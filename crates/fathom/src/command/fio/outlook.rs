@@ -192,7 +192,7 @@ fn mean_size(stream: &Stream) -> f64 {
     let cases = &stream.workload.cases;
     let all: f64 = cases.iter().map(|case| case.weight).sum();
     let size = |case: &fathom_schema::Case| {
-        (f64::from(case.size.smallest()) + f64::from(case.size.largest())) / 2.0 * case.weight
+        f64::midpoint(f64::from(case.size.smallest()), f64::from(case.size.largest())) * case.weight
     };
     cases.iter().map(size).sum::<f64>() / all
 }
