@@ -106,6 +106,8 @@ pub(crate) enum Go {
 pub(crate) enum Message {
     /// Engine and targets are open; what is in use.
     Ready(EngineInUse),
+    /// It could not be made ready and ends with that error, which keeps no other from running.
+    Unable,
     /// It could not be made ready.
     Refused { stream: usize, reason: String },
     /// It has ended; boxed, since it is large and rare.
@@ -266,6 +268,7 @@ fn await_ready(
                     observer.engine(stream, &description);
                 }
             }
+            Ok(Message::Unable) => {}
             Ok(Message::Refused { stream, reason }) => {
                 return Err(ExecuteError::Worker { stream: step.streams[stream].name.clone(), reason });
             }

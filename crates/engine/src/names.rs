@@ -5,6 +5,7 @@
 use crate::claims::Claims;
 use crate::mark;
 use crate::prepare::{FileIdentity, PrepareError};
+use crate::unable::Unable;
 use crate::used::UsedFile;
 use fathom_io::TargetName;
 use fathom_schema::{LayoutRule, NameOperation, Step, TargetKind};
@@ -32,23 +33,31 @@ pub(crate) fn make_folder_of(path: &Path) -> Result<(), PrepareError> {
         .map_err(|error| PrepareError::system("cannot make the folder of", path, error))
 }
 
-/// Makes the folders whose names a step works on and needs there, and those above the names that its workers make.
-pub(crate) fn lay_out(step: &Step, claims: &Claims) -> Result<BTreeMap<PathBuf, FileIdentity>, PrepareError> {
+/// Makes the folders whose names a step works on and needs there, and those above the names that its workers make. Streams that
+/// fail by themselves are taken out into `unable` where that is not possible.
+pub(crate) fn lay_out(
+    step: &Step,
+    claims: &Claims,
+    unable: &mut Unable,
+) -> Result<BTreeMap<PathBuf, FileIdentity>, PrepareError> {
     let mut identities = BTreeMap::new();
-    for target in &step.targets {
-        match &target.kind {
+    for (index, target) in step.targets.iter().enumerate() {
+        let made = match &target.kind {
             TargetKind::File { path, layout: LayoutRule::Untouched, remove_after: _ }
-            | TargetKind::Folder { path, made: false, remove_after: _ } => make_folder_of(path)?,
+            | TargetKind::Folder { path, made: false, remove_after: _ } => make_folder_of(path),
             TargetKind::Folder { path, made: true, remove_after: _ } => {
-                identities.insert(path.clone(), folder(path, claims)?);
+                folder(path, claims).map(|identity| {
+                    identities.insert(path.clone(), identity);
+                })
             }
             TargetKind::File { .. }
             | TargetKind::BlockDevice { .. }
             | TargetKind::MemoryDevice { .. }
             | TargetKind::Null
             | TargetKind::Sim(_)
-            | TargetKind::Peer(_) => {}
-        }
+            | TargetKind::Peer(_) => Ok(()),
+        };
+        made.or_else(|error| unable.take(step, index, error))?;
     }
     Ok(identities)
 }

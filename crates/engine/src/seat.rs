@@ -4,19 +4,21 @@
 use crate::caches::Pages;
 use crate::commands;
 use crate::crew::{Fit, Hold, Kept, largest_moved};
+use crate::demands::Broken;
 use crate::execute::{EngineInUse, FAREWELL_LIMIT, Go, Message, start_delay};
+use crate::lockstep::keeps_together;
 use crate::pace::pace_of;
 use crate::prepare::{FileIdentity, OpenError, Ready};
 use crate::recorder::Recorder;
-use crate::schedule::LeftWaiting;
 use crate::shared::Shared;
 use crate::timeline::Timeline;
+use crate::unable::{Refusal, fails_by_itself};
 use crate::verify::Verifier;
-use crate::worker::{Ended, Parts, Worker};
+use crate::worker::{Ended, FirstError, NO_OPERATION, Parts, Worker};
 use fathom_io::clock::{Clock, RealClock, VirtualClock, monotonic};
 use fathom_io::{
-    Buffers, Call, Engine, EngineError, FewOpen, IoUring, Libaio, Locked, Mmap, MmapRules, Names, Net, Null,
-    OpenTarget, Program, Setup, Sim, Spin, Splice, Synchronous, thread,
+    Buffers, Call, Engine, EngineError, FewOpen, IoUring, Libaio, Locked, MemoryError, Mmap, MmapRules,
+    Names, Net, Null, OpenTarget, Program, Setup, Sim, Spin, Splice, Synchronous, thread,
 };
 use fathom_schema::{
     EngineKind, Extent, IoMode, IoPriority, MemoryPolicy, OpenRule, Registration, RingSettings, Scheduling,
@@ -24,6 +26,7 @@ use fathom_schema::{
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
+use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -59,7 +62,9 @@ impl Seat {
         let context = Context { ready: &ready, shared: &shared, go: &go, tell: &tell };
         let of_engine = &ready.step.streams[stream].engine;
         let takes_turns = self.open_at_once(&context).is_some();
+        let refusal = ready.refusal(stream).cloned();
         let ended = match of_engine.kind {
+            _ if let Some(refusal) = refusal => Err(refusal),
             EngineKind::Null => self.run_on(&context, Null::default(), clock, hold),
             EngineKind::Sim => {
                 let virtual_clock = VirtualClock::default();
@@ -108,7 +113,10 @@ impl Seat {
             Ok(Some(ended)) => Message::Ended { stream, worker, ended: Box::new(ended) },
             // Told to go away: nobody listens any more.
             Ok(None) => return,
-            Err(reason) => Message::Refused { stream, reason },
+            Err(refusal) => match refused(&context, stream, worker, refusal) {
+                Some(message) => message,
+                None => return,
+            },
         };
         // The receiver lives until all workers have ended or one was refused; then this one matters to nobody.
         drop(tell.send(message));
@@ -129,7 +137,7 @@ impl Seat {
         engine: E,
         clock: C,
         hold: &mut Hold,
-    ) -> Result<Option<Ended>, String> {
+    ) -> Result<Option<Ended>, Refusal> {
         match self.open_at_once(context) {
             None => self.run_on(context, engine, clock, hold),
             Some(most) => self.run_on(context, FewOpen::new(engine, most), clock, hold),
@@ -142,14 +150,14 @@ impl Seat {
         engine: E,
         clock: C,
         hold: &mut Hold,
-    ) -> Result<Option<Ended>, String> {
+    ) -> Result<Option<Ended>, Refusal> {
         let Self { stream_index, seat_index: _, worker_index, recorder } = self;
         let stream = &context.ready.step.streams[stream_index];
         let plan = &stream.workers[worker_index];
         become_what_is_asked(stream, plan)?;
         let memory = &stream.engine.memory;
         let locked = usize::try_from(memory.locked.0).unwrap_or(usize::MAX);
-        let _locked = (locked > 0).then(|| Locked::new(locked)).transpose().map_err(|e| e.to_string())?;
+        let _locked = (locked > 0).then(|| Locked::new(locked)).transpose().map_err(|e| of_memory(&e))?;
         let trace = context.ready.trace(stream_index);
         let found = context.engine_for(engine, stream, plan, worker_index, hold)?;
         let Fitted { engine, buffers, verifier, files, fit: capacity } = found;
@@ -237,20 +245,55 @@ impl Seat {
 }
 
 /// Makes the calling thread run where and as its stream asks.
-fn become_what_is_asked(stream: &Stream, plan: &WorkerPlan) -> Result<(), String> {
-    thread::pin(&plan.cpus).map_err(|error| format!("cannot run on CPUs {:?}: {error}", plan.cpus))?;
+fn become_what_is_asked(stream: &Stream, plan: &WorkerPlan) -> Result<(), Refusal> {
+    let refused = |error: &io::Error, reason: String| Refusal::new(error.raw_os_error(), &reason);
+    thread::pin(&plan.cpus)
+        .map_err(|error| refused(&error, format!("cannot run on CPUs {:?}: {error}", plan.cpus)))?;
     thread::wake_exactly();
     let Scheduling { nice, io, memory, cpu_nodes } = stream.scheduling;
     place_on_nodes(cpu_nodes, memory)?;
     thread::renice(nice).map_err(|error| {
-        format!("cannot set the nice value {nice}: {error}; leave nice out or run as root")
+        let reason = format!("cannot set the nice value {nice}: {error}; leave nice out or run as root");
+        refused(&error, reason)
     })?;
     if let Some(IoPriority { class, level }) = io {
         thread::prioritise(class, level).map_err(|error| {
-            format!("cannot set the I/O priority {level} of class {class}: {error}; use the idle or best-effort class, or run as root")
+            let reason = format!(
+                "cannot set the I/O priority {level} of class {class}: {error}; use the idle or best-effort class, or run as root"
+            );
+            refused(&error, reason)
         })?;
     }
     Ok(())
+}
+
+/// What a worker that cannot begin tells. Where others run all the same, it first waits for their start, and ends with its error
+/// then; `None` when it is sent away.
+fn refused(context: &Context<'_>, stream: usize, worker: usize, refusal: Refusal) -> Option<Message> {
+    let of_stream = &context.ready.step.streams[stream];
+    if !fails_by_itself(of_stream) {
+        return Some(Message::Refused { stream, reason: refusal.reason });
+    }
+    drop(context.tell.send(Message::Unable));
+    let step_start = context.await_go()?;
+    let Refusal { errno, reason } = refusal;
+    context.shared.fail(stream, of_stream.control.at_error);
+    if keeps_together(of_stream) {
+        context.shared.leave(Nanos::ZERO);
+    }
+    let is_virtual = of_stream.engine.kind == EngineKind::Sim;
+    let now = if is_virtual { Nanos::ZERO } else { monotonic().since(step_start) };
+    context.shared.ended(stream, now);
+    let ended = Ended {
+        broken: Some(Broken::Said(reason)),
+        first_error: Some(FirstError { errno: errno.raw_os_error(), operation: NO_OPERATION, at_end: false }),
+        ..Ended::without_load(now)
+    };
+    Some(Message::Ended { stream, worker, ended: Box::new(ended) })
+}
+
+fn of_memory(error: &MemoryError) -> Refusal {
+    Refusal::new(error.raw_os_error(), error)
 }
 
 /// An engine that is open, for a worker.
@@ -264,14 +307,17 @@ struct Fitted<E> {
 }
 
 /// Puts the calling thread on CPUs, and its memory, of NUMA nodes.
-fn place_on_nodes(cpu_nodes: u64, memory: MemoryPolicy) -> Result<(), String> {
+fn place_on_nodes(cpu_nodes: u64, memory: MemoryPolicy) -> Result<(), Refusal> {
+    let refused = |error: &io::Error, reason: String| Refusal::new(error.raw_os_error(), &reason);
     if cpu_nodes != 0 {
         thread::cpus_of(cpu_nodes).and_then(|cpus| thread::pin(&cpus)).map_err(|error| {
-            format!("cannot run on the CPUs of cpu_nodes: {error}; name nodes that are there")
+            let reason = format!("cannot run on the CPUs of cpu_nodes: {error}; name nodes that are there");
+            refused(&error, reason)
         })?;
     }
     thread::place_memory(memory).map_err(|error| {
-        format!("cannot take memory as memory_nodes says: {error}; name nodes that are there")
+        let reason = format!("cannot take memory as memory_nodes says: {error}; name nodes that are there");
+        refused(&error, reason)
     })
 }
 
@@ -282,11 +328,12 @@ fn verifier_of(
     plan: &WorkerPlan,
     worker_index: usize,
     targets: &[OpenTarget],
-) -> Result<Option<Box<Verifier>>, String> {
+) -> Result<Option<Box<Verifier>>, Refusal> {
     let Some(rule) = stream.workload.verification.rule() else { return Ok(None) };
     let drops = stream.engine.mode == IoMode::Buffered && stream.engine.open == OpenRule::DropCache;
     let cached = if drops { Pages::of(targets) } else { Ok(Vec::new()) };
-    let cached = cached.map_err(|error| format!("cannot verify: {error}"))?;
+    let cached =
+        cached.map_err(|error| Refusal::new(error.raw_os_error(), &format!("cannot verify: {error}")))?;
     let name = |extent: &Extent| PathBuf::from(&context.ready.step.targets[extent.target as usize].name);
     let names = plan.extents.iter().map(name).collect();
     let index = u32::try_from(worker_index).expect("workers are counted in 32 bits");
@@ -308,20 +355,7 @@ impl Drop for Farewell<'_> {
             self.shared.stop_all();
             self.shared.give_up_edges();
             let failure = Some("a worker thread panicked, which is a fault of fathom".to_owned());
-            let ended = Ended {
-                start: Nanos::ZERO,
-                end: Nanos::ZERO,
-                usage: thread::Usage::default(),
-                first_error: None,
-                broken: None,
-                waited: Nanos::ZERO,
-                failure,
-                farewell: None,
-                verified: None,
-                depth: None,
-                has_measured: false,
-                left: LeftWaiting::default(),
-            };
+            let ended = Ended { failure, ..Ended::without_load(Nanos::ZERO) };
             let (stream, worker) = (self.stream, self.worker);
             // When nobody listens any more, nobody waits either.
             drop(self.tell.send(Message::Ended { stream, worker, ended: Box::new(ended) }));
@@ -345,7 +379,7 @@ impl Context<'_> {
         plan: &WorkerPlan,
         worker_index: usize,
         hold: &mut Hold,
-    ) -> Result<Fitted<E>, String> {
+    ) -> Result<Fitted<E>, Refusal> {
         let largest = largest_moved(stream);
         // Engines that move nothing need no memory to move it from or to.
         let slot_bytes = if stream.engine.kind.moves_bytes() { largest } else { 1 };
@@ -360,13 +394,14 @@ impl Context<'_> {
         } else {
             // What it held is of no use any more, and may take much memory.
             hold.release();
-            let buffers = Buffers::of(memory, stream.queue_depth, slot_bytes).map_err(|e| e.to_string())?;
+            let buffers = Buffers::of(memory, stream.queue_depth, slot_bytes).map_err(|e| of_memory(&e))?;
             let buffers = Rc::new(buffers);
-            let targets = self.ready.open(stream, plan).map_err(|error: OpenError| error.to_string())?;
+            let targets = self.ready.open(stream, plan);
+            let targets = targets.map_err(|error: OpenError| Refusal::new(error.raw_os_error(), &error))?;
             let verifier = verifier_of(self, stream, plan, worker_index, &targets)?;
             let (queue_depth, seed) = (stream.queue_depth, plan.seed);
             let setup = Setup { targets, queue_depth, buffers: Rc::clone(&buffers), seed };
-            engine.open(setup).map_err(|error| error.to_string())?;
+            engine.open(setup).map_err(|error| Refusal::new(error.raw_os_error(), &error))?;
             hold.count_opening();
             (buffers, verifier, fit)
         };

@@ -164,6 +164,17 @@ pub(crate) struct Worker<'a, E, C> {
     cpu_at_cell: u64,
 }
 
+/// Stands where an operation has a place and none was made.
+pub(crate) const NO_OPERATION: Operation = Operation {
+    slot: 0,
+    kind: OperationKind::Read,
+    target: 0,
+    offset: 0,
+    length: 0,
+    data_only: false,
+    range_flags: 0,
+};
+
 /// How a worker ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
@@ -189,6 +200,26 @@ pub(crate) struct Ended {
     pub(crate) has_measured: bool,
     /// Arrivals that were not issued.
     pub(crate) left: LeftWaiting,
+}
+
+impl Ended {
+    /// Of a worker that came to no operation, `at` since the step's start.
+    pub(crate) fn without_load(at: Nanos) -> Self {
+        Self {
+            start: at,
+            end: at,
+            usage: Usage::default(),
+            first_error: None,
+            broken: None,
+            waited: Nanos::ZERO,
+            failure: None,
+            farewell: None,
+            verified: None,
+            depth: None,
+            has_measured: false,
+            left: LeftWaiting::default(),
+        }
+    }
 }
 
 fn only_kind(stream: &Stream) -> Option<OperationKind> {
@@ -280,15 +311,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         } = parts;
         let depth = stream.queue_depth;
         let every = |quota: Quota| if let Quota::AtMost(n) = quota { n } else { u64::MAX };
-        let idle = Operation {
-            slot: 0,
-            kind: OperationKind::Read,
-            target: 0,
-            offset: 0,
-            length: 0,
-            data_only: false,
-            range_flags: 0,
-        };
+        let idle = NO_OPERATION;
         let slot = |number| Slot {
             operation: Operation { slot: number, ..idle },
             intended: Nanos::NEVER,
@@ -636,20 +659,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let now = self.clock.now().since(step_start);
         self.shared.ended(self.stream_index, now);
         self.edge.into_iter().for_each(|edge| self.shared.leave(edge));
-        Ended {
-            start: now,
-            end: now,
-            usage: Usage::default(),
-            first_error: self.first_error,
-            broken: self.broken,
-            waited: Nanos::ZERO,
-            failure: None,
-            farewell: None,
-            verified: None,
-            depth: None,
-            has_measured: false,
-            left: LeftWaiting::default(),
-        }
+        Ended { first_error: self.first_error, broken: self.broken, ..Ended::without_load(now) }
     }
 
     fn recorder_end(&mut self, end: Nanos) {

@@ -298,7 +298,8 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         ],
         &[],
     ),
-    ("ioengine=exec\nsize=1g", &[], &["fio.contradiction"]),
+    // As with fio, found when it is to start.
+    ("ioengine=exec\nsize=1g", &["engine = \"exec\"", "program = \"\""], &[]),
     ("ioengine=io_uring_cmd\nsize=1g", &[], &["fio.refused"]),
     ("ioengine=libaio\nhipri\nsize=1g", &[], &["fio.engine-option"]),
     ("ioengine=posixaio\niodepth=4\nsize=1g", &["engine = \"posixaio\"", "queue_depth = 4"], &[]),
@@ -321,7 +322,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &[],
     ),
     ("ioengine=cpuio\ncpuload=250\nexit_on_io_done=1", &["cpu_load = \"100%\"", "end_with_io = true"], &[]),
-    ("ioengine=cpuio\nruntime=9", &[], &["fio.contradiction"]),
+    ("ioengine=cpuio\nruntime=9", &["engine = \"cpuio\""], &[]),
     ("ioengine=cpuio\ncpuload=50\ncpumode=qsort", &["cpu_work = \"sort\""], &[]),
     ("ioengine=psync\ncpuload=50\nsize=1g", &[], &["fio.engine-option"]),
     (

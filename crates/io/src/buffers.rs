@@ -29,15 +29,15 @@ impl Buffers {
     /// `slots` buffers of at least `bytes` each, zeroed. `slots` and `bytes` are at least 1.
     ///
     /// # Panics
-    /// When the product does not fit the address space; the planner bounds both.
+    /// When the product does not fit the address space, which the planner sees to, or memory.
     pub fn new(slots: u32, bytes: u32) -> Self {
-        Self::of(&Memory::default(), slots, bytes).expect("the allocator stops the program when it has none")
+        Self::of(&Memory::default(), slots, bytes).expect("there is memory for the buffers")
     }
 
     /// As [`Buffers::new`], in this memory.
     ///
     /// # Panics
-    /// As [`Buffers::new`].
+    /// When the product does not fit the address space, which the planner sees to.
     pub fn of(memory: &Memory, slots: u32, bytes: u32) -> Result<Self, MemoryError> {
         let shift_bytes = memory.shift_bytes as usize;
         let bytes = bytes.max(1) as usize;

@@ -2,7 +2,7 @@
 //! held. It knows nothing of what is put there.
 
 use fathom_schema::MemorySource;
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::{fmt, io, ptr};
 
@@ -16,6 +16,13 @@ pub struct MemoryError {
     bytes: usize,
     error: io::Error,
     remedy: &'static str,
+}
+
+impl MemoryError {
+    /// The kernel's number for it.
+    pub fn raw_os_error(&self) -> Option<i32> {
+        self.error.raw_os_error()
+    }
 }
 
 impl fmt::Display for MemoryError {
@@ -46,7 +53,7 @@ impl Piece {
         };
         let bytes = bytes.max(1).next_multiple_of(unit);
         let start = match source {
-            MemorySource::Heap => allocated(bytes),
+            MemorySource::Heap => allocated(bytes)?,
             MemorySource::Mapped => mapped(bytes, libc::MAP_PRIVATE)?,
             MemorySource::MappedShared => mapped(bytes, libc::MAP_SHARED)?,
             MemorySource::MappedHuge { .. } => mapped(bytes, libc::MAP_PRIVATE | libc::MAP_HUGETLB)?,
@@ -84,10 +91,16 @@ fn layout(bytes: usize) -> Layout {
     Layout::from_size_align(bytes, ALIGN).expect("a page-aligned layout below isize::MAX")
 }
 
-fn allocated(bytes: usize) -> NonNull<u8> {
-    let layout = layout(bytes);
+fn allocated(bytes: usize) -> Result<NonNull<u8>, MemoryError> {
     // SAFETY: the layout's size is not zero: it is at least a page.
-    NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout))
+    let start = unsafe { alloc_zeroed(layout(bytes)) };
+    let error = || MemoryError {
+        call: "allocation",
+        bytes,
+        error: io::Error::from_raw_os_error(libc::ENOMEM),
+        remedy: "use a smaller depth or block size",
+    };
+    NonNull::new(start).ok_or_else(error)
 }
 
 fn failed(call: &'static str, bytes: usize, is_huge: bool) -> MemoryError {

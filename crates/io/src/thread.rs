@@ -88,7 +88,13 @@ pub fn renice(nice: i32) -> io::Result<()> {
     // SAFETY: takes plain numbers; to Linux, process 0 is the calling thread.
     match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } {
         0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
+        _ => match io::Error::last_os_error() {
+            // Told as nice(2) tells it, whose name it has.
+            error if error.raw_os_error() == Some(libc::EACCES) => {
+                Err(io::Error::from_raw_os_error(libc::EPERM))
+            }
+            error => Err(error),
+        },
     }
 }
 

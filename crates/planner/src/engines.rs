@@ -224,21 +224,22 @@ fn spin(stream: &Named<StreamOptions>, is_of_nothing: bool, remarks: &mut Remark
     let options = &stream.options;
     let name = &stream.name;
     let load = options.cpu_load.get().copied().unwrap_or(Ratio::ZERO);
-    let (message, help) = if !is_of_nothing {
+    let (code, message, help) = if !is_of_nothing {
         let message = format!("the stream \"{name}\" keeps CPUs busy and has a target that is storage");
-        (message, "give it a target with kind = \"null\"")
+        ("plan.engine-option", message, "give it a target with kind = \"null\"")
     } else if load <= Ratio::ZERO {
         let message = format!("the stream \"{name}\" does not say how busy it keeps its CPU");
-        (message, "add cpu_load = \"50%\"")
+        ("plan.no-cpu-load", message, "add cpu_load = \"50%\" (cpuload=50 in jobs of fio)")
     } else if *options.cpu_chunk.get() == Nanos::ZERO {
-        (format!("the stream \"{name}\" is busy for no time at a stretch"), "make cpu_chunk at least 1us")
+        let message = format!("the stream \"{name}\" is busy for no time at a stretch");
+        ("plan.engine-option", message, "make cpu_chunk at least 1us")
     } else {
         return Some(EngineKind::Spin {
             chunk_ns: options.cpu_chunk.get().0,
             sorts: *options.cpu_work.get() == CpuWork::Sort,
         });
     };
-    remarks.error("plan.engine-option", options.engine.span().or(Some(stream.span)), message, help);
+    remarks.error(code, options.engine.span().or(Some(stream.span)), message, help);
     None
 }
 

@@ -14,15 +14,16 @@ pub(crate) fn engine(
     let options = &stream.options;
     let name = &stream.name;
     let words = options.program.get().map_or(0, |program| program.split_whitespace().count());
-    let (message, help) = if !is_of_nothing {
+    let (code, message, help) = if !is_of_nothing {
         let message = format!("the stream \"{name}\" runs a program and has a target that is storage");
-        (message, "give it a target with kind = \"null\"")
+        ("plan.engine-option", message, "give it a target with kind = \"null\"")
     } else if words == 0 {
-        (format!("the stream \"{name}\" does not say which program it runs"), "add program = \"…\"")
+        let message = format!("the stream \"{name}\" does not say which program it runs");
+        ("plan.no-program", message, "add program = \"…\"")
     } else {
         return Some(EngineKind::Exec);
     };
-    remarks.error("plan.engine-option", options.engine.span().or(Some(stream.span)), message, help);
+    remarks.error(code, options.engine.span().or(Some(stream.span)), message, help);
     None
 }
 

@@ -131,7 +131,14 @@ fn headers(
             Bytes(room),
             section.name
         );
-        fault(place, message, "use larger blocks, a larger verify_interval or a shorter digest");
+        let help = "use larger blocks, a larger verify_interval or a shorter digest";
+        // An interval that is given is wrong by itself; else it is the block, which fio tells apart.
+        remarks.error(
+            if given.is_some() { "plan.verify" } else { "plan.verify-block" },
+            place,
+            message,
+            help,
+        );
         return None;
     }
     let header_at = options.verify_header_at.get().0;

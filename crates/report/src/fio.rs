@@ -35,6 +35,8 @@ pub struct FioShape {
     pub has_globals: bool,
     /// Value of `fio version`.
     pub version: String,
+    /// Seconds until all jobs are done; 0 of those that are.
+    pub eta_s: u64,
     /// `--output-format=json+`: histograms beside percentiles.
     pub json_plus: bool,
     /// Whether the devices' counters are printed (`disk_util`).

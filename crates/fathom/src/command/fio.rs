@@ -10,6 +10,7 @@ mod idle;
 mod iolog;
 mod logs;
 mod operations;
+mod outlook;
 mod parts;
 mod reports;
 mod shape;
@@ -35,6 +36,7 @@ use fathom_schema::{Facts, FileKind, Record};
 use fathom_store::Detail;
 use help::Help;
 use idle::Idleness;
+use outlook::Outlook;
 use parts::Ran;
 use reports::{Collected, Reports};
 use std::path::{Path, PathBuf};
@@ -240,7 +242,7 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
         say_lost(&logs::write_aggregate(&record, &spared));
     }
     let Collected { idleness, operations } = &collected;
-    let report = reports.ending(exit) + &reports.text(&record, Some(idleness), Some(operations));
+    let report = reports.ending(exit) + &reports.text(&record, Some(idleness), Some(operations), 0);
     let given = match &switches.output {
         Some(file) => output::write(Path::new(file), &(shown + &report), &spared),
         None => terminal::data(&report).map_err(|error| error.to_string()),
@@ -299,7 +301,8 @@ fn run_part(
         show_opening(&opening, switches);
         shown = opening;
     }
-    let mut watch = Watch::new(reports, collected, switches, &spared, &store, asked);
+    let outlook = Outlook::of(&planned.plan.experiment.preview());
+    let mut watch = Watch::new(reports, collected, outlook, switches, &spared, &store, asked);
     let manner = Manner {
         store: &store,
         live: switches.eta == Eta::Auto && terminal::shows_messages(),

@@ -31,6 +31,7 @@ mod peer_places;
 mod peer_rates;
 mod peer_reports;
 mod peer_settling;
+mod peer_setup;
 mod peer_table;
 mod peer_traces;
 mod questions;

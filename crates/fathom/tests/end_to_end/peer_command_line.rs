@@ -243,3 +243,58 @@ fn a_trigger_ends_the_jobs_and_runs_a_command() {
     by_file.expect(0, &["exit 3", "exit status: 3"]).json();
     assert!(!bench.path("now").exists());
 }
+
+/// What fio says while it cannot tell, in the first two seconds (3.33).
+const UNKNOWN: u64 = 2_147_483_647;
+
+#[test]
+fn the_end_of_jobs_that_are_bound_by_size_is_foretold() {
+    let job = ["--name=a", "--rw=write", "--filename=f", "--size=6m", "--rate=2m"];
+    // Milliseconds that the job has run, and seconds that are left, of each report.
+    let told = |program: &[&str]| -> Vec<(u64, u64)> {
+        let switches = ["--status-interval=1", "--output-format=json"];
+        let ended = Bench::new().run(&[program, &job, &switches].concat());
+        ended.expect(0, &[]);
+        let begin = ended.out.find("{\n").expect("a document");
+        let documents = serde_json::Deserializer::from_str(&ended.out[begin..]).into_iter();
+        let of = |document: Result<serde_json::Value, _>| {
+            let document = document.expect("a document");
+            let job = &document["jobs"][0];
+            let number = |key: &str| job[key].as_u64().expect("a number");
+            (number("job_runtime"), number("eta"))
+        };
+        documents.map(of).collect()
+    };
+    let ours = told(&[FATHOM, "fio"]);
+    assert!(ours.len() > 2, "{ours:?}");
+    let (last, before) = ours.split_last().expect("there are some");
+    assert_eq!(last.1, 0, "{ours:?}");
+    for (runtime, eta) in before {
+        let foretold = runtime + eta * 1000;
+        assert!((2000..=5000).contains(&foretold), "{ours:?}");
+    }
+    let lines = |program: &[&str]| -> Vec<(f64, u64)> {
+        let switches = ["--eta=always", "--output=report"];
+        let ended = Bench::new().run(&[program, &job, &switches].concat());
+        ended.expect(0, &[]);
+        let of = |line: &str| {
+            let percent = line.split_once("%]")?.0.rsplit('[').next()?.parse().ok()?;
+            let seconds = line.split_once("[eta 00m:")?.1.split('s').next()?.parse().ok()?;
+            Some((percent, seconds))
+        };
+        ended.out.split(['\r', '\n']).filter_map(of).collect()
+    };
+    let ours = lines(&[FATHOM, "fio"]);
+    assert!(ours.len() > 2, "{ours:?}");
+    // A machine that is busy for a while makes it look longer for a while.
+    let (first, last) = (ours[0], ours[ours.len() - 1]);
+    assert!(first.0 < 50.0 && first.1 > 0 && last.0 > 90.0 && last.1 == 0, "{ours:?}");
+    if !peer("the_end_of_jobs_that_are_bound_by_size_is_foretold") {
+        return;
+    }
+    let theirs = told(&["fio"]);
+    assert!(theirs.iter().all(|(_, eta)| *eta <= 6 || *eta == UNKNOWN), "{theirs:?}");
+    assert_eq!(theirs.last().map(|last| last.1), Some(0), "{theirs:?}");
+    let theirs = lines(&["fio"]);
+    assert!(theirs.iter().all(|(_, left)| *left <= 6), "{theirs:?}");
+}

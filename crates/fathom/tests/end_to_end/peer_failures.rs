@@ -7,13 +7,13 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 /// Somebody who may do little.
-const NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups";
+pub(crate) const NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups";
 /// A filesystem of a mebibyte at `small`, for this command alone.
 const SMALL: &str = "unshare --mount -- small/within";
 const WITHIN: &str = "#!/bin/sh\nmount -t tmpfs -o size=1m,mode=777 tmpfs small && exec \"$@\"\n";
 
 /// Asserts that both report these errors, job by job, with equal counts; `wrapper` runs either tool.
-fn check(wrapper: &str, line: &str, errors: &[u64]) {
+pub(crate) fn check(wrapper: &str, line: &str, errors: &[u64]) {
     let (theirs, ours) = (reported(&["fio"], wrapper, line), reported(&[FATHOM, "fio"], wrapper, line));
     let of_theirs: Vec<u64> = theirs.1.iter().map(|job| job.2).collect();
     assert_eq!(of_theirs, errors, "the peer with {line}");
@@ -58,13 +58,13 @@ fn error_of(line: &str) -> String {
 }
 
 /// The peer prints lines before its document.
-fn document(ended: &Ended) -> Value {
+pub(crate) fn document(ended: &Ended) -> Value {
     let begin = ended.out.find("{\n").unwrap_or(0);
     serde_json::from_str(&ended.out[begin..]).unwrap_or_else(|error| panic!("{error} in {ended:#?}"))
 }
 
 /// A folder that everybody may write, with a file that only its owner may read, and one that nobody else may write.
-fn prepared() -> Bench {
+pub(crate) fn prepared() -> Bench {
     let bench = Bench::new();
     let allow = |path: &std::path::Path, mode| {
         fs::set_permissions(path, Permissions::from_mode(mode)).expect("the folder is ours");
@@ -86,7 +86,7 @@ fn prepared() -> Bench {
 }
 
 /// A job between two that run.
-fn between(job: &str) -> String {
+pub(crate) fn between(job: &str) -> String {
     format!(
         "--name=a --rw=write --size=64k --filename=fa --name=b {job} --name=c --rw=write --size=64k --filename=fc"
     )

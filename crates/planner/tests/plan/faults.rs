@@ -397,7 +397,8 @@ fn what_keeps_cpus_busy_has_no_storage_and_no_other_pace() {
         DISK,
         |_| {},
         &[
-            "plan.engine-option: the stream \"s\" does not say how busy it keeps its CPU; add cpu_load = \"50%\"",
+            "plan.no-cpu-load: the stream \"s\" does not say how busy it keeps its CPU; add cpu_load = \"50%\" (cpuload=50 in \
+             jobs of fio)",
         ],
     );
     check(

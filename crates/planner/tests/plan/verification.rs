@@ -78,6 +78,7 @@ fn headers_fit_and_divide() {
         ("verify = \"md5\"\nverify_interval = \"512B\"", Ok(Quota::AtMost(512))),
         ("verify = \"md5\"\nverify_interval = \"1000B\"", Err("plan.verify")),
         ("verify = \"sha512\"\nverify_interval = \"128B\"", Err("plan.verify")),
+        ("verify = \"sha512\"\nblock_size = \"128B\"", Err("plan.verify-block")),
         ("verify = \"md5\"\nverify_header_at = \"55B\"", Err("plan.verify")),
         ("verify = \"md5\"\nverify_header_at = \"56B\"", Ok(Quota::Unlimited)),
         ("verify = \"md5\"\nverify_header_at = \"4041B\"", Err("plan.verify")),

@@ -56,7 +56,7 @@ fn job(shape: &FioShape, figures: &EntryFigures<'_>, end_ms: u64, elapsed_s: u64
         // Not in 3.33 but in 3.36: wrappers made for either find what they look for.
         ("job_start", Integer(sums.start_ms.unwrap_or(end_ms))),
         ("error", Integer(u64::from(sums.error.unsigned_abs()))),
-        ("eta", Integer(0)),
+        ("eta", Integer(shape.eta_s)),
         ("elapsed", Integer(elapsed_s)),
     ];
     if entry.has_options {

@@ -4,21 +4,26 @@
 
 use crate::session::{self, Attempt};
 use crate::{diagnose, terminal};
-use fathom_model::{Diagnostics, Job, Level, Named, Sources, StreamOptions};
-use fathom_planner::PlanNote;
+use fathom_model::{Diagnostic, Diagnostics, Job, Level, Named, Sources, StreamOptions};
 use fathom_planner::safety::{self, Consent};
+use fathom_planner::{Plan, PlanNote};
 use fathom_schema::{Facts, FileKind, NoteKind, Severity};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 
 /// Faults that fio finds when a job starts, not when it is read, with the error that the job then has: those of fio 3.33, but
 /// for a file that `allow_file_create=0` forbids to make, which fio calls no error and ends with 1 all the same.
-const AT_START: [(&str, Errno); 13] = [
+const AT_START: [(&str, Errno); 18] = [
     ("plan.needs-size", Errno::INVAL),
     ("plan.not-aligned", Errno::INVAL),
     ("plan.direct-refused", Errno::INVAL),
     ("plan.file-too-small", Errno::INVAL),
     ("plan.past-end", Errno::INVAL),
+    (TOO_LARGE, Errno::INVAL),
+    ("plan.ring-depth", Errno::INVAL),
+    ("plan.verify-block", Errno::INVAL),
+    ("plan.no-cpu-load", Errno::INVAL),
+    ("plan.no-program", Errno::INVAL),
     ("plan.not-mapped", Errno::NODEV),
     ("target.absent", Errno::NOENT),
     ("target.permission", Errno::ACCESS),
@@ -27,6 +32,21 @@ const AT_START: [(&str, Errno); 13] = [
     ("target.read-only", Errno::ROFS),
     ("target.no-medium", Errno::NOMEDIUM),
     ("trace.unusable", Errno::INVAL),
+];
+
+/// Regions that are smaller than a block. fio finds those when it reads a job that says so, and then runs nothing; a file that
+/// is too small it finds when the job starts.
+const TOO_LARGE: &str = "plan.block-too-large";
+
+/// What could not be looked at; the error is in its words.
+const UNUSABLE: &str = "target.unusable";
+
+/// Limits of the process or the host that all jobs share, with the error of the job that meets them.
+const LIMITS: [(&str, Errno); 4] = [
+    ("plan.open-files", Errno::MFILE),
+    ("plan.aio-limit", Errno::AGAIN),
+    ("plan.memory", Errno::NOMEM),
+    ("plan.locked-memory", Errno::NOMEM),
 ];
 
 /// Streams up to which each is tried alone. Each try plans with all facts, so that thousands would take minutes; of more, none
@@ -54,23 +74,66 @@ pub(super) fn split(attempt: Attempt, consent: &Consent) -> (Attempt, Vec<Fallen
     }
     let job = &attempt.loaded.job;
     let fates = job.streams.iter().filter_map(|stream| fate(job, stream, &attempt.facts, consent));
-    let fallen: Vec<Fallen> = fates.collect();
+    let mut fallen: Vec<Fallen> = fates.collect();
+    let (mut rest, (mut plan, mut found)) = without(job, &fallen, &attempt.facts);
+    let all: Option<Vec<Errno>> = errors(&found).map(|fault| limit(fault.code)).collect();
+    // Each has room where it is alone, and all together have not.
+    if plan.is_none() && all.is_some_and(|all| !all.is_empty()) {
+        fallen.extend(crowded_out(&rest, &attempt.facts));
+        (rest, (plan, found)) = without(job, &fallen, &attempt.facts);
+    }
     if fallen.is_empty() {
         return (attempt, fallen);
     }
-    let names: BTreeSet<&str> = fallen.iter().map(|fallen| fallen.stream.as_str()).collect();
-    let rest = only(job, |name| !names.contains(name));
-    let (mut plan, found) = if rest.streams.is_empty() {
-        (None, Diagnostics::default())
-    } else {
-        fathom_planner::plan(&rest, &attempt.facts, session::entropy())
-    };
     if let Some(plan) = &mut plan {
         plan.notes.extend(notes(&fallen));
     }
     let Attempt { mut loaded, facts, .. } = attempt;
     loaded.job = rest;
     (Attempt { loaded, facts, plan, found }, fallen)
+}
+
+/// The job without these, and what it comes to.
+fn without(job: &Job, fallen: &[Fallen], facts: &Facts) -> (Job, (Option<Plan>, Diagnostics)) {
+    let names: BTreeSet<&str> = fallen.iter().map(|fallen| fallen.stream.as_str()).collect();
+    let rest = only(job, |name| !names.contains(name));
+    let planned = if rest.streams.is_empty() {
+        (None, Diagnostics::default())
+    } else {
+        fathom_planner::plan(&rest, facts, session::entropy())
+    };
+    (rest, planned)
+}
+
+/// Streams for which the limits have no room beside those that stand before them, which is whom fio's limits meet.
+fn crowded_out(job: &Job, facts: &Facts) -> Vec<Fallen> {
+    let mut kept: BTreeSet<&str> = BTreeSet::new();
+    let mut fallen = Vec::new();
+    for stream in &job.streams {
+        kept.insert(&stream.name);
+        let (_, mut faults) = fathom_planner::plan(&only(job, |name| kept.contains(name)), facts, 0);
+        faults.retain(|fault| fault.level == Level::Error);
+        let Some(errno) = faults.all().iter().find_map(|fault| limit(fault.code)) else { continue };
+        kept.remove(stream.name.as_str());
+        let reasons = faults.all().iter().map(|fault| fault.message.clone()).collect();
+        let (stream, errno) = (stream.name.clone(), errno.raw_os_error());
+        fallen.push(Fallen { stream, errno, reasons, faults });
+    }
+    fallen
+}
+
+fn errors(found: &Diagnostics) -> impl Iterator<Item = &Diagnostic> {
+    found.all().iter().filter(|fault| fault.level == Level::Error)
+}
+
+fn limit(code: &str) -> Option<Errno> {
+    LIMITS.iter().find(|(known, _)| *known == code).map(|(_, errno)| *errno)
+}
+
+/// The number of an error of the system, from its words.
+fn errno_in(words: &str) -> Option<Errno> {
+    let number = words.split("(os error ").nth(1)?.split(')').next()?.parse().ok()?;
+    Some(Errno::from_raw_os_error(number))
 }
 
 /// What a record says of them.
@@ -85,8 +148,13 @@ pub(super) fn notes(fallen: &[Fallen]) -> impl Iterator<Item = PlanNote> {
 /// Says why they do not start, and closes with a line that has the shape of fio's.
 pub(super) fn tell(fallen: &[Fallen], sources: &Sources) {
     let (colour, width) = (terminal::colours_messages(), terminal::width_of_messages());
+    let mut told: &[String] = &[];
     for Fallen { stream, errno, reasons, faults } in fallen {
-        if faults.is_empty() {
+        // Of a thousand clones it is one reason.
+        let is_told = std::mem::replace(&mut told, reasons) == reasons;
+        if is_told {
+            // Only that this one does not start either.
+        } else if faults.is_empty() {
             for reason in reasons {
                 terminal::message(&format!("refused: {}", diagnose::printable(reason)));
             }
@@ -115,24 +183,37 @@ fn fate(job: &Job, stream: &Named<StreamOptions>, facts: &Facts, consent: &Conse
     alone.stages.clear();
     let (plan, mut faults) = fathom_planner::plan(&alone, facts, 0);
     faults.retain(|fault| fault.level == Level::Error);
-    let mut codes: Vec<&str> = faults.all().iter().map(|fault| fault.code).collect();
-    let mut reasons: Vec<String> = faults.all().iter().map(|fault| fault.message.clone()).collect();
+    let mut found: Vec<(&str, String)> =
+        faults.all().iter().map(|fault| (fault.code, fault.message.clone())).collect();
     if let Some(plan) = plan {
         let refusals = safety::judge(&plan.intents, &plan.commands, facts, consent).refusals;
-        codes.extend(refusals.iter().map(|refusal| refusal.code));
-        reasons.extend(refusals.iter().map(ToString::to_string));
+        found.extend(refusals.iter().map(|refusal| (refusal.code, refusal.to_string())));
     }
     let has_folder = || {
         let paths = fathom_planner::paths(&alone);
         facts.targets.iter().any(|fact| fact.kind == FileKind::Folder && paths.contains(&fact.path))
     };
-    let error_of = |code: &&str| match AT_START.iter().find(|(known, _)| known == code) {
-        // Pipes, sockets and character devices are not measured.
-        Some((_, Errno::ISDIR)) if !has_folder() => Some(Errno::NOTBLK),
-        known => known.map(|&(_, errno)| errno),
+    let names_folder = || {
+        let places = errors(&faults).filter(|fault| fault.code == UNUSABLE).filter_map(|fault| fault.span);
+        let mut words = places.filter_map(|span| job.sources.of(span)?.text.get(span.start..span.end));
+        words.any(|words| words.trim_start_matches('-').starts_with("directory"))
     };
-    let errors: Option<Vec<Errno>> = codes.iter().map(error_of).collect();
-    let errno = errors?.first()?.raw_os_error();
+    let is_anywhere = |code: &str| errors(&fathom_planner::check(&alone)).any(|fault| fault.code == code);
+    let error_of = |(code, words): &(&str, String)| {
+        let known = AT_START.iter().find(|(known, _)| known == code).map(|(_, errno)| *errno);
+        match (*code, known) {
+            // Where `directory` itself is none, fio runs nothing.
+            (UNUSABLE, _) if names_folder() => None,
+            (UNUSABLE, _) => errno_in(words),
+            (TOO_LARGE, _) if is_anywhere(TOO_LARGE) => None,
+            // Pipes, sockets and character devices are not measured.
+            (_, Some(Errno::ISDIR)) if !has_folder() => Some(Errno::NOTBLK),
+            (code, known) => known.or_else(|| limit(code)),
+        }
+    };
+    let numbers: Option<Vec<Errno>> = found.iter().map(error_of).collect();
+    let errno = numbers?.first()?.raw_os_error();
+    let reasons = found.into_iter().map(|(_, reason)| reason).collect();
     Some(Fallen { stream: stream.name.clone(), errno, reasons, faults })
 }
 

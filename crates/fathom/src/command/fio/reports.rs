@@ -75,14 +75,16 @@ impl Reports {
     }
 
     /// The reports of a record, of one that still grows too. What no record holds is there where it was collected, just as
-    /// far as the record goes.
+    /// far as the record goes. `eta_s`: when all will be done.
     pub(super) fn text(
         &self,
         record: &Record,
         idleness: Option<&Idleness>,
         operations: Option<&OperationLog>,
+        eta_s: u64,
     ) -> String {
         let mut shape = shape(record, &self.extras, &self.echo, &self.fallen);
+        shape.eta_s = eta_s;
         shape.json_plus = self.json_plus;
         shape.idleness = idleness.and_then(Idleness::report);
         if let Some(operations) = operations {

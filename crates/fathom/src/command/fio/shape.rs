@@ -87,6 +87,7 @@ pub(super) fn shape(
         has_globals: extras.has_globals,
         version: super::VERSION.to_owned(),
         json_plus: false,
+        eta_s: 0,
         disk_util: extras.clones.iter().any(|clone| clone.disk_util),
         idleness: None,
         pid: std::process::id(),

@@ -1,6 +1,7 @@
 //! What fio shows while its jobs run: the status line of `--eta=always`, the reports of `--status-interval`, and those that
 //! are asked for by SIGUSR1 or a file. Knows how far the jobs are; the reports are made elsewhere.
 
+use super::outlook::{Outlook, UNKNOWN_S};
 use super::reports::{Collected, Reports};
 use crate::output::{self, Spared};
 use crate::terminal;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Watch<'a> {
     reports: &'a Reports,
     collected: Collected,
+    outlook: Outlook,
     output: Option<&'a str>,
     spared: &'a Spared,
     status_every: Nanos,
@@ -47,6 +49,7 @@ impl<'a> Watch<'a> {
     pub(super) fn new(
         reports: &'a Reports,
         collected: Collected,
+        outlook: Outlook,
         switches: &'a Switches,
         spared: &'a Spared,
         store: &'a Path,
@@ -57,6 +60,7 @@ impl<'a> Watch<'a> {
         Self {
             reports,
             collected,
+            outlook,
             output: switches.output.as_deref(),
             spared,
             status_every,
@@ -79,6 +83,11 @@ impl<'a> Watch<'a> {
     /// What was collected, and the reports given out.
     pub(super) fn done(self) -> (Collected, String) {
         (self.collected, self.given_out)
+    }
+
+    /// Whole seconds that are left, as fio's documents have them.
+    fn eta_s(&self) -> u64 {
+        self.outlook.left_s().map_or(UNKNOWN_S, whole)
     }
 
     fn is_idle(&self) -> bool {
@@ -118,7 +127,7 @@ impl<'a> Watch<'a> {
         let end = current.streams.values().map(|(_, end, _)| *end).max().unwrap_or_default();
         let now = before.after(end);
         if self.shows_line {
-            let line = line(self.reports, record, &current, now);
+            let line = line(self.reports, record, &current, now, self.outlook.left_s());
             let is_new = self.newline_every > Nanos::ZERO && now >= self.newline_next;
             self.newline_next = self.newline_next.max(past(now, self.newline_every));
             // Whoever read it may be gone; that is found out when there is a report.
@@ -127,7 +136,7 @@ impl<'a> Watch<'a> {
         if self.status_every > Nanos::ZERO && now >= self.status_next {
             self.status_next = past(now, self.status_every);
             let Collected { idleness, operations } = &self.collected;
-            let report = self.reports.text(record, Some(idleness), Some(operations));
+            let report = self.reports.text(record, Some(idleness), Some(operations), self.eta_s());
             if !self.give_out(&report) {
                 self.status_every = Nanos::ZERO;
             }
@@ -162,7 +171,8 @@ impl<'a> Watch<'a> {
         // of single operations are collected until now, more than that record counts, and are left out.
         match fathom_store::read_with(path, Detail::Whole, Vec::new()) {
             Ok(record) => {
-                self.give_out(&self.reports.text(&record, Some(&self.collected.idleness), None));
+                let idleness = Some(&self.collected.idleness);
+                self.give_out(&self.reports.text(&record, idleness, None, self.eta_s()));
             }
             Err(error) => terminal::message(&format!("warning: {error}")),
         }
@@ -189,7 +199,10 @@ impl Sink for Watch<'_> {
             Event::RunStarted(started) => {
                 self.path = Some(fathom_store::path_of(self.store, &started.run));
             }
-            Event::Interval(interval) => self.answer(interval),
+            Event::Interval(interval) => {
+                self.outlook.add(interval);
+                self.answer(interval);
+            }
             _ => {}
         }
         if self.is_idle() {
@@ -229,7 +242,7 @@ impl Sink for Watch<'_> {
 }
 
 /// `Jobs: 2 (f=2), 0B/s-128MiB/s: [r(2)][50.0%][r=62.5MiB/s][r=16.0k IOPS][eta 00m:05s]`, as fio has it.
-fn line(reports: &Reports, record: &Record, current: &Current, now: Nanos) -> String {
+fn line(reports: &Reports, record: &Record, current: &Current, now: Nanos, left_s: Option<f64>) -> String {
     let clones = &reports.extras().clones;
     let step = record.steps.iter().find(|step| step.started.index == current.step);
     let streams = step.map_or(&[][..], |step| &step.started.step.streams);
@@ -270,11 +283,10 @@ fn line(reports: &Reports, record: &Record, current: &Current, now: Nanos) -> St
             iops.push(format!("{letter}={}", units.count(operations)));
         }
     }
-    let (percent, eta) = match record.started.expected_seconds {
-        Some(expected) if expected > 0.0 => {
-            let left = (expected - now.as_secs_f64()).max(0.0);
-            let share = (now.as_secs_f64() / expected * 100.0).min(100.0);
-            (format!("{share:.1}%"), span(left))
+    let elapsed = now.as_secs_f64();
+    let (percent, eta) = match left_s {
+        Some(left) if elapsed + left > 0.0 => {
+            (format!("{:.1}%", elapsed / (elapsed + left) * 100.0), span(left))
         }
         _ => ("-.-%".to_owned(), "--".to_owned()),
     };
@@ -328,14 +340,16 @@ fn runs(states: &[char]) -> String {
 
 /// Days and hours only where there are any.
 fn span(seconds: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "positive and far below 2^63"
-    )]
-    let seconds = seconds.round() as u64;
+    let seconds = whole(seconds);
     let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
     let days = if days > 0 { format!("{days:02}d:") } else { String::new() };
     let hours = if hours > 0 || !days.is_empty() { format!("{hours:02}h:") } else { String::new() };
     format!("{days}{hours}{:02}m:{:02}s", seconds / 60 % 60, seconds % 60)
+}
+
+/// Seconds as a whole number, and no more than fio has room for.
+fn whole(seconds: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and below 2^31")]
+    let whole = seconds.round().clamp(0.0, UNKNOWN_S as f64) as u64;
+    whole
 }

@@ -2,7 +2,6 @@
 //! sizes, rates and verification means nothing to it, mostly since a `[global]` section says it for others.
 
 use super::super::ParsedJob;
-use super::super::faults::Faults;
 use super::super::settings::{Content, Engine, Settings};
 
 /// Bytes of an operation, which none of them moves.
@@ -24,24 +23,16 @@ pub(super) fn is_program(settings: &Settings) -> bool {
     settings.engine.name == "exec"
 }
 
-/// The job with nothing that only storage has; `None` for other engines.
-pub(super) fn adapted(parsed: &ParsedJob, faults: &mut Faults) -> Option<ParsedJob> {
+/// The job with nothing that only storage has; `None` for other engines. One that lacks its load or its program is one that
+/// cannot start, as with fio.
+pub(super) fn adapted(parsed: &ParsedJob) -> Option<ParsedJob> {
     let runs = is_program(&parsed.settings);
     if !is_of(&parsed.settings) && !runs {
         return None;
     }
     let ParsedJob { name, section, span, settings, options } = parsed;
     let mut settings = settings.clone();
-    if runs && settings.engine.program.is_empty() {
-        let message = "ioengine=exec needs a program, as fio does";
-        let help = "add program=/path/to/it";
-        faults.error("fio.contradiction", settings.span("ioengine", *span), message, help);
-    }
     settings.engine.arguments = settings.engine.arguments.replace("%n", name);
-    if !runs && settings.engine.cpu_load == 0 {
-        let message = "ioengine=cpuio needs a cpuload, as fio does";
-        faults.error("fio.contradiction", settings.span("ioengine", *span), message, "add cpuload=50");
-    }
     let usual = Settings::default();
     let operations = &mut settings.operations;
     operations.block_sizes = [(BLOCK, BLOCK); 3];

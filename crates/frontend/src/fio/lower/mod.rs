@@ -123,7 +123,7 @@ impl Lowering<'_> {
         let ParsedJob { name, section: _, span, settings, options } = parsed;
         let adapted = names::adapted(parsed, self.faults);
         let parsed = adapted.as_ref().map_or(parsed, |(adapted, _)| adapted);
-        let adapted_to_cpu = cpu::adapted(parsed, self.faults);
+        let adapted_to_cpu = cpu::adapted(parsed);
         let parsed = adapted_to_cpu.as_ref().unwrap_or(parsed);
         let is_adapted = adapted.is_some() || adapted_to_cpu.is_some();
         let settings = if is_adapted { &parsed.settings } else { settings };
