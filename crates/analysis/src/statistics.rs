@@ -13,6 +13,7 @@ mod quantile;
 mod rhythm;
 mod runs;
 mod sample;
+mod share;
 mod trend;
 mod warmup;
 
@@ -25,5 +26,6 @@ pub use quantile::{QuantileEstimate, nearest_rank, quantile_needs, quantiles, ra
 pub use rhythm::{Rhythm, rhythm};
 pub use runs::runs_p;
 pub use sample::{Sample, t_quantile};
+pub use share::share_interval;
 pub use trend::{Trend, trend};
 pub use warmup::{WarmUp, warm_up};

@@ -2,7 +2,9 @@
 //! not there. Each reads facts that the probe took; none looks at a figure.
 
 use super::{Found, StepView};
-use fathom_schema::{EnvironmentFact, OperationKind, Record, Severity, Stream, TargetFact, TargetKind};
+use fathom_schema::{
+    EnvironmentFact, FileFact, OperationKind, Record, Severity, Stream, TargetFact, TargetKind,
+};
 use fathom_units::Bytes;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -28,6 +30,7 @@ pub(super) fn run(record: &Record, found: &mut Found) {
 /// Checks of one step.
 pub(super) fn step(view: &StepView<'_>, found: &mut Found) {
     unwritten(view, found);
+    in_memory(view, found);
     short_queues(view, found);
     caps_that_were_set(view, found);
     let changes = || view.step.finished.iter().flat_map(|finished| &finished.environment_changes);
@@ -200,9 +203,7 @@ fn unwritten(view: &StepView<'_>, found: &mut Found) {
             let Some(TargetFact { file: Some(file), path, .. }) = fact_of(&facts, target) else {
                 continue;
             };
-            let missing = 1.0 - file.written.0 as f64 / file.size.0.max(1) as f64;
-            // What fathom made it also fills before it reads.
-            if file.made_by_fathom || missing <= UNWRITTEN_MAX || seen.contains(&path) {
+            if !is_told_unwritten(file) || seen.contains(&path) {
                 continue;
             }
             seen.push(path);
@@ -214,11 +215,50 @@ fn unwritten(view: &StepView<'_>, found: &mut Found) {
                     view.stream_place(stream),
                     path.display(),
                     Bytes(file.written.0).approximate(),
-                    missing * 100.0
+                    missing(file) * 100.0
                 ),
                 "reads of holes never reach the device: write the file in full first",
             );
         }
+    }
+}
+
+/// Whether the holes of a file that is only read are told.
+pub(super) fn is_told_unwritten(file: &FileFact) -> bool {
+    // What fathom made it also fills before it reads.
+    !file.made_by_fathom && missing(file) > UNWRITTEN_MAX
+}
+
+/// The share of a file that is holes or unwritten.
+fn missing(file: &FileFact) -> f64 {
+    1.0 - file.written.0 as f64 / file.size.0.max(1) as f64
+}
+
+/// Files that lie in memory, whatever I/O is asked for.
+fn in_memory(view: &StepView<'_>, found: &mut Found) {
+    let facts = view.record.started.facts.by_path();
+    let streams = view.streams().map(|(stream, _)| stream).filter(|stream| view.is_real(stream));
+    let extents = streams.flat_map(|stream| &stream.workers).flat_map(|worker| &worker.extents);
+    let used: BTreeSet<u32> = extents.map(|extent| extent.target).collect();
+    let targets = &view.step.started.step.targets;
+    let in_memory = used.iter().filter_map(|&index| targets.get(index as usize)).filter_map(|target| {
+        let filesystem = fact_of(&facts, target)?.filesystem.as_ref()?;
+        let is_file = matches!(target.kind, TargetKind::File { .. });
+        (is_file && filesystem.is_in_memory()).then_some((target, filesystem))
+    });
+    for (target, filesystem) in in_memory {
+        found.add(
+            "target.in-memory",
+            Severity::Invalid,
+            format!(
+                "{}{} is on {} at {}, which keeps files in memory",
+                view.place(),
+                target.name,
+                filesystem.kind,
+                filesystem.mount_point.display()
+            ),
+            "memory is measured, and no device: put the file on a filesystem that lies on the device, or name the device",
+        );
     }
 }
 

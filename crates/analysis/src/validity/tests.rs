@@ -1,5 +1,6 @@
 //! Each finding is provoked once on a constructed record, and shown not to appear on a sound one.
 
+mod content;
 mod frequent;
 mod host;
 mod timeline;
