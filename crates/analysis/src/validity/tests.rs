@@ -4,6 +4,7 @@ mod content;
 mod frequent;
 mod host;
 mod timeline;
+mod warmup;
 
 use super::*;
 use crate::sample::{StreamShape, on_file, push, record};

@@ -73,7 +73,7 @@ fn behaviour_over_time() {
     check_rates(
         &noisy(&[(10, 2_000), (190, 10_000)]),
         &["behaviour.warm-up"],
-        "the first 10 s are 80 % below",
+        "warm-up of about 10 s: throughput is 80 % below the rest then",
     );
     // What comes later is no part of it: a warm-up and a cliff are told both.
     check_rates(
@@ -129,7 +129,7 @@ fn random_counts(rate: f64, seconds: usize, random: &mut fastrand::Rng) -> Vec<u
 }
 
 /// A record of these counts, second by second, whose slowest operation takes 20 ms; in an open loop or a closed one.
-fn counted(counts: &[u64], is_open: bool) -> Record {
+pub(super) fn counted(counts: &[u64], is_open: bool) -> Record {
     let mean = counts.iter().sum::<u64>() / counts.len() as u64;
     let rates = vec![(OperationKind::Read, mean.max(1))];
     let mut whole = record(&[StreamShape { rates, seconds: counts.len() as u64, ..base() }]);
@@ -160,7 +160,7 @@ fn stall(record: &mut Record, at: usize, seconds: usize) {
     intervals[at + seconds].tally.kinds[0].service.moments.max_ns = seconds as u64 * 1_000_000_000;
 }
 
-fn behaviour(record: &Record) -> Vec<Finding> {
+pub(super) fn behaviour(record: &Record) -> Vec<Finding> {
     findings(record).into_iter().filter(|finding| finding.id.starts_with("behaviour.")).collect()
 }
 
