@@ -3,6 +3,8 @@
 
 use crate::support::device::{SIZE, content, empty_device, image, text, with_root};
 use crate::support::{Bench, moved, noise, number, tool};
+use fathom_io::clock::monotonic;
+use fathom_units::Nanos;
 
 /// Runs with these options on `device` are refused, and what it holds stays as it is.
 fn check_kept(bench: &Bench, device: &str, options: &str, code: i32, says: &[&str]) {
@@ -483,6 +485,41 @@ fn a_file_in_memory_is_no_result() {
             let ended = bench.fathom(&line);
             assert!(ended.expect(0, &[]).out.contains("INVALID  target.in-memory"), "{ended:#?}");
         }
+        Ok(())
+    });
+}
+
+/// Somebody reads the device while it is scanned.
+#[test]
+fn a_scan_beside_another_reader_says_so() {
+    with_root("a_scan_beside_another_reader_says_so", |bench, stage| {
+        let size = 256 << 20;
+        let device = stage.attach(&image(bench, "image", size, &[]))?;
+        let line = format!("scan {device} --full --zones 32 --block 64KiB --quiet");
+        let told = || {
+            bench.fathom(&line).expect(0, &[]);
+            bench.report()["validity"].to_string().contains("scan.disturbed")
+        };
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        let is_told = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // Past the page cache, which would have all of it soon; not for ever, should the scan fail.
+                let end = monotonic().after(Nanos::secs(60));
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) && monotonic() < end {
+                    let input = format!("if={device}");
+                    tool(
+                        "dd",
+                        &[&input, "of=/dev/null", "bs=64k", "iflag=direct", "count=2048", "status=none"],
+                    )
+                    .expect("dd is everywhere");
+                }
+            });
+            let is_told = told();
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            is_told
+        });
+        assert!(is_told, "{:#}", bench.report()["validity"]);
+        assert!(!told(), "{:#}", bench.report()["validity"]);
         Ok(())
     });
 }
