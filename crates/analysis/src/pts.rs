@@ -7,7 +7,7 @@ mod idle;
 
 pub use answer::{
     Answer, Conditioning, Ending, Idle, Level, Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer,
-    answer, is_conditioning, is_empty, is_purge_refused, repeated, resumable,
+    answer, is_conditioning, is_empty, is_purge_refused, repeated, resumable, windows,
 };
 pub use flow::{
     BLOCK_MIN, Blocks, Cell, Figure, Flow, Outlook, Part, PartKind, Place, ROUNDS_MAX, Rounds, deviations,

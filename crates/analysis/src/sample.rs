@@ -146,6 +146,7 @@ pub fn push(record: &mut Record, shapes: &[StreamShape], index: u32) {
         devices: vec![after],
         environment_changes: Vec::new(),
         gauges: None,
+        zero_blocks: Vec::new(),
     };
     record.push(Event::StepFinished(Box::new(finished))).expect("its step has started");
 }

@@ -10,9 +10,11 @@ mod dependence;
 mod hurst;
 mod levels;
 mod quantile;
+mod redraw;
 mod rhythm;
 mod runs;
 mod sample;
+mod share;
 mod trend;
 mod warmup;
 
@@ -22,8 +24,10 @@ pub use dependence::{Subsessions, autocorrelation, subsession_means, subsessions
 pub use hurst::{Hurst, hurst};
 pub use levels::{Course, course};
 pub use quantile::{QuantileEstimate, nearest_rank, quantile_needs, quantiles, rank_interval};
+pub use redraw::Redraw;
 pub use rhythm::{Rhythm, rhythm};
 pub use runs::runs_p;
 pub use sample::{Sample, t_quantile};
+pub use share::share_interval;
 pub use trend::{Trend, trend};
 pub use warmup::{WarmUp, warm_up};

@@ -43,9 +43,16 @@ impl Found {
 
 /// Every threshold of a run on every step; one that measured nothing keeps none. Steps of a PTS test that prepare its targets
 /// measure nothing that is asked about, nor do its loads that are done again because they were cut off or empty, nor
-/// those of an objective that offer no rate. `None` where the run has no thresholds.
+/// those of an objective that offer no rate. Of rounds that have to become steady the figures are those of the measurement
+/// window, and so are the thresholds; errors alone count in all rounds. `None` where the run has no thresholds.
 pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
     let thresholds = record.thresholds();
+    let windows = if thresholds.is_empty() { Vec::new() } else { pts::windows(record) };
+    let is_in_window = |step: &fathom_schema::StepRecord| {
+        let place = pts::Place::of(&step.started.step);
+        let of_part = place.and_then(|place| Some((place, windows.get(place.part)?.as_ref()?)));
+        of_part.is_none_or(|(place, window)| window.contains(&place.round))
+    };
     let is_measured = |step: &&fathom_schema::StepRecord| match &record.started.question {
         Some(Question::Steady(question)) => {
             let is_cut = step.finished.as_ref().is_none_or(|finished| finished.stop == Stop::Interrupted);
@@ -58,8 +65,10 @@ pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
         _ => true,
     };
     let each = |step: &fathom_schema::StepRecord| -> Vec<Kept> {
+        let is_in_window = is_in_window(step);
         thresholds
             .iter()
+            .filter(|threshold| is_in_window || is_of_errors(threshold))
             .map(|&threshold| {
                 let kind = match threshold {
                     Threshold::Bound(bound) => bound.kind,
@@ -82,6 +91,13 @@ pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
             .collect()
     };
     (!thresholds.is_empty()).then(|| record.steps.iter().filter(is_measured).flat_map(each).collect())
+}
+
+fn is_of_errors(threshold: &Threshold) -> bool {
+    matches!(
+        threshold,
+        Threshold::ErrorsBelow(_) | Threshold::Bound(Bound { figure: BoundFigure::Errors, .. })
+    )
 }
 
 fn quantile(threshold: &Threshold) -> Option<f64> {
@@ -173,6 +189,54 @@ mod tests {
         assert_eq!(of(&[&empty, &empty], Stop::Complete), [false], "as empty again: it ended the test");
         assert_eq!(of(&[&shape, &empty], Stop::Interrupted), [true], "the last one was cut");
         assert_eq!(of(&[&shape, &shape], Stop::Complete), [true, true]);
+    }
+
+    /// Rounds that are on their way to the steady state prepare for it.
+    #[test]
+    fn rounds_before_the_window_keep_and_break_nothing() {
+        let question = fathom_schema::SteadyQuestion { test: fathom_schema::SteadyTest::Latency, ..xsr() };
+        let flow = pts::Flow::of(&question);
+        let (part, cells) = flow
+            .parts
+            .iter()
+            .enumerate()
+            .find_map(|(index, part)| match &part.kind {
+                pts::PartKind::Rounds(rounds) => Some((index, rounds.cells.len())),
+                _ => None,
+            })
+            .expect("it has rounds");
+        // Parts come in their order, and none is left out.
+        let before = (0..part).map(|part| (pts::Place { part, round: 0, cell: 0 }, 1));
+        let of_rounds = |rates: &'static [u64]| {
+            let rounds = rates.iter().enumerate();
+            rounds.flat_map(move |(round, &rate)| {
+                (0..cells).map(move |cell| (pts::Place { part, round, cell }, rate))
+            })
+        };
+        let kept = |rates: &'static [u64], bound: &str| {
+            let loads: Vec<(pts::Place, u64)> = before.clone().chain(of_rounds(rates)).collect();
+            let shape = |rate: u64| StreamShape {
+                rates: vec![(OperationKind::Read, rate)],
+                ..StreamShape::default()
+            };
+            let mut all = record(&[shape(loads[0].1)]);
+            for ((_, rate), index) in loads.iter().zip(0..).skip(1) {
+                push(&mut all, &[shape(*rate)], index);
+            }
+            for (step, (place, _)) in all.steps.iter_mut().zip(&loads) {
+                step.started.step.parameters = place.parameters("");
+            }
+            all.started.question = Some(Question::Steady(question.clone()));
+            all.started.thresholds = vec![bound.parse().expect("a bound")];
+            let all = thresholds(&all).expect("one was asked for");
+            (all.len(), all.iter().filter(|one| one.is_kept).count())
+        };
+        let slow_first: &[u64] = &[100, 150, 200, 200, 200, 200, 200];
+        assert_eq!(kept(slow_first, "iops>180"), (5 * cells, 5 * cells), "five rounds are the window");
+        assert_eq!(kept(slow_first, "iops>210"), (5 * cells, 0));
+        assert_eq!(kept(slow_first, "errors<1"), (7 * cells, 7 * cells), "an error is one in any round");
+        // Of one that did not become steady they are the last five.
+        assert_eq!(kept(&[100, 200, 100, 200, 100, 200], "iops>150"), (5 * cells, 3 * cells));
     }
 
     fn xsr() -> fathom_schema::SteadyQuestion {

@@ -6,6 +6,7 @@
 mod behaviour;
 mod circumstances;
 mod device;
+mod disturbed;
 mod host;
 mod load;
 mod surroundings;
@@ -22,6 +23,7 @@ pub fn findings(record: &Record) -> Vec<Finding> {
     let mut found = Found::default();
     circumstances::run(record, &mut found);
     surroundings::run(record, &mut found);
+    disturbed::run(record, &mut found);
     // A load of a test that was cut off is done again where the test goes on, and is in no figure; what befell it is told.
     let is_test = matches!(record.started.question, Some(Question::Steady(_)));
     let is_cut =

@@ -14,6 +14,7 @@ mod mounts;
 mod roots;
 mod signature;
 mod usage;
+mod zeroes;
 
 use crate::mark;
 pub use crate::mark::MARK;
@@ -36,6 +37,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 pub use usage::FileUses;
 use usage::Usage;
+pub use zeroes::{Region, zero_blocks};
 
 /// Links followed when the last one leads to nothing, as the kernel limits them (`path_resolution(7)`).
 const LINKS_MAX: u32 = 40;

@@ -141,6 +141,9 @@ fn laws(answers: &Answers) -> String {
     }
     let legend = match answers.chosen {
         Some(_) => "* the chosen law: the lowest AICc of those that explain the points",
+        None if answers.is_undetermined() => {
+            "laws that pass through the points are not determined by them; answers are read off between them"
+        }
         None => "no law explains the points; answers are read off between them",
     };
     text += &format!("  {legend}; error: the largest of a point\n");

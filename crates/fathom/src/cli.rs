@@ -31,7 +31,8 @@ needs, verdict), run, doubts (findings that speak against the figures).";
 const STEADY_HELP: &str = "\
 Answer (exit code): steady or complete (0); not_steady or unfinished (8). What was ended goes on with
 --resume. With --threshold a breach is 99, as is the end by --abort-when; both are about the loads,
-not about what prepares for them (where only errors end it).
+not about what prepares for them (where only errors end it), and thresholds about those of the
+measurement window (errors: of all rounds).
 --json: sentence, verdict, test, class, is_pts, deviations[], haste, purge, idle_between, resumed and
 parts[]: rounds have steady_at, tracked, window (mean, range, slope and what is allowed), cells[].";
 

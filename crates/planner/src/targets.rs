@@ -24,9 +24,6 @@ use std::path::{Path, PathBuf};
 /// products with it stay within 64 bits.
 pub(crate) const NULL_SIZE: Bytes = Bytes(1 << 40);
 
-/// Filesystems whose files lie in memory.
-const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
-
 /// How much more than what is free a file is given that is written until nothing is: others may free some meanwhile.
 const BEYOND_FULL: u64 = 1 << 30;
 
@@ -265,7 +262,7 @@ impl Resolver<'_> {
             );
             remarks.note(NoteKind::Target, Severity::Info, message);
         }
-        let memory = fact.filesystem.as_ref().filter(|fs| IN_MEMORY.contains(&&*fs.kind));
+        let memory = fact.filesystem.as_ref().filter(|filesystem| filesystem.is_in_memory());
         if let Some(filesystem) = memory.filter(|_| class == Class::File) {
             let message = format!(
                 "{} is on {}, whose files are in memory: no device is measured, with direct or without",

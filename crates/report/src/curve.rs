@@ -218,6 +218,10 @@ fn laws(answers: &Answers) -> Table {
         Some(_) => {
             "chosen: the lowest AICc of those laws that explain the points; error: the largest of a point"
         }
+        None if answers.is_undetermined() => {
+            "laws that pass through the points are not determined by them; answers are read off between them; error: the \
+             largest of a point"
+        }
         None => {
             "no law explains the points; answers are read off between them; error: the largest of a point"
         }

@@ -6,6 +6,7 @@ use crate::host::HostMeter;
 use crate::signals::Stop;
 use crate::sums::Sums;
 use crate::watch::Watch;
+use crate::zeroes::Zeroes;
 use fathom_engine::prepare::{self, Claims, PrepareError, Tidied};
 use fathom_engine::{Crew, ExecuteError, Executed, Observer, Share, execute, probe};
 use fathom_metrics::{IssuedRow, OperationRow};
@@ -102,6 +103,7 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         changed: 0,
         engines: BTreeSet::new(),
         aborted: None,
+        zeroes: Zeroes::of(started.question.as_ref()),
         started_at: fathom_engine::monotonic(),
         stop,
         bus,
@@ -191,6 +193,7 @@ struct Runner<'a, 'b> {
     engines: BTreeSet<String>,
     /// Why a condition of the job has ended the run.
     aborted: Option<String>,
+    zeroes: Zeroes,
     started_at: Nanos,
     stop: &'a Stop,
     bus: &'a mut Bus<'b>,
@@ -199,6 +202,7 @@ struct Runner<'a, 'b> {
 impl Runner<'_, '_> {
     /// Puts a step of an earlier run into the record.
     fn take_over(&mut self, StepRecord { started, intervals, host, finished }: StepRecord) {
+        self.zeroes.pass_over(&started.step);
         self.bus.send(&Event::StepStarted(Box::new(started)));
         let mut sums = Sums::default();
         for interval in intervals {
@@ -365,6 +369,8 @@ impl Runner<'_, '_> {
             devices: probe::device_counters(&devices),
             environment_changes: probe::environment_changes(&self.environment, &after),
             gauges: Some(probe::gauges(&self.facts.targets)),
+            // Last, when all that is measured has been.
+            zero_blocks: self.zeroes.look(ready.step(), &self.facts, self.stop),
         };
         self.bus.send(&Event::StepFinished(Box::new(finished.clone())));
         self.bus.settled();

@@ -11,6 +11,7 @@ mod host;
 mod signals;
 mod sums;
 mod watch;
+mod zeroes;
 
 pub use bus::{Bus, Sink, SinkError};
 pub use changes::{Changes, NewLoad, RateChange};

@@ -1,6 +1,6 @@
 //! Events: the only interface from the runner to anything that shows or keeps results.
 
-use crate::facts::{DeviceNumber, EnvironmentFact, Facts};
+use crate::facts::{DeviceNumber, EnvironmentFact, Facts, ZeroBlocks};
 use crate::gauges::{Gauges, HostSample};
 use crate::question::Question;
 use crate::record::StreamTotals;
@@ -124,6 +124,10 @@ pub struct StepFinished {
     /// What the host said of itself at the end; absent in records of before it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gauges: Option<Gauges>,
+    /// What blocks of targets that it only read look like, each target once in a run; none in records of before they were
+    /// looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zero_blocks: Vec<ZeroBlocks>,
 }
 
 /// A run has ended.

@@ -209,6 +209,13 @@ pub struct Filesystem {
     pub can_create: bool,
 }
 
+impl Filesystem {
+    /// Whether its files lie in memory, with no device under them.
+    pub fn is_in_memory(&self) -> bool {
+        ["tmpfs", "ramfs"].contains(&&*self.kind)
+    }
+}
+
 /// A block device and all that lies on and under it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockDevice {
@@ -314,4 +321,20 @@ pub struct Signature {
     pub offset: u64,
     /// Label or UUID when it has one; empty otherwise.
     pub label: String,
+}
+
+/// How many blocks of what is read of a target are all zero, as blocks at random places show.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZeroBlocks {
+    /// The target's path.
+    #[serde(with = "wire::path")]
+    pub path: PathBuf,
+    /// Bytes of one block.
+    pub block_bytes: u32,
+    /// Blocks that there are in what is read.
+    pub blocks: u64,
+    /// Blocks that were looked at: all of them, or some at random.
+    pub sampled: u64,
+    /// How many of those are all zero.
+    pub zero: u64,
 }

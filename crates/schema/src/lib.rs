@@ -42,7 +42,7 @@ pub use event::{
 };
 pub use facts::{
     BlockDevice, Ceiling, ContentFact, CpuFacts, DeviceNumber, EnvironmentFact, Facts, FileFact, FileKind,
-    Filesystem, InUse, Limits as HostLimits, Signature, TargetFact, VoidMark,
+    Filesystem, InUse, Limits as HostLimits, Signature, TargetFact, VoidMark, ZeroBlocks,
 };
 pub use fathom_units::RATES;
 pub use gauges::{DeviceUse, Gauges, HostSample, Pressure, Temperature};

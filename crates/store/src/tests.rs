@@ -126,6 +126,7 @@ fn step_finished(index: u32) -> Event {
         devices: Vec::new(),
         environment_changes: Vec::new(),
         gauges: None,
+        zero_blocks: Vec::new(),
     }))
 }
 

@@ -8,7 +8,7 @@
 use super::{Curve, LoadPoint};
 use crate::objective::{State, state};
 use crate::scaling::{Answers, Estimate, LatencyLimit, Operating, Peak, Point, Verdict};
-use crate::statistics::{Sample, nearest_rank};
+use crate::statistics::{Redraw, Sample, nearest_rank};
 use fathom_schema::LatencyGoal;
 
 /// Resamples of the measured rates.
@@ -91,7 +91,7 @@ pub(super) fn curve(
         .collect();
     rows.sort_by(|a, b| a.asked.total_cmp(&b.asked));
     let groups: Vec<&[Row]> = rows.chunk_by(|a, b| same(a.asked, b.asked)).collect();
-    let means: Vec<Row> = groups.iter().map(|group| mean(&group.iter().collect::<Vec<_>>())).collect();
+    let means: Vec<Row> = groups.iter().map(|group| mean(group, &Redraw::none(group.len()))).collect();
     let found = figures(most.mean, &means, limits);
     let drawn = resampled(full_speed, &groups, limits);
     let estimate = |figure: &dyn Fn(&Figures) -> Option<f64>| {
@@ -181,9 +181,8 @@ fn same(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 1e-6
 }
 
-fn mean(rows: &[&Row]) -> Row {
-    let count = rows.len() as f64;
-    let of = |figure: &dyn Fn(&Row) -> f64| rows.iter().map(|row| figure(row)).sum::<f64>() / count;
+fn mean(rows: &[Row], draw: &Redraw) -> Row {
+    let of = |figure: &dyn Fn(&Row) -> f64| draw.mean(rows.iter().map(figure));
     let limits = rows.first().map_or(0, |row| row.latencies_s.len());
     Row {
         asked: of(&|row| row.asked),
@@ -244,7 +243,7 @@ fn between(low: f64, high: f64, share: f64) -> f64 {
     low + share * (high - low)
 }
 
-/// Figures of resamples, each rate's measurements drawn anew; none where a rate was measured once.
+/// Figures of resamples, each rate's means drawn anew; none where a rate was measured once.
 fn resampled(full_speed: &[(f64, LoadPoint)], groups: &[&[Row]], limits: &[LatencyGoal]) -> Vec<Figures> {
     if full_speed.len() < 2 || groups.iter().any(|group| group.len() < 2) {
         return Vec::new();
@@ -252,14 +251,10 @@ fn resampled(full_speed: &[(f64, LoadPoint)], groups: &[&[Row]], limits: &[Laten
     let mut random = fastrand::Rng::with_seed(SEED);
     (0..RESAMPLES)
         .map(|_| {
-            let most = (0..full_speed.len()).map(|_| full_speed[random.usize(..full_speed.len())].1.rate);
-            let most = most.sum::<f64>() / full_speed.len() as f64;
-            let mut draw = |group: &&[Row]| {
-                let drawn: Vec<&Row> =
-                    (0..group.len()).map(|_| &group[random.usize(..group.len())]).collect();
-                mean(&drawn)
-            };
-            let rows: Vec<Row> = groups.iter().map(&mut draw).collect();
+            let draw = Redraw::of(full_speed.len(), &mut random);
+            let most = draw.mean(full_speed.iter().map(|(_, point)| point.rate));
+            let redrawn = |group: &&[Row]| mean(group, &Redraw::of(group.len(), &mut random));
+            let rows: Vec<Row> = groups.iter().map(redrawn).collect();
             figures(most, &rows, limits)
         })
         .collect()
@@ -275,6 +270,8 @@ fn interval(drawn: &[Figures], figure: &dyn Fn(&Figures) -> Option<f64>) -> Opti
     Some((nearest_rank(&values, 0.025), nearest_rank(&values, 0.975)))
 }
 
+#[cfg(test)]
+mod coverage;
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -336,6 +336,16 @@ pub fn is_conditioning(question: &SteadyQuestion, step: &Step) -> bool {
     part.is_some_and(|part| matches!(part.kind, PartKind::Purge | PartKind::Fill(_)))
 }
 
+/// Per part of a test, the rounds that its figures are of, where it has rounds that have to become steady: those before
+/// prepare for them. Empty where the record is of no test.
+pub fn windows(record: &Record) -> Vec<Option<Range<usize>>> {
+    let window = |part: PartAnswer| match part {
+        PartAnswer::Rounds(found) if found.rounds.has_to_be_steady() => Some(found.window),
+        PartAnswer::Rounds(_) | PartAnswer::Conditioning(_) | PartAnswer::Sequence(_) => None,
+    };
+    answer(record).into_iter().flat_map(|answer| answer.parts).map(window).collect()
+}
+
 /// What a step measured, if it came to its end.
 fn point(step: &StepRecord) -> Option<LoadPoint> {
     let finished = step.finished.as_ref().filter(|finished| finished.stop == Stop::Complete)?;

@@ -102,6 +102,16 @@ pub struct Answers {
     pub remarks: Vec<String>,
 }
 
+impl Answers {
+    /// Whether laws pass through the points and none of them is told by these: such as those of a throughput that is the same at
+    /// all loads, which bend before the first.
+    pub fn is_undetermined(&self) -> bool {
+        self.chosen.is_none() && self.fits.iter().any(|fit| fit.max_relative_error < PASSES_MAX)
+    }
+}
+
+/// Largest error of a law that is said to pass through all points.
+const PASSES_MAX: f64 = 0.01;
 /// Fewest distinct loads from which a law is chosen.
 pub const LOADS_MIN: usize = 6;
 

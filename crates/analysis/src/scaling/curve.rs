@@ -2,7 +2,7 @@
 
 use super::choice::{Estimate, LatencyLimit};
 use super::fit::Point;
-use crate::statistics::nearest_rank;
+use crate::statistics::{Redraw, nearest_rank};
 
 /// All points of one load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,8 +78,8 @@ pub(super) fn share_of_best(points: &[Point], share: f64) -> Option<Estimate> {
     let mut drawn: Vec<f64> = (0..RESAMPLES)
         .filter_map(|_| {
             let draw = |group: &&[Point]| {
-                let sum: f64 = (0..group.len()).map(|_| group[random.usize(..group.len())].x).sum();
-                Load { n: group[0].n, x: sum / group.len() as f64, margin: None }
+                let x = Redraw::of(group.len(), &mut random).mean(group.iter().map(|point| point.x));
+                Load { n: group[0].n, x, margin: None }
             };
             of(&groups.iter().map(draw).collect::<Vec<_>>())
         })
@@ -100,21 +100,14 @@ pub fn measured_limit(points: &[Point], latencies: &[f64], seconds: f64) -> Late
     let mut rows: Vec<[f64; 3]> = points.iter().zip(latencies).map(|(p, &r)| [p.n, p.x, r]).collect();
     rows.sort_by(|a, b| a[0].total_cmp(&b[0]));
     let groups: Vec<&[[f64; 3]]> = rows.chunk_by(|a, b| a[0] == b[0]).collect();
-    let means: Vec<[f64; 3]> = groups.iter().map(|group| mean(group.iter())).collect();
+    let means: Vec<[f64; 3]> = groups.iter().map(|group| mean(group, &Redraw::none(group.len()))).collect();
     let at = crossing(&means, seconds);
     let mut intervals = [None, None];
     if at.is_some() && groups.iter().all(|group| group.len() > 1) {
         let mut random = fastrand::Rng::with_seed(SEED);
         let mut drawn: Vec<[f64; 2]> = (0..RESAMPLES)
             .filter_map(|_| {
-                let draw = |group: &&[[f64; 3]]| {
-                    mean(
-                        (0..group.len())
-                            .map(|_| &group[random.usize(..group.len())])
-                            .collect::<Vec<_>>()
-                            .into_iter(),
-                    )
-                };
+                let draw = |group: &&[[f64; 3]]| mean(group, &Redraw::of(group.len(), &mut random));
                 crossing(&groups.iter().map(draw).collect::<Vec<_>>(), seconds)
             })
             .collect();
@@ -131,10 +124,10 @@ pub fn measured_limit(points: &[Point], latencies: &[f64], seconds: f64) -> Late
     LatencyLimit { is_exceeded, ..limit_of(at, seconds, intervals) }
 }
 
-fn mean<'a>(group: impl ExactSizeIterator<Item = &'a [f64; 3]>) -> [f64; 3] {
-    let count = group.len() as f64;
-    let sum = group.fold([0.0; 3], |sum, row| std::array::from_fn(|at| sum[at] + row[at]));
-    sum.map(|sum| sum / count)
+/// All rows are of one load, which is none to be drawn.
+fn mean(group: &[[f64; 3]], draw: &Redraw) -> [f64; 3] {
+    let of = |at: usize| draw.mean(group.iter().map(|row| row[at]));
+    [group[0][0], of(1), of(2)]
 }
 
 /// Load and throughput where rows of load, throughput and latency first cross the limit, on straight lines between them.

@@ -17,6 +17,8 @@ const CORRELATIONS: u32 = 20;
 /// of noise without memory hardly any (the tests below).
 const CHANGE_COST: f64 = 6.5;
 const CHANGE_COST_PER_LN: f64 = 2.5;
+/// How many times as much a curve costs that no levels compete with.
+const CURVE_COSTS: f64 = 1.8;
 /// Highest power of time in a smooth curve, and terms of such a one.
 const POWERS_MAX: usize = 3;
 const TERMS: usize = POWERS_MAX + 1;
@@ -44,14 +46,16 @@ pub fn course(values: &[f64], lasting: usize, least: f64) -> Course {
         .map(|&memory| series.pruned(lasting_only(values, memory, lasting), cost))
         .min_by(|a, b| judged(a).total_cmp(&judged(b)))
         .unwrap_or_default();
-    if best.is_empty() {
-        return Course::default();
-    }
     let curve = series.curve(0, values.len());
-    let of_powers = |powers: usize| series.deviance(&curve.of_first(powers + 1)) + cost;
+    // Where no levels are in question, all that is searched is curves, and noise that remembers looks like one sooner.
+    let cost_of_curve = if best.is_empty() { CURVE_COSTS * cost } else { cost };
+    let of_powers = |powers: usize| series.deviance(&curve.of_first(powers + 1)) + cost_of_curve;
     let smooth = (1..=POWERS_MAX).map(of_powers).fold(f64::INFINITY, f64::min);
     if smooth <= judged(&best) {
         return Course { jumps: Vec::new(), is_smooth: true };
+    }
+    if best.is_empty() {
+        return Course::default();
     }
     let sharp: Vec<usize> =
         (0..best.len()).filter(|&at| series.is_sharp(&best, at)).map(|at| best[at]).collect();

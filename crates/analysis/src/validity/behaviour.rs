@@ -20,8 +20,16 @@ use stretches::Stretch;
 
 /// Fewest intervals that a level is read from on either side, twice.
 const INTERVALS_MIN: usize = 2 * LASTING_MIN;
-/// Fewest that a warm-up, a drift or memory is read from: MSER-5 has six batches of them then.
+/// Fewest that a drift or memory is read from.
 const COURSE_MIN: usize = 30;
+/// Fewest that a warm-up is told of: MSER-5 has four batches of them then.
+const WARM_MIN: usize = 20;
+/// The part of a step up to which a first level is a warm-up: one that is slower, and one that is faster, which may be a cache
+/// that fills, and is looked at as a cliff if it lasts.
+const RISE_PART: usize = 4;
+const FALL_PART: usize = 10;
+/// What a warm-up has to make of the mean over all, as a share: the first second of a minute is hardly ever like the others.
+const EFFECT_MIN: f64 = 0.01;
 /// Difference of two levels that matters, as a share.
 const LEVEL_MIN: f64 = 0.10;
 /// Fewest intervals of a level, and the part of a step that it has to last.
@@ -74,9 +82,9 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
 fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
     let Stretch { seconds, is_first, is_whole } = stretch;
     let iops: Vec<f64> = seconds.iter().map(|second| second.iops).collect();
-    let levels = levels(seconds, &iops);
+    let (levels, is_smooth) = levels(seconds, &iops);
     let is_long = iops.len() >= COURSE_MIN;
-    let warm = if is_long { warm(seconds, &iops, &levels) } else { 0 };
+    let warm = if iops.len() >= WARM_MIN { warm(seconds, &iops, &levels) } else { 0 };
     // What settles after the job itself has changed something is no start of the device, and no ramp leaves it out.
     if warm > 0 && *is_first {
         tell_warm(warm, seconds, &iops, view, found);
@@ -89,7 +97,9 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
     if !later.is_empty() {
         changes::tell(&later, seconds, view, found);
     } else if is_long {
-        let drift = trend(&iops[warm..]).filter(is_certain);
+        // A curve that tells the series better than noise with memory does goes somewhere, be it no straight line.
+        let is_curve = is_smooth && warm == 0;
+        let drift = trend(&iops[warm..]).filter(|drift| is_curve || is_certain(drift));
         let share = drift.map_or(0.0, |drift| drift.change / drift.mean);
         if share.abs() >= DRIFT_MIN {
             let word = if share < 0.0 { "fell" } else { "rose" };
@@ -149,14 +159,16 @@ fn differ(seconds: &[Second], left: &Sample, right: &Sample) -> bool {
 }
 
 /// Changes from one level to another. A level is one that lasts: a dip of a few seconds is none, and neither is a slope.
-fn levels(seconds: &[Second], iops: &[f64]) -> Vec<Change> {
-    let Course { jumps, is_smooth: _ } = course(iops, LASTING_MIN.max(iops.len() / LASTING_PARTS), LEVEL_MIN);
+/// Beside them, whether it goes smoothly to other values.
+fn levels(seconds: &[Second], iops: &[f64]) -> (Vec<Change>, bool) {
+    let Course { jumps, is_smooth } = course(iops, LASTING_MIN.max(iops.len() / LASTING_PARTS), LEVEL_MIN);
     let mut edges: Vec<usize> = jumps.iter().map(|change| change.at).collect();
     edges.insert(0, 0);
     edges.push(iops.len());
     let sides = edges.windows(3).map(|edge| (&iops[edge[0]..edge[1]], &iops[edge[1]..edge[2]]));
     let differ = |(left, right): (&[f64], &[f64])| differ(seconds, &Sample::of(left), &Sample::of(right));
-    jumps.iter().zip(sides).filter(|(_, sides)| differ(*sides)).map(|(change, _)| *change).collect()
+    let certain = jumps.iter().zip(sides).filter(|(_, sides)| differ(*sides));
+    (certain.map(|(change, _)| *change).collect(), is_smooth)
 }
 
 /// Whether a drift is no accident.
@@ -165,26 +177,50 @@ fn is_certain(drift: &Trend) -> bool {
     drift.change.abs() > DRIFT_CERTAIN * half
 }
 
-/// How many intervals a warm-up has.
+/// Which of the first intervals are a warm-up, if any: where MSER-5 cuts, as long as what it cuts matters and is no noise.
 fn warm(seconds: &[Second], iops: &[f64], levels: &[Change]) -> usize {
+    if let Some(length) = first_level(iops, levels) {
+        return length;
+    }
     let Some(warm) = warm_up(iops).filter(|warm| warm.is_found && warm.length > 0) else { return 0 };
     let (before, after) = (Sample::of(&iops[..warm.length]), Sample::of(&iops[warm.length..]));
-    let share = before.mean / after.mean - 1.0;
     // A cliff after a long time is no warm-up: what came before it lasted.
-    let lasts = levels.first().is_some_and(|first| first.at * 10 > iops.len() && first.before > first.after);
+    let lasts =
+        levels.first().is_some_and(|first| first.at * FALL_PART > iops.len() && first.before > first.after);
     // Up to the next level, which is no noise of this one; the warm-up's own end is not known to the value.
     let next = levels.iter().map(|change| change.at).find(|&at| at > warm.length + LASTING_MIN);
     let rest = &iops[warm.length..next.unwrap_or(iops.len())];
     let is_settled = trend(rest).filter(is_certain).is_none_or(|drift| {
-        let goes_on = drift.change / drift.mean * share;
+        let goes_on = drift.change * (before.mean - after.mean);
         // What follows goes on as before: it is one slope.
         goes_on > 0.0 || drift.change.abs() < (before.mean - after.mean).abs() / 2.0
     });
-    let is_noise = !differ(seconds, &before, &after) || !outlasts(&iops[..warm.length], rest);
-    if share.abs() < LEVEL_MIN || lasts || is_noise || !is_settled {
+    if lasts || !is_settled || !matters(iops, warm.length) || !outlasts(seconds, &iops[..warm.length], rest) {
         return 0;
     }
-    warm.length
+    // MSER-5 counts in fives. A change at once is known to the value.
+    let sharp = levels
+        .first()
+        .map(|first| first.at)
+        .filter(|&at| at <= warm.length && warm.length < at + 2 * LASTING_MIN);
+    sharp.unwrap_or(warm.length)
+}
+
+/// The length of a first level that is left early and for good, where there is one: briefly above the others, or below them.
+fn first_level(iops: &[f64], levels: &[Change]) -> Option<usize> {
+    let (first, later) = levels.split_first()?;
+    let part = if first.after > first.before { RISE_PART } else { FALL_PART };
+    let comes_back = later.iter().any(|change| changes::is_undone(first, change.after));
+    (first.at * part <= iops.len() && !comes_back && matters(iops, first.at)).then_some(first.at)
+}
+
+/// Whether the first values are so far off the others that the figures of all are too.
+fn matters(iops: &[f64], length: usize) -> bool {
+    let (all, after) = (Sample::of(iops), Sample::of(&iops[length..]));
+    let share = |values: &[f64]| (Sample::of(values).mean / after.mean - 1.0).abs();
+    // Most of a warm-up that ends smoothly is near the rest: its beginning tells how far it goes.
+    let depth = share(&iops[..length]).max(share(&iops[..LASTING_MIN.min(length)]));
+    depth >= LEVEL_MIN && (all.mean / after.mean - 1.0).abs() >= EFFECT_MIN
 }
 
 /// Tells a warm-up of so many intervals.
@@ -196,7 +232,7 @@ fn tell_warm(length: usize, seconds: &[Second], iops: &[f64], view: &StepView<'_
         "behaviour.warm-up",
         Severity::Warn,
         format!(
-            "{}the first {:.0} s are {:.0} % {word} the rest",
+            "{}warm-up of about {:.0} s: throughput is {:.0} % {word} the rest then",
             view.place(),
             seconds[length].start.as_secs_f64() - seconds[0].start.as_secs_f64(),
             share.abs() * 100.0
@@ -205,21 +241,20 @@ fn tell_warm(length: usize, seconds: &[Second], iops: &[f64], view: &StepView<'_
     );
 }
 
-/// Whether the mean of the first values is off that of the rest by more than noise explains that scatters as the rest
-/// does, and remembers as both do.
-fn outlasts(first: &[f64], rest: &[f64]) -> bool {
+/// Whether the mean of the first values is off that of the rest by more than noise explains that scatters and remembers as
+/// the rest does, and scatters as counts at random do at least. The first values themselves say nothing of it: those of a
+/// warm-up rise, which looks like a long memory.
+fn outlasts(seconds: &[Second], first: &[f64], rest: &[f64]) -> bool {
     let (of_first, of_rest) = (Sample::of(first), Sample::of(rest));
-    let residuals: Vec<f64> = first
-        .iter()
-        .map(|value| value - of_first.mean)
-        .chain(rest.iter().map(|value| value - of_rest.mean))
-        .collect();
-    let correlation = autocorrelation(&residuals, 0.0);
-    // Of few values it comes out too small (Kendall 1954).
-    let correlation =
-        (correlation + (1.0 + 4.0 * correlation) / residuals.len() as f64).clamp(0.0, MEMORY_MAX);
+    let count = rest.len() as f64;
+    let correlation = autocorrelation(rest, of_rest.mean);
+    // Of few values it comes out too small (Kendall 1954), and is known to an error of about 1/√n.
+    let correlation = correlation + (1.0 + 4.0 * correlation) / count + 1.0 / count.sqrt();
+    let correlation = correlation.clamp(0.0, MEMORY_MAX);
+    let length = seconds.iter().map(|second| second.length).sum::<f64>() / seconds.len() as f64;
     let variance = of_rest.variance * (1.0 + correlation) / (1.0 - correlation);
-    let error = (variance / first.len() as f64 + variance / rest.len() as f64).sqrt();
+    let variance = variance.max(of_rest.mean / length);
+    let error = (variance / first.len() as f64 + variance / count).sqrt();
     (of_first.mean - of_rest.mean).abs() > LEVELS_CERTAIN * error
 }
 

@@ -1,8 +1,10 @@
 //! Checks of where the bytes went: through a cache, split on the way, amplified below, or shared between streams.
 
-use super::{Found, StepView};
+use super::{Found, StepView, surroundings};
+use crate::statistics::share_interval;
 use fathom_schema::{
-    DeviceNumber, Extent, IoMode, LayoutRule, OperationKind, Severity, Stream, Target, TargetFact, TargetKind,
+    DeviceNumber, Extent, IoMode, LayoutRule, OperationKind, Severity, Stream, Target, TargetFact,
+    TargetKind, ZeroBlocks,
 };
 use fathom_units::Bytes;
 use std::collections::{BTreeSet, HashMap};
@@ -19,11 +21,14 @@ const DEVICE_BYTES_MAX: f64 = 1.10;
 /// Operations of the device per one of ours above which they were split, and below which they were merged; the
 /// slack is that of the bytes.
 const DEVICE_OPERATIONS: (f64, f64) = (0.98, 1.02);
+/// Share of blocks that are all zero which says nothing yet: files have empty pages here and there.
+const ZERO_MAX: f64 = 0.02;
 /// Volume below which the device's counters are not compared: a few requests of others would decide.
 const COMPARED_MIN: Bytes = Bytes::mib(16);
 
 pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
     cached_file(view, found);
+    zeroes_read(view, found);
     shared_region(view, found);
     for direction in [OperationKind::Read, OperationKind::Write] {
         if let Some(compared) = compare(view, direction) {
@@ -211,6 +216,43 @@ fn judge(view: &StepView<'_>, direction: OperationKind, compared: &Compared, fou
             Severity::Info,
             operations,
             "the kernel joined our operations: the device saw larger ones than the block size says",
+        );
+    }
+}
+
+/// Blocks without data in what was only read. Where the filesystem says of a file that it has holes, that is told instead.
+fn zeroes_read(view: &StepView<'_>, found: &mut Found) {
+    let facts = view.record.started.facts.by_path();
+    let has_holes = |path: &Path| {
+        let file = facts.get(path).and_then(|fact| fact.file.as_ref());
+        file.is_some_and(surroundings::is_told_unwritten)
+    };
+    let sampled = view.step.finished.iter().flat_map(|finished| &finished.zero_blocks);
+    for ZeroBlocks { path, block_bytes, blocks, sampled, zero } in sampled.filter(|one| !has_holes(&one.path))
+    {
+        let share = *zero as f64 / (*sampled).max(1) as f64;
+        let is_whole = sampled >= blocks;
+        let (low, high) = if is_whole { (share, share) } else { share_interval(*zero, *sampled) };
+        if low <= ZERO_MAX {
+            continue;
+        }
+        let block = Bytes(u64::from(*block_bytes));
+        let of = if is_whole {
+            format!("{:.0} % of the {blocks} blocks of {block}", share * 100.0)
+        } else {
+            format!(
+                "{:.0} % ({:.1} to {:.1} %, with 95 %) of {sampled} blocks of {block} at random places",
+                share * 100.0,
+                low * 100.0,
+                high * 100.0
+            )
+        };
+        found.add(
+            "target.zero-blocks",
+            Severity::Warn,
+            format!("{}{of} of what was read of {} are all zero", view.place(), path.display()),
+            "a device may answer reads of never-written or deallocated blocks without its medium: write all that is to be \
+             read first, with data that does not compress",
         );
     }
 }

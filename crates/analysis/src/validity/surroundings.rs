@@ -2,7 +2,10 @@
 //! not there. Each reads facts that the probe took; none looks at a figure.
 
 use super::{Found, StepView};
-use fathom_schema::{EnvironmentFact, OperationKind, Record, Severity, Stream, TargetFact, TargetKind};
+use fathom_schema::{
+    DeviceNumber, EnvironmentFact, Facts, FileFact, OperationKind, Record, Severity, Stream, TargetFact,
+    TargetKind,
+};
 use fathom_units::Bytes;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -19,7 +22,7 @@ pub(super) fn run(record: &Record, found: &mut Found) {
         let Some(value) = fact.value.as_deref().map(str::trim).filter(|value| !value.is_empty()) else {
             continue;
         };
-        of_fact(fact, value, found);
+        of_fact(facts, fact, value, found);
     }
     links(&facts.environment, found);
     full_filesystems(record, found);
@@ -28,6 +31,7 @@ pub(super) fn run(record: &Record, found: &mut Found) {
 /// Checks of one step.
 pub(super) fn step(view: &StepView<'_>, found: &mut Found) {
     unwritten(view, found);
+    in_memory(view, found);
     short_queues(view, found);
     caps_that_were_set(view, found);
     let changes = || view.step.finished.iter().flat_map(|finished| &finished.environment_changes);
@@ -44,17 +48,18 @@ pub(super) fn step(view: &StepView<'_>, found: &mut Found) {
 /// Caps that were set, or came with another control group, while the step ran; those that were there before are told
 /// of the run.
 fn caps_that_were_set(view: &StepView<'_>, found: &mut Found) {
-    let known = &view.record.started.facts.environment;
+    let facts = &view.record.started.facts;
+    let known = &facts.environment;
     let was_capped = |fact: &EnvironmentFact| {
         let same = |known: &&EnvironmentFact| known.subject == fact.subject && known.name == fact.name;
         known
             .iter()
             .filter(same)
-            .any(|known| known.value.as_deref().is_some_and(|value| cap(known, value).is_some()))
+            .any(|known| known.value.as_deref().is_some_and(|value| cap(facts, known, value).is_some()))
     };
     for fact in view.step.finished.iter().flat_map(|finished| &finished.environment_changes) {
         let Some(value) = fact.value.as_deref().map(str::trim) else { continue };
-        if let Some((id, remedy)) = cap(fact, value).filter(|_| !was_capped(fact)) {
+        if let Some(Cap { id, value, remedy }) = cap(facts, fact, value).filter(|_| !was_capped(fact)) {
             let EnvironmentFact { subject, name, .. } = fact;
             let seen = format!("{}{subject} {name} became {value} while it was measured", view.place());
             found.add(id, Severity::Warn, seen, remedy);
@@ -62,26 +67,36 @@ fn caps_that_were_set(view: &StepView<'_>, found: &mut Found) {
     }
 }
 
-/// The finding that a cap of a control group is, and its remedy.
-fn cap(fact: &EnvironmentFact, value: &str) -> Option<(&'static str, &'static str)> {
+/// A cap of a control group.
+struct Cap {
+    id: &'static str,
+    /// What it says, of what is measured.
+    value: String,
+    remedy: &'static str,
+}
+
+/// What a fact about a control group caps of what is measured.
+fn cap(facts: &Facts, fact: &EnvironmentFact, value: &str) -> Option<Cap> {
     match (fact.subject.as_str(), fact.name.as_str()) {
-        ("cgroup", "cpu.max" | "cpu.cfs_quota_us") if caps_processors(value) => Some((
-            "cgroup.cpu-limit",
-            "fathom may not use all of its processors: the limit may be measured instead of the target",
-        )),
-        ("cgroup", file) if caps_io(file, value) => Some((
-            "cgroup.io-limit",
-            "a control group caps the rate of a device: run outside of it to measure the device",
-        )),
+        ("cgroup", "cpu.max" | "cpu.cfs_quota_us") if caps_processors(value) => Some(Cap {
+            id: "cgroup.cpu-limit",
+            value: value.to_owned(),
+            remedy: "fathom may not use all of its processors: the limit may be measured instead of the target",
+        }),
+        ("cgroup", file) => Some(Cap {
+            id: "cgroup.io-limit",
+            value: caps_io(facts, file, value)?,
+            remedy: "a control group caps the rate of a device: run outside of it to measure the device",
+        }),
         _ => None,
     }
 }
 
-fn of_fact(fact: &EnvironmentFact, value: &str, found: &mut Found) {
+fn of_fact(facts: &Facts, fact: &EnvironmentFact, value: &str, found: &mut Found) {
     let EnvironmentFact { subject, name, .. } = fact;
     let seen = || format!("{subject} {name} is {value}");
-    if let Some((id, remedy)) = cap(fact, value) {
-        found.add(id, Severity::Warn, seen(), remedy);
+    if let Some(Cap { id, value, remedy }) = cap(facts, fact, value) {
+        found.add(id, Severity::Warn, format!("{subject} {name} is {value}"), remedy);
     }
     match (subject.as_str(), name.as_str()) {
         (_, "loop dio") if value == "0" => found.add(
@@ -113,15 +128,47 @@ fn caps_processors(text: &str) -> bool {
     })
 }
 
-/// `8:0 rbps=1048576 wbps=max` in version 2, `8:0 4096` in version 1.
-fn caps_io(file: &str, text: &str) -> bool {
-    match file {
-        "io.max" => text
-            .split(|c: char| c.is_whitespace() || c == ',' || c == ';')
-            .filter_map(|word| word.split_once('='))
-            .any(|(_, limit)| limit != "max"),
-        file => file.starts_with("blkio.throttle.") && text.split_whitespace().count() >= 2,
-    }
+/// What is capped of the devices under the targets, group by group: `8:0 rbps=1048576 wbps=max` in version 2, `8:0 4096` in
+/// version 1.
+fn caps_io(facts: &Facts, file: &str, text: &str) -> Option<String> {
+    let is_capped = |limits: &str| match file {
+        "io.max" => {
+            let mut limits = limits.split_whitespace().filter_map(|word| word.split_once('='));
+            limits.any(|(_, limit)| limit != "max")
+        }
+        file => file.starts_with("blkio.throttle.") && !limits.trim().is_empty(),
+    };
+    let is_ours = |entry: &&str| {
+        let (number, limits) = entry.trim().split_once(' ').unwrap_or((entry, ""));
+        is_capped(limits) && may_be_under_targets(facts, number)
+    };
+    let groups = text.split("; ").filter_map(|group| {
+        let (name, entries) = group.split_once(": ").map_or(("", group), |(name, entries)| (name, entries));
+        let ours: Vec<&str> = entries.split(',').filter(is_ours).map(str::trim).collect();
+        let of = if name.is_empty() { String::new() } else { format!("{name}: ") };
+        (!ours.is_empty()).then(|| format!("{of}{}", ours.join(", ")))
+    });
+    let groups: Vec<String> = groups.collect();
+    (!groups.is_empty()).then(|| groups.join("; "))
+}
+
+/// Whether a device of this number may be what targets lie on. Caps are of whole disks; which one is under a partition, a
+/// volume, an array or a loop device is not known by its number.
+fn may_be_under_targets(facts: &Facts, number: &str) -> bool {
+    let parsed =
+        number.split_once(':').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    let Some((major, minor)) = parsed else { return true };
+    let number = DeviceNumber { major, minor };
+    let mut on_devices = facts.targets.iter().filter_map(|target| target.device.as_ref()).peekable();
+    // A filesystem of a network, or one whose device is not known.
+    on_devices.peek().is_none()
+        || on_devices.any(|device| {
+            let is_stacked = ["dm-", "md", "loop", "bcache", "drbd", "rbd"]
+                .iter()
+                .any(|kind| device.disk.starts_with(kind));
+            let is_part = device.name != device.disk;
+            device.number == number || is_stacked || is_part && device.number.major == number.major
+        })
 }
 
 /// A link that is slower or narrower than both its ends could.
@@ -200,9 +247,7 @@ fn unwritten(view: &StepView<'_>, found: &mut Found) {
             let Some(TargetFact { file: Some(file), path, .. }) = fact_of(&facts, target) else {
                 continue;
             };
-            let missing = 1.0 - file.written.0 as f64 / file.size.0.max(1) as f64;
-            // What fathom made it also fills before it reads.
-            if file.made_by_fathom || missing <= UNWRITTEN_MAX || seen.contains(&path) {
+            if !is_told_unwritten(file) || seen.contains(&path) {
                 continue;
             }
             seen.push(path);
@@ -214,11 +259,50 @@ fn unwritten(view: &StepView<'_>, found: &mut Found) {
                     view.stream_place(stream),
                     path.display(),
                     Bytes(file.written.0).approximate(),
-                    missing * 100.0
+                    missing(file) * 100.0
                 ),
                 "reads of holes never reach the device: write the file in full first",
             );
         }
+    }
+}
+
+/// Whether the holes of a file that is only read are told.
+pub(super) fn is_told_unwritten(file: &FileFact) -> bool {
+    // What fathom made it also fills before it reads.
+    !file.made_by_fathom && missing(file) > UNWRITTEN_MAX
+}
+
+/// The share of a file that is holes or unwritten.
+fn missing(file: &FileFact) -> f64 {
+    1.0 - file.written.0 as f64 / file.size.0.max(1) as f64
+}
+
+/// Files that lie in memory, whatever I/O is asked for.
+fn in_memory(view: &StepView<'_>, found: &mut Found) {
+    let facts = view.record.started.facts.by_path();
+    let streams = view.streams().map(|(stream, _)| stream).filter(|stream| view.is_real(stream));
+    let extents = streams.flat_map(|stream| &stream.workers).flat_map(|worker| &worker.extents);
+    let used: BTreeSet<u32> = extents.map(|extent| extent.target).collect();
+    let targets = &view.step.started.step.targets;
+    let in_memory = used.iter().filter_map(|&index| targets.get(index as usize)).filter_map(|target| {
+        let filesystem = fact_of(&facts, target)?.filesystem.as_ref()?;
+        let is_file = matches!(target.kind, TargetKind::File { .. });
+        (is_file && filesystem.is_in_memory()).then_some((target, filesystem))
+    });
+    for (target, filesystem) in in_memory {
+        found.add(
+            "target.in-memory",
+            Severity::Invalid,
+            format!(
+                "{}{} is on {} at {}, which keeps files in memory",
+                view.place(),
+                target.name,
+                filesystem.kind,
+                filesystem.mount_point.display()
+            ),
+            "memory is measured, and no device: put the file on a filesystem that lies on the device, or name the device",
+        );
     }
 }
 

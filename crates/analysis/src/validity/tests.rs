@@ -1,8 +1,10 @@
 //! Each finding is provoked once on a constructed record, and shown not to appear on a sound one.
 
+mod content;
 mod frequent;
 mod host;
 mod timeline;
+mod warmup;
 
 use super::*;
 use crate::sample::{StreamShape, on_file, push, record};

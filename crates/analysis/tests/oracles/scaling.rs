@@ -282,3 +282,19 @@ fn a_curve_that_bends_is_not_linear_so_far() {
         assert_ne!(found.verdict, Verdict::Linear, "{found:?}");
     }
 }
+
+/// Laws pass through points that are all alike, and none is told by them.
+#[test]
+fn laws_of_a_constant_are_not_determined() {
+    for loads in [&DEPTHS[..], &[1.0, 2.0, 3.0, 4.0]] {
+        let flat = answer(&loads.iter().map(|&n| Point { n, x: 1000.0 }).collect::<Vec<_>>());
+        assert_eq!(flat.verdict, Verdict::Flat);
+        assert_eq!(flat.is_undetermined(), flat.chosen.is_none(), "{flat:#?}");
+    }
+    // Four loads are too few for a law, however well it fits.
+    let few = answer(&[1.0, 2.0, 3.0, 4.0].map(|n| Point { n, x: 1000.0 }));
+    assert!(few.is_undetermined(), "{few:#?}");
+    // What no law fits is explained by none.
+    let odd = answer(&points(&DEPTHS, &[100.0, 900.0, 200.0, 800.0, 100.0, 900.0, 300.0, 700.0, 100.0]));
+    assert!(odd.chosen.is_none() && !odd.is_undetermined(), "{odd:#?}");
+}

@@ -95,7 +95,7 @@ fn spread(size: u64, align: u64) -> impl Iterator<Item = u64> {
 
 /// Reads past the page cache where that is possible: what the cache has of a device can be older than the device when
 /// something above it (a volume, a loop device) was written.
-struct Reader {
+pub(super) struct Reader {
     file: File,
     align: u64,
     buffer: Vec<u8>,
@@ -104,7 +104,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn open(path: &Path, align: u64) -> io::Result<Self> {
+    pub(super) fn open(path: &Path, align: u64) -> io::Result<Self> {
         let (file, is_direct) = match open_with(path, OFlags::DIRECT) {
             Ok(file) => (file, true),
             Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => {
@@ -113,6 +113,10 @@ impl Reader {
             Err(error) => return Err(error),
         };
         Ok(Self { file, align, buffer: Vec::new(), is_direct, path: path.to_owned() })
+    }
+
+    pub(super) fn is_direct(&self) -> bool {
+        self.is_direct
     }
 
     /// `len` bytes at `offset`. A device that ends before them is not what it says it is: an error.
@@ -127,7 +131,8 @@ impl Reader {
         }
     }
 
-    fn read_once(&mut self, offset: u64, len: u64) -> io::Result<Vec<u8>> {
+    /// As [`Reader::read`], and as it was opened: without another try past a refusal of direct I/O.
+    pub(super) fn read_once(&mut self, offset: u64, len: u64) -> io::Result<Vec<u8>> {
         let too_large = |_| io::Error::from(io::ErrorKind::OutOfMemory);
         let align = usize::try_from(self.align).map_err(too_large)?;
         let wanted = usize::try_from(len).map_err(too_large)?;

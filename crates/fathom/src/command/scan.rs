@@ -126,11 +126,14 @@ fn asked(args: &ScanArgs, job: &Job, facts: &Facts) -> ScanQuestion {
         }
         (None, _) => SECTOR_MIN,
     };
+    let size = device.map(|device| device.size).or(of_file).or(of_job).unwrap_or_default();
+    // Samples that come to all of it are no samples, and would leave out what is no multiple of their number.
+    let is_whole = *full || sample.0.saturating_mul(u64::from(*zones)) >= size.0;
     ScanQuestion {
         target: args.target.clone(),
-        size: device.map(|device| device.size).or(of_file).or(of_job).unwrap_or_default(),
+        size,
         zones: *zones,
-        sample_bytes: (!full).then_some(sample.0),
+        sample_bytes: (!is_whole).then_some(sample.0),
         block: u32::try_from(block.0).expect("it was looked at"),
         sector: sector.max(SECTOR_MIN),
         slow: *slow,

@@ -2,7 +2,9 @@
 //! and not one byte of it changes.
 
 use crate::support::device::{SIZE, content, empty_device, image, text, with_root};
-use crate::support::{Bench, moved, number, tool};
+use crate::support::{Bench, moved, noise, number, tool};
+use fathom_io::clock::monotonic;
+use fathom_units::Nanos;
 
 /// Runs with these options on `device` are refused, and what it holds stays as it is.
 fn check_kept(bench: &Bench, device: &str, options: &str, code: i32, says: &[&str]) {
@@ -427,6 +429,97 @@ fn a_scan_finds_the_sectors_that_cannot_be_read() {
         let listed =
             page.lines().any(|line| line.starts_with("  unreadable ") && line.contains(&kept.to_string()));
         assert!(listed && !page.contains("errors.io") && !page.contains("Input/output"), "{page}");
+        Ok(())
+    });
+}
+
+/// A device that holds nothing may answer reads without looking at its medium; what is on it is looked at, and said.
+#[test]
+fn reads_of_a_device_without_data_are_told() {
+    with_root("reads_of_a_device_without_data_are_told", |bench, stage| {
+        let half = noise(SIZE / 2);
+        for (name, pieces, share) in [
+            ("zeros", vec![], 100.0..=100.0),
+            // Three standard deviations of a thousand places.
+            ("half", vec![(0, &half[..])], 45.0..=55.0),
+            ("random", vec![(0, &half[..]), (SIZE / 2, &half[..])], 0.0..=0.0),
+        ] {
+            let device = stage.device(bench, name, &pieces)?;
+            let told = |options: &str| {
+                bench.fathom(&format!("run --target {device} --time 200ms --quiet {options}")).expect(0, &[]);
+                let report = bench.report();
+                let findings = report["validity"].as_array().expect("a list");
+                let told = findings.iter().find(|finding| finding["id"] == "target.zero-blocks")?;
+                Some(told["evidence"].as_str().expect("in words").to_owned())
+            };
+            let evidence = told("");
+            let found = evidence.as_deref().map_or(0.0, |evidence| {
+                let whence =
+                    format!("of 1000 blocks of 4 KiB at random places of what was read of {device} are");
+                assert!(evidence.contains(&whence), "{evidence}");
+                evidence.split(' ').next().and_then(|share| share.parse().ok()).expect("a share comes first")
+            });
+            assert!(share.contains(&found), "{name}: {evidence:?}");
+            // Only its data is read.
+            if name == "half" {
+                assert_eq!(told("--size 4MiB"), None);
+            }
+            // What is written in the same run is no more what somebody has left there.
+            let consent = format!("--yes --destroy={device}");
+            assert_eq!(told(&format!("--read 0% --block-size 4KiB {consent}")), None, "{name}");
+            assert_eq!(told(&format!("--read 50% --block-size 4KiB {consent}")), None, "{name}");
+        }
+        Ok(())
+    });
+}
+
+/// A filesystem in memory has no device whose speed could be seen.
+#[test]
+fn a_file_in_memory_is_no_result() {
+    with_root("a_file_in_memory_is_no_result", |bench, stage| {
+        stage.mount(bench, "memory", &["-t", "tmpfs", "-o", "size=8m", "tmpfs"])?;
+        for read in ["100%", "0%"] {
+            let line = format!(
+                "run --target memory/file --size 1MiB --time 200ms --direct false --read {read} --quiet"
+            );
+            let ended = bench.fathom(&line);
+            assert!(ended.expect(0, &[]).out.contains("INVALID  target.in-memory"), "{ended:#?}");
+        }
+        Ok(())
+    });
+}
+
+/// Somebody reads the device while it is scanned.
+#[test]
+fn a_scan_beside_another_reader_says_so() {
+    with_root("a_scan_beside_another_reader_says_so", |bench, stage| {
+        let size = 256 << 20;
+        let device = stage.attach(&image(bench, "image", size, &[]))?;
+        let line = format!("scan {device} --full --zones 32 --block 64KiB --quiet");
+        let told = || {
+            bench.fathom(&line).expect(0, &[]);
+            bench.report()["validity"].to_string().contains("scan.disturbed")
+        };
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        let is_told = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // Past the page cache, which would have all of it soon; not for ever, should the scan fail.
+                let end = monotonic().after(Nanos::secs(60));
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) && monotonic() < end {
+                    let input = format!("if={device}");
+                    tool(
+                        "dd",
+                        &[&input, "of=/dev/null", "bs=64k", "iflag=direct", "count=2048", "status=none"],
+                    )
+                    .expect("dd is everywhere");
+                }
+            });
+            let is_told = told();
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            is_told
+        });
+        assert!(is_told, "{:#}", bench.report()["validity"]);
+        assert!(!told(), "{:#}", bench.report()["validity"]);
         Ok(())
     });
 }

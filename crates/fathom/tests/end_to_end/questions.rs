@@ -1,7 +1,7 @@
 //! `fathom curve` and `fathom slo` on simulated devices whose answers are known in closed form, in virtual time; and the
 //! answer again from the record.
 
-use crate::support::{Bench, number};
+use crate::support::{Bench, noise, number, skip};
 use serde_json::Value;
 
 /// Eight servers of 1 ms: X = 1000·min(N, 8).
@@ -283,6 +283,31 @@ fn reads_of_holes_are_no_result() {
     file.set_len(16 << 20).expect("it can be sparse");
     let ended = bench.fathom("run --target sparse --access random --time 1s --quiet");
     assert!(ended.expect(0, &[]).out.contains("INVALID  target.unwritten"), "{ended:#?}");
+}
+
+/// What was written as zeros reads like what was never written.
+#[test]
+fn reads_of_zeros_are_told() {
+    let bench = Bench::new();
+    for (name, content, expect) in [("zeros", vec![0; 16 << 20], true), ("noise", noise(16 << 20), false)] {
+        bench.write(name, content);
+        bench.fathom(&format!("run --target {name} --access random --time 200ms --quiet")).expect(0, &[]);
+        let told = bench.report()["validity"].to_string();
+        if told.contains("target.in-memory") {
+            return skip(
+                "reads_of_zeros_are_told",
+                "the temporary folder is in memory, where I/O is not direct",
+            );
+        }
+        assert_eq!(told.contains("target.zero-blocks"), expect, "{name}: {told}");
+        assert!(!told.contains("target.unwritten"), "{name}: {told}");
+    }
+    // Neither where nothing is read from storage, nor of what fathom itself has filled.
+    for line in ["run --target sim: --time 1s --quiet", "run --target made --size 1MiB --time 200ms --quiet"]
+    {
+        bench.fathom(line).expect(0, &[]);
+        assert!(!bench.report()["validity"].to_string().contains("zero-blocks"), "{line}");
+    }
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn did(program: &[&str], arguments: &[&str], existing: usize, files: &[(&str, &[
     let trace = trace.to_str().expect("a temporary path is text");
     let report = bench.store().with_file_name("report");
     let output = format!("--output={}", report.display());
-    let traced = ["strace", "-f", "-y", "-o", trace, "-e", "trace=pread64,pwrite64"];
+    let traced = ["strace", "-f", "-y", "-o", trace, "-e", "trace=execve,pread64,pwrite64"];
     let ended = bench
         .run(&[&traced[..], program, &["--name=a"], arguments, &["--output-format=json", &output]].concat());
     let text = std::fs::read_to_string(&report).unwrap_or_default();
@@ -57,8 +57,11 @@ fn did(program: &[&str], arguments: &[&str], existing: usize, files: &[(&str, &[
     let here = bench.path("").canonicalize().expect("it is there");
     let here = here.to_str().expect("a temporary path is text");
     let trace = std::fs::read_to_string(trace).expect("strace wrote it");
+    // Jobs have threads of their own. The first one looks for blocks of zeros, when they have ended.
+    let first = trace.split_whitespace().next().unwrap_or_default();
+    let is_job = |line: &&str| line.split_once(' ').is_some_and(|(thread, _)| thread != first);
     Did {
-        moved: trace.lines().filter_map(|line| moved(line, here)).collect(),
+        moved: trace.lines().filter(is_job).filter_map(|line| moved(line, here)).collect(),
         counts: document["jobs"].as_array().into_iter().flatten().map(counts).collect(),
         files: bench
             .snapshot()

@@ -326,6 +326,15 @@ fn a_scan_tells_how_fast_every_place_is() {
     bench.write("file", vec![1; 3 << 20]);
     let page = bench.fathom("scan file --full --zones 3 --quiet").expect(0, &[]).out.clone();
     assert!(page.contains("all can be read (all of it)") || page.contains("slow"), "{page}");
+    // As small as that, samples come to all of it: also the last part, which no zone of a size would reach.
+    bench.write("odd", vec![1; (3 << 20) + 4096 * 5]);
+    let document = bench.fathom("scan odd --zones 2 --quiet --json").expect(0, &[]).json();
+    assert_eq!(document["whole"], true, "{document:#}");
+    assert!(document["sentence"].as_str().is_some_and(|text| text.ends_with("(all of it).")), "{document:#}");
+    let last = document["zones"].as_array().and_then(|zones| zones.last()).expect("it has zones");
+    assert_eq!(last["first_byte"], 3 << 20, "{document:#}");
+    let document = bench.fathom("scan odd --zones 2 --sample 1MiB --quiet --json").expect(0, &[]).json();
+    assert_eq!(document["whole"], false, "{document:#}");
     let breached = bench.fathom("scan sim: --zones 2 --threshold iops>1M --quiet --json");
     let document = breached.expect(99, &[]).json();
     assert_eq!(document["thresholds_verdict"], "breached", "{document:#}");

@@ -50,6 +50,7 @@ fn finished(index: u32, operations: u64) -> StepFinished {
         devices: Vec::new(),
         environment_changes: Vec::new(),
         gauges: None,
+        zero_blocks: Vec::new(),
     }
 }
 

@@ -71,6 +71,7 @@ pub(crate) fn finished(step: &Step, rate: f64, latencies_ns: &[u64]) -> StepFini
         devices: Vec::new(),
         environment_changes: Vec::new(),
         gauges: None,
+        zero_blocks: Vec::new(),
     }
 }
 

@@ -77,7 +77,7 @@ pub(super) fn tell(changes: &[Change], seconds: &[Second], view: &StepView<'_>, 
 }
 
 /// Whether a change is undone once this level is reached.
-fn is_undone(change: &Change, level: f64) -> bool {
+pub(super) fn is_undone(change: &Change, level: f64) -> bool {
     (level - change.after) / (change.before - change.after) >= UNDONE_MIN
 }
 

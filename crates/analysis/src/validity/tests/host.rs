@@ -107,3 +107,41 @@ fn a_rebuild_that_began() {
     });
     check(&record, &[("environment.rebuild", Severity::Warn), ("environment.changed", Severity::Warn)]);
 }
+
+/// Others that use a device while it is scanned are told, place by place.
+#[test]
+fn a_scan_beside_other_users() {
+    use fathom_schema::{Question, ScanQuestion};
+    // A second of 40 MB at each of ten places, and at the third what others do.
+    let scanned = |read_sectors: u64, write_sectors: u64, mode: IoMode| {
+        let shape = StreamShape { seconds: 1, block_bytes: 1 << 15, mode, ..base() };
+        let mut scan = record(std::slice::from_ref(&shape));
+        (1..10).for_each(|index| crate::sample::push(&mut scan, std::slice::from_ref(&shape), index));
+        let counters = &mut scan.steps[2].finished.as_mut().unwrap().devices[0];
+        counters.read_sectors += read_sectors;
+        counters.write_sectors += write_sectors;
+        scan.started.question = Some(Question::Scan(ScanQuestion {
+            target: "/dev/nvme0n1".to_owned(),
+            size: Bytes::gib(64),
+            zones: 10,
+            sample_bytes: Some(1 << 25),
+            block: 1 << 15,
+            sector: 512,
+            slow: fathom_units::Nanos::millis(150),
+        }));
+        let told = findings(&scan).into_iter().find(|finding| finding.id == "scan.disturbed");
+        told.map(|finding| finding.evidence)
+    };
+    let direct = |read, written| scanned(read, written, IoMode::Direct);
+    assert_eq!(direct(0, 0), None);
+    // Metadata, and the record.
+    assert_eq!(direct(500, 2000), None);
+    let told = direct(20_000, 0).expect("10 MB of others");
+    assert_eq!(
+        told,
+        "at 1 of 10 places others used the device: they read 9.8 MiB and wrote 0 B while it was read"
+    );
+    let told = direct(0, 20_000).expect("as much that is written");
+    assert!(told.contains("read 0 B and wrote 9.8 MiB"), "{told}");
+    assert_eq!(scanned(20_000, 0, IoMode::Buffered), None, "the kernel may have read ahead");
+}

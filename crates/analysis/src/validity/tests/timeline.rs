@@ -73,7 +73,7 @@ fn behaviour_over_time() {
     check_rates(
         &noisy(&[(10, 2_000), (190, 10_000)]),
         &["behaviour.warm-up"],
-        "the first 10 s are 80 % below",
+        "warm-up of about 10 s: throughput is 80 % below the rest then",
     );
     // What comes later is no part of it: a warm-up and a cliff are told both.
     check_rates(
@@ -129,7 +129,7 @@ fn random_counts(rate: f64, seconds: usize, random: &mut fastrand::Rng) -> Vec<u
 }
 
 /// A record of these counts, second by second, whose slowest operation takes 20 ms; in an open loop or a closed one.
-fn counted(counts: &[u64], is_open: bool) -> Record {
+pub(super) fn counted(counts: &[u64], is_open: bool) -> Record {
     let mean = counts.iter().sum::<u64>() / counts.len() as u64;
     let rates = vec![(OperationKind::Read, mean.max(1))];
     let mut whole = record(&[StreamShape { rates, seconds: counts.len() as u64, ..base() }]);
@@ -160,7 +160,7 @@ fn stall(record: &mut Record, at: usize, seconds: usize) {
     intervals[at + seconds].tally.kinds[0].service.moments.max_ns = seconds as u64 * 1_000_000_000;
 }
 
-fn behaviour(record: &Record) -> Vec<Finding> {
+pub(super) fn behaviour(record: &Record) -> Vec<Finding> {
     findings(record).into_iter().filter(|finding| finding.id.starts_with("behaviour.")).collect()
 }
 
@@ -595,11 +595,15 @@ fn surroundings() {
     with("cgroup", &[("cpu.max", "max 100000; /outer: max 100000"), ("cpu.cfs_quota_us", "-1")], &[]);
     with(
         "cgroup",
-        &[("io.max", "/outer: 8:0 rbps=1048576 wbps=max")],
+        &[("io.max", "/outer: 259:0 rbps=1048576 wbps=max")],
         &[("cgroup.io-limit", Severity::Warn)],
     );
-    with("cgroup", &[("io.max", "8:0 rbps=max wbps=max")], &[]);
-    with("cgroup", &[("blkio.throttle.read_bps_device", "8:0 4096")], &[("cgroup.io-limit", Severity::Warn)]);
+    with("cgroup", &[("io.max", "259:0 rbps=max wbps=max")], &[]);
+    with(
+        "cgroup",
+        &[("blkio.throttle.read_bps_device", "259:0 4096")],
+        &[("cgroup.io-limit", Severity::Warn)],
+    );
     with("device loop0", &[("loop dio", "0")], &[("device.loop-buffered", Severity::Warn)]);
     with("device loop0", &[("loop dio", "1")], &[]);
     with("device sda1", &[("alignment", "512 bytes off 4096")], &[("device.misaligned", Severity::Warn)]);
@@ -613,6 +617,31 @@ fn surroundings() {
     with("device nvme0n1", &[("queue nr_requests", "2")], &[("device.queue-short", Severity::Info)]);
     with("device nvme0n1", &[("queue nr_requests", "2"), ("hardware queues", "2")], &[]);
 
+    // A cap on a disk that is not under test is none of what is measured, alone or beside one that is.
+    with("cgroup", &[("io.max", "8:0 rbps=1048576 wbps=max")], &[]);
+    with("cgroup", &[("blkio.throttle.read_bps_device", "8:0 4096")], &[]);
+    let mut two = record(&[base()]);
+    two.started.facts.environment = vec![EnvironmentFact {
+        subject: "cgroup".to_owned(),
+        name: "io.max".to_owned(),
+        value: Some(
+            "8:0 rbps=1 wbps=max, 259:0 rbps=2 wbps=max; /outer: 8:16 rbps=3; /: 259:0 riops=4".to_owned(),
+        ),
+        source: String::new(),
+    }];
+    let evidence = |record: &Record| findings(record)[0].evidence.clone();
+    assert_eq!(evidence(&two), "cgroup io.max is 259:0 rbps=2 wbps=max; /: 259:0 riops=4");
+    // Which disk a volume lies on is not known; of a partition it is one with its major number.
+    let device = |record: &mut Record, name: &str, disk: &str, major: u32| {
+        let device = record.started.facts.targets[0].device.as_mut().unwrap();
+        (device.name, device.disk) = (name.to_owned(), disk.to_owned());
+        device.number.major = major;
+    };
+    device(&mut two, "dm-3", "dm-3", 253);
+    assert!(evidence(&two).contains("8:0 rbps=1") && evidence(&two).contains("/outer: 8:16 rbps=3"));
+    device(&mut two, "sdb1", "sdb", 8);
+    assert_eq!(evidence(&two), "cgroup io.max is 8:0 rbps=1 wbps=max; /outer: 8:16 rbps=3");
+
     // A cap that was set while it was measured.
     let mut capped = record(&[base()]);
     let cap = |value: &str| EnvironmentFact {
@@ -621,16 +650,16 @@ fn surroundings() {
         value: Some(value.to_owned()),
         source: String::new(),
     };
-    capped.started.facts.environment = vec![cap("8:0 riops=max wiops=max")];
-    capped.steps[0].finished.as_mut().unwrap().environment_changes = vec![cap("8:0 riops=500 wiops=max")];
+    capped.started.facts.environment = vec![cap("259:0 riops=max wiops=max")];
+    capped.steps[0].finished.as_mut().unwrap().environment_changes = vec![cap("259:0 riops=500 wiops=max")];
     let told = findings(&capped);
     let limit = told.iter().find(|finding| finding.id == "cgroup.io-limit").expect("it is told");
-    assert_eq!(limit.evidence, "cgroup io.max became 8:0 riops=500 wiops=max while it was measured");
+    assert_eq!(limit.evidence, "cgroup io.max became 259:0 riops=500 wiops=max while it was measured");
     // Another one than before is told once, by the one that was.
-    capped.started.facts.environment = vec![cap("8:0 riops=900 wiops=max")];
+    capped.started.facts.environment = vec![cap("259:0 riops=900 wiops=max")];
     let told = findings(&capped);
     let limit = told.iter().find(|finding| finding.id == "cgroup.io-limit").expect("it is told");
-    assert_eq!(limit.evidence, "cgroup io.max is 8:0 riops=900 wiops=max");
+    assert_eq!(limit.evidence, "cgroup io.max is 259:0 riops=900 wiops=max");
 
     let mut hot = record(&[base()]);
     hot.steps[0].finished.as_mut().unwrap().environment_changes = vec![EnvironmentFact {

@@ -300,3 +300,9 @@ pub(crate) fn moved(document: &Value, pointer: &str, kind: &str) -> (u64, u64) {
         (of["operations"].as_u64().expect("a count"), of["bytes"].as_u64().expect("a count"))
     })
 }
+
+/// Bytes that no block of zeros is among.
+pub(crate) fn noise(length: u64) -> Vec<u8> {
+    let mut random = fathom_pattern::rng::Rng::new(length);
+    (0..length / 8).flat_map(|_| random.next_u64().to_le_bytes()).collect()
+}

@@ -1,0 +1,90 @@
+//! How often the intervals of a curve over rates hold what is true, on a simulated queue whose answers are known.
+
+use super::*;
+use crate::sample::latency;
+use fathom_units::Nanos;
+
+/// Service time of the queue, seconds: 1,000 operations per second at most.
+const SERVICE_S: f64 = 0.001;
+/// Operations of one measurement of a rate.
+const OPERATIONS: usize = 4000;
+/// Curves of one check: of intervals that hold in 95 % of cases the share is that, ± 2 %, two times in three.
+const CURVES: u64 = 200;
+
+fn exponential(mean: f64, random: &mut fastrand::Rng) -> f64 {
+    -(1.0 - random.f64()).ln() * mean
+}
+
+/// One measurement of an open loop with random arrivals on one server with exponential service, from its steady state on.
+fn measured(rate: f64, random: &mut fastrand::Rng) -> LoadPoint {
+    let load = rate * SERVICE_S;
+    let mut wait = if random.f64() < load { exponential(SERVICE_S / (1.0 - load), random) } else { 0.0 };
+    let (mut responses, mut elapsed) = (0.0, 0.0);
+    for _ in 0..OPERATIONS {
+        let response = wait + exponential(SERVICE_S, random);
+        responses += response;
+        let gap = exponential(1.0 / rate, random);
+        elapsed += gap;
+        wait = (response - gap).max(0.0);
+    }
+    let (done, mean_s) = (OPERATIONS as f64 / elapsed, responses / OPERATIONS as f64);
+    LoadPoint {
+        held: done * mean_s,
+        rate: done,
+        mean_s,
+        response: latency(mean_s * 1e9, 1000),
+        bytes_per_s: 0.0,
+        errors: 0,
+        offered: done,
+        dropped: 0,
+        backlog_max: 0,
+    }
+}
+
+/// One of a full queue: operations per second as the server makes them.
+fn at_full_speed(random: &mut fastrand::Rng) -> (f64, LoadPoint) {
+    let elapsed: f64 = (0..OPERATIONS).map(|_| exponential(SERVICE_S, random)).sum();
+    let rate = OPERATIONS as f64 / elapsed;
+    (64.0, LoadPoint { rate, mean_s: 64.0 / rate, ..measured(500.0, random) })
+}
+
+/// Shares of curves of so many replicates whose interval holds the truth: of the highest rate, the rate at which the mean
+/// response time is twice that of an idle queue, and the one at which it is 4 ms; the least of these that have an interval.
+fn coverage(replicates: usize) -> ([f64; 3], f64) {
+    let mut held = [0_u32; 3];
+    let mut had = [0_u32; 3];
+    for seed in 0..CURVES {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let full: Vec<(f64, LoadPoint)> = (0..replicates).map(|_| at_full_speed(&mut random)).collect();
+        let offered: Vec<(f64, LoadPoint)> = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+            .iter()
+            .flat_map(|&tenth| std::iter::repeat_n(f64::from(tenth) * 100.0, replicates))
+            .map(|rate| (rate, measured(rate, &mut random)))
+            .collect();
+        let goal = LatencyGoal { quantile: None, limit: Nanos::millis(4) };
+        let found = curve(&full, offered, &[goal]).expect("there are rates");
+        let rates = found.rates.as_ref().expect("it is over rates");
+        let estimates = [
+            Some((rates.maximum, 1000.0)),
+            rates.doubled.map(|doubled| (doubled, 500.0)),
+            found.answers.latency_limits[0].x.map(|x| (x, 750.0)),
+        ];
+        for (which, estimate) in estimates.into_iter().enumerate() {
+            let Some((Estimate { interval: Some((low, high)), .. }, truth)) = estimate else { continue };
+            had[which] += 1;
+            held[which] += u32::from((low..=high).contains(&truth));
+        }
+    }
+    let share = |which: usize| f64::from(held[which]) / f64::from(had[which].max(1));
+    let least = had.iter().min().copied().unwrap_or(0);
+    ([share(0), share(1), share(2)], f64::from(least) / CURVES as f64)
+}
+
+#[test]
+fn intervals_hold_as_often_as_they_say() {
+    for replicates in [3, 5] {
+        let (held, had) = coverage(replicates);
+        assert!(held.iter().all(|share| *share >= 0.92), "{held:?} with {replicates}, {had} have one");
+        assert!(had >= 0.9, "{had} with {replicates}");
+    }
+}
