@@ -179,6 +179,7 @@ export const strings = {
     depthsWrong: "Whole numbers from 1 to 65536, separated by commas, or a range such as 1..64",
     blocked: (field: string, reason: string) => `No plan and no start before this is mended: ${field}. ${reason}`,
     rate: "Rate",
+    rateWrong: "Rates above 0 such as 500, 5k/s or 200MB/s, separated by commas",
     rateHelp: "Such as 5k/s or 200MB/s; several separated by commas are a step each; empty for as fast as it goes",
     howLong: "How long",
     ramp: "Ramp",
@@ -186,8 +187,23 @@ export const strings = {
     name: "Title",
     job: "The job",
     jobHelp: "The form and this text are two views of one job.",
-    notShown:
-      "The form cannot follow this text: it is not TOML yet, or names no target or no stream. It shows the job before.",
+    form: "The job as a form",
+    notShown: "The form cannot follow this text, so that it shows the job before and takes no changes. Mend the text here:",
+    unread: (line: number, isOpen: boolean) =>
+      isOpen ? `line ${line} has a quote without its end.` : `line ${line} is not TOML.`,
+    nothingNamed: "it names no target or no stream.",
+    undo: "Undo",
+    undone: "The job is what it was before.",
+    replaced: (name: string) => `The job is ${name} now, in place of what was here.`,
+    remarksLost: (remarks: string[]) => `Remarks went with what was changed: ${remarks.join(" ")}`,
+    textKeeps: (value: string) =>
+      `The text keeps ${value === "" ? "none" : value} until this is mended; what is typed here stays, ` +
+      "unless its value is changed in the text.",
+    together: "All streams go through these queue depths together.",
+    combined: (points: number) =>
+      `Queue depths of streams differ: every combination of them is a point, ${count(points)} in all. ` +
+      "With the same depths in all streams they go together.",
+    tooLarge: (name: string, size: string, most: string) => `${name} is too large: ${size}, where the server takes ${most} at most.`,
     others: "The text says more than the form has fields for. This stays in it as it is written:",
     otherMore: (count: number) => `and ${count} more`,
     anew: "New job",

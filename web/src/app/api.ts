@@ -3,6 +3,10 @@
 
 import type { Answered, Charts } from "../charts/types";
 
+/** Bytes that the server takes of a request, and of a run's file (crates/serve/src/routes.rs). */
+export const bodyBytesMax = 4 * 2 ** 20;
+export const runBytesMax = 2 * 2 ** 30;
+
 /** Who may do what: look; run, name and mark; delete and invite. */
 export type Role = "viewer" | "operator" | "admin";
 
