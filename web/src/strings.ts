@@ -48,6 +48,7 @@ export const strings = {
       run: "Run",
       live: "Live",
       compare: "Compare runs",
+      unknown: "There is no such page",
     },
     titleOf: (page: string) => `${page} · fathom`,
     viewer: "This session may only look: plans, starts and changes are for operators. An admin has invitations.",
@@ -58,6 +59,8 @@ export const strings = {
     failed: "This could not be loaded.",
     noServer: "The server does not answer. It is tried again by itself.",
     skip: "Skip to the page",
+    unknown: "This address leads nowhere:",
+    toRuns: "See the list of runs",
   },
   states: {
     waiting: "waiting for its first event",
@@ -360,6 +363,8 @@ export const strings = {
     compare: (count: number) => (count < 2 ? "Compare: choose two" : `Compare ${count} runs`),
     none: "No run has this in its title, its tags or its id.",
     import: "Take in a run's file …",
+    tooLarge: (name: string, size: string, most: string) =>
+      `${name} is too large: ${size}, where the server takes ${most} at most.`,
     imported: (run: string) => `Run ${run} was taken in.`,
     manage: "name, tags, delete",
     change: "Change",
@@ -409,6 +414,9 @@ export const strings = {
     choose: "Charts of",
     downloads: "Downloads",
     page: "Report as one page",
+    file: "The run's file",
+    text: "Text",
+    markdown: "Markdown",
     notes: "Notes",
     environment: "Environment",
     job: "The job",
@@ -423,10 +431,32 @@ export const strings = {
     choose: "Choose two or more in the list of runs.",
     figures: "Figures",
     figure: "figure",
-    charts: { iops: "IOPS over time", percentiles: "Latency by share of operations" },
+    charts: {
+      iops: "IOPS over time",
+      percentiles: "Latency by share of operations",
+      throughput: "Throughput over load",
+      response: "Mean response time over load",
+    },
+    ofStep: (title: string, step: string) => `${title}: step ${step}`,
+    /** Loads that steps go through, by their option. */
+    loads: { queue_depth: "queue depth", rate: "operations per second asked for", workers: "workers" } as Record<
+      string,
+      string
+    >,
+    step: "Step",
+    stepOf: (run: string) => `Step of ${run}`,
+    turn: (step: string, turn: number) => `${step} (${turn})`,
+    stepsDiffer: (counts: number[], common: number) =>
+      `The runs do not have the same steps: there are ${counts.map((number) => count(number)).join(", ")} of them, ` +
+      (common === 0 ? "and none of the same name or load. Choose one of each." : `${count(common)} in common.`),
+    overlaid: "All steps of each run, by their load; where one was measured several times, the mean of them.",
+    repeated: "A run is not compared with itself: it was named more than once, and is here once.",
     environment: "What of the environment differs",
+    passing: (number: number) =>
+      number === 1 ? "One fact that is another whenever one looks" : `${count(number)} facts that are others whenever one looks`,
     same: "No fact of the environment differs.",
-    figuresOfRuns: "Figures of each run; the first is what the others are held against",
+    figuresOfRuns: (step: string) =>
+      `Figures of each run${step === "" ? "" : ` in step ${step}`}; the first is what the others are held against`,
     heldAgainst: "Held against",
     noVerdict: "There is no verdict: it takes two sides with a step in common.",
     sides: "Sides",

@@ -457,7 +457,7 @@ test("specifications come from a library, are edited, and kept", async () => {
   assert.deepEqual(complaints, []);
 });
 
-test("what is red in the form neither runs nor is planned, as the text has what was before", async () => {
+test("what is red in the form neither runs nor is planned", async () => {
   const { page } = await open("compose");
   await page.getByLabel("Path").fill("/mnt/disk/scratch");
   const [plan, start] = ["Show the plan", "Start"].map((name) => page.getByRole("button", { name, exact: true }));

@@ -154,6 +154,8 @@ export interface Report {
   steps: {
     index: number;
     name: string;
+    /** What the step is of those that went through the values of options. */
+    parameters: { name: string; value: string }[];
     total: { start_s: number; end_s: number; all: Kind; kinds: Kind[] };
     streams: {
       name: string;

@@ -51,7 +51,9 @@ test("remarks that cannot stay are told", () => {
   });
   expect(lostRemarks(text, one)).toEqual(["# both", '# first [of "two"]', "# between", "# second", "# the end"]);
   const within = 'target = { a = { path = "/a" } } # mine\nstream.a = { engine = "psync" }\n';
-  expect(lostRemarks(within, rewritten(within, { ...toForm(within)!.form, title: "x" }))).toEqual(["# mine"]);
+  const { form } = toForm(within)!;
+  const elsewhere = { ...form, targets: [{ ...form.targets[0]!, path: "/b" }] };
+  expect(lostRemarks(within, rewritten(within, elsewhere))).toEqual(["# mine"]);
   expect(lostRemarks("a = '# none' # one\nb = \"\"\"\n# none\"\"\"\n# one\n", "# one\n")).toEqual(["# one"]);
 });
 
