@@ -190,7 +190,7 @@ export const strings = {
     name: "Title",
     job: "The job",
     jobHelp: "The form and this text are two views of one job.",
-    form: "The job as a form",
+    form: "Form",
     notShown: "The form cannot follow this text, so that it shows the job before and takes no changes. Mend the text here:",
     unread: (line: number, isOpen: boolean) =>
       isOpen ? `line ${line} has a quote without its end.` : `line ${line} is not TOML.`,
@@ -200,13 +200,13 @@ export const strings = {
     replaced: (name: string) => `The job is ${name} now, in place of what was here.`,
     remarksLost: (remarks: string[]) => `Remarks went with what was changed: ${remarks.join(" ")}`,
     textKeeps: (value: string) =>
-      `The text keeps ${value === "" ? "none" : value} until this is mended; what is typed here stays, ` +
-      "unless its value is changed in the text.",
+      `The text keeps ${value === "" ? "none" : value} meanwhile, and this stays here until it is mended here or there.`,
     together: "All streams go through these queue depths together.",
     combined: (points: number) =>
       `Queue depths of streams differ: every combination of them is a point, ${count(points)} in all. ` +
       "With the same depths in all streams they go together.",
-    tooLarge: (name: string, size: string, most: string) => `${name} is too large: ${size}, where the server takes ${most} at most.`,
+    tooLarge: (name: string, size: string, most: string) =>
+      `${name} is too large: ${size}, where the server takes ${most} at most.`,
     others: "The text says more than the form has fields for. This stays in it as it is written:",
     otherMore: (count: number) => `and ${count} more`,
     anew: "New job",
@@ -447,18 +447,20 @@ export const strings = {
     stepOf: (run: string) => `Step of ${run}`,
     turn: (step: string, turn: number) => `${step} (${turn})`,
     stepsDiffer: (counts: number[], common: number) =>
-      `The runs do not have the same steps: there are ${counts.map((number) => count(number)).join(", ")} of them, ` +
-      (common === 0 ? "and none of the same name or load. Choose one of each." : `${count(common)} in common.`),
+      `The runs do not have the same steps: they have ${counts.map((number) => count(number)).join(" and ")}, ` +
+      (common === 0 ? "and none of the same name or load. Choose one of each." : `and ${count(common)} in common.`),
     overlaid: "All steps of each run, by their load; where one was measured several times, the mean of them.",
     repeated: "A run is not compared with itself: it was named more than once, and is here once.",
     environment: "What of the environment differs",
     passing: (number: number) =>
-      number === 1 ? "One fact that is another whenever one looks" : `${count(number)} facts that are others whenever one looks`,
+      number === 1
+        ? "One fact that is another whenever one looks"
+        : `${count(number)} facts that are others whenever one looks`,
     same: "No fact of the environment differs.",
     figuresOfRuns: (step: string) =>
       `Figures of each run${step === "" ? "" : ` in step ${step}`}; the first is what the others are held against`,
     heldAgainst: "Held against",
-    noVerdict: "There is no verdict: it takes two sides with a step in common.",
+    noVerdict: "There is no verdict: it takes two sides with a step of the same name.",
     sides: "Sides",
     side: "side",
     sidesHelp: "Runs of one side are replicates: five of each, taken in turns, tell more than chance.",

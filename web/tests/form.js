@@ -76,20 +76,20 @@ test("what is not right yet is in the text where that can say it, and stays in t
   assert.match(await text.inputValue(), /share = "70%"[^]*share = "40%"/);
   await page.getByText("The shares add up to 110 %; they have to be 100 %.", { exact: true }).waitFor();
   await page.getByLabel("Queue depth").fill("1..x");
-  await page.getByText(/separated by commas, or a range such as 1\.\.64\. The text keeps 16 until this is mended/).waitFor();
+  await page.getByText(/or a range such as 1\.\.64\. The text keeps 16 meanwhile, and this stays here/).waitFor();
   for (const wrong of ["abc", "-1", "0"]) {
     await page.getByLabel("Rate", { exact: true }).fill(wrong);
-    await page.getByText(/^Rates above 0 .* The text keeps none until/).waitFor();
+    await page.getByText(/^Rates above 0 .* The text keeps none meanwhile/).waitFor();
     assert.equal(await page.getByLabel("Rate", { exact: true }).getAttribute("aria-invalid"), "true", wrong);
     assert.ok(!(await text.inputValue()).includes("rate ="), wrong);
   }
   await page.getByLabel("Workers").fill("0");
-  await page.getByText(/A whole number from 1 to 65,536\. The text keeps 1 until/).waitFor();
+  await page.getByText(/A whole number from 1 to 65,536\. The text keeps 1 meanwhile/).waitFor();
   await show(page, "drafts");
   // The text is edited elsewhere: nothing that was typed is gone.
   await text.fill(`# mine\n${(await text.inputValue()).replace('"30s"', '"31s"')}`);
-  const values = async () =>
-    Promise.all(["Share of line 1", "Queue depth", "Rate", "Workers"].map((one) => page.getByLabel(one, { exact: true }).inputValue()));
+  const labels = ["Share of line 1", "Queue depth", "Rate", "Workers"];
+  const values = () => Promise.all(labels.map((one) => page.getByLabel(one, { exact: true }).inputValue()));
   assert.deepEqual(await values(), ["70%", "1..x", "0", "0"]);
   assert.equal(await page.getByLabel("Measure", { exact: true }).inputValue(), "31s");
   // Also while it could not be read for a moment.
@@ -110,7 +110,8 @@ test("remarks within a mix stay when its lines are changed, and those that go ar
   const text = page.getByLabel("The job", { exact: true });
   const line = (share) => `{ share = "${share}", block_size = "4KiB", read = "100%", access = "random" }`;
   const mix = `mix = [ # first of all\n  ${line("60%")}, # one\n  ${line("40%")}, # two\n]\n`;
-  const job = `[target.disk]\npath = "/a"\n\n[workload.load]\n${mix}\n[stream.load]\nqueue_depth = 2\n\n[stage.main]\ntime = "5s"\n`;
+  const rest = '[stream.load]\nqueue_depth = 2\n\n[stage.main]\ntime = "5s"\n';
+  const job = `[target.disk]\npath = "/a"\n\n[workload.load]\n${mix}\n${rest}`;
   await text.fill(job);
   await page.getByLabel("Reads of line 1").fill("1%");
   assert.equal(await text.inputValue(), job.replace('read = "100%"', 'read = "1%"'));
@@ -173,7 +174,8 @@ test("a file that is too large is named with the limit, and not sent", async () 
   await page.getByLabel("Open a job file …").setInputFiles(large);
   await page.getByText("huge.fio is too large: 5 MiB, where the server takes 4 MiB at most.").waitFor();
   // Line ends are two bytes each as they are sent.
-  await page.getByLabel("Open a job file …").setInputFiles({ ...large, name: "n.fio", buffer: Buffer.alloc(3 * 2 ** 20, "\n") });
+  const lines = { ...large, name: "n.fio", buffer: Buffer.alloc(3 * 2 ** 20, "\n") };
+  await page.getByLabel("Open a job file …").setInputFiles(lines);
   await page.getByText(/^n\.fio is too large: 6(\.0)? MiB/).waitFor();
   assert.equal(await page.getByLabel("The job", { exact: true }).inputValue(), before);
   assert.deepEqual(mock.asked, []);
@@ -194,7 +196,8 @@ test("streams with the same queue depths go through them together, and others th
   await page.getByText("2 points, about 1 min 4 s").waitFor();
   await page.getByLabel("Queue depth of stream 2").fill("1..8");
   await page.getByText("every combination of them is a point, 8 in all.").waitFor();
-  assert.match(await text.inputValue(), /"stream\.load\.queue_depth" = \[1, 2\], "stream\.load2\.queue_depth" = \[1, 2, 4, 8\]/);
+  const apart = /"stream\.load\.queue_depth" = \[1, 2\], "stream\.load2\.queue_depth" = \[1, 2, 4, 8\]/;
+  assert.match(await text.inputValue(), apart);
   await page.getByText("8 points, about 4 min 16 s").waitFor();
   await show(page, "cycling");
 });
@@ -209,6 +212,11 @@ test("the access of a line is read whole beside the other fields", async () => {
       const hidden = await page.getByLabel(`Access of line ${line}`).evaluate((one) => one.scrollWidth - one.clientWidth);
       const room = await page.getByLabel(`Access of line ${line}`).evaluate((one) => one.clientWidth);
       assert.ok(hidden <= 0 && room >= 110, `${hidden} px are out of sight of ${room} at ${width}`);
+      const [access, align] = await Promise.all(
+        ["Access", "Alignment"].map((field) => page.getByLabel(`${field} of line ${line}`).boundingBox()),
+      );
+      const isApart = access.x + access.width <= align.x || access.y + access.height <= align.y;
+      assert.ok(isApart, `fields overlap at ${width}`);
     }
     await fits(page, String(width));
   }
@@ -219,7 +227,7 @@ test("the access of a line is read whole beside the other fields", async () => {
 test("of runs with several steps one is chosen, and loads are drawn over one another", async () => {
   mock.verdict = null;
   const { page, complaints } = await open("compare/sweep,killed");
-  await page.getByText("The runs do not have the same steps: there are 9, 2 of them, 2 in common.").waitFor();
+  await page.getByText("The runs do not have the same steps: they have 9 and 2, and 2 in common.").waitFor();
   await page.getByRole("slider", { name: "Throughput over load" }).waitFor();
   const caption = (step) => page.getByText(`IOPS over time: step curve, queue depth ${step}`, { exact: true });
   await caption(1).waitFor();
@@ -297,6 +305,10 @@ test("an address that leads nowhere says so", async () => {
   await page.getByText("#/blah").waitFor();
   assert.match(await page.title(), /^There is no such page/);
   await show(page, "unknown");
+  for (const cut of ["run/%", "run", "live/a,b"]) {
+    await page.goto(`${address}#/${cut}`);
+    await page.getByText(`#/${cut}`, { exact: true }).waitFor();
+  }
   await page.getByRole("link", { name: "See the list of runs" }).click();
   await page.getByRole("table").waitFor();
   assert.deepEqual(complaints, []);

@@ -281,7 +281,8 @@ export class Mock {
     if (what === "compare") return json(JSON.parse(readFileSync(join(pages, "comparison.answer.json"), "utf8")));
     if (what === "runs" && part === "answer") return json(run === "live" ? this.answer : stored("answer.json"));
     if (what === "runs" && part === "charts") return json(stored("charts.json"));
-    if (what === "runs") return json({ ...stored("json"), ...(this.environments[run] && { environment: this.environments[run] }) });
+    const environment = this.environments[run];
+    if (what === "runs") return json({ ...stored("json"), ...(environment && { environment }) });
     return json({ error: { code: "mock.unknown", message: "there is no such thing", help: "" } }, 404);
   }
 

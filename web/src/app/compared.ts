@@ -55,7 +55,7 @@ interface Loads {
   points: [number, Step[]][];
 }
 
-/** The one option that the steps of a run go through, where that is a load; null where it is another or there are several. */
+/** The one option that the steps of a run go through, where that is a load; null where it is none or there are several. */
 function loadsOf(steps: Step[]): Loads | null {
   const [first, ...others] = steps;
   const names = first?.parameters.map(({ name }) => name) ?? [];
@@ -84,7 +84,12 @@ export function loadCurves(runs: { name: string; steps: Step[] }[]): PlotData[] 
   const option = all[0]?.option ?? "";
   const alike = all.filter((one) => one.option === option);
   if (alike.length < 2) return [];
-  const x = { label: words.loads[option] ?? option, unit: option === "rate" ? "rate" : "plain", is_log: true, names: [] } as const;
+  const x: PlotData["x"] = {
+    label: words.loads[option] ?? option,
+    unit: option === "rate" ? "rate" : "plain",
+    is_log: true,
+    names: [],
+  };
   // Where a load was measured several times, the mean of them.
   const lines = (of: (step: Step) => number) =>
     alike.map(({ name, points }): PlotLine => {
@@ -93,7 +98,7 @@ export function loadCurves(runs: { name: string; steps: Step[] }[]): PlotData[] 
     });
   const plot = (title: string, y: PlotData["y"], of: (step: Step) => number): PlotData => ({
     title,
-    x: { ...x, names: [] },
+    x,
     y,
     lines: lines(of),
     marks: [],

@@ -45,7 +45,8 @@ test("what could not be in the text stays in the form when the text is edited, u
 });
 
 test("rates are told from what is none", () => {
-  for (const right of ["", "max", "500", "5k/s", "1.5M", "2 k/s", "5k IOPS", "1e3/s", "200MB/s", "1GiB/s", "50%", "1k/s, 2k/s"])
-    expect(isRates(right), right).toBe(true);
-  for (const wrong of ["abc", "-1", "0", "0%", "0/s", "5k/s, x", "200MB", "5 parsecs", "1e"]) expect(isRates(wrong), wrong).toBe(false);
+  const right = ["", "max", "500", "5k/s", "1.5M", "2 k/s", "5k IOPS", "1e3/s", "200MB/s", "1GiB/s", "50%", "1k/s, 2k/s"];
+  for (const one of right) expect(isRates(one), one).toBe(true);
+  const wrong = ["abc", "-1", "0", "0%", "0/s", "5k/s, x", "200MB", "5 parsecs", "1e"];
+  for (const one of wrong) expect(isRates(one), one).toBe(false);
 });

@@ -1,5 +1,5 @@
-// What a form holds that no text can say yet: queue depths such as `1..x`, a rate that is none, a number that is missing. The
-// text keeps the last value it could have; the field keeps what was typed, also while the text is edited. Pure.
+// What a form holds that no text can say yet: queue depths such as `1..x`, a rate that is none, a number that is missing.
+// The text keeps the last value it could have; the field keeps what was typed, also while the text is edited. Pure.
 
 import { depthsOf, emptyStream, emptyTarget, isRates, isWhole, type Form, type Stream, type Target } from "./job";
 import { same } from "./toml";

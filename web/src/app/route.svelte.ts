@@ -11,10 +11,16 @@ export interface Route {
 /** What an address says; none leads to the list of runs. */
 export function parseRoute(hash: string): Route {
   const [page = "", rest = ""] = hash.replace(/^#\/?/, "").split("/", 2);
-  const runs = rest
-    .split(",")
-    .filter((run) => run !== "")
-    .map(decodeURIComponent);
+  let runs: string[];
+  try {
+    runs = rest
+      .split(",")
+      .filter((run) => run !== "")
+      .map(decodeURIComponent);
+  } catch {
+    // A per cent sign that begins no code, such as in an address that was cut.
+    return { page: "unknown", runs: [] };
+  }
   switch (page) {
     case "compose":
     case "curve":

@@ -1,6 +1,7 @@
-// Changes in a TOML text that leave all else in it as somebody wrote it: order, remarks, and what they did not touch. Remarks
-// go with the option or the item of an array that they stand behind, and with a text of another form, which is written anew;
-// `lostRemarks` tells which. Knows sections `[run]` and `[kind.name]` with their options, not what these mean. Pure.
+// Changes in a TOML text that leave all else in it as somebody wrote it: order, remarks, and what they did not touch.
+// Remarks go with the option or the item of an array that they stand behind, and with a text of another form, which is
+// written anew; `lostRemarks` tells which. Knows sections `[run]` and `[kind.name]` with their options, not what these
+// mean. Pure.
 
 import { parse as read, stringify } from "smol-toml";
 import { itemsOf, type Items, type Place } from "./remarks";
@@ -199,7 +200,7 @@ function behind(text: string, { items, close }: Items, at: number, more: unknown
   return [...comma_, { from: end, to: end, text: more.map((one) => ` ${valueText(one)},`).join("") }];
 }
 
-/** An array over several lines with other items: those that stay are not touched, nor are remarks. Null where it is not one. */
+/** An array over several lines with other items: those that stay are not touched, nor are remarks. Null where it is none. */
 function withItems(source: string, written: unknown, value: unknown): string | null {
   const open = keyOf.exec(source)?.[0].length ?? 0;
   if (!Array.isArray(written) || !Array.isArray(value) || value.length === 0 || source[open] !== "[") return null;
