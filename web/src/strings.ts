@@ -48,6 +48,7 @@ export const strings = {
       run: "Run",
       live: "Live",
       compare: "Compare runs",
+      unknown: "There is no such page",
     },
     titleOf: (page: string) => `${page} · fathom`,
     viewer: "This session may only look: plans, starts and changes are for operators. An admin has invitations.",
@@ -58,6 +59,8 @@ export const strings = {
     failed: "This could not be loaded.",
     noServer: "The server does not answer. It is tried again by itself.",
     skip: "Skip to the page",
+    unknown: "This address leads nowhere:",
+    toRuns: "See the list of runs",
   },
   states: {
     waiting: "waiting for its first event",
@@ -179,6 +182,7 @@ export const strings = {
     depthsWrong: "Whole numbers from 1 to 65536, separated by commas, or a range such as 1..64",
     blocked: (field: string, reason: string) => `No plan and no start before this is mended: ${field}. ${reason}`,
     rate: "Rate",
+    rateWrong: "Rates above 0 such as 500, 5k/s or 200MB/s, separated by commas",
     rateHelp: "Such as 5k/s or 200MB/s; several separated by commas are a step each; empty for as fast as it goes",
     howLong: "How long",
     ramp: "Ramp",
@@ -186,8 +190,23 @@ export const strings = {
     name: "Title",
     job: "The job",
     jobHelp: "The form and this text are two views of one job.",
-    notShown:
-      "The form cannot follow this text: it is not TOML yet, or names no target or no stream. It shows the job before.",
+    form: "Form",
+    notShown: "The form cannot follow this text, so that it shows the job before and takes no changes. Mend the text here:",
+    unread: (line: number, isOpen: boolean) =>
+      isOpen ? `line ${line} has a quote without its end.` : `line ${line} is not TOML.`,
+    nothingNamed: "it names no target or no stream.",
+    undo: "Undo",
+    undone: "The job is what it was before.",
+    replaced: (name: string) => `The job is ${name} now, in place of what was here.`,
+    remarksLost: (remarks: string[]) => `Remarks went with what was changed: ${remarks.join(" ")}`,
+    textKeeps: (value: string) =>
+      `The text keeps ${value === "" ? "none" : value} meanwhile, and this stays here until it is mended here or there.`,
+    together: "All streams go through these queue depths together.",
+    combined: (points: number) =>
+      `Queue depths of streams differ: every combination of them is a point, ${count(points)} in all. ` +
+      "With the same depths in all streams they go together.",
+    tooLarge: (name: string, size: string, most: string) =>
+      `${name} is too large: ${size}, where the server takes ${most} at most.`,
     others: "The text says more than the form has fields for. This stays in it as it is written:",
     otherMore: (count: number) => `and ${count} more`,
     anew: "New job",
@@ -349,6 +368,8 @@ export const strings = {
     compare: (count: number) => (count < 2 ? "Compare: choose two" : `Compare ${count} runs`),
     none: "No run has this in its title, its tags or its id.",
     import: "Take in a run's file …",
+    tooLarge: (name: string, size: string, most: string) =>
+      `${name} is too large: ${size}, where the server takes ${most} at most.`,
     imported: (run: string) => `Run ${run} was taken in.`,
     manage: "name, tags, delete",
     change: "Change",
@@ -398,6 +419,9 @@ export const strings = {
     choose: "Charts of",
     downloads: "Downloads",
     page: "Report as one page",
+    file: "The run's file",
+    text: "Text",
+    markdown: "Markdown",
     notes: "Notes",
     environment: "Environment",
     job: "The job",
@@ -412,12 +436,36 @@ export const strings = {
     choose: "Choose two or more in the list of runs.",
     figures: "Figures",
     figure: "figure",
-    charts: { iops: "IOPS over time", percentiles: "Latency by share of operations" },
+    charts: {
+      iops: "IOPS over time",
+      percentiles: "Latency by share of operations",
+      throughput: "Throughput over load",
+      response: "Mean response time over load",
+    },
+    ofStep: (title: string, step: string) => `${title}: step ${step}`,
+    /** Loads that steps go through, by their option. */
+    loads: { queue_depth: "queue depth", rate: "operations per second asked for", workers: "workers" } as Record<
+      string,
+      string
+    >,
+    step: "Step",
+    stepOf: (run: string) => `Step of ${run}`,
+    turn: (step: string, turn: number) => `${step} (${turn})`,
+    stepsDiffer: (counts: number[], common: number) =>
+      `The runs do not have the same steps: they have ${counts.map((number) => count(number)).join(" and ")}, ` +
+      (common === 0 ? "and none of the same name or load. Choose one of each." : `and ${count(common)} in common.`),
+    overlaid: "All steps of each run, by their load; where one was measured several times, the mean of them.",
+    repeated: "A run is not compared with itself: it was named more than once, and is here once.",
     environment: "What of the environment differs",
+    passing: (number: number) =>
+      number === 1
+        ? "One fact that is another whenever one looks"
+        : `${count(number)} facts that are others whenever one looks`,
     same: "No fact of the environment differs.",
-    figuresOfRuns: "Figures of each run; the first is what the others are held against",
+    figuresOfRuns: (step: string) =>
+      `Figures of each run${step === "" ? "" : ` in step ${step}`}; the first is what the others are held against`,
     heldAgainst: "Held against",
-    noVerdict: "There is no verdict: it takes two sides with a step in common.",
+    noVerdict: "There is no verdict: it takes two sides with a step of the same name.",
     sides: "Sides",
     side: "side",
     sidesHelp: "Runs of one side are replicates: five of each, taken in turns, tell more than chance.",

@@ -125,6 +125,12 @@ export class Mock {
   /** What the next request of the API is answered with instead. */
   broken = null;
   isEmpty = false;
+  /** Facts of the environment that reports have, by their run. */
+  environments = {};
+  /** What a comparison of sides answers; that of the records where it is undefined. */
+  verdict = undefined;
+  /** A run without an end that goes on. */
+  unended = null;
   /** What the session may do. */
   role = "admin";
   /** What happens in the run that is played. */
@@ -271,10 +277,12 @@ export class Mock {
     }
     if (what === "runs" && part === "events") return this.#stream(request, response, searchParams);
     if (what === "runs" && request.method === "POST") return json(null, 202);
+    if (what === "compare" && this.verdict !== undefined) return json(this.verdict);
     if (what === "compare") return json(JSON.parse(readFileSync(join(pages, "comparison.answer.json"), "utf8")));
     if (what === "runs" && part === "answer") return json(run === "live" ? this.answer : stored("answer.json"));
     if (what === "runs" && part === "charts") return json(stored("charts.json"));
-    if (what === "runs") return json(stored("json"));
+    const environment = this.environments[run];
+    if (what === "runs") return json({ ...stored("json"), ...(environment && { environment }) });
     return json({ error: { code: "mock.unknown", message: "there is no such thing", help: "" } }, 404);
   }
 
@@ -293,6 +301,7 @@ export class Mock {
     const there = names.filter((name) => !this.#gone.has(name));
     return [
       row("live", "two streams", "running"),
+      ...(this.unended ? [row(this.unended, "without an end", "running")] : []),
       ...there.map((name) => row(name, JSON.parse(readFileSync(join(pages, `${name}.json`), "utf8")).title, "complete")),
     ];
   }

@@ -138,6 +138,18 @@ test("from an idea to a comparison, on the simulated device and on a file", asyn
   const download = page.waitForEvent("download");
   await page.getByRole("link", { name: "Report as one page" }).click();
   assert.match((await download).suggestedFilename(), /\.html$/);
+  for (const [name, ending] of [
+    ["The run's file", ".fathom"],
+    ["Text", ".txt"],
+    ["Markdown", ".md"],
+  ]) {
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name, exact: true }).click(),
+    ]);
+    assert.ok(file.suggestedFilename().endsWith(ending), file.suggestedFilename());
+    assert.ok(readFileSync(await file.path()).length > 500, name);
+  }
   await page.goto(`${server.address}#/runs`);
   await page.getByLabel("compare on a file").check();
   await page.getByLabel("compare simulated").check();
@@ -316,6 +328,22 @@ test("faults of a job are at their line, and other dialects become native", asyn
   await page.getByText("/tmp/fathom-none: is created").waitFor();
 });
 
+test("streams of the same queue depths are cycled together by the server, too, and times are those of the form", async () => {
+  const { page, complaints } = await enter();
+  await page.goto(`${server.address}#/compose`);
+  const fields = { Path: "sim:", "Queue depth": "1..8", Ramp: "0s", Measure: "1h30m" };
+  for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
+  await page.getByRole("button", { name: "Add a stream" }).click();
+  await page.getByText("4 points, about 6 h").waitFor();
+  await page.getByRole("button", { name: "Show the plan" }).click();
+  await page.getByText(/^4 steps; takes about 6 h/).waitFor();
+  await page.getByLabel("Queue depth of stream 2").fill("1, 2");
+  await page.getByText("every combination of them is a point, 8 in all.").waitFor();
+  await page.getByRole("button", { name: "Show the plan" }).click();
+  await page.getByText(/^8 steps; takes about 12 h/).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
 /** Seconds of the chart of IOPS: cells of a step that has intervals of a second. */
 const seconds = async (page) =>
   1 + Number(await page.getByRole("slider", { name: /^IOPS/ }).first().getAttribute("aria-valuemax"));
@@ -336,6 +364,7 @@ test("a page comes back by itself after its server was killed, with all that was
   // Nobody touches the page: its session is good at the next server, which has the run as far as it was kept.
   await page.waitForURL(new RegExp(`#/run/${run}`));
   await page.getByText("broke off, or runs elsewhere").waitFor();
+  assert.equal(await page.getByRole("link", { name: "Watch it" }).count(), 0, "there is nothing to be watched");
   await page.waitForFunction(() => document.querySelectorAll("canvas").length === 7);
   // What was shown is kept, but for what came after the last commit, which is a second ago at most.
   assert.ok((await seconds(page)) >= seen - 1, `${await seconds(page)} s are left of ${seen}`);

@@ -3,6 +3,10 @@
 
 import type { Answered, Charts } from "../charts/types";
 
+/** Bytes that the server takes of a request, and of a run's file (crates/serve/src/routes.rs). */
+export const bodyBytesMax = 4 * 2 ** 20;
+export const runBytesMax = 2 * 2 ** 30;
+
 /** Who may do what: look; run, name and mark; delete and invite. */
 export type Role = "viewer" | "operator" | "admin";
 
@@ -150,6 +154,8 @@ export interface Report {
   steps: {
     index: number;
     name: string;
+    /** What the step is of those that went through the values of options. */
+    parameters: { name: string; value: string }[];
     total: { start_s: number; end_s: number; all: Kind; kinds: Kind[] };
     streams: {
       name: string;

@@ -3,6 +3,8 @@
 /// <reference types="vite/client" />
 import { expect, test } from "vitest";
 import {
+  combinesDepths,
+  cyclesTogether,
   depthsOf,
   empty,
   emptyStream,
@@ -141,9 +143,15 @@ test("streams may share their lines, and what is swept of one of them names it",
   ]);
   // The form would write the sweep of the reads first: that is another order of points.
   expect(shown.others).toEqual(["stage.s.sweep"]);
-  // What is swept of all streams at once is not in their fields.
+  // What is swept of all streams at once is in the fields of each.
   const all = toForm(text.replace(/sweep.*/, 'sweep = { "stream.queue_depth" = [1, 2] }'))!;
-  expect([all.form.streams.map(({ depths }) => depths), all.others]).toEqual([[[2], [3]], ["stage.s.sweep"]]);
+  expect([all.form.streams.map(({ depths }) => depths), all.others]).toEqual([
+    [
+      [1, 2],
+      [1, 2],
+    ],
+    [],
+  ]);
   const changed = rewritten(text.replace(/sweep.*/, 'sweep = { "stream.queue_depth" = [1, 2] }'), {
     ...all.form,
     streams: [{ ...all.form.streams[0]!, rate: "1k/s, 2k/s" }, all.form.streams[1]!],
@@ -209,6 +217,8 @@ test("points multiply, and take their time", () => {
   const second = { ...emptyStream, name: "b", workload: "b", depths: [1, 2] };
   expect(pointsOf({ ...form, streams: [stream!, second] }).count).toBe(48);
   expect(["2s", "1.5 min", "500ms", "24h", "x", "3", "1x"].map(secondsOf)).toEqual([2, 90, 0.5, 86400, null, null, null]);
+  const several = ["1h30m", "2 h 30 min", "1m 5sec", "0", "1e3ms", "", "1h 5", "-1s", "1h,5s", "1s x"].map(secondsOf);
+  expect(several).toEqual([5400, 9000, 65, 0, 1, null, null, null, null, null]);
 });
 
 test("specifications are taken out of jobs", () => {
@@ -269,4 +279,31 @@ test("shares add up, or are none", () => {
     ]),
   ).toBe(90);
   expect(shareOf([{ ...line, share: "60" }])).toBeNull();
+});
+
+test("streams with the same depths go through them together, with others through every combination", () => {
+  const two = (a: number[], b: number[]): Form => ({
+    ...one({ depths: a }),
+    streams: [
+      { ...emptyStream, depths: a },
+      { ...emptyStream, name: "b", workload: "b", depths: b },
+    ],
+  });
+  const same = two([1, 2, 4, 8], [1, 2, 4, 8]);
+  expect(toText(same)).toContain('sweep = { "stream.queue_depth" = [1, 2, 4, 8] }');
+  expect(formOf(toText(same))).toEqual(same);
+  expect([pointsOf(same).count, cyclesTogether(same), combinesDepths(same)]).toEqual([4, true, false]);
+  const other = two([1, 2, 4, 8], [1, 2]);
+  expect(toText(other)).toContain('sweep = { "stream.load.queue_depth" = [1, 2, 4, 8], "stream.b.queue_depth" = [1, 2] }');
+  expect(formOf(toText(other))).toEqual(other);
+  expect([pointsOf(other).count, cyclesTogether(other), combinesDepths(other)]).toEqual([8, false, true]);
+  expect(combinesDepths(two([1, 2], [4]))).toBe(false);
+  // A text that asks for every combination of equal depths asks for more than the form does, and is told so.
+  const product = toText(other).replace("[1, 2] }", "[1, 2, 4, 8] }");
+  expect(toForm(product)?.others).toEqual(["stage.main.sweep"]);
+  // From the one to the other and back.
+  expect(rewritten(toText(same), other)).toBe(toText(other));
+  const remarked = `# mine\n${toText(other)}`;
+  expect(rewritten(remarked, same)).toBe(`# mine\n${toText(same)}`);
+  expect(rewritten(`# mine\n${toText(same)}`, other)).toBe(remarked);
 });

@@ -2,6 +2,7 @@
 // text as it was written, and is told. Pure.
 
 import { parse as read, TomlError } from "smol-toml";
+import { openString } from "./remarks";
 import { edited, isTable, same, type Table } from "./toml";
 
 /** One line of an access specification. */
@@ -136,8 +137,23 @@ const listed = (text: string) =>
 
 type Values = (string | number)[];
 
+/** The option by which all streams go through the same depths at once: one that names no stream sets it of all. */
+const depthOfAll = "stream.queue_depth";
+
+/** Whether several streams go through queue depths together, as Iometer's workers do: each has the same several ones. */
+export function cyclesTogether({ streams }: Form): boolean {
+  const [first, ...others] = streams;
+  return !!first && first.depths.length > 1 && others.length > 0 && others.every(({ depths }) => same(depths, first.depths));
+}
+
+/** Whether streams go through queue depths of their own, so that there is a point for every combination of them. */
+export const combinesDepths = (form: Form): boolean =>
+  !cyclesTogether(form) && form.streams.filter(({ depths }) => depths.length > 1).length > 1;
+
 /** What is swept, outermost first: options and their values. Of one stream alone options need no name. */
-function sweeps({ streams }: Form): [string, Values][] {
+function sweeps(form: Form): [string, Values][] {
+  const { streams } = form;
+  const isTogether = cyclesTogether(form);
   const dimensions = streams.flatMap((stream, at): [string, Values][] => {
     const [only, ...others] = stream.lines;
     const [load, flow] =
@@ -149,9 +165,10 @@ function sweeps({ streams }: Form): [string, Values][] {
       [`${load}.block_size`, single ? listed(single.blockSize) : []],
       [`${load}.read`, single ? listed(single.read) : []],
       [`${flow}.rate`, listed(stream.rate)],
-      [`${flow}.queue_depth`, stream.depths],
+      ...(isTogether ? [] : [[`${flow}.queue_depth`, stream.depths] satisfies [string, Values]]),
     ];
   });
+  if (isTogether) dimensions.push([depthOfAll, streams[0]?.depths ?? []]);
   return dimensions.filter(([, values]) => values.length > 1);
 }
 
@@ -276,11 +293,22 @@ export function rewritten(text: string, form: Form): string {
   return edited(text, before, tableOf(form));
 }
 
-/** Seconds that a time of a job says: `2s`, `10min`; null when it is none. */
+/** Seconds of each unit that a time of a job may have. */
+const units: Record<string, number> = {
+  ...{ ns: 1e-9, us: 1e-6, µs: 1e-6, ms: 1e-3, s: 1, sec: 1, m: 60, min: 60, h: 3600, d: 86400 },
+};
+
+/** Seconds that a time of a job says: `2s`, `1h30m`; null when it is none. */
 export function secondsOf(text: string): number | null {
-  const found = /^\s*(\d+(?:\.\d+)?)\s*(us|ms|s|min|h|d)\s*$/.exec(text);
-  const units: Record<string, number> = { us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, d: 86400 };
-  return found ? Number(found[1]) * (units[found[2] ?? ""] ?? 0) : null;
+  if (/^\s*0+\s*$/.test(text)) return 0;
+  const part = /\s*(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*([a-zµ]+)/y;
+  let seconds = 0;
+  for (let at = 0; at < text.trimEnd().length; at = part.lastIndex) {
+    const [, value, unit = ""] = part.exec(text) ?? [];
+    if (value === undefined || !Object.hasOwn(units, unit)) return null;
+    seconds += Number(value) * (units[unit] ?? 0);
+  }
+  return text.trim() === "" ? null : seconds;
 }
 
 /** How many points a form goes through, and the seconds they take together; null where a time is none. */
@@ -323,6 +351,25 @@ function moreOf({ share: _s, block_size: _b, read: _r, access: _a, align, ...mor
   return { ...(align === undefined ? {} : { align: text(align, "") }), ...(Object.keys(more).length > 0 ? { more } : {}) };
 }
 
+/** Where a text is no TOML: its line, and whether that is a string without an end. */
+export interface Unread {
+  line: number;
+  isOpen: boolean;
+}
+
+/** Why the form has nothing of a text to show: null where it is TOML all the same, and names no target or no stream. */
+export function unreadOf(job: string): Unread | null {
+  try {
+    parse(job);
+    return null;
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    // The reader tells of such a string only where it stumbles, which may be lines behind it.
+    const open = openString(job);
+    return open !== null && open <= error.line ? { line: open, isOpen: true } : { line: error.line, isOpen: false };
+  }
+}
+
 /** A text in the form's fields. */
 export interface Shown {
   form: Form;
@@ -347,7 +394,8 @@ export function toForm(job: string): Shown | null {
   const sweep = isTable(phase.sweep) ? phase.sweep : {};
   /** The several values that an option is swept over, of a section by name or, where there is one stream, of all. */
   const sweptOver = (kind: string, name: string, option: string): unknown =>
-    sweep[`${kind}.${name}.${option}`] ?? (flows.length === 1 ? sweep[`${kind}.${option}`] : undefined);
+    sweep[`${kind}.${name}.${option}`] ??
+    (flows.length === 1 || `${kind}.${option}` === depthOfAll ? sweep[`${kind}.${option}`] : undefined);
   const streams = flows.map(([name, flow]): Stream => {
     const named = text(flow.workload, workloads.has(name) || workloads.size !== 1 ? name : [...workloads.keys()][0]!);
     const load = workloads.get(named) ?? {};
@@ -413,7 +461,11 @@ function others(job: Table, form: Form): string[] {
       }
       for (const [option, value] of Object.entries(options)) {
         // What is swept is not what stands in its section.
-        const isSwept = swept.includes(`${path}.${option}`) || swept.includes(shortPath(`${path}.${option}`, form));
+        const ofAll = `${kind}.${option}`;
+        const isSwept =
+          swept.includes(`${path}.${option}`) ||
+          swept.includes(shortPath(`${path}.${option}`, form)) ||
+          (ofAll === depthOfAll && swept.includes(ofAll));
         if (!isSwept && !isShown(option, value, known[option], name, form)) found.push(`${path}.${option}`);
       }
     }
@@ -488,6 +540,17 @@ export function depthsOf(written: string): number[] | null {
   }
   const depths = written.split(",").map((part) => Number(part.trim()));
   return depths.every((depth) => Number.isInteger(depth) && depth >= 1 && depth <= 65536) ? depths : null;
+}
+
+/** Whether a text is rates, as the server reads them: none, one, or several separated by commas. */
+export function isRates(text: string): boolean {
+  return listed(text).every((one) => {
+    if (one === "max") return true;
+    const found = /^(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?\s*(.*)$/.exec(one);
+    if (!found || !(Number(`${found[1]?.replaceAll("_", "")}${found[2] ?? ""}`) > 0)) return false;
+    const unit = found[3] ?? "";
+    return unit === "%" || /^[kKM]?\s*(\/s|IOPS)?$/.test(unit) || /^([kKMGTPE]i?)?B\/s$/.test(unit);
+  });
 }
 
 /** Whether a number field has a whole number of its range. */

@@ -2,19 +2,25 @@
 // address itself.
 
 export interface Route {
-  page: "compose" | "curve" | "steady" | "runs" | "run" | "live" | "compare";
+  page: "compose" | "curve" | "steady" | "runs" | "run" | "live" | "compare" | "unknown";
   /** Of `run` and `live` the run; of `compare` the sides, runs of one joined by ~; of `compose` the run whose job is
    * taken, of `steady` the one that is gone on with. */
   runs: string[];
 }
 
-/** What an address says; anything else leads to the list of runs. */
+/** What an address says; none leads to the list of runs. */
 export function parseRoute(hash: string): Route {
   const [page = "", rest = ""] = hash.replace(/^#\/?/, "").split("/", 2);
-  const runs = rest
-    .split(",")
-    .filter((run) => run !== "")
-    .map(decodeURIComponent);
+  let runs: string[];
+  try {
+    runs = rest
+      .split(",")
+      .filter((run) => run !== "")
+      .map(decodeURIComponent);
+  } catch {
+    // A per cent sign that begins no code, such as in an address that was cut.
+    return { page: "unknown", runs: [] };
+  }
   switch (page) {
     case "compose":
     case "curve":
@@ -23,10 +29,18 @@ export function parseRoute(hash: string): Route {
       return { page, runs };
     case "run":
     case "live":
-      return runs.length === 1 ? { page, runs } : { page: "runs", runs: [] };
-    default:
+      return { page: runs.length === 1 ? page : "unknown", runs };
+    case "":
+    case "runs":
       return { page: "runs", runs: [] };
+    default:
+      return { page: "unknown", runs: [] };
   }
+}
+
+/** The address of another form of the page that is shown, which stays. */
+export function readdress(to: Route): void {
+  history.replaceState(null, "", address(to));
 }
 
 export function address({ page, runs }: Route): string {

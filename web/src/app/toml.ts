@@ -1,7 +1,10 @@
-// Changes in a TOML text that leave all else in it as somebody wrote it: order, comments, and what they did not touch.
-// Knows sections `[run]` and `[kind.name]` with their options, and nothing of what these mean. Pure.
+// Changes in a TOML text that leave all else in it as somebody wrote it: order, remarks, and what they did not touch.
+// Remarks go with the option or the item of an array that they stand behind, and with a text of another form, which is
+// written anew; `lostRemarks` tells which. Knows sections `[run]` and `[kind.name]` with their options, not what these
+// mean. Pure.
 
 import { parse as read, stringify } from "smol-toml";
+import { itemsOf, type Items, type Place } from "./remarks";
 
 export type Table = Record<string, unknown>;
 
@@ -66,6 +69,9 @@ function pathOf(keys: string): string[] {
   return path;
 }
 
+/** The key of an option, up to its value. */
+const keyOf = /^\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=\s*/;
+
 /** Where the sections and options of a text are; throws where it cannot tell. */
 function scanned(lines: string[]): { sections: Section[]; options: Option[] } {
   const sections: Section[] = [];
@@ -82,7 +88,7 @@ function scanned(lines: string[]): { sections: Section[]; options: Option[] } {
       at += 1;
       continue;
     }
-    const key = /^((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=/.exec(line);
+    const key = keyOf.exec(line);
     if (!key) throw new Error("a line of another form");
     let to = at + 1;
     for (; !isWhole(lines.slice(at, to)); to += 1) if (to >= lines.length) throw new Error("a value without an end");
@@ -145,11 +151,87 @@ function withoutSection(lines: string[], path: string[]): string[] {
   return lines.filter((_, at) => !isGone(at) && !blank(at));
 }
 
-function withOption(lines: string[], path: string[], value: unknown): string[] {
+/** How many items two lists have in common at their beginnings, and then at their ends. */
+function common(before: unknown[], after: unknown[]): [number, number] {
+  const least = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < least && same(before[head], after[head])) head += 1;
+  let tail = 0;
+  while (tail < least - head && same(before.at(-1 - tail), after.at(-1 - tail))) tail += 1;
+  return [head, tail];
+}
+
+/** A list that was changed in the form, with items as they are written where they were not. */
+function merged(written: unknown, before: unknown, after: unknown): unknown {
+  if (![written, before, after].every(Array.isArray)) return after;
+  const [all, old, fresh] = [written as unknown[], before as unknown[], after as unknown[]];
+  if (all.length !== old.length) return after;
+  const [head, tail] = common(old, fresh);
+  return [...all.slice(0, head), ...fresh.slice(head, fresh.length - tail), ...all.slice(all.length - tail)];
+}
+
+/** What stands where in a text is to be something else. */
+interface Change extends Place {
+  text: string;
+}
+
+/** An item goes: with its line and the remark behind it, where it has one of its own. */
+function without(text: string, { from, to, comma }: Items["items"][number]): Change {
+  const end = comma === null ? to : comma + 1;
+  const begin = text.lastIndexOf("\n", from) + 1;
+  const next = text.indexOf("\n", end);
+  const isAlone = begin > 0 && text.slice(begin, from).trim() === "" && /^\s*(#.*)?$/.test(text.slice(end, next));
+  return next >= 0 && isAlone ? { from: begin, to: next + 1, text: "" } : { from, to: end, text: "" };
+}
+
+/** Items come behind another: in lines of their own, where it ends its line. */
+function behind(text: string, { items, close }: Items, at: number, more: unknown[]): Change[] {
+  const item = items[at];
+  if (more.length === 0 || !item) return [];
+  const { from, to, comma } = item;
+  const end = comma === null ? to : comma + 1;
+  const line = text.indexOf("\n", end);
+  const comma_ = comma === null ? [{ from: to, to, text: "," }] : [];
+  if (line >= 0 && line < (items[at + 1]?.from ?? close)) {
+    const indent = /^\s*/.exec(text.slice(text.lastIndexOf("\n", from) + 1, from))?.[0] ?? "";
+    const added = more.map((one) => `\n${indent || "    "}${valueText(one)},`).join("");
+    return [...comma_, { from: line, to: line, text: added }];
+  }
+  return [...comma_, { from: end, to: end, text: more.map((one) => ` ${valueText(one)},`).join("") }];
+}
+
+/** An array over several lines with other items: those that stay are not touched, nor are remarks. Null where it is none. */
+function withItems(source: string, written: unknown, value: unknown): string | null {
+  const open = keyOf.exec(source)?.[0].length ?? 0;
+  if (!Array.isArray(written) || !Array.isArray(value) || value.length === 0 || source[open] !== "[") return null;
+  const found = itemsOf(source, open);
+  const first = found?.items[0];
+  if (!first || found.items.length !== written.length) return null;
+  const [head, tail] = common(written, value);
+  const [old, fresh] = [found.items.slice(head, written.length - tail), value.slice(head, value.length - tail)];
+  const both = Math.min(old.length, fresh.length);
+  const changes: Change[] = [
+    ...old.slice(0, both).map(({ from, to }, at) => ({ from, to, text: valueText(fresh[at]) })),
+    ...old.slice(both).map((item) => without(source, item)),
+    ...(head + both > 0
+      ? behind(source, found, head + both - 1, fresh.slice(both))
+      : [{ from: first.from, to: first.from, text: fresh.slice(both).map((one) => `${valueText(one)},\n    `).join("") }]),
+  ];
+  // From the end, so that places before stay what they are; of two at one place the later one is behind.
+  const ordered = changes.map((change, at) => ({ ...change, at })).sort((a, b) => b.from - a.from || b.at - a.at);
+  let text = source;
+  for (const { from, to, text: other } of ordered) text = text.slice(0, from) + other + text.slice(to);
+  return isWhole([text]) && same(Object.values(parse(text))[0], value) ? text : null;
+}
+
+function withOption(lines: string[], path: string[], value: unknown, written?: unknown): string[] {
   const { sections, options } = scanned(lines);
   const [section, key = ""] = [path.slice(0, -1), path.at(-1)];
   const found = options.find((option) => isPath(option.path, path));
   if (found) {
+    const source = lines.slice(found.from, found.to).join("\n");
+    const items = found.to > found.from + 1 ? withItems(source, written, value) : null;
+    if (items !== null) return [...lines.slice(0, found.from), ...items.split("\n"), ...lines.slice(found.to)];
     const line = found.to === found.from + 1 ? (lines[found.from] ?? "") : "";
     const [before] = line.split("=");
     const name = line === "" ? keyText(key) : (before ?? "").trimEnd();
@@ -226,8 +308,11 @@ export function edited(text: string, before: Table, after: Table): string {
     for (const option of new Set([...Object.keys(had), ...Object.keys(options)])) {
       if (same(had[option], options[option])) continue;
       const written = (whole[path[0] ?? ""] as Table | undefined)?.[path[1] ?? ""] as Table | undefined;
-      const value = option === "sweep" ? sweep(written?.sweep, had.sweep, options.sweep) : options[option];
-      does((lines) => withOption(lines, [...path, option], value));
+      const value =
+        option === "sweep"
+          ? sweep(written?.sweep, had.sweep, options.sweep)
+          : merged(written?.[option], had[option], options[option]);
+      does((lines) => withOption(lines, [...path, option], value, written?.[option]));
       if (value === undefined) delete within(path)[option];
       else within(path)[option] = value;
     }

@@ -1,0 +1,71 @@
+// Which steps of runs belong together, and what is told of them.
+
+import { expect, test } from "vitest";
+import type { Report } from "./api";
+import { differing, distinct, inCommon, loadCurves } from "./compared";
+
+type Step = Report["steps"][number];
+const step = (name: string, parameters: Record<string, string> = {}, iops = 1): Step =>
+  ({
+    name,
+    parameters: Object.entries(parameters).map(([name, value]) => ({ name, value })),
+    total: { all: { iops, response: { mean_ns: 1e6 / iops } } },
+  }) as unknown as Step;
+const depth = (of: number, name = `depth ${of}`, iops = of * 100) => step(name, { "stream.queue_depth": String(of) }, iops);
+
+test("steps belong together by name, then by load, then where each run has one", () => {
+  const sweep = [1, 2, 4].map((of) => depth(of));
+  expect(inCommon([sweep, [depth(4), depth(8), depth(1)]])).toEqual([
+    { name: "depth 1", places: [0, 2] },
+    { name: "depth 4", places: [2, 0] },
+  ]);
+  // The same name again is the next of that name.
+  expect(inCommon([[depth(1), depth(1)], [depth(1), depth(2), depth(1)]]).map(({ places }) => places)).toEqual([
+    [0, 0],
+    [1, 2],
+  ]);
+  const searched = [step("a", { "stream.users.queue_depth": "2" }), step("b", { "stream.users.queue_depth": "9" })];
+  expect(inCommon([sweep, searched])).toEqual([{ name: "queue_depth=2", places: [1, 0] }]);
+  expect(inCommon([[step("main")], [step("other")]])).toEqual([{ name: "main, other", places: [0, 0] }]);
+  expect(inCommon([sweep, [step("main")]])).toEqual([]);
+});
+
+test("loads of several runs are drawn over one another, and a load that was measured twice is its mean", () => {
+  const runs = [
+    { name: "one", steps: [depth(4), depth(1), depth(1, "again", 300)] },
+    { name: "two", steps: [depth(1), depth(2)] },
+    { name: "other", steps: [step("main")] },
+  ];
+  const [rates, latencies] = loadCurves(runs);
+  expect(rates?.lines.map(({ label, x, y }) => [label, x, y])).toEqual([
+    ["one", [1, 4], [200, 400]],
+    ["two", [1, 2], [100, 200]],
+  ]);
+  expect(latencies?.lines[1]?.y).toEqual([1e4, 5e3]);
+  expect(loadCurves(runs.slice(1))).toEqual([]);
+  const mixed = [step("a", { "x.queue_depth": "1", "x.read": "0%" }), step("b", { "x.queue_depth": "2", "x.read": "1%" })];
+  expect(loadCurves([mixed, mixed].map((steps) => ({ name: "", steps })))).toEqual([]);
+  const rated = ["1k/s", "2.5k/s"].map((rate) => step(rate, { "stream.rate": rate }));
+  expect(loadCurves([rated, rated].map((steps) => ({ name: "", steps })))[0]?.lines[0]?.x).toEqual([1000, 2500]);
+});
+
+test("facts that are others whenever one looks are told apart", () => {
+  const of = (load: string, governor: string) => ({
+    environment: [
+      { subject: "load", name: "average", value: load, source: "" },
+      { subject: "clock", name: "cost of a reading", value: load, source: "" },
+      { subject: "cpu", name: "governor", value: governor, source: "" },
+      { subject: "constructor", name: "x", value: "same", source: "" },
+    ],
+  });
+  expect(differing([of("0.1", "powersave"), of("0.2", "performance")])).toEqual([
+    { name: "load: average", passes: true, values: ["0.1", "0.2"] },
+    { name: "clock: cost of a reading", passes: true, values: ["0.1", "0.2"] },
+    { name: "cpu: governor", passes: false, values: ["powersave", "performance"] },
+  ]);
+});
+
+test("a run is compared once", () => {
+  expect(distinct(["a", "a"])).toEqual(["a"]);
+  expect(distinct(["a~b~a", "b~c", "b", "d"])).toEqual(["a~b", "c", "d"]);
+});
