@@ -328,7 +328,7 @@ test("faults of a job are at their line, and other dialects become native", asyn
   await page.getByText("/tmp/fathom-none: is created").waitFor();
 });
 
-test("streams of the same queue depths are cycled together by the server, too, and times are those of the form", async () => {
+test("streams of the same queue depths are cycled together by the server, too, with the times of the form", async () => {
   const { page, complaints } = await enter();
   await page.goto(`${server.address}#/compose`);
   const fields = { Path: "sim:", "Queue depth": "1..8", Ramp: "0s", Measure: "1h30m" };

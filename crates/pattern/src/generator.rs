@@ -54,6 +54,8 @@ struct Endless {
     /// Which track each kind continues from.
     track_of: [usize; PLACED_KINDS],
     stride: Stride,
+    /// The grid of random places of cases that have none of their own.
+    align: Align,
     places: Places,
     /// Whether places depend on those before.
     remembers: bool,
@@ -194,10 +196,12 @@ impl Endless {
             verification: _,
         } = workload;
         let WorkerPlan { extents, part, seed, cpus: _ } = plan;
-        let mix = Mix::new(cases, Align::new(align.0));
+        let mix = Mix::new(cases);
+        let align = Align::new(align.0);
         // As fine as any case is placed: coarser ones have fewer places.
-        let finest = mix.choices().iter().filter(|choice| choice.random).map(|choice| choice.align);
-        let align = finest.min_by_key(|align| align.bytes).unwrap_or(Align::new(align.0));
+        let random = mix.choices().iter().filter(|choice| choice.random);
+        let finest =
+            random.map(|choice| choice.align(align)).min_by_key(|align| align.bytes).unwrap_or(align);
         let size_min = mix.choices().iter().map(|choice| choice.size_min).min().expect("a mix has a case");
         // Coverage and popular places count positions of the smallest random operation: every larger one has fewer.
         let random_min =
@@ -208,7 +212,7 @@ impl Endless {
             distribution,
             private,
             size: random_min.unwrap_or(size_min),
-            align,
+            align: finest,
             run_length: *run_length,
             part: *part,
             seed: *seed,
@@ -221,6 +225,7 @@ impl Endless {
                 Cursor::PerKind => std::array::from_fn(|kind| kind),
             },
             stride: Stride::new(*stride_bytes, size_min, align.bytes),
+            align,
             places: Places::new(distribution),
             remembers: matches!(distribution, Distribution::Reuse(_) | Distribution::ReuseWalk),
             run_length: *run_length,
@@ -238,7 +243,9 @@ impl Endless {
     /// Overwrites all of `out` with the next operations, and calls `each` with every one.
     fn fill(&mut self, out: &mut [Planned], mut each: impl FnMut(&Planned)) {
         let region = &mut self.regions[0];
-        let Choice { kind, size_min: length, align, .. } = self.mix.choices()[0];
+        let only = self.mix.choices()[0];
+        let Choice { kind, size_min: length, .. } = only;
+        let align = only.align(self.align);
         let start = region.start;
         let mut put = |slot: &mut Planned, place: u64| {
             *slot = Planned { kind, extent: 0, offset: start + place, length };
@@ -280,7 +287,7 @@ impl Endless {
             return Route::Mixed;
         }
         match (only.random, &region.ground, &self.places) {
-            (false, ..) if only.grid == 1 => Route::Sequential,
+            (false, ..) if only.grid == 0 => Route::Sequential,
             (false, ..) => Route::Mixed,
             (true, Ground::Once(_), _) => Route::OncePerPass,
             (true, Ground::Free { .. }, Places::Uniform) if self.run_length == 1 => Route::Uniform,
@@ -301,7 +308,7 @@ impl Endless {
         debug_assert!(u64::from(size) <= region.length, "{size} B do not fit {} B", region.length);
         let place = if choice.random {
             let recalled = if self.remembers {
-                region.recall(choice.kind, size, choice.align, &mut self.place)
+                region.recall(choice.kind, size, choice.align(self.align), &mut self.place)
             } else {
                 None
             };
@@ -310,15 +317,15 @@ impl Endless {
                     region.length,
                     size,
                     self.run_length,
-                    choice.align,
+                    choice.align(self.align),
                     |positions, scatter| self.places.draw(positions, scatter, &mut self.place),
                 )
             });
             region.tracks[track].leave(place, size, self.stride);
             place
         } else {
-            if choice.grid > 1 {
-                region.tracks[track].round_up(choice.grid);
+            if choice.grid > 0 {
+                region.tracks[track].round_up(u64::from(choice.grid));
             }
             region.tracks[track].take(region.length, size, self.stride)
         };
@@ -660,7 +667,7 @@ mod tests {
                 Size::Range { min: min * 4, max: (min + more) * 4, step: step * 4 }
             }),
         ];
-        let align = prop::sample::select(vec![None, None, Some(3_u64), Some(8), Some(20)]);
+        let align = prop::sample::select(vec![None, None, Some(3_u32), Some(8), Some(20)]);
         (0.01_f64..1.0, prop::sample::select(vec![READ, WRITE, TRIM]), size, any::<bool>(), align)
             .prop_map(|(weight, kind, size, random, align)| Case { weight, kind, size, random, align })
     }
@@ -723,7 +730,7 @@ mod tests {
                     let grids = workload.cases.iter().filter(|case| {
                         case.kind == o.kind || workload.trim_then_write && case.kind == TRIM
                     });
-                    let mut grids = grids.map(|case| case.align.unwrap_or(workload.align.0));
+                    let mut grids = grids.map(|case| case.align.map_or(workload.align.0, u64::from));
                     prop_assert!(grids.any(|grid| place.is_multiple_of(grid)), "{o:?}");
                 }
             }

@@ -2,7 +2,7 @@
 //! a size that fits there. The endless generator draws all three at once.
 
 use crate::mix::{Alias, Choice, Grants};
-use crate::region::{Align, PLACED_KINDS};
+use crate::region::PLACED_KINDS;
 use crate::rng::Rng;
 use fathom_schema::{Case, Counted, KindOrder, OperationKind};
 
@@ -49,9 +49,7 @@ impl Sizes {
         cases.sort_by(|a, b| a.weight.total_cmp(&b.weight));
         let smallest = cases.iter().map(|case| case.size.smallest()).min()?;
         let weights: Vec<f64> = cases.iter().map(|case| case.weight).collect();
-        // Where a kind goes is not drawn here.
-        let nowhere = Align::new(1);
-        let choices = cases.into_iter().map(|case| Choice::new(case, nowhere)).collect();
+        let choices = cases.into_iter().map(Choice::new).collect();
         Some(Self { choices, alias: Alias::new(&weights), smallest })
     }
 

@@ -99,23 +99,26 @@ pub(crate) struct Choice {
     pub(crate) size_min: u32,
     size_step: u32,
     size_count: u32,
-    /// The grid of its random places.
-    pub(crate) align: Align,
-    /// What its next places are rounded up to multiples of; 1 where they begin anywhere.
-    pub(crate) grid: u64,
+    /// What its places are multiples of, the next ones rounded up; 0 where random ones keep to the workload's align and
+    /// the next begin anywhere.
+    pub(crate) grid: u32,
 }
 
 impl Choice {
-    /// The case, with random places at multiples of `align` where it has none of its own.
-    pub(crate) fn new(case: &Case, align: Align) -> Self {
-        let Case { weight: _, kind, size, random, align: own } = *case;
+    pub(crate) fn new(case: &Case) -> Self {
+        let Case { weight: _, kind, size, random, align } = *case;
         let (size_min, size_step, size_count) = match size {
             Size::Fixed(bytes) => (bytes, 0, 1),
             Size::Range { min, max, step } => (min, step, (max - min) / step + 1),
         };
         assert!(size_min > 0, "an operation of 0 bytes");
-        let (align, grid) = own.map_or((align, 1), |own| (Align::new(own), own));
-        Self { kind, random, size_min, size_step, size_count, align, grid }
+        Self { kind, random, size_min, size_step, size_count, grid: align.unwrap_or(0) }
+    }
+
+    /// The grid of its random places, in a workload whose grid is this.
+    #[inline]
+    pub(crate) fn align(self, workload: Align) -> Align {
+        if self.grid == 0 { workload } else { Align::new(u64::from(self.grid)) }
     }
 
     /// Whether all its operations have one size.
@@ -152,10 +155,10 @@ pub(crate) struct Mix {
 }
 
 impl Mix {
-    /// The mix of `cases`, at least one; `align` holds for those that have none of their own.
-    pub(crate) fn new(cases: &[Case], align: Align) -> Self {
+    /// The mix of `cases`, at least one.
+    pub(crate) fn new(cases: &[Case]) -> Self {
         let weights: Vec<f64> = cases.iter().map(|case| case.weight).collect();
-        let choices = cases.iter().map(|case| Choice::new(case, align)).collect();
+        let choices = cases.iter().map(Choice::new).collect();
         Self { choices, alias: Alias::new(&weights), grants: None }
     }
 
@@ -235,7 +238,7 @@ mod tests {
         use OperationKind::{Read, Trim, Write};
         let case = |weight, kind| Case { weight, kind, size: Size::Fixed(1), random: true, align: None };
         let cases = [case(0.5, Read), case(0.2, Write), case(0.3, Trim), case(0.1, Write)];
-        let mut mix = Mix::new(&cases, Align::new(1));
+        let mut mix = Mix::new(&cases);
         mix.prepare_grants(&cases);
         let mut rng = Rng::new(5);
         let mut counts = |mix: &Mix| {
@@ -263,10 +266,8 @@ mod tests {
     #[test]
     fn sizes_lie_on_their_grid_uniformly() {
         let size = Size::Range { min: 512, max: 4000, step: 1024 };
-        let choice = Choice::new(
-            &Case { weight: 1.0, kind: OperationKind::Read, size, random: true, align: None },
-            Align::new(1),
-        );
+        let choice =
+            Choice::new(&Case { weight: 1.0, kind: OperationKind::Read, size, random: true, align: None });
         let mut rng = Rng::new(3);
         let mut counts = [0_u32; 4];
         for _ in 0..40_000 {

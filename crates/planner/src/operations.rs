@@ -267,11 +267,12 @@ fn cases(lines: &[MixLine]) -> Result<Vec<Case>, String> {
                 return Err(format!("a share of {weight}% in a line of {share}%"));
             }
             let size = size(min, max, step)?;
+            let align = align.map(|align| u32::try_from(align.0).expect("checked by the model: below 4 GiB"));
             for (kind, of_kind) in kinds {
                 for (random, of_access) in [(true, random.value()), (false, random.rest().value())] {
                     let weight = share * weight / of_sizes * of_kind * of_access;
                     if weight > 0.0 {
-                        cases.push(Case { weight, kind, size, random, align: align.map(|align| align.0) });
+                        cases.push(Case { weight, kind, size, random, align });
                     }
                 }
             }

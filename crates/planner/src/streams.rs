@@ -769,7 +769,7 @@ fn aligned(load: &Load<'_>, plans: &[WorkerPlan], targets: &[&Addressed], remark
         let aligns = align_of.iter().map(|&(_, align)| align);
         wrong.extend(aligns.filter(|align| align % sector != 0).take(1).map(|align| ("align_of", align)));
     }
-    let own = cases.iter().filter_map(|case| case.align).find(|align| align % sector != 0);
+    let own = cases.iter().filter_map(|case| case.align.map(u64::from)).find(|align| align % sector != 0);
     wrong.extend(own.map(|align| ("align of the mix", align)));
     if load.operations.sequential && stride_bytes.unsigned_abs() % sector != 0 {
         wrong.push(("stride", stride_bytes.unsigned_abs()));

@@ -327,7 +327,7 @@ fn ledger(operations: &Operations, workload: &Workload, plans: &[WorkerPlan]) ->
     let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(1);
     let mut unit = cases.iter().fold(0, |unit, case| common(unit, of_size(case.size)));
     let own = cases.iter().filter_map(|case| case.align);
-    unit = own.fold(unit, |unit, align| common(unit, narrow(align)));
+    unit = own.fold(unit, common);
     unit = common(common(unit, narrow(align.0)), narrow(stride_bytes.unsigned_abs()));
     if let Zones::Strided { size: _, range, skip } = *zones {
         unit = common(unit, narrow(range + skip));

@@ -382,7 +382,7 @@ pub struct Case {
     /// Bytes that its offsets are multiples of, from the extent's start, the next ones as well: those are rounded up. At
     /// least 1; `None` where random ones keep to the workload's and the next begin anywhere. Only for [`PassEnd::Anew`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub align: Option<u64>,
+    pub align: Option<u32>,
 }
 
 /// Bytes of one operation.

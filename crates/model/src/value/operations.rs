@@ -178,8 +178,10 @@ fn mix_line(literal: &Literal, kind: Kind) -> Result<MixLine, String> {
     }
     line.share = share.ok_or("a line needs a share, e.g. share = \"10%\"")?;
     line.block_size = block_size.ok_or("a line needs a block_size")?;
-    if line.align == Some(Bytes(0)) {
-        return Err("align is 0; it is at least 1 byte".to_owned());
+    if let Some(align) = line.align
+        && !(1..=u64::from(u32::MAX)).contains(&align.0)
+    {
+        return Err(format!("align {align} is not from 1 byte to below 4 GiB"));
     }
     if line.read.value() + line.trim.value() > 1.0 + 1e-9 {
         return Err(format!("read {} and trim {} are more than all", line.read, line.trim));
