@@ -288,7 +288,6 @@ impl Endless {
         }
         match (only.random, &region.ground, &self.places) {
             (false, ..) if only.grid == 0 => Route::Sequential,
-            (false, ..) => Route::Mixed,
             (true, Ground::Once(_), _) => Route::OncePerPass,
             (true, Ground::Free { .. }, Places::Uniform) if self.run_length == 1 => Route::Uniform,
             _ => Route::Mixed,
