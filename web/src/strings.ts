@@ -455,6 +455,9 @@ export const strings = {
       `The runs do not have the same steps: they have ${counts.map((number) => count(number)).join(" and ")}, ` +
       (common === 0 ? "and none of the same name or load. Choose one of each." : `and ${count(common)} in common.`),
     overlaid: "All steps of each run, by their load; where one was measured several times, the mean of them.",
+    gone: (runs: string[]) =>
+      `${runs.join(", ")} ${runs.length === 1 ? "is" : "are"} not there (any more), and left out.`,
+    unmeasured: (runs: string[]) => `${runs.join(", ")}: this step measured nothing, and has no figures.`,
     repeated: "A run is not compared with itself: it was named more than once, and is here once.",
     environment: "What of the environment differs",
     passing: (number: number) =>

@@ -158,6 +158,11 @@ test("from an idea to a comparison, on the simulated device and on a file", asyn
   await page.waitForURL(new RegExp(`#/compare/${sweep},${run}`));
   await page.waitForFunction(() => document.querySelectorAll("canvas").length >= 2);
   assert.ok(!existsSync(join(folder, "scratch")), "the file that was to be removed is gone");
+  // One that is not there keeps nobody from the others.
+  await page.goto(`${server.address}#/compare/${sweep},${run},01JD3T5W2A0000000000000009`);
+  await page.getByText("left out").waitFor();
+  await page.waitForFunction(() => document.querySelectorAll("canvas").length >= 2);
+  assert.equal(page.url(), `${server.address}#/compare/${sweep},${run}`);
   // The address that `fathom serve last` prints: taking the invitation out of it keeps the page that it leads to.
   await page.goto(`${server.address}?token=used#/run/${sweep}`);
   await page.getByText("Can it be trusted?").waitFor();

@@ -424,7 +424,12 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
         return Err(too_large(path));
     }
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
-        return Err(format!("{} is not a text: byte {at} of it is 0", path.display()));
+        let help = if matches!(bytes[..], [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
+            "; save it as UTF-8, not UTF-16"
+        } else {
+            ""
+        };
+        return Err(format!("{} is not a text: byte {at} of it is 0{help}", path.display()));
     }
     Ok(bytes)
 }

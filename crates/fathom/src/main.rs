@@ -30,6 +30,8 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os();
     let name = words.next().unwrap_or_default();
     let name = Path::new(&name).file_name().unwrap_or_default().to_ascii_lowercase();
+    // Without it, a limit of file sizes ends fathom where it is met, as it would any program.
+    let _ = fathom_run::outlive_file_limits();
     // A link called fio is fio to whoever calls it.
     if name == "fio" {
         return plain(words)

@@ -19,4 +19,4 @@ pub use drive::{RunError, RunOutcome, RunRequest, claim, run};
 pub use fathom_engine::prepare::Claims;
 pub use fathom_engine::prepare::{PrepareError, Progress};
 pub use fathom_engine::{ExecuteError, RealClock, probe, wall_ms};
-pub use signals::{Asked, Stop};
+pub use signals::{Asked, Stop, outlive_file_limits};

@@ -1,7 +1,7 @@
 //! The stop flag, and the signals that raise it.
 
 use fathom_units::Nanos;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::io;
 use std::sync::Arc;
@@ -10,6 +10,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// A signal that comes this soon after another is the same one: `timeout` of the GNU coreutils signals the program and then
 /// its group, which the program is in.
 const SAME_SIGNAL: Nanos = Nanos::millis(50);
+
+/// Lets writes beyond the limit of a file's size (`RLIMIT_FSIZE`) fail with an error, and not end the process: a stream or a
+/// record that meets it is told like any other.
+///
+/// # Errors
+/// Where the system lets no handler be made.
+pub fn outlive_file_limits() -> io::Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
+}
 
 /// Raised once, from outside, to end a run early; what was measured is kept.
 #[derive(Debug, Clone, Default)]

@@ -246,6 +246,11 @@ test("lines have an alignment of their own", () => {
   expect(toForm(toText(form))?.form.streams[0]?.lines).toEqual(form.streams[0]?.lines);
   const only = job(`${line.replace("50%", "100%")}, align = "8KiB" }`);
   expect(toText(formOf(only))).toContain('align = "8KiB"');
+  // A mix is not swept over: the only line's alignment is that of all then.
+  const [stream] = formOf(only).streams;
+  const swept = toText({ ...form, streams: [{ ...stream!, lines: [{ ...stream!.lines[0]!, blockSize: "4KiB, 8KiB" }] }] });
+  expect(swept).not.toContain("mix");
+  expect(toForm(swept)?.form.streams[0]).toMatchObject({ align: "8KiB", lines: [{ blockSize: "4KiB, 8KiB" }] });
   expect(specsOf(two)[0]?.lines[0]).toMatchObject({ share: "50%", align: "8KiB" });
 });
 

@@ -211,7 +211,9 @@ function targetTable({ kind, path, size, remove, depth, width, files, everywhere
 
 function workloadTable({ lines, align }: Stream, isSwept: (option: string) => boolean): Table {
   const [first = emptyLine, ...others] = lines;
-  if (others.length > 0 || first.align || first.more) {
+  const isSweptOver = isSwept("block_size") || isSwept("read");
+  // A mix has one value each: what is swept over is no mix, and the line's alignment is then that of all.
+  if (others.length > 0 || (!isSweptOver && (first.align || first.more))) {
     const mix = lines.map(({ share, blockSize, read, access, align, more }) => ({
       ...{ share, block_size: blockSize, read, access },
       ...(align ? { align } : {}),
@@ -226,7 +228,7 @@ function workloadTable({ lines, align }: Stream, isSwept: (option: string) => bo
     ["block_size", isSwept("block_size") ? "" : first.blockSize],
     ["read", isSwept("read") ? "" : first.read],
     ["access", first.access],
-    ["align", align],
+    ["align", align || (first.align ?? "")],
   ]);
 }
 

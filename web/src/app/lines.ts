@@ -9,8 +9,11 @@ export function reveal(area: HTMLTextAreaElement, line: number): void {
   area.scrollTop = (area.scrollHeight * Math.max(0, line - 4)) / Math.max(lines.length, 1);
 }
 
-/** The text of a file: UTF-8, or code page 1252, in which Iometer on Windows writes. */
+/** The text of a file: UTF-8, UTF-16 with its mark, or code page 1252, in which Iometer on Windows writes. */
 export function decoded(bytes: ArrayBuffer): string {
+  const [first, second] = new Uint8Array(bytes);
+  if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
+  if (first === 0xfe && second === 0xff) return new TextDecoder("utf-16be").decode(bytes);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {

@@ -22,7 +22,7 @@ export const library: readonly Spec[] = [
 ];
 
 /** What this browser remembers them by. */
-const place = "fathom.specifications";
+export const place = "fathom.specifications";
 
 const isLine = (line: unknown): line is AccessLine =>
   typeof line === "object" &&

@@ -76,7 +76,7 @@ pub(crate) fn prepared() -> Bench {
         allow(&bench.path(name), mode);
     }
     bench.write("empty", "");
-    for (name, mode) in [("folder", 0o777), ("closed", 0o555), ("small", 0o777)] {
+    for (name, mode) in [("folder", 0o777), ("closed", 0o555), ("locked", 0o700), ("small", 0o777)] {
         fs::create_dir(bench.path(name)).expect("it is new");
         allow(&bench.path(name), mode);
     }

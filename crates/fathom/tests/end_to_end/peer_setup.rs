@@ -59,6 +59,44 @@ fn files_that_cannot_be_made_fail_their_job_alone() {
 }
 
 #[test]
+fn what_this_user_may_not_enter_or_lock_fails_its_job_alone() {
+    if let Err(why) = can_be_nobody() {
+        return skip("what_this_user_may_not_enter_or_lock_fails_its_job_alone", &why);
+    }
+    for directory in ["--rw=write --size=64k --directory=locked", "--rw=read --size=64k --directory=locked"] {
+        check(NOBODY, &between(directory), &[0, 13, 0]);
+        check(NOBODY, &between(&format!("{directory} --numjobs=2")), &[0, 13, 13, 0]);
+    }
+    let unlocked = format!("{NOBODY} prlimit --memlock=0");
+    let ring = "--rw=write --size=64k --filename=fb --ioengine=io_uring --iodepth=4";
+    let probe: Vec<&str> = unlocked.split(' ').chain(["fio", "--name=a"]).chain(ring.split(' ')).collect();
+    if prepared().run(&probe).code == 0 {
+        return skip(
+            "what_this_user_may_not_enter_or_lock_fails_its_job_alone: rings",
+            "they take no locked memory",
+        );
+    }
+    check(&unlocked, &between(ring), &[0, 12, 0]);
+}
+
+/// fio's process of that job is ended by the signal; with `thread`, all of it.
+#[test]
+fn a_limit_of_file_sizes_is_an_error_of_its_job() {
+    let limited = ["prlimit", "--fsize=524288", FATHOM, "fio", "--output-format=json", "--fallocate=none"];
+    if let Err(why) = tool("prlimit", &["--version"]) {
+        return skip("a_limit_of_file_sizes_is_an_error_of_its_job", &why);
+    }
+    let line = between("--rw=write --size=1m --filename=fb --stonewall") + " --stonewall";
+    let line: Vec<&str> = line.split(' ').collect();
+    let ended = prepared().run(&[&limited[..], &line].concat());
+    let jobs = document(&ended)["jobs"].clone();
+    let of = |job: usize| jobs[job]["error"].clone();
+    assert_eq!([of(0), of(1), of(2)], [0, 27, 0].map(serde_json::Value::from), "{}", ended.err);
+    let written = |job: usize| jobs[job]["write"]["io_bytes"].as_u64().expect("a count");
+    assert_eq!([written(0), written(1), written(2)], [65536, 524_288, 65536]);
+}
+
+#[test]
 fn what_is_found_at_the_start_of_a_job_fails_it_alone() {
     if let Err(why) = tool("fio", &["--version"]) {
         return skip("what_is_found_at_the_start_of_a_job_fails_it_alone", &why);

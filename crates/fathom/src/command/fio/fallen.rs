@@ -10,6 +10,7 @@ use fathom_planner::{Plan, PlanNote};
 use fathom_schema::{Facts, FileKind, NoteKind, Severity};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Faults that fio finds when a job starts, not when it is read, with the error that the job then has: those of fio 3.33, but
 /// for a file that `allow_file_create=0` forbids to make, which fio calls no error and ends with 1 all the same.
@@ -38,8 +39,9 @@ const AT_START: [(&str, Errno); 18] = [
 /// is too small it finds when the job starts.
 const TOO_LARGE: &str = "plan.block-too-large";
 
-/// What could not be looked at; the error is in its words.
+/// What could not be looked at, and an engine that this host lacks; the error is in their words.
 const UNUSABLE: &str = "target.unusable";
+const NO_ENGINE: &str = "plan.engine-unavailable";
 
 /// Limits of the process or the host that all jobs share, with the error of the job that meets them.
 const LIMITS: [(&str, Errno); 4] = [
@@ -198,13 +200,17 @@ fn fate(job: &Job, stream: &Named<StreamOptions>, facts: &Facts, consent: &Conse
         let mut words = places.filter_map(|span| job.sources.of(span)?.text.get(span.start..span.end));
         words.any(|words| words.trim_start_matches('-').starts_with("directory"))
     };
+    let has_parents = || {
+        let paths = fathom_planner::paths(&alone);
+        paths.iter().filter_map(|path| path.parent()).all(Path::is_dir)
+    };
     let is_anywhere = |code: &str| errors(&fathom_planner::check(&alone)).any(|fault| fault.code == code);
     let error_of = |(code, words): &(&str, String)| {
         let known = AT_START.iter().find(|(known, _)| known == code).map(|(_, errno)| *errno);
         match (*code, known) {
-            // Where `directory` itself is none, fio runs nothing.
-            (UNUSABLE, _) if names_folder() => None,
-            (UNUSABLE, _) => errno_in(words),
+            // Where `directory` itself is none, fio runs nothing; one that may not be entered is found at the start.
+            (UNUSABLE, _) if names_folder() && !has_parents() => None,
+            (UNUSABLE | NO_ENGINE, _) => errno_in(words),
             (TOO_LARGE, _) if is_anywhere(TOO_LARGE) => None,
             // Pipes, sockets and character devices are not measured.
             (_, Some(Errno::ISDIR)) if !has_folder() => Some(Errno::NOTBLK),

@@ -241,6 +241,9 @@ impl Sink for Watch<'_> {
     }
 }
 
+/// Seconds that a rate of that line is over at least: the last piece of a job may be a few operations long.
+const RATE_OVER_MIN_S: f64 = 0.25;
+
 /// `Jobs: 2 (f=2), 0B/s-128MiB/s: [r(2)][50.0%][r=62.5MiB/s][r=16.0k IOPS][eta 00m:05s]`, as fio has it.
 fn line(reports: &Reports, record: &Record, current: &Current, now: Nanos, left_s: Option<f64>) -> String {
     let clones = &reports.extras().clones;
@@ -273,7 +276,7 @@ fn line(reports: &Reports, record: &Record, current: &Current, now: Nanos, left_
             let streams = current.streams.values().map(|(start, end, tally)| {
                 let seconds = end.since(*start).as_secs_f64();
                 let n: u64 = tally.kinds.iter().filter(|tally| tally.kind == kind).map(of).sum();
-                if seconds > 0.0 { n as f64 / seconds } else { 0.0 }
+                n as f64 / seconds.max(RATE_OVER_MIN_S)
             });
             streams.sum()
         };
