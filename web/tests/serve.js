@@ -163,6 +163,8 @@ test("from an idea to a comparison, on the simulated device and on a file", asyn
   await page.getByText("left out").waitFor();
   await page.waitForFunction(() => document.querySelectorAll("canvas").length >= 2);
   assert.equal(page.url(), `${server.address}#/compare/${sweep},${run}`);
+  // The browser tells of what was asked for in vain.
+  assert.ok(complaints.splice(0).every((one) => one.includes("404")));
   // The address that `fathom serve last` prints: taking the invitation out of it keeps the page that it leads to.
   await page.goto(`${server.address}?token=used#/run/${sweep}`);
   await page.getByText("Can it be trusted?").waitFor();
