@@ -61,6 +61,9 @@ fn keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     }
 }
 
+/// How often two reports that differ are made once more.
+const TRIES_MORE: usize = 2;
+
 #[test]
 fn what_runs_there_runs_here_and_reports_the_same() {
     let folder = project().join("../shared/corpus/fio/jobs");
@@ -77,9 +80,18 @@ fn what_runs_there_runs_here_and_reports_the_same() {
             scope.spawn(|| {
                 while let Some(path) = next() {
                     let text = shortened(&std::fs::read_to_string(&path).expect("job files are text"));
-                    let Some(theirs) = made(&["fio"], &text) else { continue };
-                    let ours = made(&[FATHOM, "fio"], &text);
-                    assert_eq!(ours, Some(theirs), "{}", path.display());
+                    let pair = || made(&["fio"], &text).map(|theirs| (theirs, made(&[FATHOM, "fio"], &text)));
+                    // In a second of a busy disk either may come to no write at all, whose percentiles are then missing;
+                    // what differs by itself differs every time.
+                    let is_same = |(theirs, ours): &(_, Option<_>)| ours.as_ref() == Some(theirs);
+                    let Some(mut last) = pair() else { continue };
+                    for _ in 0..TRIES_MORE {
+                        if is_same(&last) {
+                            break;
+                        }
+                        last = pair().expect("the peer ran it before");
+                    }
+                    assert_eq!(last.1, Some(last.0), "{}", path.display());
                     *ran.lock().expect("no thread panics while it holds the lock") += 1;
                 }
             });
