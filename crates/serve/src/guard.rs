@@ -73,7 +73,11 @@ impl Allowed {
         let changes = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
         if let Some(origin) = text("origin") {
             let prefix = format!("{}://", self.scheme);
-            let is_own = origin.strip_prefix(&prefix).is_some_and(|host| self.has(host));
+            // Among all addresses only the one that is asked for is this server: others may be anybody's.
+            let is_asked_for = |from: &str| host.is_some_and(|host| host.eq_ignore_ascii_case(from));
+            let is_known = |from: &str| self.hosts.contains(&from.to_ascii_lowercase());
+            let is_own =
+                origin.strip_prefix(&prefix).is_some_and(|from| is_known(from) || is_asked_for(from));
             if !is_own && (changes || is_api) {
                 return Some((StatusCode::FORBIDDEN, "the request comes from a page of another site"));
             }
@@ -145,6 +149,19 @@ mod tests {
         ] {
             let headers = [(header::HOST, HeaderValue::from_static(host))].into_iter().collect();
             assert_eq!(everywhere.refusal(&Method::GET, &headers, false).is_none(), is_served, "{host}");
+        }
+        for (origin, is_served) in [
+            ("http://192.0.2.7:8080", true),
+            ("http://localhost:8080", true),
+            ("http://198.51.100.9:8080", false),
+            ("https://192.0.2.7:8080", false),
+        ] {
+            let headers = [
+                (header::HOST, HeaderValue::from_static("192.0.2.7:8080")),
+                (header::ORIGIN, HeaderValue::from_static(origin)),
+            ];
+            let refusal = everywhere.refusal(&Method::POST, &headers.into_iter().collect(), true);
+            assert_eq!(refusal.is_none(), is_served, "{origin}");
         }
         assert_eq!(
             check(Method::GET, false, &[("host", "192.0.2.7:8080")]),
