@@ -179,7 +179,8 @@ export const strings = {
     workers: "Workers",
     depths: "Queue depth",
     depthsHelp: "One, several (1, 4, 16) or doubling (1..64); each is a step",
-    depthsWrong: "Whole numbers from 1 to 65536, separated by commas, or a range such as 1..64",
+    depthsWrong: (most: number) =>
+      `Whole numbers from 1 to ${count(most)}, separated by commas, or a range such as 1..64`,
     blocked: (field: string, reason: string) => `No plan and no start before this is mended: ${field}. ${reason}`,
     rate: "Rate",
     rateWrong: "Rates above 0 such as 500, 5k/s or 200MB/s, separated by commas",
@@ -332,7 +333,12 @@ export const strings = {
       busy: "Processors and devices in use",
     },
     rows: "Rows",
-    by: { stream: "a row per stream", target: "a row per target", device: "a row per device" },
+    by: {
+      stream: "a row per stream",
+      part: "a row per stream and target",
+      target: "a row per target",
+      device: "a row per device (the kernel's own counters)",
+    },
     figures: (by: string, window: string) => `${by}, ${window}`,
     stream: "stream",
     target: "target",
@@ -343,7 +349,11 @@ export const strings = {
       "As the kernel counts it, for all who use the device: requests may be merged, split or served from a cache above it.",
     targets: (names: string[], more: number) => (more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ")),
     together: "all together",
-    ofSeveral: "A stream that goes to several targets has one row for them all; rows per device tell its devices apart.",
+    ofTargets:
+      "Each operation is counted for its target. Percentiles and operations in flight are those of whole streams: " +
+      "a stream on several targets has none for one of them.",
+    ofMany: (most: number) =>
+      `A stream that goes to more than ${most} targets is not counted by target: it has one row for them all.`,
     workload: "workload",
     asked: "asked/s",
     load: "Change the load",
@@ -391,6 +401,8 @@ export const strings = {
     steps: "Steps",
     byStream: "Figures of each stream",
     byTarget: "Figures of each target",
+    byPart: "Figures of each stream on each of its targets",
+    byTargets: "Figures of streams that go to the same targets",
     allSteps: (number: number) => `The figures of all ${count(number)} steps`,
     columns: {
       step: "step",

@@ -288,7 +288,7 @@ test("a number that is none keeps a job from being planned", async () => {
   const start = page.getByRole("button", { name: "Start", exact: true });
   const reason = (field) => page.getByText(new RegExp(`before this is mended: ${field}. A whole number`));
   const before = await page.getByLabel("The job").inputValue();
-  for (const wrong of ["0", "", "1.5", "70000"]) {
+  for (const wrong of ["0", "-1", "1.5", "70000"]) {
     await page.getByLabel("Workers").fill(wrong);
     await reason("Workers").waitFor();
     assert.ok(await start.isDisabled(), wrong);
@@ -465,7 +465,7 @@ test("what is red in the form neither runs nor is planned", async () => {
   const depth = page.getByLabel("Queue depth");
   for (const wrong of ["64..1", "0", "1, 4, x"]) {
     await depth.fill(wrong);
-    await reason.and(page.getByText(/Queue depth\. Whole numbers from 1 to 65536/)).waitFor();
+    await reason.and(page.getByText(/Queue depth\. Whole numbers from 1 to 65,536/)).waitFor();
     assert.ok((await plan.isDisabled()) && (await start.isDisabled()), wrong);
     await depth.press("Enter");
   }

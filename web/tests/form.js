@@ -167,6 +167,175 @@ test("a job that was replaced comes back", async () => {
   assert.deepEqual(complaints, []);
 });
 
+test("what was typed and the way back are there after a reload", async () => {
+  const { page, complaints } = await open("compose");
+  const text = page.getByLabel("The job", { exact: true });
+  await page.getByLabel("Path").fill("/mnt/disk/mine");
+  await page.getByLabel("Queue depth").fill("1..x");
+  await page.getByLabel("Rate", { exact: true }).fill("abc");
+  const mine = await text.inputValue();
+  const isMine = async () => {
+    assert.equal(await text.inputValue(), mine);
+    assert.equal(await page.getByLabel("Queue depth").inputValue(), "1..x");
+    assert.equal(await page.getByLabel("Rate", { exact: true }).inputValue(), "abc");
+    await page.getByText(/^No plan and no start before this is mended: Queue depth/).waitFor();
+  };
+  await page.reload();
+  await isMine();
+  // Also from another page, and by the way back to this one.
+  await page.getByRole("link", { name: "Runs", exact: true }).click();
+  await page.getByRole("table").waitFor();
+  await page.goBack();
+  await isMine();
+  await page.getByLabel("Start from").selectOption("oltp");
+  await page.getByText("The job is OLTP now, in place of what was here.").waitFor();
+  await page.reload();
+  await page.getByText("The job is OLTP now, in place of what was here.").waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await isMine();
+  await page.reload();
+  await page.getByText("The job is what it was before.").waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  assert.match(await text.inputValue(), /queue_depth = 30/);
+  // A text that cannot be read is kept as well, and what the form had beside it.
+  await text.fill(mine);
+  await text.fill(`${mine}[st`);
+  await page.reload();
+  assert.equal(await text.inputValue(), `${mine}[st`);
+  assert.equal(await page.getByLabel("Path").inputValue(), "/mnt/disk/mine");
+  await text.fill(mine);
+  assert.ok(await page.getByLabel("Path").isEnabled());
+  // What another version of the pages has left here is none.
+  await page.evaluate(() => sessionStorage.setItem("fathom.composed", '{"now":{"text":"x","filled":{"form":{}}}}'));
+  await page.reload();
+  assert.equal(await page.getByLabel("Path").inputValue(), "");
+  assert.deepEqual(complaints, []);
+});
+
+test("the job of a run is taken once, and what is made of it stays", async () => {
+  const { page, complaints } = await open("compose");
+  const text = page.getByLabel("The job", { exact: true });
+  await page.getByLabel("Path").fill("/mnt/disk/before");
+  await page.goto(`${address}#/run/steady`);
+  await page.getByRole("link", { name: "Compose from it" }).click();
+  await page.getByRole("button", { name: "Undo" }).waitFor();
+  await page.waitForURL(`${address}#/compose`);
+  const taken = await text.inputValue();
+  assert.ok(!taken.includes("/mnt/disk/before"));
+  await text.fill(`# mine\n${taken}`);
+  for (const again of [() => page.reload(), () => page.goBack().then(() => page.goForward())]) {
+    await again();
+    await text.waitFor();
+    assert.equal(await text.inputValue(), `# mine\n${taken}`);
+  }
+  // Whoever asks for it once more gets it, and what was here comes back.
+  await page.goto(`${address}#/run/steady`);
+  await page.getByRole("link", { name: "Compose from it" }).click();
+  await page.waitForURL(`${address}#/compose`);
+  assert.equal(await text.inputValue(), taken);
+  await page.getByRole("button", { name: "Undo" }).click();
+  assert.equal(await text.inputValue(), `# mine\n${taken}`);
+  assert.deepEqual(complaints, []);
+});
+
+test("a field that is emptied tells the default that holds then", async () => {
+  const { page } = await open("compose");
+  const text = page.getByLabel("The job", { exact: true });
+  await page.getByLabel("Path").fill("sim:");
+  const field = (label) => page.getByLabel(label, { exact: true });
+  const defaults = {
+    ...{ Reads: "100%", "Block size": "4KiB", Access: "sequential", Workers: "1", "Queue depth": "1", Rate: "max" },
+    ...{ Ramp: "0s", Measure: "30s", Seed: "1", Title: "sim.toml" },
+  };
+  for (const [label, value] of Object.entries(defaults)) {
+    await field(label).fill("");
+    assert.equal(await field(label).getAttribute("placeholder"), value, label);
+    assert.notEqual(await field(label).getAttribute("aria-invalid"), "true", label);
+  }
+  assert.doesNotMatch(await text.inputValue(), /""|workers|queue_depth|time|block_size/);
+  await page.getByText("1 point, about 30 s").waitFor();
+  assert.ok(await page.getByRole("button", { name: "Start", exact: true }).isEnabled());
+  await show(page, "emptied");
+  await page.getByRole("button", { name: "Add a line" }).click();
+  await page.getByLabel("Block size of line 2").fill("");
+  await page.getByLabel("Access of line 2").fill("");
+  assert.doesNotMatch(await text.inputValue(), /""/);
+});
+
+test("a value that is wrong in the text is told at its field", async () => {
+  const { page } = await open("compose");
+  const text = page.getByLabel("The job", { exact: true });
+  await page.getByLabel("Path").fill("sim:");
+  const whole = await text.inputValue();
+  const help = (label) =>
+    page.getByLabel(label, { exact: true }).evaluate((one) => {
+      const id = one.getAttribute("aria-describedby");
+      return one.getAttribute("aria-invalid") === "true" && id ? document.getElementById(id)?.textContent?.trim() : null;
+    });
+  const told = async (label, said) => {
+    await page.locator("small.wrong").getByText(said).waitFor();
+    assert.match((await help(label)) ?? "", said);
+  };
+  await text.fill(whole.replace("queue_depth = 16", 'queue_depth = "x"').replace("workers = 1", 'workers = "x"'));
+  await told("Queue depth", /^queue_depth: it is not a whole number/);
+  await told("Workers", /^workers: "x" is not a whole number/);
+  await show(page, "faults");
+  // Either is mended in the form.
+  await page.getByLabel("Workers").fill("1");
+  await page.getByLabel("Queue depth").fill("1");
+  assert.match(await text.inputValue(), /workers = 1\nqueue_depth = 1\n/);
+  await page.waitForFunction(() => document.querySelectorAll('[aria-invalid="true"]').length === 0);
+  const swept = 'sweep = { "stream.queue_depth" = [0, 4] }\ntime';
+  await text.fill(whole.replace("queue_depth = 16\n", "").replace("time", swept));
+  await told("Queue depth", /^Whole numbers from 1 to 65,536/);
+});
+
+test("the points of a product of two options are told, also in an order that the form does not write", async () => {
+  const { page } = await open("compose");
+  const text = page.getByLabel("The job", { exact: true });
+  await page.getByLabel("Path").fill("sim:");
+  await page.getByLabel("Queue depth").fill("1, 2");
+  await page.getByLabel("Block size").fill("4KiB, 8KiB, 64KiB");
+  await page.getByText("6 points, about 3 min 12 s").waitFor();
+  const other = 'sweep = { "stream.queue_depth" = [1, 2], "workload.block_size" = ["4KiB", "8KiB"] }';
+  await text.fill((await text.inputValue()).replace(/sweep = .*/, other));
+  await page.getByText("stage.main.sweep").waitFor();
+  await page.getByText("4 points, about 2 min 8 s").waitFor();
+});
+
+test("access specifications that are kept in one tab are there in the other", async () => {
+  const { page, context } = await open("compose");
+  const other = await context.newPage();
+  await other.goto(`${address}#/compose`);
+  const choices = (of) => of.getByLabel("Access specification", { exact: true });
+  await page.getByLabel("Keep these lines as").fill("ours");
+  await page.getByRole("button", { name: "Keep", exact: true }).click();
+  await choices(other).getByText("ours").waitFor({ state: "attached" });
+  await choices(other).selectOption("ours");
+  await other.getByLabel("Keep these lines as").fill("a second");
+  await other.getByRole("button", { name: "Keep", exact: true }).click();
+  await choices(page).getByText("a second").waitFor({ state: "attached" });
+  // What is chosen here stays chosen, whatever comes before it there.
+  assert.equal(await choices(page).inputValue(), "own:ours");
+  await choices(other).selectOption("ours");
+  await other.getByRole("button", { name: "Forget it" }).click();
+  await choices(page).getByText("ours").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Forget it" }).waitFor({ state: "detached" });
+  assert.equal(await choices(page).inputValue(), "");
+});
+
+test("the field of a rate is empty once nothing limits the load any more", async () => {
+  mock.play(7);
+  const { page } = await open("live/live");
+  const rate = page.getByLabel("Operations per second");
+  await rate.fill("1.5k");
+  await rate.press("Enter");
+  await page.getByText(/^The load of .* changes/).waitFor();
+  assert.equal(await rate.inputValue(), "1.5k");
+  await page.getByRole("button", { name: "No limit" }).click();
+  await page.waitForFunction(() => document.querySelector("main form input[size]")?.value === "");
+});
+
 test("a file that is too large is named with the limit, and not sent", async () => {
   const { page } = await open("compose");
   const before = await page.getByLabel("The job", { exact: true }).inputValue();
@@ -221,6 +390,12 @@ test("the access of a line is read whole beside the other fields", async () => {
     await fits(page, String(width));
   }
   await page.setViewportSize({ width: 1280, height: 900 });
+  const row = await Promise.all(
+    [page.getByLabel("Access of line 2"), page.getByRole("button", { name: "Remove of line 2" })].map((one) =>
+      one.boundingBox(),
+    ),
+  );
+  assert.ok(Math.abs(row[0].y + row[0].height - row[1].y - row[1].height) < 3, "a line is one row where there is room");
   await page.screenshot({ path: join(shots, "form-access.png"), fullPage: true });
 });
 
@@ -246,6 +421,13 @@ test("of runs with several steps one is chosen, and loads are drawn over one ano
   await page.getByLabel("Step of 1: how deep to queue").selectOption("curve, queue depth 64");
   await page.getByRole("columnheader", { name: "curve, queue depth 64" }).waitFor();
   await page.getByText("1: how deep to queue: step curve, queue depth 64").first().waitFor();
+  await page.setViewportSize({ width: 390, height: 900 });
+  const cut = await page.locator(".legend bdi").evaluateAll((names) =>
+    names.filter((one) => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1).length,
+  );
+  assert.equal(cut, 0, "names of lines are whole");
+  const captions = await page.locator("caption").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().right));
+  assert.ok(captions.length > 0 && captions.every((right) => right <= 390), String(captions));
   await show(page, "compare-each");
   assert.equal(await page.getByRole("slider", { name: "Throughput over load" }).count(), 0);
   assert.deepEqual(complaints, []);
@@ -266,21 +448,31 @@ test("a run is not compared with itself", async () => {
 
 test("facts that are others whenever one looks do not stand among those that tell something", async () => {
   mock.verdict = null;
-  const facts = (load, governor) =>
-    [
-      ["load", "average", load],
-      ["load", "pressure io", `some ${load}`],
-      ["clock", "cost of a reading", `${load} ns`],
-      ["cpu", "governor", governor],
-    ].map(([subject, name, value]) => ({ subject, name, value, source: "" }));
-  mock.environments = { steady: facts("0.1", "powersave"), mixed: facts("0.3", "performance") };
+  mock.differences = [
+    ...["load average", "load pressure io"].map((name) => ({ name, values: ["0.1", "0.3"], passes: true })),
+    { name: "filesystem /mnt available", values: ["100 GiB", "99.5 GiB"], passes: true },
+    { name: "cpu governor", values: ["powersave", "performance"], passes: false },
+  ];
   const { page } = await open("compare/steady,mixed");
-  await page.getByRole("row", { name: /cpu: governor/ }).waitFor();
-  const passing = page.getByRole("row", { name: /load: average/ });
+  await page.getByRole("row", { name: /cpu governor/ }).waitFor();
+  const passing = page.getByRole("row", { name: /load average/ });
   assert.ok(!(await passing.isVisible()));
   await page.getByText("3 facts that are others whenever one looks").click();
   await passing.waitFor();
   await show(page, "compare-environment");
+  // Beside a verdict they are what the verdict passes over.
+  const answer = mock.answerOf("comparison");
+  const columns = ["what", "A", "the other side"].map((title) => [title, false]);
+  const folded = { caption: "One fact that is another whenever one looks", columns, rows: [["load average", "0.1", "9"]] };
+  answer.sections.at(-1).folded = [{ ...folded, remark: null }];
+  mock.verdict = answer;
+  await page.reload();
+  const row = page.getByRole("row", { name: "load average" });
+  await page.getByText("One fact that is another whenever one looks").first().waitFor();
+  assert.ok(!(await row.isVisible()));
+  await page.locator("summary").getByText("One fact that is another").click();
+  await row.waitFor();
+  await isAccessible(page, "folded");
 });
 
 test("a run that was killed is not offered to be watched, and one that goes on is", async () => {

@@ -17,6 +17,13 @@ const kinds = {
   ".css": "text/css; charset=utf-8",
 };
 
+/** Options whose value is none, as the server finds them. */
+const wrongValues = [
+  [/^queue_depth = (?:0|"x")$/, "queue_depth: it is not a whole number from 1 to 65536"],
+  [/^workers = "x"$/, 'workers: "x" is not a whole number'],
+  [/^(sweep = \{ )"stream\.queue_depth" = \[0/, "sweep over stream.queue_depth with 0: 0 is below 1"],
+];
+
 const noPlan = {
   may_run: false,
   expected_seconds: null,
@@ -43,6 +50,14 @@ function planOf({ job, consent, search }) {
     };
     return { ...noPlan, diagnostics: [fault] };
   }
+  const diagnostics = job.text.split("\n").flatMap((line, at) =>
+    wrongValues.flatMap(([pattern, message]) => {
+      const found = pattern.exec(line);
+      const column = (found?.[1]?.length ?? 0) + 2;
+      return found ? [{ code: "job.bad-value", severity: "error", line: at + 1, column, message, help: "" }] : [];
+    }),
+  );
+  if (diagnostics.length > 0) return { ...noPlan, diagnostics };
   const path = /path = "(.*)"/.exec(job.text)?.[1] ?? "sim:";
   const question = {
     code: "device.signature",
@@ -125,8 +140,8 @@ export class Mock {
   /** What the next request of the API is answered with instead. */
   broken = null;
   isEmpty = false;
-  /** Facts of the environment that reports have, by their run. */
-  environments = {};
+  /** Facts of the environment that are others in runs that are compared. */
+  differences = [];
   /** What a comparison of sides answers; that of the records where it is undefined. */
   verdict = undefined;
   /** A run without an end that goes on. */
@@ -281,8 +296,8 @@ export class Mock {
     if (what === "compare") return json(JSON.parse(readFileSync(join(pages, "comparison.answer.json"), "utf8")));
     if (what === "runs" && part === "answer") return json(run === "live" ? this.answer : stored("answer.json"));
     if (what === "runs" && part === "charts") return json(stored("charts.json"));
-    const environment = this.environments[run];
-    if (what === "runs") return json({ ...stored("json"), ...(environment && { environment }) });
+    if (what === "environments") return json(this.differences);
+    if (what === "runs") return json(stored("json"));
     return json({ error: { code: "mock.unknown", message: "there is no such thing", help: "" } }, 404);
   }
 

@@ -3,31 +3,32 @@
 //! The unit of replication is the run. Where a side has a single one, its intervals stand in for runs, thinned to as many
 //! as are independent; that says nothing about what differs from one run to the next, and the result says so.
 
+mod change;
+mod curves;
+mod environment;
 mod gate;
 mod jobs;
-#[cfg(test)]
-mod replicates;
+mod matched;
 mod side;
 mod words;
 
+pub use curves::CurveFigure;
+pub use environment::{FactDifference, environments};
 pub use gate::{Verdict, judge, more_runs};
-pub use side::{Series, StepSide};
+pub use matched::{Kind, step_names, steps_in_common};
+pub use side::{Replicates, Series, StepSide};
 
-use crate::statistics::{self, Sample, Shift, quantile_shifts, subsessions, t_quantile, welch};
+use crate::pts::{self, Ending};
+use crate::statistics::{Sample, Shift, quantile_shifts};
+use change::{change_interval, change_of_one, sample};
 use fathom_metrics::bucket_bounds;
-use fathom_schema::{EnvironmentFact, Record, StepRecord};
+use fathom_schema::{Finding, Record, StepRecord};
+use matched::{Matched, Matches, matched};
 
 /// Quantiles of the latency that are set side by side.
 pub const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 1000;
-/// Facts that are never the same twice: subject, and the name where only that one is.
-const PASSING: [(&str, Option<&str>); 3] =
-    [("load", None), ("memory", Some("available")), ("memory", Some("dirty"))];
-/// Facts that are measured, and so never quite the same: told where the greater exceeds the smaller by this share.
-/// The mean of 10,000 readings of a clock differs by up to a tenth from one run to the next on an idle machine, and
-/// more on a busy one.
-const MEASURED: [(&str, &str, f64); 1] = [("clock", "cost of a reading", 1.0 / 3.0)];
 /// Seed of the resampling: the same runs give the same answer.
 const SEED: u64 = 17;
 /// Operations that have to lie beyond a quantile: fewer are one slow moment's accident.
@@ -68,15 +69,21 @@ pub struct StepComparison {
     /// Its figures.
     pub metrics: Vec<Metric>,
     /// How much runs of the first side differ from one another, as a share of their mean IOPS: standard deviation of
-    /// runs, or with one run, the difference of its halves.
+    /// runs, or with one run of its rounds, else the difference of its halves.
     pub noise_floor: Option<f64>,
+    /// What the values of the first and of the second side are of.
+    pub replicates: (Replicates, Replicates),
 }
 
 /// Two sides compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// Steps that both have.
+    /// What is set beside each other.
+    pub kind: Kind,
+    /// Steps, cells or loads that both have.
     pub steps: Vec<StepComparison>,
+    /// What the curves or objectives of both come to; empty where they are neither.
+    pub curve: Vec<CurveFigure>,
     /// The worst of the deciding figures: regressed, else inconclusive, else improved, else equivalent.
     pub verdict: Verdict,
     /// Runs per side still needed, for an inconclusive verdict.
@@ -85,10 +92,14 @@ pub struct Comparison {
     pub runs: (usize, usize),
     /// Runs whose figures are not about the device, so that nothing follows from theirs.
     pub invalid: Vec<InvalidRun>,
+    /// What else was found about runs: warnings, and further findings of those that are invalid.
+    pub warnings: Vec<RunFinding>,
     /// What differs between the jobs, so that a change may come of it.
     pub job_differences: Vec<Difference>,
     /// What differs between the hosts and their environment.
     pub differences: Vec<Difference>,
+    /// The same of facts that are others whenever one looks.
+    pub passing: Vec<Difference>,
     /// What a reader should know.
     pub remarks: Vec<String>,
 }
@@ -109,72 +120,79 @@ pub struct InvalidRun {
     pub evidence: String,
 }
 
-/// Compares; `margin` is the change that matters, e.g. 0.03. `None` when the sides have no step in common.
+/// A finding about a run that does not forbid a statement, but may be why something changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFinding {
+    /// Whether it is of the first side.
+    pub is_base: bool,
+    /// The run's identity.
+    pub run: String,
+    /// What was found.
+    pub finding: Finding,
+}
+
+/// Compares; `margin` is the change that matters, e.g. 0.03. `None` when the sides have nothing in common.
 pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Comparison> {
     let (first, second) = (base.first()?, new.first()?);
-    let names = steps_in_common(&step_names(first), &step_names(second));
-    if names.is_empty() {
+    let Matches { kind, all, left_out } = matched(base, new);
+    let curve = curves::figures(base, new);
+    if all.is_empty() && curve.is_empty() {
         return None;
     }
     // Several statements at 95 % together: each at 1 − 5 % ÷ their number (Bonferroni).
-    let deciding = 2 * names.len();
-    let level = 1.0 - 0.05 / deciding as f64;
-    let is_only = first.steps.len() == 1 && second.steps.len() == 1;
+    let count: usize = all.iter().map(|one| one.deciding().len()).sum();
+    let level = 1.0 - 0.05 / count.max(1) as f64;
     let mut remarks = Vec::new();
     let mut steps = Vec::new();
-    for name in &names {
-        let in_each = |side: &[&Record]| {
-            StepSide::of(&side.iter().map(|run| step_of(run, name, is_only)).collect::<Vec<_>>())
-        };
-        match (in_each(base), in_each(new)) {
+    for one in &all {
+        match (StepSide::of(&one.base), StepSide::of(&one.new)) {
             (Some(left), Some(right)) => {
-                let found = step(&name.0, &left, &right, margin, level);
-                remarks.extend(found.metrics.iter().filter_map(|metric| {
-                    let fewest = left.operations().min(right.operations());
-                    let needs = metric.needs?;
-                    Some(format!(
-                        "{}: {} is n/a (needs n ≥ {needs} operations a side, one has {fewest})",
-                        name.0, metric.name
-                    ))
-                }));
-                let is_untold =
-                    |metric: &&Metric| metric.decides && metric.interval.is_none() && metric.needs.is_none();
-                let untold: Vec<&str> =
-                    found.metrics.iter().filter(is_untold).map(|metric| metric.name.as_str()).collect();
-                if !untold.is_empty() {
-                    remarks.push(format!(
-                        "{}: no interval of {}: the intervals of a run are too few, or follow one another too closely; \
-                         measure for longer, or several runs a side",
-                        name.0,
-                        untold.join(" and ")
-                    ));
-                }
+                let found = step(one, &left, &right, margin, level);
+                remarks.extend(of_step(&found, left.operations().min(right.operations())));
                 steps.push(found);
             }
             _ => remarks
-                .push(format!("{}: some run measured nothing in it, so nothing can be said of it", name.0)),
+                .push(format!("{}: some run measured nothing in it, so nothing can be said of it", one.name)),
         }
     }
-    let is_complete = steps.len() == names.len();
+    let is_complete = steps.len() == all.len();
     let deciding = || steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides);
     let verdict = deciding().map(|metric| metric.verdict).max().unwrap_or(Verdict::Inconclusive);
     // A loss in one step is a loss; anything milder says nothing of steps without figures.
     let verdict = if is_complete { verdict } else { verdict.max(Verdict::Inconclusive) };
     let runs = (base.len(), new.len());
     if runs.0.min(runs.1) == 1 {
-        remarks.push(
-            "a side has one run: what differs from run to run is not in the intervals; five runs a side, in turns, tell"
-                .to_owned(),
-        );
+        let rounds =
+            steps.iter().any(|step| [step.replicates.0, step.replicates.1].contains(&Replicates::Rounds));
+        let stand_in = if rounds { "its rounds stand in for runs, and " } else { "" };
+        remarks.push(format!(
+            "a side has one run: {stand_in}what differs from run to run is not in the intervals; five runs a side, in turns, tell"
+        ));
     }
-    let unmatched = first.steps.len().max(second.steps.len()) - names.len();
-    if unmatched > 0 {
-        remarks.push(format!("{unmatched} steps have no counterpart and are left out"));
+    if kind == Kind::Cells {
+        remarks.extend(base.iter().chain(new).filter_map(|run| not_steady(run)));
     }
-    for (letter, side) in [("first", base), ("other", new)] {
-        let pairs =
-            |run: &&Record| -> bool { !jobs::differences(&pairs(side[0], run, &names, is_only)).is_empty() };
-        let others = side[1..].iter().filter(|run| pairs(run)).count();
+    if left_out > 0 {
+        remarks.push(format!("{left_out} {}s have no counterpart and are left out", kind.name()));
+    }
+    // The first step of each run at what belongs together.
+    let pairs =
+        |(left, at): (bool, usize), (right, other): (bool, usize)| -> Vec<(&StepRecord, &StepRecord)> {
+            let of = |one: &Matched<'_>, is_base: bool, run: usize| -> Option<usize> {
+                let side = if is_base { &one.base } else { &one.new };
+                side[run].first().map(|_| run)
+            };
+            all.iter()
+                .filter(|one| of(one, left, at).is_some() && of(one, right, other).is_some())
+                .map(|one| {
+                    let side = |is_base: bool| if is_base { &one.base } else { &one.new };
+                    (side(left)[at][0], side(right)[other][0])
+                })
+                .collect()
+        };
+    for (letter, is_base, side) in [("first", true, base), ("other", false, new)] {
+        let differs = |run: &usize| !jobs::differences(&pairs((is_base, 0), (is_base, *run))).is_empty();
+        let others = (1..side.len()).filter(differs).count();
         if others > 0 {
             remarks.push(format!(
                 "{others} of the {} runs of the {letter} side are of another job than its first",
@@ -182,69 +200,65 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Compari
             ));
         }
     }
+    let (differences, passing) = environment::differences(first, second);
     Some(Comparison {
-        job_differences: jobs::differences(&pairs(first, second, &names, is_only)),
+        kind,
+        job_differences: jobs::differences(&pairs((true, 0), (false, 0))),
         more_runs: deciding().filter_map(|metric| metric.more_runs).max(),
         steps,
+        curve,
         verdict,
         runs,
         invalid: Vec::new(),
-        differences: differences(first, second),
+        warnings: Vec::new(),
+        differences,
+        passing,
         remarks,
     })
 }
 
-/// The steps of two runs that belong together.
-fn pairs<'a>(
-    base: &'a Record,
-    new: &'a Record,
-    names: &[(String, usize)],
-    is_only: bool,
-) -> Vec<(&'a StepRecord, &'a StepRecord)> {
-    names
-        .iter()
-        .filter_map(|name| Some((step_of(base, name, is_only)?, step_of(new, name, is_only)?)))
-        .collect()
-}
-
-/// Names of the steps that two runs with steps of these names have in common, each with how many of that name come
-/// before it; the only step of each in any case.
-pub fn steps_in_common(base: &[&str], new: &[&str]) -> Vec<(String, usize)> {
-    let numbered = |all: &[&str]| -> Vec<(String, usize)> {
-        let before = |at: usize| all[..at].iter().filter(|name| **name == all[at]).count();
-        (0..all.len()).map(|at| (all[at].to_owned(), before(at))).collect()
+/// What to say of a step's figures that decide and are not known, or have no interval.
+fn of_step(found: &StepComparison, fewest: f64) -> Vec<String> {
+    let name = &found.name;
+    let of_needs = |metric: &Metric| {
+        let needs = metric.needs?;
+        Some(format!(
+            "{name}: {} is n/a (needs n ≥ {needs} operations a side, one has {fewest}): with fewer than ten of them beyond a \
+             percentile it is too much of an accident to compare",
+            metric.name
+        ))
     };
-    let mut names = numbered(new);
-    if base.len() != 1 || new.len() != 1 {
-        let base = numbered(base);
-        names.retain(|name| base.contains(name));
+    let mut all: Vec<String> = found.metrics.iter().filter_map(of_needs).collect();
+    let is_untold = |metric: &&Metric| metric.decides && metric.interval.is_none() && metric.needs.is_none();
+    let untold: Vec<&str> =
+        found.metrics.iter().filter(is_untold).map(|metric| metric.name.as_str()).collect();
+    if !untold.is_empty() {
+        all.push(format!(
+            "{name}: no interval of {}: the intervals of a run are too few, or follow one another too closely; \
+             measure for longer, or several runs a side",
+            untold.join(" and ")
+        ));
     }
-    names
+    all
 }
 
-/// Names of a record's steps, in order.
-pub fn step_names(record: &Record) -> Vec<&str> {
-    record.steps.iter().map(|step| step.started.step.name.as_str()).collect()
+/// That a run's test did not become steady, or did not come to its end.
+fn not_steady(run: &Record) -> Option<String> {
+    let said = match pts::answer(run)?.ending {
+        Ending::NotSteady => "did not become steady: its last rounds stand for it",
+        Ending::Unfinished => "did not come to its end: what there is stands for it",
+        Ending::Steady | Ending::Complete => return None,
+    };
+    Some(format!("run {} {said}", run.started.run))
 }
 
-/// The step of a record with this name, after so many others of it. Where the sides have one step (`is_only`), it belongs to
-/// that of the other whatever it is called.
-fn step_of<'a>(
-    record: &'a Record,
-    (name, before): &(String, usize),
-    is_only: bool,
-) -> Option<&'a StepRecord> {
-    match record.steps.as_slice() {
-        [only] if is_only => Some(only),
-        steps => steps.iter().filter(|step| step.started.step.name == *name).nth(*before),
-    }
-}
-
-fn step(name: &str, base: &StepSide, new: &StepSide, margin: f64, level: f64) -> StepComparison {
+fn step(one: &Matched<'_>, base: &StepSide, new: &StepSide, margin: f64, level: f64) -> StepComparison {
     let mut metrics = Vec::new();
-    for (name, more_is_better, decides) in
-        [("iops", true, true), ("bandwidth", true, false), ("mean latency", false, false)]
-    {
+    // What both sides have several values of, each of them independent.
+    let are_values = ![base.iops.of, new.iops.of].contains(&Replicates::Intervals);
+    let are_runs = base.iops.is_of_runs() && new.iops.is_of_runs();
+    for (name, more_is_better) in [("iops", true), ("bandwidth", true), ("mean latency", false)] {
+        let decides = one.deciding().contains(&name);
         let of = |side: &StepSide| match name {
             "iops" => side.iops.clone(),
             "bandwidth" => side.bandwidth.clone(),
@@ -252,16 +266,15 @@ fn step(name: &str, base: &StepSide, new: &StepSide, margin: f64, level: f64) ->
         };
         let (left, right) = (of(base), of(new));
         let change = right.figure() / left.figure() - 1.0;
-        let interval = match (left.is_of_runs, right.is_of_runs) {
-            (true, false) => change_of_one(&Sample::of(&left.values), left.figure(), change, level),
-            (false, true) => change_of_one(&Sample::of(&right.values), left.figure(), change, level),
+        let interval = match (left.is_of_runs(), right.is_of_runs()) {
+            (true, false) => change_of_one(&Sample::of(&left.values), change, level),
+            (false, true) => change_of_one(&Sample::of(&right.values), change, level),
             _ => {
                 let samples = sample(&left).zip(sample(&right));
                 samples.and_then(|(left, right)| change_interval(&left, &right, change, level))
             }
         };
-        // Runs like these: with one on a side its intervals are independent values, but no runs.
-        let are_runs = left.is_of_runs && right.is_of_runs;
+        // Runs like these: with one on a side its rounds or intervals are independent values, but no runs.
         let count = if are_runs { left.values.len().min(right.values.len()) } else { 1 };
         let figures = (left.figure(), right.figure());
         let figure =
@@ -272,12 +285,21 @@ fn step(name: &str, base: &StepSide, new: &StepSide, margin: f64, level: f64) ->
         let (low, high) = bucket_bounds(bucket);
         u64::midpoint(low, high) as f64
     };
-    let are_of_runs = base.iops.is_of_runs && new.iops.is_of_runs;
     let blocks = base.blocks.len().min(new.blocks.len());
-    let count = if are_of_runs { blocks } else { 1 };
-    for shift in quantile_shifts(&base.blocks, &new.blocks, &QUANTILES, &value_of, level, RESAMPLES, SEED) {
+    let count = if are_runs { blocks } else { 1 };
+    let is_resampled = !are_values && !base.iops.is_of_runs() && !new.iops.is_of_runs();
+    let resamples = if is_resampled { RESAMPLES } else { 0 };
+    for shift in quantile_shifts(&base.blocks, &new.blocks, &QUANTILES, &value_of, level, resamples, SEED) {
         let Shift { q, first, second, ratio_interval } = shift;
-        let decides = q == 0.99;
+        // Runs are values of their own, and the figure of a side is their mean: the percentile of all their operations
+        // together would be that of the slowest run, about which the interval would not be.
+        let mean = |side: &StepSide, all: f64| {
+            let of_runs =
+                || Sample::of(&side.quantile_of_blocks(q).into_iter().map(value_of).collect::<Vec<_>>());
+            if side.iops.of == Replicates::Intervals { all } else { of_runs().mean }
+        };
+        let (first, second) = (mean(base, first), mean(new, second));
+        let decides = q == 0.99 && one.deciding().contains(&"p99");
         let is_supported = base.operations().min(new.operations()) * (1.0 - q) >= BEYOND_MIN;
         // What decides is there even where there are too few operations to say something.
         if !is_supported && !decides {
@@ -290,11 +312,12 @@ fn step(name: &str, base: &StepSide, new: &StepSide, margin: f64, level: f64) ->
             Sample::of(&side.quantile_of_blocks(q).into_iter().map(value_of).collect::<Vec<_>>())
         };
         let change = second / first - 1.0;
-        let interval = match (base.iops.is_of_runs, new.iops.is_of_runs) {
+        let interval = match (base.iops.is_of_runs(), new.iops.is_of_runs()) {
             _ if !is_supported => None,
             (true, true) => change_interval(&of(base), &of(new), change, level),
-            (true, false) => change_of_one(&of(base), first, change, level),
-            (false, true) => change_of_one(&of(new), first, change, level),
+            (true, false) => change_of_one(&of(base), change, level),
+            (false, true) => change_of_one(&of(new), change, level),
+            (false, false) if are_values => change_interval(&of(base), &of(new), change, level),
             (false, false) => {
                 ratio_interval.filter(|_| blocks >= BLOCKS_MIN).map(|(low, high)| (low - 1.0, high - 1.0))
             }
@@ -304,7 +327,12 @@ fn step(name: &str, base: &StepSide, new: &StepSide, margin: f64, level: f64) ->
             Figure { name, more_is_better: false, figures: (first, second), interval, decides, count, needs };
         metrics.push(figure.judged(margin));
     }
-    StepComparison { name: name.to_owned(), metrics, noise_floor: base.iops.noise_floor() }
+    StepComparison {
+        name: one.name.clone(),
+        metrics,
+        noise_floor: base.iops.noise_floor(),
+        replicates: (base.iops.of, new.iops.of),
+    }
 }
 
 /// A figure of both sides, not judged yet.
@@ -332,104 +360,14 @@ impl Figure {
     }
 }
 
-/// Independent values of a side: its runs, or as many of a run's intervals as are independent.
-fn sample(series: &Series) -> Option<Sample> {
-    if series.is_of_runs {
-        return (series.values.len() >= 2).then(|| Sample::of(&series.values));
-    }
-    let found = subsessions(&series.values)?;
-    // Those that resemble their neighbours are worth fewer, by what such a series forgets from one to the next (Bayley &
-    // Hammersley 1946, of a first-order autoregression); those that are unlike them are worth more, which is left alone.
-    let resemblance = if found.is_independent { 0.0 } else { found.correlation.max(0.0) };
-    let worth = found.sample.count as f64 * (1.0 - resemblance) / (1.0 + resemblance);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "no more than there are")]
-    let sample = Sample { count: worth.floor() as usize, ..found.sample };
-    (sample.count >= 2).then_some(sample)
-}
-
-/// Interval of the relative change between the runs of one side and the only run of the other, which is taken to vary
-/// as they do: Student's t with the pooled variance of `n` values and one (n − 1 degrees of freedom). `base` is the
-/// base's figure.
-fn change_of_one(runs: &Sample, base: f64, change: f64, level: f64) -> Option<(f64, f64)> {
-    if base <= 0.0 || runs.count < 2 {
-        return None;
-    }
-    let count = runs.count as f64;
-    let half = t_quantile(level, count - 1.0) * (runs.variance * (1.0 + 1.0 / count)).sqrt() / base;
-    Some((change - half, change + half))
-}
-
-/// Interval of the relative change of means.
-fn change_interval(base: &Sample, new: &Sample, change: f64, level: f64) -> Option<(f64, f64)> {
-    if base.mean <= 0.0 {
-        return None;
-    }
-    match welch(new, base) {
-        Some(found) => {
-            let statistics::Difference { difference, .. } = found;
-            let (low, high) = found.interval(level);
-            // Around the change of the totals, which weigh every operation alike.
-            Some((change + (low - difference) / base.mean, change + (high - difference) / base.mean))
-        }
-        // Neither side varies at all.
-        None => (base.count >= 2 && new.count >= 2).then_some((change, change)),
-    }
-}
-
-/// Environment and host, where they differ.
-fn differences(base: &Record, new: &Record) -> Vec<Difference> {
-    let mut all = Vec::new();
-    let mut add = |name: String, left: String, right: String| {
-        if left != right {
-            all.push((name, left, right));
-        }
-    };
-    let (left, right) = (&base.started, &new.started);
-    add("fathom".to_owned(), left.tool_version.clone(), right.tool_version.clone());
-    add("host".to_owned(), left.facts.host.clone(), right.facts.host.clone());
-    add("processor".to_owned(), left.facts.cpu.model.clone(), right.facts.cpu.model.clone());
-    add("memory".to_owned(), left.facts.memory.to_string(), right.facts.memory.to_string());
-    let targets = |record: &Record| -> String {
-        let step = record.steps.first().map(|step| &step.started.step);
-        step.map_or_else(String::new, |step| {
-            step.targets.iter().map(|target| target.name.clone()).collect::<Vec<_>>().join(", ")
-        })
-    };
-    add("targets".to_owned(), targets(base), targets(new));
-    let fact = |facts: &[EnvironmentFact], subject: &str, name: &str| {
-        let found = facts.iter().find(|fact| fact.subject == subject && fact.name == name);
-        found.and_then(|fact| fact.value.clone()).unwrap_or_else(|| "absent".to_owned())
-    };
-    let (before, after) = (&left.facts.environment, &right.facts.environment);
-    let mut seen: Vec<(&str, &str)> = Vec::new();
-    for EnvironmentFact { subject, name, .. } in before.iter().chain(after) {
-        let passes =
-            PASSING.iter().any(|(of, which)| of == subject && which.is_none_or(|which| which == name));
-        let (was, is) = (fact(before, subject, name), fact(after, subject, name));
-        let passes = passes || is_noise(subject, name, &was, &is);
-        if !passes && !seen.contains(&(subject, name)) {
-            seen.push((subject, name));
-            add(format!("{subject} {name}"), was, is);
-        }
-    }
-    all
-}
-
-/// Whether a fact that is measured differs by no more than measuring does.
-fn is_noise(subject: &str, name: &str, was: &str, is: &str) -> bool {
-    let Some((.., share)) = MEASURED.iter().find(|(of, which, _)| (*of, *which) == (subject, name)) else {
-        return false;
-    };
-    let number = |text: &str| text.split(' ').next().and_then(|number| number.parse::<f64>().ok());
-    let pair = number(was).zip(number(is));
-    pair.is_some_and(|(was, is)| was.max(is) <= was.min(is) * (1.0 + share))
-}
-
 #[cfg(test)]
 mod tests {
+    mod parts;
+    mod replicates;
+
     use super::*;
     use crate::sample::{StreamShape, record};
-    use fathom_schema::{EngineKind, Fill, IoMode, OperationKind, Size, TimeLimit};
+    use fathom_schema::{EngineKind, EnvironmentFact, Fill, IoMode, OperationKind, Size, TimeLimit};
 
     fn run(rate: u64) -> Record {
         record(&[StreamShape {
@@ -467,9 +405,10 @@ mod tests {
         check(&[10_000, 10_010, 9_990], &[11_200], Verdict::Improved);
         check(&[10_500], &[10_000, 10_010, 9_990], Verdict::Regressed);
         let found = check(&[10_000, 10_100, 9_900], &[10_050], Verdict::Inconclusive);
-        // t(0.975 of each of two statements, 2 degrees) = 6.205, s = 100, √(1 + 1/3): ± 716 of 10,000.
+        // t(0.975 of each of two statements, 2 degrees) = 6.205, s = 1 %, √(1 + 1/3): a factor of e^0.07165 either way.
         let (low, high) = found.steps[0].metrics[0].interval.expect("three runs tell how they vary");
-        assert!(((high - low) / 2.0 - 0.07165).abs() < 2e-4, "{low} {high}");
+        assert!(((high.ln_1p() - low.ln_1p()) / 2.0 - 0.07165).abs() < 2e-4, "{low} {high}");
+        assert!((f64::midpoint(high.ln_1p(), low.ln_1p()) - 1.005_f64.ln()).abs() < 1e-9, "{low} {high}");
     }
 
     #[test]

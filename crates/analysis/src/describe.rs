@@ -58,7 +58,7 @@ pub(crate) fn sizes(workload: &Workload) -> String {
 }
 
 /// A share to a tenth of a percent, without needless decimals.
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     Ratio::percent((share * 1000.0).round() / 10.0).to_string().replace('%', " %")
 }
 

@@ -8,8 +8,8 @@ pub use rates::Rates;
 use crate::scaling::{Answers, LatencyLimit, Point, Weighting, answers, measured_limit};
 use fathom_metrics::{Latency, merge_kind, merge_tally};
 use fathom_schema::{
-    KindTally, LatencyGoal, LatencyTally, LoadAxis, OperationKind, Pacing, Question, Record, Step,
-    StepRecord, Stream, StreamTally, StreamTotals,
+    KindTally, LatencyGoal, LatencyTally, LoadAxis, OperationKind, Pacing, Question, Record, Step, Stream,
+    StreamTally, StreamTotals,
 };
 
 /// One step as a point of a load curve, all streams together.
@@ -162,14 +162,21 @@ fn over_rates(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {
 }
 
 fn over_depths(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {
-    let (steps, points): (Vec<LoadPoint>, Vec<Point>) = record
+    let found: Vec<(Option<f64>, LoadPoint)> = record
         .steps
         .iter()
         .filter_map(|step| {
             let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
-            let load = Point { n: load(step, &point), x: point.rate };
-            (load.n > 0.0).then_some((point, load))
+            Some((depth(&step.started.step), point))
         })
+        .collect();
+    let loads: Vec<f64> = found.iter().map(|(depth, point)| load(*depth, point, &found)).collect();
+    let (steps, points): (Vec<LoadPoint>, Vec<Point>) = found
+        .into_iter()
+        .zip(loads)
+        .filter(|(_, n)| *n > 0.0)
+        .map(|((_, point), n)| (Point { n, x: point.rate }, point))
+        .map(|(load, point)| (point, load))
         .unzip();
     if points.iter().all(|point| Some(point.n) == points.first().map(|first| first.n)) {
         return None;
@@ -193,11 +200,23 @@ fn over_depths(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {
     Some(Curve { answers: found, points, steps, rates: None })
 }
 
-/// The load of a step: its queue slots, where they were kept busy; else, and in an open loop, what it held.
-fn load(step: &StepRecord, point: &LoadPoint) -> f64 {
-    let slots = slots(&step.started.step);
-    let is_closed = loading(&step.started.step).all(|stream| matches!(stream.pacing, Pacing::Closed { .. }));
-    if is_closed && point.held >= FULL_SHARE * slots { slots } else { point.held }
+/// The queue slots that a step asks to be kept busy; `None` in an open loop.
+fn depth(step: &Step) -> Option<f64> {
+    let is_closed = loading(step).all(|stream| matches!(stream.pacing, Pacing::Closed { .. }));
+    is_closed.then(|| slots(step))
+}
+
+/// The load of a step: its queue slots, where they were kept busy; else what all steps of that depth held on average, since they
+/// are measurements of one load; in an open loop what it held itself.
+fn load(depth: Option<f64>, point: &LoadPoint, all: &[(Option<f64>, LoadPoint)]) -> f64 {
+    let Some(slots) = depth else { return point.held };
+    let held: Vec<f64> =
+        all.iter().filter(|(other, _)| *other == Some(slots)).map(|(_, point)| point.held).collect();
+    if held.iter().all(|held| *held >= FULL_SHARE * slots) {
+        slots
+    } else {
+        held.iter().sum::<f64>() / held.len() as f64
+    }
 }
 
 fn loading(step: &Step) -> impl Iterator<Item = &Stream> {
@@ -205,7 +224,7 @@ fn loading(step: &Step) -> impl Iterator<Item = &Stream> {
 }
 
 /// Operations that all workers of a step keep in flight together.
-fn slots(step: &Step) -> f64 {
+pub(crate) fn slots(step: &Step) -> f64 {
     loading(step).map(|stream| stream.workers.len() as f64 * f64::from(stream.queue_depth)).sum()
 }
 

@@ -2,7 +2,8 @@
 
 use crate::load::{LoadPoint, unsupported};
 use crate::scaling::Estimate;
-use crate::statistics::t_quantile;
+use crate::statistics::{rank_interval, t_quantile};
+use fathom_metrics::Latency;
 use fathom_schema::{LatencyGoal, Record, StepRecord};
 
 /// Share of the offered rate that has to be done: less is overload, whatever the latencies say.
@@ -20,6 +21,9 @@ pub enum State {
     Met,
     /// None was broken, but a percentile takes more operations than there were: the largest of few is no bound of it.
     TooFew,
+    /// Of a search alone: a limit lies so near to what an operation takes on an idle target that the trials do not tell whether
+    /// any rate keeps it.
+    Undecided,
     /// A limit was not.
     NotMet,
     /// The rate itself was not reached: arrivals waited ever longer, or were given up.
@@ -32,6 +36,7 @@ impl State {
         match self {
             Self::Met => "met",
             Self::TooFew => "too_few",
+            Self::Undecided => "undecided",
             Self::NotMet => "not_met",
             Self::Overloaded => "overloaded",
         }
@@ -63,6 +68,31 @@ pub fn state(point: &LoadPoint, rate: f64, goals: &[LatencyGoal]) -> State {
     }
 }
 
+/// Whether what a goal is about is above its limit beyond chance: so is the lower end of its 95 % interval. `false` where there
+/// are too few operations for one.
+pub fn breaks_clearly(point: &LoadPoint, goal: &LatencyGoal) -> bool {
+    interval_s(point, goal).is_some_and(|(low, _)| low > goal.limit.as_secs_f64())
+}
+
+/// What a goal is about with its 95 % interval, seconds; `None` where there are too few operations for one.
+fn interval_s(point: &LoadPoint, goal: &LatencyGoal) -> Option<(f64, f64)> {
+    let moments = &point.response.moments;
+    let count = moments.count;
+    match goal.quantile {
+        None => {
+            let freedom = (count > 1).then_some(count as f64 - 1.0)?;
+            let half = t_quantile(0.95, freedom) * moments.stddev_ns() / (count as f64).sqrt();
+            Some(((moments.mean_ns() - half) / 1e9, (moments.mean_ns() + half) / 1e9))
+        }
+        Some(q) => {
+            let (low, high) = rank_interval(q, count, 1.0)?;
+            let latency = Latency::from(&point.response);
+            let at = |rank: u64| Some(latency.quantile(rank as f64 / count as f64)? as f64 / 1e9);
+            Some((at(low)?, at(high)?))
+        }
+    }
+}
+
 /// One rate that was tried.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
@@ -91,6 +121,9 @@ pub struct Objective {
     pub reached: Option<Estimate>,
     /// A limit that one operation at a time breaks already, and what it takes then, seconds; where no rate keeps the limits.
     pub alone: Option<(LatencyGoal, f64)>,
+    /// Where it is not decided whether any rate keeps the limits: the one in question, and what an operation takes by itself,
+    /// seconds, with its 95 % interval.
+    pub undecided: Option<(LatencyGoal, Estimate)>,
     /// Per goal: the worst latency at the rate, seconds, and what is left to the limit as a share of it.
     pub margins: Vec<(LatencyGoal, f64, f64)>,
     /// Every rate that was tried, in order.
@@ -108,8 +141,14 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
         Some(wanted) => Some(wanted),
         None => kept(&trials),
     };
+    let single = single(record);
+    let undecided = match rate {
+        None => undecided(single.as_ref(), &points, &trials, goals),
+        Some(_) => None,
+    };
     let state = match rate {
         Some(rate) => at(rate).map(|trial| trial.state).max()?,
+        None if undecided.is_some() => State::Undecided,
         None => trials.iter().map(|trial| trial.state).max()?,
     };
     let missed = trials
@@ -126,21 +165,68 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
             Some((*goal, worst, 1.0 - worst / goal.limit.as_secs_f64()))
         })
         .collect();
-    let reached = rate.filter(|_| wanted.is_none()).and_then(|rate| reached(rate, &trials, goals));
-    let alone = if rate.is_none() { alone(record, goals) } else { None };
+    // Near an idle target latency hardly grows with the rate: the slope takes rates from farther off, and an operation alone is
+    // the end of the line.
+    let is_idle = |single: &LoadPoint| rate.is_none_or(|rate| rate <= IDLE_MAX * single.rate);
+    let reached = match (&single, rate) {
+        _ if wanted.is_some() => None,
+        (Some(single), _) if is_idle(single) => {
+            if rate.is_some() || undecided.is_some() {
+                reached_from(single, &points, &trials, goals)
+            } else {
+                None
+            }
+        }
+        (_, Some(rate)) => reached(rate, &trials, goals),
+        (_, None) => None,
+    };
+    let alone = single.as_ref().filter(|_| rate.is_none() && undecided.is_none()).and_then(|single| {
+        goals.iter().find(|goal| single.exceeds(goal)).map(|goal| (*goal, single.latency_s(goal)))
+    });
     let remarks = unsupported(&points, goals);
-    Some(Objective { rate, state, missed, reached, alone, margins, trials, remarks })
+    Some(Objective { rate, state, missed, reached, alone, undecided, margins, trials, remarks })
 }
 
-/// The first limit that the step of one operation at a time breaks, and what it takes there.
-fn alone(record: &Record, goals: &[LatencyGoal]) -> Option<(LatencyGoal, f64)> {
+/// Share of the rate of one operation at a time up to which a target is nearly idle.
+const IDLE_MAX: f64 = 0.1;
+/// The same, of the rates that tell how latency grows from there: beyond, it need not be by the same line.
+const IDLE_LINE_MAX: f64 = 0.5;
+/// The lowest trials that have to break a limit beyond chance before no rate is said to keep it: one alone does so by chance
+/// in one case of forty.
+const BROKEN_MIN: usize = 2;
+
+/// A limit of which neither an operation alone nor the lowest rates tell whether it is kept, with what an operation takes alone.
+fn undecided(
+    single: Option<&LoadPoint>,
+    points: &[LoadPoint],
+    trials: &[Trial],
+    goals: &[LatencyGoal],
+) -> Option<(LatencyGoal, Estimate)> {
+    let single = single?;
+    let mut lowest: Vec<(&Trial, &LoadPoint)> = trials.iter().zip(points).collect();
+    lowest.sort_by(|a, b| a.0.rate.total_cmp(&b.0.rate));
+    lowest.truncate(BROKEN_MIN);
+    let is_broken = |(trial, point): &(&Trial, &LoadPoint)| {
+        trial.state == State::Overloaded || goals.iter().any(|goal| breaks_clearly(point, goal))
+    };
+    if goals.iter().any(|goal| breaks_clearly(single, goal)) || lowest.iter().all(is_broken) {
+        return None;
+    }
+    // The one that is nearest to its limit.
+    let share = |goal: &&LatencyGoal| single.latency_s(goal) / goal.limit.as_secs_f64();
+    let goal = goals.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let interval = interval_s(single, goal);
+    Some((*goal, Estimate { value: single.latency_s(goal), interval }))
+}
+
+/// What one operation at a time does.
+fn single(record: &Record) -> Option<LoadPoint> {
     let is_alone = |step: &&StepRecord| {
         let step = &step.started.step;
         crate::load::rate(step).is_none() && step.streams.iter().all(|stream| stream.queue_depth == 1)
     };
     let step = record.steps.iter().find(is_alone)?;
-    let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
-    goals.iter().find(|goal| point.exceeds(goal)).map(|goal| (*goal, point.latency_s(goal)))
+    LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)
 }
 
 /// The rate that a search found: of those below every rate that missed once, the one that was tried most often, since it was
@@ -171,29 +257,68 @@ fn reached(rate: f64, trials: &[Trial], goals: &[LatencyGoal]) -> Option<Estimat
         .filter_map(|which| {
             let points: Vec<(f64, f64)> =
                 near.iter().map(|trial| (trial.done, 1.0 / trial.latencies_s[which])).collect();
+            let points: Vec<Trialled> =
+                points.into_iter().map(|(x, y)| Trialled { x, y, weight: 1.0 }).collect();
             crossing(&points, 1.0 / goals[which].limit.as_secs_f64())
         })
         .min_by(|a, b| a.value.total_cmp(&b.value))
         .filter(|reached| reached.value <= highest)
 }
 
-/// Where the falling line through points comes down to `level`.
-fn crossing(points: &[(f64, f64)], level: f64) -> Option<Estimate> {
+/// The same where the limit is near to what an operation takes alone: the line begins there, and trials count by their operations.
+fn reached_from(
+    single: &LoadPoint,
+    points: &[LoadPoint],
+    trials: &[Trial],
+    goals: &[LatencyGoal],
+) -> Option<Estimate> {
+    let is_near =
+        |trial: &Trial| trial.state != State::Overloaded && trial.rate <= IDLE_LINE_MAX * single.rate;
+    let of = |goal: &LatencyGoal| {
+        let at = |x: f64, point: &LoadPoint| Trialled {
+            x,
+            y: 1.0 / point.latency_s(goal),
+            weight: point.response.moments.count as f64,
+        };
+        let near = trials.iter().zip(points).filter(|(trial, _)| is_near(trial));
+        let line: Vec<Trialled> = std::iter::once(at(0.0, single))
+            .chain(near.map(|(trial, point)| at(trial.done, point)))
+            .collect();
+        crossing(&line, 1.0 / goal.limit.as_secs_f64())
+    };
+    goals.iter().filter_map(of).min_by(|a, b| a.value.total_cmp(&b.value))
+}
+
+/// A rate with the inverse of its latency, and how much it counts.
+#[derive(Debug, Clone, Copy)]
+struct Trialled {
+    x: f64,
+    y: f64,
+    weight: f64,
+}
+
+/// Where the falling line through points comes down to `level`, by weighted least squares.
+fn crossing(points: &[Trialled], level: f64) -> Option<Estimate> {
     if points.len() < TRIALS_MIN {
         return None;
     }
     let count = points.len() as f64;
-    let x = points.iter().map(|(x, _)| x).sum::<f64>() / count;
-    let y = points.iter().map(|(_, y)| y).sum::<f64>() / count;
-    let spread: f64 = points.iter().map(|(own, _)| (own - x).powi(2)).sum();
-    let slope = points.iter().map(|(own, of)| (own - x) * (of - y)).sum::<f64>() / spread;
+    let weights: f64 = points.iter().map(|point| point.weight).sum();
+    let mean =
+        |of: fn(&Trialled) -> f64| points.iter().map(|point| point.weight * of(point)).sum::<f64>() / weights;
+    let (x, y) = (mean(|point| point.x), mean(|point| point.y));
+    let sum =
+        |of: &dyn Fn(&Trialled) -> f64| points.iter().map(|point| point.weight * of(point)).sum::<f64>();
+    let spread = sum(&|point| (point.x - x).powi(2));
+    let slope = sum(&|point| (point.x - x) * (point.y - y)) / spread;
     let value = x + (level - y) / slope;
     // A line that does not fall says nothing about a limit above it.
     if !(slope < 0.0 && value > 0.0) {
         return None;
     }
-    let left: f64 = points.iter().map(|(own, of)| (of - y - slope * (own - x)).powi(2)).sum();
-    let error = (left / (count - 2.0)).sqrt() / -slope * (1.0 / count + (value - x).powi(2) / spread).sqrt();
+    let left = sum(&|point| (point.y - y - slope * (point.x - x)).powi(2));
+    let error =
+        (left / (count - 2.0)).sqrt() / -slope * (1.0 / weights + (value - x).powi(2) / spread).sqrt();
     let half = t_quantile(0.95, count - 2.0) * error;
     let interval = half.is_finite().then_some(((value - half).max(0.0), value + half));
     Some(Estimate { value, interval })
@@ -310,19 +435,20 @@ mod tests {
     #[test]
     fn a_line_through_trials_finds_the_limit_between_them() {
         // M/M/1 with μ = 1000/s: 1/p99 = (μ − λ)/ln 100 is 1/10 ms at 1000 − 460.517.
-        let of = |rate: f64, off: f64| (rate, (1000.0 - rate) / 100_f64.ln() + off);
-        let exact: Vec<(f64, f64)> = [400.0, 500.0, 530.0, 545.0, 600.0].map(|rate| of(rate, 0.0)).to_vec();
+        let of =
+            |rate: f64, off: f64| Trialled { x: rate, y: (1000.0 - rate) / 100_f64.ln() + off, weight: 1.0 };
+        let exact: Vec<Trialled> = [400.0, 500.0, 530.0, 545.0, 600.0].map(|rate| of(rate, 0.0)).to_vec();
         let found = crossing(&exact, 100.0).unwrap();
         assert!((found.value - 539.483).abs() < 1e-3, "{found:?}");
         let (low, high) = found.interval.unwrap();
         assert!(high - low < 1e-6, "{low} {high}");
         let noisy = [(400.0, 0.5), (500.0, -0.4), (530.0, 0.3), (545.0, -0.5), (600.0, 0.2)];
-        let noisy: Vec<(f64, f64)> = noisy.map(|(rate, off)| of(rate, off)).to_vec();
+        let noisy: Vec<Trialled> = noisy.map(|(rate, off)| of(rate, off)).to_vec();
         let found = crossing(&noisy, 100.0).unwrap();
         let (low, high) = found.interval.unwrap();
         assert!(low < 539.483 && 539.483 < high && high - low < 10.0, "{found:?}");
         assert_eq!(crossing(&exact[..3], 100.0), None, "three points leave no error to judge by");
-        let rising: Vec<(f64, f64)> = exact.iter().map(|(x, y)| (*x, -y)).collect();
+        let rising: Vec<Trialled> = exact.iter().map(|one| Trialled { y: -one.y, ..*one }).collect();
         assert_eq!(crossing(&rising, 100.0), None);
     }
 }

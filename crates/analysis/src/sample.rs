@@ -1,15 +1,21 @@
 //! Constructed records for tests: a step of a few streams whose figures obey Little's law exactly, on which a test then
 //! changes what it is about. Not compiled into the product.
 
+#[cfg(test)]
+mod noise;
+
+#[cfg(test)]
+pub(crate) use noise::normal;
+
 use fathom_metrics::{bucket_of, merge_tally};
 use fathom_schema::{
     Advice, BlockDevice, Case, Content, Coverage, CpuFacts, Cursor, DeviceCounters, DeviceNumber,
     Distribution, Durability, EngineKind, EngineSettings, ErrorPolicy, Event, Extent, Facts, FileKind,
-    FileLock, FileOrder, Fill, Freshness, Interval, IoMode, KindTally, LatencyTally, LayoutRule, Memory,
-    Moments, OpenRule, OperationKind, Outcome, Pacing, PassEnd, Passes, Phase, Quota, RangeSync, Record,
-    Repeats, RingSettings, Run, RunFinished, RunStarted, SharePart, Size, SparseHistogram, Step,
-    StepFinished, StepStarted, Stop, Stream, StreamLimits, StreamTally, StreamTotals, SyncRule, Target,
-    TargetFact, TargetKind, Think, TimeLimit, WorkerPlan, WorkerTotals, Workload, Zones,
+    FileLock, FileOrder, Fill, Freshness, Interval, IoMode, KindTally, LatencySum, LatencyTally, LayoutRule,
+    Memory, Moments, OpenRule, OperationKind, Outcome, Pacing, PassEnd, Passes, Phase, Quota, RangeSync,
+    Record, Repeats, RingSettings, Run, RunFinished, RunStarted, SharePart, Size, SparseHistogram, Step,
+    StepFinished, StepRecord, StepStarted, Stop, Stream, StreamLimits, StreamTally, StreamTotals, SyncRule,
+    Target, TargetFact, TargetKind, TargetTally, Think, TimeLimit, WorkerPlan, WorkerTotals, Workload, Zones,
 };
 use fathom_units::{Bytes, Nanos, Ratio};
 
@@ -151,6 +157,61 @@ pub fn push(record: &mut Record, shapes: &[StreamShape], index: u32) {
     record.push(Event::StepFinished(Box::new(finished))).expect("its step has started");
 }
 
+/// Has one stream of a step go to these targets, which are made up, and counts what it did by them: the first got the most
+/// operations, the last the longest ones and all errors.
+pub fn spread(step: &mut StepRecord, stream: usize, names: &[&str]) {
+    let Step { targets, streams, .. } = &mut step.started.step;
+    let first = u32::try_from(targets.len()).expect("few targets");
+    let numbers: Vec<u32> = (first..).take(names.len()).collect();
+    let mut added = vec![targets[0].clone(); names.len()];
+    added.iter_mut().zip(names).for_each(|(target, name)| (*name).clone_into(&mut target.name));
+    targets.append(&mut added);
+    for WorkerPlan { extents, .. } in &mut streams[stream].workers {
+        *extents = numbers.iter().map(|&target| Extent { target, ..extents[0] }).collect();
+    }
+    let totals = step.finished.iter_mut().flat_map(|finished| &mut finished.streams[stream].workers);
+    let of_stream = |interval: &&mut Interval| interval.stream as usize == stream;
+    let tallies = totals.map(|worker| &mut worker.tally);
+    for tally in
+        tallies.chain(step.intervals.iter_mut().filter(of_stream).map(|interval| &mut interval.tally))
+    {
+        tally.targets = numbers
+            .iter()
+            .enumerate()
+            .flat_map(|(at, &target)| tally.kinds.iter().map(move |kind| part(kind, target, at, names.len())))
+            .collect();
+    }
+}
+
+/// What of a tally belongs to the target at a place among so many: their parts add up.
+fn part(kind: &KindTally, target: u32, at: usize, count: usize) -> TargetTally {
+    let (is_last, place, places) = (at + 1 == count, at as u64, count as u64);
+    let share = |total: u64, weight: &dyn Fn(u64) -> u64| {
+        let all: u64 = (0..places).map(weight).sum();
+        let of = |place: u64| total * weight(place) / all;
+        if is_last { total - (0..place).map(of).sum::<u64>() } else { of(place) }
+    };
+    let often = |place: u64| places - place;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "constructed: small, positive"
+    )]
+    let times = |latency: &LatencyTally| LatencySum {
+        sum_ns: share(latency.moments.sum_ns as u64, &|place| often(place) * (place + 1)),
+        max_ns: latency.moments.max_ns / if is_last { 1 } else { 2 },
+    };
+    TargetTally {
+        target,
+        kind: kind.kind,
+        operations: share(kind.operations, &often),
+        bytes: share(kind.bytes, &often),
+        errors: if is_last { kind.errors.iter().map(|(_, count)| count).sum() } else { 0 },
+        service: times(&kind.service),
+        response: kind.response.as_ref().map(times),
+    }
+}
+
 /// The latency of `count` operations of mean `mean_ns`: 1 % at 10 times and 9 % at twice the mean, the others at what
 /// makes the mean exact (0.8 times it when `count` is a multiple of 100).
 pub fn latency(mean_ns: f64, count: u64) -> LatencyTally {
@@ -221,6 +282,7 @@ fn second(shape: &StreamShape) -> StreamTally {
     let cpu_ns = (shape.cpu * 1e9) as u64;
     StreamTally {
         kinds,
+        targets: Vec::new(),
         in_flight_ns: slot_ns,
         cpu_ns,
         depth_levels,
@@ -388,6 +450,7 @@ fn run_started() -> RunStarted {
         resolved: "/dev/nvme0n1".into(),
         kind: FileKind::BlockDevice,
         error: None,
+        errno: None,
         filesystem: None,
         folder_made_by_fathom: false,
         file: None,

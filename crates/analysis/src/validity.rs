@@ -160,15 +160,57 @@ impl Found {
         self.kinds.sort_by_key(|kind| std::cmp::Reverse(kind.severity));
         self.kinds
             .into_iter()
-            .map(|Kind { id, severity, evidence, remedy }| {
-                let mut text = evidence.iter().take(PLACES_SHOWN).cloned().collect::<Vec<_>>().join("; ");
-                if evidence.len() > PLACES_SHOWN {
-                    text.push_str(&format!("; and {} more like this", evidence.len() - PLACES_SHOWN));
-                }
-                Finding { id: id.to_owned(), severity, evidence: text, remedy: remedy.to_owned() }
+            .map(|Kind { id, severity, evidence, remedy }| Finding {
+                id: id.to_owned(),
+                severity,
+                evidence: folded(&evidence),
+                remedy: remedy.to_owned(),
             })
             .collect()
     }
+}
+
+/// The sights of one finding in few words: what was seen in several steps or streams is told of the first, and where else it was.
+fn folded(evidence: &[String]) -> String {
+    let places: Vec<&str> = evidence.iter().map(|one| place_of(one)).collect();
+    let Some((first, others)) =
+        evidence.split_first().filter(|_| places.iter().all(|place| !place.is_empty()))
+    else {
+        let mut text = evidence.iter().take(PLACES_SHOWN).cloned().collect::<Vec<_>>().join("; ");
+        if evidence.len() > PLACES_SHOWN {
+            text.push_str(&format!("; and {} more like this", evidence.len() - PLACES_SHOWN));
+        }
+        return text;
+    };
+    // Of one step or stream there may be several.
+    let mut elsewhere: Vec<&str> = Vec::new();
+    for place in &places[1..] {
+        if *place != places[0] && elsewhere.last() != Some(place) {
+            elsewhere.push(place);
+        }
+    }
+    if elsewhere.is_empty() {
+        let more =
+            if others.is_empty() { String::new() } else { format!("; and {} more like this", others.len()) };
+        return format!("{first}{more}");
+    }
+    let shown = elsewhere.iter().take(PLACES_SHOWN).copied().collect::<Vec<_>>().join(", ");
+    match elsewhere.len().saturating_sub(PLACES_SHOWN) {
+        0 => format!("{first}; so it is in {shown}"),
+        more => format!("{first}; so it is in {shown} and {more} more"),
+    }
+}
+
+/// The steps and streams that evidence begins with, without the colon behind them; empty where it is of the whole run.
+fn place_of(evidence: &str) -> &str {
+    let mut end = 0;
+    while let Some(rest) =
+        evidence.get(end..).filter(|rest| rest.starts_with("step \"") || rest.starts_with("stream \""))
+    {
+        let Some(colon) = rest.find("\": ") else { break };
+        end += colon + 3;
+    }
+    evidence[..end].trim_end_matches([':', ' '])
 }
 
 #[cfg(test)]

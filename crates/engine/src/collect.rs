@@ -256,8 +256,7 @@ mod tests {
 
     #[test]
     fn only_what_waits_in_different_workers_adds_up() {
-        let shape =
-            CellShape { kinds: [true, false, false, false], response: true, completion: false, rows: 0 };
+        let shape = CellShape { kinds: [true, false, false, false], response: true, ..CellShape::default() };
         let handovers = Handovers::of(2);
         let recorder = |number| Recorder::new(shape, CELLS, std::thread::current(), &handovers, number);
         let (recorders, outlets): (Vec<Recorder>, Vec<Outlet>) = (0..2).map(recorder).unzip();

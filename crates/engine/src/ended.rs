@@ -45,7 +45,19 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.last_completion = completed;
         if self.looks_closer {
             self.look_closer(slot, result, completed);
+            self.count_on_target(slot, moved, completed);
             self.keep_row(slot, moved, completed);
+        }
+    }
+
+    /// Counts an operation on its target, where a stream goes to several.
+    #[inline(never)]
+    fn count_on_target(&mut self, slot: &Slot, moved: u64, completed: Nanos) {
+        let Slot { operation: Operation { kind, target, .. }, intended, submitted, accepted: _ } = *slot;
+        let Some(&position) = self.positions.get(target as usize) else { return };
+        if let Some(part) = self.recorder.cell.target(usize::from(position), kind) {
+            let bytes = if kind == OperationKind::Sync || E::BYTELESS { 0 } else { moved };
+            part.record(bytes, completed.since(submitted).0, completed.since(intended).0);
         }
     }
 
@@ -146,6 +158,12 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             let kind = self.recorder.cell.kind(slot.operation.kind);
             kind.record_error(errno);
             kind.data_syncs += u64::from(is_data_sync(&slot.operation));
+            let Operation { kind, target, .. } = slot.operation;
+            if let Some(&position) = self.positions.get(target as usize)
+                && let Some(part) = self.recorder.cell.target(usize::from(position), kind)
+            {
+                part.record_error();
+            }
         }
         self.look_closer(slot, -errno, completed);
         self.account_error(errno, slot.operation);

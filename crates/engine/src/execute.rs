@@ -12,7 +12,7 @@ use crate::seat::{Common, Seat};
 use crate::settling::{describe_settling, end_settled};
 use crate::shared::Shared;
 use crate::told::{describe_broken, describe_errors, held_up, mine};
-use crate::worker::{Ended, shape_of};
+use crate::worker::{Ended, own_targets, shape_of};
 use fathom_io::clock::{RealClock, monotonic};
 use fathom_io::{thread, with_fresh_zeroes};
 use fathom_metrics::{CellShape, IssuedRow, OperationRow, Settling};
@@ -210,9 +210,11 @@ pub fn execute(
         let mut outlets: Vec<Vec<Outlet>> = Vec::new();
         for (stream_index, stream) in step.streams.iter().enumerate() {
             let rows = if wanted[stream_index] { rows_per_cell } else { 0 };
-            let shape = CellShape { rows, ..shape_of(stream) };
+            let counted = stream.counted_targets();
             let mut of_stream = Vec::new();
             for worker_index in (0..stream.workers.len()).filter(|&k| mine(k, share)) {
+                let targets = own_targets(&stream.workers[worker_index], &counted);
+                let shape = CellShape { rows, targets: &targets, ..shape_of(stream) };
                 let (mut recorder, mut outlet) =
                     Recorder::new(shape, cells, collects.clone(), &handovers, seats.len());
                 if told_of_issues[stream_index] {

@@ -57,6 +57,13 @@ impl LaidOut<'_> {
         }
         Err(PrepareError::changed(self.path, "another file is there than was judged"))
     }
+
+    /// Has what was written of it on the device.
+    fn sync(&self, claims: &Claims) -> Result<(), PrepareError> {
+        let again = self.file.is_none().then(|| self.open_again(claims)).transpose()?;
+        let file = self.file.as_ref().or(again.as_ref()).expect("it is open, or was opened again");
+        fs::fsync(file).map_err(|error| PrepareError::system("cannot lay out", self.path, error))
+    }
 }
 
 /// Makes the files and folders of a step and lays them out. Streams whose own these are, and that fail by themselves, are taken
@@ -213,27 +220,49 @@ fn fill(
         }
     }
     *files = kept;
-    for (file, path) in filling.filesystems.values() {
-        let fail = |error| PrepareError::system("cannot sync the filesystem of", path, error);
-        fs::syncfs(file).map_err(fail)?;
+    for (&filesystem, file) in &filling.filesystems {
+        if fs::syncfs(file).is_err() {
+            sync_each(files, filesystem, claims, lost)?;
+        }
     }
     Ok(())
 }
 
+/// Syncs what was written on a filesystem file by file, where syncing all of it failed: that does not say whose data was
+/// lost, and it may be that of nobody here.
+fn sync_each(
+    files: &mut Vec<LaidOut<'_>>,
+    filesystem: u64,
+    claims: &Claims,
+    lost: &mut dyn FnMut(usize, &Path, PrepareError) -> Result<(), PrepareError>,
+) -> Result<(), PrepareError> {
+    let mut kept = Vec::with_capacity(files.len());
+    for laid_out in files.drain(..) {
+        let is_written = !laid_out.missing.is_empty() && laid_out.identity.0 == filesystem;
+        match if is_written { laid_out.sync(claims) } else { Ok(()) } {
+            Ok(()) => kept.push(laid_out),
+            Err(error) => lost(laid_out.index, laid_out.path, error)?,
+        }
+    }
+    *files = kept;
+    Ok(())
+}
+
 /// What filling one file and the next have in common.
-struct Filling<'a, 'b> {
-    claims: &'b Claims,
+struct Filling<'a> {
+    claims: &'a Claims,
     total: Bytes,
     done: u64,
     /// Whether their filesystems are synced when all are written, instead of each file by itself.
     together: bool,
-    filesystems: BTreeMap<u64, (File, &'a Path)>,
+    /// A file of each filesystem that is to be synced.
+    filesystems: BTreeMap<u64, File>,
 }
 
-impl<'a> Filling<'a, '_> {
+impl Filling<'_> {
     fn fill(
         &mut self,
-        laid_out: &LaidOut<'a>,
+        laid_out: &LaidOut<'_>,
         seed: u64,
         progress: &mut dyn FnMut(&Progress<'_>),
         stop: &AtomicBool,
@@ -247,7 +276,7 @@ impl<'a> Filling<'a, '_> {
                 let fail = |error: io::Error| PrepareError::system("cannot lay out", path, error);
                 if *together && let Entry::Vacant(entry) = filesystems.entry(*filesystem) {
                     // Opened before anything is written: it is told of what fails from there on.
-                    entry.insert((file.try_clone().map_err(fail)?, *path));
+                    entry.insert(file.try_clone().map_err(fail)?);
                 }
                 let writer = users.iter().find(|stream| stream.changes());
                 let content = writer.map_or_else(random_content, |stream| stream.workload.content.clone());

@@ -149,7 +149,6 @@ pub struct Ready {
     pub(crate) step: Step,
     pub(crate) index: u32,
     claims: Arc<Claims>,
-    created: Vec<PathBuf>,
     unable: Unable,
     /// By stream, where it replays one.
     traces: Vec<Option<Arc<Trace>>>,
@@ -175,7 +174,7 @@ pub fn prepare(
     match lay_out(&step, claims, &mut unable, &mut created, progress, stop) {
         Ok(files) => {
             let claims = Arc::clone(claims);
-            Ok(Arc::new(Ready { step, index, claims, created, unable, traces, files }))
+            Ok(Arc::new(Ready { step, index, claims, unable, traces, files }))
         }
         Err(error) => {
             created.iter().for_each(|path| claims.used.remove_incomplete(path));
@@ -188,11 +187,6 @@ impl Ready {
     /// The step.
     pub fn step(&self) -> &Step {
         &self.step
-    }
-
-    /// Files that preparing it created.
-    pub fn created(&self) -> &[PathBuf] {
-        &self.created
     }
 
     /// Why the workers of a stream cannot begin, where that is known by now.

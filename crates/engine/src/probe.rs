@@ -23,6 +23,7 @@ pub use gauges::{HostCounts, gauges, gauges_at, host_counts, host_counts_at};
 pub use roots::Roots;
 
 use block::{Blocks, number_of};
+use fathom_io::EngineError;
 use fathom_schema::{
     BlockDevice, ContentFact, DeviceNumber, EnvironmentFact, Facts, FileKind, InUse, TargetFact,
 };
@@ -53,9 +54,29 @@ const VOLATILE: [(&str, &[&str]); 4] = [
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EngineRefusals {
     /// `None`: `io_uring` works; else why not.
-    pub io_uring: Option<String>,
+    pub io_uring: Option<EngineRefusal>,
     /// `None`: Linux AIO works; else why not.
-    pub libaio: Option<String>,
+    pub libaio: Option<EngineRefusal>,
+}
+
+impl EngineRefusals {
+    /// What the kernel says now.
+    pub fn tried() -> Self {
+        let of = |tried: Result<(), EngineError>| {
+            let error = tried.err()?;
+            Some(EngineRefusal { reason: error.to_string(), errno: error.raw_os_error() })
+        };
+        Self { io_uring: of(fathom_io::try_io_uring()), libaio: of(fathom_io::try_libaio()) }
+    }
+}
+
+/// Why an engine cannot be used.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EngineRefusal {
+    /// In words.
+    pub reason: String,
+    /// The number of the system's error, where it gave one.
+    pub errno: Option<i32>,
 }
 
 /// Probes this host: one target fact per path, in the order of `paths`, and the environment.
@@ -73,7 +94,6 @@ pub(crate) fn content_of(path: &Path, device: &BlockDevice) -> ContentFact {
 
 /// As [`probe`], on a host whose kernel shows itself at `roots`.
 pub fn probe_at(roots: &Roots, paths: &[PathBuf], store_folder: &Path, engines: EngineRefusals) -> Facts {
-    let EngineRefusals { io_uring, libaio } = engines;
     let blocks = Blocks::read(roots);
     let mounts = Mounts::read(roots);
     let usage = Usage::new(roots, &blocks, &mounts, store_folder);
@@ -89,7 +109,7 @@ pub fn probe_at(roots: &Roots, paths: &[PathBuf], store_folder: &Path, engines: 
     Facts {
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         cpu: host::cpu(roots),
-        limits: host::limits(roots, io_uring, libaio),
+        limits: host::limits(roots, engines),
         page_size: fathom_units::Bytes(rustix::param::page_size() as u64),
         memory: host::memory(roots),
         environment: environment_of(roots, &blocks, &targets),
@@ -190,6 +210,7 @@ impl Host<'_> {
             resolved: path.to_owned(),
             kind: FileKind::Other,
             error: None,
+            errno: None,
             filesystem: None,
             file: None,
             folder_made_by_fathom: false,
@@ -201,7 +222,7 @@ impl Host<'_> {
                 self.existing(&mut fact, &meta);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.absent(&mut fact),
-            Err(error) => fact.error = Some(error.to_string()),
+            Err(error) => refuse(&mut fact, &error),
         }
         // Two links of a file, or a folder mounted in two places: one thing has one resolved name.
         if let Some(identity) = Identity::of(&fact) {
@@ -222,12 +243,15 @@ impl Host<'_> {
                 return;
             };
             let mut device = self.device(node);
-            fact.error = look_into(&resolved, &mut device);
+            if let Err(error) = look_into(&resolved, &mut device) {
+                refuse(fact, &error);
+            }
             fact.device = Some(device);
             if !self.mounts.are_known() {
                 let place = self.roots.proc.display();
                 fact.error =
                     Some(format!("{place}/self/mountinfo cannot be read, so that mounts are not known"));
+                fact.errno = None;
             }
         } else if kind.is_file() {
             fact.kind = FileKind::File;
@@ -327,7 +351,7 @@ pub(crate) fn is_memory_device(meta: &Metadata) -> bool {
 
 /// Looks into a device, read-only: whether someone has it exclusively, and what it holds. Returns why it cannot be
 /// opened at all.
-fn look_into(path: &Path, device: &mut BlockDevice) -> Option<String> {
+fn look_into(path: &Path, device: &mut BlockDevice) -> io::Result<()> {
     let opened = content::open_with(path, OFlags::EXCL);
     if let Err(error) = opened {
         if Errno::from_io_error(&error) == Some(Errno::BUSY) {
@@ -337,11 +361,17 @@ fn look_into(path: &Path, device: &mut BlockDevice) -> Option<String> {
             }
         } else {
             device.content = ContentFact::Unreadable(error.to_string());
-            return Some(error.to_string());
+            return Err(error);
         }
     }
     device.content = content::content(path, device.size.0, device.logical_sector_bytes);
-    None
+    Ok(())
+}
+
+/// Notes why a target cannot be used.
+fn refuse(fact: &mut TargetFact, error: &io::Error) {
+    fact.error = Some(error.to_string());
+    fact.errno = error.raw_os_error();
 }
 
 #[cfg(test)]
@@ -385,6 +415,10 @@ mod tests {
             let facts = probe(std::slice::from_ref(&path), Path::new("/nowhere"), EngineRefusals::default());
             let fact = &facts.targets[0];
             let found = (fact.kind, &fact.resolved, fact.error.is_some());
+            let errno = [("ring", Errno::LOOP), ("file/x", Errno::NOTDIR)]
+                .into_iter()
+                .find_map(|(name, errno)| (path == at(name)).then_some(errno.raw_os_error()));
+            assert_eq!(fact.errno, errno, "{}: {fact:?}", path.display());
             assert_eq!(found, (kind, &resolved, has_error), "{}: {fact:?}", path.display());
             let is_on_filesystem = !matches!(kind, FileKind::Other | FileKind::MemoryDevice);
             assert_eq!(fact.filesystem.is_some(), is_on_filesystem, "{}", path.display());

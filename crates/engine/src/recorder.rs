@@ -78,7 +78,7 @@ impl Recorder {
     ///
     /// `number`: the worker's among all that share `handovers`.
     pub(crate) fn new(
-        shape: CellShape,
+        shape: CellShape<'_>,
         cells: usize,
         collector: Thread,
         handovers: &Arc<Handovers>,

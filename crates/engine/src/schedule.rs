@@ -183,12 +183,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn cell() -> Cell {
-        Cell::new(CellShape {
-            kinds: [true, false, false, false],
-            response: true,
-            completion: false,
-            rows: 0,
-        })
+        Cell::new(CellShape { kinds: [true, false, false, false], response: true, ..CellShape::default() })
     }
 
     /// One arrival each millisecond, a backlog of at most 2.

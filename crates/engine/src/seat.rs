@@ -381,8 +381,10 @@ impl Context<'_> {
         hold: &mut Hold,
     ) -> Result<Fitted<E>, Refusal> {
         let largest = largest_moved(stream);
-        // Engines that move nothing need no memory to move it from or to.
-        let slot_bytes = if stream.engine.kind.moves_bytes() { largest } else { 1 };
+        // Engines that move nothing need no memory to move it from or to; what is to be verified is made on them, too, as that
+        // is what such a job is to cost.
+        let holds = stream.engine.kind.moves_bytes() || stream.workload.verification.rule().is_some();
+        let slot_bytes = if holds { largest } else { 1 };
         let memory = &stream.engine.memory;
         let fit = Fit::of(&self.ready.step, stream, plan);
         let files = self.ready.identities(plan);

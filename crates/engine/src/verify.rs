@@ -11,7 +11,9 @@ use fathom_io::thread::Usage;
 use fathom_io::{Engine, OpenTarget, Operation};
 use fathom_pattern::rng::{Purpose, Rng, derive};
 use fathom_pattern::{Evidence, Expected, Generator, LastWrites, Mismatch, Planned, Stamper, Write};
-use fathom_schema::{Ledger, MismatchKind, OperationKind, Quota, VerifyRule, WorkerPlan, Workload};
+use fathom_schema::{
+    Ledger, MismatchKind, OperationKind, Protection, Quota, VerifyRule, WorkerPlan, Workload,
+};
 use fathom_units::Nanos;
 use rustix::io::Errno;
 use std::collections::{BTreeSet, VecDeque};
@@ -398,8 +400,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if verifier.verified.kept.len() < KEPT_MAX {
             verifier.verified.kept.push(Found { extent, offset, length, mismatch: *mismatch });
             if verifier.rule.dumps
-                && let Err(error) =
-                    self.buffers.fill(slot, length as usize, |block| verifier.dump(extent, block, expected))
+                && let Err(error) = self.buffers.fill(slot, length as usize, |block| {
+                    verifier.dump(extent, block, expected, mismatch.kind)
+                })
             {
                 verifier.verified.dump_failure.get_or_insert(error.to_string());
             }
@@ -439,9 +442,17 @@ fn put(name: &str, block: &[u8]) -> std::io::Result<()> {
 
 impl Verifier {
     /// Writes what was read, and what should have been where that is known, into the current directory, as fio names them.
-    fn dump(&self, extent: u32, block: &mut [u8], expected: &Expected) -> std::io::Result<()> {
+    fn dump(
+        &self,
+        extent: u32,
+        block: &mut [u8],
+        expected: &Expected,
+        wrong: MismatchKind,
+    ) -> std::io::Result<()> {
         let name = self.names[extent as usize].file_name().unwrap_or_default().to_string_lossy().into_owned();
-        put(&format!("{name}.{}.received", expected.offset), block)?;
+        let has_header = self.rule.protection != Protection::Pattern;
+        let ending = if has_header && wrong.is_of_header() { "hdr_fail" } else { "received" };
+        put(&format!("{name}.{}.{ending}", expected.offset), block)?;
         if let Some(seed) = expected.seed {
             let number = expected.number.unwrap_or(0);
             let write = Write { offset: expected.offset, number, seed };

@@ -23,10 +23,11 @@ use fathom_metrics::CellShape;
 use fathom_pattern::rng::{Purpose, derive};
 use fathom_pattern::{Filler, Generator, Planned, Trace};
 use fathom_schema::{
-    DepthFound, ErrorPolicy, OperationKind, Pacing, Phase, Quota, Stream, VerifySchedule, WorkerPlan,
+    DepthFound, ErrorPolicy, Extent, OperationKind, Pacing, Phase, Quota, Stream, VerifySchedule, WorkerPlan,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -156,6 +157,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) pause_at: Nanos,
     /// Arrivals of an open loop.
     pub(crate) schedule: Option<Box<Schedule>>,
+    /// By extent, the position of its target among those that are told apart; empty where none is.
+    pub(crate) positions: Vec<u8>,
     /// Number of targets the engine was opened with.
     pub(crate) targets: usize,
     pub(crate) usage_at_start: Usage,
@@ -223,7 +226,7 @@ impl Ended {
 }
 
 fn only_kind(stream: &Stream) -> Option<OperationKind> {
-    let CellShape { kinds, response, completion, rows: _ } = shape_of(stream);
+    let CellShape { kinds, response, completion, rows: _, targets: _ } = shape_of(stream);
     let mut used = OperationKind::ALL.into_iter().filter(|kind| kinds[kind.index()]);
     used.next().filter(|_| used.next().is_none() && !response && !completion)
 }
@@ -249,7 +252,8 @@ fn completions_at_once(stream: &Stream) -> usize {
     }
 }
 
-pub(crate) fn shape_of(stream: &Stream) -> CellShape {
+/// What its workers' cells need, but for the targets and operations that are told one by one.
+pub(crate) fn shape_of(stream: &Stream) -> CellShape<'static> {
     let mut kinds = [false; OperationKind::COUNT];
     for case in &stream.workload.cases {
         kinds[case.kind.index()] = true;
@@ -266,7 +270,27 @@ pub(crate) fn shape_of(stream: &Stream) -> CellShape {
         // A synchronous engine accepts an operation by starting it: its completion time is the service time.
         completion: stream.record_completion && !stream.engine.kind.is_synchronous(),
         rows: 0,
+        targets: &[],
     }
+}
+
+/// Which of these targets, ascending, a worker goes to.
+pub(crate) fn own_targets(plan: &WorkerPlan, counted: &[u32]) -> Vec<u32> {
+    let own: BTreeSet<u32> = plan.extents.iter().map(|extent| extent.target).collect();
+    counted.iter().copied().filter(|target| own.contains(target)).collect()
+}
+
+/// By extent of a worker, the position of its target among those that its cells tell apart; empty where they do not.
+fn positions_of(plan: &WorkerPlan, apart: &[u32]) -> Vec<u8> {
+    if apart.is_empty() {
+        return Vec::new();
+    }
+    let position = |extent: &Extent| {
+        let at =
+            apart.binary_search(&extent.target).expect("all targets of a stream are told apart, or none is");
+        u8::try_from(at).expect("no more than 64 are told apart")
+    };
+    plan.extents.iter().map(position).collect()
 }
 
 /// What a worker is made of; everything is allocated here, before the start.
@@ -334,6 +358,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
         let syncs = Syncs::new(stream, plan.extents.len());
         let edge = keeps_together(stream).then_some(Nanos::ZERO);
+        let positions = positions_of(plan, &recorder.cell.targets());
         Self {
             generator,
             one_by_one: syncs.come || stream.engine.serialize_overlap || kind_rates.is_some(),
@@ -347,7 +372,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                 || !stream.demands.are_none()
                 || stream.depth_search.is_some()
                 || stream.ramp_bytes != Quota::Unlimited
-                || stream.engine.serialize_overlap,
+                || stream.engine.serialize_overlap
+                || !positions.is_empty(),
             filler,
             state: State::Ramp,
             next_event: Nanos::NEVER,
@@ -385,6 +411,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             until_pause: None,
             pause_at: Nanos::NEVER,
             schedule: None,
+            positions,
             targets: plan.extents.len(),
             usage_at_start: Usage::default(),
             verifier,

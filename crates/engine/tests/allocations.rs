@@ -30,6 +30,7 @@ fn allocations(target: &TargetKind, stream: &Stream, operations: u64) -> usize {
         ..stream.limits
     };
     let mut step = step(target.clone(), stream);
+    step.targets = vec![step.targets[0].clone(); 3];
     // One interval holds the whole run, so that the collector's events do not count.
     step.interval = fathom_units::Nanos::secs(100_000);
     let region = Region::new(ALLOCATOR);
@@ -62,6 +63,9 @@ fn a_hundred_times_the_operations_allocate_nothing_more() {
     let mut bursts = paced.clone();
     let pareto = Arrival::ParetoOnOff { shape: 1.4, on_ns: 1_000_000, off_ns: 9_000_000, sources: 16 };
     bursts.pacing = Pacing::Open { rate: 1e6, arrival: pareto, course: Vec::new(), backlog: Backlog::Keep };
+    let mut apart = mixed.clone();
+    let first = apart.workers[0].extents[0];
+    apart.workers[0].extents = (0..3).map(|target| Extent { target, ..first }).collect();
     let mut recalled = stream(EngineKind::Sim, 32);
     recalled.workload.distribution = Distribution::Reuse(vec![ReuseClass { blocks: 5000, share: 0.8 }]);
     let mut overloaded = paced.clone();
@@ -73,6 +77,7 @@ fn a_hundred_times_the_operations_allocate_nothing_more() {
         ("sim, open", &sim, paced),
         ("sim, bursts", &sim, bursts),
         ("sim, reuse", &sim, recalled),
+        ("sim, three targets", &sim, apart),
         (
             "null, closed",
             &TargetKind::Null,

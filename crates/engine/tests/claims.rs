@@ -42,6 +42,7 @@ fn facts(devices: &[&Path]) -> Facts {
             resolved: path.to_path_buf(),
             kind: FileKind::BlockDevice,
             error: None,
+            errno: None,
             filesystem: None,
             folder_made_by_fathom: false,
             file: None,

@@ -68,8 +68,9 @@ pub(crate) fn json(answers: &Answers, points: &[Point]) -> String {
     serde_json::to_string_pretty(&document(answers, points)).expect("it has only string keys") + "\n"
 }
 
-fn interval(interval: Option<(f64, f64)>) -> Option<[f64; 2]> {
-    interval.map(|(low, high)| [low, high])
+/// An end that is open is null.
+fn interval(interval: Option<(f64, f64)>) -> Option<[Option<f64>; 2]> {
+    interval.map(|(low, high)| [low, high].map(|end| end.is_finite().then_some(end)))
 }
 
 fn latency_limit(limit: &LatencyLimit) -> Value {
@@ -84,6 +85,7 @@ fn latency_limit(limit: &LatencyLimit) -> Value {
         "x_interval": x.and_then(|x| interval(x.interval)),
         "extrapolated": is_extrapolated,
         "exceeded": is_exceeded,
+        "reason": limit.reason(),
     })
 }
 

@@ -17,35 +17,48 @@ pub(crate) struct Cli {
 
 const CURVE_HELP: &str = "\
 Answer: what limits it, peak, knee, the load for 95 % of the most and at which each --latency is
-reached, each with a 95 % interval. Exit code 0.
+reached, each with a 95 % interval. Exit code 0; with --threshold a breach is 99.
 --json: sentence, verdict (linear_so_far, saturated_from_the_start, contention_limited, capped,
-retrograde, no_law, queueing), models[], chosen, peak, knee, n_at_95_percent, parallel_units,
-limits[], points[], remarks, run, doubts (findings that speak against the figures).";
+retrograde, no_law, queueing), over (depth or rate), models[], chosen, peak, most_measured, knee,
+n_at_95_percent, parallel_units, limits[], points[], remarks, run, doubts (findings that speak
+against the figures). Intervals are beside, as knee_interval is. With --over rate also maximum,
+carried, doubled, alone_s. With --threshold also thresholds[], thresholds_verdict.";
 
 const SLO_HELP: &str = "\
-Answer (exit code): met (0); not_met or overloaded (99); too_few operations to tell, or no answer (8).
+Answer (exit code): met (0); not_met or overloaded (99); too_few operations to tell, undecided (the
+limit is what an operation takes by itself), or no answer (8).
+With --threshold a breach is 99.
 --json: sentence, verdict, wanted, rate (in question, or found), missed, reached and
-reached_interval, goals[] (statistic, limit_s, worst_s, margin), trials[] (rate, done, latencies_s,
-needs, verdict), run, doubts (findings that speak against the figures).";
+reached_interval, alone (what one operation alone takes, where that is more than a goal: statistic,
+limit_s, found_s), undecided (statistic, limit_s and what one operation takes), goals[] (statistic, limit_s, worst_s, margin), trials[] (rate, done, latencies_s,
+needs, verdict), remarks, run, doubts (findings that speak against the figures). With --threshold
+also thresholds[], thresholds_verdict.";
 
 const STEADY_HELP: &str = "\
 Answer (exit code): steady or complete (0); not_steady or unfinished (8). What was ended goes on with
 --resume. With --threshold a breach is 99, as is the end by --abort-when; both are about the loads,
 not about what prepares for them (where only errors end it), and thresholds about those of the
 measurement window (errors: of all rounds).
---json: sentence, verdict, test, class, is_pts, deviations[], haste, purge, idle_between, resumed and
-parts[]: rounds have steady_at, tracked, window (mean, range, slope and what is allowed), cells[].";
+--json: sentence, verdict, test, class, is_pts, deviations[], haste, purged, purge, idle_between,
+resumed, setup (targets, data_pattern, active_range_bytes, written_bytes and more), fills,
+idle_recovery (baseline_iops, after[]) and parts[]: rounds have steady_at, tracked, window
+(mean, range, slope and what is allowed), cells[]; run, doubts (findings that speak against the
+figures). With --threshold also thresholds[], thresholds_verdict.";
 
 const SCAN_HELP: &str = "\
-Answer (exit code): sound or slow (0); unreadable (5); incomplete (8).
---json: sentence, verdict, complete, whole, size_bytes, zones[] (first_byte, bytes, bytes_per_s,
-mean_s, max_s, errors, classes[], slow), unreadable[], errors_once[], slow[], slow_once[], skipped[].";
+Answer (exit code): sound or slow (0); unreadable (5); incomplete (8). With --threshold a breach is 99.
+--json: sentence, verdict, complete, whole, size_bytes, sector_bytes, block_bytes, slow_from_s,
+zones[] (first_byte, bytes, bytes_per_s, mean_s, max_s, errors, classes[], slow, slow_once),
+unreadable[], errors_once[], slow[], slow_once[], skipped[], run, doubts (findings that speak against
+the figures). With --threshold also thresholds[], thresholds_verdict.";
 
 const COMPARE_HELP: &str = "\
 Verdict (exit code): equivalent or improved (0); inconclusive, or a run that is INVALID (8);
 regressed (99).
---json: verdict and comparisons[] with sentence, more_runs, invalid[], steps[].metrics[] (base, new,
-change, interval, verdict, decides), job_differences[], differences[], remarks.";
+--json: verdict and comparisons[] with base, new, margin, verdict, more_runs, sentence, invalid[],
+findings[] (of either side), of (step, cell or load), curve[] (peak, knee and their kin),
+steps[].metrics[] (base, new, change, interval, verdict, decides), job_differences[], differences[],
+passing[], remarks.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -72,7 +72,7 @@ pub(crate) fn warning_lines(diagnostics: &Diagnostics, sources: &Sources) -> Vec
 }
 
 /// Name of the source that no file is.
-const COMMAND_LINE: &str = "command line";
+pub(crate) const COMMAND_LINE: &str = "command line";
 
 /// All of them as a JSON array.
 pub(crate) fn as_json(diagnostics: &Diagnostics, sources: &Sources) -> serde_json::Value {

@@ -1,35 +1,136 @@
-//! The store as a sink of the bus.
+//! The store as a sink of the bus, and the memory where a run goes on that need not be stored.
 
+use crate::{diagnose, terminal};
 use fathom_run::{Sink, SinkError};
 use fathom_schema::Event;
-use fathom_store::Writer;
+use fathom_store::{StoreError, Unstored, Writer};
 use fathom_units::Nanos;
+use std::path::{Path, PathBuf};
 
 /// Two commits are at least so far apart, those at starts and ends aside: in virtual time thousands of intervals come in a
 /// second, and in real time what comes within this is of one edge.
 const COMMIT_EVERY: Nanos = Nanos::millis(50);
+/// Events that are held in memory at most: a day of seconds of one stream, some 300 MiB of them.
+const HELD_MAX: usize = 100_000;
 
-/// Keeps every event in the run's file.
+/// What becomes of a run that cannot be stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keeping {
+    /// It does not begin, or ends: a record is what it is for.
+    Needed,
+    /// It goes on in memory, up to [`HELD_MAX`] events, since its report is what it is for.
+    Offered,
+    /// It is not stored at all.
+    Nowhere,
+}
+
+/// Keeps every event of a run.
 pub(crate) struct Keep {
-    writer: Writer,
+    writer: Option<Writer>,
+    /// Where the run's file is, or would be.
+    path: PathBuf,
+    keeping: Keeping,
+    /// What came since the file could not be made or written any more, in order.
+    held: Vec<Event>,
+    /// Whether all events go there.
+    holds: bool,
     /// When it was last asked to commit and did, on the monotonic clock.
     committed: Nanos,
 }
 
 impl Keep {
-    pub(crate) fn new(writer: Writer) -> Self {
-        Self { writer, committed: Nanos::ZERO }
+    /// Makes the file of run `id` in `folder`, where that is to be had.
+    pub(crate) fn new(folder: &Path, id: &str, keeping: Keeping) -> Result<Self, StoreError> {
+        let writer = match keeping {
+            Keeping::Needed => Some(Writer::create(folder, id)?),
+            Keeping::Offered => Writer::create(folder, id).inspect_err(warn_unstored).ok(),
+            Keeping::Nowhere => None,
+        };
+        let holds = writer.is_none();
+        let path = fathom_store::path_of(folder, id);
+        Ok(Self { writer, path, keeping, held: Vec::new(), holds, committed: Nanos::ZERO })
     }
 
-    /// Leaves one complete file; its path, or why that failed and what is not in it.
-    pub(crate) fn finish(self) -> Result<std::path::PathBuf, fathom_store::Unstored> {
-        self.writer.finish()
+    /// Where the run's file is, or would be.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
+
+    /// Leaves one complete file, or says why that failed and what is not in it; nothing failed where nothing was to be stored.
+    pub(crate) fn finish(mut self) -> Result<(), Unfinished> {
+        let held = std::mem::take(&mut self.held);
+        let Some(mut writer) = self.writer else { return Err(Unfinished { error: None, events: held }) };
+        for event in &held {
+            // There may be room again by now. Where there is none, the writer holds the event, and gives it back.
+            let _ = writer.append(event);
+        }
+        match writer.finish() {
+            Ok(_) => Ok(()),
+            Err(Unstored { error, events }) => {
+                if self.keeping == Keeping::Offered {
+                    if !self.holds {
+                        warn_unstored(&error);
+                    }
+                    if matches!(events.first(), Some(Event::RunStarted(_))) {
+                        discard(&self.path);
+                    }
+                }
+                Err(Unfinished { error: Some(error), events })
+            }
+        }
+    }
+
+    /// What failed, unless the run goes on without.
+    fn bear(&mut self, failed: Result<(), StoreError>) -> Result<(), SinkError> {
+        match failed {
+            Err(error) if self.keeping == Keeping::Offered => {
+                warn_unstored(&error);
+                self.holds = true;
+                Ok(())
+            }
+            other => other.map_err(|error| SinkError { message: error.to_string() }),
+        }
+    }
+}
+
+/// What of a run is in no file.
+pub(crate) struct Unfinished {
+    /// Why; none where nothing was to be stored.
+    pub(crate) error: Option<StoreError>,
+    /// All that is not in the file, in order.
+    pub(crate) events: Vec<Event>,
+}
+
+/// Removes a file that nothing of its run got into: it would only show as damaged in every listing.
+fn discard(path: &Path) {
+    for suffix in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        // What cannot be removed is listed as what it is.
+        let _ = std::fs::remove_file(name);
+    }
+}
+
+fn warn_unstored(error: &StoreError) {
+    let text = format!("warning: this run is not stored, and goes on: {error}");
+    terminal::message(&diagnose::printable(&text));
 }
 
 impl Sink for Keep {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
-        self.writer.append(event).map_err(|error| SinkError { message: error.to_string() })
+        match &mut self.writer {
+            Some(writer) if !self.holds => {
+                let appended = writer.append(event);
+                self.bear(appended)
+            }
+            _ if self.held.len() < HELD_MAX => {
+                self.held.push(event.clone());
+                Ok(())
+            }
+            _ => Err(SinkError {
+                message: format!("more than {HELD_MAX} events of a run are not held in memory"),
+            }),
+        }
     }
 
     fn settled(&mut self) -> Result<(), SinkError> {
@@ -38,6 +139,12 @@ impl Sink for Keep {
             return Ok(());
         }
         self.committed = now;
-        self.writer.commit().map_err(|error| SinkError { message: error.to_string() })
+        match &mut self.writer {
+            Some(writer) if !self.holds => {
+                let committed = writer.commit();
+                self.bear(committed)
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -11,6 +11,21 @@ const MAGNITUDE_MAX: f64 = 1e18;
 /// Largest file that is read: ten times a million rounds with all their columns.
 const BYTES_MAX: u64 = 1 << 30;
 
+/// Units of time that the last word of a title may be, in nanoseconds.
+pub(crate) const UNITS_NS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+/// Other names of theirs.
+const ALSO: [(&str, f64); 7] = [
+    ("nsec", 1.0),
+    ("µs", 1e3),
+    ("usec", 1e3),
+    ("msec", 1e6),
+    ("sec", 1e9),
+    ("seconds", 1e9),
+    ("nanoseconds", 1.0),
+];
+/// Words for a time, behind which a title may have its unit.
+const TIMES: [&str; 8] = ["r", "lat", "clat", "slat", "latency", "response", "time", "duration"];
+
 /// A table as text, with the line every row stands in.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -127,6 +142,27 @@ impl Table {
     pub(crate) fn title(&self, at: usize) -> String {
         let title = self.titles.as_ref().and_then(|titles| titles.get(at));
         title.map_or_else(|| format!("column {}", at + 1), |title| printable(title))
+    }
+
+    /// Nanoseconds of the unit that a column's title ends in, such as `latency_us` or `latency (ms)`; `None` where it ends in
+    /// none. Words behind that of a time that are no unit are refused: taken for nothing they would be off by a thousand.
+    pub(crate) fn unit_ns(&self, at: usize) -> Result<Option<f64>, String> {
+        let Some(title) = self.titles.as_ref().and_then(|titles| titles.get(at)) else { return Ok(None) };
+        let title = title.to_lowercase();
+        let mut words = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).rev();
+        let last = words.next().unwrap_or_default();
+        let known = UNITS_NS.iter().chain(&ALSO).find(|(unit, _)| *unit == last);
+        match known {
+            Some((_, ns)) => Ok(Some(*ns)),
+            None if !TIMES.contains(&last) && words.next().is_some_and(|word| TIMES.contains(&word)) => {
+                Err(format!(
+                    "{}: the title {} ends in no unit of time that is known; end it with _ns, _us, _ms or _s",
+                    self.name,
+                    self.title(at)
+                ))
+            }
+            None => Ok(None),
+        }
     }
 
     /// A column as text, with the lines.

@@ -330,6 +330,7 @@ mod tests {
             resolved: path.to_path_buf(),
             kind: FileKind::File,
             error: None,
+            errno: None,
             filesystem: None,
             folder_made_by_fathom: false,
             file: None,

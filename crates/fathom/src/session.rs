@@ -5,7 +5,7 @@ use crate::ceiling;
 use crate::cli::ConsentArgs;
 use crate::diagnose;
 use crate::exit::Exit;
-use crate::keep::Keep;
+use crate::keep::{Keep, Keeping, Unfinished};
 use crate::live::Live;
 use crate::load::Loaded;
 use crate::output::{self, Spared};
@@ -18,11 +18,11 @@ use fathom_model::{Diagnostics, Job, Level};
 use fathom_planner::safety::{self, Consent, PeersAllowed, Verdict};
 use fathom_planner::search::Search;
 use fathom_planner::{ENGINE_UNAVAILABLE, NOT_BUILT, Plan, PlanNote};
-use fathom_run::{Bus, Changes, RunError, RunRequest, Sink, Stop};
+use fathom_run::{Bus, Changes, RunError, RunOutcome, RunRequest, Sink, Stop};
 use fathom_schema::{
     EnvironmentFact, Event, Facts, Note, NoteKind, Record, RunStarted, Severity, StepRecord,
 };
-use fathom_store::{Detail, Unstored};
+use fathom_store::{Detail, StoreError};
 use fathom_units::Nanos;
 use std::borrow::Cow;
 use std::io::BufRead;
@@ -198,8 +198,7 @@ fn look(loaded: &Loaded, consent: &ConsentArgs, store: &Path) -> Facts {
 
 /// The facts of these paths and of the machine.
 pub(crate) fn facts_of(paths: &[PathBuf], store: &Path) -> Facts {
-    let engines = EngineRefusals { io_uring: fathom_io::probe_io_uring(), libaio: fathom_io::probe_libaio() };
-    let facts = probe::probe(paths, store, engines);
+    let facts = probe::probe(paths, store, EngineRefusals::tried());
     Facts { ceiling: ceiling::known(&facts), ..facts }
 }
 
@@ -284,6 +283,8 @@ pub(crate) fn agree(planned: &Planned, consent: &mut Consent) -> Result<Vec<Stri
 /// How a run is to be shown and kept.
 pub(crate) struct Manner<'a> {
     pub(crate) store: &'a Path,
+    /// What becomes of it where it cannot be stored there.
+    pub(crate) keeping: Keeping,
     pub(crate) live: bool,
     /// Through which the load may be changed.
     pub(crate) changes: Changes,
@@ -317,7 +318,7 @@ impl Done {
 
 /// Runs a judged plan, keeping its record.
 pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'_>) -> Result<Done, Exit> {
-    let Manner { store, live, changes, watchers, stop } = manner;
+    let Manner { store, keeping, live, changes, watchers, stop } = manner;
     check_commands(&planned, store)?;
     let Planned { loaded, mut facts, plan, earlier } = planned;
     stop.listen_to_signals().map_err(|error| {
@@ -330,12 +331,12 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
         terminal::message(&format!("refused [unsafe.in-use]: {}", diagnose::printable(&text)));
         Exit::Unsafe
     })?;
-    let writer = fathom_store::Writer::create(store, &id).map_err(|error| {
+    let mut keep = Keep::new(store, &id, keeping).map_err(|error| {
         let text = format!("error: nothing was run, since it cannot be kept: {error}");
         terminal::message(&diagnose::printable(&text));
         Exit::Target
     })?;
-    let path = writer.path().to_owned();
+    let path = keep.path().to_owned();
     let mut clock = RealClock::new(kernel_trusts_tsc());
     describe_clock(&mut clock, &mut facts);
     let notes = notes(&loaded, &plan, verdict_notes);
@@ -350,7 +351,6 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
         changes,
         earlier,
     };
-    let mut keep = Keep::new(writer);
     let mut sinks: Vec<&mut dyn Sink> = vec![&mut keep];
     if let Some(live) = &mut live {
         sinks.push(live);
@@ -368,24 +368,32 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
     }
     let mut exit = Exit::of_run(&outcome);
     let mut unstored = Vec::new();
-    if let Err(Unstored { error, events }) = keep.finish() {
-        if events.is_empty() {
-            let text =
-                format!("warning: the record is whole, but still in two files, with -wal beside it: {error}");
-            terminal::message(&diagnose::printable(&text));
-        } else {
-            // A run that ended since its events could not be kept has said why.
-            let why = match &outcome.error {
-                Some(RunError::Sink(_)) => String::new(),
-                _ => format!(": {error}"),
-            };
-            let text = format!("error: the stored record lacks its end; what is reported now has it{why}");
-            terminal::message(&diagnose::printable(&text));
-            exit = if exit == Exit::Ok { Exit::Target } else { exit };
+    if let Err(Unfinished { error, events }) = keep.finish() {
+        // A run that need not be stored has said by then that it is not.
+        if let (Some(error), Keeping::Needed) = (error, keeping) {
+            exit = say_unstored(&error, events.is_empty(), &outcome, exit);
         }
         unstored = events;
     }
     Ok(Done { exit, path, unstored })
+}
+
+/// Says what of a run is not in its file as it should be; the exit code then.
+fn say_unstored(error: &StoreError, is_whole: bool, outcome: &RunOutcome, exit: Exit) -> Exit {
+    if is_whole {
+        let text =
+            format!("warning: the record is whole, but still in two files, with -wal beside it: {error}");
+        terminal::message(&diagnose::printable(&text));
+        return exit;
+    }
+    // A run that ended since its events could not be kept has said why.
+    let why = match &outcome.error {
+        Some(RunError::Sink(_)) => String::new(),
+        _ => format!(": {error}"),
+    };
+    let text = format!("error: the stored record lacks its end; what is reported now has it{why}");
+    terminal::message(&diagnose::printable(&text));
+    if exit == Exit::Ok { Exit::Target } else { exit }
 }
 
 /// Looks at the files that take what the job's commands print.

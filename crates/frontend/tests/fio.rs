@@ -338,7 +338,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("ioengine=dirstat\nsize=1m\nbssplit=4k/50:8k/50", &[], &["fio.refused"]),
     ("ioengine=filestat\nfilesize=2g", &[], &["fio.refused"]),
     ("ioengine=filecreate\nstat_type=stat\nsize=1m", &[], &["fio.engine-option"]),
-    ("ioengine=libiao\nsize=1g", &[], &["fio.bad-value"]),
+    ("ioengine=libiao\nsize=1g", &[], &["fio.no-engine"]),
     (
         "sync=dsync\nfsync=32\nend_fsync=1\nsize=1g",
         &["durability = \"data\"", "fsync_every = 32", "fsync_at_end = true"],

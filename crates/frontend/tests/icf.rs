@@ -371,7 +371,7 @@ fn without_places(mut document: Document) -> Document {
     for manager in &mut document.managers {
         manager.span = nowhere;
         for worker in &mut manager.workers {
-            worker.span = nowhere;
+            (worker.span, worker.depth_span, worker.region_span) = (nowhere, nowhere, nowhere);
             worker.targets.iter_mut().for_each(|target| target.span = nowhere);
         }
     }
@@ -424,7 +424,8 @@ proptest! {
                 fixed_seed: (kind > 3).then_some(u64::MAX), max_size: u64::MAX, start: u64::from(number()),
                 pattern: u8::try_from(kind % 3).unwrap(), interface: String::new(), vi_outstanding: None,
                 specs: names.iter().cloned().chain(["Idle".to_owned()]).collect(), targets: targets.collect(),
-                span: fathom_model::Span::default(),
+                span: fathom_model::Span::default(), depth_span: fathom_model::Span::default(),
+                region_span: fathom_model::Span::default(),
             };
             document.managers.push(icf::Manager {
                 id: i64::from(number()), name: name.clone(), address: String::new(), workers: vec![worker],

@@ -179,11 +179,59 @@ fn targets_that_are_not_here_matter_to_a_run_only() {
         .replace("4096,100,100,0,0,1,0,0", "4096,60,100,0,5,2,0,0\n8192,40,0,100,0,1,4096,0");
     let library = lowered_with(&alone, None, true);
     let found = codes(&library).into_iter().map(|(level, code, _)| (level, code)).collect::<Vec<_>>();
-    let expect = [(Level::Warning, "icf.ignored"), (Level::Error, "icf.specifications-only")];
+    let expect = [(Level::Error, "icf.specifications-only"), (Level::Warning, "icf.ignored")];
     assert_eq!(found, expect);
     assert_eq!(library.job.workloads.len(), 1);
     assert_eq!(library.job.workloads[0].options.mix.get().map(Vec::len), Some(2));
     assert!(library.job.streams.is_empty() && library.job.workloads[0].options.content.span().is_none());
     let nothing = text.replace("'Assigned access specs\ns\n", "'Assigned access specs\n");
     assert_eq!(codes(&lowered_with(&nothing, Some(&Place::Null), true))[0].1, "icf.nothing-to-run");
+}
+
+/// What is said of a text that was lowered: its lines in their order, from 1, and the messages.
+fn said_at(text: &str, place: Option<&Place>) -> Vec<(usize, String)> {
+    let lowered = lowered_with(text, place, true);
+    let line = |start: usize| text[..start].matches('\n').count() + 1;
+    let all = lowered.diagnostics.all().iter();
+    all.map(|one| (one.span.map_or(0, |span| line(span.start)), one.message.clone())).collect()
+}
+
+/// The line that begins with these words, from 1.
+fn line_of(text: &str, begin: &str) -> usize {
+    text.lines().position(|line| line.starts_with(begin)).expect("there is such a line") + 1
+}
+
+#[test]
+fn a_depth_of_0_is_told_once_where_it_stands() {
+    let text = text("4096,100,100,0,0,1,0,0", "0,0,2", &["C:", "D:"], "").replace("\n8,DIS", "\n0,DIS");
+    let expect = "0 outstanding I/Os are not within 1 to 65536".to_owned();
+    assert_eq!(said_at(&text, Some(&Place::Sim)), [(line_of(&text, "0,DIS"), expect.clone())]);
+    // One that is cycled is the test's.
+    let cycled = text
+        .replace(
+            "'END test setup",
+            "'Queue Depth Cycling\n0 0 1 LINEAR\n'Test Type\nCYCLE_OUTSTANDING_IOS\n'END test setup",
+        )
+        .replace("\n0,DIS", "\n8,DIS");
+    assert_eq!(said_at(&cycled, Some(&Place::Sim)), [(line_of(&cycled, "CYCLE_OUT"), expect)]);
+}
+
+#[test]
+fn a_part_of_a_target_that_holds_no_operation_is_an_error_at_its_line() {
+    let with = |lines: &str, settings: &str| text(lines, settings, &["C:", "D:"], "");
+    let mix = "4096,50,100,0,0,1,0,0\n65536,50,100,0,0,1,0,0\n1048576,0,100,0,0,1,0,0";
+    let small = with(mix, "127,0,2");
+    let message = "\"w\" uses 65024 B of its targets, and \"s\" has operations of 64 KiB".to_owned();
+    assert_eq!(said_at(&small, Some(&Place::Sim)), [(line_of(&small, "127,0"), message)]);
+    for settings in ["128,0,2", "0,0,2"] {
+        assert_eq!(said_at(&with(mix, settings), Some(&Place::Sim)), [], "{settings}");
+    }
+}
+
+#[test]
+fn what_is_said_of_several_targets_and_specifications_comes_in_the_order_of_lines() {
+    let both = text("1000,100,100,100,0,1,1000,0", "1,0,0", &["C:", "D:"], "");
+    let said = said_at(&both, None);
+    let lines: Vec<usize> = said.iter().map(|(line, _)| *line).collect();
+    assert!(said.len() >= 4 && lines.is_sorted(), "{said:?}");
 }

@@ -301,14 +301,30 @@ pub trait Engine {
     fn close(&mut self);
 }
 
-/// Why `io_uring` cannot be used here; `None` when it can.
+/// Why `io_uring` cannot be used here, in words; `None` when it can.
 pub fn probe_io_uring() -> Option<String> {
-    uring::probe().err().map(|error| error.to_string())
+    try_io_uring().err().map(|error| error.to_string())
 }
 
-/// Why Linux AIO cannot be used here; `None` when it can.
+/// Why Linux AIO cannot be used here, in words; `None` when it can.
 pub fn probe_libaio() -> Option<String> {
-    libaio::probe().err().map(|error| error.to_string())
+    try_libaio().err().map(|error| error.to_string())
+}
+
+/// Makes a ring of `io_uring` and gives it back.
+///
+/// # Errors
+/// Why none can be made here.
+pub fn try_io_uring() -> Result<(), EngineError> {
+    uring::probe()
+}
+
+/// Makes a context of Linux AIO and gives it back.
+///
+/// # Errors
+/// Why none can be made here.
+pub fn try_libaio() -> Result<(), EngineError> {
+    libaio::probe()
 }
 
 /// The error number of the call that has just failed.

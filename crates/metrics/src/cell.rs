@@ -4,7 +4,8 @@
 
 use crate::latency::{Latency, Tallied};
 use crate::operation::{OperationRow, Rows};
-use fathom_schema::{KindTally, OperationKind, StreamTally};
+use crate::target::{TargetCell, TargetCells};
+use fathom_schema::{KindTally, LatencySum, OperationKind, StreamTally, TargetTally};
 
 /// Distinct error numbers kept apart per kind and cell; further ones are counted under the last slot's number.
 /// Devices report one or two (EIO, ENODATA, EREMOTEIO …).
@@ -12,7 +13,7 @@ const ERRNOS: usize = 8;
 
 /// Which parts of a cell a stream needs; what is not needed is not allocated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CellShape {
+pub struct CellShape<'a> {
     /// Kinds that occur, by index.
     pub kinds: [bool; OperationKind::COUNT],
     /// Whether response times differ from service times (open loop).
@@ -21,12 +22,16 @@ pub struct CellShape {
     pub completion: bool,
     /// Operations to keep by themselves until the cell is handed over; 0: none.
     pub rows: usize,
+    /// Numbers of the targets that are told apart, ascending, if there are several in the stream: those that the worker
+    /// goes to.
+    pub targets: &'a [u32],
 }
 
 /// What one worker counts in one interval.
 #[derive(Debug, Clone)]
 pub struct Cell {
     kinds: [Option<Box<KindCell>>; OperationKind::COUNT],
+    targets: TargetCells,
     /// Operations in flight integrated over time, operation-nanoseconds.
     pub in_flight_ns: u64,
     /// CPU time of the worker, nanoseconds.
@@ -106,6 +111,21 @@ impl KindCell {
         *errors = Default::default();
     }
 
+    /// The tally of the one target that all of it went to.
+    pub(crate) fn to_target(&self, target: u32, kind: OperationKind) -> TargetTally {
+        let sum =
+            |latency: &Latency| LatencySum { sum_ns: latency.sum_ns(), max_ns: latency.moments().max_ns };
+        TargetTally {
+            target,
+            kind,
+            operations: self.service.count(),
+            bytes: self.bytes,
+            errors: self.errors_total(),
+            service: sum(&self.service),
+            response: self.response.as_ref().map(sum),
+        }
+    }
+
     fn to_tally(&self, kind: OperationKind) -> KindTally {
         KindTally {
             kind,
@@ -124,7 +144,7 @@ impl KindCell {
 
 impl Cell {
     /// An empty cell with the parts that `shape` asks for.
-    pub fn new(shape: CellShape) -> Self {
+    pub fn new(shape: CellShape<'_>) -> Self {
         let kind = || KindCell {
             response: shape.response.then(Latency::default),
             completion: shape.completion.then(Latency::default),
@@ -132,6 +152,7 @@ impl Cell {
         };
         Self {
             kinds: shape.kinds.map(|used| used.then(|| Box::new(kind()))),
+            targets: TargetCells::of(shape.targets),
             in_flight_ns: 0,
             cpu_ns: 0,
             depth_levels: [0; 7],
@@ -171,6 +192,18 @@ impl Cell {
         self.kinds[kind.index()].as_mut().expect("a workload issues only the kinds its cell was shaped for")
     }
 
+    /// The part of a target, by its position in [`Cell::targets`], and kind; `None` where there are fewer than two, so
+    /// that nothing is to be told apart.
+    #[inline]
+    pub fn target(&mut self, position: usize, kind: OperationKind) -> Option<&mut TargetCell> {
+        self.targets.part(position, kind)
+    }
+
+    /// Numbers of the targets that are to be told apart as operations are counted, ascending; none where fewer than two are.
+    pub fn targets(&self) -> Vec<u32> {
+        self.targets.numbers()
+    }
+
     /// Service times of all operations summed, in nanoseconds.
     pub fn service_sum_ns(&self) -> u64 {
         self.kinds.iter().flatten().map(|kind| kind.service.sum_ns()).sum()
@@ -190,6 +223,7 @@ impl Cell {
     pub fn clear(&mut self) {
         let Self {
             kinds,
+            targets,
             in_flight_ns,
             cpu_ns,
             depth_levels,
@@ -202,6 +236,7 @@ impl Cell {
             rows,
         } = self;
         kinds.iter_mut().flatten().for_each(|kind| kind.clear());
+        targets.clear();
         (*in_flight_ns, *cpu_ns) = (0, 0);
         for classes in [depth_levels, submit_sizes, complete_sizes] {
             *classes = [0; 7];
@@ -212,15 +247,16 @@ impl Cell {
 
     /// The form that is stored; kinds in which nothing happened are left out.
     pub fn to_tally(&self) -> StreamTally {
-        let kinds = OperationKind::ALL
+        let kinds: Vec<(OperationKind, &KindCell)> = OperationKind::ALL
             .into_iter()
             .zip(&self.kinds)
             .filter_map(|(kind, cell)| {
-                cell.as_ref().filter(|cell| !cell.is_empty()).map(|cell| cell.to_tally(kind))
+                cell.as_deref().filter(|cell| !cell.is_empty()).map(|cell| (kind, cell))
             })
             .collect();
         StreamTally {
-            kinds,
+            kinds: kinds.iter().map(|(kind, cell)| cell.to_tally(*kind)).collect(),
+            targets: self.targets.to_tallies(&kinds),
             in_flight_ns: self.in_flight_ns as f64,
             cpu_ns: self.cpu_ns,
             depth_levels: self.depth_levels,
@@ -260,8 +296,8 @@ mod tests {
     use super::*;
     use crate::merge_tally;
 
-    fn shape() -> CellShape {
-        CellShape { kinds: [true, true, false, false], response: true, completion: false, rows: 0 }
+    fn shape() -> CellShape<'static> {
+        CellShape { kinds: [true, true, false, false], response: true, ..CellShape::default() }
     }
 
     fn filled(ops: u64) -> Cell {
@@ -295,6 +331,50 @@ mod tests {
         cell.clear();
         assert!(cell.is_empty());
         assert_eq!(cell.to_tally(), Cell::new(shape()).to_tally());
+    }
+
+    #[test]
+    fn what_is_told_apart_by_target_adds_up_to_the_whole() {
+        for targets in [&[3][..], &[3, 8]] {
+            let mut cell = Cell::new(CellShape { targets, ..shape() });
+            for n in 0..7_u64 {
+                let kind = cell.kind(OperationKind::Read);
+                kind.bytes += 512;
+                kind.service.record(1000 + n);
+                kind.response.as_mut().unwrap().record(2000 + n);
+                if let Some(target) = cell.target(usize::from(n < 2), OperationKind::Read) {
+                    target.record(512, 1000 + n, 2000 + n);
+                }
+            }
+            cell.kind(OperationKind::Write).record_error(5);
+            if let Some(target) = cell.target(0, OperationKind::Write) {
+                target.record_error();
+            }
+            let StreamTally { kinds, targets: found, .. } = cell.to_tally();
+            for kind in &kinds {
+                let mut all = TargetTally::nothing(0, kind.kind);
+                found.iter().filter(|one| one.kind == kind.kind).for_each(|one| all.merge(one));
+                let errors: u64 = kind.errors.iter().map(|(_, count)| count).sum();
+                assert_eq!((all.operations, all.bytes, all.errors), (kind.operations, kind.bytes, errors));
+                for (found, expect) in [
+                    (Some(all.service), Some(&kind.service)),
+                    (all.response.filter(|_| kind.operations > 0), kind.response.as_ref()),
+                ] {
+                    let Some(found) = found else { continue };
+                    let expect = expect.expect("it is an open loop").moments;
+                    assert_eq!((found.sum_ns as f64, found.max_ns), (expect.sum_ns, expect.max_ns));
+                }
+            }
+            if targets.len() > 1 {
+                let operations: Vec<(u32, OperationKind, u64)> =
+                    found.iter().map(|one| (one.target, one.kind, one.operations)).collect();
+                let (read, write) = (OperationKind::Read, OperationKind::Write);
+                assert_eq!(operations, [(3, read, 5), (3, write, 0), (8, read, 2)]);
+                assert_eq!(found[2].response, Some(LatencySum { sum_ns: 4001, max_ns: 2001 }));
+            }
+            cell.clear();
+            assert_eq!(cell.to_tally(), Cell::new(shape()).to_tally());
+        }
     }
 
     #[test]

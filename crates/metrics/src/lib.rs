@@ -11,6 +11,7 @@ mod latency;
 mod merge;
 mod operation;
 mod settling;
+mod target;
 
 pub use cell::{Cell, CellShape, KindCell, depth_class, size_class};
 pub use fio::{FIO_BUCKETS, fio_bucket_of, fio_bucket_value, fio_counts, fio_quantile};
@@ -19,3 +20,4 @@ pub use latency::Latency;
 pub use merge::{merge_kind, merge_latency, merge_sparse, merge_tally};
 pub use operation::{IssuedRow, OperationRow};
 pub use settling::{Settling, SteadySample};
+pub use target::TargetCell;

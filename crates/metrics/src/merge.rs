@@ -80,6 +80,7 @@ pub fn merge_kind(into: &mut KindTally, from: &KindTally) {
 pub fn merge_tally(into: &mut StreamTally, from: &StreamTally) {
     let StreamTally {
         kinds,
+        targets,
         in_flight_ns,
         cpu_ns,
         depth_levels,
@@ -97,6 +98,13 @@ pub fn merge_tally(into: &mut StreamTally, from: &StreamTally) {
                 into.kinds.push(kind.clone());
                 into.kinds.sort_by_key(|kind| kind.kind);
             }
+        }
+    }
+    for tally in targets {
+        let place = into.targets.binary_search_by_key(&(tally.target, tally.kind), |t| (t.target, t.kind));
+        match place {
+            Ok(at) => into.targets[at].merge(tally),
+            Err(at) => into.targets.insert(at, *tally),
         }
     }
     into.in_flight_ns += in_flight_ns;
@@ -126,9 +134,57 @@ mod tests {
     use super::*;
     use crate::Histogram;
     use crate::histogram::BUCKETS;
+    use fathom_schema::{LatencySum, OperationKind, TargetTally};
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// What cells of several workers and intervals hold of targets: those of each in order, as they are counted.
+    fn of_targets() -> impl Strategy<Value = Vec<TargetTally>> {
+        let kind = prop::sample::select(OperationKind::ALL.to_vec());
+        let counts = (0_u64..1 << 20, 0_u64..1 << 30, 0_u64..9, 0_u64..1 << 40, 0_u64..1 << 30);
+        prop::collection::btree_map((0_u32..9, kind), counts, 0..12).prop_map(|found| {
+            let tally = |((target, kind), (operations, bytes, errors, sum_ns, max_ns))| TargetTally {
+                service: LatencySum { sum_ns, max_ns },
+                operations,
+                bytes,
+                errors,
+                ..TargetTally::nothing(target, kind)
+            };
+            found.into_iter().map(tally).collect()
+        })
+    }
 
     proptest! {
+        #[test]
+        fn tallies_of_targets_add_up_in_any_order(all in prop::collection::vec(of_targets(), 0..6)) {
+            let mut expect: BTreeMap<(u32, OperationKind), TargetTally> = BTreeMap::new();
+            for one in all.iter().flatten() {
+                let nothing = TargetTally::nothing(one.target, one.kind);
+                let sum = expect.entry((one.target, one.kind)).or_insert(nothing);
+                sum.operations += one.operations;
+                sum.bytes += one.bytes;
+                sum.errors += one.errors;
+                sum.service.sum_ns += one.service.sum_ns;
+                sum.service.max_ns = sum.service.max_ns.max(one.service.max_ns);
+            }
+            let expect: Vec<TargetTally> = expect.into_values().collect();
+            let tally = |targets: &Vec<TargetTally>| StreamTally { targets: targets.clone(), ..StreamTally::default() };
+            let (mut one_by_one, mut backwards) = (StreamTally::default(), StreamTally::default());
+            all.iter().for_each(|targets| merge_tally(&mut one_by_one, &tally(targets)));
+            all.iter().rev().for_each(|targets| merge_tally(&mut backwards, &tally(targets)));
+            // Two halves, as workers and intervals are merged before they are merged with others.
+            let (left, right) = all.split_at(all.len() / 2);
+            let [mut halves, right] = [left, right].map(|half| {
+                let mut sum = StreamTally::default();
+                half.iter().for_each(|targets| merge_tally(&mut sum, &tally(targets)));
+                sum
+            });
+            merge_tally(&mut halves, &right);
+            for found in [one_by_one, backwards, halves] {
+                prop_assert_eq!(&found.targets, &expect);
+            }
+        }
+
         #[test]
         fn merging_sparse_forms_is_merging_histograms(
             left in prop::collection::vec(0_u64..1 << 20, 0..60),

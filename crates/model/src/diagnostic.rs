@@ -119,6 +119,11 @@ impl Diagnostics {
         self.found.retain(wanted);
     }
 
+    /// Puts them in the order of their places; those of the whole job come last.
+    pub fn sort_by_place(&mut self) {
+        self.found.sort_by_key(|one| (one.span.is_none(), one.span));
+    }
+
     /// True when the job cannot run.
     pub fn has_errors(&self) -> bool {
         self.found.iter().any(|d| d.level == Level::Error)

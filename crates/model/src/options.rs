@@ -169,7 +169,7 @@ options! {
     verify_backlog_batch: u64, FROM_ONE, fio "verify_backlog_batch", example "64";
     /// Whether the first mismatch ends the run.
     verify_fatal: bool = false, Kind::Flag, fio "verify_fatal", vdbench "data_errors", example "true";
-    /// Whether what was expected and what was found is written to files in the current directory, named NAME.OFFSET.received and NAME.OFFSET.expected, with a number where files have these names.
+    /// Whether what was expected and what was found is written to files in the current directory, named `NAME.OFFSET.received` (`NAME.OFFSET.hdr_fail` where the header is wrong) and `NAME.OFFSET.expected`, with a number where files have these names.
     verify_dump: bool = false, Kind::Flag, fio "verify_dump", example "true";
     /// Whether the number of the write in the header is checked, which finds writes that were lost.
     verify_sequence: bool = true, Kind::Flag, fio "verify_write_sequence", example "false";

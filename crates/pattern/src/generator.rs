@@ -254,8 +254,10 @@ impl Endless {
         match (self.route, &mut region.ground) {
             (Route::Sequential, _) => {
                 let track = &mut region.tracks[self.track_of[kind.index()]];
+                // Without a grid, which would take this route away: the loop does not ask for one.
+                let stride = self.stride.on(0);
                 for slot in out {
-                    put(slot, track.take(region.length, length, self.stride));
+                    put(slot, track.take(region.length, length, stride));
                 }
             }
             (Route::Uniform, _) => {
@@ -316,17 +318,15 @@ impl Endless {
                     region.length,
                     size,
                     self.run_length,
-                    choice.align(self.align),
+                    choice,
+                    self.align,
                     |positions, scatter| self.places.draw(positions, scatter, &mut self.place),
                 )
             });
             region.tracks[track].leave(place, size, self.stride);
             place
         } else {
-            if choice.grid > 0 {
-                region.tracks[track].round_up(u64::from(choice.grid));
-            }
-            region.tracks[track].take(region.length, size, self.stride)
+            region.tracks[track].take(region.length, size, self.stride.on(choice.grid))
         };
         let planned = Planned {
             kind: choice.kind,
@@ -359,7 +359,7 @@ impl Endless {
             FileOrder::RoundRobin(_) | FileOrder::Random(_) => *left -= 1,
             FileOrder::Skewed { .. } => unreachable!("a skewed order is for walks that end"),
             FileOrder::Sequential => {
-                if self.regions[*at].pass_has_ended(choice.random, size, track) {
+                if self.regions[*at].pass_has_ended(choice, size, track, self.stride) {
                     self.regions[*at].renew(choice.random, track);
                     *at = (*at + 1) % count;
                 }
@@ -564,6 +564,18 @@ mod tests {
     }
 
     #[test]
+    fn runs_keep_to_the_grid_of_their_line() {
+        let aligned = Case { align: Some(16), ..case(1.0, READ, 10, true) };
+        let reads = Workload { run_length: 4, ..workload(vec![aligned]) };
+        for run in operations(&reads, &plan(&[500], ALONE), 400).chunks(4) {
+            let places: Vec<u64> = run.iter().map(|o| o.offset - 1000).collect();
+            // The last place of the grid is 480.
+            let follows = |pair: &[u64]| pair[1] == (pair[0] + 16) % 496;
+            assert!(places[0].is_multiple_of(16) && places.windows(2).all(follows), "{places:?}");
+        }
+    }
+
+    #[test]
     fn a_trim_is_followed_by_a_write_of_its_place() {
         let trims = Workload { trim_then_write: true, ..workload(vec![case(1.0, TRIM, 10, true)]) };
         let got = operations(&trims, &plan(&[1000], ALONE), 100);
@@ -636,6 +648,16 @@ mod tests {
         check(&workload(vec![on(16, case(1.0, READ, 10, false))]), &[60], "R0@0 R0@16 R0@32 R0@48 R0@0");
         check(&workload(vec![on(7, case(1.0, READ, 10, false))]), &[40], "R0@0 R0@14 R0@28 R0@0");
         let cases = vec![on(100, case(0.5, READ, 20, true)), on(8, case(0.5, WRITE, 10, false))];
+        // Backwards they are rounded down, from a start at the end that is on the grid.
+        let back = |stride_bytes, cases| Workload { stride_bytes, ..workload(cases) };
+        check(&back(-20, vec![on(16, case(1.0, READ, 10, false))]), &[60], "R0@48 R0@32 R0@16 R0@0 R0@48");
+        check(&back(-20, vec![on(20, case(1.0, READ, 10, false))]), &[60], "R0@40 R0@20 R0@0 R0@40");
+        // Where the grid has no place left in one extent, the next one follows.
+        let one_by_one = Workload {
+            file_order: FileOrder::Sequential,
+            ..workload(vec![on(20, case(1.0, READ, 10, false))])
+        };
+        check(&one_by_one, &[60, 40], "R0@0 R0@20 R0@40 R1@0 R1@20 R0@0");
         let mut after = None;
         let mut places = HashSet::new();
         for o in operations(&workload(cases), &plan(&[1000], ALONE), 2000) {
@@ -723,15 +745,18 @@ mod tests {
                 let extent = &plan.extents[o.extent as usize];
                 prop_assert!(o.length > 0 && o.offset >= extent.start.0);
                 prop_assert!(o.offset + u64::from(o.length) <= extent.start.0 + extent.length.0, "{o:?}");
-                if workload.run_length == 1 && workload.cases.iter().all(|case| case.random) {
-                    // Of several cases that an operation may be of, one has it on its grid.
-                    let place = o.offset - extent.start.0;
-                    let grids = workload.cases.iter().filter(|case| {
-                        case.kind == o.kind || workload.trim_then_write && case.kind == TRIM
-                    });
-                    let mut grids = grids.map(|case| case.align.map_or(workload.align.0, u64::from));
-                    prop_assert!(grids.any(|grid| place.is_multiple_of(grid)), "{o:?}");
-                }
+                // Of several cases that an operation may be of, one has it on its grid. What follows another without a
+                // grid of its own begins anywhere.
+                let place = o.offset - extent.start.0;
+                let cases = workload.cases.iter().filter(|case| {
+                    case.kind == o.kind || workload.trim_then_write && case.kind == TRIM
+                });
+                let mut grids = cases.map(|case| match case.align {
+                    Some(own) => u64::from(own),
+                    None if case.random && workload.run_length == 1 => workload.align.0,
+                    None => 1,
+                });
+                prop_assert!(grids.any(|grid| place.is_multiple_of(grid)), "{o:?}");
             }
             let mut generator = Generator::new(&workload, &plan);
             let mut rest = vec![Planned::BLANK; total];

@@ -99,8 +99,8 @@ pub(crate) struct Choice {
     pub(crate) size_min: u32,
     size_step: u32,
     size_count: u32,
-    /// What its places are multiples of, the next ones rounded up; 0 where random ones keep to the workload's align and
-    /// the next begin anywhere.
+    /// What its places are multiples of, those that follow rounded on in their direction; 0 where random ones keep to the
+    /// workload's align and those that follow begin anywhere.
     pub(crate) grid: u32,
 }
 

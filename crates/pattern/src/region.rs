@@ -2,11 +2,12 @@
 //! in which order extents are visited or which operation comes next.
 
 use crate::drift::Drift;
+use crate::mix::Choice;
 use crate::pass::Pass;
 use crate::permutation::Permutation;
 use crate::reuse::Reuse;
 use crate::rng::{Purpose, Rng, derive};
-use crate::track::Track;
+use crate::track::{Stride, Track};
 use fathom_schema::{Distribution, Extent, OperationKind, SharePart};
 
 /// Longest extent, in bytes: positions stay exact when a size and a stride are added to them.
@@ -135,9 +136,9 @@ impl Region {
     }
 
     /// Whether the extent has been gone through once, so that this operation would begin another pass.
-    pub(crate) fn pass_has_ended(&self, random: bool, size: u32, track: usize) -> bool {
+    pub(crate) fn pass_has_ended(&self, choice: Choice, size: u32, track: usize, stride: Stride) -> bool {
         match &self.ground {
-            _ if !random => self.tracks[track].is_at_end(self.length, size),
+            _ if !choice.random => self.tracks[track].is_at_end(self.length, size, stride.on(choice.grid)),
             Ground::Once(pass) => pass.is_at_end(),
             Ground::Free { pass_left, .. } => *pass_left == 0,
             // The planner gives such a worker one extent, or visits all in turn.
@@ -156,16 +157,19 @@ impl Region {
 }
 
 impl Ground {
-    /// Where a random operation goes, in bytes from the extent's start. `draw` gives a position out of so many.
+    /// Where a random operation goes, in bytes from the extent's start, in a workload whose grid is `align`. `draw` gives
+    /// a position out of so many.
     #[inline]
     pub(crate) fn place(
         &mut self,
         length: u64,
         size: u32,
         run: u32,
+        choice: Choice,
         align: Align,
         draw: impl FnOnce(u64, &Permutation) -> u64,
     ) -> u64 {
+        let align = choice.align(align);
         match self {
             Self::Once(pass) => pass.next_block() * align.bytes,
             Self::Free { scatter, run_left, run_next, pass_length: _, pass_left } => {
@@ -175,7 +179,10 @@ impl Ground {
                     draw(align.positions(length, size), scatter) * align.bytes
                 } else {
                     *run_left -= 1;
-                    if *run_next <= length - u64::from(size) { *run_next } else { 0 }
+                    // A line's own grid holds for all its operations, the workload's for those that are drawn.
+                    let next =
+                        if choice.grid == 0 { *run_next } else { run_next.next_multiple_of(align.bytes) };
+                    if next <= length - u64::from(size) { next } else { 0 }
                 };
                 *run_next = place + u64::from(size);
                 place

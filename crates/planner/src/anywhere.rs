@@ -56,6 +56,7 @@ fn ideal(job: &Job) -> Facts {
             resolved: path.to_owned(),
             kind,
             error: None,
+            errno: None,
             filesystem: (!is_device).then(filesystem),
             file: (kind == FileKind::File).then(file),
             folder_made_by_fathom: true,

@@ -45,10 +45,12 @@ pub use experiment::{Experiment, PREVIEW_MAXIMUM};
 pub use files::TARGETS_MAX;
 pub use native::in_native_terms;
 pub use remarks::PlanNote;
+pub use seeds::Turn;
+pub use streams::TIME_DEFAULT;
 pub use traces::{traces, with_traces};
 
-use fathom_model::{Diagnostics, Job, Named, Sources, StageOptions};
-use fathom_schema::{Facts, Threshold};
+use fathom_model::{Diagnostics, Job, Named, Seed, Sources, StageOptions};
+use fathom_schema::{Facts, NoteKind, Severity, Threshold};
 use fathom_units::Nanos;
 use links::Links;
 use points::{Load, Point};
@@ -187,15 +189,16 @@ fn plan_points(
     (Some(plan), remarks.diagnostics)
 }
 
-/// As [`plan`], of a job that is run several times: the so many'th time with random places and arrivals of its own, which are
-/// the same for any job of the same seeds.
-pub fn plan_replicate(
-    job: &Job,
-    facts: &Facts,
-    entropy: u64,
-    replicate: usize,
-) -> (Option<Plan>, Diagnostics) {
-    plan(&seeds::for_step(job, replicate, entropy), facts, entropy)
+/// As [`plan`], of a job that is run several times to be compared: each time with random places and arrivals of its own, or where
+/// it names its seed with those of the block, which are the same for any job of that seed. The plan's notes say which seed that is.
+pub fn plan_replicate(job: &Job, facts: &Facts, entropy: u64, turn: Turn) -> (Option<Plan>, Diagnostics) {
+    let job = seeds::for_replicate(job, turn, entropy);
+    let (mut plan, diagnostics) = plan(&job, facts, entropy);
+    if let (Some(plan), Seed::Fixed(seed)) = (&mut plan, job.run.seed.get()) {
+        let message = format!("seed {seed}, as one of several runs to be compared");
+        plan.notes.push(PlanNote { kind: NoteKind::Job, severity: Severity::Info, message });
+    }
+    (plan, diagnostics)
 }
 
 /// As [`plan`], of an experiment that picks its steps by their results. The job is judged at the least and the most that

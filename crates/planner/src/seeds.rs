@@ -23,18 +23,46 @@ pub(crate) fn of_stream(job: &Job, stream: usize, entropy: u64) -> u64 {
 /// The job with seeds for a step of a search: a depth that is measured again shall not hit the same places again, which a
 /// cache may hold by now.
 pub(crate) fn for_step(job: &Job, position: usize, entropy: u64) -> Job {
+    moved(job, |seed, _| match seed {
+        Seed::Fixed(seed) => at(seed, position),
+        Seed::Fresh => at(entropy, position),
+    })
+}
+
+/// The job with seeds for one of several runs that are compared: of its own, so that sides are as independent as their analysis
+/// takes them to be. A seed that the job names is that of its block instead: who names one wants the same places on all sides.
+pub(crate) fn for_replicate(job: &Job, turn: Turn, entropy: u64) -> Job {
+    let Turn { block, number } = turn;
+    moved(job, |seed, is_named| match seed {
+        Seed::Fixed(seed) if is_named => at(seed, block),
+        Seed::Fixed(seed) => at(seed, number),
+        Seed::Fresh => at(entropy, number),
+    })
+}
+
+/// Which of several runs to be compared one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// Index of the block, in which every side has a turn.
+    pub block: usize,
+    /// Index among the runs of all sides.
+    pub number: usize,
+}
+
+/// A seed for a place in an order, within 63 bits: a native integer is signed.
+const fn at(seed: u64, position: usize) -> Seed {
+    Seed::Fixed(splitmix(seed ^ splitmix(position as u64)) >> 1)
+}
+
+/// The job with other seeds; `of` gets each, and whether the job names it.
+fn moved(job: &Job, of: impl Fn(Seed, bool) -> Seed) -> Job {
     let mut job = job.clone();
-    let moved = |seed: Seed| match seed {
-        Seed::Fixed(seed) => Seed::Fixed(splitmix(seed ^ splitmix(position as u64)) >> 1),
-        Seed::Fresh => Seed::Fixed(splitmix(entropy ^ splitmix(position as u64)) >> 1),
-    };
-    let place = job.run.seed.span().unwrap_or_default();
-    let of_run = moved(*job.run.seed.get());
-    job.run.seed.set(of_run, place);
+    let (place, seed) = (job.run.seed.span(), *job.run.seed.get());
+    job.run.seed.set(of(seed, place.is_some()), place.unwrap_or_default());
     for stream in &mut job.streams {
         if let Some(&own) = stream.options.seed.get() {
             let place = stream.options.seed.span().unwrap_or_default();
-            stream.options.seed.set(moved(own), place);
+            stream.options.seed.set(of(own, true), place);
         }
     }
     job
@@ -59,6 +87,23 @@ mod tests {
     fn splitmix_gives_the_published_sequence() {
         assert_eq!(splitmix(0), 0xe220_a839_7b1d_cdaf);
         assert_eq!(splitmix(0x9e37_79b9_7f4a_7c15), 0x6e78_9e6a_a1b9_65f4);
+    }
+
+    #[test]
+    fn runs_that_are_compared_have_seeds_of_their_own_unless_the_job_names_one() {
+        let of = |job: &Job, block: usize, number: usize| {
+            *for_replicate(job, Turn { block, number }, 99).run.seed.get()
+        };
+        let (unnamed, mut named, mut fresh) = (Job::default(), Job::default(), Job::default());
+        named.run.seed.set(Seed::Fixed(1), fathom_model::Span::default());
+        fresh.run.seed.set(Seed::Fresh, fathom_model::Span::default());
+        for job in [&unnamed, &fresh] {
+            assert_ne!(of(job, 0, 0), of(job, 0, 1), "both sides of a block");
+            assert_ne!(of(job, 0, 0), of(job, 1, 3), "a side in two blocks");
+            assert_eq!(of(job, 0, 1), of(job, 0, 1), "and the same when it is done again");
+        }
+        assert_eq!(of(&named, 0, 0), of(&named, 0, 1));
+        assert_ne!(of(&named, 0, 0), of(&named, 1, 2));
     }
 
     #[test]

@@ -32,7 +32,7 @@ use fathom_schema::{
 use fathom_units::{Bytes, Iops, Nanos, Ratio};
 
 /// How long a stream measures that has no bound of its own.
-const TIME_DEFAULT: Nanos = Nanos::secs(30);
+pub const TIME_DEFAULT: Nanos = Nanos::secs(30);
 
 /// What a stream is resolved in.
 pub(crate) struct Setting<'a> {

@@ -199,7 +199,7 @@ pub(crate) fn complete(
         memory,
     } = circumstances;
     let Some(draft) = draft.rule() else { return Some(Verification::Off) };
-    if !keeps_data {
+    if !keeps_data && draft.protection != Protection::Null {
         let message = format!("the stream \"{stream}\" verifies data on an engine that keeps none");
         remarks.error("plan.verify", None, message, "leave verify out, or use another engine");
         return None;

@@ -158,8 +158,9 @@ pub(crate) fn environment(summary: &Summary) -> Vec<String> {
     let shown = summary.environment.iter().filter(|fact| {
         ENVIRONMENT_SHOWN.iter().any(|source| fact.source.ends_with(source)) && fact.value.is_some()
     });
-    for EnvironmentSummary { subject, name, value, source: _ } in shown {
-        let value = value.as_deref().unwrap_or_default().trim();
+    for EnvironmentSummary { subject, name, value, bytes, source: _ } in shown {
+        let size = bytes.map(|bytes| Bytes(bytes).approximate());
+        let value = size.as_deref().or(value.as_deref()).unwrap_or_default().trim();
         let line = visible(&format!("{subject} {name}: {value}"));
         // One governor per CPU is one line, not sixty-four.
         if !lines.contains(&line) {

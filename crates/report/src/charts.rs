@@ -12,7 +12,7 @@ mod sweep;
 mod timeline;
 
 use distribution::Heat;
-pub(crate) use distribution::{Curve, curves, spread};
+pub(crate) use distribution::{Curve, curve, curves, spread};
 use fathom_analysis::validity::{self, Moment};
 use fathom_analysis::{Measured, added_up};
 use fathom_schema::{Record, StepRecord};

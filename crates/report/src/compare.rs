@@ -1,6 +1,12 @@
 //! Two sides of runs held against each other, for people: the verdict in one sentence, tables, and drawings of what changed,
 //! of how latencies shifted and of both over time. Owns which figures are shown; they are `fathom_analysis::compare`'s.
 
+mod cells;
+mod trust;
+
+pub use cells::{CellRow, cell_rows, curve_rows, interval, noise, vary};
+pub use trust::{Trusted, lines as trust_lines, trusted};
+
 use crate::calendar;
 use crate::charts::{Curve, curves, over_time};
 use crate::curve::{number, time};
@@ -9,17 +15,20 @@ use crate::section::{Answered, Section, part};
 use crate::table::{left, right, visible};
 use crate::tables::Table;
 use fathom_analysis::compare::{
-    Comparison, Difference, InvalidRun, Metric, QUANTILES, StepComparison, Verdict, compare,
+    Comparison, Difference, FactDifference, InvalidRun, Kind, Metric, QUANTILES, RunFinding, StepComparison,
+    Verdict, compare,
 };
 use fathom_analysis::{added_up, validity};
 use fathom_schema::{Finding, Record, Severity, StepRecord};
 use fathom_units::{BytesPerSec, Iops, Ratio};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Points of a run's line over time at most.
 const POINTS_MAX: usize = 240;
 /// Runs of a side with lines of their own at most.
 const RUNS_MAX: usize = 4;
-/// Operations that have to lie beyond a quantile for its shift to be drawn.
+/// Operations that have to lie on either side of a quantile for its shift to be drawn.
 const BEYOND_MIN: f64 = 10.0;
 /// Steps that the verdict names at most.
 const NAMED: usize = 4;
@@ -40,16 +49,51 @@ pub struct Sides<'a> {
     pub margin: Ratio,
 }
 
+impl Sides<'_> {
+    /// What to say where a run would count more than once: within a side, as if it were runs that agree to the last digit, or
+    /// on the first side and another, as if it were held against something.
+    pub fn twice(&self) -> Option<String> {
+        let name = |record: &&Record| record.started.run.clone();
+        for side in std::iter::once(&self.base).chain(&self.others) {
+            let mut seen = Vec::new();
+            for run in side.iter().map(name) {
+                if seen.contains(&run) {
+                    return Some(format!(
+                        "run {run} is named twice on one side; it is one run, however often it is named: leave it out once"
+                    ));
+                }
+                seen.push(run);
+            }
+        }
+        let is_in_base = |run: &String| self.base.iter().any(|record| record.started.run == *run);
+        let run = self.others.iter().flatten().map(name).find(is_in_base)?;
+        Some(format!(
+            "run {run} is on both sides, and would be compared with itself; name another run, or run the job again"
+        ))
+    }
+}
+
 /// Compares two sides. Runs whose figures are not about the device allow no statement. `None` without a step in common.
 pub fn compared(base: &[&Record], new: &[&Record], margin: Ratio) -> Option<Comparison> {
     let mut found = compare(base, new, margin.value())?;
     let sides = base.iter().map(|record| (true, record)).chain(new.iter().map(|record| (false, record)));
     for (is_base, record) in sides {
-        let invalid = validity::findings(record).into_iter().find(|one| one.severity == Severity::Invalid);
-        if let Some(Finding { id, evidence, .. }) = invalid {
-            let run = record.started.run.clone();
-            found.remarks.push(format!("run {run} is INVALID ({id}): {evidence}"));
-            found.invalid.push(InvalidRun { is_base, run, finding: id, evidence });
+        let run = || record.started.run.clone();
+        let mut is_told = false;
+        for finding in validity::findings(record) {
+            match finding.severity {
+                // One says that nothing follows; the others are told beside it.
+                Severity::Invalid if !is_told => {
+                    let Finding { id, evidence, .. } = finding;
+                    is_told = true;
+                    found.remarks.push(format!("run {} is INVALID ({id}): {evidence}", run()));
+                    found.invalid.push(InvalidRun { is_base, run: run(), finding: id, evidence });
+                }
+                Severity::Invalid | Severity::Warn => {
+                    found.warnings.push(RunFinding { is_base, run: run(), finding });
+                }
+                Severity::Info => {}
+            }
         }
     }
     if !found.invalid.is_empty() {
@@ -90,13 +134,15 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
         let text = all.join(", ");
         // Where there are several steps, a figure is of one of them.
         let is_one = found.steps.len() == 1;
-        let text = if is_one { text } else { format!("{text} in step {}", visible(&step.name)) };
+        let text =
+            if is_one { text } else { format!("{text} in {} {}", found.kind.name(), visible(&step.name)) };
         (!all.is_empty()).then_some(text)
     };
     let told = |verdict: Verdict| {
         let all: Vec<String> = found.steps.iter().filter_map(|step| of_step(step, verdict)).collect();
         let shown = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
-        if all.len() > NAMED { format!("{shown}; and in {} steps more", all.len() - NAMED) } else { shown }
+        let more = all.len().saturating_sub(NAMED);
+        if more > 0 { format!("{shown}; and in {more} {}s more", found.kind.name()) } else { shown }
     };
     if !found.invalid.is_empty() {
         return cannot(&found.invalid, found.runs);
@@ -108,7 +154,7 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
             format!("Equivalent: {} changed by no more than {margin}.", deciding(&found.steps))
         }
         Verdict::Inconclusive => {
-            let place = untold(&found.steps);
+            let place = untold(found.kind, &found.steps);
             match found.more_runs {
                 Some(1) => format!("Inconclusive{place}: about one more run of each side is needed."),
                 Some(more) => format!("Inconclusive{place}: about {more} more runs of each side are needed."),
@@ -134,16 +180,17 @@ fn deciding(steps: &[StepComparison]) -> String {
 }
 
 /// Of several steps, those in which nothing can be told; nothing where that is all of them.
-fn untold(steps: &[StepComparison]) -> String {
+fn untold(kind: Kind, steps: &[StepComparison]) -> String {
+    let kind = kind.name();
     let is_untold = |step: &&StepComparison| {
         step.metrics.iter().any(|metric| metric.decides && metric.verdict == Verdict::Inconclusive)
     };
     let names: Vec<String> = steps.iter().filter(is_untold).map(|step| visible(&step.name)).collect();
     match names.as_slice() {
         all if all.is_empty() || all.len() == steps.len() => String::new(),
-        [one] => format!(" in step {one}"),
-        all if all.len() > NAMED => format!(" in {} of {} steps", all.len(), steps.len()),
-        all => format!(" in steps {}", all.join(", ")),
+        [one] => format!(" in {kind} {one}"),
+        all if all.len() > NAMED => format!(" in {} of {} {kind}s", all.len(), steps.len()),
+        all => format!(" in {kind}s {}", all.join(", ")),
     }
 }
 
@@ -210,7 +257,13 @@ pub(crate) fn sections(sides: &Sides<'_>) -> Option<(String, Vec<Section>)> {
         if others.len() > 1 {
             all.push(Section { title: format!("A and {letter}"), lines: vec![own], ..Section::default() });
         }
-        all.extend(found.steps.iter().map(|step| of_step(step, base, new, letter, *margin)));
+        all.push(trust::section(&found, letter, letter == 'B'));
+        match found.kind {
+            Kind::Steps => {
+                all.extend(found.steps.iter().map(|step| of_step(step, base, new, letter, *margin)));
+            }
+            Kind::Cells | Kind::Loads => all.extend(cells::sections(&found, letter)),
+        }
         all.push(differences(&found, letter));
     }
     Some((sentences.join(" "), all))
@@ -263,8 +316,9 @@ fn of_step(step: &StepComparison, base: &[&Record], new: &[&Record], letter: cha
     plots.extend(rates(&before, &after, letter));
     let mut lines = Vec::new();
     if let Some(floor) = step.noise_floor {
-        let of = if base.len() > 1 { "runs of A differ by" } else { "the halves of A differ by" };
-        lines.push(format!("Noise floor: {of} {} of IOPS.", percent(floor).trim_start_matches('+')));
+        let of = vary(step.replicates.0);
+        lines
+            .push(format!("Noise floor: {of} differ by {} of IOPS.", percent(floor).trim_start_matches('+')));
     }
     Section {
         title: format!("Step {}", visible(&step.name)),
@@ -309,12 +363,15 @@ fn changes(step: &StepComparison, margin: Ratio) -> Plot {
 
 /// How much longer the slower share of operations takes: all shares, and the percentiles that have an interval.
 fn shift(step: &StepComparison, left: &Curve, right: &Curve, margin: Ratio) -> Plot {
-    // Beyond that a quantile is one slow moment's accident.
-    let last = (left.count.min(right.count) as f64 / BEYOND_MIN).log10();
+    // Beyond that a quantile is one slow moment's accident, and before it one lucky operation's: either would set the scale.
+    let fewest = left.count.min(right.count) as f64;
+    let last = (fewest / BEYOND_MIN).log10();
+    let is_supported =
+        |nines: f64| nines <= last && fewest * (1.0 - 10_f64.powf(-nines)) >= BEYOND_MIN - 1e-6;
     let points: Vec<(f64, f64)> = left
         .points
         .iter()
-        .filter(|(nines, _)| *nines <= last)
+        .filter(|(nines, _)| is_supported(*nines))
         .filter_map(|&(nines, before)| {
             let (_, after) = right.points.iter().find(|(other, _)| (other - nines).abs() < 1e-6)?;
             (before > 0.0).then(|| (nines, after / before - 1.0))
@@ -393,7 +450,7 @@ fn figures(step: &StepComparison, letter: char) -> Table {
             base,
             new,
             change,
-            interval,
+            interval: _,
             verdict,
             decides,
             needs,
@@ -401,17 +458,12 @@ fn figures(step: &StepComparison, letter: char) -> Table {
             more_runs: _,
         } = metric;
         let change = if needs.is_some() { String::new() } else { percent(*change) };
-        let interval = match (needs, interval) {
-            (Some(needs), _) => format!("needs n ≥ {needs}"),
-            (None, Some((low, high))) => format!("{} to {}", percent(*low), percent(*high)),
-            (None, None) => String::new(),
-        };
         vec![
             title(name).to_owned(),
             figure(metric, *base),
             figure(metric, *new),
             change,
-            interval,
+            interval(metric),
             verdict.name().to_owned(),
             if *decides { "decides" } else { "" }.to_owned(),
         ]
@@ -434,6 +486,34 @@ fn figures(step: &StepComparison, letter: char) -> Table {
     ];
     let remark = Some("intervals hold together with 95 %");
     Table { columns, rows: step.metrics.iter().map(row).collect(), remark }
+}
+
+/// What stands above facts that a verdict passes over.
+fn passing(count: usize) -> String {
+    match count {
+        1 => "One fact that is another whenever one looks".to_owned(),
+        _ => format!("{count} facts that are others whenever one looks"),
+    }
+}
+
+/// A fact of the environment of which not all runs have the same value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EnvironmentDifference {
+    /// What it is about and its name.
+    pub name: String,
+    /// For people, of each run in their order.
+    pub values: Vec<String>,
+    /// Whether a verdict passes over it: it is another whenever one looks.
+    pub passes: bool,
+}
+
+/// Facts of the environment of which not all of these runs have the same value.
+pub fn environments(records: &[&Record]) -> Vec<EnvironmentDifference> {
+    let of = |one: FactDifference| {
+        let values = one.told();
+        EnvironmentDifference { name: one.name, values, passes: one.passes }
+    };
+    fathom_analysis::compare::environments(records).into_iter().map(of).collect()
 }
 
 fn differences(found: &Comparison, letter: char) -> Section {
@@ -460,6 +540,7 @@ fn differences(found: &Comparison, letter: char) -> Section {
             ("Jobs".to_owned(), table(&found.job_differences)),
             ("Hosts and environment".to_owned(), table(&found.differences)),
         ],
+        folded: vec![(passing(found.passing.len()), table(&found.passing))],
         ..Section::default()
     }
 }
@@ -499,5 +580,61 @@ mod tests {
         assert!(lost.starts_with("Regressed: IOPS −20 %") && lost.ends_with(" in step b."), "{lost}");
         let both = says(&three(1000, 1000), &three(800, 500));
         assert!(both.contains(" in step b; IOPS −50 %") && both.ends_with(" in step c."), "{both}");
+    }
+
+    #[test]
+    fn a_single_fastest_operation_sets_no_scale() {
+        let made = run(&[("only", 1000)]);
+        let margin = Ratio::new(0.03).expect("a share");
+        let found =
+            compared(&[&made], &[&run(&[("only", 990)])], margin).expect("they have a step in common");
+        let curve = |fastest: f64| Curve {
+            kind: "read".to_owned(),
+            latency: "response".to_owned(),
+            count: 1000,
+            points: vec![
+                (0.0, fastest),
+                (0.001, fastest),
+                (0.1, 1000.0),
+                (1.0, 1100.0),
+                (2.0, 1300.0),
+                (2.9, 9000.0),
+            ],
+        };
+        let drawn = shift(&found.steps[0], &curve(100.0), &curve(900.0), margin);
+        // Ten operations have to lie on either side: 1 % of them are 0.0044 nines, and 99 % are two.
+        assert_eq!(
+            (drawn.lines[0].x.as_slice(), drawn.lines[0].y.as_slice()),
+            (&[0.1, 1.0, 2.0][..], &[0.0; 3][..])
+        );
+    }
+
+    #[test]
+    fn warnings_of_either_side_are_told() {
+        let margin = Ratio::new(0.03).expect("a share");
+        let of = |seconds: u64| {
+            record(&[StreamShape {
+                seconds,
+                rates: vec![(OperationKind::Read, 1000)],
+                ..StreamShape::default()
+            }])
+        };
+        let (long, mut short, mut ended) = (of(60), of(3), of(60));
+        short.started.run = "short".to_owned();
+        ended.started.run = "ended".to_owned();
+        ended.finished.as_mut().expect("it ended").outcome =
+            fathom_schema::Outcome::Interrupted { signal: 2 };
+        let found = compared(&[&long], &[&short, &ended], margin).expect("they have a step in common");
+        assert_eq!(trusted(&found, true), []);
+        let told: Vec<String> = trusted(&found, false).into_iter().map(|one| one.id).collect();
+        for id in ["duration.short", "run.interrupted"] {
+            assert!(told.iter().any(|one| one == id), "{id}: {told:?}");
+        }
+        let lines = trust_lines(&found, false).concat();
+        assert!(lines.contains("WARN duration.short (1 of 2 runs): measured for 3.00 s"), "{lines}");
+        let sides = Sides { base: vec![&long], others: vec![vec![&short, &ended]], margin };
+        let page = crate::compare_html(&sides).expect("they were compared");
+        assert!(page.contains("Can it be trusted?") && page.contains("B: WARN duration.short"), "{page}");
+        assert!(page.contains("A: nothing was found against its figures"));
     }
 }

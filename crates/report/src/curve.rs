@@ -328,6 +328,15 @@ pub fn sentence(answers: &Answers) -> String {
             percent(alpha),
             percent(beta)
         ),
+        (Verdict::Capped, Some(Law::Capped { alpha, .. })) if alpha > 0.0 => {
+            let units = answers.parallel_units.map_or_else(String::new, |units| {
+                format!(", below what its ≈ {} parallel units would give", number(units.value))
+            });
+            format!(
+                "It is full at {}{knee}: a link, a controller, a quota or one CPU holds it there{units}; more load only waits.",
+                rate(most)
+            )
+        }
         (Verdict::Capped, _) => {
             let units = answers.parallel_units.map_or_else(String::new, |units| {
                 format!("its ≈ {} parallel units are all busy, or ", number(units.value))
@@ -343,12 +352,12 @@ pub fn sentence(answers: &Answers) -> String {
             rate(best.x),
             number(best.n),
             rate(peak.x.value),
-            place(&peak.n)
+            place(&peak.n, answers.is_exact())
         ),
         (Verdict::Contention, _) if peak.is_of_law => format!(
             "Operations wait for one another: throughput peaks with {} at load {}; whether it falls beyond is not certain.",
             rate(peak.x.value),
-            place(&peak.n)
+            place(&peak.n, answers.is_exact())
         ),
         (Verdict::Contention | Verdict::Retrograde, _) => {
             let units = answers.parallel_units.map_or_else(String::new, |units| {
@@ -374,10 +383,10 @@ pub fn sentence(answers: &Answers) -> String {
 }
 
 /// A load with its interval, or that the data leaves it open.
-fn place(load: &Estimate) -> String {
+fn place(load: &Estimate, is_exact: bool) -> String {
     match load.interval {
         None => format!("{}, roughly: the data does not pin it down", number(load.value)),
-        Some(_) => self::load(load),
+        Some(_) => of_law(load, is_exact, "", &number),
     }
 }
 
@@ -385,6 +394,9 @@ fn place(load: &Estimate) -> String {
 pub fn figures(answers: &Answers) -> Vec<(String, String)> {
     let mut lines: Vec<(String, String)> = Vec::new();
     let peak = &answers.peak;
+    let is_exact = answers.is_exact();
+    let rate = |figure: &Estimate| of_law(figure, is_exact, "/s", &|x| Iops(x).to_string());
+    let load = |figure: &Estimate| of_law(figure, is_exact, "", &number);
     let source = match (peak.is_of_law, peak.is_extrapolated, peak.n.interval) {
         (true, true, Some(_)) => ", beyond what was measured",
         (true, true, None) => ", beyond what was measured, which does not pin it down",
@@ -404,16 +416,15 @@ pub fn figures(answers: &Answers) -> Vec<(String, String)> {
     push("95 % of it", &answers.n_at_95_percent, &|figure| format!("load {}", load(figure)));
     push("works like", &answers.parallel_units, &|figure| format!("{} parallel units", load(figure)));
     for limit in &answers.latency_limits {
-        let found = match (&limit.n, &limit.x) {
-            (Some(n), Some(x)) => format!(
+        let found = match (limit.reason(), &limit.n, &limit.x) {
+            (None, Some(n), Some(x)) => format!(
                 "{} at load {}{}",
                 rate(x),
                 load(n),
                 if limit.is_extrapolated { ", beyond what was measured" } else { "" }
             ),
-            _ => "not reached".to_owned(),
+            (reason, ..) => reason.unwrap_or("not reached").to_owned(),
         };
-        let found = if limit.is_exceeded { "every measured load takes longer".to_owned() } else { found };
         let statistic =
             limit.quantile.map_or_else(|| "mean".to_owned(), |q| format!("p{}", number(q * 100.0)));
         lines.push((format!("{statistic} latency {}", time(limit.seconds)), found));
@@ -465,19 +476,22 @@ pub fn with_interval(estimate: &Estimate, unit: &str, print: &dyn Fn(f64) -> Str
     let Estimate { value, interval } = estimate;
     let value = print(*value) + unit;
     match interval {
-        // Without noise there is no width.
-        Some((low, high)) if low == high => format!("{value} (exact)"),
+        Some((low, high)) if !high.is_finite() => format!("{value} (95 %: at least {})", print(*low)),
         Some((low, high)) => format!("{value} (95 %: {} to {})", print(*low), print(*high)),
         None => value,
     }
 }
 
-fn rate(estimate: &Estimate) -> String {
-    with_interval(estimate, "/s", &|x| Iops(x).to_string())
+/// A figure of a law that may pass through all points: without noise there is no width.
+fn of_law(estimate: &Estimate, is_exact: bool, unit: &str, print: &dyn Fn(f64) -> String) -> String {
+    match estimate.interval {
+        Some((low, high)) if is_exact && low == high => format!("{}{unit} (exact)", print(estimate.value)),
+        _ => with_interval(estimate, unit, print),
+    }
 }
 
-fn load(estimate: &Estimate) -> String {
-    with_interval(estimate, "", &number)
+fn rate(estimate: &Estimate) -> String {
+    with_interval(estimate, "/s", &|x| Iops(x).to_string())
 }
 
 /// A latency.
@@ -531,5 +545,24 @@ mod tests {
         // Where the data reaches it, it is what was found.
         let reached = said(&[1.0, 8.0, 32.0, 64.0, 99.0, 160.0, 220.0, 300.0], &[0.0; 8]);
         assert!(reached.starts_with("More load does harm: throughput peaks with"), "{reached}");
+    }
+
+    #[test]
+    fn what_holds_a_capped_curve_is_the_cap() {
+        let points: Vec<Point> = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]
+            .map(|n| Point { n, x: (32_000.0 * n / (n + 31.0_f64)).min(10_000.0) })
+            .to_vec();
+        let found = answers(&points, None, Weighting::Equal, &[], 1);
+        let said = sentence(&found);
+        assert!(said.contains("holds it there, below what its ≈ 32 parallel units would give"), "{said}");
+        assert!(!said.contains("all busy"), "{said}");
+    }
+
+    #[test]
+    fn an_interval_that_is_open_or_without_width_is_no_exact_figure() {
+        let of = |interval| with_interval(&Estimate { value: 100.0, interval }, "/s", &number);
+        assert_eq!(of(Some((90.0, f64::INFINITY))), "100/s (95 %: at least 90)");
+        assert_eq!(of(Some((100.0, 100.0))), "100/s (95 %: 100 to 100)");
+        assert_eq!(of(None), "100/s");
     }
 }

@@ -18,6 +18,7 @@ mod iometer;
 mod live;
 mod markdown;
 pub mod objective;
+mod on_targets;
 mod plot;
 mod rows;
 mod scan;
@@ -31,7 +32,7 @@ mod thresholds;
 mod view;
 
 pub use charts::{Charts, LimitMark, StepCharts, TimeMark, charts};
-pub use compare::{Sides, compare_answered};
+pub use compare::{EnvironmentDifference, Sides, compare_answered, environments};
 pub use figures::figures_csv;
 pub use fio::{
     FioBanner, FioEntry, FioIdleness, FioLog, FioMeasures, FioNames, FioNotStarted, FioPriority, FioSampling,
@@ -44,7 +45,8 @@ pub use iometer::{
     iometer_results, iometer_updates,
 };
 pub use live::{
-    FiguresView, Gauges, GroupView, IntervalView, KindView, Live, SpanView, StreamView, interval_view, live,
+    FiguresView, Gauges, GroupView, IntervalView, KindView, Live, SpanView, StreamView, TargetSpan,
+    TargetView, TargetsView, interval_view, live,
 };
 pub use markdown::{compare_markdown, markdown};
 pub use plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, Shape, Unit};
@@ -57,7 +59,7 @@ pub use text::{text, text_of_answer};
 pub use view::{
     Asked, DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, HostSummary, KindSummary,
     LatencySummary, NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary,
-    StreamSummary, Summary, TargetSummary, Together, Totals,
+    StreamSummary, Summary, TargetFigures, TargetKind, TargetSummary, TargetTogether, Together, Totals,
 };
 
 /// The summary as a JSON document, pretty-printed with a final newline; its schema is [`json_schema`].

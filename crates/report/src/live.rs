@@ -5,7 +5,7 @@ mod gauges;
 
 pub use gauges::Gauges;
 
-use crate::aims::{names, targets_of};
+use crate::aims::names;
 use crate::charts::spread;
 use crate::summary::{errors, kinds, phase_name, quantile, response};
 use fathom_analysis::describe;
@@ -51,6 +51,8 @@ pub enum Live {
     Interval(IntervalView),
     /// What streams did together, about once per interval.
     Figures(Box<FiguresView>),
+    /// What was done on each target, beside the figures, in a step with a stream that goes to several.
+    Targets(Box<TargetsView>),
     /// How busy the host was, about once a second.
     Host(HostView),
     /// Something that the reader should know.
@@ -161,6 +163,54 @@ pub struct GroupView {
     pub last: Option<SpanView>,
     /// Since one of them measures.
     pub since: Option<SpanView>,
+}
+
+/// What was done on each target: at the moment, and since the measuring began. One in a step that is told anew takes the place
+/// of the last.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TargetsView {
+    /// Index of the step in the run.
+    pub step: u32,
+    /// Each stream that goes to 2 to 64 targets, in plan order, on each of them. Those that go to one alone have their figures
+    /// there; those that go to more are not counted apart.
+    pub parts: Vec<TargetView>,
+    /// Each target that those go to, and those that go to one alone: what they do there together.
+    pub targets: Vec<TargetView>,
+}
+
+/// What streams did on one target.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TargetView {
+    /// Its name.
+    pub target: String,
+    /// Indices of the streams in the step.
+    pub streams: Vec<u64>,
+    /// Their newest interval; null where none of them goes on.
+    pub last: Option<TargetSpan>,
+    /// Since one of them measures; null before.
+    pub since: Option<TargetSpan>,
+}
+
+/// What operations did on one target in a span of time: reads, writes and trims together. Latencies are response times
+/// (intended start to completion) in nanoseconds, null without an operation.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TargetSpan {
+    /// Start, seconds since the step's start.
+    pub start_s: f64,
+    /// End, in the same unit.
+    pub end_s: f64,
+    /// Completed without an error.
+    pub operations: u64,
+    /// Failed.
+    pub errors: u64,
+    /// Per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Mean.
+    pub mean_ns: Option<f64>,
+    /// Largest.
+    pub max_ns: Option<u64>,
 }
 
 /// What operations did in a span of time.
@@ -314,7 +364,7 @@ fn host_view(sample: &HostSample) -> HostView {
 }
 
 fn stream_view(stream: &Stream, targets: &[Target]) -> StreamView {
-    let aims = targets_of(stream);
+    let aims = stream.targets();
     StreamView {
         name: stream.name.clone(),
         workload: describe::workload(&stream.workload),

@@ -96,7 +96,7 @@ impl Page {
     }
 
     fn sections(&mut self, sections: Vec<Section>) {
-        for Section { title, lines, plots: _, tables, matrices } in sections {
+        for Section { title, lines, plots: _, tables, folded: _, matrices } in sections {
             self.line(&format!("## {}", text(&title)));
             if !lines.is_empty() {
                 self.list(lines.iter().map(|line| text(line)));
@@ -128,6 +128,7 @@ impl Page {
         let parts = tables::parts(step, shown);
         self.table(&tables::rates(&parts));
         self.table(&tables::latencies(&parts));
+        self.table(&tables::targets(step, shown));
         self.table(&tables::queues(shown));
         answer::verified(shown).iter().for_each(|line| self.line(&text(line)));
         self.table(&tables::errors(&parts));

@@ -11,9 +11,10 @@ use fathom_analysis::objective::{Objective, State, Trial};
 use fathom_schema::LatencyGoal;
 use fathom_units::Iops;
 
-const STATES: [(State, &str); 4] = [
+const STATES: [(State, &str); 5] = [
     (State::Met, "kept"),
     (State::TooFew, "too few operations"),
+    (State::Undecided, "undecided"),
     (State::NotMet, "limit not kept"),
     (State::Overloaded, "overloaded"),
 ];
@@ -170,7 +171,8 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
         (Some(rate), _, State::TooFew) => {
             format!("Cannot tell: {}/s are carried, but {}.", Iops(rate), too_few(found))
         }
-        (Some(rate), _, State::NotMet) => {
+        // A rate in question is never undecided: it is tried itself.
+        (Some(rate), _, State::NotMet | State::Undecided) => {
             format!("Not met: {}/s are carried, but {} above the limit.", Iops(rate), percent(margin))
         }
         (Some(rate), _, State::Overloaded) => {
@@ -208,6 +210,7 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
             }
             (None, _) => format!("{}/s keeps the limits, the highest rate that was tried.", Iops(rate)),
         },
+        (None, None, _) if found.undecided.is_some() => undecided(found),
         (None, None, _) => {
             let lowest = found.trials.iter().map(|trial| trial.rate).fold(f64::INFINITY, f64::min);
             match &found.alone {
@@ -221,6 +224,22 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
             }
         }
     }
+}
+
+/// Why nobody can tell whether any rate keeps the limits, and where all trials together see them reached.
+fn undecided(found: &Objective) -> String {
+    let Some((goal, alone)) = &found.undecided else { return String::new() };
+    let by_all = found.reached.map_or_else(String::new, |reached| {
+        format!(
+            "; by all trials it is reached at {}",
+            with_interval(&reached, "/s", &|x| Iops(x).to_string())
+        )
+    });
+    let alone = with_interval(alone, "", &time);
+    format!(
+        "Cannot tell: {goal} is at what one operation takes by itself, {} {alone}{by_all}; longer trials tell more.",
+        goal.statistic()
+    )
 }
 
 /// What a trial lacks for a percentile to be told.

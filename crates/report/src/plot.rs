@@ -155,6 +155,8 @@ pub struct PlotMark {
 impl PlotMark {
     /// A place of the x axis.
     pub(crate) fn x(label: impl Into<String>, at: f64, interval: Option<(f64, f64)>) -> Self {
+        // Of one that is open nothing can be drawn.
+        let interval = interval.filter(|(low, high)| low.is_finite() && high.is_finite());
         let interval = interval.map(|(low, high)| (rounded(low), rounded(high)));
         Self { label: label.into(), is_x: true, at: rounded(at), interval }
     }

@@ -22,6 +22,8 @@ pub(crate) struct Section {
     pub(crate) plots: Vec<Plot>,
     /// Tables with their captions.
     pub(crate) tables: Vec<(String, Table)>,
+    /// Tables of what says little, which pages show to whoever asks for them.
+    pub(crate) folded: Vec<(String, Table)>,
     /// Tables of rows × columns of one figure.
     pub(crate) matrices: Vec<Matrix>,
 }
@@ -129,6 +131,8 @@ pub struct Part {
     pub maps: Vec<Map>,
     /// Tables.
     pub tables: Vec<Rows>,
+    /// Tables of what says little, which are shown to whoever asks for them.
+    pub folded: Vec<Rows>,
 }
 
 /// One figure over rows and columns.
@@ -165,13 +169,16 @@ pub fn answered(summary: &Summary) -> Option<Answered> {
 }
 
 pub(crate) fn part(section: &Section) -> Part {
-    let Section { title, lines, plots, tables, matrices } = section;
+    let Section { title, lines, plots, tables, folded, matrices } = section;
+    let listed =
+        |all: &[(String, Table)]| all.iter().filter(|(_, table)| !table.rows.is_empty()).map(rows).collect();
     Part {
         title: title.clone(),
         lines: lines.iter().map(|line| visible(line)).collect(),
         plots: plots.clone(),
         maps: matrices.iter().map(map).collect(),
-        tables: tables.iter().filter(|(_, table)| !table.rows.is_empty()).map(rows).collect(),
+        tables: listed(tables),
+        folded: listed(folded),
     }
 }
 

@@ -2,13 +2,15 @@
 //! which table; the figures are `fathom_analysis::pts`'s.
 
 mod plots;
+mod setup;
+mod spread;
 
 use crate::section::{Matrix, Section};
 use crate::table::{left, right, spare};
 use crate::tables::{Table, seconds};
 use fathom_analysis::pts::{
-    AfterIdle, Answer, Cell, Ending, Figure, Idle, IdleRecovery, Level, Measure, Minute, PartAnswer,
-    RoundsAnswer, SequenceAnswer, deviations, idle_recovery, purge_words,
+    AfterIdle, Answer, Cell, Distribution, Ending, FIVE_NINES_FROM, Figure, Idle, IdleRecovery, Level,
+    Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer, deviations, idle_recovery, purge_words,
 };
 use fathom_analysis::steady::{EXCURSION_MAX, RANGE_MAX};
 use fathom_schema::SteadyTest;
@@ -20,11 +22,19 @@ const ROWS_MAX: usize = 24;
 /// steady state may differ from their mean.
 const IDLE_MATTERS: f64 = 0.1;
 
+/// Caption of the table of five nines.
+const FIVE_NINES: &str = "99.999 % of the response times of a round, mean of the window";
+
+/// A share, for people.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
 /// A figure of the cells' means.
 fn matrix(
     answer: &RoundsAnswer,
     caption: &str,
-    figure: fn(&Measure) -> f64,
+    figure: fn(&Measure) -> Option<f64>,
     print: fn(f64) -> String,
 ) -> Matrix {
     let mut columns: Vec<&'static str> = Vec::new();
@@ -41,14 +51,14 @@ fn matrix(
             rows.push((cell.row.clone(), vec![None; columns.len()]));
         }
         let row = rows.iter_mut().find(|(row, _)| *row == cell.row).expect("it was put there");
-        row.1[at] = Some(figure(mean));
+        row.1[at] = figure(mean);
     }
     Matrix { caption: caption.to_owned(), columns, rows, print }
 }
 
 /// What a test came to, in one sentence.
 pub fn sentence(answer: &Answer) -> String {
-    let Answer { question, parts, ending, idle: _ } = answer;
+    let Answer { question, parts, ending, idle: _, setup: _ } = answer;
     let manner = match (question.haste, deviations(question).as_slice()) {
         (1, []) => String::new(),
         (1, all) => format!("Not PTS ({}). ", all.join(", ")),
@@ -90,7 +100,15 @@ fn of_rounds(found: &RoundsAnswer) -> String {
         1 => format!("round {}", window.end),
         _ => format!("mean of rounds {} to {}", window.start + 1, window.end),
     };
-    format!("{}: {state}, {name} {figure} ({of}).", capital(title))
+    let fresh = if found.is_of_a_fresh_device() {
+        format!(
+            "; less than one capacity written: {:.2} fills, as of a device that is not full yet",
+            found.fills
+        )
+    } else {
+        String::new()
+    };
+    format!("{}: {state}, {name} {figure} ({of}){fresh}.", capital(title))
 }
 
 fn of_recovery(found: &SequenceAnswer) -> String {
@@ -178,7 +196,9 @@ fn tracked_name(found: &RoundsAnswer) -> String {
 
 /// The drawings and tables of a test, part by part.
 pub(crate) fn sections(answer: &Answer) -> Vec<Section> {
-    let mut all = Vec::new();
+    let head = ("Head of the report".to_owned(), setup::fields(answer));
+    let mut all =
+        vec![Section { title: "Test and set-up".to_owned(), tables: vec![head], ..Section::default() }];
     let done: Vec<String> = answer
         .parts
         .iter()
@@ -214,7 +234,12 @@ pub(crate) fn sections(answer: &Answer) -> Vec<Section> {
         }
     }
     if !sequences.is_empty() {
-        all.push(sequence(&sequences));
+        let mut loads = sequence(&sequences);
+        if let Some(found) = idle_recovery(answer) {
+            loads.plots.splice(0..0, plots::of_idle(&found, &sequences));
+            loads.tables.insert(0, ("Bursts after idle times".to_owned(), bursts(&found)));
+        }
+        all.push(loads);
     }
     all
 }
@@ -231,15 +256,21 @@ fn rounds(found: &RoundsAnswer) -> Section {
     if !found.minutes.is_empty() {
         tables.push(("Over time".to_owned(), over_time(&found.minutes)));
     }
-    let rate = |mean: &Measure| mean.iops;
-    let mean_s = |mean: &Measure| mean.mean_s;
+    let rate = |mean: &Measure| Some(mean.iops);
+    let mean_s = |mean: &Measure| Some(mean.mean_s);
     let has_many = found.rounds.cells.iter().filter(|cell| !cell.row.is_empty()).count() > 1;
     let demand = found.rounds.cells.iter().any(|cell| cell.column.starts_with("depth"));
-    let matrices = match found.rounds.figure {
+    let mut matrices = match found.rounds.figure {
         _ if !has_many || found.means.is_empty() => Vec::new(),
         Figure::Iops if demand => vec![
             matrix(found, "IOPS, mean of the window", rate, |value| Iops(value).to_string()),
             matrix(found, "Mean response time, mean of the window", mean_s, seconds),
+            matrix(
+                found,
+                "System CPU: share of the time in which processors were busy, mean of the window",
+                |mean| mean.processors_busy,
+                percent,
+            ),
         ],
         Figure::Iops => {
             vec![matrix(found, "IOPS by block size and reads/writes, mean of the window", rate, |v| {
@@ -247,7 +278,7 @@ fn rounds(found: &RoundsAnswer) -> Section {
             })]
         }
         Figure::Throughput => {
-            let bytes = |mean: &Measure| mean.bytes_per_s;
+            let bytes = |mean: &Measure| Some(mean.bytes_per_s);
             vec![matrix(
                 found,
                 "Throughput by block size and reads/writes, mean of the window",
@@ -257,9 +288,19 @@ fn rounds(found: &RoundsAnswer) -> Section {
         }
         Figure::MeanLatency => vec![
             matrix(found, "Mean response time, mean of the window", mean_s, seconds),
-            matrix(found, "Largest response time of a round, mean of the window", |mean| mean.max_s, seconds),
+            matrix(found, FIVE_NINES, |mean| mean.five_nines_s, seconds),
+            matrix(
+                found,
+                "Largest response time of a round, mean of the window",
+                |mean| Some(mean.max_s),
+                seconds,
+            ),
         ],
     };
+    // Nobody looked at the processors in virtual time; and short cells have no fifth nine.
+    let is_known = |matrix: &Matrix| matrix.rows.iter().any(|(_, row)| row.iter().any(Option::is_some));
+    let is_short = matrices.iter().any(|matrix| matrix.caption == FIVE_NINES && !is_known(matrix));
+    matrices.retain(is_known);
     let mut lines = vec![of_rounds(found)];
     if let [fresh, .., last] = found.levels.as_slice() {
         lines.push(format!(
@@ -273,10 +314,15 @@ fn rounds(found: &RoundsAnswer) -> Section {
         && let Some(largest) = found.largest_s.iter().copied().reduce(f64::max)
     {
         lines.push(format!("The longest of all operations in the window took {}.", seconds(largest)));
+        if is_short {
+            lines.push(format!(
+                "Five nines (99.999 %) of the cells are n/a: they need n ≥ {FIVE_NINES_FROM} operations a round."
+            ));
+        }
     }
     tables.retain(|(_, table)| !table.rows.is_empty());
     let plots = plots::of_rounds(found, &matrices);
-    Section { title: capital(&found.title), lines, plots, tables, matrices }
+    Section { title: capital(&found.title), lines, plots, tables, matrices, ..Section::default() }
 }
 
 /// The data that steady state is determined by.
@@ -345,6 +391,9 @@ fn over_time(minutes: &[Minute]) -> Table {
     let groups = minutes.chunk_by(|a, b| a.load == b.load).flat_map(|load| load.chunks(each));
     let row = |group: &[Minute]| {
         let mean = |of: fn(&Minute) -> f64| group.iter().map(of).sum::<f64>() / group.len() as f64;
+        let most = |of: fn(&Minute) -> f64| group.iter().map(of).fold(0.0, f64::max);
+        let nines =
+            group.iter().map(|one| one.five_nines_s).try_fold(0.0, |most: f64, one| Some(most.max(one?)));
         let last = group.last().expect("a group has a sample");
         vec![
             seconds(last.end_s),
@@ -352,11 +401,40 @@ fn over_time(minutes: &[Minute]) -> Table {
             Iops(mean(|one| one.iops)).to_string(),
             BytesPerSec(mean(|one| one.bytes_per_s)).to_string(),
             seconds(mean(|one| one.mean_s)),
+            // Of a row, the worst of its samples.
+            nines.map_or_else(String::new, seconds),
+            seconds(most(|one| one.max_s)),
         ]
     };
-    let columns = [right("until"), right("fills"), right("IOPS"), right("bandwidth"), right("mean")];
-    let remark = Some("fills: how many times the capacity was written until then");
+    let columns = [
+        right("until"),
+        right("fills"),
+        right("IOPS"),
+        right("bandwidth"),
+        right("mean"),
+        right("99.999 %"),
+        right("largest"),
+    ];
+    let remark = Some(
+        "fills: how many times the capacity was written until then; 99.999 % and largest: of the worst sample",
+    );
     Table { columns: columns.to_vec(), rows: groups.map(row).collect(), remark }
+}
+
+/// What bursts do after each idle time, beside the baseline.
+fn bursts(IdleRecovery { baseline_iops, after }: &IdleRecovery) -> Table {
+    let row = |AfterIdle { idle, burst, iops, share }: &AfterIdle| {
+        let length = |time: &Nanos| seconds(time.as_secs_f64());
+        vec![
+            length(idle),
+            length(burst),
+            Iops(*iops).to_string(),
+            Iops(*baseline_iops).to_string(),
+            percent(*share),
+        ]
+    };
+    let columns = vec![right("idle"), right("burst"), right("IOPS"), right("baseline"), right("of it")];
+    Table { columns, rows: after.iter().map(row).collect(), remark: None }
 }
 
 /// The loads of sequences; a load that comes many times is one row.
@@ -395,7 +473,10 @@ fn sequence(found: &[&SequenceAnswer]) -> Section {
             .filter(|part| !part.minutes.is_empty())
             .map(|part| (format!("{} over time", capital(&part.title)), over_time(&part.minutes))),
     );
-    let plots = found.iter().flat_map(|part| plots::of_sequence(part)).collect();
+    let named: Vec<&Distribution> = found.iter().flat_map(|part| &part.distributions).collect();
+    let mut plots = spread::plots(&named);
+    plots.extend(found.iter().flat_map(|part| plots::of_sequence(part)));
+    tables.splice(1..1, spread::tables(&named));
     Section { title: "Loads".to_owned(), lines, plots, tables, ..Section::default() }
 }
 

@@ -1,7 +1,8 @@
 //! Record → summary: every figure a report shows, computed once. Owns the windows that rates refer to and which
 //! percentiles a sample can carry; does not know how anything is drawn.
 
-use crate::aims::{by_targets, names};
+use crate::aims::{Apart, by_targets, names};
+use crate::on_targets::{of_stream, together as on_targets};
 use crate::view::{
     Asked, DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, GroupSummary, HostSummary,
     KindSummary, LatencySummary, MismatchCount, NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION,
@@ -13,9 +14,9 @@ use fathom_analysis::{
 };
 use fathom_metrics::{Latency, merge_kind};
 use fathom_schema::{
-    DeviceCounters, EnvironmentFact, Facts, FileKind, Finding, Interval, IoMode, KindTally, LatencyTally,
-    MismatchKind, Note, NoteKind, OperationKind, Outcome, Pacing, Phase, Question, Record, Severity, Step,
-    StepRecord, Stop, Stream, StreamTally, TargetFact, VerifyTotals,
+    DeviceCounters, EngineKind, EnvironmentFact, Facts, FileKind, Finding, Interval, IoMode, KindTally,
+    LatencyTally, MismatchKind, Note, NoteKind, OperationKind, Outcome, Pacing, Phase, Question, Record,
+    Severity, Step, StepRecord, Stop, Stream, StreamTally, TargetFact, VerifyTotals,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 use std::collections::BTreeSet;
@@ -74,7 +75,14 @@ fn together(record: &Record) -> Result<Option<Together>, &'static str> {
         }
         Question::Curve { limits, .. } => {
             let found = load::curve(record, limits).map(|curve| Together::Curve(Box::new(curve)));
-            found.ok_or("the run measured fewer than two loads: no curve can be drawn")
+            found.ok_or_else(|| {
+                if holds_nothing(record) {
+                    "the target completes operations at once, so that none is ever in flight: every depth is the same load, and \
+                     there is no curve"
+                } else {
+                    "the run measured fewer than two loads: no curve can be drawn"
+                }
+            })
         }
         Question::Objective { rate, goals } => {
             let asked = |found| Asked { found, wanted: *rate, goals: goals.clone() };
@@ -85,6 +93,12 @@ fn together(record: &Record) -> Result<Option<Together>, &'static str> {
         Question::Thresholds { .. } => return Ok(None),
     };
     found.map(Some)
+}
+
+/// Whether all steps ran at depths that nothing filled, as those of the null target do.
+fn holds_nothing(record: &Record) -> bool {
+    let streams = record.steps.iter().flat_map(|step| &step.started.step.streams);
+    record.steps.len() > 1 && streams.into_iter().all(|stream| stream.engine.kind == EngineKind::Null)
 }
 
 /// Why there is no answer: what is missing, and what kept the last step from it.
@@ -247,9 +261,10 @@ fn step(step: &StepRecord) -> StepSummary {
             .iter()
             .zip(&measured)
             .zip(series)
-            .map(|((stream, measured), series)| stream_summary(stream, measured, series))
+            .map(|((stream, measured), series)| stream_summary(&started.step, stream, measured, series))
             .collect(),
         by_target: by_target(&started.step, &measured),
+        targets: on_targets(&started.step, &measured),
         groups: groups(&started.step.streams, &measured),
         devices: after
             .map_or_else(Vec::new, |finished| devices(&started.devices, &finished.devices, finished.elapsed)),
@@ -260,7 +275,7 @@ fn step(step: &StepRecord) -> StepSummary {
 }
 
 /// From the first start to the last end of streams; one that never came to measure has no part in it.
-fn window<'a>(measured: impl Iterator<Item = &'a Measured>) -> (Nanos, Nanos) {
+pub(crate) fn window<'a>(measured: impl Iterator<Item = &'a Measured>) -> (Nanos, Nanos) {
     let windows = measured.filter(|m| m.window().0 > 0).map(|m| (m.start, m.end));
     windows.reduce(|(start, end), (from, to)| (start.min(from), end.max(to))).unwrap_or_default()
 }
@@ -299,7 +314,7 @@ fn groups(streams: &[Stream], measured: &[Measured]) -> Vec<GroupSummary> {
     numbers.into_iter().map(group).collect()
 }
 
-fn stream_summary(stream: &Stream, measured: &Measured, series: Vec<Point>) -> StreamSummary {
+fn stream_summary(step: &Step, stream: &Stream, measured: &Measured, series: Vec<Point>) -> StreamSummary {
     let seconds = |ns: fn(&fathom_schema::WorkerTotals) -> u64| {
         (!measured.partial).then(|| measured.workers.iter().map(|worker| ns(worker) as f64 / 1e9).sum())
     };
@@ -330,6 +345,8 @@ fn stream_summary(stream: &Stream, measured: &Measured, series: Vec<Point>) -> S
         oldest_waiting_s: (waiting > 0).then(|| oldest.as_secs_f64()),
         verified: verified(measured),
         total: totals(std::iter::once(tally), measured.start, measured.end),
+        target_count: stream.targets().len() as u64,
+        targets: of_stream(step, &Apart::of(stream), measured),
         series,
     }
 }
@@ -442,13 +459,13 @@ fn devices(before: &[DeviceCounters], after: &[DeviceCounters], elapsed: Nanos) 
             Some(DeviceSummary {
                 name: after.name.clone(),
                 reads: delta(|d| d.reads)?,
-                read_bytes: delta(|d| d.read_sectors)? * 512,
+                read_bytes: delta(|d| d.read_sectors)? * DeviceCounters::SECTOR_BYTES,
                 read_merges: delta(|d| d.read_merges)?,
                 writes: delta(|d| d.writes)?,
-                write_bytes: delta(|d| d.write_sectors)? * 512,
+                write_bytes: delta(|d| d.write_sectors)? * DeviceCounters::SECTOR_BYTES,
                 write_merges: delta(|d| d.write_merges)?,
                 discards: delta(|d| d.discards)?,
-                discard_bytes: delta(|d| d.discard_sectors)? * 512,
+                discard_bytes: delta(|d| d.discard_sectors)? * DeviceCounters::SECTOR_BYTES,
                 flushes: delta(|d| d.flushes)?,
                 busy_share: per_time(delta(|d| d.busy_ms)?).min(1.0),
                 queue_depth: per_time(delta(|d| d.queue_ms)?),
@@ -522,8 +539,9 @@ fn note(note: &Note) -> NoteSummary {
 }
 
 fn environment(fact: &EnvironmentFact) -> EnvironmentSummary {
+    let bytes = fact.bytes().map(|bytes| bytes.0);
     let EnvironmentFact { subject, name, value, source } = fact.clone();
-    EnvironmentSummary { subject, name, value, source }
+    EnvironmentSummary { subject, name, value, bytes, source }
 }
 
 const fn stop_name(stop: Stop) -> &'static str {

@@ -4,14 +4,20 @@
 use crate::charts::TimeMark;
 use crate::table::{Column, left, right, spare, visible};
 use crate::view::{
-    DeviceSummary, GroupSummary, KindSummary, LatencySummary, StepSummary, StreamSummary, Totals,
+    DeviceSummary, GroupSummary, KindSummary, LatencySummary, StepSummary, StreamSummary, TargetFigures,
+    Totals,
 };
+use fathom_schema::TARGETS_COUNTED_MAX;
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, significant};
 
 /// Streams shown per table; a job of thousands is read as JSON or CSV.
 pub(crate) const STREAMS_SHOWN: usize = 40;
+/// Rows by target shown; two streams of 64 targets each.
+const TARGET_ROWS_SHOWN: usize = 128;
+/// Said where there are more.
+const MORE_TARGETS: &str = "the first rows only; JSON has all";
 /// Said where a percentile is not given.
-const TOO_FEW: &str = "n/a: too few operations; p99 needs n ≥ 100, p99.9 n ≥ 1000, p99.99 n ≥ 10000";
+const TOO_FEW: &str = "n/a: too few operations for one beyond it; to be printed p99 needs n ≥ 100, p99.9 n ≥ 1000, p99.99 n ≥ 10000";
 /// Said below the devices.
 const KERNEL: &str =
     "counted by the kernel over the whole step, its ramp and other users of the device included";
@@ -46,9 +52,13 @@ pub(crate) fn parts<'a>(step: &'a StepSummary, shown: &'a [StreamSummary]) -> Ve
     let told = |group: &&GroupSummary| group.streams.len() > 1 && group.streams.len() < step.streams.len();
     let groups = step.groups.iter().filter(told);
     parts.extend(groups.map(|group| (format!("group {}", group.number), &group.total)));
-    let all = if step.streams.iter().all(|stream| stream.adds_up) { "all streams" } else { "all I/O" };
-    parts.push((all.to_owned(), &step.total));
+    parts.push((all_of(step).to_owned(), &step.total));
     parts
+}
+
+/// What all streams of a step together are called.
+fn all_of(step: &StepSummary) -> &'static str {
+    if step.streams.iter().all(|stream| stream.adds_up) { "all streams" } else { "all I/O" }
 }
 
 /// One row per step of a run with several.
@@ -169,6 +179,54 @@ pub(crate) fn latencies(parts: &[(String, &Totals)]) -> Table {
     }
     let remark = (missing > 0).then_some(TOO_FEW);
     Table { columns: columns.to_vec(), rows, remark }
+}
+
+/// What was done on each target by streams that go to several, and by all streams together where several go to one.
+pub(crate) fn targets(step: &StepSummary, shown: &[StreamSummary]) -> Table {
+    let columns = [
+        left("stream"),
+        left("target"),
+        right("IOPS"),
+        right("bandwidth"),
+        right("mean"),
+        right("max"),
+        right("errors"),
+    ];
+    let is_single = step.streams.len() == 1;
+    let mut rows = Vec::new();
+    let mut part = |name: &str, figures: &mut dyn Iterator<Item = &TargetFigures>| {
+        for (position, TargetFigures { target, all, kinds: _ }) in figures.enumerate() {
+            let is_named = position == 0 && !is_single;
+            rows.push(vec![
+                if is_named { visible(name) } else { String::new() },
+                visible(target),
+                Iops(all.iops).to_string(),
+                BytesPerSec(all.bytes_per_s).to_string(),
+                all.response_mean_ns.map_or("n/a".to_owned(), time),
+                all.response_max_ns.map_or("n/a".to_owned(), |ns| Nanos(ns).approximate()),
+                count_or_nothing(all.errors),
+            ]);
+        }
+    };
+    for stream in shown {
+        part(&stream.name, &mut stream.targets.iter());
+    }
+    if step.targets.iter().any(|target| target.streams.len() > 1) {
+        part(all_of(step), &mut step.targets.iter().map(|target| &target.figures));
+    }
+    let cut = rows.len() > TARGET_ROWS_SHOWN;
+    rows.truncate(TARGET_ROWS_SHOWN);
+    for StreamSummary { name, target_count, .. } in shown {
+        if *target_count > TARGETS_COUNTED_MAX as u64 {
+            let name = if is_single { String::new() } else { visible(name) };
+            let told =
+                format!("{target_count} targets: more than {TARGETS_COUNTED_MAX} are not counted apart");
+            let mut row = vec![name, told];
+            row.resize(columns.len(), String::new());
+            rows.push(row);
+        }
+    }
+    Table { columns: columns.to_vec(), rows, remark: cut.then_some(MORE_TARGETS) }
 }
 
 /// Depth asked and held, load of the workers, arrivals of open loops.

@@ -18,6 +18,7 @@ use std::path::Path;
 use std::process::Command;
 
 mod steady;
+mod targets;
 
 const WIDTH: usize = 100;
 

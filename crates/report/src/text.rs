@@ -143,7 +143,7 @@ impl Page {
 
     /// What the steps come to together; one by one they are hundreds, and for programs.
     fn together(&mut self, summary: &Summary) {
-        for Section { title, lines, plots: _, tables, matrices } in sections(summary) {
+        for Section { title, lines, plots: _, tables, folded: _, matrices } in sections(summary) {
             self.section(&title);
             lines.iter().for_each(|line| self.paragraph(line, 2));
             let matrices = matrices.iter().map(|matrix| (matrix.caption.clone(), matrix.table()));
@@ -185,7 +185,8 @@ impl Page {
             self.paragraph(&format!("{name}{}", what(stream)), 2);
         }
         let parts = tables::parts(step, shown);
-        for table in [tables::rates(&parts), tables::latencies(&parts), tables::queues(shown)] {
+        let of_targets = tables::targets(step, shown);
+        for table in [tables::rates(&parts), tables::latencies(&parts), of_targets, tables::queues(shown)] {
             self.table(&table);
         }
         answer::verified(shown).iter().for_each(|line| self.paragraph(line, 2));

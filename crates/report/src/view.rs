@@ -176,6 +176,9 @@ pub struct StepSummary {
     pub streams: Vec<StreamSummary>,
     /// Streams that go to the same targets, each group of them; empty where all go to the same.
     pub by_target: Vec<TargetGroup>,
+    /// Each target, where a stream goes to several: all that go to it together, over the window from the first start to the
+    /// last end among them. One that goes to more than 64 is in none.
+    pub targets: Vec<TargetTogether>,
     /// Streams that are reported together, by number; empty when no stream is in a group.
     pub groups: Vec<GroupSummary>,
     /// What the kernel counted on the block devices below, from the workers' start to their end, ramp included.
@@ -197,6 +200,52 @@ pub struct TargetGroup {
     pub streams: Vec<String>,
     /// What they did.
     pub total: Totals,
+}
+
+/// What streams did on one target together.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TargetTogether {
+    /// Names of the streams, in plan order.
+    pub streams: Vec<String>,
+    /// What they did there.
+    #[serde(flatten)]
+    pub figures: TargetFigures,
+}
+
+/// What was done on one target.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TargetFigures {
+    /// Its name.
+    pub target: String,
+    /// Reads, writes and trims together; synchronising operations are not in it.
+    pub all: TargetKind,
+    /// One entry per kind that occurred: `read`, `write`, `trim`, `sync`.
+    pub kinds: Vec<TargetKind>,
+}
+
+/// What operations of one kind did on one target, or of several together. Times are null without an operation.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TargetKind {
+    /// `all`, `read`, `write`, `trim` or `sync`.
+    pub kind: String,
+    /// Operations completed without an error.
+    pub operations: u64,
+    /// Bytes they moved.
+    pub bytes: u64,
+    /// `operations` ÷ length of the window.
+    pub iops: f64,
+    /// `bytes` ÷ length of the window.
+    pub bytes_per_s: f64,
+    /// Operations that failed; they are in no other figure.
+    pub errors: u64,
+    /// Mean from submitted to completed, nanoseconds.
+    pub service_mean_ns: Option<f64>,
+    /// Largest of them, nanoseconds.
+    pub service_max_ns: Option<u64>,
+    /// Mean from intended start to completed, nanoseconds; the same as `service_mean_ns` in a closed loop.
+    pub response_mean_ns: Option<f64>,
+    /// Largest of them, nanoseconds.
+    pub response_max_ns: Option<u64>,
 }
 
 /// Streams that are reported together.
@@ -268,6 +317,11 @@ pub struct StreamSummary {
     pub verified: Option<VerifySummary>,
     /// Totals of the measure phase, over the window from the first worker's start to the last one's end.
     pub total: Totals,
+    /// Targets it goes to.
+    pub target_count: u64,
+    /// The same figures by target, over the same window: they add up to `total`. Empty where it goes to one target alone, where
+    /// it goes to more than 64, which are not counted apart, and in records of before they were.
+    pub targets: Vec<TargetFigures>,
     /// One point per interval, ramp included and marked. In a long record (more than 8,192 intervals of all streams
     /// together) a point stands for up to 16, 256 or 4,096 intervals.
     pub series: Vec<Point>,
@@ -501,6 +555,8 @@ pub struct EnvironmentSummary {
     pub name: String,
     /// Its value as text; null when the host does not have it.
     pub value: Option<String>,
+    /// The same in bytes, where it is a size; null elsewhere.
+    pub bytes: Option<u64>,
     /// Where it was read.
     pub source: String,
 }

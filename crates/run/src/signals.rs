@@ -35,9 +35,10 @@ impl Stop {
     /// # Errors
     /// Where the system lets no handler or no thread be made.
     pub fn listen_to_signals(&self) -> io::Result<()> {
-        if self.listens.swap(true, Ordering::Relaxed) {
-            return Ok(());
-        }
+        begin_once(&self.listens, || self.begin_to_listen())
+    }
+
+    fn begin_to_listen(&self) -> io::Result<()> {
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         let stop = self.clone();
         let listen = move || {
@@ -79,6 +80,15 @@ impl Stop {
     }
 }
 
+/// Begins what is to be begun once, unless it was; what could not begin is tried again the next time.
+fn begin_once(has_begun: &AtomicBool, begin: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    // Taken before it begins: two that come at once do not both begin.
+    if has_begun.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
+    begin().inspect_err(|_| has_begun.store(false, Ordering::Relaxed))
+}
+
 /// Raised from outside, any number of times: somebody asks how a run stands.
 #[derive(Debug)]
 pub struct Asked {
@@ -96,5 +106,27 @@ impl Asked {
     /// Whether it was raised since it was last taken.
     pub fn take(&self) -> bool {
         self.raised.swap(false, Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_not_begin_begins_the_next_time() {
+        let has_begun = AtomicBool::new(false);
+        let mut times = 0;
+        let mut begin = |result: io::Result<()>| {
+            begin_once(&has_begun, || {
+                times += 1;
+                result
+            })
+        };
+        let refused = begin(Err(io::ErrorKind::OutOfMemory.into())).map_err(|error| error.kind());
+        assert_eq!(refused, Err(io::ErrorKind::OutOfMemory));
+        begin(Ok(())).unwrap();
+        begin(Err(io::ErrorKind::OutOfMemory.into())).unwrap();
+        assert_eq!(times, 2, "the third time it had begun");
     }
 }

@@ -268,3 +268,8 @@ pub struct DeviceCounters {
     /// Completed flushes.
     pub flushes: u64,
 }
+
+impl DeviceCounters {
+    /// Bytes of the sectors that the kernel counts in, whatever the device's (`Documentation/admin-guide/iostats.rst`).
+    pub const SECTOR_BYTES: u64 = 512;
+}

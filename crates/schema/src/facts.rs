@@ -62,8 +62,14 @@ pub struct CpuFacts {
 pub struct Limits {
     /// `None`: `io_uring` works; else why not.
     pub io_uring_refused: Option<String>,
+    /// The number of the error it was refused with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_uring_errno: Option<i32>,
     /// `None`: Linux AIO works; else why not.
     pub libaio_refused: Option<String>,
+    /// The number of the error it was refused with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub libaio_errno: Option<i32>,
     /// `RLIMIT_NOFILE`, soft.
     pub open_files: u64,
     /// `RLIMIT_MEMLOCK`, soft, in bytes; `u64::MAX` when unlimited or privileged.
@@ -94,6 +100,20 @@ pub struct EnvironmentFact {
     pub source: String,
 }
 
+impl EnvironmentFact {
+    /// The value as a size, where it is one: what a filesystem holds, in bytes, and what the kernel writes in kB, which are
+    /// of 1024 bytes.
+    pub fn bytes(&self) -> Option<Bytes> {
+        let value = self.value.as_deref()?;
+        if let Some(kib) = value.strip_suffix(" kB") {
+            return kib.parse::<u64>().ok()?.checked_mul(1024).map(Bytes);
+        }
+        let is_size =
+            self.subject.starts_with("filesystem ") && ["size", "available"].contains(&self.name.as_str());
+        is_size.then(|| value.parse().map(Bytes).ok()).flatten()
+    }
+}
+
 /// A device number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct DeviceNumber {
@@ -117,6 +137,9 @@ pub struct TargetFact {
     pub kind: FileKind,
     /// Why it cannot be used, when the system said so (permission denied, a loop of links …).
     pub error: Option<String>,
+    /// The number of that error, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errno: Option<i32>,
     /// For a regular file, or a path where none is yet: its filesystem (that of the nearest existing folder).
     pub filesystem: Option<Filesystem>,
     /// For a regular file.

@@ -20,6 +20,7 @@ mod record;
 mod settling;
 mod step;
 mod tally;
+mod targets;
 mod threshold;
 mod trace;
 mod verification;
@@ -61,6 +62,7 @@ pub use step::{
 pub use tally::{
     Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,
 };
+pub use targets::{LatencySum, TARGETS_COUNTED_MAX, TargetTally};
 pub use threshold::{Bound, BoundFigure, Condition, Threshold};
 pub use trace::{Replay, TraceFact, TraceFile, TraceKind, TraceName, TraceRule};
 pub use verification::{

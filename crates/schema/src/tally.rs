@@ -1,5 +1,6 @@
 //! What was counted: in one interval of one stream, or over a whole measure phase.
 
+use crate::targets::TargetTally;
 use crate::wire;
 use fathom_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -80,6 +81,10 @@ pub struct Interval {
 pub struct StreamTally {
     /// One entry per kind that occurred, in index order.
     pub kinds: Vec<KindTally>,
+    /// The same by target, for a stream on several (see [`crate::Stream::counted_targets`]): one entry per target and kind
+    /// that occurred, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<TargetTally>,
     /// Operations in flight integrated over time, in operation-nanoseconds; ÷ duration = queue depth held.
     pub in_flight_ns: f64,
     /// CPU time of the workers, in nanoseconds.

@@ -245,6 +245,20 @@ impl MismatchKind {
         self as usize
     }
 
+    /// Whether it is seen in the header, where there is one, before the data is looked at.
+    pub const fn is_of_header(self) -> bool {
+        match self {
+            Self::Zeroed
+            | Self::NoHeader
+            | Self::Header
+            | Self::Length
+            | Self::Misplaced
+            | Self::Stale
+            | Self::OtherKind => true,
+            Self::Data | Self::Pattern | Self::Short | Self::Untrimmed => false,
+        }
+    }
+
     /// Lower-case name, as serialised.
     pub const fn name(self) -> &'static str {
         match self {

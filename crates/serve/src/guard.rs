@@ -50,10 +50,22 @@ impl Allowed {
         Self { scheme, hosts, any_at: address.ip().is_unspecified().then_some(port) }
     }
 
-    fn has(&self, host: &str) -> bool {
+    /// A host with its port: browsers leave the one out that the scheme has anyway (RFC 9110, 4.2.1 and 4.2.2).
+    fn in_full(&self, host: &str) -> String {
         let host = host.to_ascii_lowercase();
-        self.hosts.contains(&host)
-            || host.parse::<SocketAddr>().is_ok_and(|address| Some(address.port()) == self.any_at)
+        let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+        let port = if self.scheme == "https" { 443 } else { 80 };
+        if has_port { host } else { format!("{host}:{port}") }
+    }
+
+    /// Whether it is one of the names; one without a port is as well what a proxy serves.
+    fn has_name(&self, host: &str) -> bool {
+        self.hosts.contains(&host.to_ascii_lowercase()) || self.hosts.contains(&self.in_full(host))
+    }
+
+    fn has(&self, host: &str) -> bool {
+        let is_any = |address: SocketAddr| Some(address.port()) == self.any_at;
+        self.has_name(host) || self.in_full(host).parse().is_ok_and(is_any)
     }
 
     /// Why a request is refused, if it is. `is_api` tells the API from pages, which a link elsewhere may lead to.
@@ -74,10 +86,9 @@ impl Allowed {
         if let Some(origin) = text("origin") {
             let prefix = format!("{}://", self.scheme);
             // Among all addresses only the one that is asked for is this server: others may be anybody's.
-            let is_asked_for = |from: &str| host.is_some_and(|host| host.eq_ignore_ascii_case(from));
-            let is_known = |from: &str| self.hosts.contains(&from.to_ascii_lowercase());
+            let is_asked_for = |from: &str| host.is_some_and(|host| self.in_full(host) == self.in_full(from));
             let is_own =
-                origin.strip_prefix(&prefix).is_some_and(|from| is_known(from) || is_asked_for(from));
+                origin.strip_prefix(&prefix).is_some_and(|from| self.has_name(from) || is_asked_for(from));
             if !is_own && (changes || is_api) {
                 return Some((StatusCode::FORBIDDEN, "the request comes from a page of another site"));
             }
@@ -162,6 +173,31 @@ mod tests {
             ];
             let refusal = everywhere.refusal(&Method::POST, &headers.into_iter().collect(), true);
             assert_eq!(refusal.is_none(), is_served, "{origin}");
+        }
+        // Ports that the scheme has anyway are left out, of hosts and origins.
+        for (listens, scheme, host, from, status) in [
+            ("0.0.0.0:443", "https", "192.0.2.7", "https://192.0.2.7", None),
+            ("0.0.0.0:443", "https", "192.0.2.7:443", "https://192.0.2.7", None),
+            ("0.0.0.0:443", "https", "localhost", "https://localhost", None),
+            ("0.0.0.0:443", "https", "192.0.2.7", "http://192.0.2.7", Some(403)),
+            ("0.0.0.0:443", "https", "192.0.2.7", "https://198.51.100.9", Some(403)),
+            ("0.0.0.0:443", "https", "192.0.2.7:80", "https://192.0.2.7", Some(421)),
+            ("0.0.0.0:443", "https", "evil.example", "https://evil.example", Some(421)),
+            ("[::]:80", "http", "[2001:db8::7]", "http://[2001:db8::7]", None),
+            ("[::]:80", "http", "192.0.2.7", "http://192.0.2.7", None),
+            ("0.0.0.0:443", "http", "192.0.2.7", "http://192.0.2.7", Some(421)),
+            ("127.0.0.1:80", "http", "localhost", "http://127.0.0.1", None),
+            ("127.0.0.1:80", "http", "[::1]", "http://[::1]:80", None),
+            ("127.0.0.1:80", "http", "192.0.2.7", "http://192.0.2.7", Some(421)),
+            ("192.0.2.7:443", "https", "192.0.2.7", "https://192.0.2.7", None),
+        ] {
+            let allowed = Allowed::new(listens.parse().expect("it is one"), scheme, &[]);
+            let headers = [
+                (header::HOST, HeaderValue::from_static(host)),
+                (header::ORIGIN, HeaderValue::from_static(from)),
+            ];
+            let refusal = allowed.refusal(&Method::POST, &headers.into_iter().collect(), true);
+            assert_eq!(refusal.map(|(code, _)| code.as_u16()), status, "{listens} {scheme} {host} {from}");
         }
         assert_eq!(
             check(Method::GET, false, &[("host", "192.0.2.7:8080")]),

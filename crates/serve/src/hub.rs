@@ -29,6 +29,8 @@ struct Log {
     /// All but intervals, samples of the host and progress.
     milestones: Vec<Told>,
     intervals: VecDeque<Told>,
+    /// The newest figures of targets: each has all that those before it had, and there may be many.
+    targets: Option<Told>,
     /// Number of the newest interval that was forgotten.
     forgotten: u64,
     last: u64,
@@ -69,7 +71,9 @@ impl Hub {
             let mut log = self.log();
             log.last += 1;
             let told = Told { number: log.last, kind, text: text.into() };
-            if matches!(kind, "interval" | "figures" | "host" | "preparing") {
+            if kind == "targets" {
+                log.targets = Some(told);
+            } else if matches!(kind, "interval" | "figures" | "host" | "preparing") {
                 log.intervals.push_back(told);
                 if log.intervals.len() > INTERVALS_MAX {
                     log.forgotten = log.intervals.pop_front().map_or(0, |told| told.number);
@@ -104,6 +108,7 @@ impl Hub {
         let mut told: Vec<Told> = log.milestones[log.milestones.len() - milestones..]
             .iter()
             .chain(log.intervals.range(log.intervals.len() - intervals..))
+            .chain(&log.targets)
             .filter(after)
             .cloned()
             .collect();
@@ -134,8 +139,9 @@ fn tell(hub: &Hub, events: &Receiver<Queued>) {
                 // What was left to be told of a step comes before its end.
                 let (figures, live) = (gauges.take(&event), live(&event));
                 let is_end = matches!(*event, Event::StepFinished(_));
-                let told = if is_end { [figures, live] } else { [live, figures] };
-                told.iter().flatten().for_each(|live| hub.add(kind_of(live), json(live)));
+                let (before, after) = if is_end { (figures, Vec::new()) } else { (Vec::new(), figures) };
+                let told = before.into_iter().chain(live).chain(after);
+                told.for_each(|live| hub.add(kind_of(&live), json(&live)));
             }
             Queued::Preparing(text) => hub.add("preparing", text),
         }
@@ -153,6 +159,7 @@ const fn kind_of(live: &Live) -> &'static str {
         Live::StepStarted { .. } => "step_started",
         Live::Interval(_) => "interval",
         Live::Figures(_) => "figures",
+        Live::Targets(_) => "targets",
         Live::Host(_) => "host",
         Live::Note { .. } => "note",
         Live::StepFinished { .. } => "step_finished",
@@ -221,6 +228,23 @@ mod tests {
         assert!(!hub.since(4).has_gap);
         hub.end();
         assert!(hub.since(0).is_over);
+    }
+
+    #[test]
+    fn of_figures_of_targets_the_newest_is_kept() {
+        let hub = Hub::default();
+        for text in ["a", "b", "c"] {
+            hub.add("interval", text.to_owned());
+            hub.add("targets", text.to_uppercase());
+        }
+        let told = |since: u64| {
+            hub.since(since).told.iter().map(|told| (told.number, told.text.to_string())).collect::<Vec<_>>()
+        };
+        let of = |all: &[(u64, &str)]| all.iter().map(|&(n, text)| (n, text.to_owned())).collect::<Vec<_>>();
+        assert_eq!(told(0), of(&[(1, "a"), (3, "b"), (5, "c"), (6, "C")]));
+        assert_eq!(told(5), of(&[(6, "C")]));
+        assert_eq!(told(6), []);
+        assert!(!hub.since(0).has_gap, "those before it had nothing that it has not");
     }
 
     #[test]

@@ -12,6 +12,8 @@ mod guard;
 mod hub;
 mod listen;
 mod openapi;
+#[cfg(test)]
+mod pages;
 mod routes;
 mod running;
 mod session;
@@ -26,7 +28,7 @@ use fathom_schema::{Facts, Record, Severity, SteadyQuestion, StepRecord};
 use running::Running;
 use session::Sessions;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -201,7 +203,12 @@ impl Server {
 
     /// An address that opens a session of `role` in a browser, once.
     pub fn invitation(&self, role: Role) -> String {
-        format!("{}://{}/?token={}", self.scheme, reachable(self.address()), self.app.sessions.invite(role))
+        format!(
+            "{}://{}/?token={}",
+            self.scheme,
+            reachable(self.address(), own_towards),
+            self.app.sessions.invite(role)
+        )
     }
 
     /// Answers until a signal asks for the end. A run that goes on is ended like by Ctrl-C, and what it measured is kept.
@@ -215,20 +222,51 @@ impl Server {
 }
 
 /// An address that others can ask for: of all addresses of the machine the one that leads out of it, where there is one.
-fn reachable(address: SocketAddr) -> SocketAddr {
-    // To connect a datagram socket sends nothing; the kernel chooses a way, and with it an address (TEST-NET-1 and the
-    // documentation prefix, RFC 5737 and RFC 3849, are nobody's).
-    let (here, away) = match address {
-        SocketAddr::V4(_) => ("0.0.0.0:0", "192.0.2.1:9"),
-        SocketAddr::V6(_) => ("[::]:0", "[2001:db8::1]:9"),
-    };
-    let own = || {
-        let socket = std::net::UdpSocket::bind(here).ok()?;
-        socket.connect(away).ok()?;
-        socket.local_addr().ok()
-    };
-    match address.ip().is_unspecified().then(own).flatten() {
-        Some(own) if !own.ip().is_unspecified() => SocketAddr::new(own.ip(), address.port()),
-        _ => address,
+/// `own` is the machine's address on its way to another.
+fn reachable(address: SocketAddr, own: impl Fn(SocketAddr) -> Option<IpAddr>) -> SocketAddr {
+    // TEST-NET-1 and the documentation prefix are nobody's (RFC 5737 and RFC 3849).
+    let away = [
+        SocketAddr::from((Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), 9)),
+        SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), 9)),
+    ];
+    // Whoever listens at all addresses of IPv6 does so at those of IPv4 as well.
+    let mut ways = away.into_iter().filter(|away| address.is_ipv6() || away.is_ipv4());
+    if !address.ip().is_unspecified() {
+        return address;
+    }
+    let own = ways.find_map(|away| own(away).filter(|own| !own.is_unspecified()));
+    own.map_or(address, |own| SocketAddr::new(own, address.port()))
+}
+
+/// The address from which this machine would send to another.
+fn own_towards(away: SocketAddr) -> Option<IpAddr> {
+    let here: IpAddr =
+        if away.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    // To connect a datagram socket sends nothing; the kernel chooses a way, and with it an address.
+    let socket = std::net::UdpSocket::bind((here, 0)).ok()?;
+    socket.connect(away).ok()?;
+    socket.local_addr().ok().map(|own| own.ip())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_that_is_printed_leads_here() {
+        let v4 = |away: SocketAddr| away.is_ipv4().then(|| IpAddr::from([198, 51, 100, 7]));
+        let both = |away: SocketAddr| v4(away).or(Some(IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 7])));
+        let v6 = |away: SocketAddr| both(away).filter(|_| away.is_ipv6());
+        let check = |listens: &str, own: &dyn Fn(SocketAddr) -> Option<IpAddr>, expect: &str| {
+            let address = reachable(listens.parse().expect("it is one"), own);
+            assert_eq!(address.to_string(), expect, "{listens}");
+        };
+        check("[::]:7070", &both, "[2001:db8::7]:7070");
+        check("[::]:7070", &v4, "198.51.100.7:7070");
+        check("[::]:7070", &|_| None, "[::]:7070");
+        check("0.0.0.0:7070", &both, "198.51.100.7:7070");
+        check("0.0.0.0:7070", &v6, "0.0.0.0:7070");
+        check("192.0.2.9:80", &both, "192.0.2.9:80");
+        check("[::1]:80", &both, "[::1]:80");
     }
 }

@@ -16,7 +16,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 /// Where the API begins.
 pub(crate) const BASE: &str = "/api/v1";
 /// Largest body of a request but an imported run: far more than any job file.
-const BODY_BYTES_MAX: usize = 4 << 20;
+pub(crate) const BODY_BYTES_MAX: usize = 4 << 20;
 /// Largest run that is imported.
 pub(crate) const IMPORT_BYTES_MAX: usize = 2 << 30;
 /// What a body or an answer is.

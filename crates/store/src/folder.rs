@@ -47,20 +47,34 @@ pub enum State {
 }
 
 impl State {
-    /// One word for a table: `complete`, `interrupted`, `io errors`, `failed`, `unfinished`, `damaged`, `newer`, `foreign`.
+    /// All of its words.
+    pub const WORDS: [&'static str; 10] = [
+        "complete",
+        "interrupted",
+        "io errors",
+        "mismatch",
+        "aborted",
+        "failed",
+        "unfinished",
+        "damaged",
+        "newer",
+        "foreign",
+    ];
+
+    /// One word for a table, of [`State::WORDS`].
     pub const fn word(&self) -> &'static str {
-        match self {
-            Self::Ended(Outcome::Complete) => "complete",
-            Self::Ended(Outcome::Interrupted { .. }) => "interrupted",
-            Self::Ended(Outcome::IoErrors) => "io errors",
-            Self::Ended(Outcome::Mismatch) => "mismatch",
-            Self::Ended(Outcome::Aborted { .. }) => "aborted",
-            Self::Ended(Outcome::Failed { .. }) => "failed",
-            Self::Unfinished => "unfinished",
-            Self::Damaged(_) => "damaged",
-            Self::Newer(_) => "newer",
-            Self::Foreign(_) => "foreign",
-        }
+        Self::WORDS[match self {
+            Self::Ended(Outcome::Complete) => 0,
+            Self::Ended(Outcome::Interrupted { .. }) => 1,
+            Self::Ended(Outcome::IoErrors) => 2,
+            Self::Ended(Outcome::Mismatch) => 3,
+            Self::Ended(Outcome::Aborted { .. }) => 4,
+            Self::Ended(Outcome::Failed { .. }) => 5,
+            Self::Unfinished => 6,
+            Self::Damaged(_) => 7,
+            Self::Newer(_) => 8,
+            Self::Foreign(_) => 9,
+        }]
     }
 
     /// Why the file cannot be read, where it cannot.
@@ -76,18 +90,21 @@ impl State {
 /// a home of one's own, as services and containers have it, `fathom-runs` in the working directory. `env` looks a variable
 /// up; empty ones and a relative `XDG_DATA_HOME` do not count, as the XDG base directory specification has it.
 pub fn default_folder(env: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
+    folder_of_user(env).unwrap_or_else(|| PathBuf::from("fathom-runs"))
+}
+
+/// As [`default_folder`]; none where only the working directory is left.
+pub fn folder_of_user(env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let set = |name| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(folder) = set("FATHOM_STORE") {
-        return folder;
+        return Some(folder);
     }
     if let Some(data) = set("XDG_DATA_HOME").filter(|path| path.is_absolute()) {
-        return data.join("fathom/runs");
+        return Some(data.join("fathom/runs"));
     }
     let of_home = set("HOME").map(|home| home.join(".local/share/fathom/runs"));
     // Runs that are there are found, even where no more can be kept.
-    of_home
-        .filter(|folder| folder.is_dir() || may_be_made(folder))
-        .unwrap_or_else(|| PathBuf::from("fathom-runs"))
+    of_home.filter(|folder| folder.is_dir() || may_be_made(folder))
 }
 
 /// Whether this user may write to a folder, or make it.

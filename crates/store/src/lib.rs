@@ -15,8 +15,8 @@ mod tests;
 mod writer;
 
 pub use error::StoreError;
-pub use folder::{EXTENSION, State, Summary, default_folder, find, list, path_of};
+pub use folder::{EXTENSION, State, Summary, default_folder, find, folder_of_user, list, path_of};
 pub use labels::{LABEL_BYTES_MAX, Labels, TAGS_MAX, labels, set_labels};
 pub use marks::mark;
-pub use reader::{Detail, each_interval, overview, read, read_with, whole};
+pub use reader::{Detail, each_interval, is_held, overview, read, read_with, whole};
 pub use writer::{Unstored, Writer};

@@ -2,12 +2,13 @@
 //! the file. Holds the small events the tests write.
 
 use crate::{
-    State, StoreError, Writer, default_folder, each_interval, find, list, overview, path_of, read, whole,
+    State, StoreError, Writer, default_folder, each_interval, find, is_held, list, overview, path_of, read,
+    whole,
 };
 use fathom_schema::{
-    ErrorPolicy, Event, HostSample, Interval, KindTally, LatencyTally, Moments, Note, NoteKind,
+    ErrorPolicy, Event, HostSample, Interval, KindTally, LatencySum, LatencyTally, Moments, Note, NoteKind,
     OperationKind, Outcome, Phase, Record, RunFinished, RunStarted, Severity, SparseHistogram, Step,
-    StepFinished, StepStarted, Stop, StreamTally, StreamTotals, WorkerTotals,
+    StepFinished, StepStarted, Stop, StreamTally, StreamTotals, TargetTally, WorkerTotals,
 };
 use fathom_units::Nanos;
 use rusqlite::Connection;
@@ -256,10 +257,12 @@ fn a_killed_writer_leaves_all_that_was_committed() {
 
     let path = path_of(folder.path(), RUN);
     assert_eq!(read(&path).unwrap(), record_of(&whole_run()[..5]), "while the writer lives");
+    assert!(is_held(&path).unwrap(), "its writer has it open");
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(names(folder.path()).contains(&format!("{RUN}.fathom-wal")));
     assert_eq!(read(&path).unwrap(), record_of(&whole_run()[..5]), "after its death");
+    assert!(!is_held(&path).unwrap(), "nobody has it open");
     let alone = folder.path().join("taken-along.fathom");
     fs::write(&alone, whole(&path).unwrap()).unwrap();
     assert_eq!(read(&alone).unwrap(), record_of(&whole_run()[..5]), "as one file");
@@ -323,6 +326,37 @@ fn the_fixtures_of_all_layouts_are_read() {
         each_interval(&path, &mut |_, interval| intervals.push(interval)).unwrap();
         assert_eq!(intervals, record.steps[0].intervals, "{name}");
     }
+}
+
+#[test]
+fn figures_of_targets_are_kept_in_intervals_sums_and_totals() {
+    let targets: Vec<TargetTally> = [(4, None), (9, Some(LatencySum { sum_ns: 700, max_ns: 500 }))]
+        .into_iter()
+        .map(|(target, response)| TargetTally {
+            operations: u64::from(target),
+            errors: 1,
+            service: LatencySum { sum_ns: 400, max_ns: 300 },
+            response,
+            ..TargetTally::nothing(target, OperationKind::Write)
+        })
+        .collect();
+    let mut events = whole_run();
+    for event in &mut events {
+        match event {
+            Event::Interval(interval) => interval.tally.targets.clone_from(&targets),
+            Event::Sum(sum) => sum.sum.tally.targets.clone_from(&targets),
+            Event::StepFinished(finished) => {
+                let workers = finished.streams.iter_mut().flat_map(|stream| &mut stream.workers);
+                workers.for_each(|worker| worker.tally.targets.clone_from(&targets));
+            }
+            _ => {}
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = store(folder.path(), RUN, &events);
+    let record = read(&path).unwrap();
+    assert_eq!(record, record_of(&events));
+    assert_eq!(record.steps[0].intervals[0].tally.targets, targets);
 }
 
 /// Wrote the fixture of layout 2. A fixture is never written again: a new version gets a fixture of its own.

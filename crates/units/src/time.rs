@@ -17,19 +17,19 @@ impl Nanos {
     /// Later than every instant that occurs.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// `n` whole seconds.
+    /// `n` whole seconds; [`Nanos::NEVER`] when that does not fit.
     pub const fn secs(n: u64) -> Self {
-        Self(n * 1_000_000_000)
+        Self(n.saturating_mul(1_000_000_000))
     }
 
-    /// `n` milliseconds.
+    /// `n` milliseconds; [`Nanos::NEVER`] when that does not fit.
     pub const fn millis(n: u64) -> Self {
-        Self(n * 1_000_000)
+        Self(n.saturating_mul(1_000_000))
     }
 
-    /// `n` microseconds.
+    /// `n` microseconds; [`Nanos::NEVER`] when that does not fit.
     pub const fn micros(n: u64) -> Self {
-        Self(n * 1_000)
+        Self(n.saturating_mul(1_000))
     }
 
     /// In seconds, for rates and printing.
@@ -58,7 +58,7 @@ impl Nanos {
             1_000_000..1_000_000_000 => format!("{} ms", significant(n / 1e6)),
             1_000_000_000..100_000_000_000 => format!("{} s", significant(n / 1e9)),
             _ => {
-                let secs = (self.0 + 500_000_000) / 1_000_000_000;
+                let secs = self.0.saturating_add(500_000_000) / 1_000_000_000;
                 match (secs / 86_400, secs / 3600 % 24, secs / 60 % 60, secs % 60) {
                     (0, 0, m, s) => format!("{m} min {s} s"),
                     (0, h, m, _) => format!("{h} h {m} min"),

@@ -3,10 +3,6 @@
 
 import type { Answered, Charts } from "../charts/types";
 
-/** Bytes that the server takes of a request, and of a run's file (crates/serve/src/routes.rs). */
-export const bodyBytesMax = 4 * 2 ** 20;
-export const runBytesMax = 2 * 2 ** 30;
-
 /** Who may do what: look; run, name and mark; delete and invite. */
 export type Role = "viewer" | "operator" | "admin";
 
@@ -139,6 +135,19 @@ export interface Kind {
   response: Latency;
 }
 
+/** What was done on one target. */
+export interface OnTarget {
+  target: string;
+  all: {
+    operations: number;
+    iops: number;
+    bytes_per_s: number;
+    errors: number;
+    response_mean_ns: number | null;
+    response_max_ns: number | null;
+  };
+}
+
 /** The report of a run: of docs/generated/report.schema.json, what pages show. */
 export interface Report {
   run: string;
@@ -164,13 +173,27 @@ export interface Report {
       queue_depth: number;
       queue_depth_held: number;
       total: { all: Kind };
+      target_count: number;
+      /** Each of its targets, where there are several, and no more than are counted apart. */
+      targets: OnTarget[];
     }[];
+    /** Each target, where a stream goes to several. */
+    targets: (OnTarget & { streams: string[] })[];
     /** Streams that go to the same targets; empty where all do. */
     by_target: { targets: string[]; target_count: number; streams: string[]; total: { all: Kind } }[];
   }[];
   notes: { at_s: number; severity: string; message: string }[];
-  environment: { subject: string; name: string; value: string | null; source: string }[];
+  environment: { subject: string; name: string; value: string | null; bytes: number | null; source: string }[];
   sources: { name: string; text: string }[];
+}
+
+/** A fact of the environment of which not all runs have the same value; of docs/generated/openapi.json. */
+export interface EnvironmentDifference {
+  name: string;
+  /** For people, of each run in their order. */
+  values: string[];
+  /** Whether a verdict passes over it: it is another whenever one looks. */
+  passes: boolean;
 }
 
 export interface BlockDevice {
@@ -254,6 +277,8 @@ export const api = {
     const asked = sides.map((side) => side.join("~")).join(",");
     return ask<Answered | null>(`compare?sides=${encodeURIComponent(asked)}&margin=${encodeURIComponent(margin)}`);
   },
+  environments: (runs: string[]) =>
+    ask<EnvironmentDifference[]>(`environments?runs=${runs.map(encodeURIComponent).join(",")}`),
   stop: (run: string) => send<null>(`${of(run)}/stop`, {}),
   mark: (run: string, text: string) => send<null>(`${of(run)}/marks`, { text }),
   /** Null: as fast as it goes. */

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { Report } from "./api";
-import { differing, distinct, inCommon, loadCurves } from "./compared";
+import { distinct, inCommon, loadCurves } from "./compared";
 
 type Step = Report["steps"][number];
 const step = (name: string, parameters: Record<string, string> = {}, iops = 1): Step =>
@@ -47,22 +47,6 @@ test("loads of several runs are drawn over one another, and a load that was meas
   expect(loadCurves([mixed, mixed].map((steps) => ({ name: "", steps })))).toEqual([]);
   const rated = ["1k/s", "2.5k/s"].map((rate) => step(rate, { "stream.rate": rate }));
   expect(loadCurves([rated, rated].map((steps) => ({ name: "", steps })))[0]?.lines[0]?.x).toEqual([1000, 2500]);
-});
-
-test("facts that are others whenever one looks are told apart", () => {
-  const of = (load: string, governor: string) => ({
-    environment: [
-      { subject: "load", name: "average", value: load, source: "" },
-      { subject: "clock", name: "cost of a reading", value: load, source: "" },
-      { subject: "cpu", name: "governor", value: governor, source: "" },
-      { subject: "constructor", name: "x", value: "same", source: "" },
-    ],
-  });
-  expect(differing([of("0.1", "powersave"), of("0.2", "performance")])).toEqual([
-    { name: "load: average", passes: true, values: ["0.1", "0.2"] },
-    { name: "clock: cost of a reading", passes: true, values: ["0.1", "0.2"] },
-    { name: "cpu: governor", passes: false, values: ["powersave", "performance"] },
-  ]);
 });
 
 test("a run is compared once", () => {

@@ -118,39 +118,6 @@ export function loadCurves(runs: { name: string; steps: Step[] }[]): PlotData[] 
   ];
 }
 
-/** Facts that are others whenever one looks; as fathom_analysis passes over them in a verdict. */
-const passing: Record<string, string[] | "all"> = {
-  load: "all",
-  memory: ["available", "dirty", "swap free"],
-  clock: ["cost of a reading"],
-};
-
-export interface Difference {
-  name: string;
-  values: string[];
-  /** Whether it is another whenever one looks. */
-  passes: boolean;
-}
-
-/** Facts of the environment of which not all runs have the same value. */
-export function differing(reports: Pick<Report, "environment">[]): Difference[] {
-  const { absent } = strings.compare;
-  const facts = reports.map(
-    ({ environment }) => new Map(environment.map(({ subject, name, value }) => [`${subject}: ${name}`, value ?? absent])),
-  );
-  const about = new Map(
-    reports.flatMap(({ environment }) =>
-      environment.map(({ subject, name }): [string, boolean] => {
-        const names = Object.hasOwn(passing, subject) ? passing[subject] : [];
-        return [`${subject}: ${name}`, names === "all" || (names?.includes(name) ?? false)];
-      }),
-    ),
-  );
-  return [...about]
-    .map(([name, passes]) => ({ name, passes, values: facts.map((of) => of.get(name) ?? absent) }))
-    .filter(({ values }) => new Set(values).size > 1);
-}
-
 /** Sides without runs that were named before: a run is held against others, never against itself. */
 export function distinct(sides: string[]): string[] {
   const seen = new Set<string>();

@@ -10,7 +10,7 @@ const typed: Filled = {
   form: {
     ...before,
     title: "mine",
-    targets: [{ ...tree, depth: null, width: 9 }],
+    targets: [{ ...tree, depth: 0, width: 9 }],
     streams: [{ ...before.streams[0]!, rate: "abc", workers: 0 }],
   },
   depths: ["1..x"],
@@ -28,7 +28,7 @@ test("what could not be in the text stays in the form when the text is edited, u
   expect(carried(typed, before, after)).toEqual({
     form: {
       ...after,
-      targets: [{ ...tree, depth: null }],
+      targets: [{ ...tree, depth: 0 }],
       streams: typed.form.streams,
     },
     depths: ["1..x"],

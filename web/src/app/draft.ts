@@ -1,12 +1,17 @@
-// What a form holds that no text can say yet: queue depths such as `1..x`, a rate that is none, a number that is missing.
+// What a form holds that no text can say yet: queue depths such as `1..x`, a rate that is none, a number out of its range.
 // The text keeps the last value it could have; the field keeps what was typed, also while the text is edited. Pure.
 
+import { options } from "./limits";
 import { depthsOf, emptyStream, emptyTarget, isRates, isWhole, type Form, type Stream, type Target } from "./job";
 import { same } from "./toml";
 
 /** The most that number fields take, as the options have it. */
-export const workersMax = 65536;
-export const treeMost = { depth: 64, width: 1_000_000, files: 10_000_000 } as const;
+export const workersMax = options["stream.workers"].max;
+export const treeMost = {
+  depth: options["target.tree_depth"].max,
+  width: options["target.tree_width"].max,
+  files: options["target.files"].max,
+} as const;
 const treeFields = Object.keys(treeMost) as (keyof typeof treeMost)[];
 
 /** A form as it is filled in: queue depths are lists there, and what was typed here. */

@@ -62,6 +62,36 @@ export interface FiguresEvent {
   groups: { streams: number[]; last: Span | null; since: Span | null }[];
 }
 
+/** What operations did on one target in a span of time. */
+export interface TargetSpan {
+  start_s: number;
+  end_s: number;
+  operations: number;
+  errors: number;
+  iops: number;
+  bytes_per_s: number;
+  mean_ns: number | null;
+  max_ns: number | null;
+}
+
+/** What streams did on one target. */
+export interface TargetFigures {
+  target: string;
+  streams: number[];
+  last: TargetSpan | null;
+  since: TargetSpan | null;
+}
+
+/** What was done on each target, in a step with a stream that goes to several: what is told takes the place of what was. */
+export interface TargetsEvent {
+  event: "targets";
+  step: number;
+  /** Each stream that goes to several, on each of them. */
+  parts: TargetFigures[];
+  /** Each target: all streams that are told apart there together. */
+  targets: TargetFigures[];
+}
+
 /** What a block device did, as the kernel counts it: for all who use it. */
 export interface DeviceUse {
   name: string;
@@ -102,6 +132,7 @@ export type RunEvent =
     }
   | IntervalEvent
   | FiguresEvent
+  | TargetsEvent
   | HostEvent
   | { event: "note"; at_s: number; severity: string; message: string }
   | { event: "step_finished"; step: number; stop: string; elapsed_s: number }

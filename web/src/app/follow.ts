@@ -3,7 +3,7 @@
 
 /** Kinds of events, each of which has a name of its own in the stream. */
 const kinds = [
-  ...["run_started", "step_started", "interval", "figures", "host", "note", "step_finished", "run_finished"],
+  ...["run_started", "step_started", "interval", "figures", "targets", "host", "note", "step_finished", "run_finished"],
   ...["preparing", "gap"],
 ];
 

@@ -21,6 +21,7 @@ import {
   type Form,
   type Stream,
 } from "./job";
+import { optionAt } from "./toml";
 
 /** The presets are the project's examples. */
 const examples = import.meta.glob<string>("../../../examples/*.toml", { query: "?raw", import: "default", eager: true });
@@ -209,13 +210,16 @@ test("what is swept in another order is another job", () => {
 test("points multiply, and take their time", () => {
   const line = { share: "100%", blockSize: "4KiB, 64KiB", read: "0%, 70%, 100%", access: "random" };
   const form = one({ lines: [line], depths: [1, 2, 4, 8] }, { ...on("/a"), ramp: "15s", time: "1min" });
-  expect(pointsOf(form)).toEqual({ count: 24, seconds: 24 * 75 });
-  expect(pointsOf({ ...form, ramp: "soon" })).toEqual({ count: 24, seconds: null });
+  const points = (form: Form) => pointsOf(toText(form));
+  expect(points(form)).toEqual({ count: 24, seconds: 24 * 75 });
+  expect(points({ ...form, ramp: "soon" })).toEqual({ count: 24, seconds: null });
+  // Where nothing is said, the server's own.
+  expect(points({ ...form, ramp: "", time: "" })).toEqual({ count: 24, seconds: 24 * 30 });
   // A list within a mix is no list of steps.
-  expect(pointsOf(one({ lines: [line, line], depths: [1, 2, 4, 8] })).count).toBe(4);
+  expect(points(one({ lines: [line, line], depths: [1, 2, 4, 8] }))?.count).toBe(4);
   const [stream] = form.streams;
   const second = { ...emptyStream, name: "b", workload: "b", depths: [1, 2] };
-  expect(pointsOf({ ...form, streams: [stream!, second] }).count).toBe(48);
+  expect(points({ ...form, streams: [stream!, second] })?.count).toBe(48);
   expect(["2s", "1.5 min", "500ms", "24h", "x", "3", "1x"].map(secondsOf)).toEqual([2, 90, 0.5, 86400, null, null, null]);
   const several = ["1h30m", "2 h 30 min", "1m 5sec", "0", "1e3ms", "", "1h 5", "-1s", "1h,5s", "1s x"].map(secondsOf);
   expect(several).toEqual([5400, 9000, 65, 0, 1, null, null, null, null, null]);
@@ -258,7 +262,8 @@ test("depths are lists or ranges that double", () => {
   expect(depthsOf("16")).toEqual([16]);
   expect(depthsOf("1, 2,8")).toEqual([1, 2, 8]);
   expect(depthsOf("1..32")).toEqual([1, 2, 4, 8, 16, 32]);
-  for (const wrong of ["", "0", "1.5", "x", "1..", "8..4", "1..99999999"]) expect(depthsOf(wrong)).toBeNull();
+  expect(depthsOf(" ")).toEqual([]);
+  for (const wrong of ["0", "1.5", "x", "1..", "8..4", "1..99999999"]) expect(depthsOf(wrong)).toBeNull();
 });
 
 test("every preset is in the form", () => {
@@ -297,11 +302,11 @@ test("streams with the same depths go through them together, with others through
   const same = two([1, 2, 4, 8], [1, 2, 4, 8]);
   expect(toText(same)).toContain('sweep = { "stream.queue_depth" = [1, 2, 4, 8] }');
   expect(formOf(toText(same))).toEqual(same);
-  expect([pointsOf(same).count, cyclesTogether(same), combinesDepths(same)]).toEqual([4, true, false]);
+  expect([pointsOf(toText(same))?.count, cyclesTogether(same), combinesDepths(same)]).toEqual([4, true, false]);
   const other = two([1, 2, 4, 8], [1, 2]);
   expect(toText(other)).toContain('sweep = { "stream.load.queue_depth" = [1, 2, 4, 8], "stream.b.queue_depth" = [1, 2] }');
   expect(formOf(toText(other))).toEqual(other);
-  expect([pointsOf(other).count, cyclesTogether(other), combinesDepths(other)]).toEqual([8, false, true]);
+  expect([pointsOf(toText(other))?.count, cyclesTogether(other), combinesDepths(other)]).toEqual([8, false, true]);
   expect(combinesDepths(two([1, 2], [4]))).toBe(false);
   // A text that asks for every combination of equal depths asks for more than the form does, and is told so.
   const product = toText(other).replace("[1, 2] }", "[1, 2, 4, 8] }");
@@ -311,4 +316,124 @@ test("streams with the same depths go through them together, with others through
   const remarked = `# mine\n${toText(other)}`;
   expect(rewritten(remarked, same)).toBe(`# mine\n${toText(same)}`);
   expect(rewritten(`# mine\n${toText(same)}`, other)).toBe(remarked);
+});
+
+test("points are counted in texts that the form does not write", () => {
+  const job = (stage: string, stream = "") =>
+    `[target.t]\npath = "/t"\n[workload.w]\n[stream.s]\n${stream}[stage.a]\ntime = "8s"\n${stage}`;
+  for (const [text, expect_] of [
+    // Two options, in an order in which the form has no fields.
+    [job('sweep = { "stream.queue_depth" = [1, 2], "workload.block_size" = ["4KiB", "8KiB", "1MiB"] }\n'), [6, 48]],
+    [job('sweep = { "stream.workers" = { from = 1, to = 9, step = 4 }, "workload.read" = ["0%", "1%"] }\n'), [6, 48]],
+    [job('ramp = "2s"\npause = "1min"\nsweep = { "stream.rate" = ["1k/s", "2k/s"] }\n[stage.b]\n'), [3, 20 + 60 + 30]],
+    [job('sweep = { "stream.queue_depth" = { from = 1, to = 100, factor = 10 } }\n', 'passes = 2\n'), [3, null]],
+  ] as const) {
+    const found = pointsOf(text);
+    expect([found?.count, found?.seconds], text).toEqual(expect_);
+  }
+  for (const none of ["[run", "[run]\n", job('curve = ["10%"]\n'), job("sweep = { x = 1 }\n")])
+    expect(pointsOf(none)).toBeNull();
+});
+
+test("a field that is emptied leaves its option to the default, in a mix, too", () => {
+  const text =
+    '[target.t]\npath = "/t"\n[workload.w]\nmix = [\n  { share = "60%", block_size = "8KiB", read = "0%" }, # one\n' +
+    '  { share = "40%", access = "random" },\n]\n[stream.w]\nworkers = 2\nqueue_depth = 8\n[stage.a]\ntime = "8s"\n';
+  const { form } = toForm(text)!;
+  const [stream] = form.streams;
+  const [first, second] = stream!.lines;
+  const emptied = { ...stream!, lines: [{ ...first!, blockSize: "", access: "" }, second!], workers: null, depths: [] };
+  const changed = rewritten(text, { ...form, streams: [emptied], time: "" });
+  expect(changed).toContain('{ share = "60%", read = "0%" }, # one');
+  for (const gone of ["block_size =", "workers", "queue_depth", "time", '""']) expect(changed).not.toContain(gone);
+  // What holds then is what the form shows of such a text.
+  const again = formOf(changed);
+  expect(again.streams[0]).toMatchObject({ workers: 1, depths: [1] });
+  expect(again.streams[0]?.lines[0]).toMatchObject({ blockSize: "4KiB", access: "sequential" });
+  expect(again.time).toBe("30s");
+  // A line without its share is one that the server refuses.
+  expect(toForm(text.replace('share = "40%", ', ""))?.form.streams[0]?.lines[1]?.share).toBe("");
+});
+
+test("what a text says of targets is what their fields say", () => {
+  const of = (target: string) => toForm(`[target.d]\n${target}[stream.s]\n[stage.m]\n`)!;
+  const target = (text: string) => of(text).form.targets[0];
+  // A file stays where nothing else is said, and is removed once that is ticked.
+  const kept = 'kind = "file"\npath = "/x"\n';
+  expect(target(kept)).toMatchObject({ path: "/x", remove: false });
+  const ticked = rewritten(`[target.d]\n${kept}[stream.s]\n[stage.m]\n`, {
+    ...of(kept).form,
+    targets: [{ ...target(kept)!, remove: true }],
+  });
+  expect(ticked).toContain("remove = true");
+  expect(toForm(ticked)?.form.targets[0]?.remove).toBe(true);
+  expect(target('kind = "sim"\nsize = "1GiB"\n')).toMatchObject({ path: "sim:", size: "1GiB" });
+  // Of a kind that the form has no field for the path is there all the same.
+  const block = of('kind = "block"\npath = "/dev/x"\n');
+  expect([block.form.targets[0]?.path, block.others]).toEqual(["/dev/x", ["target.d.kind"]]);
+});
+
+test("a number that is none is not taken for the default", () => {
+  const text = '[target.t]\npath = "/t"\n[stream.s]\nworkers = "x"\nqueue_depth = "y"\n[stage.a]\n';
+  const { form } = toForm(text)!;
+  expect(form.streams[0]).toMatchObject({ workers: null, depths: [] });
+  // So that the default itself can take its place.
+  const mended = rewritten(text, { ...form, streams: [{ ...form.streams[0]!, workers: 1, depths: [1] }] });
+  expect(mended).toContain("workers = 1\nqueue_depth = 1\n");
+});
+
+test("options with several keys in one are changed where they stand", () => {
+  const text =
+    '# mine\n[target]\nd.path = "/a" # one\n\n[workload]\nload.read = "70%"\n\n[stream]\nload.queue_depth = 4 # four\n' +
+    'load.think_time = "1ms"\n\n[stage]\nmain.time = "5s"\n';
+  const { form } = toForm(text)!;
+  const [stream] = form.streams;
+  const of = (more: Partial<Stream>) => rewritten(text, { ...form, streams: [{ ...stream!, ...more }] });
+  expect(of({ depths: [8] })).toBe(text.replace("= 4 #", "= 8 #"));
+  // Another option of the table comes behind the last of them.
+  expect(of({ workers: 2 })).toBe(text.replace('"1ms"\n', '"1ms"\nload.workers = 2\n'));
+  expect(rewritten(text, { ...form, time: "9s", ramp: "1s" })).toBe(
+    text.replace('main.time = "5s"\n', 'main.time = "9s"\nmain.ramp = "1s"\n'),
+  );
+  expect(of({ depths: [] })).toBe(text.replace("load.queue_depth = 4 # four\n", ""));
+  const swept = of({ depths: [1, 2] });
+  expect(swept).toContain('main.sweep = { "stream.queue_depth" = [1, 2] }');
+  expect(swept).toContain("# mine\n[target]\nd.path");
+  // Over several lines, and without any header.
+  const long = 'target.d.path = [\n  "/a",\n]\nstream.load.targets = [\n  "d",\n]\nstream.load.rate = "5/s"\n';
+  const shown = toForm(long)!.form;
+  expect(rewritten(long, { ...shown, streams: [{ ...shown.streams[0]!, rate: "6/s" }] })).toBe(long.replace("5/s", "6/s"));
+});
+
+test("what is swept is changed in lines of its own, where it has some", () => {
+  const text = (sweep: string) =>
+    '[target.t]\npath = "/t"\n[workload.w]\n[stream.w]\n\n# points\n[stage.m]\ntime = "5s"\n' + sweep;
+  const of = (job: string, more: Partial<Stream>) => {
+    const { form } = toForm(job)!;
+    return rewritten(job, { ...form, streams: [{ ...form.streams[0]!, ...more }] });
+  };
+  for (const lines of [
+    '[stage.m.sweep]\n# depths\n"stream.queue_depth" = [1, 2] # few\n',
+    'sweep."stream.queue_depth" = [1, 2] # few\n',
+  ]) {
+    const job = text(lines);
+    expect(of(job, { depths: [1, 2, 4] })).toBe(job.replace("[1, 2]", "[1, 2, 4]"));
+    const back = of(job, { depths: [8] });
+    expect(back).toContain("# points\n[stage.m]");
+    expect(back).not.toContain("sweep");
+    const more = of(job, { rate: "1k/s, 2k/s" });
+    // The rate comes first: what is swept first is outermost.
+    expect(toForm(more)?.others).toEqual([]);
+    expect(more).toContain("# points\n[stage.m]");
+  }
+});
+
+test("a place in a text is that of an option", () => {
+  const text = '[stream.a]\nworkers = 1\n\n[stage.m]\nsweep = { "stream.queue_depth" = [0], "stream.rate" = [1] }\n';
+  const lines = text + '[stage.n.sweep]\n"stream.workers" = [\n  0,\n]\n';
+  const at = (line: number, column: number) => optionAt(lines, line, column);
+  expect([at(2, 11), at(3, 1), at(5, 12), at(5, 41), at(5, 4)]).toEqual([
+    ...["stream.a.workers", null, "stream.queue_depth", "stream.rate", null],
+  ]);
+  expect([at(7, 1), at(8, 3), optionAt("nonsense", 1, 1)]).toEqual(["stream.workers", "stream.workers", null]);
 });

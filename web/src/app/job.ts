@@ -2,6 +2,7 @@
 // text as it was written, and is told. Pure.
 
 import { parse as read, TomlError } from "smol-toml";
+import { options } from "./limits";
 import { openString } from "./remarks";
 import { edited, isTable, same, type Table } from "./toml";
 
@@ -46,13 +47,13 @@ export interface Stream {
   workload: string;
   /** Names of the targets that it goes to. */
   targets: string[];
-  /** At least one; several are a mix whose shares add up to 100 %. */
+  /** At least one; several are a mix whose shares add up to 100 %. A field that is empty leaves it to the default. */
   lines: AccessLine[];
   /** What random operations begin at multiples of; empty for the smallest block. */
   align: string;
-  /** Null where the field is empty. */
+  /** Null where the field is empty, which is the default. */
   workers: number | null;
-  /** One depth, or several, each of which is a step. */
+  /** One depth, or several, each of which is a step; none for the default. */
   depths: number[];
   /** As fast as it goes when empty; several, separated by commas, are a step each. */
   rate: string;
@@ -80,6 +81,13 @@ export interface Form {
 }
 
 export const emptyLine: AccessLine = { share: "100%", blockSize: "4KiB", read: "100%", access: "random" };
+
+/** What a line of a job says that does not say it. */
+const lineDefaults = {
+  block_size: options["workload.block_size"].default,
+  read: options["workload.read"].default,
+  access: options["workload.access"].default,
+};
 
 export const emptyTarget: Target = {
   name: "disk",
@@ -214,9 +222,8 @@ function workloadTable({ lines, align }: Stream, isSwept: (option: string) => bo
   const isSweptOver = isSwept("block_size") || isSwept("read");
   // A mix has one value each: what is swept over is no mix, and the line's alignment is then that of all.
   if (others.length > 0 || (!isSweptOver && (first.align || first.more))) {
-    const mix = lines.map(({ share, blockSize, read, access, align, more }) => ({
-      ...{ share, block_size: blockSize, read, access },
-      ...(align ? { align } : {}),
+    const mix = lines.map(({ share, blockSize, read, access, align = "", more }) => ({
+      ...filled(Object.entries({ share, block_size: blockSize, read, access, align })),
       ...more,
     }));
     return filled([
@@ -313,17 +320,55 @@ export function secondsOf(text: string): number | null {
   return text.trim() === "" ? null : seconds;
 }
 
-/** How many points a form goes through, and the seconds they take together; null where a time is none. */
-export function pointsOf(form: Form): { count: number; seconds: number | null } {
-  const count = sweeps(form).reduce((product, [, values]) => product * values.length, 1);
-  const [ramp, time] = [secondsOf(form.ramp), secondsOf(form.time)];
-  return { count, seconds: ramp === null || time === null ? null : count * (ramp + time) };
+/** How many values an option goes through: a list, or a range of whole numbers; null where it is neither. */
+function valuesIn(values: unknown): number | null {
+  if (Array.isArray(values)) return values.length;
+  if (!isTable(values)) return null;
+  const [from, to, factor, step] = ["from", "to", "factor", "step"].map((key) => values[key]);
+  if (typeof from !== "number" || typeof to !== "number" || from > to) return null;
+  if (typeof step === "number" && step > 0 && factor === undefined) return Math.floor((to - from) / step) + 1;
+  if (typeof factor !== "number" || factor < 2 || from < 1 || step !== undefined) return null;
+  let count = 0;
+  for (let at = from; at <= to; at *= factor) count += 1;
+  return count;
+}
+
+/** What bounds streams beside or instead of the time of their stage. */
+const bounds = ["time", "ramp", "ramp_bytes", "start_delay", "passes", "bytes", "operations", "until_full", "prepare_only"];
+
+/**
+ * How many points a job goes through, and the seconds they take together, null where that cannot be told; null of a text
+ * that cannot be read, or that finds its points itself.
+ */
+export function pointsOf(job: string): { count: number; seconds: number | null } | null {
+  if (unreadOf(job)) return null;
+  const table = parse(job);
+  const isBounded = sections(table, "stream").some(([, stream]) => bounds.some((option) => option in stream));
+  let [points, seconds]: [number, number | null] = [0, isBounded ? null : 0];
+  for (const [, stage] of sections(table, "stage")) {
+    if (stage.curve !== undefined) return null;
+    const counts = Object.values(isTable(stage.sweep) ? stage.sweep : {}).map(valuesIn);
+    const known = counts.filter((one) => one !== null);
+    if (known.length < counts.length) return null;
+    const count = known.reduce((product, one) => product * one, 1);
+    const [ramp, time, pause] = [
+      secondsOf(text(stage.ramp, options["stage.ramp"].default)),
+      secondsOf(text(stage.time, options["stage.time"].default)),
+      secondsOf(text(stage.pause, "0")),
+    ];
+    if (seconds === null || ramp === null || time === null || pause === null) seconds = null;
+    else seconds += count * (ramp + time) + (count - 1) * pause;
+    points += count;
+  }
+  return points === 0 ? null : { count: points, seconds };
 }
 
 const text = (value: unknown, otherwise: string) =>
   typeof value === "string" || typeof value === "number" || typeof value === "bigint" ? String(value) : otherwise;
 
-const count = (value: unknown, otherwise: number) => (typeof value === "number" ? value : otherwise);
+/** Null where it is no number: what that is the server tells. */
+const count = (value: unknown, otherwise: string) =>
+  value === undefined ? Number(otherwise) : typeof value === "number" ? value : null;
 
 /** Tables within a kind of section, by name. */
 function sections(job: Table, kind: string): [string, Table][] {
@@ -334,16 +379,19 @@ function sections(job: Table, kind: string): [string, Table][] {
 /** A target as the form has it. */
 function targetOf([name, of]: [string, Table]): Target {
   const isTree = of.kind === "tree";
-  const path = of.kind === undefined || of.kind === "file" ? text(of.path, "") : `${text(of.kind, "")}:`;
+  const isBuiltIn = Object.hasOwn(builtIns, `${text(of.kind, "")}:`);
+  const isPath = !isBuiltIn && (of.kind === undefined || of.kind === "file" || of.path !== undefined);
+  const path = isPath ? text(of.path, "") : `${text(of.kind, "")}:`;
   return {
     name,
     kind: isTree ? "tree" : "path",
     path: isTree ? text(of.directory, "") : path,
     size: text(of.size, ""),
-    remove: of.remove === true || (of.kind !== undefined && !isTree),
-    depth: isTree ? count(of.tree_depth, 1) : emptyTarget.depth,
-    width: isTree ? count(of.tree_width, 1) : emptyTarget.width,
-    files: isTree ? count(of.files, 1) : emptyTarget.files,
+    // Of what is no storage nothing is left to remove: such a target is as one begins.
+    remove: of.remove === true || isBuiltIn,
+    depth: isTree ? count(of.tree_depth, options["target.tree_depth"].default) : emptyTarget.depth,
+    width: isTree ? count(of.tree_width, options["target.tree_width"].default) : emptyTarget.width,
+    files: isTree ? count(of.files, options["target.files"].default) : emptyTarget.files,
     everywhere: isTree && of.tree_distribution === "all",
   };
 }
@@ -407,7 +455,9 @@ export function toForm(job: string): Shown | null {
     };
     const mix = Array.isArray(load.mix) && load.mix.every(isTable) ? load.mix : [load];
     const depthList = doubled(sweptOver("stream", name, "queue_depth"));
-    const depths = Array.isArray(depthList) ? depthList : [flow.queue_depth ?? 1];
+    const depths = Array.isArray(depthList)
+      ? depthList
+      : [flow.queue_depth ?? Number(options["stream.queue_depth"].default)];
     const aims = typeof flow.targets === "string" ? [flow.targets] : flow.targets;
     const all = targets.map((target) => target.name);
     return {
@@ -415,14 +465,14 @@ export function toForm(job: string): Shown | null {
       workload: named,
       targets: Array.isArray(aims) ? all.filter((target) => aims.includes(target)) : all,
       lines: mix.map((line) => ({
-        share: text(line.share, "100%"),
-        blockSize: several("workload", named, "block_size", line.block_size, "4KiB"),
-        read: several("workload", named, "read", line.read, "100%"),
-        access: text(line.access, "sequential"),
+        share: text(line.share, mix.length > 1 ? "" : "100%"),
+        blockSize: several("workload", named, "block_size", line.block_size, lineDefaults.block_size),
+        read: several("workload", named, "read", line.read, lineDefaults.read),
+        access: text(line.access, lineDefaults.access),
         ...(Array.isArray(load.mix) ? moreOf(line) : {}),
       })),
       align: text(load.align, ""),
-      workers: count(flow.workers, 1),
+      workers: count(flow.workers, options["stream.workers"].default),
       depths: depths.filter((depth) => typeof depth === "number"),
       rate: several("stream", name, "rate", flow.rate, ""),
       direct: typeof flow.direct === "boolean" ? String(flow.direct) : "",
@@ -436,8 +486,8 @@ export function toForm(job: string): Shown | null {
     targets,
     streams,
     stage,
-    ramp: text(phase.ramp, "0s"),
-    time: text(phase.time, "30s"),
+    ramp: text(phase.ramp, options["stage.ramp"].default),
+    time: text(phase.time, options["stage.time"].default),
     seed: text(run.seed, ""),
   };
   return { form, others: others(table, form) };
@@ -490,8 +540,8 @@ function isShown(option: string, value: unknown, known: unknown, name: string, f
     );
   }
   if (option === "mix" && Array.isArray(value) && Array.isArray(known)) {
-    const line = { block_size: "4KiB", read: "100%", access: "sequential" };
-    return value.length === known.length && value.every((one, at) => isTable(one) && same({ ...line, ...one }, known[at]));
+    const isLine = (one: unknown, at: number) => isTable(one) && same({ ...lineDefaults, ...one }, known[at]);
+    return value.length === known.length && value.every(isLine);
   }
   const stream = form.streams.find((one) => one.name === name);
   if (option === "workload" && typeof value === "string" && stream) return value === stream.workload;
@@ -530,18 +580,22 @@ export function shareOf(lines: AccessLine[]): number | null {
   return Number.isNaN(sum) ? null : Math.round(sum * 1e6) / 1e6;
 }
 
-/** Depths written as `1, 2, 4` or `1..256` (doubling); null when they are neither. */
+/** The most that a depth may be. */
+export const depthMax = options["stream.queue_depth"].max;
+
+/** Depths written as `1, 2, 4` or `1..256` (doubling), none for the default; null when they are neither. */
 export function depthsOf(written: string): number[] | null {
+  if (written.trim() === "") return [];
   const range = /^\s*(\d+)\s*\.\.\s*(\d+)\s*$/.exec(written);
   if (range) {
     const [from, to] = [Number(range[1]), Number(range[2])];
-    if (from < 1 || to < from || to > 65536) return null;
+    if (from < 1 || to < from || to > depthMax) return null;
     const depths = [];
     for (let depth = from; depth <= to; depth *= 2) depths.push(depth);
     return depths;
   }
   const depths = written.split(",").map((part) => Number(part.trim()));
-  return depths.every((depth) => Number.isInteger(depth) && depth >= 1 && depth <= 65536) ? depths : null;
+  return depths.every((depth) => Number.isInteger(depth) && depth >= 1 && depth <= depthMax) ? depths : null;
 }
 
 /** Whether a text is rates, as the server reads them: none, one, or several separated by commas. */
@@ -555,9 +609,9 @@ export function isRates(text: string): boolean {
   });
 }
 
-/** Whether a number field has a whole number of its range. */
-export const isWhole = (value: number | null, most: number): boolean =>
-  typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= most;
+/** Whether a number field has a whole number of its range, or is empty, which is the default. */
+export const isWhole = (value: number | null | undefined, most: number): boolean =>
+  value === null || value === undefined || (Number.isInteger(value) && value >= 1 && value <= most);
 
 /** An access specification. */
 export interface Spec {
@@ -581,9 +635,9 @@ export function specsOf(job: string): Spec[] {
     const lines = Array.isArray(workload.mix) ? workload.mix.filter(isTable) : [workload];
     const line = (of: Table): AccessLine => ({
       share: text(of.share, "100%"),
-      blockSize: text(of.block_size, "4KiB"),
-      read: text(of.read, "100%"),
-      access: text(of.access, "sequential"),
+      blockSize: text(of.block_size, lineDefaults.block_size),
+      read: text(of.read, lineDefaults.read),
+      access: text(of.access, lineDefaults.access),
       ...(Array.isArray(workload.mix) ? moreOf(of) : {}),
     });
     const align = text(workload.align, "");

@@ -86,9 +86,82 @@ test("rows are streams, or all that go to the same targets", () => {
   const figures = { ...step.figures!, groups: [{ streams: [0, 1], last: step.figures!.last, since: null }] };
   const shared = { ...step, streams: [{ ...reads!, targets: ["a", "b"], target_count: 20 }, log!], figures };
   expect(rows(shared, "target", "last")).toEqual([
-    { names: ["a", "b"], more: 18, streams: [0, 1], figures: gaugesOf(step.figures!.last) },
+    { names: ["a", "b"], more: 18, targets: null, streams: [0, 1], figures: gaugesOf(step.figures!.last) },
   ]);
   expect(rows(shared, "target", "since")[0]!.figures.iops).toBeNull();
+});
+
+test("streams on several targets have rows for each of them", () => {
+  const [run, started] = first(6) as [RunEvent, Extract<RunEvent, { event: "step_started" }>];
+  const [reads, log] = started.streams;
+  // The first goes to two, the second to the second of these, the third to too many.
+  const streams = [
+    { ...reads!, targets: ["a", "b"], target_count: 2 },
+    { ...log!, targets: ["b"] },
+    { ...log!, name: "alone", targets: ["c"] },
+    { ...log!, name: "many", targets: ["d", "e"], target_count: 100 },
+  ];
+  const span = (iops: number) => ({
+    start_s: 1,
+    end_s: 2,
+    operations: iops,
+    errors: 3,
+    iops,
+    bytes_per_s: 4096 * iops,
+    mean_ns: 1e6,
+    max_ns: 5e6,
+  });
+  const of = (target: string, streams: number[], last: number | null, since: number) => ({
+    target,
+    streams,
+    last: last === null ? null : span(last),
+    since: span(since),
+  });
+  const [known] = events.filter((event) => event.event === "figures").slice(-1);
+  const wholes = [[0], [1], [2], [3]].map((of) => ({ streams: of, last: known!.last, since: known!.since }));
+  const told: RunEvent[] = [
+    run,
+    { ...started, streams },
+    { ...known!, groups: wholes, streams: [known!.since, known!.since, known!.since, known!.since] },
+    { event: "targets", step: 0, parts: [of("a", [0], 9, 9)], targets: [] },
+    {
+      event: "targets",
+      step: 0,
+      parts: [of("a", [0], 700, 600), of("b", [0], 300, 250)],
+      targets: [of("a", [0], 700, 600), of("b", [0, 1], 800, 750), of("c", [2], null, 5)],
+    },
+  ];
+  const step = replay(told).steps[0]!;
+  const shown = (by: "part" | "target", window: "last" | "since") =>
+    rows(step, by, window).map(({ names, targets, figures }) => [...names, ...(targets?.names ?? []), figures.iops]);
+  const whole = { last: known!.last!.all.iops, since: known!.since!.all.iops };
+  // Of those that go to one target alone all is known; those on too many have one row.
+  expect(shown("target", "last")).toEqual([["a", 700], ["b", 800], ["c", whole.last], ["d", "e", whole.last]]);
+  expect(shown("target", "since")).toEqual([["a", 600], ["b", 750], ["c", whole.since], ["d", "e", whole.since]]);
+  expect(shown("part", "since")).toEqual([
+    ["reads", "a", 600],
+    ["reads", "b", 250],
+    ["log", "b", whole.since],
+    ["alone", "c", whole.since],
+    ["many", "d", "e", whole.since],
+  ]);
+  expect(rows(step, "part", "last").at(-1)!.targets!.more).toBe(98);
+  expect(rows(step, "target", "last")[1]).toEqual({
+    names: ["b"],
+    more: 0,
+    targets: null,
+    streams: [0, 1],
+    figures: {
+      iops: 800,
+      bytesPerS: 800 * 4096,
+      meanNs: 1e6,
+      maxNs: 5e6,
+      errors: 3,
+      p50Ns: null,
+      p99Ns: null,
+      depth: null,
+    },
+  });
 });
 
 test("what comes again after a lost connection changes nothing", () => {

@@ -7,7 +7,18 @@
 
 import { levelOfShare } from "../charts/spec";
 import type { Busy, Heat, Series, StepCharts, Values } from "../charts/types";
-import type { DeviceUse, FiguresEvent, HostEvent, IntervalEvent, RunEvent, Span, StreamInfo } from "./events";
+import type {
+  DeviceUse,
+  FiguresEvent,
+  HostEvent,
+  IntervalEvent,
+  RunEvent,
+  Span,
+  StreamInfo,
+  TargetFigures,
+  TargetsEvent,
+  TargetSpan,
+} from "./events";
 
 /** Cells of a step at most, before they are doubled. */
 export const cellsMax = 1200;
@@ -15,6 +26,8 @@ export const cellsMax = 1200;
 const columnsMax = 240;
 /** Streams with lines of their own. */
 const streamsMax = 8;
+/** Targets up to which a stream is counted by target (crates/schema/src/targets.rs). */
+export const targetsMost = 64;
 /** Notes that are kept; the record has all. */
 const notesMax = 200;
 
@@ -67,6 +80,8 @@ export interface StepView {
   devices: ReadonlyMap<string, DeviceSum>;
   /** What streams do together, as it was told last. */
   figures: FiguresEvent | null;
+  /** What was done on each target, as it was told last; of a step with a stream on several. */
+  targets: TargetsEvent | null;
   /** Per stream, its newest interval. */
   last: (IntervalEvent | undefined)[];
   measuredFrom_s: number | null;
@@ -130,6 +145,8 @@ function taken(view: RunView, event: RunEvent): RunView {
       return withStep(view, event.step, (step) => withInterval(step, event));
     case "figures":
       return withStep(view, event.step, (step) => withFigures(step, event));
+    case "targets":
+      return withStep(view, event.step, (step) => ({ ...step, targets: event }));
     case "host":
       return withStep(view, event.step, (step) => withHost(step, event));
     case "note": {
@@ -161,6 +178,7 @@ function begun(event: Extract<RunEvent, { event: "step_started" }>): StepView {
     lastHost: null,
     devices: new Map(),
     figures: null,
+    targets: null,
     last: event.streams.map(() => undefined),
     measuredFrom_s: null,
     reached_s: 0,
@@ -325,6 +343,18 @@ export function gaugesOf(span: Span | null | undefined): Gauges {
   };
 }
 
+/** The same of a target, which has neither percentiles nor a queue of its own. */
+function gaugesOnTarget(span: TargetSpan | null): Gauges {
+  return {
+    ...gaugesOf(null),
+    iops: span?.iops ?? null,
+    bytesPerS: span?.bytes_per_s ?? null,
+    meanNs: span?.mean_ns ?? null,
+    maxNs: span?.max_ns ?? null,
+    errors: span?.errors ?? null,
+  };
+}
+
 /** How busy the processors were, and the busiest of the devices. */
 export interface HostGauges {
   processors: number | null;
@@ -402,31 +432,72 @@ export function deviceRows(step: StepView, window: Window): DeviceRow[] {
     }));
 }
 
-/** A row of the table: a stream, or all streams that go to the same targets. */
+/** What the rows of the table are: streams, streams that go to several targets on each of them, or targets. */
+export type By = "stream" | "part" | "target";
+
+/** A row of the table. */
 export interface Row {
-  /** Targets by name; of a stream that has a row of its own, the stream's. */
+  /** Targets by name; of a row that a stream has for itself, the stream's. */
   names: string[];
   /** Names that are not told. */
   more: number;
+  /** Of a stream's row: the target it is about, or all that it goes to where it has no row for each. */
+  targets: { names: string[]; more: number } | null;
   streams: number[];
   figures: Gauges;
 }
 
-export function rows(step: StepView, by: "stream" | "target", window: Window): Row[] {
-  if (by === "target") {
-    return (step.figures?.groups ?? []).map((group) => {
-      const { targets = [], target_count = 0 } = step.streams[group.streams[0] ?? 0] ?? {};
-      const { streams } = group;
-      return { names: targets, more: target_count - targets.length, streams, figures: gaugesOf(group[window]) };
-    });
-  }
-  return step.streams.map(({ name }, at) => {
-    const last = step.last[at];
-    // A stream that has ended a while ago has no part in what happens now.
-    const isNow = last && last.end_s > step.reached_s - 1.5 * (last.end_s - last.start_s);
-    const span = window === "since" ? step.figures?.streams[at] : isNow ? last : null;
-    return { names: [name], more: 0, streams: [at], figures: gaugesOf(span) };
+export function rows(step: StepView, by: By, window: Window): Row[] {
+  if (by === "target") return targetRows(step, window);
+  const streams = step.streams.map((_, at) => streamRow(step, at, window));
+  if (by === "stream") return streams;
+  const partOf = (row: Row, { target, [window]: span }: TargetFigures) => ({
+    ...row,
+    targets: { names: [target], more: 0 },
+    figures: gaugesOnTarget(span),
   });
+  return streams.flatMap((row, at) => {
+    const parts = step.targets?.parts.filter((part) => part.streams.includes(at)) ?? [];
+    if (parts.length > 0) return parts.map((part) => partOf(row, part));
+    const { targets, target_count } = step.streams[at]!;
+    return [{ ...row, targets: { names: targets, more: target_count - targets.length } }];
+  });
+}
+
+function streamRow(step: StepView, at: number, window: Window): Row {
+  const last = step.last[at];
+  // A stream that has ended a while ago has no part in what happens now.
+  const isNow = last && last.end_s > step.reached_s - 1.5 * (last.end_s - last.start_s);
+  const span = window === "since" ? step.figures?.streams[at] : isNow ? last : null;
+  return { names: [step.streams[at]!.name], more: 0, targets: null, streams: [at], figures: gaugesOf(span) };
+}
+
+/** A row per target; streams that are not told apart by target have one with those that go to the same ones. */
+function targetRows({ streams, figures, targets }: StepView, window: Window): Row[] {
+  const groups = figures?.groups ?? [];
+  const isAlone = (at: number) => streams[at]?.target_count === 1;
+  const told = (targets?.targets ?? []).map((target): Row => {
+    // Of streams that go there and nowhere else, all is known.
+    const same = (group: { streams: number[] }) => String(group.streams) === String(target.streams);
+    const whole = target.streams.every(isAlone) ? groups.find(same) : undefined;
+    return {
+      names: [target.target],
+      more: 0,
+      targets: null,
+      streams: target.streams,
+      figures: whole ? gaugesOf(whole[window]) : gaugesOnTarget(target[window]),
+    };
+  });
+  const known = new Set(told.flatMap((row) => row.streams));
+  const others = groups.filter((group) => !group.streams.some((at) => known.has(at)));
+  return [
+    ...told,
+    ...others.map((group): Row => {
+      const { targets = [], target_count = 0 } = streams[group.streams[0] ?? 0] ?? {};
+      const more = target_count - targets.length;
+      return { names: targets, more, targets: null, streams: group.streams, figures: gaugesOf(group[window]) };
+    }),
+  ];
 }
 
 /** The step as charts. Of several streams together rates add up, and the server has told the latencies. */

@@ -30,7 +30,8 @@ function end(source: Source): void {
   sources.delete(source);
 }
 
-/** Gives a stream up that is where another of the same run is; numbers of events leave none out, so that it gets there. */
+/** Gives a stream up that is where another of the same run is. It gets there: the newest event is in both, whatever is left
+ * out before it. */
 function merge(source: Source): void {
   for (const other of sources) {
     if (other === source || other.url !== source.url || other.last !== source.last || !other.isUp) continue;

@@ -228,21 +228,62 @@ function withOption(lines: string[], path: string[], value: unknown, written?: u
   const { sections, options } = scanned(lines);
   const [section, key = ""] = [path.slice(0, -1), path.at(-1)];
   const found = options.find((option) => isPath(option.path, path));
+  const keysOf = (option: Option) => keyOf.exec(lines[option.from] ?? "")?.[0].replace(/\s*=\s*$/, "") ?? keyText(key);
   if (found) {
     const source = lines.slice(found.from, found.to).join("\n");
     const items = found.to > found.from + 1 ? withItems(source, written, value) : null;
     if (items !== null) return [...lines.slice(0, found.from), ...items.split("\n"), ...lines.slice(found.to)];
     const line = found.to === found.from + 1 ? (lines[found.from] ?? "") : "";
-    const [before] = line.split("=");
-    const name = line === "" ? keyText(key) : (before ?? "").trimEnd();
-    const text = value === undefined ? [] : `${name} = ${valueText(value)}${line ? remarkOf(line) : ""}`.split("\n");
+    const remark = line ? remarkOf(line) : "";
+    const text = value === undefined ? [] : `${keysOf(found)} = ${valueText(value)}${remark}`.split("\n");
     return [...lines.slice(0, found.from), ...text, ...lines.slice(found.to)];
   }
+  const isBeneath = ({ path: other }: Option) => other.length > path.length && isPath(other.slice(0, path.length), path);
+  if (options.some(isBeneath)) return withKeys(lines, path, value, written);
   if (value === undefined) return lines;
   const place = sections.findLast((one) => isPath(one.path, section));
+  // A table of keys such as `load.rate` gets one more of them: with a header it would be there twice.
+  const dotted = options.findLast((option) => isPath(option.path.slice(0, -1), section));
+  if (!place && dotted) {
+    const prefix = keysOf(dotted).replace(/\s*(?:"[^"]*"|'[^']*'|[\w-]+)$/, "");
+    const text = `${prefix}${keyText(key)} = ${valueText(value)}`.split("\n");
+    return [...lines.slice(0, dotted.to), ...text, ...lines.slice(dotted.to)];
+  }
   if (!place) return withSection(lines, section, { [key]: value });
   const text = `${keyText(key)} = ${valueText(value)}`.split("\n");
   return [...lines.slice(0, place.to), ...text, ...lines.slice(place.to)];
+}
+
+/** A table whose keys stand in lines of their own, with other values: in those lines where their order is the same. */
+function withKeys(lines: string[], path: string[], value: unknown, written: unknown): string[] {
+  if (isTable(value) && isTable(written)) {
+    const stay = Object.keys(written).filter((key) => key in value);
+    const come = Object.keys(value).filter((key) => !stay.includes(key));
+    if (same([...stay, ...come], Object.keys(value))) {
+      const all = [...Object.keys(written), ...come].filter((key) => !same(written[key], value[key]));
+      return all.reduce((text, key) => withOption(text, [...path, key], value[key], written[key]), lines);
+    }
+  }
+  return withOption(withoutSection(lines, path), path, value);
+}
+
+/**
+ * The option that stands at a place, line and column from 1: `stream.load.workers`, and of what is swept the option that is.
+ * Null where none does, or nobody can tell.
+ */
+export function optionAt(text: string, line: number, column: number): string | null {
+  const lines = text.split("\n");
+  try {
+    const path = scanned(lines).options.find(({ from, to }) => line > from && line <= to)?.path;
+    const [kind, , option, swept] = path ?? [];
+    if (kind !== "stage" || option !== "sweep") return path?.join(".") ?? null;
+    if (swept !== undefined) return swept;
+  } catch {
+    return null;
+  }
+  const keys = [...(lines[line - 1] ?? "").matchAll(/"([^"]*)"|'([^']*)'/g)];
+  const at = keys.find(({ index, 0: key }) => column > index && column <= index + key.length);
+  return at ? (at[1] ?? at[2] ?? null) : null;
 }
 
 /** Sections of a job by their paths. */

@@ -44,7 +44,7 @@ test("no name lies on another or on the line of another, however many there are"
 });
 
 test("a long name is cut, and one without room is left to the words below", () => {
-  expect(placed(spread([0], "n".repeat(60)), 400, 4)[0]?.text).toBe(`${"n".repeat(27)}…`);
+  expect(placed(spread([0], "n".repeat(60)), 400, 4)[0]?.text).toBe(`${"n".repeat(29)}…`);
   const lanes = placed(spread([1, 2, 3, 4, 5, 6], "all at one place"), 400, 4).map((tag) => tag.lane);
   expect(lanes.filter((lane) => lane >= 0).length).toBe(4);
 });
@@ -59,4 +59,21 @@ test("the name of a height covers no point and no other name, or is not drawn", 
   expect(heightPlace(100, 60, [...beside(95), ...beside(108)], [[120, 95, 150], [120, 114, 150]], plot, 1)).toBe(null);
   // At the upper edge it stands under its line.
   expect(heightPlace(4, 60, [], [], plot, 1)?.[1]).toBe(18);
+});
+
+test("a name stands over or under points that lie on its line", () => {
+  const plot = { bbox: { left: 0, top: 0, width: 200, height: 200 } };
+  const along = [...Array(40).keys()].map((step): [number, number] => [step * 5, 100]);
+  const found = heightPlace(100, 180, along, [], plot, 1);
+  expect(found && (found[1] < 100 ? found[1] <= 93 : found[1] >= 115)).toBe(true);
+});
+
+test("a name that is as long as the plot goes into a row above that of its neighbour", () => {
+  const [first, second] = ["highest that keeps the limits", "lowest does not"];
+  const tags = placed([{ at: 130, label: first }, { at: 135, label: second }], 265, 4);
+  const of = (label: string) => tags.find(({ text }) => text === label);
+  const [long, short] = [of(first), of(second)];
+  expect([long?.lane, short?.lane].every((lane) => (lane ?? -1) >= 0)).toBe(true);
+  const isApart = (long?.from ?? 0) + first.length * 6.2 <= (short?.from ?? 0);
+  expect(long?.lane !== short?.lane || isApart).toBe(true);
 });

@@ -101,8 +101,10 @@ export function marks(plot: uPlot, spec: Spec, colors: Palette): void {
   for (const { at, lane, from, text } of tags) {
     const x = bbox.left + at * scale;
     const base = bbox.top - (4 + laneHeight * Math.max(lane, 0)) * scale;
+    // A name that goes on over its own line is not struck through by it.
+    const isOver = from < at && from + ctx.measureText(text).width / scale > at;
     ctx.beginPath();
-    ctx.moveTo(x, lane < 0 ? bbox.top : base - 9 * scale);
+    ctx.moveTo(x, lane < 0 ? bbox.top : base + (isOver ? 3 : -9) * scale);
     ctx.lineTo(x, bottom);
     ctx.stroke();
     if (lane >= 0) ctx.fillText(text, bbox.left + from * scale, base);
@@ -133,11 +135,13 @@ export const laneHeight = 15;
 /** Rows of names at most; a name that finds no room is told below the plot alone. */
 const lanesMax = 4;
 /** Characters of a name on the plot; all of it stands below. */
-const charsMax = 28;
+const charsMax = 30;
 /** Width of a character of the names, CSS pixels, at most on average. */
 const charWidth = 6.2;
 /** About what the vertical axis and the room at the right take of a plot's width. */
 const axesWidth = 110;
+/** By how much they may take more or less. */
+const axesOff = 30;
 
 const shortened = (label: string) => (label.length > charsMax ? `${label.slice(0, charsMax - 1)}…` : label);
 
@@ -159,10 +163,13 @@ export function laneCount(spec: Spec, width: number): number {
   const on = (value: number) => (isLog ? Math.log(value) : value);
   const share = (value: number) => (last > first ? (on(value) - on(first)) / (on(last) - on(first)) : 0.5);
   const places = (spec.marks ?? []).filter((mark) => mark.axis === "x");
-  const tags = placed(
-    places.map((mark) => ({ at: share(mark.at) * inner, label: mark.label })),
-    inner,
-    lanesMax,
+  // What the axes take is known only once they are drawn: the most rows of all that may be.
+  const tags = [-axesOff, 0, axesOff].flatMap((off) =>
+    placed(
+      places.map((mark) => ({ at: share(mark.at) * (inner + off), label: mark.label })),
+      inner + off,
+      lanesMax,
+    ),
   );
   return Math.max(0, ...tags.map((tag) => tag.lane + 1));
 }
@@ -180,7 +187,8 @@ export function placed(places: { at: number; label: string }[], width: number, l
       at,
       text,
       from: isRight ? at + 3 : Math.max(at - long + 3, 0),
-      to: isRight ? at + long : at - 3,
+      // Where it is as long as all there is on the left, it goes on over its line, and so into a row of its own.
+      to: isRight ? at + long : Math.max(at - 3, long - 3),
       isRight,
       lane: -1,
     };
@@ -231,7 +239,8 @@ export function heightPlace(
   const [from, to] = [bbox.left + 4 * scale, bbox.left + bbox.width - width - 4 * scale];
   // From the right end to the left.
   const starts = Array.from({ length: placesTried }, (_, step) => to - ((to - from) * step) / (placesTried - 1));
-  const rows = [at - 5 * scale, at + 14 * scale].filter(
+  // Close to the line, else as far from it as the points on it reach.
+  const rows = [at - 5 * scale, at + 14 * scale, at - 8 * scale, at + 16 * scale].filter(
     (y) => y - 11 * scale >= bbox.top && y + 3 * scale <= bbox.top + bbox.height,
   );
   const candidates = starts.flatMap((x) => rows.map((y): [number, number] => [x, y]));

@@ -3,10 +3,14 @@
 
 import uPlot from "uplot";
 import { palette, type Palette } from "./palette";
+import { inOne, inRows } from "./labels";
 import { bands, laneCount, laneHeight, marks, whiskers } from "./annotations";
 import { logRange, type Axis, type HeatCells, type Line, type Spec } from "./spec";
 
 const font = "12px system-ui, sans-serif";
+/** Height of a row of a tick's name, and width of a character of it at most on average, CSS pixels. */
+const rowHeight = 18;
+const charWidth = 7;
 /** A height that is marked is on a linear axis only up to this many times what was measured. */
 const markedMost = 2;
 
@@ -181,29 +185,34 @@ function axis(of: Axis, colors: Palette, isVertical: boolean): uPlot.Axis {
     grid: { stroke: colors.grid, width: 1 },
     ticks: { stroke: colors.grid, width: 1, size: 5 },
     // As wide as the longest label: characters of this font are about 7 pixels wide.
-    size: isVertical ? (_, values) => 16 + 7 * Math.max(4, ...(values ?? []).map((value) => value.length)) : 34,
+    size: isVertical
+      ? (_, values) => 16 + charWidth * Math.max(4, ...(values ?? []).map((value) => value.length))
+      : (_, values) => 34 + rowHeight * (Math.max(1, ...(values ?? []).map((value) => value.split("\n").length)) - 1),
+    lineGap: rowHeight / 12,
     space: isVertical ? 34 : 64,
-    values: (_, splits) => splits.map((value) => (value === null ? "" : of.format(value))),
+    values: (plot, splits) => {
+      const named = of.isNamed ? labels(plot, of, splits, !isVertical) : null;
+      return splits.map((value) => (value === null ? "" : (named?.get(value) ?? of.format(value))));
+    },
     ...(of.increments ? { incrs: of.increments } : {}),
-    ...(of.ticks ? { splits: (plot, at, min, max) => thinned(plot, of.ticks?.(min, max) ?? [], at === 0, of.format) } : {}),
+    ...(of.ticks
+      ? { splits: (plot, _, min, max) => [...labels(plot, of, of.ticks?.(min, max) ?? [], !isVertical).keys()] }
+      : {}),
     ...(of.ticks ? { filter: (_, splits) => splits } : {}),
   };
 }
 
-/** Ticks of which no two labels touch. */
-function thinned(plot: uPlot, ticks: number[], isHorizontal: boolean, format: (value: number) => string): number[] {
-  const kept: number[] = [];
-  let end = Number.NEGATIVE_INFINITY;
-  for (const tick of ticks) {
-    const at = isHorizontal ? plot.valToPos(tick, "x") : -plot.valToPos(tick, "y");
-    // A label stands around its tick; of many nines it is long.
-    const half = isHorizontal ? 5 + 3.5 * format(tick).length : 10;
-    if (at - half >= end) {
-      kept.push(tick);
-      end = at + half;
-    }
-  }
-  return kept;
+/** Ticks of which no two labels touch, with what stands at each: names in as many rows as they need. */
+function labels(plot: uPlot, of: Axis, ticks: number[], isHorizontal: boolean): Map<number, string> {
+  const { ctx } = plot;
+  const at = (tick: number) => (isHorizontal ? plot.valToPos(tick, "x") : -plot.valToPos(tick, "y"));
+  ctx.save();
+  ctx.font = font;
+  const widthOf = (text: string) => (isHorizontal ? ctx.measureText(text).width : charWidth * 2);
+  const places = ticks.map((tick) => ({ at: at(tick), name: of.format(tick) }));
+  const placed = of.isNamed && isHorizontal ? inRows(places, widthOf) : inOne(places, widthOf);
+  ctx.restore();
+  return new Map(ticks.flatMap((tick, index) => (placed[index] ? [[tick, placed[index].join("\n")]] : [])));
 }
 
 /** What does not count lies behind a shade. */

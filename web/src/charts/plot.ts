@@ -32,7 +32,7 @@ function axis(of: PlotAxis): Axis {
   const made: Axis = { label: of.label, format: formats[of.unit], scale: of.is_log ? "log" : "linear" };
   if (of.names.length > 0) {
     const within = (min: number, max: number) => of.names.map(([at]) => at).filter((at) => at >= min && at <= max);
-    return { ...made, format: (value) => nameAt(of.names, value), ticks: within };
+    return { ...made, format: (value) => nameAt(of.names, value), ticks: within, isNamed: true };
   }
   if (of.unit === "nines") return { ...made, ticks: ninesTicks };
   if (of.is_log) return { ...made, ticks: latencyTicks };

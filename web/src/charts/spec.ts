@@ -45,6 +45,8 @@ export interface Axis {
   scale: "linear" | "log";
   /** Places of the ticks where the plot decides, else as fits. */
   ticks?: (min: number, max: number) => number[];
+  /** Whether ticks have names, which take several rows where they would touch. */
+  isNamed?: boolean;
   /** Steps a linear axis may take. */
   increments?: number[];
 }
@@ -329,12 +331,12 @@ export function heatOverTime(step: StepCharts, heat: Heat, title: string): Spec 
 function sweepAxis(sweep: Sweep): Axis {
   const labels = new Map(sweep.positions.map((position, at) => [position, sweep.labels[at] ?? ""]));
   const label = sweep.option || words.inOrder;
-  const shorten = (text: string) => (text.length > 14 ? `${text.slice(0, 13)}…` : text);
   return {
     label,
-    format: (value) => shorten(labels.get(value) ?? format.plain(value)),
+    format: (value) => labels.get(value) ?? format.plain(value),
     scale: sweep.axis === "log" ? "log" : "linear",
     ticks: (min, max) => sweep.positions.filter((position) => position >= min && position <= max),
+    isNamed: true,
   };
 }
 

@@ -111,6 +111,13 @@ export interface PlotData {
   bands: { label: string; x: [number, number] | null; y: [number, number] }[];
 }
 
+export interface AnswerTable {
+  caption: string;
+  columns: [string, boolean][];
+  rows: string[][];
+  remark: string | null;
+}
+
 /** The answer of a run, or of a comparison. */
 export interface Answered {
   kind: string;
@@ -120,6 +127,8 @@ export interface Answered {
     lines: string[];
     plots: PlotData[];
     maps: { caption: string; columns: string[]; rows: [string, [string, number][]][] }[];
-    tables: { caption: string; columns: [string, boolean][]; rows: string[][]; remark: string | null }[];
+    tables: AnswerTable[];
+    /** Tables of what says little, for whoever asks for them. */
+    folded: AnswerTable[];
   }[];
 }

@@ -42,11 +42,13 @@ pub fn judge(interval: Option<(f64, f64)>, margin: f64, more_is_better: bool) ->
     }
 }
 
-/// Runs per side that would make the interval narrow enough to keep clear of the margin it lies across, if the change
-/// stays as it is: the width shrinks as 1/√n. `None` when more than a thousand would be needed.
+/// Runs per side that would make the interval narrow enough to keep clear of the margins it lies across, if the change
+/// stays as it is: on the scale of logarithms, on which the interval was made, its width shrinks as 1/√n. `None` when more
+/// than a thousand would be needed.
 pub fn more_runs(change: f64, (low, high): (f64, f64), margin: f64, count: usize) -> Option<u64> {
-    let half = (high - low) / 2.0;
-    let room = (change.abs() - margin).abs();
+    let half = (high.ln_1p() - low.ln_1p()) / 2.0;
+    let from = |edge: f64| (change.ln_1p() - edge.ln_1p()).abs();
+    let room = from(margin).min(from(-margin));
     let needed = count as f64 * (half / room).powi(2);
     #[expect(
         clippy::cast_possible_truncation,
@@ -77,8 +79,11 @@ mod tests {
 
     #[test]
     fn more_runs_narrow_an_interval() {
-        // ± 4 % around 0 with 5 runs: for ± 3 % it takes 5·(4/3)² = 8.9, that is 4 more.
-        assert_eq!(more_runs(0.0, (-0.04, 0.04), 0.03, 5), Some(4));
+        // A factor of 1.04 either way around no change with 5 runs: for one of 1.03 it takes 5·(ln 1.04 ÷ ln 1.03)² = 8.8, that
+        // is 4 more.
+        assert_eq!(more_runs(0.0, (1.0 / 1.04 - 1.0, 0.04), 0.03, 5), Some(4));
+        // Four times as much, and sixteen: what counts is the distance from the margin, in factors.
+        assert_eq!(more_runs(0.1, (1.1 / 1.2 - 1.0, 1.1 * 1.2 - 1.0), 0.03, 5), Some(34));
         assert_eq!(more_runs(0.03, (-0.01, 0.07), 0.03, 5), None, "on the margin itself");
     }
 }

@@ -3,14 +3,15 @@
 //! Owns the names that people read. Seeds and paths are no difference: the same job has others on every host.
 
 use super::Difference;
-use super::words::differing;
+use super::words::{differing, shortened};
 use crate::describe;
 use fathom_schema::{
-    Extent, IoMode, Pacing, Quota, SimDevice, Step, StepRecord, Stream, StreamLimits, Target, TargetKind,
-    Think, TimeLimit, WorkerPlan, Workload,
+    Case, Extent, IoMode, OperationKind, Pacing, Quota, SimDevice, Step, StepRecord, Stream, StreamLimits,
+    Target, TargetKind, Think, TimeLimit, WorkerPlan, Workload,
 };
 use fathom_units::{Bytes, Iops, Nanos};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// What differs between steps that are set beside each other: what is the same in all of them once, else with the
 /// step's name.
@@ -146,7 +147,7 @@ fn of_streams(left: &Stream, right: &Stream, found: &mut Differing) {
         found.add_raw("settings of the engine", engine, &right.engine);
     }
     if workers.len() == right.workers.len() {
-        found.add("regions", regions(workers), regions(&right.workers));
+        of_regions(workers, &right.workers, found);
     }
     found.add_raw("trace", trace, &right.trace);
     found.add_raw("what the rate counts", rate_counts, &right.rate_counts);
@@ -164,7 +165,7 @@ fn of_streams(left: &Stream, right: &Stream, found: &mut Differing) {
 
 fn of_workloads(left: &Workload, right: &Workload, found: &mut Differing) {
     let Workload {
-        cases,
+        cases: _, // each kind's by itself, below
         kinds,
         cursor,
         distribution,
@@ -183,17 +184,8 @@ fn of_workloads(left: &Workload, right: &Workload, found: &mut Differing) {
         trim_then_write,
         verification,
     } = left;
-    let words = [
-        ("block size", describe::sizes as fn(&Workload) -> String),
-        ("mix", describe::mix),
-        ("access", describe::access),
-    ];
-    for (name, of) in words {
-        found.add(name, of(left), of(right));
-    }
-    if words.iter().all(|(_, of)| of(left) == of(right)) {
-        found.add_raw("shares of operations", cases, &right.cases);
-    }
+    found.add("mix", describe::mix(left), describe::mix(right));
+    of_cases(left, right, found);
     found.add_raw("distribution", distribution, &right.distribution);
     found.add_raw("coverage", coverage, &right.coverage);
     // It follows the block size where nothing else is said.
@@ -214,6 +206,89 @@ fn of_workloads(left: &Workload, right: &Workload, found: &mut Differing) {
     found.add_raw("sync", sync, &right.sync);
     found.add_raw("writes after trims", trim_then_write, &right.trim_then_write);
     found.add_raw("verification", verification, &right.verification);
+}
+
+/// What operations of each kind do: a mix that looks alike as a whole may have its parts exchanged.
+fn of_cases(left: &Workload, right: &Workload, found: &mut Differing) {
+    let kinds = OperationKind::ALL.into_iter();
+    let of_kinds: Vec<(OperationKind, Workload, Workload)> = kinds
+        .map(|kind| (kind, of_kind(left, kind), of_kind(right, kind)))
+        .filter(|(_, one, other)| !one.cases.is_empty() && !other.cases.is_empty())
+        .collect();
+    let words = [("block size", describe::sizes as fn(&Workload) -> String), ("access", describe::access)];
+    for (name, of) in words {
+        let whole = (of(left), of(right));
+        let mut each: Vec<(OperationKind, (String, String))> =
+            of_kinds.iter().map(|(kind, one, other)| (*kind, (of(one), of(other)))).collect();
+        each.retain(|(_, (one, other))| one != other);
+        // What all kinds have in common is told once; so is what comes of their shares alone.
+        if whole.0 != whole.1 && each.iter().all(|(_, pair)| *pair == whole) {
+            found.add(name, whole.0, whole.1);
+            continue;
+        }
+        for (kind, (one, other)) in each {
+            found.add(&format!("{name} of {}s", kind.name()), one, other);
+        }
+    }
+    for (kind, one, other) in &of_kinds {
+        let is_told = words.iter().any(|(_, of)| of(one) != of(other));
+        if !is_told && one.cases != other.cases {
+            let name = match &of_kinds[..] {
+                [_] => "shares of operations".to_owned(),
+                _ => format!("shares of {}s", kind.name()),
+            };
+            let (in_words, of_other) = (shares(&one.cases), shares(&other.cases));
+            if in_words == of_other {
+                found.add_raw(&name, &one.cases, &other.cases);
+            } else {
+                found.add(&name, in_words, of_other);
+            }
+        }
+    }
+    // Less than words have room for.
+    if describe::mix(left) == describe::mix(right) {
+        found.add("exact mix", exact_mix(left), exact_mix(right));
+    }
+}
+
+/// The share of each kind to a billionth: `70.01 % read 29.99 % write`.
+fn exact_mix(workload: &Workload) -> String {
+    let of = |kind: OperationKind| {
+        let of_kind = workload.cases.iter().filter(|case| case.kind == kind);
+        let share: f64 = of_kind.map(|case| case.weight).sum();
+        (share > 0.0).then(|| format!("{} % {}", (share * 1e9).round() / 1e7, kind.name()))
+    };
+    OperationKind::ALL.into_iter().filter_map(of).collect::<Vec<_>>().join(" ")
+}
+
+/// The operations of one kind, whose shares add up to one.
+fn of_kind(workload: &Workload, kind: OperationKind) -> Workload {
+    let of_kind = workload.cases.iter().filter(|case| case.kind == kind);
+    let all: f64 = of_kind.clone().map(|case| case.weight).sum();
+    let cases = of_kind.map(|case| Case { weight: exact(case.weight / all), ..*case }).collect();
+    Workload { cases, ..workload.clone() }
+}
+
+/// A share without what rounding has left of it: a billionth of all operations is nobody's wish.
+fn exact(share: f64) -> f64 {
+    (share * 1e9).round() / 1e9
+}
+
+/// `40 % random 4 KiB, 60 % random 8 KiB at multiples of 64 KiB`.
+fn shares(cases: &[Case]) -> String {
+    let of = |case: &Case| {
+        let Case { weight, kind: _, size, random, align } = case;
+        let (smallest, largest) = (Bytes(size.smallest().into()), Bytes(size.largest().into()));
+        let size =
+            if smallest == largest { smallest.to_string() } else { format!("{smallest} to {largest}") };
+        let grid = align.map(|align| format!(" at multiples of {}", Bytes(align.into()))).unwrap_or_default();
+        format!(
+            "{} {} {size}{grid}",
+            describe::percent(*weight),
+            if *random { "random" } else { "sequential" }
+        )
+    };
+    shortened(cases.iter().map(of).collect())
 }
 
 fn of_limits(left: &StreamLimits, right: &StreamLimits, found: &mut Differing) {
@@ -282,14 +357,36 @@ fn sizes(targets: &[Target]) -> String {
     }
 }
 
-/// Which parts of targets workers are on; those that are alike once.
-fn regions(workers: &[WorkerPlan]) -> String {
-    let mut all: Vec<String> = Vec::new();
-    for Extent { target: _, start, length, room: _ } in workers.iter().flat_map(|worker| &worker.extents) {
-        let text = format!("{length} from {start}");
-        if !all.contains(&text) && all.len() < 3 {
-            all.push(text);
+/// Which parts of targets workers are on, where they differ; those that are alike once.
+fn of_regions(left: &[WorkerPlan], right: &[WorkerPlan], found: &mut Differing) {
+    // What is behind a region is the target's, whose size is told.
+    let region = |extent: &Extent| {
+        let Extent { target, start, length, room: _ } = *extent;
+        (target, start, length)
+    };
+    let regions = |worker: &WorkerPlan| worker.extents.iter().map(region).collect::<Vec<_>>();
+    let mut pairs = Vec::new();
+    for (one, other) in left.iter().zip(right) {
+        let (one, other) = (regions(one), regions(other));
+        for at in 0..one.len().max(other.len()) {
+            let pair = (one.get(at).copied(), other.get(at).copied());
+            if pair.0 != pair.1 {
+                pairs.push(pair);
+            }
         }
     }
-    all.join(", ")
+    let is_elsewhere =
+        pairs.iter().any(|(one, other)| one.zip(*other).is_some_and(|(one, other)| one.0 != other.0));
+    let words = |region: Option<(u32, Bytes, Bytes)>| match region {
+        Some((target, start, length)) if is_elsewhere => {
+            format!("{length} from {start} of target {}", target + 1)
+        }
+        Some((_, start, length)) => format!("{length} from {start}"),
+        None => "none".to_owned(),
+    };
+    let mut known = BTreeSet::new();
+    pairs.retain(|pair| known.insert(*pair));
+    let (one, other): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+    let all = |side: Vec<_>| shortened(side.into_iter().map(words).collect());
+    found.add("regions", all(one), all(other));
 }

@@ -11,15 +11,37 @@ const BLOCKS_MAX: usize = 60;
 /// Share of the usual length from which on an interval counts; a shorter one holds the edge of a phase.
 const WHOLE_SHARE: f64 = 0.5;
 
+/// What the values of a side are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replicates {
+    /// Runs: they show what differs from one to the next.
+    Runs,
+    /// The only run, which measured the same load several times: rounds of a test, steps of a curve at one load.
+    Rounds,
+    /// Intervals of the only step of the only run.
+    Intervals,
+}
+
+impl Replicates {
+    /// Name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Runs => "runs",
+            Self::Rounds => "rounds",
+            Self::Intervals => "intervals",
+        }
+    }
+}
+
 /// A figure of one side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// Its value in each run, or, with one run, in each interval.
+    /// Its value in each run; with one run in each of its rounds, or in each interval.
     pub values: Vec<f64>,
-    /// Its value over all that was measured: the mean of runs, or the run's total.
+    /// Its value over all that was measured: the mean of runs or rounds, or the step's total.
     total: f64,
-    /// Whether `values` are those of runs.
-    pub is_of_runs: bool,
+    /// What `values` are of.
+    pub of: Replicates,
 }
 
 impl Series {
@@ -28,13 +50,19 @@ impl Series {
         self.total
     }
 
-    /// Standard deviation between runs as a share of their mean; with one run, the difference of its halves.
+    /// Whether its values are those of runs.
+    pub(super) fn is_of_runs(&self) -> bool {
+        self.of == Replicates::Runs
+    }
+
+    /// Standard deviation between runs or rounds as a share of their mean; of intervals, the difference of the halves.
     pub(super) fn noise_floor(&self) -> Option<f64> {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let floor = if self.is_of_runs && self.values.len() >= 2 {
+        let is_of_intervals = self.of == Replicates::Intervals;
+        let floor = if !is_of_intervals && self.values.len() >= 2 {
             let sample = crate::statistics::Sample::of(&self.values);
             sample.stddev() / sample.mean
-        } else if !self.is_of_runs && self.values.len() >= 8 {
+        } else if is_of_intervals && self.values.len() >= 8 {
             let (left, right) = self.values.split_at(self.values.len() / 2);
             (mean(left) - mean(right)).abs() / mean(&self.values)
         } else {
@@ -53,7 +81,7 @@ pub struct StepSide {
     pub bandwidth: Series,
     /// Mean response time, nanoseconds.
     pub mean_latency: Series,
-    /// Latency counts per bucket, of runs or of independent stretches of the only run.
+    /// Latency counts per bucket, of runs, of rounds or of independent stretches of the only step.
     pub blocks: Vec<Vec<u64>>,
 }
 
@@ -90,30 +118,43 @@ impl Sums {
 }
 
 impl StepSide {
-    /// Of one step as each of the runs has it; `None` when one of them lacks it or measured nothing in it.
-    pub(super) fn of(runs: &[Option<&StepRecord>]) -> Option<Self> {
-        let steps: Vec<&StepRecord> = runs.iter().copied().collect::<Option<_>>()?;
-        let totals: Vec<(Sums, Vec<u64>)> = steps.iter().map(|step| whole(step)).collect::<Option<_>>()?;
-        let intervals = match steps.as_slice() {
-            [only] => by_interval(only),
-            _ => Vec::new(),
+    /// Of one load as each of the runs measured it, in one step or in several; `None` when one of them lacks it or measured
+    /// nothing in it.
+    pub(super) fn of(runs: &[Vec<&StepRecord>]) -> Option<Self> {
+        // Per run, the steps.
+        let totals: Vec<Vec<(Sums, Vec<u64>)>> = runs
+            .iter()
+            .map(|steps| steps.iter().map(|step| whole(step)).collect::<Option<Vec<_>>>())
+            .map(|steps| steps.filter(|steps| !steps.is_empty()))
+            .collect::<Option<_>>()?;
+        let (of, intervals) = match runs {
+            [steps] => match steps.as_slice() {
+                [only] => (Replicates::Intervals, by_interval(only)),
+                _ => (Replicates::Rounds, Vec::new()),
+            },
+            _ => (Replicates::Runs, Vec::new()),
         };
-        let series = |of: fn(&Sums) -> f64| {
-            let runs: Vec<f64> = totals.iter().map(|(sums, _)| of(sums)).collect();
-            let total = runs.iter().sum::<f64>() / runs.len() as f64;
-            match runs.as_slice() {
-                [_] => {
-                    let values = intervals.iter().map(|(sums, _)| of(sums)).collect();
-                    Series { values, total, is_of_runs: false }
-                }
-                _ => Series { values: runs, total, is_of_runs: true },
-            }
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let series = |figure: fn(&Sums) -> f64| {
+            let of_steps = |steps: &Vec<(Sums, Vec<u64>)>| -> Vec<f64> {
+                steps.iter().map(|(sums, _)| figure(sums)).collect()
+            };
+            let of_runs: Vec<f64> = totals.iter().map(|steps| mean(&of_steps(steps))).collect();
+            let total = mean(&of_runs);
+            let values = match of {
+                Replicates::Runs => of_runs,
+                Replicates::Rounds => of_steps(&totals[0]),
+                Replicates::Intervals => intervals.iter().map(|(sums, _)| figure(sums)).collect(),
+            };
+            Series { values, total, of }
         };
         let iops = series(Sums::iops);
-        let blocks = if iops.is_of_runs {
-            totals.iter().map(|(_, counts)| counts.clone()).collect()
-        } else {
-            blocks(&iops.values, &intervals)
+        let blocks = match of {
+            Replicates::Runs => {
+                totals.iter().map(|steps| added(steps.iter().map(|(_, counts)| counts))).collect()
+            }
+            Replicates::Rounds => totals[0].iter().map(|(_, counts)| counts.clone()).collect(),
+            Replicates::Intervals => blocks(&iops.values, &intervals),
         };
         Some(Self {
             bandwidth: series(Sums::bandwidth),
@@ -173,17 +214,17 @@ fn by_interval(step: &StepRecord) -> Vec<(Sums, Vec<u64>)> {
 fn blocks(iops: &[f64], intervals: &[(Sums, Vec<u64>)]) -> Vec<Vec<u64>> {
     let memory = subsessions(iops).map_or(1, |found| found.length);
     let length = memory.max(intervals.len().div_ceil(BLOCKS_MAX)).max(1);
-    intervals
-        .chunks_exact(length)
-        .map(|chunk| {
-            let mut sum: Vec<u64> = Vec::new();
-            for (_, counts) in chunk {
-                sum.resize(sum.len().max(counts.len()), 0);
-                sum.iter_mut().zip(counts).for_each(|(into, from)| *into += from);
-            }
-            sum
-        })
-        .collect()
+    intervals.chunks_exact(length).map(|chunk| added(chunk.iter().map(|(_, counts)| counts))).collect()
+}
+
+/// Latency counts together.
+fn added<'a>(all: impl Iterator<Item = &'a Vec<u64>>) -> Vec<u64> {
+    let mut sum: Vec<u64> = Vec::new();
+    for counts in all {
+        sum.resize(sum.len().max(counts.len()), 0);
+        sum.iter_mut().zip(counts).for_each(|(into, from)| *into += from);
+    }
+    sum
 }
 
 /// Response times of all kinds but sync, per bucket, up to the last one that is not empty.

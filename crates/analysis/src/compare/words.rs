@@ -12,22 +12,12 @@ const PARTS_MAX: usize = 4;
 /// Fields that hold paths: the same job has others on every host.
 const PATHS: [&str; 4] = ["path", "folder", "output", "log"];
 /// Fields that hold nanoseconds, and bytes, where the name does not say so.
-const TIMES: [&str; 11] = [
-    "every",
-    "after",
-    "target",
-    "window",
-    "rate_window",
-    "rate_settles",
-    "lead",
-    "pause",
-    "grace",
-    "ramp",
-    "offset",
-];
-const SIZES: [&str; 4] = ["size", "start", "length", "align"];
+const TIMES: [&str; 9] =
+    ["every", "after", "target", "window", "rate_window", "rate_settles", "lead", "pause", "grace"];
+const SIZES: [&str; 5] = ["size", "align", "locked", "range", "skip"];
 /// Fields that hold shares of one.
-const SHARES: [&str; 4] = ["share", "compressible", "dedupable", "error_share"];
+const SHARES: [&str; 7] =
+    ["share", "compressible", "dedupable", "error_share", "short_share", "access", "span"];
 
 /// Where two values differ, and what either has there; the place is empty where it is the whole.
 pub(super) fn differing<T: Serialize>(left: &T, right: &T) -> Vec<(String, String, String)> {
@@ -84,13 +74,23 @@ fn joined(words: impl IntoIterator<Item = String>) -> String {
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
+fn is_time(field: &str) -> bool {
+    field == "ns" || field.ends_with("_ns") || TIMES.contains(&field)
+}
+
+fn is_size(field: &str) -> bool {
+    field.ends_with("bytes") || SIZES.contains(&field)
+}
+
+/// The first of several texts, and how many follow.
+pub(super) fn shortened(all: Vec<String>) -> String {
+    let more = all.len().saturating_sub(PARTS_MAX);
+    let text = all.into_iter().take(PARTS_MAX).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{text} and {more} more") } else { text }
+}
+
 /// A value of a field.
 fn words(field: &str, value: &Value) -> String {
-    let shown = |all: Vec<String>| {
-        let more = all.len().saturating_sub(PARTS_MAX);
-        let text = all.into_iter().take(PARTS_MAX).collect::<Vec<_>>().join(", ");
-        if more > 0 { format!("{text} and {more} more") } else { text }
-    };
     match value {
         Value::Null => "none".to_owned(),
         Value::Bool(true) => "yes".to_owned(),
@@ -98,9 +98,9 @@ fn words(field: &str, value: &Value) -> String {
         Value::String(text) => text.replace('_', " "),
         Value::Array(all) if all.is_empty() => "none".to_owned(),
         // What a stream waits for is a list of others.
-        Value::Array(all) if field == "after" => shown(all.iter().map(|one| words("", one)).collect()),
-        Value::Array(all) => shown(all.iter().map(|one| words(field, one)).collect()),
-        Value::Object(all) => shown(
+        Value::Array(all) if field == "after" => shortened(all.iter().map(|one| words("", one)).collect()),
+        Value::Array(all) => shortened(all.iter().map(|one| words(field, one)).collect()),
+        Value::Object(all) => shortened(
             all.iter()
                 .filter(|(key, _)| !PATHS.contains(&key.as_str()))
                 .map(|(key, value)| joined([title(key), words(key, value)]))
@@ -108,10 +108,8 @@ fn words(field: &str, value: &Value) -> String {
         ),
         Value::Number(number) => match number.as_u64() {
             Some(u64::MAX) => "without bound".to_owned(),
-            Some(ns) if field == "ns" || field.ends_with("_ns") || TIMES.contains(&field) => {
-                Nanos(ns).to_string()
-            }
-            Some(bytes) if field.ends_with("bytes") || SIZES.contains(&field) => Bytes(bytes).to_string(),
+            Some(ns) if is_time(field) => Nanos(ns).to_string(),
+            Some(bytes) if is_size(field) => Bytes(bytes).to_string(),
             _ if SHARES.contains(&field) => {
                 format!("{} %", (number.as_f64().unwrap_or(0.0) * 1e4).round() / 1e2)
             }
@@ -155,6 +153,97 @@ mod tests {
         assert_eq!(told(&one("after", json!([1])), &one("after", json!([1, 2]))), ["after: 1 / 1, 2"]);
         assert_eq!(told(&None::<u32>, &Some(7)), [": none / 7"]);
         assert_eq!(told(&u64::MAX, &7), [": without bound / 7"]);
+    }
+
+    /// The types that a stream consists of and that are told field by field, as they are written.
+    const SOURCES: [&str; 9] = [
+        include_str!("../../../schema/src/step.rs"),
+        include_str!("../../../schema/src/engine.rs"),
+        include_str!("../../../schema/src/control.rs"),
+        include_str!("../../../schema/src/demands.rs"),
+        include_str!("../../../schema/src/memory.rs"),
+        include_str!("../../../schema/src/settling.rs"),
+        include_str!("../../../schema/src/trace.rs"),
+        include_str!("../../../schema/src/verification.rs"),
+        include_str!("../../../schema/src/walk.rs"),
+    ];
+    /// Types that have a form of their own for people, or are results.
+    const TOLD_OTHERWISE: [&str; 11] = [
+        "Step",
+        "Target",
+        "TargetKind",
+        "Stream",
+        "StreamLimits",
+        "Extent",
+        "TraceFact",
+        "TraceFile",
+        "TraceKind",
+        "VerifyTotals",
+        "DepthFound",
+    ];
+    /// Fields of listed names whose type says nothing of the unit; their documentation does.
+    const BARE: [(&str, &str); 11] = [
+        ("Case", "align"),
+        ("Case", "size"),
+        ("TraceRule", "align"),
+        ("Zones", "size"),
+        ("Zones", "range"),
+        ("Zones", "skip"),
+        ("ReuseClass", "share"),
+        ("ZoneShare", "access"),
+        ("ZoneShare", "span"),
+        ("DepthSearch", "share"),
+        ("TrimRule", "share"),
+    ];
+    /// Fields of listed names that hold no quantity: indices of streams, and what is told in words.
+    const NONE: [(&str, &str); 2] = [("Control", "after"), ("SyncRule", "range")];
+
+    /// Type, name and type of every field.
+    fn fields() -> Vec<(&'static str, &'static str, &'static str)> {
+        let mut found = Vec::new();
+        for source in SOURCES {
+            let mut of = None;
+            for line in source.lines() {
+                let code = line.trim_start().trim_start_matches("pub ");
+                let declared = code.strip_prefix("struct ").or(code.strip_prefix("enum "));
+                if let Some(name) = declared.filter(|_| !line.starts_with(' ')) {
+                    of = name.split(|c: char| !c.is_alphanumeric()).next();
+                } else if line.starts_with('}') {
+                    of = None;
+                } else if let (Some(of), Some((name, kind))) = (of, code.split_once(": ")) {
+                    let is_name = name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+                    found.extend(kind.strip_suffix(',').filter(|_| is_name).map(|kind| (of, name, kind)));
+                }
+            }
+        }
+        found
+    }
+
+    /// Units are seen by names: each name that is listed has that unit wherever it is, and each quantity is listed.
+    #[test]
+    fn fields_have_the_units_that_their_names_say() {
+        let fields = fields();
+        let is_share = |name: &str| SHARES.contains(&name);
+        for (of, name, kind) in fields.iter().filter(|(of, ..)| !TOLD_OTHERWISE.contains(of)) {
+            let place = format!("{of}::{name}: {kind}");
+            for (unit, says) in
+                [("Nanos", is_time(name)), ("Bytes", is_size(name)), ("Ratio", is_share(name))]
+            {
+                let has = kind.split(|c: char| !c.is_alphanumeric()).any(|word| word == unit);
+                assert!(!has || says, "{place} is a {unit}, which its name does not say");
+                let is_listed = [&TIMES[..], &SIZES, &SHARES].iter().any(|names| names.contains(name));
+                let is_known = BARE.contains(&(of, name)) || NONE.contains(&(of, name));
+                assert!(has || !says || !is_listed || is_known, "{place} is no {unit}, which its name says");
+            }
+        }
+        let told =
+            |name: &&str| fields.iter().any(|(of, field, _)| field == name && !TOLD_OTHERWISE.contains(of));
+        let unused: Vec<&str> =
+            [&TIMES[..], &SIZES, &SHARES].concat().into_iter().filter(|name| !told(name)).collect();
+        assert!(unused.is_empty(), "no field has the names {unused:?}");
+        for (of, name) in BARE.into_iter().chain(NONE) {
+            assert!(fields.iter().any(|field| (field.0, field.1) == (of, name)), "there is no {of}::{name}");
+        }
     }
 
     #[test]

@@ -2,14 +2,15 @@
 //! that did not come to its end shows nothing.
 
 use super::flow::{Cell, Figure, Flow, Part, PartKind, Place, Rounds, operating_points};
+use super::setup::{Setup, setup};
 use crate::load::LoadPoint;
 use crate::measured::measured;
 use crate::statistics::change_points;
 use crate::steady::{Judgement, Rule, WINDOW, judge};
-use fathom_metrics::Latency;
+use fathom_metrics::{Latency, merge_latency};
 use fathom_schema::{
-    EngineKind, KindTally, OperationKind, Question, Record, SteadyQuestion, Step, StepRecord, Stop,
-    StreamTally,
+    EngineKind, HostSample, KindTally, LatencyTally, OperationKind, Question, Record, SteadyQuestion, Step,
+    StepRecord, Stop, StreamTally,
 };
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ const LEVEL_STEP_MIN: f64 = 0.1;
 /// What a device says that does not know a kind of discard (`errno(3)`).
 const EOPNOTSUPP: i32 = 95;
 /// Operations from which on the fifth nine of latencies means something: n · (1 − p) ≥ 1.
-const FIVE_NINES_FROM: u64 = 100_000;
+pub const FIVE_NINES_FROM: u64 = 100_000;
 
 /// What one cell did.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -40,18 +41,19 @@ pub struct Measure {
     pub max_s: f64,
     /// 99.999 % of the response times are no longer, seconds; absent where there are too few for it.
     pub five_nines_s: Option<f64>,
+    /// Share of the time in which the host's processors did something, 0 to 1; absent where nobody looked.
+    pub processors_busy: Option<f64>,
 }
 
 impl Measure {
-    fn of(point: &LoadPoint) -> Self {
-        let count = point.response.moments.count;
-        let five_nines = || Latency::from(&point.response).quantile(0.99999).map(|ns| ns as f64 / 1e9);
+    fn of(step: &StepRecord, point: &LoadPoint) -> Self {
         Self {
             iops: point.rate,
             bytes_per_s: point.bytes_per_s,
             mean_s: point.mean_s,
             max_s: point.response.moments.max_ns as f64 / 1e9,
-            five_nines_s: if count >= FIVE_NINES_FROM { five_nines() } else { None },
+            five_nines_s: five_nines_s(&point.response),
+            processors_busy: processors_busy(step),
         }
     }
 
@@ -68,15 +70,41 @@ impl Measure {
     fn mean(all: &[Self]) -> Option<Self> {
         let count = all.len() as f64;
         let of = |figure: fn(&Self) -> f64| all.iter().map(figure).sum::<f64>() / count;
-        let nines: Option<f64> = all.iter().map(|one| one.five_nines_s).sum();
+        let of_known = |figure: fn(&Self) -> Option<f64>| all.iter().map(figure).sum::<Option<f64>>();
         (!all.is_empty()).then(|| Self {
             iops: of(|one| one.iops),
             bytes_per_s: of(|one| one.bytes_per_s),
             mean_s: of(|one| one.mean_s),
             max_s: of(|one| one.max_s),
-            five_nines_s: nines.map(|sum| sum / count),
+            five_nines_s: of_known(|one| one.five_nines_s).map(|sum| sum / count),
+            processors_busy: of_known(|one| one.processors_busy).map(|sum| sum / count),
         })
     }
+}
+
+/// 99.999 % of the latencies are no longer, seconds; `None` where there are too few for it.
+fn five_nines_s(latency: &LatencyTally) -> Option<f64> {
+    let is_known = latency.moments.count >= FIVE_NINES_FROM;
+    is_known.then(|| Latency::from(latency).quantile(0.99999).map(|ns| ns as f64 / 1e9))?
+}
+
+/// How busy the host's processors were, over all samples of a step; none in virtual time, whose seconds are not the host's.
+fn processors_busy(step: &StepRecord) -> Option<f64> {
+    let sum = |of: fn(&HostSample) -> u64| step.host.iter().map(of).sum::<u64>() as f64;
+    let ticks = sum(|sample| sample.processor_ticks);
+    let is_known = ticks > 0.0 && !is_virtual(&step.started.step);
+    is_known.then(|| sum(|sample| sample.busy_ticks) / ticks)
+}
+
+/// The response times of a load whose histogram the standard wants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distribution {
+    /// The load; its row names it.
+    pub cell: Cell,
+    /// How long its operations took.
+    pub response: LatencyTally,
+    /// 99.999 % of them are no longer, seconds; absent where there are too few for it.
+    pub five_nines_s: Option<f64>,
 }
 
 /// A sample of a long load.
@@ -90,6 +118,10 @@ pub struct Minute {
     pub bytes_per_s: f64,
     /// Mean response time, seconds.
     pub mean_s: f64,
+    /// 99.999 % of the response times are no longer, seconds; absent where there are too few for it.
+    pub five_nines_s: Option<f64>,
+    /// Largest response time, seconds.
+    pub max_s: f64,
     /// User capacities written since the part began.
     pub fills: f64,
     /// Which load it is of: the index of the first cell that is the same but for its time.
@@ -142,8 +174,18 @@ pub struct RoundsAnswer {
     pub minutes: Vec<Minute>,
     /// Its levels, from the fresh one to the last; empty where there are no samples.
     pub levels: Vec<Level>,
+    /// User capacities that were written until the end of the window, by what came before the part as well.
+    pub fills: f64,
     /// Whether the part came to its end.
     pub is_complete: bool,
+}
+
+impl RoundsAnswer {
+    /// Whether the steady state was found before every block was written once: what is steady then may be a device that has
+    /// nothing to clean up yet.
+    pub fn is_of_a_fresh_device(&self) -> bool {
+        self.judgement.steady_at.is_some() && self.fills < 1.0 && self.rounds.cells.iter().any(Cell::writes)
+    }
 }
 
 /// What a sequence of cells came to.
@@ -153,6 +195,8 @@ pub struct SequenceAnswer {
     pub title: String,
     /// The cells that came to their end, with what they did.
     pub cells: Vec<(Cell, Measure)>,
+    /// Response times of those that have a name.
+    pub distributions: Vec<Distribution>,
     /// Samples of it, where cells are longer than one.
     pub minutes: Vec<Minute>,
     /// Seconds of the third load until it did what the first one did on average, and kept to it; absent when it did not, or
@@ -220,6 +264,8 @@ pub struct Answer {
     pub ending: Ending,
     /// Its gaps; absent where there are none, or time is virtual.
     pub idle: Option<Idle>,
+    /// Under which circumstances it was made.
+    pub setup: Setup,
 }
 
 /// The answer of a record; `None` when it is of no test.
@@ -234,13 +280,19 @@ pub fn answer(record: &Record) -> Option<Answer> {
         .filter_map(|step| Some((Place::of(&step.started.step)?, step)))
         .collect();
     let mut parts = Vec::new();
+    let mut fills = 0.0;
     for (index, part) in flow.parts.iter().enumerate() {
         let steps: Vec<(Place, &StepRecord)> =
             places.iter().copied().filter(|(place, _)| place.part == index).collect();
         if steps.is_empty() {
             break;
         }
-        let found = part_answer(part, &steps, &parts, question);
+        let found = part_answer(part, &steps, &parts, fills, question);
+        fills += match (&part.kind, &found) {
+            (PartKind::Fill(_), PartAnswer::Conditioning(found)) => found.bytes as f64 / capacity(steps[0].1),
+            (_, PartAnswer::Rounds(found)) => found.fills - fills,
+            _ => 0.0,
+        };
         parts.push(found);
     }
     let is_complete = |part: &PartAnswer| match part {
@@ -264,13 +316,22 @@ pub fn answer(record: &Record) -> Option<Answer> {
             Some(false) => Ending::NotSteady,
         }
     };
-    Some(Answer { question: question.clone(), parts, ending, idle: idle(record) })
+    let setup = setup(record, question);
+    Some(Answer { question: question.clone(), parts, ending, idle: idle(record), setup })
+}
+
+/// Bytes of all targets of a step together.
+fn capacity(step: &StepRecord) -> f64 {
+    step.started.step.targets.iter().map(|target| target.size.0).sum::<u64>() as f64
+}
+
+fn is_virtual(step: &Step) -> bool {
+    step.streams.iter().any(|stream| stream.engine.kind == EngineKind::Sim)
 }
 
 /// The gaps between steps of the last run, but for those that were asked for.
 fn idle(record: &Record) -> Option<Idle> {
     let began = record.started.wall_ms;
-    let is_virtual = |step: &Step| step.streams.iter().any(|stream| stream.engine.kind == EngineKind::Sim);
     let gap = |pair: &[StepRecord]| {
         let [before, after] = pair else { return None };
         let (from, to) = (before.started.wall_ms, after.started.wall_ms);
@@ -356,6 +417,7 @@ fn part_answer(
     part: &Part,
     steps: &[(Place, &StepRecord)],
     before: &[PartAnswer],
+    fills: f64,
     question: &SteadyQuestion,
 ) -> PartAnswer {
     let title = part.title.clone();
@@ -373,7 +435,7 @@ fn part_answer(
             PartAnswer::Conditioning(Conditioning { title, elapsed: done.map(|done| done.elapsed), bytes })
         }
         PartKind::Rounds(rounds) => {
-            PartAnswer::Rounds(Box::new(rounds_answer(title, rounds, steps, question)))
+            PartAnswer::Rounds(Box::new(rounds_answer(title, rounds, steps, fills, question)))
         }
         PartKind::Sequence(cells) => PartAnswer::Sequence(sequence_answer(title, cells, steps, question)),
         PartKind::OperatingPoints => {
@@ -394,10 +456,11 @@ fn rounds_answer(
     title: String,
     rounds: &Rounds,
     steps: &[(Place, &StepRecord)],
+    fills_before: f64,
     question: &SteadyQuestion,
 ) -> RoundsAnswer {
     let found: BTreeMap<Place, Measure> =
-        steps.iter().filter_map(|(place, step)| Some((*place, Measure::of(&point(step)?)))).collect();
+        steps.iter().filter_map(|(place, step)| Some((*place, Measure::of(step, &point(step)?)))).collect();
     let part = steps[0].0.part;
     let of_round = |round: usize| -> Option<Vec<Measure>> {
         (0..rounds.cells.len()).map(|cell| found.get(&Place { part, round, cell }).copied()).collect()
@@ -415,12 +478,13 @@ fn rounds_answer(
     let is_one_load = rounds.cells.iter().all(|cell| cell.is_same_load(&rounds.cells[0]));
     let minutes = if is_one_load { minutes(&rounds.cells, steps, question) } else { Vec::new() };
     let levels = levels(&minutes);
-    let capacity: u64 = steps[0].1.started.step.targets.iter().map(|target| target.size.0).sum();
+    let capacity = capacity(steps[0].1);
     let of_cells = |round: &Vec<Measure>| {
         rounds.cells.iter().zip(round).map(|(cell, found)| cell.written(found.bytes_per_s)).sum::<f64>()
     };
-    let written: f64 = measures.iter().map(of_cells).sum();
-    let is_complete = rounds.is_over(&tracked, measures.len(), written / capacity as f64);
+    let written = |rounds: &[Vec<Measure>]| rounds.iter().map(of_cells).sum::<f64>() / capacity;
+    let is_complete = rounds.is_over(&tracked, measures.len(), written(&measures));
+    let fills = fills_before + written(&measures[..window.end]);
     let rounds = rounds.clone();
     RoundsAnswer {
         title,
@@ -433,6 +497,7 @@ fn rounds_answer(
         largest_s,
         minutes,
         levels,
+        fills,
         is_complete,
     }
 }
@@ -443,9 +508,19 @@ fn sequence_answer(
     steps: &[(Place, &StepRecord)],
     question: &SteadyQuestion,
 ) -> SequenceAnswer {
-    let done: Vec<(Cell, Measure)> = steps
+    let found: Vec<(&Cell, &StepRecord, LoadPoint)> = steps
         .iter()
-        .filter_map(|(place, step)| Some((cells.get(place.cell)?.clone(), Measure::of(&point(step)?))))
+        .filter_map(|(place, step)| Some((cells.get(place.cell)?, *step, point(step)?)))
+        .collect();
+    let measured =
+        |(cell, step, point): &(&Cell, &StepRecord, LoadPoint)| ((*cell).clone(), Measure::of(step, point));
+    let done: Vec<(Cell, Measure)> = found.iter().map(measured).collect();
+    let named = found.into_iter().filter(|(cell, ..)| !cell.row.is_empty());
+    let distributions = named
+        .map(|(cell, _, LoadPoint { response, .. })| {
+            let five_nines_s = five_nines_s(&response);
+            Distribution { cell: cell.clone(), response, five_nines_s }
+        })
         .collect();
     let minutes = minutes(cells, steps, question);
     SequenceAnswer {
@@ -453,6 +528,7 @@ fn sequence_answer(
         is_complete: done.len() == cells.len(),
         recovery_s: recovery(&done, steps, question),
         cells: done,
+        distributions,
         minutes,
     }
 }
@@ -509,8 +585,7 @@ struct Bin {
     operations: u64,
     bytes: u64,
     written: u64,
-    latency_ns: f64,
-    answered: u64,
+    response: LatencyTally,
 }
 
 /// The load of a part in samples; none where every cell is one by itself. No sample is of two steps, whose loads may differ.
@@ -542,9 +617,7 @@ fn minutes(cells: &[Cell], steps: &[(Place, &StepRecord)], question: &SteadyQues
                 bin.operations += kind.operations;
                 bin.bytes += kind.bytes;
                 bin.written += if kind.kind == OperationKind::Write { kind.bytes } else { 0 };
-                let moments = &kind.response.as_ref().unwrap_or(&kind.service).moments;
-                bin.latency_ns += moments.mean_ns() * moments.count as f64;
-                bin.answered += moments.count;
+                merge_latency(&mut bin.response, kind.response.as_ref().unwrap_or(&kind.service));
             }
         }
         base = base.after(length);
@@ -554,7 +627,9 @@ fn minutes(cells: &[Cell], steps: &[(Place, &StepRecord)], question: &SteadyQues
                 end_s: bin.end_s,
                 iops: bin.operations as f64 / bin.seconds,
                 bytes_per_s: bin.bytes as f64 / bin.seconds,
-                mean_s: if bin.answered > 0 { bin.latency_ns / bin.answered as f64 / 1e9 } else { 0.0 },
+                mean_s: bin.response.moments.mean_ns() / 1e9,
+                five_nines_s: five_nines_s(&bin.response),
+                max_s: bin.response.moments.max_ns as f64 / 1e9,
                 fills: if capacity > 0 { written as f64 / capacity as f64 } else { 0.0 },
                 load: load_of(place).unwrap_or(0),
             });
@@ -585,6 +660,8 @@ mod tests {
             iops: rate(at) * (1.0 + 0.02 * f64::from(at * 7 % 11 % 3) - 0.02),
             bytes_per_s: 0.0,
             mean_s: 0.0,
+            five_nines_s: None,
+            max_s: 0.0,
             fills: f64::from(at + 1) / 100.0,
             load: 0,
         };

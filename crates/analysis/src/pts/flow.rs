@@ -262,7 +262,14 @@ impl Flow {
             SteadyTest::Throughput => {
                 return Self::finished(throughput(question.purge), question, false);
             }
-            SteadyTest::Latency => vec![fill(128 << 10), rounds("response times", latency())],
+            SteadyTest::Latency => {
+                let histogram = PartKind::Sequence(vec![histogram()]);
+                vec![
+                    fill(128 << 10),
+                    rounds("response times", latency()),
+                    Part { title: "histogram run".to_owned(), kind: histogram },
+                ]
+            }
             SteadyTest::Wsat => {
                 vec![rounds("write saturation", saturation(busy, WSAT_CYCLES_MAX, Some(WSAT_FILLS_MAX)))]
             }
@@ -409,6 +416,12 @@ fn iops(busy: (u32, u32)) -> Rounds {
 
 fn latency() -> Rounds {
     matrix(&LATENCY_MIXES, &LATENCY_SIZES, (1, 1), Figure::MeanLatency)
+}
+
+/// What PTS 2.0 adds to the latency test: what is tracked, for 20 minutes, and how its response times are spread.
+fn histogram() -> Cell {
+    let load = cell(Blocks::Of(4 << 10), 0, true, (1, 1));
+    Cell { row: "histogram".to_owned(), time: Nanos::secs(20 * 60), ..load }
 }
 
 /// Each block size is a test of its own, purged and preconditioned in that size.

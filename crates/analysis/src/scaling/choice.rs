@@ -25,21 +25,20 @@ const RUNS_P_MIN: f64 = 0.01;
 const AICC_DECISIVE: f64 = 10.0;
 /// Difference by which two of it are the same.
 const AICC_SAME: f64 = 1e-6;
-/// Resamples of a bootstrap: enough for the ends of a 95 % interval (Efron & Tibshirani 1993).
-const RESAMPLES: usize = 1000;
 /// Ratio of the largest to the smallest of points that agree.
 const AGREE_MAX: f64 = 1.5;
 /// Ratio by which a point lies apart from those of its load that agree, to be named: three times is no noise of theirs.
 const OUTLIER_MIN: f64 = 3.0;
-/// Points of a curve above which resampling takes fewer rounds, so that the whole stays within a second.
-const RESAMPLED_POINTS_MAX: usize = 20_000;
+/// Points that resampling draws anew; of more it takes as many, spread over all loads, and errors that are smaller by the root of
+/// their share: the coefficients scatter as those of all do, and the work has a bound.
+const RESAMPLED_POINTS_MAX: usize = 1000;
 
 /// A figure with its 95 % interval; `None` where the data carries none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// The figure.
     pub value: f64,
-    /// 95 % interval.
+    /// 95 % interval; one that ends with infinity is one-sided: the data bounds the figure from below alone.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -102,7 +101,23 @@ pub struct Answers {
     pub remarks: Vec<String>,
 }
 
+impl LatencyLimit {
+    /// Why there is no load with this latency; `None` where there is one.
+    pub const fn reason(&self) -> Option<&'static str> {
+        match (self.is_exceeded, self.n) {
+            (true, _) => Some("every measured load takes longer"),
+            (false, None) => Some("not reached"),
+            (false, Some(_)) => None,
+        }
+    }
+}
+
 impl Answers {
+    /// Whether the chosen law passes through all points, so that its figures are exact.
+    pub fn is_exact(&self) -> bool {
+        self.chosen.is_some_and(|at| self.fits[at].is_exact())
+    }
+
     /// Whether laws pass through the points and none of them is told by these: such as those of a throughput that is the same at
     /// all loads, which bend before the first.
     pub fn is_undetermined(&self) -> bool {
@@ -158,20 +173,35 @@ pub fn answers(
     let smallest = points.iter().map(|point| point.n).fold(f64::INFINITY, f64::min);
     let within = |figure: Option<Estimate>| figure.filter(|figure| figure.value >= smallest);
     let verdict = Verdict::of(chosen.map(|at| &fits[at]), &loads);
+    let peaked = resampled.iter().filter(|law| law.peak().is_some()).count();
+    let is_mixed = peaked.min(resampled.len() - peaked) * 20 > resampled.len();
     Answers {
         verdict,
         smallest,
+        // Where resamples fall beyond a peak, what throughput approaches is bounded by what it reaches at least.
         ceiling: estimate(&|law| law.peak().is_none().then(|| law.ceiling()).flatten())
+            .map(|found| Estimate {
+                interval: found.interval.or_else(|| at_least(&resampled, &Law::most)),
+                ..found
+            })
             .filter(|_| !falls_throughout),
         knee: within(estimate(&Law::knee)),
         n_at_95_percent: within(match law {
-            Some(law) => law.most().and_then(|_| estimate(&|law| law.load_at(0.95 * most(law)?))),
+            Some(own) => own.most().and_then(|_| {
+                // 95 % of a peak and of a ceiling are two figures: resamples of the other kind say nothing of this one.
+                estimate(&|law| {
+                    let is_same = law.peak().is_some() == own.peak().is_some();
+                    if is_same { law.load_at(0.95 * most(law)?) } else { None }
+                })
+            }),
             None => curve::share_of_best(points, 0.95),
         })
         // What is flat has it at the smallest load, whatever a law says of smaller ones.
         .or_else(|| curve::share_of_best(points, 0.95).filter(|_| verdict == Verdict::Flat)),
+        // Below a cap it is contention that tells how many units there are.
         parallel_units: estimate(&|law| match law {
             Law::Usl { alpha, .. } => (*alpha > 0.0).then(|| 1.0 / alpha),
+            Law::Capped { alpha, .. } if *alpha > 0.0 => Some(1.0 / alpha),
             other => other.parallel_units(),
         })
         .filter(|_| !falls_throughout),
@@ -189,7 +219,14 @@ pub fn answers(
             points,
             &loads,
             measured_latency.is_some() && !limits_s.is_empty(),
-        ),
+        )
+        .into_iter()
+        .chain(is_mixed.then(|| {
+            "whether throughput falls beyond a peak is not certain: the load at 95 % of the most has no interval, since it is another \
+             one with a peak than without"
+                .to_owned()
+        }))
+        .collect(),
         best: best(&loads).map_or(Operating { n: 0.0, x: 0.0 }, |load| Operating { n: load.n, x: load.x }),
         peak,
         fits,
@@ -288,7 +325,6 @@ fn resample(fit: &Fit, points: &[Point], weighting: Weighting, seed: u64) -> Vec
     if fit.is_exact() || points.len() <= fit.coefficients.len() {
         return Vec::new();
     }
-    let rounds = (RESAMPLES * RESAMPLED_POINTS_MAX / points.len().max(RESAMPLED_POINTS_MAX)).max(1);
     let mut random = fastrand::Rng::with_seed(seed);
     // Residuals of a fit are smaller than the errors behind them by √(1 − p/n), and of few of them the variance is
     // uncertain, which makes Student's t out of the normal's 1.96.
@@ -301,19 +337,40 @@ fn resample(fit: &Fit, points: &[Point], weighting: Weighting, seed: u64) -> Vec
         .map(|(x, law)| spread * (x - law) / scale(law))
         .collect();
     let smallest = points.iter().map(|p| p.x).fold(f64::INFINITY, f64::min) * 1e-3;
-    (0..rounds)
+    let taken = spread_over(points);
+    let shrunk = (taken.len() as f64 / points.len() as f64).sqrt();
+    (0..curve::RESAMPLES)
         .filter_map(|_| {
-            let drawn: Vec<Point> = points
+            let drawn: Vec<Point> = taken
                 .iter()
                 .map(|p| {
                     let fitted = fit.law.throughput(p.n);
-                    let error = residuals[random.usize(..residuals.len())] * scale(fitted);
+                    let error = shrunk * residuals[random.usize(..residuals.len())] * scale(fitted);
                     Point { n: p.n, x: (fitted + error).max(smallest) }
                 })
                 .collect();
             fit.again(&drawn, weighting)
         })
         .collect()
+}
+
+/// All points, or so many of them that every part of the loads has its share.
+fn spread_over(points: &[Point]) -> Vec<Point> {
+    if points.len() <= RESAMPLED_POINTS_MAX {
+        return points.to_vec();
+    }
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| a.n.total_cmp(&b.n));
+    (0..RESAMPLED_POINTS_MAX).map(|at| sorted[at * sorted.len() / RESAMPLED_POINTS_MAX]).collect()
+}
+
+/// Lower end of what a figure is at least, one-sided 95 %, over resampled laws; one that does not have it has no bound to it. With
+/// it goes no upper end: infinity.
+fn at_least(laws: &[Law], figure: &dyn Fn(&Law) -> Option<f64>) -> Option<(f64, f64)> {
+    let mut values: Vec<f64> = laws.iter().map(|law| figure(law).unwrap_or(f64::INFINITY)).collect();
+    values.sort_by(f64::total_cmp);
+    let low = (!values.is_empty()).then(|| crate::statistics::nearest_rank(&values, 0.05))?;
+    low.is_finite().then_some((low, f64::INFINITY))
 }
 
 /// 2.5 % and 97.5 % of a figure over resampled laws; `None` when it exists in too few of them.
@@ -385,14 +442,33 @@ fn law_limit(
     let n = estimate(&|law| law.load_at_latency(seconds));
     let x = estimate(&|law| law.load_at_latency(seconds).map(|n| law.throughput(n)));
     let is_extrapolated = n.is_some_and(|n| n.value > n_max);
-    let is_exceeded = points.iter().all(|point| point.n / point.x > seconds);
+    // A load below the smallest that was measured, or below one operation, is no answer.
+    let is_below_one = n.is_some_and(|n| n.value < 1.0 && points.iter().all(|point| point.n >= 1.0));
+    let is_exceeded = points.iter().all(|point| point.n / point.x > seconds) || is_below_one;
+    if is_exceeded {
+        return LatencyLimit {
+            quantile: None,
+            seconds,
+            n: None,
+            x: None,
+            is_extrapolated: false,
+            is_exceeded,
+        };
+    }
     LatencyLimit { quantile: None, seconds, n, x, is_extrapolated, is_exceeded }
 }
 
-/// A point that lies far from the others of its load, which agree.
-fn outlier(n: f64, points: &[Point]) -> Option<String> {
-    let mut values: Vec<f64> = points.iter().filter(|point| point.n == n).map(|point| point.x).collect();
-    values.sort_by(f64::total_cmp);
+/// Points that lie far from the others of their load, which agree.
+fn outliers(points: &[Point]) -> Vec<String> {
+    // Ordered once: there may be as many loads as points, and looking for each load's points takes their square.
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| a.n.total_cmp(&b.n).then(a.x.total_cmp(&b.x)));
+    sorted.chunk_by(|a, b| a.n == b.n).filter_map(outlier).collect()
+}
+
+/// The one among the points of a load, which ascend, that lies far from the others.
+fn outlier(of_load: &[Point]) -> Option<String> {
+    let values: Vec<f64> = of_load.iter().map(|point| point.x).collect();
     let agree = |others: &[f64]| others.len() >= 2 && others[others.len() - 1] <= AGREE_MAX * others[0];
     let (low, high) = (*values.first()?, *values.last()?);
     let (above, below) = (&values[1..], &values[..values.len() - 1]);
@@ -403,7 +479,7 @@ fn outlier(n: f64, points: &[Point]) -> Option<String> {
     } else {
         return None;
     };
-    let count = values.len();
+    let (n, count) = (of_load[0].n, values.len());
     Some(format!(
         "load {n}: one of {count} measurements is {factor:.0} times {side} than the others: measure that load again"
     ))
@@ -431,7 +507,7 @@ fn remarks(
                 .to_owned(),
         );
     }
-    remarks.extend(loads.iter().filter_map(|load| outlier(load.n, points)));
+    remarks.extend(outliers(points));
     let own = chosen.and_then(|at| fits[at].aicc);
     for fit in fits.iter().filter(|fit| own.zip(fit.aicc).is_some_and(|(own, aicc)| aicc + AICC_SAME < own)) {
         remarks.push(match fit.law {
@@ -470,4 +546,27 @@ fn remarks(
         }
     }
     remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outliers_of_any_number_of_loads_are_found_in_one_walk() {
+        // Nearly as many loads as points, in no order: if each were looked for among all, 10^12 looks would not end.
+        let loads = 1_000_000_u32;
+        let once = (1..=loads).map(|n| Point { n: f64::from(n * 7 % loads + 1), x: 1000.0 });
+        let again = [(5, 1100.0), (5, 300.0), (6, 1000.0), (6, 1050.0), (7, 1050.0), (7, 9000.0)];
+        let points: Vec<Point> = once.chain(again.map(|(n, x)| Point { n: f64::from(n), x })).collect();
+        let told = outliers(&points);
+        let starts = [
+            "load 5: one of 3 measurements is 3 times lower",
+            "load 7: one of 3 measurements is 9 times higher",
+        ];
+        assert_eq!(told.len(), starts.len(), "{told:?}");
+        for (told, start) in told.iter().zip(starts) {
+            assert!(told.starts_with(start), "{told}");
+        }
+    }
 }

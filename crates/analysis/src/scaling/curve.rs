@@ -75,7 +75,7 @@ pub(super) fn share_of_best(points: &[Point], share: f64) -> Option<Estimate> {
         return Some(Estimate { value, interval: None });
     }
     let mut random = fastrand::Rng::with_seed(SEED);
-    let mut drawn: Vec<f64> = (0..RESAMPLES)
+    let mut drawn: Vec<f64> = (0..resamples(points.len()))
         .filter_map(|_| {
             let draw = |group: &&[Point]| {
                 let x = Redraw::of(group.len(), &mut random).mean(group.iter().map(|point| point.x));
@@ -89,8 +89,16 @@ pub(super) fn share_of_best(points: &[Point], share: f64) -> Option<Estimate> {
     Some(Estimate { value, interval })
 }
 
-/// Resamples of the points of each load.
-const RESAMPLES: usize = 1000;
+/// Resamples of a bootstrap: enough for the ends of a 95 % interval (Efron & Tibshirani 1993).
+pub(super) const RESAMPLES: usize = 1000;
+/// Points of a curve above which resampling takes fewer rounds, so that the whole stays within a second.
+const RESAMPLED_POINTS_MAX: usize = 20_000;
+
+/// How often so many points are resampled, at least once.
+fn resamples(points: usize) -> usize {
+    (RESAMPLES * RESAMPLED_POINTS_MAX / points.max(RESAMPLED_POINTS_MAX)).max(1)
+}
+
 /// Seed of the resampling.
 const SEED: u64 = 29;
 
@@ -105,14 +113,15 @@ pub fn measured_limit(points: &[Point], latencies: &[f64], seconds: f64) -> Late
     let mut intervals = [None, None];
     if at.is_some() && groups.iter().all(|group| group.len() > 1) {
         let mut random = fastrand::Rng::with_seed(SEED);
-        let mut drawn: Vec<[f64; 2]> = (0..RESAMPLES)
+        let rounds = resamples(rows.len());
+        let mut drawn: Vec<[f64; 2]> = (0..rounds)
             .filter_map(|_| {
                 let draw = |group: &&[[f64; 3]]| mean(group, &Redraw::of(group.len(), &mut random));
                 crossing(&groups.iter().map(draw).collect::<Vec<_>>(), seconds)
             })
             .collect();
         // Where a twentieth of the resamples never reach it, there is no upper end.
-        if drawn.len() * 20 >= RESAMPLES * 19 {
+        if drawn.len() * 20 >= rounds * 19 {
             intervals = [0, 1].map(|which| {
                 drawn.sort_by(|a, b| a[which].total_cmp(&b[which]));
                 let values: Vec<f64> = drawn.iter().map(|pair| pair[which]).collect();

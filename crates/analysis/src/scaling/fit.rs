@@ -67,6 +67,9 @@ const TRACE: f64 = 1e-9;
 /// Relative residual from which on a fit is exact: data is printed with six digits at best.
 const EXACT: f64 = 1e-6;
 
+/// Splits of the loads that are tried for a hard ceiling: each is a fit of its own.
+const SPLITS_MAX: usize = 64;
+
 impl Fit {
     /// Straight line through the origin.
     pub fn linear(points: &[Point], weighting: Weighting) -> Option<Self> {
@@ -134,13 +137,16 @@ impl Fit {
         Some(Self::of(law, &weighted, covariance, &[false, false, at_bound]))
     }
 
-    /// Contention up to a hard ceiling: every split of the points into a part below and a part at it is tried.
+    /// Contention up to a hard ceiling: every split of the loads into a part below and a part at it is tried, and of very many
+    /// loads [`SPLITS_MAX`] of them, evenly spread.
     pub fn capped(points: &[Point], weighting: Weighting) -> Option<Self> {
         let mut sorted = points.to_vec();
         sorted.sort_by(|a, b| a.n.total_cmp(&b.n));
         let weighted = weigh(&sorted, weighting);
         let mut best: Option<([f64; 3], f64)> = None;
-        for split in 2..sorted.len() {
+        // What was measured at one load lies on one side.
+        let splits: Vec<usize> = (2..sorted.len()).filter(|&at| sorted[at - 1].n < sorted[at].n).collect();
+        for &split in splits.iter().step_by(splits.len().div_ceil(SPLITS_MAX).max(1)) {
             let (below, above) = weighted.split_at(split);
             let Some([alpha, _, gamma]) =
                 usl_on(below, &usl_starts(&sorted[..split]), &[Face::NoCoherency, Face::Neither])

@@ -75,16 +75,32 @@ pub(super) fn squares<const K: usize>(
     points.iter().map(|p| (p.root * (curve.at(parameters, p.n).0 - p.x)).powi(2)).sum()
 }
 
+/// One point for each load, with the weighted mean and all the weight: what is off a curve there is more by the same whatever
+/// the curve, so that the best of the points is the best of all.
+fn pooled(points: &[Weighted]) -> Vec<Weighted> {
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| a.n.total_cmp(&b.n));
+    let pool = |points: &[Weighted]| {
+        let weight: f64 = points.iter().map(|p| p.root * p.root).sum();
+        let x = points.iter().map(|p| p.root * p.root * p.x).sum::<f64>() / weight;
+        Weighted { n: points[0].n, x, root: weight.sqrt() }
+    };
+    sorted.chunk_by(|a, b| a.n == b.n).map(pool).collect()
+}
+
 /// The best parameters that any of the starts leads to, with their weighted sum of squares; `None` when all diverge.
 pub(super) fn least_squares<const K: usize>(
     points: &[Weighted],
     curve: &impl Curve<K>,
     starts: &[[f64; K]],
 ) -> Option<([f64; K], f64)> {
+    let pooled = pooled(points);
+    // Fewer loads than parameters leave some of them open, which is for the caller to see.
+    let fitted = if pooled.len() < K { points } else { &pooled };
     starts
         .iter()
         .filter_map(|start| {
-            let problem = Problem { points, curve, parameters: OVector::from(*start) };
+            let problem = Problem { points: fitted, curve, parameters: OVector::from(*start) };
             let (solved, _) = LevenbergMarquardt::new().minimize(problem);
             let parameters = array(&solved.parameters);
             let rss = squares(points, curve, &parameters);

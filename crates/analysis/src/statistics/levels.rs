@@ -298,11 +298,7 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Normal values, enough so for noise (Irwin & Hall).
-    fn normal(random: &mut fastrand::Rng) -> f64 {
-        (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
-    }
+    use crate::sample::normal;
 
     /// Noise of mean 0 and standard deviation 1 whose neighbours correlate.
     fn noise(count: usize, memory: f64, random: &mut fastrand::Rng) -> Vec<f64> {

@@ -15,9 +15,10 @@ impl Redraw {
     pub fn of(count: usize, random: &mut fastrand::Rng) -> Self {
         let z: Vec<f64> = (0..count).map(|_| normal(random)).collect();
         let mean = z.iter().sum::<f64>() / count as f64;
-        let freedom = (count - 1) as f64;
+        // Σ xᵢ(zᵢ − z̄) is normal with the variance (n − 1)s², and the squares are χ² with n − 1 degrees of freedom: one by
+        // the root of n of the other is Student's t times s/√n. The degrees of freedom cancel.
         let squares: f64 = (1..count).map(|_| normal(random).powi(2)).sum();
-        let scale = (count as f64 * freedom * squares / freedom).sqrt();
+        let scale = (count as f64 * squares).sqrt();
         Self(z.into_iter().map(|z| (z - mean) / scale).collect())
     }
 

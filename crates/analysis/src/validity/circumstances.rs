@@ -25,6 +25,9 @@ pub(super) fn run(record: &Record, found: &mut Found) {
         .map_or(0.0, fathom_units::Nanos::as_secs_f64);
     let until = format!("figures end with second {seconds:.0} of step {}", record.steps.len().max(1));
     let is_test = matches!(record.started.question, Some(Question::Steady(_)));
+    if is_test {
+        fresh_devices(record, found);
+    }
     match record.outcome() {
         // I/O errors and mismatches are told by themselves.
         Some(Outcome::Complete | Outcome::IoErrors | Outcome::Mismatch) => {}
@@ -109,6 +112,26 @@ fn mismatches(view: &StepView<'_>, found: &mut Found) {
                     view.stream_place(stream)
                 ),
                 "data was lost or changed: the notes say where; keep the target as it is for a closer look",
+            );
+        }
+    }
+}
+
+/// Rounds of a test that are called steady before every block was written once.
+fn fresh_devices(record: &Record, found: &mut Found) {
+    let parts = pts::answer(record).into_iter().flat_map(|answer| answer.parts);
+    for part in parts {
+        let pts::PartAnswer::Rounds(rounds) = part else { continue };
+        if rounds.is_of_a_fresh_device() {
+            found.add(
+                "pts.not-filled",
+                Severity::Warn,
+                format!(
+                    "{}: less than one capacity written: {:.2} fills when it was called steady",
+                    rounds.title, rounds.fills
+                ),
+                "the standard's rule may hold for a device that has nothing to clean up yet: write at least its capacity before, \
+                 test a smaller part with --size, or take it for the fresh state",
             );
         }
     }

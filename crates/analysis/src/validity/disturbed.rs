@@ -3,7 +3,7 @@
 //! Each place is looked at by itself, since a scan of hours tells nothing by its sums of the minute in which a backup ran.
 
 use super::Found;
-use fathom_schema::{IoMode, OperationKind, Question, Record, Severity, StepRecord};
+use fathom_schema::{DeviceCounters, IoMode, OperationKind, Question, Record, Severity, StepRecord};
 use fathom_units::Bytes;
 
 /// What others may read meanwhile, as a share of what the scan reads, and besides: metadata of a filesystem, a look at a
@@ -50,8 +50,8 @@ fn of_others(step: &StepRecord) -> Option<[u64; 2]> {
     let (mut read, mut written) = (0, 0);
     for before in &step.started.devices {
         let after = finished.devices.iter().find(|after| after.number == before.number)?;
-        read += after.read_sectors.checked_sub(before.read_sectors)? * 512;
-        written += after.write_sectors.checked_sub(before.write_sectors)? * 512;
+        read += after.read_sectors.checked_sub(before.read_sectors)? * DeviceCounters::SECTOR_BYTES;
+        written += after.write_sectors.checked_sub(before.write_sectors)? * DeviceCounters::SECTOR_BYTES;
     }
     let tallies = step.intervals.iter().flat_map(|interval| &interval.tally.kinds);
     let ours: u64 = tallies.filter(|kind| kind.kind == OperationKind::Read).map(|kind| kind.bytes).sum();

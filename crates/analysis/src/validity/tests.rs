@@ -451,5 +451,19 @@ fn many_streams_tell_one_thing_once() {
     let shapes: Vec<StreamShape> = (0..10).map(|_| StreamShape { seconds: 2, ..base() }).collect();
     let found = findings(&record(&shapes));
     assert_eq!(found.len(), 1);
-    assert!(found[0].evidence.ends_with("; and 7 more like this"), "{}", found[0].evidence);
+    assert!(found[0].evidence.ends_with("; and 9 more like this"), "{}", found[0].evidence);
+}
+
+#[test]
+fn a_finding_of_many_steps_is_one_sentence() {
+    let mut made = record(&[base()]);
+    made.steps.clear();
+    for index in 0..280 {
+        push(&mut made, &[StreamShape { seconds: 2, ..base() }], index);
+    }
+    let found = findings(&made);
+    let short = found.iter().find(|one| one.id == "duration.short").expect("two seconds are short");
+    assert!(short.evidence.starts_with("step \"main\": "), "{}", short.evidence);
+    let others = "; so it is in step \"main (1)\", step \"main (2)\", step \"main (3)\" and 276 more";
+    assert!(short.evidence.ends_with(others), "{}", short.evidence);
 }

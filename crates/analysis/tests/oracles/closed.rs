@@ -346,3 +346,71 @@ fn a_law_that_leaves_nearly_all_is_not_excused_by_noise() {
     };
     assert!(found.remarks.iter().any(told), "{:?}", found.remarks);
 }
+
+#[test]
+fn below_a_cap_contention_tells_the_units() {
+    // 32 units behind a cap that 10 of them would fill.
+    let found = answer(&of_law(&DEPTHS, |n| (32_000.0 * n / (n + 31.0)).min(10_000.0)));
+    assert_eq!((chosen(&found), found.verdict), ("capped", Verdict::Capped));
+    close("units", found.parallel_units.unwrap().value, 32.0, 1e-3);
+    close("ceiling", found.ceiling.unwrap().value, 10_000.0, 1e-3);
+    assert!(found.is_exact());
+}
+
+#[test]
+fn a_limit_below_one_operation_has_no_load() {
+    let points = of_law(&DEPTHS, |n| 1000.0 * n / (1.0 + 0.125 * (n - 1.0)));
+    let found = answers(&points, None, Weighting::Equal, &[0.0009, 0.002], 1);
+    let [below, reached] = found.latency_limits.as_slice() else { panic!("two were asked for") };
+    assert_eq!((below.n, below.x, below.reason()), (None, None, Some("every measured load takes longer")));
+    // R(N) = (1 + 0.125 (N − 1)) ms is 2 ms at 9.
+    close("load", reached.n.unwrap().value, 9.0, 1e-6);
+    assert_eq!(reached.reason(), None);
+}
+
+#[test]
+fn a_ceiling_whose_coherency_is_at_its_bound_has_a_lower_end() {
+    // The measurements of raytracer (Gunther 2007), of which β = 0 is a bound.
+    let rows = [
+        (1.0, 20.0),
+        (4.0, 78.0),
+        (8.0, 130.0),
+        (12.0, 170.0),
+        (16.0, 190.0),
+        (20.0, 200.0),
+        (24.0, 210.0),
+        (28.0, 230.0),
+        (32.0, 260.0),
+        (48.0, 280.0),
+        (64.0, 310.0),
+    ];
+    let points: Vec<Point> = rows.iter().map(|&(n, x)| Point { n, x }).collect();
+    let found = answer(&points);
+    let ceiling = found.ceiling.expect("γ/α");
+    let (low, high) = ceiling.interval.expect("it is bounded from below");
+    assert!((250.0..ceiling.value).contains(&low) && high.is_infinite(), "{ceiling:?}");
+    // Of 95 % of a peak and of 95 % of a ceiling there is no common interval.
+    assert_eq!(found.n_at_95_percent.unwrap().interval, None);
+    assert!(found.remarks.iter().any(|remark| remark.contains("has no interval")), "{:?}", found.remarks);
+}
+
+/// The work has a bound, and intervals are as narrow as so many points make them: by √20 narrower of twenty times as many.
+#[test]
+fn many_points_have_intervals_of_as_many() {
+    let width = |count: u32| {
+        let mut random = fastrand::Rng::with_seed(5);
+        let noise =
+            |random: &mut fastrand::Rng| 1.0 + 0.05 * (random.f64() + random.f64() + random.f64() - 1.5);
+        let points: Vec<Point> = (0..count)
+            .map(|at| f64::from(at % 64 + 1))
+            .map(|n| Point {
+                n,
+                x: 1000.0 * n / (1.0 + 0.05 * (n - 1.0) + 2e-4 * n * (n - 1.0)) * noise(&mut random),
+            })
+            .collect();
+        let (low, high) = answer(&points).peak.x.interval.expect("it has noise");
+        high - low
+    };
+    let ratio = width(800) / width(16_000);
+    assert!((3.2..6.2).contains(&ratio), "{ratio}");
+}

@@ -2,6 +2,9 @@
 //! project and is no part of it; without it these tests say that they skip, and those of closed forms remain.
 
 mod closed;
+// What the tests of the crate itself make noise with.
+#[path = "../../src/sample/noise.rs"]
+mod drawn;
 mod layouts;
 mod noise;
 mod scaling;

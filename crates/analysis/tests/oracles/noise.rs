@@ -1,13 +1,9 @@
 //! What noise does to answers: how often a law and its verdict are wrong, and whether intervals hold as often as they
 //! say, over many seeds of series whose truth is known.
 
+use crate::drawn::normal;
 use fathom_analysis::scaling::{Law, Point, Verdict, Weighting, answers};
 use fathom_analysis::statistics::quantiles;
-
-/// A normal value, enough so for noise (Irwin & Hall).
-fn normal(random: &mut fastrand::Rng) -> f64 {
-    (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
-}
 
 const LOADS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 

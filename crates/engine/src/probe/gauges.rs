@@ -3,7 +3,7 @@
 use super::block::{Blocks, Node};
 use super::counters::device_counters_at;
 use super::roots::{Roots, names, text};
-use fathom_schema::{DeviceNumber, DeviceUse, Gauges, Pressure, TargetFact, Temperature};
+use fathom_schema::{DeviceCounters, DeviceNumber, DeviceUse, Gauges, Pressure, TargetFact, Temperature};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -47,9 +47,6 @@ pub struct HostCounts {
     pub devices: Vec<DeviceUse>,
 }
 
-/// Bytes of the sectors that the kernel counts in, whatever the device's (`Documentation/admin-guide/iostats.rst`).
-const SECTOR: u64 = 512;
-
 /// What this host and these of its devices have counted until now.
 pub fn host_counts(devices: &[DeviceNumber]) -> HostCounts {
     host_counts_at(&Roots::default(), devices)
@@ -61,7 +58,7 @@ pub fn host_counts_at(roots: &Roots, devices: &[DeviceNumber]) -> HostCounts {
     let of = |counters: fathom_schema::DeviceCounters| DeviceUse {
         busy_ms: counters.busy_ms,
         operations: counters.reads + counters.writes + counters.discards,
-        bytes: (counters.read_sectors + counters.write_sectors).saturating_mul(SECTOR),
+        bytes: (counters.read_sectors + counters.write_sectors).saturating_mul(DeviceCounters::SECTOR_BYTES),
         waited_ms: counters.read_ms + counters.write_ms,
         name: counters.name,
     };

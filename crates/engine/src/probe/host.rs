@@ -3,6 +3,7 @@
 //! Reads procfs and sysfs; what a host does not have is said to be absent. Knows nothing of targets.
 
 use super::roots::{Roots, names, text};
+use super::{EngineRefusal, EngineRefusals};
 use fathom_schema::{CpuFacts, EnvironmentFact, HostLimits};
 use fathom_units::Bytes;
 use rustix::process::{Resource, getrlimit};
@@ -78,11 +79,13 @@ pub(super) fn memory(roots: &Roots) -> Bytes {
 }
 
 /// What this process may use; which engines the kernel refuses is found by who can try them.
-pub(super) fn limits(
-    roots: &Roots,
-    io_uring_refused: Option<String>,
-    libaio_refused: Option<String>,
-) -> HostLimits {
+pub(super) fn limits(roots: &Roots, engines: EngineRefusals) -> HostLimits {
+    let EngineRefusals { io_uring, libaio } = engines;
+    let split = |refusal: Option<EngineRefusal>| {
+        refusal.map(|EngineRefusal { reason, errno }| (reason, errno)).unzip()
+    };
+    let ((io_uring_refused, io_uring_errno), (libaio_refused, libaio_errno)) =
+        (split(io_uring), split(libaio));
     let soft = |resource| getrlimit(resource).current.unwrap_or(u64::MAX);
     let status = text(&roots.proc.join("self/status")).unwrap_or_default();
     let capabilities =
@@ -97,7 +100,9 @@ pub(super) fn limits(
     let may_lock = capabilities >> CAP_IPC_LOCK & 1 == 1;
     HostLimits {
         io_uring_refused,
+        io_uring_errno: io_uring_errno.flatten(),
         libaio_refused,
+        libaio_errno: libaio_errno.flatten(),
         open_files: soft(Resource::Nofile),
         locked_memory_bytes: if may_lock { u64::MAX } else { soft(Resource::Memlock) },
         mappings: number("vm/max_map_count"),
@@ -355,6 +360,6 @@ mod tests {
         }
         assert_eq!(cpu(&tree.roots), CpuFacts { model: "AMD EPYC 7B13".to_owned(), usable: vec![0, 1, 3] });
         assert_eq!(memory(&tree.roots), Bytes::kib(8_000_000));
-        assert_eq!(limits(&tree.roots, None, None).locked_memory_bytes, u64::MAX);
+        assert_eq!(limits(&tree.roots, EngineRefusals::default()).locked_memory_bytes, u64::MAX);
     }
 }

@@ -89,7 +89,7 @@ mod tests {
     /// Later than any test goes on.
     const LATE: Nanos = Nanos(u64::MAX);
 
-    /// What is found in a file of these blocks. `None`, said aloud, where it cannot be read directly.
+    /// What is found in a file of these blocks, as [`look_at`] finds it.
     fn look(is_zero: impl Fn(usize) -> bool, count: usize, regions: &[Region]) -> Option<ZeroBlocks> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         for block in 0..count {
@@ -99,9 +99,14 @@ mod tests {
             file.write_all(&bytes).unwrap();
         }
         file.as_file().sync_all().unwrap();
-        let found = zero_blocks(file.path(), regions, 512, 1, LATE);
+        look_at(file.path(), regions, LATE)
+    }
+
+    /// What is found until then in a file. `None`, said aloud, where it cannot be read directly.
+    fn look_at(path: &Path, regions: &[Region], until: Nanos) -> Option<ZeroBlocks> {
+        let found = zero_blocks(path, regions, 512, 1, until);
         if found.is_none() {
-            writeln!(std::io::stderr(), "SKIPPED: no direct I/O on {}", file.path().display()).unwrap();
+            writeln!(std::io::stderr(), "SKIPPED: no direct I/O on {}", path.display()).unwrap();
         }
         found
     }
@@ -150,7 +155,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(1 << 30).unwrap();
         let regions = [Region { start: 0, length: 1 << 30 }];
-        let Some(found) = zero_blocks(file.path(), &regions, 512, 1, Nanos::ZERO) else { return };
+        let Some(found) = look_at(file.path(), &regions, Nanos::ZERO) else { return };
         assert_eq!((found.sampled, found.zero), (1, 1), "one is always looked at");
     }
 }

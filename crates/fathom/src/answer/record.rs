@@ -83,7 +83,7 @@ fn of_question(record: &Record, summary: &Summary) -> (Value, Exit) {
         Together::Objective(asked) => {
             let exit = match asked.found.state {
                 State::Met => Exit::Ok,
-                State::TooFew => Exit::Inconclusive,
+                State::TooFew | State::Undecided => Exit::Inconclusive,
                 State::NotMet | State::Overloaded => Exit::Threshold,
             };
             (objective_document(&asked.found, asked.wanted), exit)
@@ -112,7 +112,7 @@ fn kept(one: &Kept) -> Value {
 }
 
 fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
-    let Objective { rate, state, missed, reached, alone, margins, trials, remarks } = found;
+    let Objective { rate, state, missed, reached, alone, undecided, margins, trials, remarks } = found;
     json!({
         "sentence": objective::sentence(found, wanted),
         "verdict": state.name(),
@@ -125,6 +125,12 @@ fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
             "statistic": goal.statistic(),
             "limit_s": goal.limit.as_secs_f64(),
             "found_s": seconds,
+        })),
+        "undecided": undecided.map(|(goal, alone)| json!({
+            "statistic": goal.statistic(),
+            "limit_s": goal.limit.as_secs_f64(),
+            "alone_s": alone.value,
+            "alone_interval_s": alone.interval.map(|(low, high)| [low, high]),
         })),
         "goals": margins.iter().map(|(goal, worst, left)| json!({
             "statistic": goal.statistic(),

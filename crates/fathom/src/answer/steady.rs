@@ -2,10 +2,11 @@
 
 use crate::exit::Exit;
 use fathom_analysis::pts::{
-    self, AfterIdle, Answer, Blocks, Cell, Ending, Level, Measure, Minute, PartAnswer, RoundsAnswer,
-    SequenceAnswer,
+    self, AfterIdle, Answer, Blocks, Cell, Distribution, Ending, Level, Measure, Minute, PartAnswer,
+    RoundsAnswer, SequenceAnswer,
 };
 use fathom_analysis::steady::{EXCURSION_MAX, RANGE_MAX};
+use fathom_metrics::bucket_bounds;
 use serde_json::{Value, json};
 
 /// What it comes to for scripts.
@@ -18,7 +19,7 @@ pub(super) fn exit(answer: &Answer) -> Exit {
 
 /// All of it; docs/questions.md explains it.
 pub(super) fn document(answer: &Answer) -> Value {
-    let Answer { question, parts, ending, idle } = answer;
+    let Answer { question, parts, ending, idle, setup } = answer;
     json!({
         "sentence": fathom_report::steady_sentence(answer),
         "verdict": ending.name(),
@@ -39,6 +40,22 @@ pub(super) fn document(answer: &Answer) -> Value {
             "baseline_iops": found.baseline_iops,
             "after": found.after.iter().map(after_idle).collect::<Vec<_>>(),
         })),
+        "setup": {
+            "targets": setup.targets.iter().map(|target| json!({
+                "name": target.name,
+                "model": target.model,
+                "serial": target.serial,
+                "size_bytes": target.size.map(|size| size.0),
+                "facts": target.facts.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+            })).collect::<Vec<_>>(),
+            "data_pattern": setup.content,
+            "active_range_bytes": setup.active_range.0,
+            "active_range_segments": setup.segments,
+            "user_capacity_bytes": setup.capacity.map(|capacity| capacity.0),
+            "engine": setup.engine.map(fathom_schema::EngineKind::name),
+            "direct": setup.mode.map(|mode| mode == fathom_schema::IoMode::Direct),
+            "written_bytes": setup.written.0,
+        },
         "parts": parts.iter().map(part).collect::<Vec<_>>(),
     })
 }
@@ -57,7 +74,7 @@ fn part(part: &PartAnswer) -> Value {
         }),
         PartAnswer::Rounds(found) => rounds(found),
         PartAnswer::Sequence(found) => {
-            let SequenceAnswer { title, cells, minutes, recovery_s, is_complete } = found;
+            let SequenceAnswer { title, cells, distributions, minutes, recovery_s, is_complete } = found;
             let cells: Vec<Value> = cells
                 .iter()
                 .map(|(load, measure)| with(cell(load), "measured", self::measure(measure)))
@@ -68,6 +85,7 @@ fn part(part: &PartAnswer) -> Value {
                 "complete": is_complete,
                 "recovery_s": recovery_s,
                 "cells": cells,
+                "histograms": distributions.iter().map(histogram).collect::<Vec<_>>(),
                 "samples": minutes.iter().map(sample).collect::<Vec<_>>(),
             })
         }
@@ -86,6 +104,7 @@ fn rounds(found: &RoundsAnswer) -> Value {
         largest_s,
         minutes,
         levels,
+        fills,
         is_complete,
     } = found;
     let of_window = judgement.window.map(|judged| {
@@ -113,6 +132,8 @@ fn rounds(found: &RoundsAnswer) -> Value {
         "complete": is_complete,
         "steady_at": judgement.steady_at,
         "rounds_max": rounds.rounds_max,
+        "fills": fills,
+        "less_than_one_fill": found.is_of_a_fresh_device(),
         "tracked": {
             "cell": rounds.cells[rounds.tracked].name(),
             "figure": rounds.figure.name(),
@@ -151,23 +172,42 @@ fn cell(load: &Cell) -> Value {
 }
 
 fn measure(measure: &Measure) -> Value {
-    let Measure { iops, bytes_per_s, mean_s, max_s, five_nines_s } = measure;
+    let Measure { iops, bytes_per_s, mean_s, max_s, five_nines_s, processors_busy } = measure;
     json!({
         "iops": iops,
         "bytes_per_s": bytes_per_s,
         "mean_s": mean_s,
         "max_s": max_s,
         "p99_999_s": five_nines_s,
+        "processors_busy": processors_busy,
     })
 }
 
+/// Buckets as the lower and upper edge, nanoseconds, and the operations between them.
+fn histogram(Distribution { cell: load, response, five_nines_s }: &Distribution) -> Value {
+    let bucket = |&(index, count): &(u32, u64)| {
+        let (low, high) = bucket_bounds(index as usize);
+        json!([low, high, count])
+    };
+    let histogram = json!({
+        "operations": response.moments.count,
+        "mean_s": response.moments.mean_ns() / 1e9,
+        "p99_999_s": five_nines_s,
+        "max_s": response.moments.max_ns as f64 / 1e9,
+        "buckets_ns": response.histogram.buckets.iter().map(bucket).collect::<Vec<_>>(),
+    });
+    with(cell(load), "response", histogram)
+}
+
 fn sample(minute: &Minute) -> Value {
-    let Minute { end_s, iops, bytes_per_s, mean_s, fills, load } = minute;
+    let Minute { end_s, iops, bytes_per_s, mean_s, five_nines_s, max_s, fills, load } = minute;
     json!({
         "end_s": end_s,
         "iops": iops,
         "bytes_per_s": bytes_per_s,
         "mean_s": mean_s,
+        "p99_999_s": five_nines_s,
+        "max_s": max_s,
         "fills": fills,
         "cell": load,
     })

@@ -10,10 +10,16 @@ use crate::exit::Exit;
 use crate::output::{self, Spared};
 use crate::terminal;
 use clap::{Args, ValueEnum};
-use fathom_analysis::compare::{Comparison, Difference, InvalidRun, Metric, StepComparison, Verdict};
-use fathom_report::compare::{Sides, caution, compared, figure, percent, sentence, title, verdict};
+use fathom_analysis::compare::{
+    Comparison, CurveFigure, Difference, InvalidRun, Kind, Metric, RunFinding, StepComparison, Verdict,
+};
+use fathom_analysis::scaling::Estimate;
+use fathom_report::compare::{
+    CellRow, Sides, caution, cell_rows, compared, curve_rows, figure, interval, noise, percent, sentence,
+    title, trust_lines, vary, verdict,
+};
 use fathom_report::{calendar, compare_html, compare_markdown, figures_csv};
-use fathom_schema::{Facts, Record};
+use fathom_schema::{Facts, Finding, Record};
 use fathom_store::StoreError;
 use fathom_units::{QuantityError, Ratio};
 use replicates::Replicates;
@@ -33,9 +39,12 @@ pub(crate) struct CompareArgs {
     /// Compare every side with the runs that are kept under this name
     #[arg(long, value_name = "NAME", conflicts_with = "save_baseline", help_heading = "Options")]
     baseline: Option<String>,
-    /// Keep the runs under this name, for `--baseline`
+    /// Keep the runs of the first side under this name, for `--baseline`
     #[arg(long, value_name = "NAME", help_heading = "Options")]
     save_baseline: Option<String>,
+    /// Keep them in place of the runs that have that name
+    #[arg(long, requires = "save_baseline", help_heading = "Options")]
+    replace: bool,
     /// Change that matters: less of it is the same
     #[arg(long, value_name = "SHARE", default_value = "3%", help_heading = "Options", value_parser = margin, allow_hyphen_values = true)]
     margin: Ratio,
@@ -111,6 +120,10 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
         let reason = "one side has nothing to be compared with; name another run or job, or --baseline";
         return Err((Exit::Usage, reason.to_owned()));
     }
+    if let Some(name) = &args.save_baseline {
+        baseline::check(folder, name, args.replace)?;
+    }
+    check_once(baseline.as_ref(), &sides)?;
     if let Some(output) = &args.output
         && let Err(fault) = output::check(output, &Spared::of(&Facts::default(), &[], folder))
     {
@@ -120,9 +133,8 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
     let ran = args.replicates.run(&args.consent, folder, first).map_err(|exit| (exit, String::new()))?;
     sides.extend(ran.into_iter().map(|records| Side { records }));
     if let Some(name) = &args.save_baseline {
-        let names: Vec<&str> = sides.iter().flat_map(Side::names).collect();
-        let path = baseline::keep(folder, name, &names)?;
-        terminal::message(&format!("baseline {name}: {}", path.display()));
+        let told = baseline::keep(folder, name, &sides[0].names())?;
+        terminal::message(&told);
         if sides.len() == 1 {
             return Ok(Exit::Ok);
         }
@@ -177,6 +189,14 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
     Ok(if printed == Exit::Ok { exit_of(worst) } else { printed })
 }
 
+/// Refuses runs that would count more than once: stored ones, since those that are run are new.
+fn check_once(baseline: Option<&Side>, sides: &[Side]) -> Result<(), (Exit, String)> {
+    let mut all = baseline.into_iter().chain(sides).map(|side| side.records.iter().collect());
+    let Some(base) = all.next() else { return Ok(()) };
+    let sides = Sides { base, others: all.collect(), margin: Ratio::ZERO };
+    sides.twice().map_or(Ok(()), |reason| Err((Exit::Usage, reason)))
+}
+
 /// Writes it; never over a run or a target.
 fn written(output: &Path, text: &str, base: &Side, folder: &Path) -> Exit {
     let spared = Spared::of(&base.records[0].started.facts, &[], folder);
@@ -220,8 +240,20 @@ fn read(folder: &Path, words: &str) -> Result<Side, (Exit, String)> {
 }
 
 fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Value {
-    let Comparison { steps, verdict, more_runs, runs: _, invalid, job_differences, differences, remarks } =
-        found;
+    let Comparison {
+        kind,
+        steps,
+        curve,
+        verdict,
+        more_runs,
+        runs: _,
+        invalid,
+        warnings,
+        job_differences,
+        differences,
+        passing,
+        remarks,
+    } = found;
     let metric = |metric: &Metric| {
         let Metric { name, more_is_better, base, new, change, interval, verdict, more_runs, decides, needs } =
             metric;
@@ -242,11 +274,39 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
         all.iter().map(|(name, base, new)| json!({ "name": name, "base": base, "new": new })).collect()
     };
     let step = |step: &StepComparison| {
-        let StepComparison { name, metrics, noise_floor } = step;
+        let StepComparison { name, metrics, noise_floor, replicates: (base, new) } = step;
         json!({
             "name": name,
             "noise_floor": noise_floor,
+            "replicates": { "base": base.name(), "new": new.name() },
             "metrics": metrics.iter().map(metric).collect::<Vec<_>>(),
+        })
+    };
+    let side_name = |is_base: bool| if is_base { "base" } else { "new" };
+    let finding = |one: &RunFinding| {
+        let RunFinding { is_base, run, finding: Finding { id, severity, evidence, remedy } } = one;
+        json!({
+            "side": side_name(*is_base),
+            "run": run,
+            "severity": severity,
+            "finding": id,
+            "evidence": evidence,
+            "remedy": remedy,
+        })
+    };
+    let estimate = |one: &Option<Estimate>| {
+        one.map(|Estimate { value, interval }| {
+            json!({ "value": value, "interval": interval.map(|(low, high)| [low, high]) })
+        })
+    };
+    let curve_figure = |one: &CurveFigure| {
+        let CurveFigure { name, is_rate, base, new, overlap } = one;
+        json!({
+            "name": name,
+            "unit": if *is_rate { "iops" } else { "in flight" },
+            "base": estimate(base),
+            "new": estimate(new),
+            "intervals_overlap": overlap,
         })
     };
     json!({
@@ -259,15 +319,19 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
         "invalid": invalid
             .iter()
             .map(|InvalidRun { is_base, run, finding, evidence }| json!({
-                "side": if *is_base { "base" } else { "new" },
+                "side": side_name(*is_base),
                 "run": run,
                 "finding": finding,
                 "evidence": evidence,
             }))
             .collect::<Vec<_>>(),
+        "findings": warnings.iter().map(finding).collect::<Vec<_>>(),
+        "of": kind.name(),
+        "curve": curve.iter().map(curve_figure).collect::<Vec<_>>(),
         "steps": steps.iter().map(step).collect::<Vec<_>>(),
         "job_differences": listed(job_differences),
         "differences": listed(differences),
+        "passing": listed(passing),
         "remarks": remarks,
     })
 }
@@ -290,31 +354,16 @@ fn page(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> String {
             if invalid { "  INVALID" } else { "" }
         );
     }
-    for StepComparison { name, metrics, noise_floor } in &found.steps {
-        text += &format!("\nStep {}\n", printable(name));
-        text += "  figure                A          B    change  interval            verdict\n";
-        for metric in metrics {
-            let interval = match (metric.needs, metric.interval) {
-                (Some(needs), _) => format!("needs n ≥ {needs}"),
-                (None, Some((low, high))) => format!("{} to {}", percent(low), percent(high)),
-                (None, None) => "–".to_owned(),
-            };
-            text += &format!(
-                "{} {:<13}{:>10} {:>10} {:>9}  {:<18}  {}\n",
-                if metric.decides { '*' } else { ' ' },
-                title(&metric.name),
-                figure(metric, metric.base),
-                figure(metric, metric.new),
-                if metric.needs.is_some() { "–".to_owned() } else { percent(metric.change) },
-                interval,
-                metric.verdict.name()
-            );
-        }
-        if let Some(floor) = noise_floor {
-            let of = if found.runs.0 > 1 { "runs of A differ by" } else { "the halves of A differ by" };
-            text += &format!("  noise floor: {of} {} of IOPS\n", percent(*floor).trim_start_matches('+'));
+    text += "\nCan it be trusted?\n";
+    for (letter, is_base) in [("A", true), ("B", false)] {
+        for line in trust_lines(found, is_base) {
+            text += &format!("  {letter}  {}\n", printable(&line));
         }
     }
+    text += &match found.kind {
+        Kind::Steps => steps(found),
+        Kind::Cells | Kind::Loads => cells(found),
+    };
     text += &format!("\n  * decides; margin {margin}; intervals hold together with 95 %\n");
     for (heading, all) in
         [("What differs of the jobs", &found.job_differences), ("What else differs", &found.differences)]
@@ -328,6 +377,69 @@ fn page(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> String {
     }
     for remark in &found.remarks {
         text += &format!("  note: {}\n", printable(remark));
+    }
+    text
+}
+
+/// Every figure of each step.
+fn steps(found: &Comparison) -> String {
+    let mut text = String::new();
+    for StepComparison { name, metrics, noise_floor, replicates } in &found.steps {
+        text += &format!("\nStep {}\n", printable(name));
+        text += "  figure                A          B    change  interval            verdict\n";
+        for metric in metrics {
+            text += &format!(
+                "{} {:<13}{:>10} {:>10} {:>9}  {:<18}  {}\n",
+                if metric.decides { '*' } else { ' ' },
+                title(&metric.name),
+                figure(metric, metric.base),
+                figure(metric, metric.new),
+                if metric.needs.is_some() { "–".to_owned() } else { percent(metric.change) },
+                interval(metric),
+                metric.verdict.name()
+            );
+        }
+        if let Some(floor) = noise_floor {
+            let share = percent(*floor);
+            let of = vary(replicates.0);
+            text += &format!("  noise floor: {of} differ by {} of IOPS\n", share.trim_start_matches('+'));
+        }
+    }
+    text
+}
+
+/// What the curves come to, and what decides of each load, a line each.
+fn cells(found: &Comparison) -> String {
+    let mut text = String::new();
+    let curves = curve_rows(found);
+    if !curves.is_empty() {
+        text += "\nCurves\n";
+    }
+    for [name, base, new, differ] in curves {
+        text += &format!("  {name}: A {base}, B {new}; {differ}\n");
+    }
+    let rows = cell_rows(found);
+    let wide = rows.iter().map(|row| row.cell.chars().count()).max().unwrap_or(0).max(4);
+    let figure = rows.iter().map(|row| row.figure.chars().count()).max().unwrap_or(0).max(6);
+    if !rows.is_empty() {
+        text += &format!(
+            "\n  {:<wide$}  {:<figure$} {:>10} {:>10} {:>9}  {:<18}  verdict\n",
+            found.kind.name(),
+            "figure",
+            "A",
+            "B",
+            "change",
+            "interval"
+        );
+    }
+    for CellRow { cell, figure: name, values: [base, new, change, interval, verdict] } in rows {
+        text += &format!(
+            "* {:<wide$}  {name:<figure$} {base:>10} {new:>10} {change:>9}  {interval:<18}  {verdict}\n",
+            printable(&cell)
+        );
+    }
+    if let Some(noise) = noise(found) {
+        text += &format!("  noise floor: {noise}\n");
     }
     text
 }

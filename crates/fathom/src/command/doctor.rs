@@ -9,9 +9,8 @@ use fathom_engine::probe::{self, EngineRefusals};
 use fathom_schema::{Facts, HostLimits};
 
 pub(crate) fn run(args: &DoctorArgs) -> Exit {
-    let engines = EngineRefusals { io_uring: fathom_io::probe_io_uring(), libaio: fathom_io::probe_libaio() };
     let store = store_folder(None);
-    let facts = probe::probe(&args.paths, &store, engines);
+    let facts = probe::probe(&args.paths, &store, EngineRefusals::tried());
     if args.json {
         let text = serde_json::to_string_pretty(&facts).expect("facts have only string keys");
         return crate::printed(&(text + "\n"));

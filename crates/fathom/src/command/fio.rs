@@ -24,6 +24,7 @@ pub(crate) use operations::OperationLog;
 use crate::cli::ConsentArgs;
 use crate::command::store_folder;
 use crate::exit::Exit;
+use crate::keep::Keeping;
 use crate::load::{self, Loaded};
 use crate::output::Spared;
 use crate::session::{self, Attempt, Manner, Planned};
@@ -127,6 +128,11 @@ fn parsed(loaded: &Loaded, switches: &Switches) -> u8 {
         // Nor does it count them before.
         "fio.too-many-jobs" => switches.showcmd,
         "fio.not-built" | "fio.refused" => !switches.showcmd,
+        // fio looks for the engine that a command line names at once, and for one of a job file when it runs.
+        "fio.no-engine" => {
+            let source = diagnostic.span.and_then(|span| loaded.job.sources.of(span));
+            source.is_none_or(|source| source.name == diagnose::COMMAND_LINE)
+        }
         _ => diagnostic.level == Level::Error,
     };
     let fails = loaded.diagnostics.all().iter().any(is_fault) || (switches.warnings_fatal && warns(loaded));
@@ -305,6 +311,7 @@ fn run_part(
     let mut watch = Watch::new(reports, collected, outlook, switches, &spared, &store, asked);
     let manner = Manner {
         store: &store,
+        keeping: keeping(),
         live: switches.eta == Eta::Auto && terminal::shows_messages(),
         changes: Changes::default(),
         watchers: vec![&mut watch, trigger],
@@ -327,6 +334,13 @@ fn run_part(
     lost.extend(states::write(&record, &extras, &switches.aux_path, &spared));
     say_lost(&lost);
     Ok(Ran { record, collected, exit, fallen, spared, shown: shown + &given_out, is_over })
+}
+
+/// fio's users want the report: no disk that is full, and no folder that is missing, keeps their jobs from running. Nor do they
+/// find a folder of runs where they happened to stand.
+fn keeping() -> Keeping {
+    let folder = fathom_store::folder_of_user(&|name| std::env::var_os(name));
+    if folder.is_some() { Keeping::Offered } else { Keeping::Nowhere }
 }
 
 /// What neither this part of the jobs nor another may write over.

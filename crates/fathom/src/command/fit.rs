@@ -1,7 +1,7 @@
 //! `fathom fit`: a scaling law for measured loads and throughputs, and what it says.
 
 use crate::exit::Exit;
-use crate::numbers::Table;
+use crate::numbers::{Table, UNITS_NS};
 use crate::{answer, terminal};
 use clap::{Args, ValueEnum};
 use fathom_analysis::scaling::{self, Point, Weighting};
@@ -178,17 +178,16 @@ fn columns(table: &Table, given: &[String]) -> Result<(usize, usize, Option<usiz
 /// throughput × latency, holds best.
 fn seconds(table: &Table, at: usize, points: &[Point]) -> Result<Vec<f64>, String> {
     let values = table.positive(at)?;
-    let title = table.title(at).to_ascii_lowercase();
-    let units = [("_ns", 1e-9), ("_us", 1e-6), ("_ms", 1e-3), ("_s", 1.0)];
-    let factor = match units.iter().find(|(ending, _)| title.ends_with(ending)) {
-        Some((_, factor)) => *factor,
+    let units = UNITS_NS.map(|(_, ns)| ns * 1e-9);
+    let factor = match table.unit_ns(at)? {
+        Some(ns) => ns * 1e-9,
         None => {
             let mut ratios: Vec<f64> = points.iter().zip(&values).map(|(p, r)| p.n / (p.x * r)).collect();
             ratios.sort_by(f64::total_cmp);
             let ratio = ratios[ratios.len() / 2];
             let off = |factor: f64| (ratio / factor).ln().abs();
-            let (_, factor) =
-                units.into_iter().min_by(|a, b| off(a.1).total_cmp(&off(b.1))).expect("there are four units");
+            let factor =
+                units.into_iter().min_by(|a, b| off(*a).total_cmp(&off(*b))).expect("there are four units");
             if off(factor) > 2.0_f64.ln() {
                 return Err(format!(
                     "{}: {} is in no unit in which load = throughput × latency; end its title with _s, _ms, _us or _ns",

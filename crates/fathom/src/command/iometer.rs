@@ -7,6 +7,7 @@ mod plan;
 mod shape;
 
 use crate::exit::Exit;
+use crate::keep::Keeping;
 use crate::load;
 use crate::output::{self, Spared};
 use crate::session::{self, Manner};
@@ -76,6 +77,7 @@ fn measured(arguments: &Arguments, file: &str, text: &str) -> Result<Exit, Exit>
     let mut host = HostWatch::default();
     let manner = Manner {
         store: &store,
+        keeping: Keeping::Needed,
         live: !arguments.quiet,
         changes: Changes::default(),
         watchers: vec![&mut host],

@@ -228,7 +228,11 @@ fn text(judged: &[(Series, Judgement)], rule: Rule) -> String {
             continue;
         };
         let (first, last) = window_rounds(series, judgement).expect("there is a window");
-        let share = |value: f64| format!("{:.1} %", value / window.mean * 100.0);
+        // Of a mean of 0 nothing is a share.
+        let share = |value: f64| match value / window.mean * 100.0 {
+            share if share.is_finite() => format!("{share:.1} %"),
+            _ => "n/a (the mean is 0)".to_owned(),
+        };
         let verdict = match judgement.steady_at {
             Some(_) => format!("steady at round {last}"),
             None => format!("not steady after round {last}"),

@@ -10,9 +10,30 @@ use fathom_units::Nanos;
 use serde_json::json;
 use std::path::PathBuf;
 
+/// Titles of columns of latencies.
+const TITLES: [&str; 16] = [
+    "latency_ns",
+    "latency_us",
+    "latency_ms",
+    "latency_s",
+    "lat_ns",
+    "lat_us",
+    "lat_ms",
+    "lat_s",
+    "ns",
+    "us",
+    "ms",
+    "s",
+    "latency",
+    "lat",
+    "value",
+    "clat",
+];
+
 #[derive(Debug, Args)]
 pub(crate) struct PercentilesArgs {
-    /// One latency in nanoseconds per line, in the order they were measured; `-` reads standard input
+    /// One latency per line, in the order they were measured; in nanoseconds, or in the unit that the title ends in (`_ns`, `_us`,
+    /// `_ms`, `_s`). `-` reads standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Which percentiles
@@ -52,7 +73,7 @@ fn read(args: &PercentilesArgs) -> Result<Vec<f64>, String> {
     let column = match &args.column {
         Some(name) => table.named(name)?,
         None if table.width() == 1 => 0,
-        None => table.column(&["latency_ns", "ns", "latency", "value"]).ok_or_else(|| {
+        None => table.column(&TITLES).ok_or_else(|| {
             format!(
                 "{} has {} columns; name that of the latencies with --column",
                 table.name(),
@@ -60,12 +81,13 @@ fn read(args: &PercentilesArgs) -> Result<Vec<f64>, String> {
             )
         })?,
     };
+    let unit_ns = table.unit_ns(column)?.unwrap_or(1.0);
     let numbers = table.numbers(column)?;
     match numbers.iter().find(|(_, value)| *value < 0.0) {
         Some((line, value)) => {
             Err(table.fault(*line, &format!("{value} is below 0"), "a latency is not; remove the row"))
         }
-        None => Ok(numbers.into_iter().map(|(_, value)| value).collect()),
+        None => Ok(numbers.into_iter().map(|(_, value)| value * unit_ns).collect()),
     }
 }
 
@@ -142,12 +164,13 @@ fn text(values: &[f64], percents: &[f64], found: &[QuantileEstimate]) -> String 
         let value = value.map_or_else(|| "n/a".to_owned(), time);
         let mut interval = match interval_with_memory {
             Some((low, high)) => format!("{} to {}", time(*low), time(*high)),
-            None => format!("n/a (needs n ≥ {needs})"),
+            None => format!("n/a (an interval needs n ≥ {needs})"),
         };
         if *inflation > 1.0 {
             interval += ", widened: neighbours resemble one another";
         }
         text += &format!("  {:>10}  {value:>9}  {interval}\n", format!("p{percent}"));
     }
-    text + "\nNearest rank, no interpolation.\n"
+    text + "\nNearest rank, no interpolation. A percentile is printed where a value lies beyond it (n·(1 − p) ≥ 1); its interval \
+            takes more,\nso that 95 % of samples have both ends within.\n"
 }

@@ -45,7 +45,7 @@ fn show(path: &Path, args: &ReportArgs) -> Result<Exit, StoreError> {
         Format::Text if args.output.is_some() => fathom_report::text(&summary(), TEXT_WIDTH, false),
         Format::Text => fathom_report::text(&summary(), terminal::width(), terminal::colours_data()),
         Format::AnswerCsv => {
-            if record.started.question.is_none() {
+            if record.started.question.is_none() && record.started.thresholds.is_empty() {
                 terminal::message(
                     "error: the run was made for no question; --format csv has its intervals, --format json its figures",
                 );

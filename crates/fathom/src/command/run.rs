@@ -4,6 +4,7 @@ use crate::cli::RunArgs;
 use crate::command::fio::{self, OperationLog};
 use crate::command::store_folder;
 use crate::exit::Exit;
+use crate::keep::Keeping;
 use crate::output::Spared;
 use crate::session::{self, Done, Manner};
 use crate::{answer, control, diagnose, load, output, preset, terminal};
@@ -43,6 +44,7 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
     let mut operations = OperationLog::of(&extras);
     let manner = Manner {
         store: &store,
+        keeping: Keeping::Needed,
         live: !args.quiet,
         changes,
         watchers: vec![&mut operations],

@@ -3,6 +3,7 @@
 use crate::cli::{BoundArgs, ConsentArgs};
 use crate::command::store_folder;
 use crate::exit::Exit;
+use crate::keep::Keeping;
 use crate::load::Loaded;
 use crate::session::{self, Manner, Planned};
 use crate::{answer, diagnose, terminal};
@@ -72,6 +73,7 @@ pub(super) fn answered(
     let notes = session::judge(&planned, consent, false)?;
     let how = Manner {
         store,
+        keeping: Keeping::Needed,
         live: !manner.quiet,
         changes: Changes::default(),
         watchers: Vec::new(),

@@ -14,9 +14,10 @@ use fathom_planner::search::{Search, SteadySearch};
 use fathom_planner::{Plan, PlanNote};
 use fathom_schema::{
     DeviceClass, Facts, FileKind, Note, NoteKind, Question, Record, Severity, SteadyQuestion, SteadyTest,
-    StepRecord, TargetFact, Threshold, TrimBy,
+    StepRecord, TargetFact, Threshold, TrimBy, VoidMark,
 };
 use std::borrow::Cow;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What a quick test divides the standard's times by: a minute becomes a second.
@@ -125,13 +126,16 @@ fn try_run(args: &SteadyArgs) -> Result<Exit, Exit> {
         None => loaded(&asked, args.conditions.remove),
     };
     args.manner.bounds.add_to(&mut loaded);
-    let mut planned = planned(loaded, asked, args, &store)?;
+    let mut consent = args.consent.clone();
+    // What this very run was writing when it was killed is its own.
+    consent.overwrite |= earlier.as_ref().is_some_and(|record| is_all_left(record, &store));
+    let mut planned = planned(loaded, asked, &consent, &store)?;
     if let Some(earlier) = earlier {
         planned.earlier = go_on(&mut planned.plan, &planned.facts, earlier)
             .map_err(|reason| fail(&format!("the run cannot be gone on with: {reason}"), Exit::Usage))?;
     }
     let Searched { exit, record, is_kept } =
-        answered(planned, &args.consent, &args.manner, &store, fathom_report::text)?;
+        answered(planned, &consent, &args.manner, &store, fathom_report::text)?;
     if is_kept && is_unfinished(&record) {
         say_how_to_go_on(&record, &store);
     }
@@ -161,10 +165,11 @@ fn say_how_to_go_on(record: &Record, store: &Path) {
         ));
         return;
     }
-    let message = match same_targets(&question.targets, &record.started.facts, &now) {
-        Ok(()) => format!("to go on: fathom steady --resume {}", record.started.run),
-        Err(reason) => format!("the test cannot be gone on with: {reason}"),
-    };
+    let message =
+        match same_targets(&question.targets, &record.started.facts, &now, &|is| is_left(record, is)) {
+            Ok(()) => format!("to go on: fathom steady --resume {}", record.started.run),
+            Err(reason) => format!("the test cannot be gone on with: {reason}"),
+        };
     terminal::message(&diagnose::printable(&message));
 }
 
@@ -213,15 +218,15 @@ pub(crate) fn left(record: Record) -> Result<(SteadyQuestion, Record), String> {
 /// Makes a planned test one that goes on from an earlier run: the steps that need not be done again, or why it cannot.
 pub(crate) fn go_on(plan: &mut Plan, now: &Facts, earlier: Record) -> Result<Vec<StepRecord>, String> {
     let done = pts::resumable(&earlier);
+    if let Some(Question::Steady(SteadyQuestion { targets, .. })) = &earlier.started.question {
+        same_targets(targets, &earlier.started.facts, now, &|is| is_left(&earlier, is))?;
+    }
     let Record { started, mut steps, notes, finished: _ } = earlier;
     // In an older record the steps alone have them. What is asked for now takes their place: else a test that its condition has
     // ended could not be gone on with while that still holds.
     let of_steps = steps.iter().flat_map(|step| step.started.step.abort_when.clone());
     plan.experiment.abort_when(started.abort_when.iter().copied().chain(of_steps));
     steps.truncate(done);
-    if let Some(Question::Steady(SteadyQuestion { targets, .. })) = &started.question {
-        same_targets(targets, &started.facts, now)?;
-    }
     plan.experiment.replay(&steps)?;
     let further: Vec<Threshold> =
         started.thresholds.into_iter().filter(|one| !plan.thresholds.contains(one)).collect();
@@ -242,14 +247,19 @@ pub(crate) fn go_on(plan: &mut Plan, now: &Facts, earlier: Record) -> Result<Vec
 
 /// Whether targets are what they were at the start of an earlier run, in the state that it left them in, as far as can be
 /// told: else rounds on different things would be judged together.
-fn same_targets(targets: &[String], then: &Facts, now: &Facts) -> Result<(), String> {
+fn same_targets(
+    targets: &[String],
+    then: &Facts,
+    now: &Facts,
+    is_left: &dyn Fn(&TargetFact) -> bool,
+) -> Result<(), String> {
     let found = |facts: &Facts, target: &String| {
         facts.targets.iter().find(|fact| fact.path == Path::new(target)).cloned()
     };
     for target in targets {
         // A simulated target is nothing that could have changed.
         let (Some(was), Some(is)) = (found(then, target), found(now, target)) else { continue };
-        if let Some(why) = difference(&was, &is) {
+        if let Some(why) = difference(&was, &is, is_left) {
             return Err(format!("{target} {why}; begin the test anew"));
         }
     }
@@ -257,7 +267,7 @@ fn same_targets(targets: &[String], then: &Facts, now: &Facts) -> Result<(), Str
 }
 
 /// What makes a target another one than it was.
-fn difference(was: &TargetFact, is: &TargetFact) -> Option<String> {
+fn difference(was: &TargetFact, is: &TargetFact, is_left: &dyn Fn(&TargetFact) -> bool) -> Option<String> {
     let device = |fact: &TargetFact| fact.kind == FileKind::BlockDevice;
     let serial =
         |fact: &TargetFact| fact.device.as_ref().map(|device| device.serial.clone()).unwrap_or_default();
@@ -278,8 +288,48 @@ fn difference(was: &TargetFact, is: &TargetFact) -> Option<String> {
         ));
     }
     let is_foreign = is.file.as_ref().is_some_and(|file| !file.made_by_fathom);
-    is_foreign
+    (is_foreign && !is_left(is))
         .then(|| "is not known to hold what the test wrote: it carries no valid mark of fathom".to_owned())
+}
+
+/// How long after the last that a record holds its run may have gone on before it was killed, milliseconds: commits are at most a
+/// second apart, and the clock of a filesystem has ticks of up to 10 ms.
+const KILLED_WITHIN_MS: u64 = 1100;
+
+/// Whether a file is as a killed run left it: the mark names that run, the size is what the run gave it, and it was changed no
+/// later than the run can have gone on (docs/adr/0011).
+fn is_left(earlier: &Record, fact: &TargetFact) -> bool {
+    let Some(file) = fact.file.as_ref().filter(|file| !file.unfinished) else { return false };
+    let is_of_run = matches!(&file.void_mark, Some(VoidMark::Unended { run }) if *run == earlier.started.run);
+    let targets = earlier.steps.iter().flat_map(|step| &step.started.step.targets);
+    let sizes: Vec<_> =
+        targets.filter(|target| Path::new(&target.name) == fact.path).map(|target| target.size).collect();
+    let is_same_size = !sizes.is_empty() && sizes.iter().all(|size| *size == file.size);
+    let changed = std::fs::metadata(&fact.path).ok();
+    let changed_ms = changed.and_then(|meta| {
+        let ms = meta.ctime().checked_mul(1000)?.checked_add(meta.ctime_nsec() / 1_000_000)?;
+        u64::try_from(ms).ok()
+    });
+    is_of_run && is_same_size && changed_ms.is_some_and(|at| at <= known_until_ms(earlier) + KILLED_WITHIN_MS)
+}
+
+/// Until when a record tells what its run did, wall clock in milliseconds.
+fn known_until_ms(record: &Record) -> u64 {
+    let of_step = |step: &StepRecord| {
+        let measured = step.intervals.iter().map(|interval| interval.end).max().unwrap_or_default();
+        let end = step.finished.as_ref().map_or(measured, |finished| finished.elapsed.max(measured));
+        step.started.wall_ms + end.0 / 1_000_000
+    };
+    record.steps.iter().map(of_step).max().unwrap_or(record.started.wall_ms)
+}
+
+/// Whether there are files that the run of a record was writing when it was killed, and every file is its own.
+fn is_all_left(earlier: &Record, store: &Path) -> bool {
+    let paths: Vec<PathBuf> = earlier.started.facts.targets.iter().map(|fact| fact.path.clone()).collect();
+    let now = session::facts_of(&paths, store);
+    let is_foreign = |fact: &&TargetFact| fact.file.as_ref().is_some_and(|file| !file.made_by_fathom);
+    let mut foreign = now.targets.iter().filter(is_foreign).peekable();
+    foreign.peek().is_some() && foreign.all(|fact| is_left(earlier, fact))
 }
 
 /// The job that the steps of a test changed that is gone on with: as it was sent, or as the command line made it. `removes`:
@@ -333,12 +383,12 @@ fn loaded(question: &SteadyQuestion, removes: bool) -> Loaded {
 fn planned(
     loaded: Loaded,
     mut asked: SteadyQuestion,
-    args: &SteadyArgs,
+    consent: &ConsentArgs,
     store: &Path,
 ) -> Result<Planned, Exit> {
     let is_new = asked.resumed.is_none();
     let mut notes = Vec::new();
-    let mut planned = session::plan_by(loaded, &args.consent, store, |job, facts, entropy| {
+    let mut planned = session::plan_by(loaded, consent, store, |job, facts, entropy| {
         if is_new {
             notes = complete(&mut asked, facts);
         }
@@ -495,6 +545,7 @@ mod tests {
             resolved: path.into(),
             kind: FileKind::BlockDevice,
             error: None,
+            errno: None,
             filesystem: None,
             file: None,
             folder_made_by_fathom: false,
@@ -539,7 +590,8 @@ mod tests {
         let moved = TargetFact { resolved: "/dev/sdb".into(), ..device("t", "A1", true) };
         let check = |was: TargetFact, is: TargetFact, expect: Option<&str>| {
             let facts = |target| Facts { targets: vec![target], ..Facts::default() };
-            let found = same_targets(&["t".to_owned(), "sim:".to_owned()], &facts(was), &facts(is));
+            let found =
+                same_targets(&["t".to_owned(), "sim:".to_owned()], &facts(was), &facts(is), &|_| false);
             match expect {
                 None => assert_eq!(found, Ok(())),
                 Some(says) => {
@@ -557,6 +609,9 @@ mod tests {
         check(file(true), file(true), None);
         check(file(true), absent(), Some("not there any more"));
         check(file(true), file(false), Some("not known to hold what the test wrote"));
+        let (was, is) = (Facts { targets: vec![file(true)], ..Facts::default() }, file(false));
+        let is = Facts { targets: vec![is], ..Facts::default() };
+        assert_eq!(same_targets(&["t".to_owned()], &was, &is, &|_| true), Ok(()), "left by the killed run");
     }
 
     #[test]

@@ -171,6 +171,34 @@ fn a_store_that_fills_up_ends_the_run() {
     });
 }
 
+/// The report is what fio's users want: with a store that cannot be made, that has no room to begin with, that fills up, or
+/// without a home, the jobs run to their end, and no folder appears where they are started.
+#[test]
+fn a_job_of_fio_needs_no_store() {
+    with_root("a_job_of_fio_needs_no_store", |bench, stage| {
+        let begins = stage.mount(bench, "begins", &["-t", "tmpfs", "-o", "size=64k", "tmpfs"])?;
+        let fills = stage.mount(bench, "fills", &["-t", "tmpfs", "-o", "size=256k", "tmpfs"])?;
+        // Intervals of 10 ms, so that some are stored and some are not.
+        let line = "fio --name=a --ioengine=null --size=1m --rate_iops=1000 --io_size=8m --output-format=json \
+                    --write_bw_log=log --log_avg_msec=10";
+        let run_with = |surroundings: &[&str], says: &[&str]| {
+            let command = [&["env"], surroundings, &[FATHOM], &line.split_whitespace().collect::<Vec<_>>()];
+            let document = bench.run(&command.concat()).expect(0, says).json();
+            assert_eq!(document["jobs"][0]["read"]["total_ios"], 2048, "{surroundings:?}: {document:#}");
+        };
+        for store in ["/proc/none", text(&begins), text(&fills)] {
+            run_with(&[&format!("FATHOM_STORE={store}")], &["this run is not stored, and goes on"]);
+        }
+        bench.fathom("runs --store begins").expect(0, &[]);
+        assert_eq!(std::fs::read_dir(&begins).expect("it is mounted").count(), 0);
+        // What was stored before is kept.
+        bench.fathom("report --store fills").expect(0, &[]);
+        run_with(&["-u", "FATHOM_STORE", "-u", "HOME", "-u", "XDG_DATA_HOME"], &[]);
+        assert!(!bench.path("fathom-runs").exists());
+        Ok(())
+    });
+}
+
 /// Runs as a user without rights, with a copy of the binary, since the build folder may be closed to others.
 #[test]
 fn a_user_without_rights_is_told_so() {

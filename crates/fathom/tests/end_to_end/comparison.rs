@@ -18,11 +18,10 @@ fn runs(bench: &Bench, depth: u32, count: usize) -> Vec<String> {
 #[test]
 fn verdicts_come_with_exit_codes() {
     let bench = Bench::new();
-    let (one, two) = (runs(&bench, 1, 2), runs(&bench, 2, 2));
-    let (one, two) = (one.join(","), two.join(","));
+    let [one, same, two] = [1, 1, 2].map(|depth| runs(&bench, depth, 2).join(","));
     let compare =
         |rest: &str, code: i32| bench.fathom(&format!("compare {rest}")).expect(code, &[]).out.clone();
-    let page = compare(&format!("{one} {one}"), 0);
+    let page = compare(&format!("{one} {same}"), 0);
     assert!(page.starts_with("Equivalent: ") && page.contains(" changed by no more than 3%."), "{page}");
     // The simulated device serves one operation after another: twice the depth is twice the latency.
     let page = compare(&format!("{one} {two}"), 99);
@@ -66,36 +65,98 @@ fn verdicts_come_with_exit_codes() {
 #[test]
 fn baselines_are_kept_by_name() {
     let bench = Bench::new();
-    let run = runs(&bench, 1, 1).remove(0);
-    bench.fathom(&format!("compare {run} --save-baseline gold")).expect(0, &["baseline gold"]);
+    let all = runs(&bench, 1, 3);
+    let [run, second, third] = [&all[0], &all[1], &all[2]];
+    let told = format!("compare {run} --save-baseline gold");
+    bench.fathom(&told).expect(0, &["baseline gold: 1 run of the first side: "]);
     let page = bench.fathom("compare last --baseline gold").expect(0, &[]).out.clone();
     assert!(page.starts_with("Equivalent") && page.contains("a side has one run"), "{page}");
-    assert_eq!(bench.fathom("runs --json").expect(0, &[]).json().as_array().map(Vec::len), Some(1));
+    assert_eq!(bench.fathom("runs --json").expect(0, &[]).json().as_array().map(Vec::len), Some(3));
+    // What is there stays, unless the command says that it may go; then what went is told.
+    let again = format!("compare {second} --save-baseline gold");
+    bench.check_refused(
+        &again,
+        2,
+        &[&format!("baseline gold is there already ({run}); add --replace"), "--replace"],
+    );
+    let kept = || std::fs::read_to_string(bench.store().join("baselines/gold.txt")).expect("it is kept");
+    assert_eq!(kept(), format!("{run}\n"));
+    bench.fathom(&format!("{again} --replace")).expect(0, &[&format!("in place of {run}: ")]);
+    assert_eq!(kept(), format!("{second}\n"));
+    // The first side is kept, whatever it is compared with.
+    let both = format!("compare {run},{second} {third} --save-baseline silver");
+    bench.fathom(&both).expect(0, &["baseline silver: 2 runs of the first side: "]);
+    bench.fathom(&format!("compare {third} --baseline silver")).expect(0, &[]);
+    let kept = std::fs::read_to_string(bench.store().join("baselines/silver.txt")).expect("it is kept");
+    assert_eq!(kept, format!("{run}\n{second}\n"));
     for (line, says) in [
-        ("compare last --baseline silver", "there are gold"),
+        ("compare last --baseline lead", "there are gold, silver"),
         ("compare last --save-baseline ../up", "is no name of a baseline"),
+        ("compare last --replace", "--save-baseline"),
         ("compare last", "nothing to be compared with"),
         ("compare last nowhere", "nowhere"),
-        ("compare last last --margin 3", "%"),
+        ("compare last gold --margin 3", "%"),
         (
-            "compare last last --margin -1",
+            "compare last gold --margin -1",
             "a margin is a share, of change to either side; write for example 3%",
         ),
-        ("compare last last --margin -1%", "a margin is a share"),
+        ("compare last gold --margin -1%", "a margin is a share"),
     ] {
         bench.check_refused(line, 2, &[says]);
     }
 }
 
 #[test]
+fn a_run_counts_once() {
+    let bench = Bench::new();
+    let all = runs(&bench, 1, 3);
+    let [one, two, three] = [&all[0], &all[1], &all[2]];
+    let twice = |run: &str| format!("run {run} is named twice on one side");
+    let both = |run: &str| format!("run {run} is on both sides");
+    let path = bench.store().join(format!("{one}.fathom"));
+    assert!(path.exists(), "{}", path.display());
+    for (sides, says) in [
+        (format!("{one},{one},{one} {two}"), twice(one)),
+        (format!("{one} {two},{three},{two}"), twice(two)),
+        // By its identity and by its file, and by its name for people.
+        (format!("{one},{} {two}", path.display()), twice(one)),
+        (format!("{three},last {two}"), twice(three)),
+        (format!("{one},{one} --save-baseline gold"), twice(one)),
+        (format!("{one},{two} {three},{one}"), both(one)),
+        ("last last".to_owned(), both(three)),
+    ] {
+        bench.check_refused(&format!("compare {sides}"), 2, &[&says]);
+    }
+    bench.fathom(&format!("compare {one} --save-baseline gold")).expect(0, &[]);
+    bench.check_refused(&format!("compare {one},{two} --baseline gold"), 2, &[&both(one)]);
+    bench.fathom(&format!("compare {two},{three} --baseline gold")).expect(0, &[]);
+}
+
+#[test]
 fn too_little_data_is_inconclusive() {
     let bench = Bench::new();
-    bench.fathom("run --target sim: --time 2s --rate 100/s --quiet").expect(0, &[]);
-    let page = bench.fathom("compare last last").expect(8, &[]).out.clone();
+    let short = |rest: &str| {
+        for _ in 0..2 {
+            bench.fathom(&format!("run --target sim: --time 2s {rest}--quiet")).expect(0, &[]);
+        }
+    };
+    let run = |at: usize| {
+        let all = bench.fathom("runs --json").expect(0, &[]).json();
+        let mut ids: Vec<String> = all
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|run| run["run"].as_str().expect("an identity").to_owned())
+            .collect();
+        ids.sort();
+        ids[at].clone()
+    };
+    short("--rate 100/s ");
+    let page = bench.fathom(&format!("compare {} {}", run(0), run(1))).expect(8, &[]).out.clone();
     assert!(page.contains("p99 is n/a (needs n ≥ 1000 operations a side, one has 200)"), "{page}");
     assert!(page.lines().any(|line| line.starts_with("* p99") && line.contains("n/a")), "{page}");
-    bench.fathom("run --target sim: --time 2s --quiet").expect(0, &[]);
-    let page = bench.fathom("compare last last").expect(8, &[]).out.clone();
+    short("");
+    let page = bench.fathom(&format!("compare {} {}", run(2), run(3))).expect(8, &[]).out.clone();
     assert!(page.starts_with("Inconclusive"), "{page}");
 }
 
@@ -139,17 +200,25 @@ fn jobs_are_run_in_turns_and_judged() {
     assert!(floor > 0.0 && floor < 0.02, "{floor}");
 }
 
+/// The simulated device does the same for the same places and times, to the last operation: sides that share their seeds do
+/// not differ at all, which says nothing of how runs differ.
 #[test]
-fn sides_of_a_turn_have_the_same_fresh_seed() {
-    let bench = Bench::new();
-    let job = job("100us").replace("[stage.main]", "[run]\nseed = \"fresh\"\n[stage.main]");
-    bench.write("a.toml", &job);
-    bench.write("b.toml", &job);
-    let ended = bench.fathom("compare --run a.toml --run b.toml --replicates 2 --margin 50% --quiet --json");
-    let found = ended.expect(0, &[]).json();
-    let iops = &found["comparisons"][0]["steps"][0]["metrics"][0];
-    // The simulated device does the same for the same places and times: to the last operation.
-    assert_eq!(iops["change"], 0.0, "{iops:#}");
+fn runs_have_seeds_of_their_own_unless_the_job_names_one() {
+    for (seed, is_same) in [("", false), ("[run]\nseed = \"fresh\"\n", false), ("[run]\nseed = 7\n", true)] {
+        let bench = Bench::new();
+        let job = job("100us").replace("[stage.main]", &format!("{seed}[stage.main]"));
+        bench.write("a.toml", &job);
+        bench.write("b.toml", &job);
+        let ended =
+            bench.fathom("compare --run a.toml --run b.toml --replicates 2 --margin 50% --quiet --json");
+        let found = ended.expect(0, &[]).json();
+        let iops = &found["comparisons"][0]["steps"][0]["metrics"][0];
+        assert_eq!(iops["change"] == 0.0, is_same, "{seed}: {iops:#}");
+        // Which seed it was is kept with the run.
+        let report = bench.report();
+        let notes = report["notes"].to_string();
+        assert!(notes.contains("as one of several runs to be compared"), "{seed}: {notes}");
+    }
 }
 
 #[test]
@@ -192,4 +261,78 @@ fn what_cannot_be_run_is_told_before_anything_runs() {
     }
     let runs = bench.fathom("runs --json").expect(0, &[]).json();
     assert_eq!(runs.as_array().map(Vec::len), Some(0), "nothing was run");
+}
+
+/// Runs of a question about the simulated device; the identities.
+fn asked(bench: &Bench, question: &str) -> [String; 2] {
+    [(), ()].map(|()| {
+        bench.fathom(&format!("{question} --target sim: --quiet")).expect(0, &[]);
+        bench.report()["run"].as_str().expect("an identity").to_owned()
+    })
+}
+
+#[test]
+fn tests_are_compared_cell_by_cell_over_their_windows() {
+    let bench = Bench::new();
+    let [base, new] = asked(&bench, "steady latency --quick");
+    let document = bench.fathom(&format!("compare {base} {new} --json")).expect(0, &[]).json();
+    let found = &document["comparisons"][0];
+    assert_eq!(found["of"], "cell");
+    let cells = found["steps"].as_array().expect("a list");
+    let names: Vec<&str> = cells.iter().filter_map(|cell| cell["name"].as_str()).collect();
+    // Three sizes and three mixes, and the long load of the histogram: neither what prepares nor rounds one by one.
+    assert_eq!((names.len(), names.last()), (10, Some(&"histogram run")), "{names:?}");
+    assert!(
+        names.contains(&"RND 4 KiB 65/35") && !names.iter().any(|name| name.contains("SEQ")),
+        "{names:?}"
+    );
+    let (long, rounds) = cells.split_last().expect("there are ten");
+    assert_eq!(long["replicates"], serde_json::json!({ "base": "intervals", "new": "intervals" }));
+    for cell in rounds {
+        // Five rounds of one run are no runs, and are called what they are.
+        assert_eq!(cell["replicates"], serde_json::json!({ "base": "rounds", "new": "rounds" }));
+        let metrics = cell["metrics"].as_array().expect("a list");
+        let decides: Vec<&str> = metrics
+            .iter()
+            .filter(|metric| metric["decides"] == true)
+            .filter_map(|metric| metric["name"].as_str())
+            .collect();
+        assert_eq!(decides, ["mean latency"], "what the test is about");
+    }
+    assert!(found["remarks"].to_string().contains("its rounds stand in for runs"), "{found:#}");
+    let page = bench.fathom(&format!("compare {base} {new}")).expect(0, &[]).out.clone();
+    assert!(page.starts_with("Equivalent: mean latency changed by no more than 3%."), "{page}");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("* ")).collect();
+    assert!(rows.len() == 10 && rows.iter().all(|row| row.ends_with("equivalent")), "{page}");
+    // A short test says that it is one, of either side.
+    let of_side = |side: &str| {
+        let all = found["findings"].as_array().expect("a list");
+        all.iter()
+            .any(|one| one["side"] == side && one["finding"] == "duration.short" && one["severity"] == "warn")
+    };
+    assert!(of_side("base") && of_side("new"), "{found:#}");
+    assert!(page.contains("Can it be trusted?\n  A  WARN duration.short: "), "{page}");
+    let drawn = bench.fathom(&format!("compare {base} {new} --format html")).expect(0, &[]).out.clone();
+    assert!(drawn.contains("Loads of the measurement window") && drawn.contains("A: WARN duration.short"));
+}
+
+#[test]
+fn curves_are_compared_load_by_load() {
+    let bench = Bench::new();
+    let [base, new] = asked(&bench, "curve");
+    let document = bench.fathom(&format!("compare {base} {new} --json")).expect(0, &[]).json();
+    let found = &document["comparisons"][0];
+    assert_eq!(found["of"], "load");
+    let names: Vec<&str> =
+        found["steps"].as_array().expect("a list").iter().filter_map(|load| load["name"].as_str()).collect();
+    assert_eq!(names[..2], ["1 in flight", "2 in flight"], "each load once, however often it was measured");
+    let figures: Vec<(&str, bool)> = found["curve"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| Some((one["name"].as_str()?, one["intervals_overlap"] == true)))
+        .collect();
+    assert!(figures.contains(&("peak", true)) && figures.contains(&("load at 95 %", true)), "{figures:?}");
+    let page = bench.fathom(&format!("compare {base} {new}")).expect(0, &[]).out.clone();
+    assert!(page.contains("  peak: A 10.0k/s") && page.contains("; intervals overlap"), "{page}");
 }

@@ -97,6 +97,11 @@ fn what_would_not_run_is_told_with_the_plan() {
     let normal = CONFIGURATION.replace("CYCLE_OUTSTANDING_IOS", "NORMAL");
     for (from, to, says) in [
         ("\t65536,25", "\t0,25", ["icf.bad-value", "operations of 0 bytes"]),
+        (
+            "\t2048,0,2",
+            "\t8,0,2",
+            ["icf.bad-value", "uses 4 KiB of its targets, and \"mixed\" has operations of 64 KiB"],
+        ),
         ("\t4,DISABLED,1,ENABLED", "\t0,DISABLED,1,ENABLED", ["icf.bad-value", "0 outstanding I/Os"]),
         ("\t0          0          1", "\t0 0 0", ["icf.no-run-time", "the run time is 0"]),
         ("0,0,1,8192,0", "0,0,1,3,0", ["icf.unaligned", "align 3 of \"reads\""]),

@@ -5,6 +5,7 @@
 
 mod bad_jobs;
 mod bad_targets;
+mod by_target;
 mod commands;
 mod comparison;
 mod connections;

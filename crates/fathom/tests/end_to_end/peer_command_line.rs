@@ -116,6 +116,7 @@ fn both_end_with_the_same_code() {
     bench.write("worse.fio", "[a]\nbs=x\n");
     bench.write("none.fio", "[global]\nbs=4k\n");
     bench.write("early.fio", "bs=4k\n[a]\n");
+    bench.write("engine.fio", "[a]\nioengine=nonsense\nsize=4k\n");
     bench.write("j.fio", "[a]\nioengine=null\nsize=64k\n");
     let many: String = (0..=4096).map(|job| format!("[{job}]\nioengine=null\nsize=4k\n")).collect();
     bench.write("many.fio", many);
@@ -146,6 +147,10 @@ fn both_end_with_the_same_code() {
         (&["--name=a", "--rw=raed", "--size=4k"], 1),
         (&["--name=a", "--ioengine=nonsense", "--size=4k"], 1),
         (&["--name=a", "--rw=read", "--filename=absent"], 1),
+        (&["--parse-only", "--name=a", "--ioengine=nonsense"], 1),
+        (&["--parse-only", "engine.fio"], 0),
+        (&["--showcmd", "engine.fio"], 0),
+        (&["engine.fio"], 1),
         (&["--cmdhelp=bs"], 0),
         (&["--cmdhelp=nonsense"], 0),
         (&["--cmdhelp"], 0),

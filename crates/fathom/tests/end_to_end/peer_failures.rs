@@ -111,6 +111,8 @@ fn a_job_that_cannot_start_fails_by_itself() {
         );
         check("", &format!("--group_reporting {}", between(job)), &[error]);
     }
+    // A setting of the kernel, which would have to be made anew.
+    check("", &between("--rw=read --size=4k --filename=/proc/version"), &[0, 1, 0]);
     // Made empty when it is opened: an error of the read, whatever would be checked and gone on after.
     let fresh = "--name=a --rw=read --size=64k --filename=fresh --create_on_open=1";
     for verified in
@@ -292,5 +294,28 @@ fn all_clones_are_listed_in_the_order_of_the_peer() {
     for more in ["", "--thread", "--group_reporting", "--eta=never --max-jobs=8"] {
         let (theirs, ours) = (moved(&["fio"], more), moved(&[FATHOM, "fio"], more));
         assert_eq!(ours, theirs, "{more}");
+    }
+}
+
+#[test]
+fn a_filesystem_that_cannot_be_synced_is_an_error_of_whose_files_it_lost() {
+    if let Err(why) = tool("strace", &["--version"]) {
+        return skip("a_filesystem_that_cannot_be_synced_is_an_error_of_whose_files_it_lost", &why);
+    }
+    // So many small files are synced together, by way of the first of them.
+    let job =
+        "--rw=read --bs=4k --nrfiles=40 --filesize=4k --openfiles=1 --output-format=json --name=a --name=b";
+    for (faults, expect) in [("syncfs", [(0, 40), (0, 40)]), ("syncfs,fsync", [(5, 0), (0, 40)])] {
+        let bench = prepared();
+        let first = bench.path("a.0.0");
+        let first = first.to_str().expect("a temporary path is text");
+        let inject = format!("inject={faults}:error=EIO");
+        let strace = ["strace", "-f", "-o", "/dev/null", "-P", first, "-e", &inject, FATHOM, "fio"];
+        let ended = bench.run(&[&strace[..], &job.split(' ').collect::<Vec<_>>()].concat());
+        let report = document(&ended);
+        let jobs = report["jobs"].as_array().expect("a document has jobs");
+        let of_job = |job: &Value| (job["error"].as_u64(), job["read"]["total_ios"].as_u64());
+        let got: Vec<_> = jobs.iter().map(of_job).collect();
+        assert_eq!(got, expect.map(|(error, reads)| (Some(error), Some(reads))), "{faults}: {ended:#?}");
     }
 }

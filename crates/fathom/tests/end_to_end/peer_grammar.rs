@@ -163,7 +163,6 @@ const STRICTER: &[(&[u8], &str)] = &[
     (b"[a]\nbs=50%\nsize=64k\n", "has no meaning here"),
     (b"[a]\nsize=64k\npercentile_list=50:x\n", "is no number"),
     (b"[a]\nsize=64k\nnumjobs=0\n", "is below 1"),
-    (b"[a]\nsize=64k\nioengine=nope\n", "has no ioengine"),
     (b"[]\nsize=64k\n", "the section has no name"),
     (b"[a]\nbs=4k\0\nsize=64k\n", "is not a text"),
     (b"[j\xf6b]\nsize=64k\n", "not UTF-8"),

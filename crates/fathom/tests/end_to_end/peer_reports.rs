@@ -166,4 +166,12 @@ fn reports_come_while_the_jobs_run() {
     let ended = bench.fathom(&format!("{line} --output-format=json"));
     ended.json();
     assert_eq!(ended.err, "");
+    // Rates are right whatever logs make of the intervals.
+    let line = "fio --eta=always --eta-newline=100ms --name=a --ioengine=null --rate_iops=1000 --size=4m --write_bw_log=log \
+                --log_avg_msec=100";
+    let ended = bench.fathom(line);
+    let rates = ended.out.split("[r=").filter_map(|rest| rest.split_once(" IOPS]")?.0.parse::<f64>().ok());
+    let mut rates: Vec<f64> = rates.collect();
+    rates.sort_by(f64::total_cmp);
+    assert!((800.0..=1200.0).contains(&rates[rates.len() / 2]), "{rates:?} in {ended:#?}");
 }

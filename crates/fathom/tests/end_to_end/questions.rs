@@ -240,6 +240,23 @@ fn a_condition_ends_a_run_and_is_told() {
 }
 
 #[test]
+fn a_mark_lies_within_what_there_is_of_a_killed_run() {
+    let bench = Bench::new();
+    let mut running = bench.start("run --target null: --time 30s");
+    running.wait_for("1 s  ");
+    // While it goes on, now is a moment of it.
+    bench.fathom("mark last begun").expect(0, &["marked: "]);
+    running.signal(rustix::process::Signal::KILL);
+    running.ended().expect(137, &[]);
+    let when = "the run was killed: say when it was with --at, up to ";
+    bench.fathom("mark last late").expect(2, &[when]);
+    bench
+        .fathom("mark last late --at 31s")
+        .expect(2, &["--at 31 s lies behind what there is of the run, which was killed: it took "]);
+    bench.fathom("mark last early --at 100ms").expect(0, &["marked: "]);
+}
+
+#[test]
 fn marks_are_put_on_the_time_line() {
     let bench = Bench::new();
     bench.fathom("run --target sim: --time 5s --quiet").expect(0, &[]);
@@ -382,4 +399,102 @@ fn help_names_verdicts_exit_codes_and_members() {
     {
         assert!(document.get(member).is_some(), "{member}: {document:#}");
     }
+}
+
+/// What scripts go by is in the help of the command: all that its document has at the top, and in what it names there.
+#[test]
+fn helps_name_all_members_of_documents() {
+    let bench = Bench::new();
+    let run = || {
+        bench.fathom("run --target sim: --time 2s --quiet").expect(0, &[]);
+        bench.report()["run"].as_str().expect("it has an identity").to_owned()
+    };
+    let threshold = "--threshold errors<1 --quiet --json";
+    for (line, within) in [
+        (format!("curve --target sim: --at 1,2,4 {threshold}"), &[""][..]),
+        (format!("curve --target sim: --over rate {threshold}"), &[""]),
+        (
+            format!("slo --target sim: --iops 1k --latency mean<1s {threshold}"),
+            &["", "/goals/0", "/trials/0"],
+        ),
+        (format!("steady latency --target sim: --quick {threshold}"), &[""]),
+        (format!("scan sim: --zones 2 {threshold}"), &["", "/zones/0"]),
+        (format!("compare {} {} --json", run(), run()), &["", "/comparisons/0"]),
+    ] {
+        let command = line.split(' ').next().unwrap_or_default();
+        let help = bench.fathom(&format!("{command} --help")).expect(0, &[]).out.clone();
+        let json = help.split("--json:").last().unwrap_or_default();
+        let told: Vec<&str> = json.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+        let ended = bench.fathom(&line);
+        let document = ended.json();
+        for place in within {
+            let object = document.pointer(place).and_then(Value::as_object);
+            let object = object.unwrap_or_else(|| panic!("nothing at {place}: {ended:#?}"));
+            for member in object.keys() {
+                let is_told = |name: &str| told.contains(&name);
+                // Help says once that intervals are beside their figures.
+                let is_interval = member.strip_suffix("_interval").is_some_and(is_told);
+                assert!(
+                    is_told(member) || is_interval,
+                    "{command} --help lacks {member} of {place:?}: {json}"
+                );
+            }
+        }
+    }
+}
+
+/// An exponential server of 1 ms has p99 = 4.605 ms when idle, and 4.7 ms at 20.2/s (M/M/1: ln 100 ÷ (1000 − λ)).
+#[test]
+fn a_limit_near_the_service_time_is_never_called_missed() {
+    let bench = Bench::new();
+    let mut covered = 0;
+    for seed in 1..=SEEDS {
+        bench.write("near.toml", format!("{}\n[run]\nseed = {seed}\n", ONE.replace("200s", "60s")));
+        let document = bench.fathom("slo near.toml --quiet --json --latency p99<4.7ms").json();
+        assert_ne!(document["verdict"], "not_met", "seed {seed}: {document:#}");
+        assert_ne!(document["verdict"], "overloaded", "seed {seed}: {document:#}");
+        let is_in = match document["reached_interval"].as_array().map(Vec::as_slice) {
+            Some([low, high]) => (low.as_f64().unwrap()..=high.as_f64().unwrap()).contains(&20.2),
+            // Nothing is claimed.
+            _ => true,
+        };
+        covered += u32::from(is_in);
+    }
+    assert!(covered >= SEEDS - 1, "{covered} of {SEEDS} intervals hold it");
+}
+
+/// Seeds of the test above: each takes a second.
+const SEEDS: u32 = 8;
+
+#[test]
+fn replicates_of_one_depth_are_one_load() {
+    let bench = Bench::new();
+    let job = "[target.s]\nkind = \"sim\"\nsize = \"10GiB\"\nparallelism = 8\nservice_time = \"exponential 20ms\"\n\
+               [workload.r]\naccess = \"random\"\n[stream.r]\n[stage.m]\ntime = \"50ms\"\n";
+    bench.write("short.toml", job);
+    let line = "curve short.toml --quiet --json --at 1,2,4,8,16,32 --replicates 2";
+    let document = bench.fathom(line).json();
+    let points = document["points"].as_array().expect("a list");
+    let mut loads: Vec<u64> = points.iter().map(|point| number(point, "/n").to_bits()).collect();
+    loads.sort_unstable();
+    loads.dedup();
+    assert!(points.len() >= 12 && loads.len() == 6, "{points:#?}");
+}
+
+#[test]
+fn thresholds_alone_are_an_answer_for_a_spreadsheet() {
+    let bench = Bench::new();
+    bench.fathom("run --target sim: --time 2s --threshold iops>1 --quiet").expect(0, &[]);
+    let rows = bench.fathom("report last --format answer-csv").expect(0, &[]).out.clone();
+    assert!(rows.contains("thresholds,0,threshold,IOPS > 1.00"), "{rows}");
+    assert!(rows.contains("thresholds,0,kept,true"), "{rows}");
+    bench.fathom("run --target sim: --time 2s --quiet").expect(0, &[]);
+    bench.check_refused("report last --format answer-csv", 2, &["for no question"]);
+}
+
+#[test]
+fn a_curve_over_a_target_that_holds_nothing_says_so() {
+    let bench = Bench::new();
+    let ended = bench.fathom("curve --target null: --quiet --time 50ms --at 1,2,4");
+    assert!(ended.out.contains("completes operations at once, so that none is ever in flight"), "{ended:#?}");
 }

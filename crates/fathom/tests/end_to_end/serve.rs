@@ -422,11 +422,24 @@ fn a_question_is_asked_answered_and_compared() {
     for (query, code) in [
         (format!("sides={run}"), "compare.sides"),
         (format!("sides={run},{other}&margin=3"), "compare.margin"),
+        (format!("sides={run},{run}"), "compare.twice"),
+        (format!("sides={run},{other}~{other}"), "compare.twice"),
         (format!("sides={run},../../etc/passwd"), "run.unknown"),
         (format!("sides={}", vec![run.as_str(); 30].join(",")), "compare.runs"),
     ] {
         assert_eq!(site.get(&format!("/api/v1/compare?{query}")).code(), code, "{query}");
     }
+    // Facts around runs are told with whether a verdict passes over them, as it does over the load of the host.
+    let around = site.get(&format!("/api/v1/environments?runs={run},{other}")).expect(200).json();
+    let passes =
+        |fact: &Value| fact["values"].as_array().map(Vec::len) == Some(2) && fact["passes"].is_boolean();
+    let is_load = |fact: &&Value| fact["name"].as_str().is_some_and(|name| name.starts_with("load "));
+    let facts = around.as_array().expect("a list");
+    assert!(
+        facts.iter().all(passes) && facts.iter().filter(is_load).all(|fact| fact["passes"] == true),
+        "{around}"
+    );
+    assert_eq!(site.get("/api/v1/environments?runs=../x").code(), "run.unknown");
     // A plain run has no answer; what cannot be asked is told with the plan.
     let plain = site.begin(&simulated("1s"));
     site.events(&plain, 0, "run_finished");
@@ -709,26 +722,6 @@ fn where_to_listen_is_written_plainly() {
         assert!(site.host.starts_with("127.0.0.1:"), "{right} is of this machine: {}", site.host);
         site.end();
     }
-}
-
-#[test]
-fn a_slip_in_a_built_in_target_is_no_file() {
-    let bench = Bench::new();
-    let site = Site::start(&bench);
-    let text =
-        "[target.a]\npath = \"sim:fixed=1ms\"\nsize = \"1MiB\"\n[workload.a]\n[stream.a]\npasses = 1\n";
-    let order = json!({ "job": { "name": "a.toml", "text": text } });
-    let refused = site.post("/api/v1/runs", &order).expect(422);
-    assert!(refused.text().contains("sim:fixed=1ms"), "{}", refused.text());
-    bench
-        .fathom("run --target sim:fixed=1ms --size 1MiB --time 1s")
-        .expect(2, &["target.built-in-path", "./sim:fixed=1ms"]);
-    bench.fathom("run --target null:x --size 1MiB --time 1s").expect(2, &["target.built-in-path"]);
-    assert!(!bench.path("sim:fixed=1ms").exists() && !bench.path("null:x").exists());
-    // Whoever means such a file says so.
-    bench.fathom("run --target ./sim:fixed=1ms --size 1MiB --time 100ms").expect(0, &[]);
-    assert!(bench.path("sim:fixed=1ms").exists());
-    site.end();
 }
 
 #[test]

@@ -18,6 +18,11 @@ fn response_times_of_a_simulated_device_are_steady_at_once() {
     // One server, 100 µs, one operation at a time.
     assert!((number(rounds, "/window/mean") - 1e-4).abs() < 1e-9, "{rounds:#}");
     assert_eq!(rounds["window"]["range"], 0.0);
+    // What PTS 2.0 adds: 20 minutes of what is tracked, here 20 s, and how its response times are spread.
+    let spread = &document["parts"][2]["histograms"][0];
+    assert_eq!((&spread["row"], &spread["name"]), (&"histogram".into(), &"RND 4 KiB 0/100".into()));
+    assert_eq!(spread["response"]["operations"], 200_000);
+    assert!((number(spread, "/response/p99_999_s") / 1e-4 - 1.0).abs() < 0.01, "{spread:#}");
     assert_eq!(bench.report()["answer"]["parts"], document["parts"], "the record knows it");
     let page = bench.fathom("report last").expect(0, &[]).out.clone();
     for line in [
@@ -25,6 +30,8 @@ fn response_times_of_a_simulated_device_are_steady_at_once() {
         "            100/0   65/35   0/100\n  0.5 KiB  100 µs  100 µs  100 µs\n  4 KiB    100 µs",
         "  rounds    mean  range  allowed range  slope excursion  allowed excursion  ",
         "      5  100 µs  window\n",
+        "Five nines (99.999 %) of the cells are n/a: they need n ≥ 100000 operations a round.",
+        "Histogram, RND 4 KiB 0/100 T1Q1      200000  100 µs  100 µs  100 µs   100 µs    100 µs   100 µs",
         "WARN: not PTS: all times are divided by 60",
         "WARN: sim: is not purged, since it is no block device",
         "WARN: not PTS: no purge is possible",
@@ -42,7 +49,7 @@ fn response_times_of_a_simulated_device_are_steady_at_once() {
     for part in ["<table class=\"heat\">", "data-chart=\"plot\"", "Steady state: ", "number heat-"] {
         assert!(html.contains(part), "{part} is not in the page");
     }
-    assert!(!html.contains("id=\"step-"), "no section for each of 46 steps");
+    assert!(!html.contains("id=\"step-"), "no section for each of 47 steps");
     // Marked in every shape, those without a place for a sentence included.
     assert!(html.contains("not PTS") && wiki.contains("not PTS"));
     let rows = bench.fathom("report last --format csv").expect(0, &[]).out.clone();
@@ -67,7 +74,8 @@ fn throughput_never_exceeds_what_the_device_does() {
 }
 
 /// A test that goes on for hours, to its end: its verdict, its parts, and how many loads come once.
-fn check_to_the_end(test: &str, verdict: &str, parts: usize, loads: usize) -> Value {
+/// `shows` is what the standard wants drawn or in tables of it.
+fn check_to_the_end(test: &str, verdict: &str, parts: usize, loads: usize, shows: &[&str]) -> Value {
     let bench = Bench::new();
     let ended = bench.fathom(&format!("steady {test} --target sim: --quick --quiet --json"));
     let document = ended.expect(0, &[]).json();
@@ -77,15 +85,33 @@ fn check_to_the_end(test: &str, verdict: &str, parts: usize, loads: usize) -> Va
     let cells = found.iter().filter(|part| part["kind"] == "sequence");
     let cells: usize = cells.map(|part| part["cells"].as_array().map_or(0, Vec::len)).sum();
     assert_eq!(cells, loads, "{test}");
-    // The report of any of them can be shown.
-    bench.fathom("report last").expect(0, &[]);
+    let page = bench.fathom("report last --format html").expect(0, &[]).out.clone();
+    for title in shows {
+        assert!(page.contains(title), "{test}: {title} is not in the page");
+    }
+    // The text has the same tables as the page.
+    let text = bench.fathom("report last").expect(0, &[]).out.clone();
+    let is_table = |title: &&&str| page.contains(&format!("<caption>{title}"));
+    for title in shows.iter().filter(is_table) {
+        assert!(text.contains(title), "{test}: {title} is not in\n{text}");
+    }
     document
 }
 
 #[test]
 fn saturation_and_recovery_come_to_their_ends() {
     // Two thousand steps: bursts with each of five idle times, and back to the baseline after each.
-    let recovered = check_to_the_end("hir", "steady", 11, 5 * (360 + 1));
+    let recovered = check_to_the_end(
+        "hir",
+        "steady",
+        11,
+        5 * (360 + 1),
+        &[
+            "Bursts after idle times",
+            "Bursts of writes over the idle time",
+            "Bursts of writes over time, idle times",
+        ],
+    );
     let after = recovered["idle_recovery"]["after"].as_array().expect("a list");
     assert!(
         after.len() == 5 && after.iter().all(|one| (number(one, "/share") - 1.0).abs() < 0.02),
@@ -93,20 +119,39 @@ fn saturation_and_recovery_come_to_their_ends() {
     );
     let sentence = recovered["sentence"].as_str().expect("a sentence");
     assert!(sentence.contains("Idle time recovers nothing: against the baseline of "), "{sentence}");
-    check_to_the_end("xsr", "complete", 1, 3);
+    let shows =
+        ["throughput over time", "throughput from load 1 to load 2", "throughput from load 2 to load 3"];
+    check_to_the_end("xsr", "complete", 1, 3, &shows);
     // Four capacities of a small device are written in the first round.
-    check_to_the_end("wsat", "complete", 1, 0);
+    let saturated = check_to_the_end("wsat", "complete", 1, 0, &["Response time over time"]);
+    let sample = &saturated["parts"][0]["samples"][0];
+    assert!(number(sample, "/max_s") >= number(sample, "/mean_s"), "{sample:#}");
 }
 
 #[test]
 fn demand_intensity_comes_to_its_end() {
     // The matrix of 49 loads until it is steady, then three operating points with what leads up to each.
-    let demand = check_to_the_end("dirth", "steady", 4, 6);
+    let demand = check_to_the_end(
+        "dirth",
+        "steady",
+        4,
+        6,
+        &[
+            "Response times",
+            "Response-time histogram: largest, RND 8 KiB 65/35",
+            "Response-time histogram: middle, ",
+            "Response-time histogram: smallest, RND 8 KiB 65/35 T1Q1",
+            "Response time over the share of operations",
+        ],
+    );
+    let rows: Vec<&Value> =
+        demand["parts"][3]["histograms"].as_array().expect("a list").iter().map(|one| &one["row"]).collect();
+    assert_eq!(rows, ["largest", "middle", "smallest"]);
     // Its cells are of different loads: what goes on from one to the next is no level.
     let of_demand = &demand["parts"][2];
     assert_eq!((&of_demand["title"], &of_demand["levels"]), (&"demand".into(), &serde_json::json!([])));
     assert_eq!(of_demand["samples"], serde_json::json!([]));
-    check_to_the_end("composite", "steady", 2, 0);
+    check_to_the_end("composite", "steady", 2, 0, &["Demand intensity"]);
 }
 
 /// All tests on a file of a real filesystem, so hasty that a busy machine may complete nothing in a cell, which ends a test: it
@@ -116,7 +161,7 @@ fn every_test_runs_on_a_file() {
     for (test, haste, parts) in [
         ("iops", 6000, 2),
         ("throughput", 6000, 4),
-        ("latency", 6000, 2),
+        ("latency", 6000, 3),
         ("wsat", 6000, 1),
         ("hir", 6000, 11),
         ("xsr", 60_000, 1),
@@ -166,10 +211,14 @@ fn a_test_keeps_thresholds_or_not() {
         "{document:#}"
     );
     let all = document["thresholds"].as_array().expect("a list");
-    assert_eq!(all.len(), 2 * 5 * 9, "two of each of the nine loads of five rounds");
+    assert_eq!(
+        all.len(),
+        2 * (5 * 9 + 1),
+        "two of each of the nine loads of five rounds, and of the histogram run"
+    );
     assert!(all.iter().all(|one| one["kept"] == (one["threshold"] == "IOPS > 9000")), "{document:#}");
     let page = bench.fathom("report last").expect(0, &[]).out.clone();
-    for part in ["45 of 90 thresholds are breached", "45 are kept and not listed", "steady at round 5"] {
+    for part in ["46 of 92 thresholds are breached", "46 are kept and not listed", "steady at round 5"] {
         assert!(page.contains(part), "{part:?} is not in\n{page}");
     }
     bench.fathom("curve --target sim: --at 1,2 --quiet --threshold errors<1").expect(0, &[]);
@@ -229,6 +278,80 @@ fn a_killed_test_goes_on_from_what_was_kept() {
     assert_eq!((&document["verdict"], &document["parts"][1]["steady_at"]), (&"steady".into(), &5.into()));
     let steps = bench.report()["steps"].as_array().map(Vec::len);
     assert_eq!(steps, Some(1 + 5 * 56), "whole rounds are taken over, the one that was cut begins again");
+}
+
+#[test]
+fn a_killed_test_goes_on_with_the_file_that_it_was_writing_and_with_no_other() {
+    let bench = Bench::new();
+    let kill = || {
+        let mut run = bench.start("steady latency --target file --size 2MiB --quick --direct false");
+        run.wait_for("response times, round 1");
+        run.signal(rustix::process::Signal::KILL);
+        run.ended();
+    };
+    kill();
+    let mut gone_on = bench.start("steady --resume last");
+    gone_on.wait_for("response times, round");
+    gone_on.signal(rustix::process::Signal::INT);
+    gone_on.ended().expect(130, &["to go on: fathom steady --resume "]);
+    std::fs::remove_file(bench.path("file")).expect("it is there");
+    kill();
+    // What someone else has put there is theirs.
+    bench.write("file", vec![7; 1 << 20]);
+    bench.check_refused("steady --resume last", 2, &["carries no valid mark of fathom"]);
+    assert_eq!(std::fs::read(bench.path("file")).expect("it is there"), vec![7; 1 << 20]);
+}
+
+#[test]
+fn a_steady_state_of_a_device_that_was_not_written_once_is_told_as_that() {
+    let bench = Bench::new();
+    let line = "steady wsat --target sim: --size 64GiB --quick --quiet --json";
+    let document = bench.fathom(line).expect(0, &[]).json();
+    let part = &document["parts"][0];
+    assert_eq!((&part["steady_at"], &part["less_than_one_fill"]), (&5.into(), &true.into()), "{part:#}");
+    let fills = number(part, "/fills");
+    assert!(fills > 0.0 && fills < 1.0, "{fills}");
+    let says = format!("less than one capacity written: {fills:.2} fills");
+    assert!(document["sentence"].as_str().is_some_and(|said| said.contains(&says)), "{document:#}");
+    let told = bench.report()["validity"].as_array().expect("a list").clone();
+    let found = told.iter().find(|one| one["id"] == "pts.not-filled").expect("it is told");
+    assert_eq!(found["severity"], "warn");
+    assert!(found["evidence"].as_str().is_some_and(|said| said.contains(&says)), "{found:#}");
+    // Twice its capacity is written before the rounds of others.
+    let document = bench.fathom("steady latency --target sim: --quick --quiet --json").expect(0, &[]).json();
+    assert_eq!(document["parts"][1]["less_than_one_fill"], false);
+}
+
+#[test]
+fn the_head_of_a_report_has_the_fields_of_the_standard() {
+    let bench = Bench::new();
+    bench.fathom("steady latency --target sim: --quick --quiet").expect(0, &[]);
+    let fields = [
+        ("data pattern", "random"),
+        ("active range", "1 GiB, 100 % of the user capacity"),
+        ("active range segments", "1, contiguous from the beginning"),
+        ("purge", "none; what was written before is not known"),
+        ("preconditioning 1", "twice the capacity, SEQ 128 KiB writes, T1Q32: 2 GiB in "),
+        (
+            "preconditioning 2",
+            "response times: rounds of the test itself, steady at round 5 by RND 4 KiB 0/100 T1Q1",
+        ),
+        (
+            "test parameters",
+            "R/W 100/0, 65/35, 0/100, blocks of 512 B, 4 KiB, 8 KiB; TC/QD T1Q1; rounds 1 to 5",
+        ),
+    ];
+    for format in ["text", "markdown", "html"] {
+        let page = bench.fathom(&format!("report last --format {format}")).expect(0, &[]).out.clone();
+        // A terminal breaks lines.
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        for (field, value) in fields {
+            assert!(
+                page.contains(field) && page.contains(value),
+                "{field}: {value} is not in {format}:\n{page}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -107,7 +107,46 @@ fn percentiles_come_with_what_the_sample_can_tell() {
     assert_eq!(document["quantiles"][2]["value_ns"], Value::Null);
     assert_eq!(document["quantiles"][2]["needs"], 3688);
     let page = bench.fathom("percentiles some.txt").expect(0, &[]).out.clone();
-    assert!(page.contains("n/a (needs n ≥ 3688)"), "{page}");
+    assert!(page.contains("n/a (an interval needs n ≥ 3688)"), "{page}");
+    assert!(page.contains("A percentile is printed where a value lies beyond it"), "{page}");
+}
+
+#[test]
+fn latencies_have_the_unit_of_their_title() {
+    let bench = Bench::new();
+    for (title, unit_ns) in [
+        ("latency_ns", 1.0),
+        ("latency_us", 1e3),
+        ("lat_ms", 1e6),
+        ("Latency (ms)", 1e6),
+        ("latency_s", 1e9),
+        ("clat usec", 1e3),
+        ("latency", 1.0),
+        ("value", 1.0),
+    ] {
+        bench.write("own.csv", format!("{title}\n5\n6\n7\n"));
+        let document = bench.fathom("percentiles own.csv --json --percentiles 50").expect(0, &[]).json();
+        assert_eq!(document["quantiles"][0]["value_ns"], 6.0 * unit_ns, "{title}");
+        bench.write("two.csv", format!("n,{title}\n1,5\n2,6\n3,7\n"));
+        let document =
+            bench.fathom("percentiles two.csv --json --percentiles 50 --column 2").expect(0, &[]).json();
+        assert_eq!(document["max_ns"], 7.0 * unit_ns, "{title}");
+    }
+    bench.write("own.csv", "lat_min\n5\n6\n7\n");
+    bench.check_refused(
+        "percentiles own.csv",
+        2,
+        &["own.csv: the title lat_min ends in no unit of time", "_us"],
+    );
+}
+
+#[test]
+fn nothing_is_a_share_of_a_mean_of_nothing() {
+    let bench = Bench::new();
+    bench.write("zero.csv", "round,value\n1,0\n2,0\n3,0\n4,0\n5,0\n");
+    let page = bench.fathom("judge zero.csv").expect(0, &[]).out.clone();
+    assert!(page.contains("range n/a (the mean is 0), slope n/a (the mean is 0)"), "{page}");
+    assert!(!page.contains("NaN"), "{page}");
 }
 
 #[test]

@@ -174,6 +174,9 @@ fn what_is_read_back_is_counted_as_the_peer_counts_it() {
         "--rw=write --bs=4k --verify=md5 --number_ios=10",
         "--rw=read --bs=4k --verify=null",
         "--rw=write --bs=8k --verify=crc32c --nrfiles=2 --filename_format=f.$filenum",
+        // Nothing is compared where nothing is kept.
+        "--ioengine=null --rw=randwrite --bs=4k --verify=crc32c",
+        "--ioengine=null --rw=write --bs=4k --verify=pattern --verify_pattern=0x55 --iodepth=4 --verify_backlog=8",
     ] {
         let bench = Bench::new();
         let peer = moved(&bench, PEER, options);
@@ -337,5 +340,37 @@ fn as_with_the_peer_a_job_ends_at_the_first_bad_block_unless_it_is_to_go_on() {
         if code == 0 {
             assert_eq!((job["total_err"].as_u64(), job["first_error"].as_u64()), (Some(2), Some(84)));
         }
+    }
+}
+
+/// What is wrong in a header is told and kept as the peer does it: no flags, and a file of another name.
+#[test]
+fn damaged_headers_are_told_and_kept_as_by_the_peer() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("damaged_headers_are_told_and_kept_as_by_the_peer", &why);
+    }
+    // Magic, checksum of the header, data.
+    for at in [4096, 4106, 6000] {
+        let told = |checker: &[&str]| {
+            let bench = Bench::new();
+            assert_eq!(on_file(&bench, PEER, "--rw=write --bs=4k --verify=crc32c --do_verify=0").0, 0);
+            let mut bytes = std::fs::read(bench.path("file")).expect("it was written");
+            bytes[at] = !bytes[at];
+            bench.write("file", &bytes);
+            let (code, said) = on_file(&bench, checker, "--rw=read --bs=4k --verify=crc32c --verify_dump=1");
+            let told =
+                said.lines().find(|line| line.contains("at file file")).expect("it is told").to_owned();
+            // What is found in a header is made by chance.
+            let place = told.split_once(" at file ").expect("it has a place").1.to_owned();
+            let begins: String = told.chars().take(16).collect();
+            let kept = bench.snapshot().into_keys();
+            let names =
+                kept.map(|path| path.file_name().expect("it has a name").to_string_lossy().into_owned());
+            // fathom cannot know what the peer had written.
+            let kept: Vec<String> =
+                names.filter(|name| name.starts_with("file.") && !name.ends_with(".expected")).collect();
+            (code, begins, place, kept)
+        };
+        assert_eq!(told(OURS), told(PEER), "damaged at {at}");
     }
 }

@@ -121,7 +121,9 @@ pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
         lowering.stage(group);
     }
     lowering.set_target_sizes();
-    let Lowering { job, found, streams, .. } = lowering;
+    let Lowering { job, mut found, streams, .. } = lowering;
+    // They were found test by test; whoever mends a file goes through it line by line.
+    found.sort_by_place();
     Lowered { job, diagnostics: found, streams, tests: running }
 }
 
@@ -269,8 +271,11 @@ impl Lowering<'_> {
         let mut options = StreamOptions::default();
         options.targets.set(vec![self.target(&worker.targets[target])], worker.targets[target].span);
         options.workload.set(self.workload(spec, Some(worker.pattern)), spec.span);
-        self.set_depth(&mut options, share.outstanding, span);
-        self.set_region(&mut options, worker);
+        // A depth that is cycled is none of the worker's.
+        let is_own = share.outstanding == worker.outstanding;
+        let depth_span = if is_own { worker.depth_span } else { document.setup.test_type_span };
+        self.set_depth(&mut options, share.outstanding, depth_span);
+        self.set_region(&mut options, spec, worker);
         self.set_bursts(&mut options, spec, worker);
         self.warn_of_connections(worker);
         options.seed.set(worker.fixed_seed.map_or(Seed::Fresh, Seed::Fixed), span);
@@ -284,24 +289,41 @@ impl Lowering<'_> {
             Ok(depth) if (1..=DEPTH_MAX).contains(&outstanding) => options.queue_depth.set(depth, span),
             _ => {
                 let message = format!("{outstanding} outstanding I/Os are not within 1 to {DEPTH_MAX}");
-                self.found.error("icf.bad-value", span, message, "give 1 or more");
+                self.error_once("icf.bad-value", span, message, "give 1 or more");
             }
         }
     }
 
     /// The part of its targets that a worker uses.
-    fn set_region(&mut self, options: &mut StreamOptions, worker: &Worker) {
+    fn set_region(&mut self, options: &mut StreamOptions, spec: &Spec, worker: &Worker) {
+        let span = worker.region_span;
         let bytes = |sectors: u64| sectors.checked_mul(self.surroundings.sector_bytes);
         let (Some(start), Some(size)) = (bytes(worker.start), bytes(worker.max_size)) else {
             let message = "the maximum size or the starting sector is beyond 2^64 bytes";
-            self.found.error("icf.bad-value", worker.span, message, "give fewer sectors");
+            self.error_once("icf.bad-value", span, message.to_owned(), "give fewer sectors");
             return;
         };
         if start > 0 {
-            options.offset.set(Amount::Bytes(Bytes(start)), worker.span);
+            options.offset.set(Amount::Bytes(Bytes(start)), span);
         }
         if size > 0 {
-            options.size.set(Amount::Bytes(Bytes(size)), worker.span);
+            options.size.set(Amount::Bytes(Bytes(size)), span);
+        }
+        let largest = spec.lines.iter().filter(|line| line.pct > 0).map(|line| u64::from(line.size)).max();
+        if let Some(largest) = largest.filter(|largest| (1..*largest).contains(&size)) {
+            let sector_bytes = self.surroundings.sector_bytes;
+            let message = format!(
+                "\"{}\" uses {} of its targets, and \"{}\" has operations of {}",
+                worker.name,
+                Bytes(size),
+                spec.name,
+                Bytes(largest)
+            );
+            let help = format!(
+                "give a maximum size of {} sectors or more, or 0 for all there are",
+                largest.div_ceil(sector_bytes)
+            );
+            self.error_once("icf.bad-value", span, message, &help);
         }
     }
 
@@ -352,6 +374,13 @@ impl Lowering<'_> {
     fn warn_once(&mut self, code: &'static str, span: Span, message: &str, help: &str) {
         if !self.found.all().iter().any(|one| one.message == message && one.span == Some(span)) {
             self.found.warn(code, span, message, help);
+        }
+    }
+
+    /// An error that a worker has on each of its targets is said once.
+    fn error_once(&mut self, code: &'static str, span: Span, message: String, help: &str) {
+        if !self.found.all().iter().any(|one| one.message == message && one.span == Some(span)) {
+            self.found.error(code, span, message, help);
         }
     }
 

@@ -110,6 +110,8 @@ fn worker(parser: &mut Parser<'_, '_>, document: &Document, name: Line<'_>) -> (
         specs: Vec::new(),
         targets: Vec::new(),
         span: name.span,
+        depth_span: name.span,
+        region_span: name.span,
     };
     loop {
         let Some(line) = parser.lines.take() else {
@@ -163,6 +165,7 @@ fn settings(parser: &mut Parser<'_, '_>, worker: &mut Worker) -> Option<()> {
         if key.is("'End default target settings for worker") {
             return Some(());
         } else if key.is(DEPTH) || key.is(DEPTH_AND_SEED) {
+            worker.depth_span = value.span;
             worker.outstanding = parser.number(&mut rest, value, "the number of outstanding I/Os", 0)?;
             worker.connection_rate = is_enabled(parser, &mut rest, value, "test connection rate")?;
             worker.trans_per_conn = parser.number(&mut rest, value, "transactions per connection", 0)?;
@@ -177,6 +180,7 @@ fn settings(parser: &mut Parser<'_, '_>, worker: &mut Worker) -> Option<()> {
                 parser.error(SYNTAX, key.span, message, "take it out, or make it a DISK worker");
                 return None;
             }
+            worker.region_span = value.span;
             worker.max_size = long(parser, &mut rest, value, "the maximum size")?;
             worker.start = long(parser, &mut rest, value, "the starting sector")?;
             if key.is(SIZE_AND_PATTERN) {

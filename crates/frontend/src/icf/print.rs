@@ -98,6 +98,8 @@ fn print_worker(worker: &Worker, text: &mut String) {
         specs,
         targets,
         span: _,
+        depth_span: _,
+        region_span: _,
     } = worker;
     let enabled = |is: bool| if is { "ENABLED" } else { "DISABLED" };
     *text += &format!("'Worker\n\t{name}\n'Worker type\n\t{}\n", kind.name());

@@ -313,6 +313,10 @@ pub struct Worker {
     pub targets: Vec<Target>,
     /// Where its name stands.
     pub span: Span,
+    /// Where its I/Os in flight stand, and where the part of its targets does; its name where nothing is said of them.
+    pub depth_span: Span,
+    /// See `depth_span`.
+    pub region_span: Span,
 }
 
 /// One target of a worker.

@@ -12,6 +12,7 @@ fn disk(path: &str, minor: u32, content: ContentFact) -> TargetFact {
         resolved: path.into(),
         kind: FileKind::BlockDevice,
         error: None,
+        errno: None,
         filesystem: None,
         folder_made_by_fathom: false,
         file: None,
@@ -43,6 +44,7 @@ fn file(path: &str, kind: FileKind, size: Bytes) -> TargetFact {
         resolved: path.into(),
         kind,
         error: None,
+        errno: None,
         filesystem: Some(Filesystem {
             kind: "ext4".to_owned(),
             mount_point: "/mnt".into(),

@@ -3,7 +3,7 @@
 
 use super::{Settings, depth, full_speed, open};
 use fathom_analysis::load::LoadPoint;
-use fathom_analysis::objective::state;
+use fathom_analysis::objective::{breaks_clearly, state};
 use fathom_schema::LatencyGoal;
 
 /// How close the highest rate kept and the lowest one missed come before the search ends.
@@ -23,6 +23,9 @@ const IDLE_SHARE: f64 = 0.01;
 const IDLE_OPERATIONS_MIN: f64 = 200.0;
 /// Largest share for that.
 const IDLE_SHARE_MAX: f64 = 0.5;
+/// How far below that lower rates are tried where none was kept: a limit at the service time's own percentile shows there or
+/// nowhere.
+const LOWER_THAN_IDLE: f64 = 4.0;
 /// Fewest queue slots of an open loop.
 const SLOTS_MIN: u32 = 16;
 
@@ -41,6 +44,8 @@ pub struct ObjectiveSearch {
     missed: f64,
     /// How often a rate was disproven.
     disproven: u32,
+    /// Lowest rate that is tried; infinite where an operation by itself breaks a limit beyond chance.
+    floor: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,6 +54,8 @@ enum Part {
     Alone,
     /// One at a time broke a limit: does a rate at which the target is idle break it too?
     Idle(f64),
+    /// No rate was kept so far, and an operation by itself may keep the limits: a lower one.
+    Lower(f64),
     /// All at once: what is the most?
     Maximum,
     /// This rate, for the so many'th time.
@@ -80,6 +87,7 @@ impl ObjectiveSearch {
             kept: 0.0,
             missed: f64::INFINITY,
             disproven: 0,
+            floor: f64::INFINITY,
         }
     }
 
@@ -88,6 +96,9 @@ impl ObjectiveSearch {
             // The first step, or the end: a step that measured nothing says nothing about the next.
             return (self.part == Part::Alone).then(|| vec![depth(1), full_speed()]);
         };
+        if self.part == Part::Alone {
+            self.floor = self.lowest(result);
+        }
         self.part = match self.part {
             Part::Alone => match self.wanted {
                 Some(wanted) => {
@@ -120,6 +131,11 @@ impl ObjectiveSearch {
                 }
                 self.middle(times + 1)
             }
+            Part::Lower(at) if state(result, at, &self.goals).is_kept() => {
+                self.kept = at;
+                self.proven(1)
+            }
+            Part::Idle(at) | Part::Lower(at) => self.lower(at),
             Part::Proving(times) => {
                 if state(result, self.kept, &self.goals).is_kept() {
                     self.proven(times)
@@ -127,28 +143,49 @@ impl ObjectiveSearch {
                     self.missed = self.kept;
                     self.kept *= 1.0 - GAP_MAX * f64::from(1 << self.disproven);
                     self.disproven += 1;
-                    if self.disproven > DISPROVEN_MAX { Part::Done } else { self.proven(0) }
+                    if self.disproven > DISPROVEN_MAX { self.lower(self.missed) } else { self.proven(0) }
                 }
             }
-            Part::Idle(_) | Part::At(..) | Part::Done => Part::Done,
+            Part::At(..) | Part::Done => Part::Done,
         };
         match self.part {
             Part::Alone | Part::Done => None,
             Part::Maximum => Some(vec![depth(self.depth_max), full_speed()]),
-            Part::Idle(at) | Part::At(at, _) | Part::Bisecting(at, _) => {
+            Part::Idle(at) | Part::Lower(at) | Part::At(at, _) | Part::Bisecting(at, _) => {
                 Some(open(self.depth, at, self.arrival))
             }
             Part::Proving(..) => Some(open(self.depth, self.kept, self.arrival)),
         }
     }
 
-    fn middle(&self, times: u32) -> Part {
+    fn middle(&mut self, times: u32) -> Part {
         let gap = (self.missed - self.kept) / self.missed;
         if times > STEPS_MAX || gap <= GAP_MAX {
-            self.proven(1)
+            if self.kept > 0.0 { self.proven(1) } else { self.lower(self.missed) }
         } else {
             Part::Bisecting(f64::midpoint(self.kept, self.missed), times)
         }
+    }
+
+    /// After a rate that was missed: half of it, as long as that can be judged.
+    fn lower(&mut self, missed: f64) -> Part {
+        self.missed = missed;
+        self.kept = 0.0;
+        let next = missed / 2.0;
+        if next >= self.floor { Part::Lower(next) } else { Part::Done }
+    }
+
+    /// Lowest rate whose steps bring as many operations as the percentiles of the goals take, and at which a target is not yet
+    /// idle anyway, after what one operation at a time did.
+    fn lowest(&self, alone: &LoadPoint) -> f64 {
+        if self.goals.iter().any(|goal| breaks_clearly(alone, goal)) {
+            return f64::INFINITY;
+        }
+        let needs = self.goals.iter().filter_map(|goal| goal.quantile).map(|q| 1.0 / (1.0 - q));
+        let needs = needs.fold(IDLE_OPERATIONS_MIN, f64::max);
+        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+        let share = needs / alone.response.moments.count as f64;
+        alone.rate * share.max(IDLE_SHARE / LOWER_THAN_IDLE)
     }
 
     /// After the rate kept was kept so many times.

@@ -29,6 +29,7 @@ pub(crate) fn fact(path: &Path, is: Is) -> TargetFact {
         resolved: path.to_path_buf(),
         kind,
         error: None,
+        errno: None,
         filesystem: (kind != FileKind::BlockDevice).then(|| Filesystem {
             kind: "ext4".to_owned(),
             mount_point: PathBuf::from("/"),
@@ -64,7 +65,9 @@ pub(crate) fn facts(job: &Job, what: impl Fn(&Path) -> Is) -> Facts {
         cpu: CpuFacts { model: String::new(), usable: (0..8).collect() },
         limits: HostLimits {
             io_uring_refused: None,
+            io_uring_errno: None,
             libaio_refused: None,
+            libaio_errno: None,
             open_files: 1 << 20,
             locked_memory_bytes: u64::MAX,
             mappings: 65_530,

@@ -68,7 +68,7 @@ pub(crate) fn curves(measured: &[Measured]) -> Vec<Curve> {
 }
 
 /// One curve; nothing without two operations, which would have no tail.
-fn curve(kind: &str, which: &str, tally: &LatencyTally) -> Option<Curve> {
+pub(crate) fn curve(kind: &str, which: &str, tally: &LatencyTally) -> Option<Curve> {
     let latency = Latency::from(tally);
     let count = latency.count();
     if count < 2 {

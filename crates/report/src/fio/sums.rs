@@ -227,6 +227,7 @@ fn share_out(tally: &mut StreamTally, (index, count): (u64, u64)) {
     };
     let StreamTally {
         kinds,
+        targets: _,
         in_flight_ns,
         cpu_ns,
         depth_levels,

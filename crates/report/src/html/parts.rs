@@ -8,7 +8,7 @@ use crate::table::visible;
 use crate::tables::{self, STREAMS_SHOWN, Table, percentile, seconds, time};
 use crate::view::{EnvironmentSummary, StepSummary};
 use fathom_schema::StepRecord;
-use fathom_units::{BytesPerSec, Iops, significant};
+use fathom_units::{Bytes, BytesPerSec, Iops, significant};
 use maud::{Markup, html};
 
 /// Rows of the table behind a step's charts at most: what someone reads, or has read to them.
@@ -41,6 +41,9 @@ pub(super) fn answer(sections: &[Section]) -> Markup {
                 }
                 @for matrix in &section.matrices { (map(matrix)) }
                 @for (caption, part) in &section.tables { (table(part, caption)) }
+                @for (caption, part) in section.folded.iter().filter(|(_, part)| !part.rows.is_empty()) {
+                    details { summary { (caption) } (table(part, caption)) }
+                }
             }
         }
     }
@@ -111,6 +114,7 @@ pub(super) fn step(
         }
         (table(&tables::rates(&parts), "Operations and rates"))
         (table(&tables::latencies(&parts), "Latencies"))
+        (table(&tables::targets(step, shown), "By target"))
         (table(&tables::queues(shown), "Queues and workers"))
         @for line in verified(shown) { p { bdi { (line) } } }
         (table(&tables::errors(&parts), "Errors"))
@@ -266,8 +270,11 @@ fn resolved(step: &StepSummary) -> Markup {
 
 /// Facts as a table.
 pub(super) fn facts(facts: &[EnvironmentSummary]) -> Markup {
-    let value =
-        |value: Option<&String>| value.map_or("not readable".to_owned(), |value| visible(value.trim()));
+    let told = |bytes: u64| Bytes(bytes).approximate();
+    let value = |value: Option<&String>, bytes: Option<u64>| {
+        let value = || value.map_or("not readable".to_owned(), |value| visible(value.trim()));
+        bytes.map_or_else(value, told)
+    };
     html! {
         div.scroll tabindex="0" role="region" aria-label="Facts" {
             table {
@@ -276,11 +283,11 @@ pub(super) fn facts(facts: &[EnvironmentSummary]) -> Markup {
                 } }
                 tbody {
                     @for fact in facts {
-                        @let EnvironmentSummary { subject, name, value: found, source } = fact;
+                        @let EnvironmentSummary { subject, name, value: found, bytes, source } = fact;
                         tr {
                             td { bdi { (visible(subject)) } }
                             td { (visible(name)) }
-                            td.value { bdi { (value(found.as_ref())) } }
+                            td.value { bdi { (value(found.as_ref(), *bytes)) } }
                             td { code { (visible(source)) } }
                         }
                     }

@@ -2,12 +2,15 @@
 //! moment and since the measuring began. Histograms are merged, so that a percentile of several streams is theirs and not
 //! the slowest one's. Knows nothing of how it gets to whoever looks.
 
-use super::{FiguresView, GroupView, KindView, Live, SpanView, kind_view};
-use crate::aims::by_targets;
+use super::{
+    FiguresView, GroupView, KindView, Live, SpanView, TargetSpan, TargetView, TargetsView, kind_view,
+};
+use crate::aims::{Apart, added_up, by_targets, response};
 use crate::summary::kinds;
 use fathom_metrics::merge_tally;
-use fathom_schema::{Event, Interval, Phase, Step, StreamTally};
-use fathom_units::Nanos;
+use fathom_schema::{Event, Interval, Phase, Step, StreamTally, TargetTally};
+use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
+use std::collections::BTreeMap;
 
 /// The figures of the step that goes on.
 #[derive(Debug, Default)]
@@ -21,6 +24,10 @@ struct Going {
     streams: Vec<OfStream>,
     /// Streams by the targets that they go to.
     groups: Vec<Vec<usize>>,
+    /// How each stream is told by target.
+    apart: Vec<Apart>,
+    /// Targets that are told of, with their names and the streams that go there; none where no stream goes to several.
+    targets: BTreeMap<u32, (String, Vec<usize>)>,
     /// Those of which the totals are made.
     added: Vec<usize>,
     /// The interval that is being told of.
@@ -45,18 +52,23 @@ struct Part {
 
 impl Gauges {
     /// Takes in what happened. Gives the figures once all streams that are there have told of an interval, or where one of
-    /// them has not when another is in the next.
-    pub fn take(&mut self, event: &Event) -> Option<Live> {
+    /// them has not when another is in the next; with them those of targets, where a stream goes to several.
+    pub fn take(&mut self, event: &Event) -> Vec<Live> {
         match event {
             Event::StepStarted(started) => {
                 self.step = Some(Going::new(started.index, &started.step));
-                None
+                Vec::new()
             }
-            Event::Interval(interval) => self.step.as_mut()?.interval(interval),
-            Event::StepFinished(_) => {
-                self.step.take().filter(|going| going.is_new).map(|mut going| going.told())
+            Event::Interval(interval) => {
+                self.step.as_mut().and_then(|going| going.interval(interval)).unwrap_or_default()
             }
-            _ => None,
+            Event::StepFinished(_) => self
+                .step
+                .take()
+                .filter(|going| going.is_new)
+                .map(|mut going| going.told())
+                .unwrap_or_default(),
+            _ => Vec::new(),
         }
     }
 }
@@ -64,8 +76,20 @@ impl Gauges {
 impl Going {
     fn new(index: u32, step: &Step) -> Self {
         let added: Vec<usize> = (0..step.streams.len()).filter(|&at| step.adds_up(at)).collect();
+        let apart: Vec<Apart> = step.streams.iter().map(Apart::of).collect();
+        let mut targets: BTreeMap<u32, (String, Vec<usize>)> = BTreeMap::new();
+        if apart.iter().any(Apart::is_several) {
+            for (stream, apart) in apart.iter().enumerate().filter(|(at, _)| step.adds_up(*at)) {
+                for &target in apart.targets() {
+                    let name = || step.targets[target as usize].name.clone();
+                    targets.entry(target).or_insert_with(|| (name(), Vec::new())).1.push(stream);
+                }
+            }
+        }
         Self {
             index,
+            apart,
+            targets,
             streams: step.streams.iter().map(|_| OfStream::default()).collect(),
             groups: by_targets(step).into_iter().map(|(_, streams)| streams).collect(),
             added: if added.is_empty() { (0..step.streams.len()).collect() } else { added },
@@ -74,7 +98,7 @@ impl Going {
         }
     }
 
-    fn interval(&mut self, interval: &Interval) -> Option<Live> {
+    fn interval(&mut self, interval: &Interval) -> Option<Vec<Live>> {
         let key = (interval.sequence, interval.phase);
         let overtaken = (key > self.newest && self.is_new).then(|| self.told());
         self.newest = self.newest.max(key);
@@ -103,9 +127,13 @@ impl Going {
         overtaken.or_else(|| is_whole.then(|| self.told()))
     }
 
-    fn told(&mut self) -> Live {
+    fn told(&mut self) -> Vec<Live> {
         self.is_new = false;
         let reached = self.reached();
+        std::iter::once(self.figures(reached)).chain(self.of_targets(reached)).collect()
+    }
+
+    fn figures(&self, reached: Nanos) -> Live {
         Live::Figures(Box::new(FiguresView {
             step: self.index,
             reached_s: reached.as_secs_f64(),
@@ -124,15 +152,72 @@ impl Going {
         }))
     }
 
+    /// What was done on each target, where a stream goes to several.
+    fn of_targets(&self, reached: Nanos) -> Option<Live> {
+        if self.targets.is_empty() {
+            return None;
+        }
+        let view = |target: u32, name: &String, streams: &[usize]| TargetView {
+            target: name.clone(),
+            streams: streams.iter().map(|&at| at as u64).collect(),
+            last: self.last_on(target, streams, reached),
+            since: self.since_on(target, streams),
+        };
+        let several = self.apart.iter().enumerate().filter(|(_, apart)| apart.is_several());
+        let of_stream = |(at, apart): (usize, &Apart)| {
+            let known =
+                apart.targets().iter().filter_map(|&target| Some((target, self.targets.get(&target)?)));
+            known.map(|(target, (name, _))| view(target, name, &[at])).collect::<Vec<_>>()
+        };
+        Some(Live::Targets(Box::new(TargetsView {
+            step: self.index,
+            parts: several.flat_map(of_stream).collect(),
+            targets: self
+                .targets
+                .iter()
+                .map(|(&target, (name, streams))| view(target, name, streams))
+                .collect(),
+        })))
+    }
+
+    /// The newest interval of each on one target; rates add up.
+    fn last_on(&self, target: u32, streams: &[usize], reached: Nanos) -> Option<TargetSpan> {
+        let of = || streams.iter().filter_map(|&at| Some((at, self.newest_of(at, reached)?)));
+        let start = of().map(|(_, last)| last.start).min()?;
+        let end = of().map(|(_, last)| last.end).max()?;
+        let on = |at: usize, last: &Interval| self.apart[at].on(target, &last.tally);
+        let all = of().flat_map(|(at, last)| on(at, last));
+        let mut span = TargetSpan { iops: 0.0, bytes_per_s: 0.0, ..target_span(all, start, end) };
+        for (at, last) in of() {
+            let TargetSpan { iops, bytes_per_s, .. } = target_span(on(at, last), last.start, last.end);
+            span.iops += iops;
+            span.bytes_per_s += bytes_per_s;
+        }
+        Some(span)
+    }
+
+    /// As in a report: operations of all over the time from the first start to the last end.
+    fn since_on(&self, target: u32, streams: &[usize]) -> Option<TargetSpan> {
+        let of = || streams.iter().filter_map(|&at| Some((at, self.streams[at].since.as_ref()?)));
+        let start = of().map(|(_, part)| part.start).min()?;
+        let end = of().map(|(_, part)| part.end).max()?;
+        Some(target_span(of().flat_map(|(at, part)| self.apart[at].on(target, &part.tally)), start, end))
+    }
+
+    /// The newest interval of a stream that goes on: one that has ended has no part in what happens now.
+    fn newest_of(&self, stream: usize, reached: Nanos) -> Option<&Interval> {
+        let is_now = |last: &&Interval| last.end.after(Nanos(last.end.since(last.start).0 / 2)) > reached;
+        self.streams[stream].last.as_ref().filter(is_now)
+    }
+
     fn reached(&self) -> Nanos {
         let ends = self.streams.iter().filter_map(|stream| stream.last.as_ref()).map(|last| last.end);
         ends.max().unwrap_or_default()
     }
 
-    /// The newest interval of each: a stream that has ended has no part in what happens now. Rates add up.
+    /// The newest interval of each; rates add up.
     fn last(&self, streams: &[usize], reached: Nanos) -> Option<SpanView> {
-        let is_now = |last: &&Interval| last.end.after(Nanos(last.end.since(last.start).0 / 2)) > reached;
-        let of = || streams.iter().filter_map(|&at| self.streams[at].last.as_ref()).filter(is_now);
+        let of = || streams.iter().filter_map(|&at| self.newest_of(at, reached));
         let start = of().map(|last| last.start).min()?;
         let end = of().map(|last| last.end).max()?;
         let (all, _) = kinds(of().map(|last| &last.tally));
@@ -165,6 +250,22 @@ impl Going {
     }
 }
 
+fn target_span(tallies: impl IntoIterator<Item = TargetTally>, start: Nanos, end: Nanos) -> TargetSpan {
+    let (all, _) = added_up(tallies);
+    let some = (all.operations > 0).then_some(());
+    let window = end.since(start);
+    TargetSpan {
+        start_s: start.as_secs_f64(),
+        end_s: end.as_secs_f64(),
+        operations: all.operations,
+        errors: all.errors,
+        iops: Iops::of(all.operations, window).0,
+        bytes_per_s: BytesPerSec::of(Bytes(all.bytes), window).0,
+        mean_ns: some.map(|()| response(&all).sum_ns as f64 / all.operations as f64),
+        max_ns: some.map(|()| response(&all).max_ns),
+    }
+}
+
 fn held(tally: &StreamTally, length: Nanos) -> f64 {
     if length.0 == 0 { 0.0 } else { tally.in_flight_ns / length.0 as f64 }
 }
@@ -173,11 +274,21 @@ fn held(tally: &StreamTally, length: Nanos) -> f64 {
 mod tests {
     use super::*;
     use crate::{Summary, summary};
-    use fathom_analysis::sample::{StreamShape, record};
+    use fathom_analysis::sample::{StreamShape, record, spread};
     use fathom_schema::{OperationKind, Record};
 
-    /// What is told of a record's steps, as they go on.
     fn told(record: &Record) -> Vec<FiguresView> {
+        let all = all_told(record).into_iter();
+        all.filter_map(|live| if let Live::Figures(view) = live { Some(*view) } else { None }).collect()
+    }
+
+    fn of_targets(record: &Record) -> Vec<TargetsView> {
+        let all = all_told(record).into_iter();
+        all.filter_map(|live| if let Live::Targets(view) = live { Some(*view) } else { None }).collect()
+    }
+
+    /// What is told of a record's steps, as they go on.
+    fn all_told(record: &Record) -> Vec<Live> {
         let mut gauges = Gauges::default();
         let mut told = Vec::new();
         for step in &record.steps {
@@ -186,11 +297,9 @@ mod tests {
             intervals.sort_by_key(|interval| (interval.end, interval.stream));
             let events = intervals.into_iter().map(|interval| Event::Interval(Box::new(interval)));
             let finished = step.finished.clone().map(|finished| Event::StepFinished(Box::new(finished)));
-            told.extend(std::iter::once(begun).chain(events).chain(finished).filter_map(|e| gauges.take(&e)));
+            told.extend(std::iter::once(begun).chain(events).chain(finished).flat_map(|e| gauges.take(&e)));
         }
-        told.into_iter()
-            .filter_map(|live| if let Live::Figures(view) = live { Some(*view) } else { None })
-            .collect()
+        told
     }
 
     /// Three streams, the first two on one target; the last is slower by far, and does little.
@@ -236,6 +345,40 @@ mod tests {
         let groups: Vec<&[u64]> = last.groups.iter().map(|group| &*group.streams).collect();
         assert_eq!(groups, [&[0, 1][..], &[2]]);
         check(last.groups[1].since.as_ref(), &steps[0].streams[2].total);
+    }
+
+    #[test]
+    fn what_is_told_of_targets_at_the_end_is_what_the_report_says() {
+        let mut record = three();
+        assert!(of_targets(&record).is_empty(), "each stream goes to one");
+        spread(&mut record.steps[0], 0, &["x", "y", "z"]);
+        let all = of_targets(&record);
+        assert_eq!(all.len(), told(&record).len());
+        let TargetsView { step: _, parts, targets } = all.last().expect("it is told");
+        let Summary { steps, .. } = summary(&record);
+        let figures = |view: &TargetView| view.since.clone().expect("it has measured");
+        let expect = steps[0].streams[0].targets.iter().map(|of| (None, of));
+        let expect = expect.chain(steps[0].targets.iter().map(|of| (Some(&of.streams), &of.figures)));
+        let found: Vec<&TargetView> = parts.iter().chain(targets).collect();
+        assert_eq!(found.len(), 3 + 5, "three of the one stream; they, and those of the two others");
+        for (view, (streams, expect)) in found.into_iter().zip(expect) {
+            let span = figures(view);
+            assert_eq!((&view.target, span.operations), (&expect.target, expect.all.operations));
+            assert_eq!(
+                (span.mean_ns, span.max_ns),
+                (expect.all.response_mean_ns, expect.all.response_max_ns)
+            );
+            assert!((span.iops - expect.all.iops).abs() < 1e-9 && span.bytes_per_s == expect.all.bytes_per_s);
+            let of = |at: &u64| steps[0].streams[usize::try_from(*at).expect("few")].name.clone();
+            let names: Vec<String> = view.streams.iter().map(of).collect();
+            assert_eq!(&names, streams.unwrap_or(&vec!["a".to_owned()]));
+            let now = view.last.as_ref().expect("they go on");
+            // Every second has the same.
+            assert!((now.iops / span.iops - 1.0).abs() < 1e-3, "{now:?} {span:?}");
+        }
+        let now: f64 = targets.iter().filter_map(|view| Some(view.last.as_ref()?.iops)).sum();
+        let last = told(&record).pop().and_then(|view| view.last).expect("they go on");
+        assert!((now / last.all.iops - 1.0).abs() < 1e-9);
     }
 
     #[test]

@@ -4,8 +4,9 @@
 use super::tracked_name;
 use crate::plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, Shape, Unit, ns};
 use crate::section::Matrix;
-use fathom_analysis::pts::{Cell, Figure, Measure, Minute, RoundsAnswer, SequenceAnswer};
+use fathom_analysis::pts::{Cell, Figure, IdleRecovery, Measure, Minute, RoundsAnswer, SequenceAnswer};
 use fathom_analysis::steady::RANGE_MAX;
+use fathom_units::Nanos;
 
 /// Cells with lines of their own in one drawing; of a matrix of 56 it is those with the mix that is tracked.
 const CELLS_MAX: usize = 8;
@@ -15,8 +16,11 @@ pub(super) fn of_rounds(found: &RoundsAnswer, matrices: &[Matrix]) -> Vec<Plot> 
     let mut plots: Vec<Plot> = [window(found), convergence(found)].into_iter().flatten().collect();
     let (axis, scale) = axis(found.rounds.figure);
     plots.extend(matrices.iter().map(|matrix| {
-        let is_latency = matrix.caption.contains("response time");
-        let (axis, scale) = if is_latency { self::axis(Figure::MeanLatency) } else { (axis.clone(), scale) };
+        let (axis, scale) = match &matrix.caption {
+            of_time if of_time.contains("response time") => self::axis(Figure::MeanLatency),
+            of_host if of_host.contains("System CPU") => (PlotAxis::linear("busy, %", Unit::Plain), 100.0),
+            _ => (axis.clone(), scale),
+        };
         matrix.bars(PlotAxis { is_log: false, ..axis }, scale)
     }));
     plots.extend(demand(found));
@@ -167,43 +171,105 @@ fn demand(found: &RoundsAnswer) -> Vec<Plot> {
     ]
 }
 
+/// Bursts of writes after idle times: their mean over the idle time, and each of them, in order.
+pub(super) fn of_idle(found: &IdleRecovery, parts: &[&SequenceAnswer]) -> Vec<Plot> {
+    let means: Vec<(f64, f64)> = found.after.iter().map(|one| (one.idle.as_secs_f64(), one.iops)).collect();
+    if means.is_empty() {
+        return Vec::new();
+    }
+    let rate = PlotAxis::linear("IOPS", Unit::Rate);
+    let over_wait = Plot {
+        title: "Bursts of writes over the idle time before them".to_owned(),
+        x: PlotAxis::linear("idle time, s", Unit::Plain),
+        y: rate.clone(),
+        lines: vec![PlotLine::new("mean of the bursts", Shape::Joined, &means)],
+        marks: vec![PlotMark::y("baseline", found.baseline_iops, None)],
+        bands: Vec::new(),
+    };
+    let waits = parts.iter().filter(|part| part.cells.iter().any(|(cell, _)| cell.pause > Nanos::ZERO));
+    let line = |part: &&&SequenceAnswer| {
+        let mut now = 0.0;
+        let points = part.cells.iter().map(|(cell, measure)| {
+            now += cell.pause.after(cell.time).as_secs_f64();
+            (now, measure.iops)
+        });
+        PlotLine::new(part.title.clone(), Shape::Points, &points.collect::<Vec<_>>())
+    };
+    let over_time = Plot {
+        title: "Bursts of writes over time, idle times included".to_owned(),
+        x: PlotAxis::linear("time since the first idle time of its length began", Unit::Clock),
+        y: rate,
+        lines: waits.map(|part| line(&part)).collect(),
+        marks: vec![PlotMark::y("baseline", found.baseline_iops, None)],
+        bands: Vec::new(),
+    };
+    vec![over_wait, over_time]
+}
+
+/// Samples around a change of load that a drawing of the change alone has, on either side.
+const AROUND_CHANGE: usize = 60;
+
+/// Changes of load with drawings of their own: those of a cross stimulus.
+const CHANGES_SHOWN: usize = 2;
+
 /// A long load over time, and over what it wrote; nothing for less than two samples. `levels` are where its rate changes.
 fn over_time(name: &str, minutes: &[Minute], levels: &[f64]) -> Vec<Plot> {
     if minutes.len() < 2 {
         return Vec::new();
     }
-    let of = |x: fn(&Minute) -> f64, y: fn(&Minute) -> f64| -> Vec<(f64, f64)> {
-        minutes.iter().map(|one| (x(one), y(one))).collect()
-    };
-    let plot = |title: &str, x: PlotAxis, y: PlotAxis, label: &str, points: &[(f64, f64)]| Plot {
+    // The end of the last level is the end of all.
+    let changes = levels.iter().take(levels.len().saturating_sub(1));
+    let mut marks: Vec<PlotMark> = changes.map(|&at| PlotMark::x("the rate changes", at, None)).collect();
+    let loads: Vec<usize> =
+        (1..minutes.len()).filter(|&at| minutes[at].load != minutes[at - 1].load).collect();
+    marks.extend(loads.iter().map(|&at| PlotMark::x("the load changes", minutes[at - 1].end_s, None)));
+    let plot = |title: &str, x: PlotAxis, y: PlotAxis, lines: Vec<PlotLine>| Plot {
         title: format!("{name}{title}"),
         x,
         y,
-        lines: vec![PlotLine::new(label, Shape::Line, points)],
+        lines,
         marks: Vec::new(),
         bands: Vec::new(),
     };
-    let time = PlotAxis::linear("time", Unit::Clock);
-    let rate = PlotAxis::linear("IOPS", Unit::Rate);
-    let mut rates =
-        plot("IOPS over time", time.clone(), rate.clone(), "IOPS", &of(|one| one.end_s, |one| one.iops));
-    // The end of the last level is the end of all.
-    let changes = levels.iter().take(levels.len().saturating_sub(1));
-    rates.marks.extend(changes.map(|&at| PlotMark::x("the rate changes", at, None)));
-    let response = PlotAxis::log("mean response time", Unit::Latency);
-    let mut plots = vec![
-        rates,
-        plot("Response time over time", time, response, "mean", &of(|one| one.end_s, |one| ns(one.mean_s))),
+    let line = |label: &str, minutes: &[Minute], x: fn(&Minute) -> f64, y: fn(&Minute) -> Option<f64>| {
+        let points: Vec<(f64, f64)> = minutes.iter().filter_map(|one| Some((x(one), y(one)?))).collect();
+        PlotLine::new(label, Shape::Line, &points)
+    };
+    let end: fn(&Minute) -> f64 = |one| one.end_s;
+    let fills: fn(&Minute) -> f64 = |one| one.fills;
+    let time = || PlotAxis::linear("time", Unit::Clock);
+    let rate = || PlotAxis::linear("IOPS", Unit::Rate);
+    let bandwidth = || PlotAxis::linear("throughput", Unit::Bandwidth);
+    let bytes = |minutes: &[Minute]| vec![line("throughput", minutes, end, |one| Some(one.bytes_per_s))];
+    let iops = |x| vec![line("IOPS", minutes, x, |one| Some(one.iops))];
+    let mut response = vec![
+        line("mean", minutes, end, |one| Some(ns(one.mean_s))),
+        line("99.999 %", minutes, end, |one| one.five_nines_s.map(ns)),
+        line("largest", minutes, end, |one| Some(ns(one.max_s))),
     ];
+    response.retain(|line| !line.x.is_empty());
+    let mut plots = vec![plot("IOPS over time", time(), rate(), iops(end))];
+    // Loads of different blocks are compared by what they move.
+    if !loads.is_empty() {
+        plots.insert(0, plot("throughput over time", time(), bandwidth(), bytes(minutes)));
+    }
+    plots.push(plot(
+        "Response time over time",
+        time(),
+        PlotAxis::log("response time", Unit::Latency),
+        response,
+    ));
+    plots.iter_mut().for_each(|plot| plot.marks.clone_from(&marks));
+    for (at, change) in loads.iter().enumerate().filter(|_| loads.len() <= CHANGES_SHOWN) {
+        let around = change.saturating_sub(AROUND_CHANGE)..(change + AROUND_CHANGE).min(minutes.len());
+        let title = format!("throughput from load {} to load {}", at + 1, at + 2);
+        let mut zoom = plot(&title, time(), bandwidth(), bytes(&minutes[around]));
+        zoom.marks = vec![PlotMark::x("the load changes", minutes[change - 1].end_s, None)];
+        plots.push(zoom);
+    }
     if minutes.last().is_some_and(|last| last.fills > 0.0) {
         let written = PlotAxis::linear("capacities written", Unit::Plain);
-        plots.push(plot(
-            "IOPS over what was written",
-            written,
-            rate,
-            "IOPS",
-            &of(|one| one.fills, |one| one.iops),
-        ));
+        plots.push(plot("IOPS over what was written", written, rate(), iops(fills)));
     }
     plots
 }

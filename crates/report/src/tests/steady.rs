@@ -3,7 +3,10 @@
 use crate::{html, markdown, steady_sentence, summary, text};
 use fathom_analysis::pts::{self, Ending, Place, resumable};
 use fathom_analysis::sample::{StreamShape, push, record};
-use fathom_schema::{OperationKind, Question, Record, SteadyQuestion, SteadyTest, Stop};
+use fathom_schema::{
+    EngineKind, HostSample, OperationKind, Question, Record, SteadyQuestion, SteadyTest, Stop,
+};
+use fathom_units::Nanos;
 
 /// A throughput test: these rounds of writes in 128 KiB, per second, then `second` of those in 1024 KiB.
 fn throughput(first: &[u64], second: &[u64]) -> Record {
@@ -120,4 +123,38 @@ fn a_round_that_was_ended_within_is_none() {
     assert_eq!(resumable(&record), 8);
     record.steps[1].finished = None;
     assert_eq!(resumable(&record), 1);
+}
+
+#[test]
+fn demand_shows_how_busy_the_processors_are() {
+    let mut made = throughput(&[], &[]);
+    let Some(Question::Steady(question)) = &mut made.started.question else { unreachable!() };
+    (question.test, question.purge) = (SteadyTest::Dirth, false);
+    let places = (0..5).flat_map(|round| (0..2).map(move |cell| Place { part: 1, round, cell }));
+    let demand = (0..5).flat_map(|round| (0..50).map(move |cell| Place { part: 2, round, cell }));
+    for (index, place) in (0_u32..).zip([Place::default()].into_iter().chain(places).chain(demand)) {
+        let rates = vec![(OperationKind::Write, 1000)];
+        push(&mut made, &[StreamShape { rates, seconds: 1, ..StreamShape::default() }], index);
+        let step = made.steps.last_mut().expect("it was pushed");
+        step.started.step.parameters = place.parameters("");
+        let (start, end) = (Nanos::ZERO, Nanos::secs(1));
+        let busy_ticks = 20 + place.cell as u64;
+        step.host = vec![HostSample {
+            step: index,
+            start,
+            end,
+            processor_ticks: 200,
+            busy_ticks,
+            devices: Vec::new(),
+        }];
+    }
+    let page = html(&made);
+    assert!(page.contains("System CPU: share of the time in which processors were busy"), "{page}");
+    assert!(page.contains(", as bars"), "as the standard draws it");
+    let text = text(&summary(&made), 120, false);
+    // The first cell of the matrix is the second of a round.
+    assert!(text.contains("  32 threads    10.5 %    11.0 %   11.5 %"), "{text}");
+    // In virtual time the processors of the host have nothing to do with it.
+    made.steps.iter_mut().for_each(|step| step.started.step.streams[0].engine.kind = EngineKind::Sim);
+    assert!(!html(&made).contains("System CPU"), "nobody knows");
 }

@@ -1,6 +1,6 @@
 //! Records to make pages of: constructed runs whose latencies scatter like a device's, seeded.
 
-use fathom_analysis::sample::{StreamShape, push, record};
+use fathom_analysis::sample::{StreamShape, push, record, spread};
 use fathom_metrics::{Latency, merge_tally};
 use fathom_schema::{
     Arrival, Backlog, DeviceUse, EnvironmentFact, Event, HostSample, Note, NoteKind, OperationKind, Outcome,
@@ -150,6 +150,8 @@ fn mixed() -> Record {
     record.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally.kinds[0].errors = vec![(5, 3)];
     record.started.title = "three at once".to_owned();
     scatter(&mut record, 1.0);
+    // Errors are of the last of them.
+    spread(&mut record.steps[0], 0, &["/mnt/fast/data", "/mnt/slow/data"]);
     let message = "interval 17 of stream \"log\" came 1.2 s late".to_owned();
     note(&mut record, NoteKind::LateInterval, Severity::Warn, message);
     record

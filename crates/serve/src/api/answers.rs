@@ -11,7 +11,7 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::routing::get;
-use fathom_report::{Answered, Sides, compare_answered};
+use fathom_report::{Answered, EnvironmentDifference, Sides, compare_answered};
 use fathom_schema::Record;
 use fathom_units::Ratio;
 use serde::Deserialize;
@@ -27,6 +27,12 @@ const MARGIN: &str = "3%";
 pub(crate) struct Compared {
     sides: String,
     margin: Option<String>,
+}
+
+/// Runs whose environments are held beside each other.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Beside {
+    runs: String,
 }
 
 pub(super) fn routes() -> Vec<Route> {
@@ -59,7 +65,39 @@ pub(super) fn routes() -> Vec<Route> {
             json::<Option<Answered>>(),
             || get(compare),
         ),
+        route(
+            "/environments",
+            "Facts of the environment of which not all of these runs have the same value",
+            &[("runs", "identities of runs, separated by commas")],
+            json::<Vec<EnvironmentDifference>>(),
+            || get(environments),
+        ),
     ]
+}
+
+async fn environments(
+    State(app): State<Arc<App>>,
+    Query(Beside { runs }): Query<Beside>,
+) -> Result<Json<Vec<EnvironmentDifference>>, Fault> {
+    aside(move || {
+        let runs: Vec<&str> = runs.split(',').collect();
+        bounded(runs.len())?;
+        let read = |run: &&str| -> Result<Record, Fault> {
+            Ok(fathom_store::overview(&file_of(app.store(), run)?)?)
+        };
+        let records: Vec<Record> = runs.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Json(fathom_report::environments(&records.iter().collect::<Vec<_>>())))
+    })
+    .await
+}
+
+/// Refuses more runs than are read for one answer.
+fn bounded(count: usize) -> Result<(), Fault> {
+    if count > RUNS_MAX {
+        let message = format!("{count} runs are more than {RUNS_MAX}");
+        return Err(Fault::bad("compare.runs", message, "fathom compare takes any number"));
+    }
+    Ok(())
 }
 
 async fn answer(
@@ -81,11 +119,7 @@ async fn compare(
         let margin: Ratio = margin.as_deref().unwrap_or(MARGIN).parse().map_err(|error| {
             Fault::bad("compare.margin", format!("the margin: {error}"), "write for example 3%")
         })?;
-        let count = sides.split([',', '~']).count();
-        if count > RUNS_MAX {
-            let message = format!("{count} runs are more than {RUNS_MAX}");
-            return Err(Fault::bad("compare.runs", message, "fathom compare takes any number"));
-        }
+        bounded(sides.split([',', '~']).count())?;
         let read =
             |run: &str| -> Result<Record, Fault> { Ok(fathom_store::read(&file_of(app.store(), run)?)?) };
         let records: Vec<Vec<Record>> =
@@ -99,6 +133,9 @@ async fn compare(
                 "one side has nothing to be compared with",
                 "name another",
             ));
+        }
+        if let Some(reason) = sides.twice() {
+            return Err(Fault::bad("compare.twice", reason, "name each run once"));
         }
         Ok(Json(compare_answered(&sides)))
     })

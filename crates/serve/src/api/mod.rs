@@ -9,6 +9,9 @@ mod runs;
 mod searches;
 pub(crate) mod session;
 
+#[cfg(test)]
+pub(crate) use searches::{DEPTH_MAX, REPLICATES_MAX};
+
 use crate::fault::Fault;
 use crate::routes::Route;
 use axum::body::Body;

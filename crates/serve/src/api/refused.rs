@@ -17,28 +17,24 @@ pub(super) fn told(said: &str) -> Told {
         let message = "the body is not declared as JSON".to_owned();
         return Told { message, help: "send the header Content-Type: application/json".to_owned() };
     }
-    if let Some(rest) = after(said, "Failed to parse the request body as JSON: ") {
+    if let Some(rest) = said.strip_prefix("Failed to parse the request body as JSON: ") {
         let place = place(rest).map(|(_, place)| format!(" ({place})")).unwrap_or_default();
         return Told { message: format!("the body is no JSON{place}"), help };
     }
-    if let Some(rest) = after(said, "Failed to deserialize the JSON body into the target type: ") {
+    if let Some(rest) = said.strip_prefix("Failed to deserialize the JSON body into the target type: ") {
         let (rest, _) = place(rest).unwrap_or((rest, String::new()));
         let (of, what) = field(rest);
         let (message, help) = fault(what);
         let message = if of.is_empty() { message } else { format!("{of}: {message}") };
         return Told { message, help: help.unwrap_or_else(|| FORMS.to_owned()) };
     }
-    if let Some(rest) = after(said, "Failed to deserialize query string: ") {
+    if let Some(rest) = said.strip_prefix("Failed to deserialize query string: ") {
         let (of, what) = field(rest);
         let (message, _) = fault(what);
         let message = if of.is_empty() { message } else { format!("the parameter {of}: {message}") };
         return Told { message, help };
     }
     Told { message: said.to_owned(), help: String::new() }
-}
-
-fn after<'a>(said: &'a str, start: &str) -> Option<&'a str> {
-    said.strip_prefix(start)
 }
 
 /// What is said before its place, and the place: ` at line 1 column 5`.
@@ -124,55 +120,107 @@ fn kind(said: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::Json;
+    use axum::body::Body;
+    use axum::extract::{FromRequest, Query};
+    use axum::http::{Request, Uri};
+    use serde::Deserialize;
+    use serde::de::DeserializeOwned;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "what is refused is not looked at")]
+    struct Order {
+        job: Source,
+        role: Option<Role>,
+        maps: Option<Vec<u32>>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "what is refused is not looked at")]
+    struct Source {
+        text: String,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Role {
+        Viewer,
+        Operator,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "what is refused is not looked at")]
+    struct Filter {
+        limit: Option<u32>,
+    }
+
+    /// What the library says of a body that it cannot read as a `T`.
+    fn of_body<T: DeserializeOwned + std::fmt::Debug>(body: &str) -> String {
+        Json::<T>::from_bytes(body.as_bytes()).expect_err(body).body_text()
+    }
+
+    /// What it says of a request that does not say what its body is.
+    async fn of_undeclared() -> String {
+        let request = Request::new(Body::from("{}"));
+        Json::<Order>::from_request(request, &()).await.expect_err("it is not declared").body_text()
+    }
+
+    fn check(said: &str, message: &str, help: &str) {
+        assert_eq!(told(said), Told { message: message.to_owned(), help: help.to_owned() }, "{said}");
+    }
 
     #[test]
-    fn what_libraries_say_is_told_in_other_words() {
-        let body = "Failed to deserialize the JSON body into the target type: ";
-        let query = "Failed to deserialize query string: ";
-        for (said, message, help) in [
+    fn bodies_are_refused_in_other_words() {
+        let job = r#""job": {"text": "x"}"#;
+        for (body, message, help) in [
             (
-                format!(
-                    "{body}texts: unknown field `texts`, expected one of `name`, `text`, `maps` at line 1 column 8"
-                ),
-                "texts: there is no field \"texts\"",
-                "fields are name, text, maps",
+                format!(r#"{{{job}, "texts": 1}}"#),
+                r#"texts: there is no field "texts""#,
+                "fields are job, role, maps",
             ),
-            (format!("{body}missing field `job` at line 1 column 2"), "the field \"job\" is missing", FORMS),
+            ("{}".to_owned(), r#"the field "job" is missing"#, FORMS),
+            (r#"{"job": {}}"#.to_owned(), r#"job: the field "text" is missing"#, FORMS),
+            (format!("{{{job}, {job}}}"), r#"the field "job" is there twice"#, FORMS),
             (
-                format!("{body}job.text: invalid type: integer `5`, expected a string at line 1 column 30"),
+                r#"{"job": {"text": 5}}"#.to_owned(),
                 "job.text: a whole number (5) stands where a text is expected",
                 FORMS,
             ),
             (
-                format!(
-                    "{body}role: unknown variant `boss`, expected one of `viewer`, `operator` at line 1 column 9"
-                ),
-                "role: \"boss\" is none of its words",
+                format!(r#"{{{job}, "role": "boss"}}"#),
+                r#"role: "boss" is none of its words"#,
                 "use viewer, operator",
             ),
             (
-                format!("{body}invalid type: sequence, expected struct Order at line 1 column 0"),
-                "a list stands where an object is expected",
+                format!(r#"{{{job}, "maps": [1, true]}}"#),
+                "maps[1]: true or false (true) stands where a whole number is expected",
                 FORMS,
             ),
-            (
-                "Failed to parse the request body as JSON: expected value at line 1 column 1".to_owned(),
-                "the body is no JSON (line 1, column 1)",
-                FORMS,
-            ),
-            (
-                format!("{query}limit: invalid digit found in string"),
-                "the parameter limit: this is no whole number",
-                FORMS,
-            ),
-            (
-                "Expected request with `Content-Type: application/json`".to_owned(),
-                "the body is not declared as JSON",
-                "send the header Content-Type: application/json",
-            ),
-            ("length limit exceeded".to_owned(), "length limit exceeded", ""),
+            ("5".to_owned(), "a whole number (5) stands where an object is expected", FORMS),
+            ("nonsense".to_owned(), "the body is no JSON (line 1, column 2)", FORMS),
         ] {
-            assert_eq!(told(&said), Told { message: message.to_owned(), help: help.to_owned() }, "{said}");
+            check(&of_body::<Order>(&body), message, help);
         }
+    }
+
+    #[test]
+    fn queries_are_refused_in_other_words() {
+        for limit in ["many", "-1", "99999999999", ""] {
+            let uri: Uri = format!("/runs?limit={limit}").parse().expect("it is one");
+            let said = Query::<Filter>::try_from_uri(&uri).expect_err(limit).body_text();
+            check(&said, "the parameter limit: this is no whole number", FORMS);
+        }
+    }
+
+    #[test]
+    fn what_is_undeclared_or_unknown_is_refused_as_it_is() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        check(
+            &runtime.block_on(of_undeclared()),
+            "the body is not declared as JSON",
+            "send the header Content-Type: application/json",
+        );
+        check("length limit exceeded", "length limit exceeded", "");
     }
 }

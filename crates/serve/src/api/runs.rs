@@ -27,20 +27,14 @@ use tokio::io::AsyncWriteExt;
 const LISTED_MAX: usize = 1000;
 /// Intervals of an answer at once: two hours of one stream.
 const INTERVALS_MAX: usize = 8192;
+/// The state of a run that goes on here; others are the store's.
+const RUNNING: &str = "running";
+
 /// States of runs in a list.
-const STATES: [&str; 11] = [
-    "running",
-    "complete",
-    "interrupted",
-    "io errors",
-    "mismatch",
-    "aborted",
-    "failed",
-    "unfinished",
-    "damaged",
-    "newer",
-    "foreign",
-];
+fn states() -> impl Iterator<Item = &'static str> {
+    std::iter::once(RUNNING).chain(fathom_store::State::WORDS)
+}
+
 /// Longest text of a mark, in bytes.
 const MARK_BYTES_MAX: usize = 500;
 
@@ -51,8 +45,8 @@ pub(crate) struct RunView {
     run: String,
     title: String,
     tags: Vec<String>,
-    /// `running`, `complete`, `interrupted`, `io errors`, `mismatch`, `aborted`, `failed`, `unfinished`, `damaged`, `newer`,
-    /// `foreign`.
+    /// Whether it goes on, how it ended, or why it cannot be read.
+    #[schemars(extend("enum" = states().collect::<Vec<_>>()))]
     state: String,
     /// Why it cannot be read; null when it can.
     unreadable: Option<String>,
@@ -242,7 +236,7 @@ fn view(app: &App, summary: fathom_store::Summary) -> RunView {
     RunView {
         title: labels.title.unwrap_or(summary.title),
         tags: labels.tags,
-        state: if goes_on { "running".to_owned() } else { summary.state.word().to_owned() },
+        state: if goes_on { RUNNING.to_owned() } else { summary.state.word().to_owned() },
         unreadable: summary.state.unread_because().map(str::to_owned),
         run: summary.id,
         started_ms: summary.wall_ms,
@@ -257,9 +251,9 @@ async fn list(
 ) -> Result<Json<Vec<RunView>>, Fault> {
     aside(move || {
         let Filter { state, title, tag, since_ms, until_ms, limit } = filter;
-        if let Some(state) = state.as_ref().filter(|state| !STATES.contains(&state.as_str())) {
+        if let Some(state) = state.as_ref().filter(|state| !states().any(|known| known == state.as_str())) {
             let message = format!("\"{state}\" is no state of runs");
-            let help = format!("use {}", STATES.join(", "));
+            let help = format!("use {}", states().collect::<Vec<_>>().join(", "));
             return Err(Fault::new(StatusCode::UNPROCESSABLE_ENTITY, "runs.state", message, help));
         }
         let title = title.map(|title| title.to_lowercase());

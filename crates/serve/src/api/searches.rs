@@ -19,9 +19,9 @@ const QUICK: u32 = 60;
 /// Smallest block of any test, bytes.
 const BLOCK_MIN: u32 = 512;
 /// Largest queue depth there is.
-const DEPTH_MAX: u32 = 65_536;
+pub(crate) const DEPTH_MAX: u32 = 65_536;
 /// How often a load is measured at most.
-const REPLICATES_MAX: u32 = 100;
+pub(crate) const REPLICATES_MAX: u32 = 100;
 
 /// What a run is to find out.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

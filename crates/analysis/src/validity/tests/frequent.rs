@@ -2,7 +2,7 @@
 //! latencies that are none.
 
 use super::base;
-use crate::sample::{StreamShape, record};
+use crate::sample::{StreamShape, normal, record};
 use crate::validity::findings;
 use fathom_metrics::Latency;
 use fathom_schema::Record;
@@ -56,10 +56,6 @@ fn stalls_told(record: &Record) -> Vec<String> {
 
 fn exponential(random: &mut fastrand::Rng, mean: f64) -> f64 {
     -mean * (1.0 - random.f64()).ln()
-}
-
-fn normal(random: &mut fastrand::Rng) -> f64 {
-    (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
 }
 
 #[test]

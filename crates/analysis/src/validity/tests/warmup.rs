@@ -1,11 +1,8 @@
 //! Warm-ups are told as what they are, and series without one have none.
 
 use super::timeline::{behaviour, counted};
+use crate::sample::normal;
 use std::collections::BTreeMap;
-
-fn normal(random: &mut fastrand::Rng) -> f64 {
-    (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
-}
 
 /// Counts about 10,000 per second times a course, with noise of this deviation (a share) whose neighbours correlate.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constructed counts")]

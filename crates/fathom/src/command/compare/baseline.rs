@@ -4,16 +4,43 @@ use crate::exit::Exit;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Keeps runs under a name, in place of what was there. The file.
-pub(super) fn keep(folder: &Path, name: &str, runs: &[&str]) -> Result<PathBuf, (Exit, String)> {
+/// Runs of a baseline that are named when it goes.
+const RUNS_SHOWN: usize = 5;
+
+/// Whether runs may be kept under a name: it is one, and nothing is kept under it yet or `replaces` says that it may go. To be
+/// asked before anything is run for it.
+pub(super) fn check(folder: &Path, name: &str, replaces: bool) -> Result<(), (Exit, String)> {
     let path = path_of(folder, name)?;
+    if replaces || !path.exists() {
+        return Ok(());
+    }
+    let kept = runs(folder, name).map(|runs| listed(&runs)).unwrap_or_default();
+    let reason =
+        format!("baseline {name} is there already ({kept}); add --replace to keep these runs in its place");
+    Err((Exit::Usage, reason))
+}
+
+/// Keeps runs under a name; what was kept under it before goes, which is told. The words for it.
+pub(super) fn keep(folder: &Path, name: &str, kept: &[&str]) -> Result<String, (Exit, String)> {
+    let path = path_of(folder, name)?;
+    let before = if path.exists() { runs(folder, name)? } else { Vec::new() };
     let fail = |error: std::io::Error| (Exit::Target, format!("cannot write {}: {error}", path.display()));
     fs::create_dir_all(path.parent().expect("it is in a folder")).map_err(fail)?;
     // Whoever reads it meanwhile sees the old file or the new one, whole.
     let part = path.with_extension("part");
-    fs::write(&part, runs.join("\n") + "\n").map_err(fail)?;
+    fs::write(&part, kept.join("\n") + "\n").map_err(fail)?;
     fs::rename(&part, &path).map_err(fail)?;
-    Ok(path)
+    let runs = if kept.len() == 1 { "1 run".to_owned() } else { format!("{} runs", kept.len()) };
+    let instead =
+        if before.is_empty() { String::new() } else { format!(", in place of {}", listed(&before)) };
+    Ok(format!("baseline {name}: {runs} of the first side{instead}: {}", path.display()))
+}
+
+/// The first of these runs.
+fn listed(runs: &[String]) -> String {
+    let shown: Vec<&str> = runs.iter().take(RUNS_SHOWN).map(String::as_str).collect();
+    let more = runs.len() - shown.len();
+    shown.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
 }
 
 /// The runs kept under a name.

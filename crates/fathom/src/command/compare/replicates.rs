@@ -3,12 +3,14 @@
 use crate::cli::{ConsentArgs, IometerArgs, JobArgs, QuickArgs};
 use crate::diagnose::printable;
 use crate::exit::Exit;
+use crate::keep::Keeping;
 use crate::load::{self, Loaded};
 use crate::session::{self, Manner, Planned};
 use crate::terminal;
 use clap::Args;
 use fathom_analysis::compare;
 use fathom_model::Level;
+use fathom_planner::Turn;
 use fathom_run::{Changes, Stop};
 use fathom_schema::Record;
 use fathom_store::Detail;
@@ -39,7 +41,7 @@ impl Replicates {
         base: Option<&Record>,
     ) -> Result<Vec<Vec<Record>>, Exit> {
         let Self { jobs, replicates, quiet } = self;
-        // One for all turns: seed = "fresh" is fresh for each comparison, and within it the same for all sides of a turn.
+        // One for all turns: seed = "fresh" is fresh for each comparison.
         let entropy = session::entropy();
         let mut agreed = session::consent_of(consent, false);
         let mut base: Option<Vec<String>> =
@@ -55,7 +57,7 @@ impl Replicates {
                 ));
                 return Err(Exit::Usage);
             }
-            let planned = planned(loaded, entropy, 0, true, consent, store)?;
+            let planned = planned(loaded, entropy, Turn { block: 0, number: 0 }, true, consent, store)?;
             let steps = planned.plan.experiment.preview();
             let names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
             let first = base.get_or_insert_with(|| names.iter().map(|&name| name.to_owned()).collect());
@@ -86,7 +88,8 @@ impl Replicates {
             if !quiet {
                 terminal::message(&format!("run {} of {all}: {name}", count + 1));
             }
-            let planned = planned(&read[side], entropy, block, false, consent, store)?;
+            let turn = Turn { block, number: block * jobs.len() + side };
+            let planned = planned(&read[side], entropy, turn, false, consent, store)?;
             let mut notes = session::agree(&planned, &mut agreed)?;
             // What was agreed to for another side is no mistake on the command line.
             let asked = agreed.destroy.iter().filter(|device| !consent.destroy.contains(device));
@@ -95,6 +98,7 @@ impl Replicates {
             }
             let how = Manner {
                 store,
+                keeping: Keeping::Needed,
                 live: !quiet,
                 changes: Changes::default(),
                 watchers: Vec::new(),
@@ -143,12 +147,12 @@ fn read(job: &Path) -> Loaded {
     })
 }
 
-/// A job as it is run for the so many'th time: with random places of its own, which all sides of the block share. `tells`:
-/// whether warnings are printed; once is enough.
+/// A job as it is run in a turn: with random places of its own, or of its block where it names its seed. `tells`: whether
+/// warnings are printed; once is enough.
 fn planned(
     loaded: &Loaded,
     entropy: u64,
-    block: usize,
+    turn: Turn,
     tells: bool,
     consent: &ConsentArgs,
     store: &Path,
@@ -165,7 +169,7 @@ fn planned(
     };
     loaded.diagnostics.retain(|one| tells || one.level == Level::Error);
     session::plan_by(loaded, consent, store, |job, facts, _| {
-        let (plan, mut found) = fathom_planner::plan_replicate(job, facts, entropy, block);
+        let (plan, mut found) = fathom_planner::plan_replicate(job, facts, entropy, turn);
         found.retain(|one| tells || one.level == Level::Error);
         (plan, found)
     })

@@ -94,9 +94,13 @@ fn of_mismatch(message: &str, protection: &str) -> String {
     let Some((file, place)) = place.rsplit_once(" at offset ") else { return format!("verify: {message}") };
     let (offset, length) = place.split_once(", length ").unwrap_or((place, ""));
     let length = length.split(' ').next().unwrap_or_default();
-    let place = format!(
-        "at file {file} offset {offset}, length {length} (requested block: offset={offset}, length={length}, flags=8)"
-    );
+    let place = |flags: &str| {
+        format!(
+            "at file {file} offset {offset}, length {length} (requested block: offset={offset}, length={length}{flags})"
+        )
+    };
+    // fio tells the flags of an operation whose data is wrong, and not of one whose header is.
+    let of_data = place(", flags=8");
     let values = what.split_once(" expected ").and_then(|(_, values)| values.split_once(", found "));
     let (expected, found) = values.unwrap_or(("", ""));
     let [expected, found] = [expected, found].map(|value| value.strip_prefix("0x").unwrap_or(value));
@@ -112,18 +116,18 @@ fn of_mismatch(message: &str, protection: &str) -> String {
         what if what.starts_with("holds an earlier write") => header("numberio or rand_seed"),
         what if what.starts_with("has damaged data") => {
             let sums = format!("       Expected CRC: {expected}\n       Received CRC: {found}");
-            return format!("{protection}: verify failed {place}\n{sums}");
+            return format!("{protection}: verify failed {of_data}\n{sums}");
         }
         what if what.starts_with("does not hold the pattern") => {
             let byte = |hex| u8::from_str_radix(hex, 16).unwrap_or_default();
             let (expected, found) = (byte(expected), byte(found));
             let bits = (expected ^ found).count_ones();
             let first = format!("fio: got pattern '{found:02x}', wanted '{expected:02x}'. Bad bits {bits}");
-            return format!("{first}\npattern: verify failed {place}");
+            return format!("{first}\npattern: verify failed {of_data}");
         }
         what => what.to_owned(),
     };
-    format!("verify: {what} {place}")
+    format!("verify: {what} {}", place(""))
 }
 
 #[cfg(test)]
@@ -133,7 +137,9 @@ mod tests {
     #[test]
     fn mismatches_have_the_shape_of_the_peers() {
         let at = "verification of g at offset 4096, length 4096";
-        let place = "at file g offset 4096, length 4096 (requested block: offset=4096, length=4096, flags=8)";
+        let of_header = "at file g offset 4096, length 4096 (requested block: offset=4096, length=4096)";
+        let of_data =
+            "at file g offset 4096, length 4096 (requested block: offset=4096, length=4096, flags=8)";
         for (what, before, after) in [
             ("holds only zeroes", "verify: bad magic header 0, wanted acca ", ""),
             (
@@ -163,6 +169,7 @@ mod tests {
             ),
         ] {
             let told = of_mismatch(&format!("{at}: the block {what}"), "crc32c");
+            let place = if before.contains("verify failed") { of_data } else { of_header };
             assert_eq!(told, format!("{before}{place}{after}"));
         }
         let rest = "3 more blocks did not hold";

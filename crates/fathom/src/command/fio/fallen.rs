@@ -4,17 +4,17 @@
 
 use crate::session::{self, Attempt};
 use crate::{diagnose, terminal};
-use fathom_model::{Diagnostic, Diagnostics, Job, Level, Named, Sources, StreamOptions};
+use fathom_model::{Diagnostic, Diagnostics, Engine, Job, Level, Named, Sources, StreamOptions};
 use fathom_planner::safety::{self, Consent};
 use fathom_planner::{Plan, PlanNote};
-use fathom_schema::{Facts, FileKind, NoteKind, Severity};
+use fathom_schema::{Facts, FileKind, HostLimits, NoteKind, Severity};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Faults that fio finds when a job starts, not when it is read, with the error that the job then has: those of fio 3.33, but
 /// for a file that `allow_file_create=0` forbids to make, which fio calls no error and ends with 1 all the same.
-const AT_START: [(&str, Errno); 18] = [
+const AT_START: [(&str, Errno); 19] = [
     ("plan.needs-size", Errno::INVAL),
     ("plan.not-aligned", Errno::INVAL),
     ("plan.direct-refused", Errno::INVAL),
@@ -33,13 +33,14 @@ const AT_START: [(&str, Errno); 18] = [
     ("target.read-only", Errno::ROFS),
     ("target.no-medium", Errno::NOMEDIUM),
     ("trace.unusable", Errno::INVAL),
+    ("unsafe.kind", Errno::PERM),
 ];
 
 /// Regions that are smaller than a block. fio finds those when it reads a job that says so, and then runs nothing; a file that
 /// is too small it finds when the job starts.
 const TOO_LARGE: &str = "plan.block-too-large";
 
-/// What could not be looked at, and an engine that this host lacks; the error is in their words.
+/// What could not be looked at, and an engine that this host lacks; the facts have the error.
 const UNUSABLE: &str = "target.unusable";
 const NO_ENGINE: &str = "plan.engine-unavailable";
 
@@ -132,10 +133,23 @@ fn limit(code: &str) -> Option<Errno> {
     LIMITS.iter().find(|(known, _)| *known == code).map(|(_, errno)| *errno)
 }
 
-/// The number of an error of the system, from its words.
-fn errno_in(words: &str) -> Option<Errno> {
-    let number = words.split("(os error ").nth(1)?.split(')').next()?.parse().ok()?;
-    Some(Errno::from_raw_os_error(number))
+/// The error of the first of these paths that cannot be used; `None` where the system has no number for one of them.
+fn unusable(paths: &[PathBuf], facts: &Facts) -> Option<Errno> {
+    let facts = facts.by_path();
+    let unusable =
+        paths.iter().filter_map(|path| facts.get(path.as_path())).filter(|fact| fact.error.is_some());
+    let numbers: Option<Vec<i32>> = unusable.map(|fact| fact.errno).collect();
+    numbers?.first().copied().map(Errno::from_raw_os_error)
+}
+
+/// The error that the kernel refuses an engine with.
+fn no_engine(engine: Engine, limits: &HostLimits) -> Option<Errno> {
+    let errno = match engine {
+        Engine::IoUring => limits.io_uring_errno,
+        Engine::Libaio => limits.libaio_errno,
+        _ => None,
+    };
+    errno.map(Errno::from_raw_os_error)
 }
 
 /// What a record says of them.
@@ -205,12 +219,13 @@ fn fate(job: &Job, stream: &Named<StreamOptions>, facts: &Facts, consent: &Conse
         paths.iter().filter_map(|path| path.parent()).all(Path::is_dir)
     };
     let is_anywhere = |code: &str| errors(&fathom_planner::check(&alone)).any(|fault| fault.code == code);
-    let error_of = |(code, words): &(&str, String)| {
+    let error_of = |(code, _): &(&str, String)| {
         let known = AT_START.iter().find(|(known, _)| known == code).map(|(_, errno)| *errno);
         match (*code, known) {
             // Where `directory` itself is none, fio runs nothing; one that may not be entered is found at the start.
             (UNUSABLE, _) if names_folder() && !has_parents() => None,
-            (UNUSABLE | NO_ENGINE, _) => errno_in(words),
+            (UNUSABLE, _) => unusable(&fathom_planner::paths(&alone), facts),
+            (NO_ENGINE, _) => no_engine(*stream.options.engine.get(), &facts.limits),
             (TOO_LARGE, _) if is_anywhere(TOO_LARGE) => None,
             // Pipes, sockets and character devices are not measured.
             (_, Some(Errno::ISDIR)) if !has_folder() => Some(Errno::NOTBLK),
@@ -246,4 +261,49 @@ pub(super) fn only(job: &Job, is_wanted: impl Fn(&str) -> bool) -> Job {
     }
     job.stages.retain(|stage| stage.options.streams.get().is_none_or(|streams| !streams.is_empty()));
     job
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_schema::TargetFact;
+
+    /// What the system said is a number, whatever the words are.
+    #[test]
+    fn errors_of_what_cannot_be_used_are_those_of_the_facts() {
+        let fact = |path: &str, error: Option<&str>, errno: Option<i32>| TargetFact {
+            path: path.into(),
+            resolved: path.into(),
+            kind: FileKind::Other,
+            error: error.map(str::to_owned),
+            errno,
+            filesystem: None,
+            file: None,
+            folder_made_by_fathom: false,
+            device: None,
+        };
+        let words = Some("verboten (os error 5)");
+        let facts = Facts {
+            targets: vec![
+                fact("fine", None, None),
+                fact("refused", words, Some(13)),
+                fact("ring", words, Some(40)),
+                fact("strange", words, None),
+            ],
+            limits: HostLimits { io_uring_errno: Some(1), libaio_errno: Some(11), ..HostLimits::default() },
+            ..Facts::default()
+        };
+        for (paths, expect) in [
+            (&["fine"][..], None),
+            (&["fine", "refused", "ring"], Some(Errno::ACCESS)),
+            (&["ring", "unknown"], Some(Errno::LOOP)),
+            (&["refused", "strange"], None),
+        ] {
+            let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
+            assert_eq!(unusable(&paths, &facts), expect, "{paths:?}");
+        }
+        let engines = [Engine::IoUring, Engine::Libaio, Engine::Psync];
+        let of = |engine| no_engine(engine, &facts.limits);
+        assert_eq!(engines.map(of), [Some(Errno::PERM), Some(Errno::AGAIN), None]);
+    }
 }

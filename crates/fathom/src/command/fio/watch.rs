@@ -241,14 +241,16 @@ impl Sink for Watch<'_> {
     }
 }
 
-/// Seconds that a rate of that line is over at least: the last piece of a job may be a few operations long.
-const RATE_OVER_MIN_S: f64 = 0.25;
+/// What a rate of that line is over at least, where the intervals of its step are that long: the last piece of a job may be a few
+/// operations long.
+const RATE_OVER_MIN: Nanos = Nanos::millis(250);
 
 /// `Jobs: 2 (f=2), 0B/s-128MiB/s: [r(2)][50.0%][r=62.5MiB/s][r=16.0k IOPS][eta 00m:05s]`, as fio has it.
 fn line(reports: &Reports, record: &Record, current: &Current, now: Nanos, left_s: Option<f64>) -> String {
     let clones = &reports.extras().clones;
     let step = record.steps.iter().find(|step| step.started.index == current.step);
     let streams = step.map_or(&[][..], |step| &step.started.step.streams);
+    let rate_over = step.map_or(RATE_OVER_MIN, |step| RATE_OVER_MIN.min(step.started.step.interval));
     let is_running = |clone: &JobClone| {
         let stream = streams.iter().position(|stream| stream.name == clone.stream);
         stream.and_then(|at| u32::try_from(at).ok()).is_some_and(|at| current.streams.contains_key(&at))
@@ -276,7 +278,7 @@ fn line(reports: &Reports, record: &Record, current: &Current, now: Nanos, left_
             let streams = current.streams.values().map(|(start, end, tally)| {
                 let seconds = end.since(*start).as_secs_f64();
                 let n: u64 = tally.kinds.iter().filter(|tally| tally.kind == kind).map(of).sum();
-                n as f64 / seconds.max(RATE_OVER_MIN_S)
+                n as f64 / seconds.max(rate_over.as_secs_f64())
             });
             streams.sum()
         };

@@ -125,6 +125,8 @@ fn worker(worker: &Worker) -> Value {
         specs,
         targets,
         span: _,
+        depth_span: _,
+        region_span: _,
     } = worker;
     json!({
         "name": name,

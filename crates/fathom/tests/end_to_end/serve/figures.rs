@@ -4,8 +4,8 @@ use super::Site;
 use crate::support::Bench;
 use serde_json::{Value, json};
 
-/// Two streams on a simulated device and one on another, one of them twenty times as much as another to compute; they go on
-/// until they are stopped.
+/// Two streams on a simulated device, one on another and one on both, one of them twenty times as much as another to compute;
+/// they go on until they are stopped.
 const JOB: &str = r#"
 [target.fast]
 kind = "sim"
@@ -26,6 +26,9 @@ workload = "w"
 rate = "200/s"
 [stream.c]
 targets = ["slow"]
+workload = "w"
+[stream.both]
+targets = ["slow", "fast"]
 workload = "w"
 [stage.main]
 time = "10h"
@@ -62,6 +65,25 @@ fn what_is_told_of_streams_together_is_what_the_report_of_the_stopped_run_says()
     }
     assert_eq!(figures["groups"][0]["streams"], json!([0, 1]), "{}", figures["groups"]);
     check(&figures["groups"][1]["since"], &streams[2]["total"]);
+    let (_, _, of_targets) = events.iter().rfind(|(_, kind, _)| kind == "targets").expect("they are told");
+    let parts = of_targets["parts"].as_array().expect("they are a list");
+    assert_eq!(parts.len(), 2, "{of_targets}");
+    for (part, figures) in parts.iter().zip(streams[3]["targets"].as_array().expect("it goes to two")) {
+        assert_eq!((&part["target"], &part["streams"]), (&figures["target"], &json!([3])));
+        let (found, all) = (&part["since"], &figures["all"]);
+        for (name, of) in
+            [("operations", "operations"), ("mean_ns", "response_mean_ns"), ("max_ns", "response_max_ns")]
+        {
+            assert_eq!(found[name], all[of], "{name}");
+        }
+    }
+    for (target, figures) in
+        of_targets["targets"].as_array().into_iter().flatten().zip(step["targets"].as_array().expect("two"))
+    {
+        assert_eq!(target["since"]["operations"], figures["all"]["operations"], "{target}");
+        assert_eq!(target["streams"].as_array().map(Vec::len), figures["streams"].as_array().map(Vec::len));
+    }
+    assert_eq!(step["targets"][0]["streams"], json!(["a", "b", "both"]));
     // All of them ran for the same time, though they were stopped while each was at a time of its own.
     let end = |of: &Value| of["total"]["end_s"].as_f64().expect("it has ended");
     for stream in streams {

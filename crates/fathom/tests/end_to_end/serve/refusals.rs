@@ -33,3 +33,23 @@ fn no_refusal_speaks_of_types_or_places_of_the_server() {
     assert_eq!(bench.stored(), 0, "nothing is left of it");
     site.end();
 }
+
+#[test]
+fn a_slip_in_a_built_in_target_is_no_file() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let text =
+        "[target.a]\npath = \"sim:fixed=1ms\"\nsize = \"1MiB\"\n[workload.a]\n[stream.a]\npasses = 1\n";
+    let order = json!({ "job": { "name": "a.toml", "text": text } });
+    let refused = site.post("/api/v1/runs", &order).expect(422);
+    assert!(refused.text().contains("sim:fixed=1ms"), "{}", refused.text());
+    bench
+        .fathom("run --target sim:fixed=1ms --size 1MiB --time 1s")
+        .expect(2, &["target.built-in-path", "./sim:fixed=1ms"]);
+    bench.fathom("run --target null:x --size 1MiB --time 1s").expect(2, &["target.built-in-path"]);
+    assert!(!bench.path("sim:fixed=1ms").exists() && !bench.path("null:x").exists());
+    // Whoever means such a file says so.
+    bench.fathom("run --target ./sim:fixed=1ms --size 1MiB --time 100ms").expect(0, &[]);
+    assert!(bench.path("sim:fixed=1ms").exists());
+    site.end();
+}

@@ -164,7 +164,7 @@ pub(super) fn of(parsed: &ParsedJob, faults: &mut Faults) -> &'static FioEngine 
             || format!("use one of {}", built().collect::<Vec<_>>().join(", ")),
             |near| format!("did you mean {near}?"),
         );
-        faults.error("fio.bad-value", place, format!("fio has no ioengine \"{}\"", shortened(name)), help);
+        faults.error("fio.no-engine", place, format!("fio has no ioengine \"{}\"", shortened(name)), help);
     }
     &ENGINES[0]
 }

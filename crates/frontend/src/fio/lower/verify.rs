@@ -32,6 +32,16 @@ pub(super) fn set(
         faults.error("fio.contradiction", place, message, "add verify_pattern=0xdeadbeef, say");
         return;
     }
+    let kind = if settings.engine.name == "null" && kind != Verify::Null {
+        let message = format!(
+            "verify={} reads back and compares nothing with ioengine=null, which keeps no data",
+            verify.kind
+        );
+        faults.warn("fio.no-effect", place, message, "verify on an engine that writes");
+        Verify::Null
+    } else {
+        kind
+    };
     options.verify.set(kind, place);
     if let Some(pattern) = &verify.pattern {
         let place = settings.span("verify_pattern", span);

@@ -1,16 +1,11 @@
 //! How often a comparison is wrong, over many seeds: sides that are alike are told apart in one of twenty at most,
-//! and a loss of a tenth is found. Tests alone.
+//! and a loss of a tenth is found.
 
-use super::{Verdict, compare};
-use crate::sample::{StreamShape, record};
+use super::super::{Verdict, compare};
+use crate::sample::{StreamShape, normal, record};
 use fathom_schema::{OperationKind, Record};
 
 const SEEDS: u64 = 200;
-
-/// A normal value, enough so for noise (Irwin & Hall).
-fn normal(random: &mut fastrand::Rng) -> f64 {
-    (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
-}
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a constructed rate")]
 fn noisy(rate: f64, noise: f64, random: &mut fastrand::Rng) -> u64 {

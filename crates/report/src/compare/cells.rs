@@ -1,0 +1,138 @@
+//! Tests and curves beside each other: a row per load for what decides, and what the curves come to. Dozens of loads would
+//! fill dozens of pages drawn one by one.
+
+use super::{figure, percent, title};
+use crate::curve::{number, with_interval};
+use crate::section::Section;
+use crate::table::{left, right, visible};
+use crate::tables::Table;
+use fathom_analysis::compare::{Comparison, CurveFigure, Kind, Metric, Replicates, StepComparison};
+use fathom_analysis::scaling::Estimate;
+use fathom_units::Iops;
+
+/// One figure of one load, as texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellRow {
+    /// The load.
+    pub cell: String,
+    /// Name of the figure.
+    pub figure: String,
+    /// Of the first side, of the second, the change, its interval and the verdict.
+    pub values: [String; 5],
+}
+
+/// The figures that decide, load by load.
+pub fn cell_rows(found: &Comparison) -> Vec<CellRow> {
+    let of_step = |step: &StepComparison| -> Vec<CellRow> {
+        let deciding = step.metrics.iter().filter(|metric| metric.decides);
+        let row = |metric: &Metric| CellRow {
+            cell: visible(&step.name),
+            figure: title(&metric.name).to_owned(),
+            values: [
+                figure(metric, metric.base),
+                figure(metric, metric.new),
+                if metric.needs.is_some() { "–".to_owned() } else { percent(metric.change) },
+                interval(metric),
+                metric.verdict.name().to_owned(),
+            ],
+        };
+        deciding.map(row).collect()
+    };
+    found.steps.iter().flat_map(of_step).collect()
+}
+
+/// The interval of a change, or why there is none.
+pub fn interval(metric: &Metric) -> String {
+    match (metric.needs, metric.interval) {
+        (Some(needs), _) => format!("needs n ≥ {needs}"),
+        (None, Some((low, high))) => format!("{} to {}", percent(low), percent(high)),
+        (None, None) => "–".to_owned(),
+    }
+}
+
+/// What varies, and by how much where it varies most; nothing where that is not known.
+pub fn noise(found: &Comparison) -> Option<String> {
+    let most = found
+        .steps
+        .iter()
+        .filter_map(|step| Some((step.noise_floor?, step.replicates.0)))
+        .max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let up_to = if found.steps.len() > 1 { "up to " } else { "" };
+    Some(format!("{} differ by {up_to}{} of IOPS", vary(most.1), percent(most.0).trim_start_matches('+')))
+}
+
+/// What of the first side differs from one to the next.
+pub fn vary(of: Replicates) -> &'static str {
+    match of {
+        Replicates::Runs => "runs of A",
+        Replicates::Rounds => "rounds of A",
+        Replicates::Intervals => "the halves of A",
+    }
+}
+
+/// What the curves come to, per figure: its name, both sides, and whether they differ.
+pub fn curve_rows(found: &Comparison) -> Vec<[String; 4]> {
+    let row = |one: &CurveFigure| {
+        let CurveFigure { name, is_rate, base, new, overlap } = one;
+        let text = |estimate: &Option<Estimate>| match estimate {
+            None => "none".to_owned(),
+            Some(one) if *is_rate => with_interval(one, "/s", &|x| Iops(x).to_string()),
+            Some(one) => with_interval(one, "", &number),
+        };
+        let differ = match overlap {
+            Some(true) => "intervals overlap",
+            Some(false) => "intervals do not overlap",
+            None => "n/a: no interval on both sides",
+        };
+        [(*name).to_owned(), text(base), text(new), differ.to_owned()]
+    };
+    found.curve.iter().map(row).collect()
+}
+
+/// The loads and the curves, for a page.
+pub(super) fn sections(found: &Comparison, letter: char) -> Vec<Section> {
+    let name = if letter == 'B' { "B" } else { "the other side" };
+    let mut all = Vec::new();
+    let curves = curve_rows(found);
+    if !curves.is_empty() {
+        let columns = vec![left("figure"), left("A"), left(name), left("")];
+        let table = Table {
+            columns,
+            rows: curves.into_iter().map(Vec::from).collect(),
+            remark: Some("intervals of 95 % each"),
+        };
+        all.push(Section {
+            title: "Curves".to_owned(),
+            tables: vec![("What the curves of both sides come to".to_owned(), table)],
+            ..Section::default()
+        });
+    }
+    if found.steps.is_empty() {
+        return all;
+    }
+    let rows = cell_rows(found).into_iter().map(|CellRow { cell, figure, values }| {
+        [cell, figure].into_iter().chain(values).collect::<Vec<String>>()
+    });
+    let columns = vec![
+        left(found.kind.name()),
+        left("figure"),
+        right("A"),
+        right(name),
+        right("change"),
+        right("interval"),
+        left("verdict"),
+    ];
+    let table = Table { columns, rows: rows.collect(), remark: Some("intervals hold together with 95 %") };
+    let heading = match found.kind {
+        Kind::Cells => "Loads of the measurement window",
+        Kind::Loads => "Loads that were asked for",
+        Kind::Steps => "Steps",
+    };
+    all.push(Section {
+        title: heading.to_owned(),
+        lines: noise(found).map(|noise| format!("Noise floor: {noise}.")).into_iter().collect(),
+        tables: vec![("Figures that decide, of both sides".to_owned(), table)],
+        ..Section::default()
+    });
+    all
+}

@@ -1,0 +1,31 @@
+// Names of ticks in the room that there is.
+
+import { expect, test } from "vitest";
+import { inOne, inRows } from "./labels";
+
+/** Names at equal distances, each character 7 pixels wide. */
+const every = (distance: number, names: string[]) => names.map((name, index) => ({ at: index * distance, name }));
+const widthOf = (text: string) => text.length * 7;
+const sizes = ["1024 KiB", "128 KiB", "64 KiB", "4 KiB"];
+
+test("names are broken where they have blanks, so that none is left out", () => {
+  expect(inRows(every(70, sizes), widthOf)).toEqual(sizes.map((name) => [name]));
+  // One row each would leave some out, as it did with the bars of a PTS test.
+  expect(inOne(every(50, sizes), widthOf)).toEqual([["1024 KiB"], null, ["64 KiB"], ["4 KiB"]]);
+  expect(inRows(every(50, sizes), widthOf)).toEqual([["1024", "KiB"], ["128", "KiB"], ["64 KiB"], ["4 KiB"]]);
+  const steps = ["curve, queue depth 1", "curve, queue depth 256"];
+  expect(inRows(every(80, steps), widthOf)).toEqual([["curve,", "queue", "depth 1"], ["curve,", "queue", "depth 256"]]);
+  // Three rows are enough to tell one from another.
+  const long = inRows(every(80, ["read 70%, block size 64 KiB", "stream.users.queue_depth"]), widthOf);
+  expect(long).toEqual([["read 70%,", "block size", "64 KiB"], null]);
+  expect(inRows(every(19, ["a b c d e f", "g"]), widthOf)).toEqual([["a", "b", "c…"], ["g"]]);
+});
+
+test("single words that touch stand in turns, and those that touch even so are left out", () => {
+  const figures = ["IOPS", "bandwidth", "mean", "p50", "p90", "p99.9", "p99.99"];
+  const found = inRows(every(36, figures), widthOf);
+  const shown = figures.map((name, index) => (index % 2 === 0 ? [name] : ["", name]));
+  expect(found).toEqual(shown);
+  expect(inRows(every(10, figures), widthOf).filter((rows) => rows === null).length).toBeGreaterThan(2);
+  expect(inRows(every(10, ["one"]), widthOf)).toEqual([["one"]]);
+});
