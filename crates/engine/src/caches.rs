@@ -58,7 +58,7 @@ impl Pages {
     /// Those of a worker's targets.
     pub(crate) fn of(targets: &[OpenTarget]) -> io::Result<Vec<Self>> {
         let pages = |target: &OpenTarget| match &target.handle {
-            TargetHandle::File(file) | TargetHandle::BlockDevice(file) => {
+            TargetHandle::File(file) | TargetHandle::BlockDevice { file, .. } => {
                 Some(file.try_clone().map(Self::OfOpen))
             }
             TargetHandle::Closed(file) => Some(Ok(Self::OfClosed(file.clone()))),

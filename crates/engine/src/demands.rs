@@ -164,22 +164,36 @@ pub(crate) struct FlowShare<'a> {
     issued: u64,
     /// Operations that it may still issue at all.
     left: u64,
+    has_joined: bool,
 }
 
 impl<'a> FlowShare<'a> {
     /// The part of a worker that issues at most `operations`.
     pub(crate) fn new(flow: &Flow, groups: &'a [FlowGroup], operations: u64) -> Self {
         let group = groups.iter().find(|group| group.id == flow.id).expect("there is one for each flow");
-        Self { group, weight: u64::from(flow.weight), pause: flow.pause, issued: 0, left: operations }
+        Self {
+            group,
+            weight: u64::from(flow.weight),
+            pause: flow.pause,
+            issued: 0,
+            left: operations,
+            has_joined: false,
+        }
     }
 
-    /// The worker starts.
-    pub(crate) fn join(&self) {
-        self.group.weight.fetch_add(self.weight, Ordering::Relaxed);
+    /// The worker starts, or will with the others: whoever wakes first must not have the flow to itself until they have.
+    pub(crate) fn join(&mut self) {
+        if !self.has_joined {
+            self.has_joined = true;
+            self.group.weight.fetch_add(self.weight, Ordering::Relaxed);
+        }
     }
 
     /// The worker ends: the others share what is left.
-    pub(crate) fn leave(&self) {
+    pub(crate) fn leave(&mut self) {
+        if !std::mem::take(&mut self.has_joined) {
+            return;
+        }
         self.group.weight.fetch_sub(self.weight, Ordering::Relaxed);
         self.group.issued.fetch_sub(self.issued, Ordering::Relaxed);
     }
@@ -213,7 +227,7 @@ mod tests {
         let flow = |weight| Flow { id: 7, weight, pause: Nanos::ZERO };
         let groups = FlowGroup::of([flow(8), flow(2)].iter());
         let mut shares = [8, 2].map(|weight| FlowShare::new(&flow(weight), &groups, u64::MAX));
-        shares.iter().for_each(FlowShare::join);
+        shares.iter_mut().for_each(FlowShare::join);
         let mut counts = [0_u32; 2];
         for _ in 0..1000 {
             for (share, count) in shares.iter_mut().zip(&mut counts) {

@@ -362,9 +362,9 @@ impl Ready {
                     what: "it was not claimed".to_owned(),
                 })?;
                 let through = PathBuf::from(format!("/proc/self/fd/{}", claimed.as_raw_fd()));
-                TargetHandle::BlockDevice(
-                    open_for(stream, writes, &through).map_err(|error| named(error, path))?,
-                )
+                let file = open_for(stream, writes, &through).map_err(|error| named(error, path))?;
+                // Trims are judged by whether the device is the descriptor's own, so they go through the claim's.
+                TargetHandle::BlockDevice { file, held: writes.then(|| Arc::clone(claimed)) }
             }
         };
         Ok(OpenTarget { handle, size, trim_by })

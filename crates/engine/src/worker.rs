@@ -389,7 +389,13 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             watch: Watch::new(&stream.demands),
             search: Search::of(stream),
             ramp_left: every(stream.ramp_bytes),
-            flow: flow.map(|flow| FlowShare::new(flow, shared.flows(), operations)),
+            flow: flow.map(|flow| {
+                let mut share = FlowShare::new(flow, shared.flows(), operations);
+                if stream.start_delay == Nanos::ZERO && stream.control.after.is_empty() {
+                    share.join();
+                }
+                share
+            }),
             broken: None,
             held: None,
             places: Vec::with_capacity(depth as usize),
@@ -461,7 +467,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if let Some(kind_rates) = &mut self.kind_rates {
             kind_rates.begin(self.times.start);
         }
-        if let Some(flow) = &self.flow {
+        if let Some(flow) = &mut self.flow {
             flow.join();
         }
         self.begin_search();
@@ -619,7 +625,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if self.stream.workload.sync.fsync_at_end && failure.is_none() {
             self.sync_all_targets();
         }
-        if let Some(flow) = &self.flow {
+        if let Some(flow) = &mut self.flow {
             flow.leave();
         }
         let stays_open = may_stay && failure.is_none() && !self.has_failed && !self.buffers.any_lent();

@@ -18,6 +18,7 @@ fn rule(schedule: VerifySchedule, ledger: Ledger) -> VerifyRule {
     VerifyRule {
         protection: Protection::Crc32c,
         pattern: Vec::new(),
+        pattern_interval: Quota::Unlimited,
         interval: Quota::AtMost(512),
         header_at: 0,
         schedule,

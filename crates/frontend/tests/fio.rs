@@ -425,6 +425,11 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         ],
         &[],
     ),
+    (
+        "verify=pattern\nverify_pattern=%o\nverify_pattern_interval=512\nrw=write\nsize=1g",
+        &["verify_pattern = \"%o\"", "verify_pattern_interval = \"512B\""],
+        &[],
+    ),
     ("verify=meta\nsize=1g", &["verify = \"header\""], &[]),
     ("verify=pattern\nsize=1g", &[], &["fio.contradiction"]),
     ("verify_only\nsize=1g", &[], &["fio.no-effect"]),

@@ -110,7 +110,13 @@ pub enum TargetHandle {
     /// An open regular file.
     File(File),
     /// An open block device.
-    BlockDevice(File),
+    BlockDevice {
+        /// What is read and written through.
+        file: File,
+        /// The descriptor that has the device to itself, where there is one: it is trimmed through that. The kernel refuses
+        /// trims of places that were written and are not on the device yet through any other (`EBUSY`).
+        held: Option<Arc<File>>,
+    },
     /// A regular file that is opened when it is used, by [`few::FewOpen`].
     Closed(ClosedFile),
     /// A name that is worked on; nothing is open.
@@ -143,7 +149,7 @@ impl OpenTarget {
     /// Its descriptor; −1 when there is nothing behind it.
     pub(crate) fn descriptor(&self) -> RawFd {
         match &self.handle {
-            TargetHandle::File(file) | TargetHandle::BlockDevice(file) => file.as_raw_fd(),
+            TargetHandle::File(file) | TargetHandle::BlockDevice { file, .. } => file.as_raw_fd(),
             TargetHandle::Closed(_)
             | TargetHandle::Name(_)
             | TargetHandle::Null
@@ -337,20 +343,21 @@ pub(crate) fn last_errno() -> i32 {
 pub(crate) fn perform_now(target: &OpenTarget, operation: &Operation) -> i32 {
     let Operation { slot: _, kind, target: _, offset, length, data_only, range_flags } = *operation;
     let outcome = match (kind, &target.handle) {
-        (OperationKind::Sync, TargetHandle::File(file) | TargetHandle::BlockDevice(file))
+        (OperationKind::Sync, TargetHandle::File(file) | TargetHandle::BlockDevice { file, .. })
             if range_flags != 0 =>
         {
             let (offset, length) = (i64::try_from(offset).unwrap_or(i64::MAX), i64::from(length));
             // SAFETY: the descriptor is open for as long as `file` is borrowed; no memory is passed.
             unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, range_flags) }
         }
-        (OperationKind::Sync, TargetHandle::File(file) | TargetHandle::BlockDevice(file)) => {
+        (OperationKind::Sync, TargetHandle::File(file) | TargetHandle::BlockDevice { file, .. }) => {
             // SAFETY: the descriptor is open for as long as `file` is borrowed; no memory is passed.
             unsafe {
                 if data_only { libc::fdatasync(file.as_raw_fd()) } else { libc::fsync(file.as_raw_fd()) }
             }
         }
-        (OperationKind::Trim, TargetHandle::BlockDevice(file)) => {
+        (OperationKind::Trim, TargetHandle::BlockDevice { file, held }) => {
+            let file = held.as_deref().unwrap_or(file);
             // `_IO(0x12, 119)`, `_IO(0x12, 125)` and `_IO(0x12, 127)` (linux/fs.h).
             let request: libc::c_ulong = match target.trim_by {
                 TrimBy::Discard => 0x1277,

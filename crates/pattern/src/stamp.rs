@@ -6,6 +6,7 @@ use crate::digest::{DigestBytes, crc32c_of, digest};
 use fathom_schema::{
     Content, MismatchKind, PatternPiece, Protection, Quota, VERIFY_HEADER_BYTES, VerifyRule,
 };
+use std::ops::Range;
 
 /// First two bytes of every header.
 const MAGIC: u16 = 0xacca;
@@ -14,8 +15,8 @@ const MAGIC: u16 = 0xacca;
 const HEADER_BYTES: usize = VERIFY_HEADER_BYTES as usize;
 /// Where the CRC lies.
 const HEADER_CRC_AT: usize = 36;
-/// Longest pattern, in bytes: fio's limit.
-const PATTERN_MAX: usize = 512;
+/// A pattern is repeated until it has at least so many bytes, so that a block has few stretches.
+const STRETCH_MIN: usize = 512;
 
 /// Which write a block comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +81,8 @@ pub struct Stamper {
     protection: Protection,
     pattern: Vec<PatternPiece>,
     pattern_length: usize,
+    /// Bytes after which the pattern begins anew; `usize::MAX` where it goes on through the operation.
+    pattern_interval: usize,
     /// Distance of headers; `usize::MAX` for the whole operation.
     interval: usize,
     header_at: usize,
@@ -92,20 +95,19 @@ pub struct Stamper {
 impl Stamper {
     /// One that keeps to `rule`, for the worker `worker_index`. Of `content` it takes how much of it compresses.
     pub fn new(rule: &VerifyRule, content: &Content, worker_index: u32) -> Self {
-        let length = |piece: &PatternPiece| match piece {
-            PatternPiece::Bytes(bytes) => bytes.len(),
-            PatternPiece::Offset => 8,
+        let pattern = stretched(&rule.pattern);
+        let pattern_length = pattern.iter().map(piece_length).sum();
+        let interval = |quota| match quota {
+            Quota::Unlimited => usize::MAX,
+            // One that is longer than any operation is as good as none.
+            Quota::AtMost(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),
         };
-        let pattern_length = rule.pattern.iter().map(length).sum();
-        assert!(pattern_length <= PATTERN_MAX, "a pattern of {pattern_length} bytes");
         Self {
             protection: rule.protection,
-            pattern: rule.pattern.clone(),
+            pattern,
             pattern_length,
-            interval: match rule.interval {
-                Quota::Unlimited => usize::MAX,
-                Quota::AtMost(bytes) => usize::try_from(bytes).expect("an interval is at most an operation"),
-            },
+            pattern_interval: interval(rule.pattern_interval),
+            interval: interval(rule.interval),
             header_at: rule.header_at as usize,
             texture: Texture::new(content, 0),
             thread: u16::try_from((worker_index + 1) & 0xffff).expect("cut to 16 bits"),
@@ -117,10 +119,10 @@ impl Stamper {
         if self.pattern_length == 0 {
             self.texture.fill(write.seed, block);
         } else {
-            let (pattern, length) = self.pattern_at(write.offset);
-            for piece in block.chunks_mut(length) {
-                piece.copy_from_slice(&pattern[..piece.len()]);
-            }
+            self.find_stretch(block.len(), 0, write.offset, |range, right| {
+                block[range].copy_from_slice(right);
+                None::<()>
+            });
         }
         let header_bytes = self.protection.header_bytes() as usize;
         if header_bytes == 0 {
@@ -215,14 +217,22 @@ impl Stamper {
         if self.pattern_length == 0 {
             return Ok(());
         }
-        let (pattern, length) = self.pattern_at(offset);
-        let right = pattern[..length].iter().cycle().skip(at % length);
-        match data.iter().zip(right).find(|(found, right)| found != right) {
+        let wrong_byte = self.find_stretch(data.len(), at, offset, |range, right| {
+            if data[range.clone()] == *right {
+                return None;
+            }
+            data[range]
+                .iter()
+                .zip(right)
+                .find(|(found, right)| found != right)
+                .map(|(&found, &right)| (found, right))
+        });
+        match wrong_byte {
             None => Ok(()),
             Some(_) if data.iter().all(|&byte| byte == 0) => {
                 Err(wrong(MismatchKind::Zeroed, Evidence::None, Evidence::None))
             }
-            Some((&found, &right)) => Err(wrong(
+            Some((found, right)) => Err(wrong(
                 MismatchKind::Pattern,
                 Evidence::Number(u64::from(right)),
                 Evidence::Number(u64::from(found)),
@@ -230,23 +240,37 @@ impl Stamper {
         }
     }
 
-    /// The pattern of an operation at `offset`, with its length.
-    fn pattern_at(&self, offset: u64) -> ([u8; PATTERN_MAX], usize) {
-        let mut bytes = [0; PATTERN_MAX];
-        let mut at = 0;
-        for piece in &self.pattern {
-            match piece {
-                PatternPiece::Bytes(literal) => {
-                    bytes[at..at + literal.len()].copy_from_slice(literal);
-                    at += literal.len();
+    /// Shows `look` every stretch of `length` bytes that a piece of the pattern fills, from `at` of the operation at `offset` on,
+    /// with what belongs there, until it has something to say.
+    fn find_stretch<T>(
+        &self,
+        length: usize,
+        at: usize,
+        offset: u64,
+        mut look: impl FnMut(Range<usize>, &[u8]) -> Option<T>,
+    ) -> Option<T> {
+        let mut done = 0;
+        while done < length {
+            let from_start = at + done;
+            let within = from_start % self.pattern_interval;
+            let offset = (offset + (from_start - within) as u64).to_le_bytes();
+            let part_end = length.min(done.saturating_add(self.pattern_interval - within));
+            let mut skip = within % self.pattern_length;
+            for piece in &self.pattern {
+                let bytes = match piece {
+                    PatternPiece::Bytes(bytes) => bytes,
+                    PatternPiece::Offset => &offset[..],
+                };
+                let bytes = &bytes[skip.min(bytes.len())..];
+                skip = skip.saturating_sub(piece_length(piece));
+                let end = part_end.min(done + bytes.len());
+                if let Some(found) = look(done..end, &bytes[..end - done]) {
+                    return Some(found);
                 }
-                PatternPiece::Offset => {
-                    bytes[at..at + 8].copy_from_slice(&offset.to_le_bytes());
-                    at += 8;
-                }
+                done = end;
             }
         }
-        (bytes, at)
+        None
     }
 
     /// Lets header and data at `header_at` change places.
@@ -257,6 +281,27 @@ impl Stamper {
             front[..header_bytes].swap_with_slice(&mut rest[..header_bytes]);
         }
     }
+}
+
+fn piece_length(piece: &PatternPiece) -> usize {
+    match piece {
+        PatternPiece::Bytes(bytes) => bytes.len(),
+        PatternPiece::Offset => 8,
+    }
+}
+
+/// The pattern as often as it takes to be [`STRETCH_MIN`] long, with neighbouring bytes in one piece.
+fn stretched(pattern: &[PatternPiece]) -> Vec<PatternPiece> {
+    let once: usize = pattern.iter().map(piece_length).sum();
+    let mut pieces: Vec<PatternPiece> = Vec::new();
+    let times = if once == 0 { 0 } else { STRETCH_MIN.div_ceil(once) };
+    for piece in std::iter::repeat_n(pattern, times).flatten() {
+        match (pieces.last_mut(), piece) {
+            (Some(PatternPiece::Bytes(known)), PatternPiece::Bytes(bytes)) => known.extend(bytes),
+            _ => pieces.push(piece.clone()),
+        }
+    }
+    pieces
 }
 
 /// Says where something was not trimmed.
@@ -378,6 +423,7 @@ mod tests {
         VerifyRule {
             protection,
             pattern: if needs_pattern { pattern } else { Vec::new() },
+            pattern_interval: Quota::Unlimited,
             interval,
             header_at,
             schedule: VerifySchedule::AfterRound,
@@ -441,6 +487,36 @@ mod tests {
         stamper.stamp(&mut block, &write(8192, 3));
         change(&stamper, &mut block);
         stamper.check(&mut block, &expected(&write(8192, 3))).err().map(|wrong| (wrong.kind, wrong.at))
+    }
+
+    #[test]
+    fn a_pattern_begins_anew_with_the_offset_of_its_place() {
+        for (protection, from) in [(Protection::Pattern, 0), (Protection::PatternHeader, VERIFY_HEADER_BYTES)]
+        {
+            for interval in [1, 10, 129, 512, 4089, 4096, 5000] {
+                let rule = VerifyRule {
+                    pattern_interval: Quota::AtMost(interval),
+                    ..rule(protection, Quota::AtMost(1024), 0)
+                };
+                let stamper = stamper(&rule);
+                let mut block = vec![0; BLOCK];
+                stamper.stamp(&mut block, &write(8192, 3));
+                for (at, &byte) in (0_u64..).zip(&block).filter(|(at, _)| at % 1024 >= u64::from(from)) {
+                    // The rule's pattern: a byte, then the offset.
+                    let place = (at % interval % 9) as usize;
+                    let offset = (8192 + at - at % interval).to_le_bytes();
+                    assert_eq!(
+                        byte,
+                        if place == 0 { 0xab } else { offset[place - 1] },
+                        "{protection:?} {interval} {at}"
+                    );
+                }
+                stamper.check(&mut block.clone(), &expected(&write(8192, 3))).unwrap();
+                block[3000] ^= 1;
+                let wrong = stamper.check(&mut block, &expected(&write(8192, 3))).unwrap_err();
+                assert_eq!((wrong.kind, wrong.at), (MismatchKind::Pattern, 2048), "{interval}");
+            }
+        }
     }
 
     #[test]

@@ -97,6 +97,7 @@ pub(crate) fn resolve(
         trim_then_write,
         verify: _, // here to `verify_trim_zero`: verification
         verify_pattern: _,
+        verify_pattern_interval: _,
         verify_when: _,
         verify_interval: _,
         verify_header_at: _,

@@ -37,6 +37,16 @@ pub(crate) fn draft(
         remarks.error("plan.verify", place, message, "add verify_pattern = \"0xdeadbeef\", say");
         return None;
     }
+    let pattern_interval = match options.verify_pattern_interval.get() {
+        Some(Bytes(0)) => {
+            let place = options.verify_pattern_interval.span();
+            let message =
+                format!("the pattern of the workload \"{}\" would begin anew after no byte", section.name);
+            remarks.error("plan.verify", place, message, "use a size from 1 byte on, or leave it out");
+            return None;
+        }
+        given => given.map_or(Quota::Unlimited, |bytes| Quota::AtMost(bytes.0)),
+    };
     let (interval, header_at) = headers(section, cases, protection, remarks)?;
     if *options.dedupable.get() > Ratio::ZERO {
         let message = format!(
@@ -72,6 +82,7 @@ pub(crate) fn draft(
     Some(Verification::On(Box::new(VerifyRule {
         protection,
         pattern,
+        pattern_interval,
         interval,
         header_at,
         schedule,

@@ -41,6 +41,9 @@ pub struct VerifyRule {
     /// What fills the data, repeated from the start of each operation; empty: random bytes that the seed in the header
     /// gives again.
     pub pattern: Vec<PatternPiece>,
+    /// Bytes of an operation after which the pattern begins anew, at least 1; what it has of offsets is then that of the place.
+    #[serde(default)]
+    pub pattern_interval: Quota,
     /// Distance of headers in bytes; one at the start of each operation when it is `Unlimited`.
     pub interval: Quota,
     /// Byte of its interval at which the header lies, having changed places with the data there.

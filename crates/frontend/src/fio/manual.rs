@@ -454,7 +454,7 @@ const ENTRIES: &[Entry] = &[
     entry(0, "ramp_size", Scaled, "", "Bytes that are moved before anything counts"),
     entry(0, "verifysort", Boolean, "", "Sort what is to be read back"),
     entry(0, "verifysort_nr", Number, "", "How many places are sorted before they are read back"),
-    entry(0, "verify_pattern_interval", Boolean, "", "How often a pattern begins anew"),
+    entry(0, "verify_pattern_interval", Number, "", "How often a pattern begins anew"),
     entry(0, "verify_async_cpus", Text, "", "CPUs of those threads"),
     entry(0, "verify_policy", Text, "", "Which writes are expected to be found"),
     entry(0, "verify_write_sequence", Boolean, "", "Check the number of each write"),

@@ -336,6 +336,8 @@ pub(crate) struct Verification {
     pub(crate) interval: u64,
     /// Place of the header in its interval.
     pub(crate) header_at: u64,
+    /// Bytes after which the pattern begins anew; 0: never.
+    pub(crate) pattern_interval: u64,
     /// Read back after this many writes; 0: not before the pass ends.
     pub(crate) backlog: u64,
     /// Read back at once; 0: the backlog.
@@ -638,6 +640,7 @@ impl Default for Verification {
             after_pass: true,
             interval: 0,
             header_at: 0,
+            pattern_interval: 0,
             backlog: 0,
             backlog_batch: 0,
             fatal: false,

@@ -1,6 +1,7 @@
 //! fio's value rules: numbers with suffixes, times, lists, ranges. Reads them as fio does, silent slips included, and says
 //! beside each what a person would have meant. Knows no option.
 
+use fathom_model::{PatternPiece, VerifyPattern};
 use fathom_units::Nanos;
 
 /// What a bare number counts.
@@ -341,44 +342,13 @@ pub(crate) fn names(text: &str) -> Vec<String> {
     names
 }
 
-/// Bytes of a pattern at most: fio's own limit.
-const PATTERN_MAX: usize = 512;
-
-/// Reads the bytes of a pattern: hexadecimal as written, decimal least byte first, `"text"`, `'file'`; several in a row.
+/// Reads the bytes of a pattern that no offset is in; its syntax is that of [`VerifyPattern`], with `'file'`.
 pub(crate) fn pattern(text: &str, file: &dyn Fn(&str) -> Result<Vec<u8>, String>) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let mut rest = text.trim();
-    while !rest.is_empty() {
-        if let Some(quoted) = rest.strip_prefix('"') {
-            let end = quoted.find('"').ok_or_else(|| format!("the text {rest} has no closing quote"))?;
-            bytes.extend_from_slice(&quoted.as_bytes()[..end]);
-            rest = &quoted[end + 1..];
-        } else if let Some(quoted) = rest.strip_prefix('\'') {
-            let end = quoted.find('\'').ok_or_else(|| format!("the file {rest} has no closing quote"))?;
-            bytes.extend(file(&quoted[..end])?);
-            rest = &quoted[end + 1..];
-        } else if let Some(hex) = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
-            let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
-            if end == 0 {
-                return Err(format!("\"{rest}\" has no digits"));
-            }
-            let even = if end % 2 == 0 { hex[..end].to_owned() } else { format!("0{}", &hex[..end]) };
-            bytes.extend(
-                (0..even.len()).step_by(2).filter_map(|at| u8::from_str_radix(&even[at..at + 2], 16).ok()),
-            );
-            rest = &hex[end..];
-        } else {
-            let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '-')).unwrap_or(rest.len());
-            let value: i64 = rest[..end].parse().map_err(|_| format!("\"{rest}\" is no pattern"))?;
-            let least_first = value.to_le_bytes();
-            let used = least_first.iter().rposition(|&byte| byte != 0).map_or(1, |at| at + 1);
-            bytes.extend_from_slice(&least_first[..used]);
-            rest = &rest[end..];
-        }
-        rest = rest.trim_start();
-    }
-    bytes.truncate(PATTERN_MAX);
-    if bytes.is_empty() { Err("the pattern is empty".to_owned()) } else { Ok(bytes) }
+    let pieces = VerifyPattern::parse_with(text, file)?.pieces.into_iter().map(|piece| match piece {
+        PatternPiece::Bytes(bytes) => Ok(bytes),
+        PatternPiece::Offset => Err("%o is of verify_pattern alone".to_owned()),
+    });
+    Ok(pieces.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// Numbers of a CPU list `0,2-4`; at most 4096 of them.

@@ -40,7 +40,7 @@ impl Names {
         match &setup.targets[operation.target as usize].handle {
             TargetHandle::Name(name) => Some(name),
             TargetHandle::File(_)
-            | TargetHandle::BlockDevice(_)
+            | TargetHandle::BlockDevice { .. }
             | TargetHandle::Closed(_)
             | TargetHandle::Null
             | TargetHandle::Sim { .. }

@@ -150,7 +150,7 @@ impl Engine for Sim {
                 TargetHandle::Sim { number, description } => (number, description),
                 // The planner aims the sim engine at simulated targets only.
                 TargetHandle::File(_)
-                | TargetHandle::BlockDevice(_)
+                | TargetHandle::BlockDevice { .. }
                 | TargetHandle::Closed(_)
                 | TargetHandle::Name(_)
                 | TargetHandle::Null

@@ -325,7 +325,11 @@ pub(crate) fn of(file: File) -> OpenTarget {
     let size = metadata.len();
     let is_device = metadata.file_type().is_block_device();
     OpenTarget {
-        handle: if is_device { TargetHandle::BlockDevice(file) } else { TargetHandle::File(file) },
+        handle: if is_device {
+            TargetHandle::BlockDevice { file, held: None }
+        } else {
+            TargetHandle::File(file)
+        },
         size,
         trim_by: fathom_schema::TrimBy::Discard,
     }

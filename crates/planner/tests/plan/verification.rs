@@ -77,6 +77,10 @@ fn headers_fit_and_divide() {
         ("verify = \"md5\"\nblock_size = \"8KiB..16KiB\"", Ok(Quota::AtMost(8192))),
         ("verify = \"md5\"\nverify_interval = \"512B\"", Ok(Quota::AtMost(512))),
         ("verify = \"md5\"\nverify_interval = \"1000B\"", Err("plan.verify")),
+        (
+            "verify = \"pattern\"\nverify_pattern = \"%o\"\nverify_pattern_interval = \"0B\"",
+            Err("plan.verify"),
+        ),
         ("verify = \"sha512\"\nverify_interval = \"128B\"", Err("plan.verify")),
         ("verify = \"sha512\"\nblock_size = \"128B\"", Err("plan.verify-block")),
         ("verify = \"md5\"\nverify_header_at = \"55B\"", Err("plan.verify")),

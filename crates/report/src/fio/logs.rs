@@ -56,7 +56,8 @@ pub struct LogColumns {
     pub offset: bool,
     /// `log_prio`: the priority in hexadecimal.
     pub priority: bool,
-    /// `log_issue_time`: when the operation was issued, nanoseconds since the start of measuring; 0 of a window.
+    /// `log_issue_time`: when the operation was issued, nanoseconds since the start of measuring. As with fio 3.41 it is told of
+    /// submission and completion latencies, and 0 of all others and of a window.
     pub issue_time: bool,
     /// `log_alternate_epoch`: times count from 1970.
     pub since_1970: bool,
@@ -182,7 +183,12 @@ pub fn fio_operation_log(record: &Record, request: &LogRequest, operations: &[Op
             FioLog::Submission => (accepted, accepted.since(submitted).0),
             FioLog::Histogram { .. } => return String::new(),
         };
-        let (time, issued) = (at.since(measuring_from), submitted.since(measuring_from));
+        let time = at.since(measuring_from);
+        let issued = if matches!(log, FioLog::Submission | FioLog::Completion) {
+            submitted.since(measuring_from)
+        } else {
+            Nanos::ZERO
+        };
         let value = value as f64;
         Row { time, value, maximum: value, kind, bytes, offset, priority, issued }
             .write(&mut out, columns, epoch_ms);

@@ -53,6 +53,10 @@ pub(super) fn set(
             }
         }
     }
+    if verify.pattern_interval > 0 {
+        let place = settings.span("verify_pattern_interval", span);
+        options.verify_pattern_interval.set(Bytes(verify.pattern_interval), place);
+    }
     if !verify.after_pass {
         options.verify_when.set(VerifyWhen::Never, settings.span("do_verify", span));
     }

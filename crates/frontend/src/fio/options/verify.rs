@@ -62,7 +62,12 @@ pub(super) const ROWS: &[OptionRow] = &[
         P1,
         Value::Bytes(HEADER_BYTES_MIN, ANY_COUNT, |s, bytes| s.verify.header_at = bytes),
     ),
-    refused("verify_pattern_interval", &[], &["0"], "a pattern is laid out once over each block"),
+    built(
+        "verify_pattern_interval",
+        &[],
+        P2,
+        Value::Bytes(0, ANY_COUNT, |s, bytes| s.verify.pattern_interval = bytes),
+    ),
     accepted("verify_async", &[], P1, Value::Count(0, ANY_COUNT, |_, _| {}), "each job checks its own reads"),
     accepted("verify_async_cpus", &[], P2, Value::Any, "each job checks its own reads"),
     built("verify_backlog", &[], P0, Value::Count(0, ANY_COUNT, |s, n| s.verify.backlog = n)),
