@@ -430,6 +430,12 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &["verify_pattern = \"%o\"", "verify_pattern_interval = \"512B\""],
         &[],
     ),
+    (
+        "rw=randread\nrandom_distribution=sequence:2,0,1\nrandom_sequence_stride=1\nsize=1g",
+        &["distribution = \"blocks:2,0,1:advancing\""],
+        &[],
+    ),
+    ("rw=randread\nrandom_distribution=sequence:2,x\nsize=1g", &[], &["fio.bad-value"]),
     ("verify=meta\nsize=1g", &["verify = \"header\""], &[]),
     ("verify=pattern\nsize=1g", &[], &["fio.contradiction"]),
     ("verify_only\nsize=1g", &[], &["fio.no-effect"]),

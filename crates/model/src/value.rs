@@ -502,6 +502,8 @@ pub enum RandomDistribution {
     Reuse(Vec<(Bytes, Ratio)>),
     /// `reuse-walk`.
     ReuseWalk,
+    /// `blocks:2,0,1`, `blocks:2,0,1:advancing`: these in turn, from the extent's start or ever further on.
+    Listed(Vec<u64>, bool),
 }
 
 /// What writes carry.
@@ -670,6 +672,8 @@ mod tests {
             assert!(read::<Vec<RatePiece>>(wrong).is_err(), "{wrong}");
         }
         assert!(read::<RandomDistribution>("zoned:50%/5%,30%/15%").is_err());
+        assert!(read::<RandomDistribution>("blocks:").is_err());
+        assert!(read::<RandomDistribution>("blocks:1:2").is_err());
         assert!(read::<RandomDistribution>("zipf:1.2:130%").is_err());
         for wrong in [
             "hot:80%",
@@ -732,6 +736,8 @@ mod tests {
         check::<Rate>("12.5/s");
         check::<Rate>("200MB/s");
         check::<RandomDistribution>("zoned:50%/5%,30%/15%,20%/80%");
+        check::<RandomDistribution>("blocks:2,0,1");
+        check::<RandomDistribution>("blocks:7:advancing");
         check::<RandomDistribution>("zipf:1.2");
         check::<RandomDistribution>("zipf:1.2:30%");
         check::<RandomDistribution>("pareto:0.2:0%");

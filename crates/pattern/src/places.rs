@@ -27,6 +27,8 @@ pub(crate) enum Places {
     Hot(Zones),
     /// Up to what was touched before, which is the extent's to remember.
     ByHistory,
+    /// One after another.
+    Listed(Listed),
 }
 
 impl Places {
@@ -54,6 +56,10 @@ impl Places {
                 Self::Hot(Zones::new(&[*hot, cold]))
             }
             Distribution::Reuse(_) | Distribution::ReuseWalk => Self::ByHistory,
+            Distribution::Listed { blocks, advances } => {
+                assert!(!blocks.is_empty(), "a list has blocks");
+                Self::Listed(Listed { blocks: blocks.clone(), advances: *advances, drawn: 0 })
+            }
         }
     }
 
@@ -66,6 +72,7 @@ impl Places {
             Self::Normal(normal) => return normal.draw(count, rng),
             Self::Zoned(zones) => return zones.draw(count, rng),
             Self::ByHistory => panic!("the extent knows what was touched"),
+            Self::Listed(listed) => listed.draw(),
             Self::Centered(ranks, center) => turned(ranks.rank(scatter.len(), rng), *center, scatter),
             ranks => scatter.at(ranks.rank(scatter.len(), rng)),
         };
@@ -82,6 +89,26 @@ impl Places {
             Self::Pareto(exponent) => fraction_of(count, rng.unit().powf(*exponent)),
             _ => panic!("it has no ranks"),
         }
+    }
+}
+
+/// Blocks in the order of a list.
+#[derive(Debug, Clone)]
+pub(crate) struct Listed {
+    blocks: Vec<u64>,
+    /// Whether each time round begins as many blocks further on as the list is long.
+    advances: bool,
+    drawn: u64,
+}
+
+impl Listed {
+    #[cold]
+    fn draw(&mut self) -> u64 {
+        let length = self.blocks.len() as u64;
+        let (round, at) = (self.drawn / length, self.drawn % length);
+        self.drawn += 1;
+        let first = if self.advances { round * length } else { 0 };
+        first.wrapping_add(self.blocks[at as usize])
     }
 }
 
@@ -252,6 +279,15 @@ mod tests {
         let deviation = (share * (1.0 - share) / total as f64).sqrt();
         let got = hits as f64 / total as f64;
         assert!((got - share).abs() <= 5.0 * deviation, "{what}, seed {SEED}: {got}, expected {share}");
+    }
+
+    #[test]
+    fn listed_blocks_come_in_turn() {
+        let listed = |advances| Distribution::Listed { blocks: vec![2, 0, 1], advances };
+        assert_eq!(draws(&listed(false), 12, 7), [2, 0, 1, 2, 0, 1, 2]);
+        assert_eq!(draws(&listed(true), 12, 7), [2, 0, 1, 5, 3, 4, 8]);
+        // Behind the end it begins anew.
+        assert_eq!(draws(&listed(true), 4, 7), [2, 0, 1, 1, 3, 0, 0]);
     }
 
     #[test]

@@ -318,6 +318,9 @@ fn distribution(of: &RandomDistribution, block: u64) -> Distribution {
         }
         RandomDistribution::Reuse(points) => Distribution::Reuse(locality::classes(points, block)),
         RandomDistribution::ReuseWalk => Distribution::ReuseWalk,
+        RandomDistribution::Listed(blocks, advances) => {
+            Distribution::Listed { blocks: blocks.clone(), advances: *advances }
+        }
         RandomDistribution::Zoned(zones) => {
             let share =
                 |(access, span): &(Ratio, Ratio)| ZoneShare { access: access.value(), span: span.value() };

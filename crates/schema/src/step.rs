@@ -508,6 +508,13 @@ pub enum Distribution {
     Reuse(Vec<ReuseClass>),
     /// The hierarchical reuse random walk of business applications (`SPC-1`): reads and writes drift over the extent.
     ReuseWalk,
+    /// These blocks of the extent in turn, over and over.
+    Listed {
+        /// Numbers of blocks from the extent's start; at least one. One that the extent does not have is counted round.
+        blocks: Vec<u64>,
+        /// Whether each time round begins as many blocks further on as the list is long.
+        advances: bool,
+    },
 }
 
 /// One class of [`Distribution::Reuse`].

@@ -440,7 +440,7 @@ const ENTRIES: &[Entry] = &[
     entry(0, "softrandommap", Boolean, "", "Go without a random map where memory is short"),
     entry(0, "percentage_sequential", Number, "", "Share of operations that follow one another"),
     entry(0, "end_syncfs", Boolean, "", "Sync the whole filesystem when the job ends"),
-    entry(0, "random_sequence_stride", Number, "", "Step between the places of a sequence"),
+    entry(0, "random_sequence_stride", Boolean, "", "Whether each time round a sequence begins further on"),
     entry(0, "recover_zbd_write_error", Boolean, "", "Go on after a failed write to a zone"),
     entry(0, "write_zone_remainder", Boolean, "", "Write what is left of a zone whatever the block size"),
     entry(0, "fdp", Boolean, "", "Send placement hints with writes"),

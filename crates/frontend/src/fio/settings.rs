@@ -184,6 +184,8 @@ pub(crate) struct Operations {
     pub(crate) seed: Option<u64>,
     /// `zipf:1.2` and its kin.
     pub(crate) distribution: String,
+    /// Whether each time round a sequence of places begins behind the last one.
+    pub(crate) sequence_advances: bool,
     /// Percent of random operations per direction.
     pub(crate) percentage_random: [u64; 3],
 }
@@ -556,6 +558,7 @@ impl Default for Settings {
                 rand_repeat: true,
                 seed: None,
                 distribution: "random".to_owned(),
+                sequence_advances: false,
                 percentage_random: [100; 3],
             },
             engine: Engine {

@@ -47,9 +47,10 @@ impl OptionValue for RandomDistribution {
                 (access, span) => Ok(Self::Hot(access, span)),
             },
             "reuse" => reuse(value).map(Self::Reuse),
+            "blocks" => listed(value),
             "reuse-walk" if value.is_empty() => Ok(Self::ReuseWalk),
             other => Err(format!(
-                "unknown distribution \"{other}\"; use uniform, zipf, pareto, normal, zoned, hot, reuse or reuse-walk"
+                "unknown distribution \"{other}\"; use uniform, zipf, pareto, normal, zoned, hot, reuse, reuse-walk or blocks"
             )),
         }
     }
@@ -64,6 +65,10 @@ impl OptionValue for RandomDistribution {
             Self::ScatteredNormal(deviation) => format!("\"normal:{deviation}:scattered\""),
             Self::Hot(access, span) => format!("\"hot:{access}/{span}\""),
             Self::ReuseWalk => "\"reuse-walk\"".to_owned(),
+            Self::Listed(blocks, advances) => {
+                let blocks: Vec<String> = blocks.iter().map(u64::to_string).collect();
+                format!("\"blocks:{}{}\"", blocks.join(","), if *advances { ":advancing" } else { "" })
+            }
             Self::Reuse(points) => {
                 let points: Vec<String> = points
                     .iter()
@@ -87,6 +92,21 @@ fn share(text: &str) -> Result<Ratio, String> {
 fn pair(zone: &str) -> Result<(Ratio, Ratio), String> {
     let (access, span) = zone.split_once('/').ok_or(format!("\"{zone}\" is not ACCESS%/SPAN%"))?;
     Ok((share(access)?, share(span)?))
+}
+
+/// Numbers of blocks, as fio's `sequence` has them.
+fn listed(text: &str) -> Result<RandomDistribution, String> {
+    let (blocks, advances) = match text.split_once(':') {
+        None => (text, false),
+        Some((blocks, "advancing")) => (blocks, true),
+        Some((_, other)) => return Err(format!("\"{other}\" is not \"advancing\"")),
+    };
+    let block = |text: &str| {
+        text.trim()
+            .parse::<u64>()
+            .map_err(|_| format!("\"{text}\" is no number of a block, e.g. blocks:2,0,1"))
+    };
+    Ok(RandomDistribution::Listed(blocks.split(',').map(block).collect::<Result<_, String>>()?, advances))
 }
 
 /// Cache sizes and the shares of accesses they serve, both growing.

@@ -26,11 +26,6 @@ pub(super) fn distribution(
         message: format!("random_distribution: {message}"),
         help,
     };
-    let not_built = |what: &str| Refused {
-        code: "fio.not-built",
-        message: format!("random_distribution={what} is known but not built yet"),
-        help: "use random, zipf:THETA, pareto:H, normal:PERCENT or zoned:ACCESS/SIZE:…",
-    };
     let figure = |text: &str| {
         text.trim().parse::<f64>().map_err(|_| bad(format!("\"{text}\" is no number"), "1.1 and 0.5 are"))
     };
@@ -85,11 +80,28 @@ pub(super) fn distribution(
             .map_err(|message| bad(message, "let the accesses sum to 100, and the sizes to no more")),
         "zoned_abs" => absolute_zones(value.unwrap_or_default(), settings)
             .map_err(|message| bad(message, "let accesses sum to 100, and give size")),
-        "sequence" => Err(not_built(name)),
-        other => {
-            Err(bad(format!("\"{other}\" is no distribution"), "use random, zipf, pareto, normal or zoned"))
-        }
+        "sequence" => sequence(value.unwrap_or_default(), settings)
+            .map_err(|message| bad(message, "sequence:2,0,1, say")),
+        other => Err(bad(
+            format!("\"{other}\" is no distribution"),
+            "use random, zipf, pareto, normal, zoned or sequence",
+        )),
     }
+}
+
+/// Most blocks of a sequence, as with fio.
+const SEQUENCE_MAX: usize = 64;
+
+/// `block,block,…`, numbers of blocks of the file.
+fn sequence(text: &str, settings: &Settings) -> Result<RandomDistribution, String> {
+    let block = |text: &str| {
+        text.trim().parse::<u64>().map_err(|_| format!("\"{text}\" of the sequence is no number of a block"))
+    };
+    let blocks: Vec<u64> = text.split(',').map(block).collect::<Result<_, String>>()?;
+    if blocks.len() > SEQUENCE_MAX {
+        return Err(format!("a sequence of {} blocks is longer than {SEQUENCE_MAX}", blocks.len()));
+    }
+    Ok(RandomDistribution::Listed(blocks, settings.operations.sequence_advances))
 }
 
 /// `access/size:access/size`, in percent; one list for all directions. As with fio, zones without a size share what is left

@@ -101,12 +101,7 @@ pub(super) const ROWS: &[OptionRow] = &[
             Ok(())
         }),
     ),
-    refused(
-        "random_sequence_stride",
-        &[],
-        &["0"],
-        "it belongs to random_distribution=sequence, which is not here",
-    ),
+    built("random_sequence_stride", &[], P2, Value::Boolean(|s, flag| s.operations.sequence_advances = flag)),
     built(
         "percentage_random",
         &[],
