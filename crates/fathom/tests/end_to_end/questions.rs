@@ -347,10 +347,10 @@ fn percentiles_without_operations_beyond_them_are_told() {
     assert!(page.contains("p99.9 is n/a (needs n ≥ 1000"), "{page}");
     let page = bench.fathom("run --target sim: --rate 50/s --time 1s --quiet --threshold p99<1ms");
     let page = page.expect(0, &[]).out.clone();
-    assert!(page.contains("p99 < 1.00 ms  kept     n/a (needs n ≥ 100), largest 100 µs"), "{page}");
+    assert!(page.contains("p99 < 1.00 ms  kept     n/a (needs n ≥ 100 operations), largest 100 µs"), "{page}");
     let line = "curve one.toml --quiet --over rate --at 2%,5% --replicates 1 --latency p99<1s";
     let page = bench.fathom(line).expect(0, &[]).out.clone();
-    assert!(page.contains("p99 is n/a (needs n ≥ 100 ") && page.contains("n/a (needs n ≥ 100)"), "{page}");
+    assert!(page.contains("p99 is n/a (needs n ≥ 100 ") && page.contains("n/a (needs n ≥ 100 operations)"), "{page}");
 }
 
 /// An objective whose first load fails says what failed, where, and what to do; and its thresholds are about the
