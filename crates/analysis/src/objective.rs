@@ -229,19 +229,15 @@ fn undecided(
     {
         return None;
     }
-    // Of the limits that a trial broke, by chance if there is one, the one that an operation alone comes nearest to.
-    let of = |is_clear: bool| {
-        let broken = lowest.iter().filter(move |trial| trial.is_broken_clearly(goals) == is_clear);
-        broken.flat_map(move |trial| {
-            let which = (0..goals.len()).filter(|which| trial.exceeds(*which, &goals[*which]));
-            which.map(|which| (*trial, which))
-        })
+    let broken = lowest.iter().flat_map(|trial| {
+        let which = (0..goals.len()).filter(|which| trial.exceeds(*which, &goals[*which]));
+        which.map(|which| (*trial, which))
+    });
+    // Rather one that was broken by chance; of several the one that an operation alone comes nearest to, where the rate is lowest.
+    let doubt = |(trial, which): &(&Trial, usize)| {
+        (!trial.is_broken_clearly(goals), single.latency_s(&goals[*which]) / limit_s(*which))
     };
-    let share = |which: usize| single.latency_s(&goals[which]) / limit_s(which);
-    // The first of equals is that of the lowest rate.
-    let nearest = |one: (&'_ Trial, usize), other: (&'_ Trial, usize)| share(other.1) > share(one.1);
-    let pick = |is_clear: bool| of(is_clear).reduce(|one, other| if nearest(one, other) { other } else { one });
-    let (trial, which) = pick(false).or_else(|| pick(true))?;
+    let (trial, which) = broken.reduce(|best, one| if doubt(&one) > doubt(&best) { one } else { best })?;
     let (low, high) = intervals_s[which];
     Some(Undecided {
         goal: goals[which],

@@ -200,7 +200,10 @@ mod tests {
 
     #[test]
     fn sentences_and_files_write_microseconds_each_in_their_way() {
-        assert_eq!((Nanos(20_000).to_string(), Nanos(20_000).exact()), ("20 us".to_owned(), "20 µs".to_owned()));
+        assert_eq!(
+            (Nanos(20_000).to_string(), Nanos(20_000).exact()),
+            ("20 us".to_owned(), "20 µs".to_owned())
+        );
         assert_eq!(Nanos::secs(90).exact(), "90 s");
     }
 

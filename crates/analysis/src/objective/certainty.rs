@@ -75,7 +75,10 @@ fn by_interval(step: &StepRecord, goal: &LatencyGoal) -> Vec<(f64, f64)> {
                 None => latency.moments.sum_ns,
                 Some(_) => {
                     let buckets = latency.histogram.buckets.iter();
-                    buckets.filter(|(bucket, _)| *bucket as usize <= last).map(|(_, count)| *count as f64).sum()
+                    buckets
+                        .filter(|(bucket, _)| *bucket as usize <= last)
+                        .map(|(_, count)| *count as f64)
+                        .sum()
                 }
             };
             (operations + latency.moments.count as f64, sum + added)
@@ -99,7 +102,8 @@ mod tests {
         let mut tally = LatencyTally::default();
         for &(count, ns) in parts.iter().filter(|(count, _)| *count > 0) {
             let (n, each) = (count as f64, ns as f64);
-            let sums = Moments { count, min_ns: ns, max_ns: ns, sum_ns: each * n, sum_squares: each * each * n };
+            let sums =
+                Moments { count, min_ns: ns, max_ns: ns, sum_ns: each * n, sum_squares: each * each * n };
             tally.moments.merge(&sums);
             let index = u32::try_from(bucket_of(ns)).expect("bucket indices are small");
             merge_sparse(&mut tally.histogram, &SparseHistogram { buckets: vec![(index, count)] });
@@ -194,7 +198,8 @@ mod tests {
         for rate in [4, 8, 100, 200] {
             add(&mut record, Some(rate), |_| tally(&[(rate, 20 * MS)]));
         }
-        let goals: Vec<LatencyGoal> = ["p99<5ms", "mean<1s"].map(|goal| goal.parse().expect("a goal")).to_vec();
+        let goals: Vec<LatencyGoal> =
+            ["p99<5ms", "mean<1s"].map(|goal| goal.parse().expect("a goal")).to_vec();
         let found = objective(&record, None, &goals).expect("rates were tried");
         assert_eq!((found.state, found.undecided, found.alone), (State::NotMet, None, None));
         // 4/s make 240 operations: no interval with both ends, and clear all the same.
@@ -202,7 +207,9 @@ mod tests {
         // Where every second of low rates is like any other but for chance, nobody can tell.
         record.steps.truncate(1);
         for rate in [4, 8] {
-            add(&mut record, Some(rate), |at| tally(&[(rate - u64::from(at % 15 == 0), 2 * MS), (u64::from(at % 15 == 0), 6 * MS)]));
+            add(&mut record, Some(rate), |at| {
+                tally(&[(rate - u64::from(at % 15 == 0), 2 * MS), (u64::from(at % 15 == 0), 6 * MS)])
+            });
         }
         let found = objective(&record, None, &goals).expect("rates were tried");
         let undecided = found.undecided.expect("4 of 240 and of 480 beyond a p99 are chance");

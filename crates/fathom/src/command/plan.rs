@@ -185,7 +185,8 @@ fn describe_step(number: usize, step: &Step) -> String {
             fathom_schema::TimeLimit::Nanoseconds(ns) => format!("at most {}", Nanos(ns).exact()),
             fathom_schema::TimeLimit::Unbounded => "until its work is done".to_owned(),
         };
-        let ramp = if stream.ramp > Nanos::ZERO { format!(", ramp {}", stream.ramp.exact()) } else { String::new() };
+        let ramp =
+            if stream.ramp > Nanos::ZERO { format!(", ramp {}", stream.ramp.exact()) } else { String::new() };
         let rate = match &stream.pacing {
             fathom_schema::Pacing::Open { rate, course, .. } => {
                 let mean = if course.is_empty() { "" } else { " on average" };
