@@ -229,7 +229,8 @@ mod tests {
         add(&mut record, None, |_| tally(&[(995, 4 * MS), (5, 6 * MS)]));
         // Of 3000 and of 6000, 33 and 66 are slow, where 30 and 60 may be.
         for rate in [50, 100] {
-            let slow = |at: u64| rate / 100 + u64::from(at % (1000 / rate) == 0 || rate == 50 && at % 2 == 1);
+            let slow =
+                |at: u64| rate / 100 + u64::from(at.is_multiple_of(1000 / rate) || rate == 50 && at % 2 == 1);
             add(&mut record, Some(rate), |at| tally(&[(rate - slow(at), 4 * MS), (slow(at), 6 * MS)]));
         }
         let goals: Vec<LatencyGoal> =
