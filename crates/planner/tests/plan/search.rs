@@ -191,7 +191,7 @@ fn a_limit_that_an_idle_target_breaks_is_given_up_at_once() {
 
 /// The rates of an objective's search for p99 < 5 ms, with what one operation at a time takes, at 1000/s, full speed as 0.
 fn sought(alone: &[u64], replicates: u32, mut takes_ns: impl FnMut(f64, &[f64]) -> u64) -> Vec<f64> {
-    let goals = vec!["p99<5ms".parse().unwrap()];
+    let goals = vec!["p99<5ms".parse().expect("a goal")];
     let mut experiment =
         planned(Search::Objective(ObjectiveSearch::new(goals, None, replicates, 32, true))).experiment;
     let (mut last, mut rates) = (None, Vec::new());
@@ -222,7 +222,7 @@ fn a_lower_rate_that_is_kept_is_no_better_known_than_any_other() {
     // What is above 3.3/s takes 20 ms: 10/s and 5/s are missed, 2.5/s is kept.
     let rates = sought(&near(200_000), 3, |rate, _| if rate > 3.3 { 20_000_000 } else { 1_000_000 });
     assert_eq!(rates[..4], [0.0, 10.0, 5.0, 2.5], "{rates:?}");
-    let found = *rates.last().unwrap();
+    let found = *rates.last().expect("rates were tried");
     assert!((found / 3.3 - 1.0).abs() < 0.01, "{rates:?}");
     assert_eq!(rates.iter().filter(|rate| (*rate / found - 1.0).abs() < 1e-4).count(), 3, "{rates:?}");
 }
@@ -241,8 +241,8 @@ fn proofs_that_fail_below_half_of_a_rate_lower_it_by_per_cents_again() {
         let is_again = before.iter().any(|known| (known - rate).abs() < 1e-6);
         if rate > if is_again { 200.0 } else { 500.0 } { 20_000_000 } else { 1_000_000 }
     };
-    let rates = sought(&[1_000_000; 20_000], 3, takes_ns);
-    let found = *rates.last().unwrap();
+    let rates = sought(&vec![1_000_000; 20_000], 3, takes_ns);
+    let found = *rates.last().expect("rates were tried");
     assert!((130.0..=200.0).contains(&found), "{rates:?}");
     assert_eq!(rates.iter().filter(|rate| (*rate / found - 1.0).abs() < 1e-4).count(), 3, "{rates:?}");
 }
