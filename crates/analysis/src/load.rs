@@ -142,7 +142,7 @@ pub fn unsupported<'a>(steps: impl IntoIterator<Item = &'a LoadPoint>, goals: &[
     let remark = |goal: &LatencyGoal| {
         let (needs, statistic) = (smallest.needs(goal.quantile?)?, goal.statistic());
         Some(format!(
-            "{statistic} is n/a (needs n ≥ {needs} operations a step, one has {fewest}): its largest latency stands for it"
+            "{statistic} is n/a (needs n ≥ {needs} operations a step, one has {fewest}): with fewer none lies beyond it, and the largest latency stands for it"
         ))
     };
     goals.iter().filter_map(remark).collect()

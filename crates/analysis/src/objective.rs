@@ -1,9 +1,12 @@
 //! Whether a load is carried within its limits, and the highest one that is.
 
+mod certainty;
+
+pub use certainty::breaks_clearly;
+
 use crate::load::{LoadPoint, unsupported};
 use crate::scaling::Estimate;
-use crate::statistics::{rank_interval, t_quantile};
-use fathom_metrics::Latency;
+use crate::statistics::t_quantile;
 use fathom_schema::{LatencyGoal, Record, StepRecord};
 
 /// Share of the offered rate that has to be done: less is overload, whatever the latencies say.
@@ -21,8 +24,8 @@ pub enum State {
     Met,
     /// None was broken, but a percentile takes more operations than there were: the largest of few is no bound of it.
     TooFew,
-    /// Of a search alone: a limit lies so near to what an operation takes on an idle target that the trials do not tell whether
-    /// any rate keeps it.
+    /// Of a search alone: no rate kept the limits, but the lowest ones broke none beyond chance, nor did an operation by itself,
+    /// so that the trials do not tell whether any rate keeps them.
     Undecided,
     /// A limit was not.
     NotMet,
@@ -68,31 +71,6 @@ pub fn state(point: &LoadPoint, rate: f64, goals: &[LatencyGoal]) -> State {
     }
 }
 
-/// Whether what a goal is about is above its limit beyond chance: so is the lower end of its 95 % interval. `false` where there
-/// are too few operations for one.
-pub fn breaks_clearly(point: &LoadPoint, goal: &LatencyGoal) -> bool {
-    interval_s(point, goal).is_some_and(|(low, _)| low > goal.limit.as_secs_f64())
-}
-
-/// What a goal is about with its 95 % interval, seconds; `None` where there are too few operations for one.
-fn interval_s(point: &LoadPoint, goal: &LatencyGoal) -> Option<(f64, f64)> {
-    let moments = &point.response.moments;
-    let count = moments.count;
-    match goal.quantile {
-        None => {
-            let freedom = (count > 1).then_some(count as f64 - 1.0)?;
-            let half = t_quantile(0.95, freedom) * moments.stddev_ns() / (count as f64).sqrt();
-            Some(((moments.mean_ns() - half) / 1e9, (moments.mean_ns() + half) / 1e9))
-        }
-        Some(q) => {
-            let (low, high) = rank_interval(q, count, 1.0)?;
-            let latency = Latency::from(&point.response);
-            let at = |rank: u64| Some(latency.quantile(rank as f64 / count as f64)? as f64 / 1e9);
-            Some((at(low)?, at(high)?))
-        }
-    }
-}
-
 /// One rate that was tried.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
@@ -102,10 +80,40 @@ pub struct Trial {
     pub done: f64,
     /// What the goals are about, in seconds, in their order.
     pub latencies_s: Vec<f64>,
+    /// Their 95 % intervals, seconds, from 0 or to infinity where there are too few operations for an end.
+    pub intervals_s: Vec<(f64, f64)>,
     /// For each goal the operations that its percentile takes, where the trial has fewer: the largest latency stands for it.
     pub needs: Vec<Option<u64>>,
     /// What became of it.
     pub state: State,
+}
+
+impl Trial {
+    /// Whether it shows beyond chance that its rate does not keep the goals.
+    fn is_broken_clearly(&self, goals: &[LatencyGoal]) -> bool {
+        let mut both = goals.iter().zip(&self.intervals_s);
+        self.state == State::Overloaded || both.any(|(goal, (low, _))| *low > goal.limit.as_secs_f64())
+    }
+
+    /// Whether it broke one of the goals, by chance or not.
+    fn exceeds(&self, which: usize, goal: &LatencyGoal) -> bool {
+        self.latencies_s[which] > goal.limit.as_secs_f64()
+    }
+}
+
+/// A limit of which the trials do not tell whether any rate keeps it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Undecided {
+    /// The limit.
+    pub goal: LatencyGoal,
+    /// What an operation takes by itself, seconds.
+    pub alone: Estimate,
+    /// Whether the limit lies within the interval of that: else an operation by itself keeps it.
+    pub is_alone: bool,
+    /// The lowest rate that was tried and did not keep the limit.
+    pub lowest: f64,
+    /// What it took there, seconds.
+    pub there: Estimate,
 }
 
 /// The answer to an objective.
@@ -121,9 +129,8 @@ pub struct Objective {
     pub reached: Option<Estimate>,
     /// A limit that one operation at a time breaks already, and what it takes then, seconds; where no rate keeps the limits.
     pub alone: Option<(LatencyGoal, f64)>,
-    /// Where it is not decided whether any rate keeps the limits: the one in question, and what an operation takes by itself,
-    /// seconds, with its 95 % interval.
-    pub undecided: Option<(LatencyGoal, Estimate)>,
+    /// Where it is not decided whether any rate keeps the limits: the one in question.
+    pub undecided: Option<Undecided>,
     /// Per goal: the worst latency at the rate, seconds, and what is left to the limit as a share of it.
     pub margins: Vec<(LatencyGoal, f64, f64)>,
     /// Every rate that was tried, in order.
@@ -141,11 +148,13 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
         Some(wanted) => Some(wanted),
         None => kept(&trials),
     };
-    let single = single(record);
-    let undecided = match rate {
-        None => undecided(single.as_ref(), &points, &trials, goals),
-        Some(_) => None,
+    let alone = single(record, goals);
+    let lowest = lowest(&trials);
+    let undecided = match &alone {
+        Some(alone) if rate.is_none() => undecided(alone, &lowest, goals),
+        _ => None,
     };
+    let single = alone.map(|(single, _)| single);
     let state = match rate {
         Some(rate) => at(rate).map(|trial| trial.state).max()?,
         None if undecided.is_some() => State::Undecided,
@@ -181,7 +190,11 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
         (_, None) => None,
     };
     let alone = single.as_ref().filter(|_| rate.is_none() && undecided.is_none()).and_then(|single| {
-        goals.iter().find(|goal| single.exceeds(goal)).map(|goal| (*goal, single.latency_s(goal)))
+        let is_missed = |(which, goal): &(usize, &LatencyGoal)| {
+            single.exceeds(goal) && lowest.first().is_some_and(|trial| trial.exceeds(*which, goal))
+        };
+        let (_, goal) = goals.iter().enumerate().find(is_missed)?;
+        Some((*goal, single.latency_s(goal)))
     });
     let remarks = unsupported(&points, goals);
     Some(Objective { rate, state, missed, reached, alone, undecided, margins, trials, remarks })
@@ -193,40 +206,64 @@ const IDLE_MAX: f64 = 0.1;
 const IDLE_LINE_MAX: f64 = 0.5;
 /// The lowest trials that have to break a limit beyond chance before no rate is said to keep it: one alone does so by chance
 /// in one case of forty.
-const BROKEN_MIN: usize = 2;
+pub const BROKEN_MIN: usize = 2;
 
-/// A limit of which neither an operation alone nor the lowest rates tell whether it is kept, with what an operation takes alone.
-fn undecided(
-    single: Option<&LoadPoint>,
-    points: &[LoadPoint],
-    trials: &[Trial],
-    goals: &[LatencyGoal],
-) -> Option<(LatencyGoal, Estimate)> {
-    let single = single?;
-    let mut lowest: Vec<(&Trial, &LoadPoint)> = trials.iter().zip(points).collect();
-    lowest.sort_by(|a, b| a.0.rate.total_cmp(&b.0.rate));
+/// The trials of the lowest rates, from the lowest on.
+fn lowest(trials: &[Trial]) -> Vec<&Trial> {
+    let mut lowest: Vec<&Trial> = trials.iter().collect();
+    lowest.sort_by(|a, b| a.rate.total_cmp(&b.rate));
     lowest.truncate(BROKEN_MIN);
-    let is_broken = |(trial, point): &(&Trial, &LoadPoint)| {
-        trial.state == State::Overloaded || goals.iter().any(|goal| breaks_clearly(point, goal))
-    };
-    if goals.iter().any(|goal| breaks_clearly(single, goal)) || lowest.iter().all(is_broken) {
-        return None;
-    }
-    // The one that is nearest to its limit.
-    let share = |goal: &&LatencyGoal| single.latency_s(goal) / goal.limit.as_secs_f64();
-    let goal = goals.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
-    let interval = interval_s(single, goal);
-    Some((*goal, Estimate { value: single.latency_s(goal), interval }))
+    lowest
 }
 
-/// What one operation at a time does.
-fn single(record: &Record) -> Option<LoadPoint> {
+/// A limit of which neither an operation alone nor the lowest rates tell whether it is kept.
+fn undecided(
+    (single, intervals_s): &(LoadPoint, Vec<(f64, f64)>),
+    lowest: &[&Trial],
+    goals: &[LatencyGoal],
+) -> Option<Undecided> {
+    let limit_s = |which: usize| goals[which].limit.as_secs_f64();
+    let are_enough = lowest.len() >= BROKEN_MIN;
+    if (0..goals.len()).any(|which| intervals_s[which].0 > limit_s(which))
+        || are_enough && lowest.iter().all(|trial| trial.is_broken_clearly(goals))
+    {
+        return None;
+    }
+    let broken = lowest.iter().flat_map(|trial| {
+        let which = (0..goals.len()).filter(|which| trial.exceeds(*which, &goals[*which]));
+        which.map(|which| (*trial, which))
+    });
+    // Rather one that was broken by chance; of several the one that an operation alone comes nearest to, where the rate is lowest.
+    let doubt = |(trial, which): &(&Trial, usize)| {
+        (!trial.is_broken_clearly(goals), single.latency_s(&goals[*which]) / limit_s(*which))
+    };
+    let (trial, which) = broken.reduce(|best, one| if doubt(&one) > doubt(&best) { one } else { best })?;
+    let (low, high) = intervals_s[which];
+    Some(Undecided {
+        goal: goals[which],
+        alone: Estimate { value: single.latency_s(&goals[which]), interval: Some((low, high)) },
+        is_alone: (low..=high).contains(&limit_s(which)),
+        lowest: trial.rate,
+        there: Estimate { value: trial.latencies_s[which], interval: Some(trial.intervals_s[which]) },
+    })
+}
+
+/// What one operation at a time does, with the intervals of what the goals are about.
+fn single(record: &Record, goals: &[LatencyGoal]) -> Option<(LoadPoint, Vec<(f64, f64)>)> {
     let is_alone = |step: &&StepRecord| {
         let step = &step.started.step;
         crate::load::rate(step).is_none() && step.streams.iter().all(|stream| stream.queue_depth == 1)
     };
     let step = record.steps.iter().find(is_alone)?;
-    LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)
+    let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
+    let intervals_s = intervals_s(step, &point, goals);
+    Some((point, intervals_s))
+}
+
+/// For each goal the 95 % interval of what it is about, seconds, with the memory of the step.
+fn intervals_s(step: &StepRecord, point: &LoadPoint, goals: &[LatencyGoal]) -> Vec<(f64, f64)> {
+    let of = |goal| certainty::interval_s(point, goal, certainty::inflation(step, point, goal));
+    goals.iter().map(of).collect()
 }
 
 /// The rate that a search found: of those below every rate that missed once, the one that was tried most often, since it was
@@ -332,6 +369,7 @@ fn trial(step: &StepRecord, goals: &[LatencyGoal]) -> Option<(LoadPoint, Trial)>
         rate,
         done: point.rate,
         latencies_s: goals.iter().map(|goal| point.latency_s(goal)).collect(),
+        intervals_s: intervals_s(step, &point, goals),
         needs: goals.iter().map(|goal| goal.quantile.and_then(|q| point.needs(q))).collect(),
         state: state(&point, rate, goals),
     };
@@ -349,6 +387,7 @@ mod tests {
             rate,
             done: rate,
             latencies_s: Vec::new(),
+            intervals_s: Vec::new(),
             needs: Vec::new(),
             state,
         };
@@ -420,6 +459,7 @@ mod tests {
             rate,
             done: rate,
             latencies_s: vec![100_f64.ln() / (1000.0 - rate)],
+            intervals_s: vec![(0.0, f64::INFINITY)],
             needs: vec![None],
             state: State::Met,
         };
@@ -448,6 +488,16 @@ mod tests {
         let (low, high) = found.interval.unwrap();
         assert!(low < 539.483 && 539.483 < high && high - low < 10.0, "{found:?}");
         assert_eq!(crossing(&exact[..3], 100.0), None, "three points leave no error to judge by");
+        // Of weights 4, 1, 1, 2 the means are 11/8 and 59/8, and the sums of squares and products about them 175/8 and −345/8:
+        // the slope is −69/35, the level of 4 is met at 71/23, and 6/7 is left of the squares. t(0.975, 2) = 4.302653 (tables).
+        let weighted = [(0.0, 10.0, 4.0), (1.0, 8.0, 1.0), (2.0, 7.0, 1.0), (4.0, 2.0, 2.0)];
+        let found = crossing(&weighted.map(|(x, y, weight)| Trialled { x, y, weight }), 4.0).unwrap();
+        assert!((found.value - 71.0 / 23.0).abs() < 1e-12, "{found:?}");
+        let error = (6.0_f64 / 7.0 / 2.0).sqrt() * 35.0 / 69.0;
+        let error = error * (1.0 / 8.0 + (71.0_f64 / 23.0 - 11.0 / 8.0).powi(2) * 8.0 / 175.0).sqrt();
+        let (low, high) = found.interval.unwrap();
+        assert!((found.value - low - 4.302_653 * error).abs() < 1e-5, "{found:?}");
+        assert!((high - found.value - 4.302_653 * error).abs() < 1e-5, "{found:?}");
         let rising: Vec<Trialled> = exact.iter().map(|one| Trialled { y: -one.y, ..*one }).collect();
         assert_eq!(crossing(&rising, 100.0), None);
     }

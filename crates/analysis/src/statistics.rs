@@ -23,7 +23,7 @@ pub use compare::{Difference, Shift, bucket_at, quantile_shifts, welch};
 pub use dependence::{Subsessions, autocorrelation, subsession_means, subsessions};
 pub use hurst::{Hurst, hurst};
 pub use levels::{Course, course};
-pub use quantile::{QuantileEstimate, nearest_rank, quantile_needs, quantiles, rank_interval};
+pub use quantile::{QuantileEstimate, nearest_rank, quantile_needs, quantiles, rank_bounds, rank_interval};
 pub use redraw::Redraw;
 pub use rhythm::{Rhythm, rhythm};
 pub use runs::runs_p;

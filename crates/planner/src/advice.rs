@@ -155,7 +155,7 @@ fn short_time(stream: &Stream, load: &Load<'_>, of_stage: Option<Span>, remarks:
         && unbounded
         && Nanos(time) < TIME_SHORT
     {
-        let message = format!("the stream \"{}\" measures for {} only", stream.name, Nanos(time));
+        let message = format!("the stream \"{}\" measures for {} only", stream.name, Nanos(time).exact());
         let help = format!("caches and queues are still filling; measure {TIME_SHORT} or more");
         remarks.warn("plan.short-time", load.section.options.time.span().or(of_stage), message, help);
     }

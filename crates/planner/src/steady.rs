@@ -23,12 +23,14 @@ pub(crate) fn rule(
     let samples = window.0.checked_div(every.0).unwrap_or(0);
     let fault = if every == Nanos::ZERO || every.0 % interval.0 != 0 {
         Some((
-            format!("a sample of {every} is no multiple of the interval of {interval}"),
+            format!("a sample of {} is no multiple of the interval of {}", every.exact(), interval.exact()),
             "use a multiple of run.interval",
         ))
     } else if !(least..=SAMPLES_MAX).contains(&samples) {
         let message = format!(
-            "a window of {window} has {samples} samples of {every}; there have to be {least} to {SAMPLES_MAX}"
+            "a window of {} has {samples} samples of {}; there have to be {least} to {SAMPLES_MAX}",
+            window.exact(),
+            every.exact()
         );
         Some((message, "change its steady_window"))
     } else {

@@ -308,7 +308,8 @@ impl Setting<'_> {
             return Some(ramp);
         }
         let options = &load.section.options;
-        let message = format!("the stream \"{}\" replays a trace after a ramp of {ramp}", load.section.name);
+        let (name, length) = (&load.section.name, ramp.exact());
+        let message = format!("the stream \"{name}\" replays a trace after a ramp of {length}");
         let help = "leave ramp out: all operations of a trace count";
         remarks.error("trace.ramp", options.ramp.span().or(options.trace.span()), message, help);
         None
@@ -467,8 +468,9 @@ impl Setting<'_> {
         if mean < *RATES.start() || highest > *RATES.end() {
             let message = if mean < *RATES.start() {
                 format!(
-                    "nothing of the stream \"{}\" comes in the {time} that it measures",
-                    load.section.name
+                    "nothing of the stream \"{}\" comes in the {} that it measures",
+                    load.section.name,
+                    time.exact()
                 )
             } else {
                 format!(

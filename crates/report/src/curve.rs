@@ -191,7 +191,7 @@ fn measured(loads: &[Load<'_>]) -> Table {
             time(load.point(|step| step.mean_s).y),
             match load.steps.iter().filter_map(|step| step.needs(0.99)).max() {
                 None => time(load.point(|step| step.latency_s(&p99)).y),
-                Some(needs) => format!("n/a (needs n ≥ {needs})"),
+                Some(needs) => too_few_for(needs),
             },
             if load.steps.len() == 1 { "once".to_owned() } else { format!("{} times", load.steps.len()) },
         ];
@@ -492,6 +492,11 @@ fn of_law(estimate: &Estimate, is_exact: bool, unit: &str, print: &dyn Fn(f64) -
 
 fn rate(estimate: &Estimate) -> String {
     with_interval(estimate, "/s", &|x| Iops(x).to_string())
+}
+
+/// In place of a percentile that takes so many operations, of which there are fewer: none would lie beyond it.
+pub(crate) fn too_few_for(needs: u64) -> String {
+    format!("n/a (needs n ≥ {needs} operations)")
 }
 
 /// A latency.

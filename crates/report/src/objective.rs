@@ -1,13 +1,13 @@
 //! An objective for people: whether a load is carried, in one sentence, its tables and its drawings. Owns which figures are
 //! shown; they are `fathom_analysis::objective`'s.
 
-use crate::curve::{number, time, with_interval};
+use crate::curve::{number, time, too_few_for, with_interval};
 use crate::plot::{Plot, PlotAxis, PlotLine, PlotMark, Shape, Unit, ns};
 use crate::section::Section;
 use crate::table::{left, right};
 use crate::tables::Table;
 use crate::view::Asked;
-use fathom_analysis::objective::{Objective, State, Trial};
+use fathom_analysis::objective::{Objective, State, Trial, Undecided};
 use fathom_schema::LatencyGoal;
 use fathom_units::Iops;
 
@@ -121,7 +121,7 @@ fn limits(found: &Objective) -> Table {
             found.trials.iter().filter(is_of_it).filter_map(|trial| trial.needs.get(at).copied()?).max();
         let worst = match needs {
             None => time(*worst),
-            Some(needs) => format!("n/a (needs n ≥ {needs}), largest {}", time(*worst)),
+            Some(needs) => format!("{}, largest {}", too_few_for(needs), time(*worst)),
         };
         vec![goal.to_string(), worst, format!("{share} % {side}")]
     };
@@ -134,7 +134,7 @@ fn limits(found: &Objective) -> Table {
 
 fn tried(found: &Objective, goals: &[LatencyGoal]) -> Table {
     let row = |trial: &Trial| {
-        let Trial { rate, done, latencies_s, needs, state } = trial;
+        let Trial { rate, done, latencies_s, intervals_s: _, needs, state } = trial;
         let shown: Vec<String> = goals
             .iter()
             .zip(latencies_s)
@@ -142,7 +142,7 @@ fn tried(found: &Objective, goals: &[LatencyGoal]) -> Table {
             .map(|((goal, s), needs)| match needs {
                 None => format!("{} {}", goal.statistic(), time(*s)),
                 Some(needs) => {
-                    format!("{} n/a (needs n ≥ {needs}), largest {}", goal.statistic(), time(*s))
+                    format!("{} {}, largest {}", goal.statistic(), too_few_for(*needs), time(*s))
                 }
             })
             .collect();
@@ -228,17 +228,25 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
 
 /// Why nobody can tell whether any rate keeps the limits, and where all trials together see them reached.
 fn undecided(found: &Objective) -> String {
-    let Some((goal, alone)) = &found.undecided else { return String::new() };
+    let Some(Undecided { goal, alone, is_alone, lowest, there }) = &found.undecided else {
+        return String::new();
+    };
     let by_all = found.reached.map_or_else(String::new, |reached| {
         format!(
             "; by all trials it is reached at {}",
             with_interval(&reached, "/s", &|x| Iops(x).to_string())
         )
     });
-    let alone = with_interval(alone, "", &time);
+    let (statistic, alone) = (goal.statistic(), with_interval(alone, "", &time));
+    if *is_alone {
+        return format!(
+            "Cannot tell: {goal} is at what one operation takes by itself, {statistic} {alone}{by_all}; longer trials tell more."
+        );
+    }
+    let (lowest, there) = (Iops(*lowest), with_interval(there, "", &time));
     format!(
-        "Cannot tell: {goal} is at what one operation takes by itself, {} {alone}{by_all}; longer trials tell more.",
-        goal.statistic()
+        "Cannot tell: one operation by itself keeps {goal}, with {statistic} {alone}, and {lowest}/s did not, with {there}, which does \
+         not tell whether lower rates do{by_all}; longer trials tell more."
     )
 }
 
@@ -249,4 +257,47 @@ fn too_few(found: &Objective) -> String {
     format!(
         "too few operations came for its percentile, which takes {needs} in each trial: let trials last longer"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_analysis::scaling::Estimate;
+
+    /// What is said is that the limit lies where an operation takes it by itself, and only where it does.
+    #[test]
+    fn why_nobody_can_tell_is_what_was_found() {
+        let estimate = |value: f64, low: f64, high: f64| Estimate { value, interval: Some((low, high)) };
+        let of = |is_alone: bool, alone: Estimate| {
+            let undecided = Undecided {
+                goal: "p99<5ms".parse().expect("a goal"),
+                alone,
+                is_alone,
+                lowest: 12.0,
+                there: estimate(0.0055, 0.0048, f64::INFINITY),
+            };
+            let found = Objective {
+                rate: None,
+                state: State::Undecided,
+                missed: None,
+                reached: None,
+                alone: None,
+                undecided: Some(undecided),
+                margins: Vec::new(),
+                trials: Vec::new(),
+                remarks: Vec::new(),
+            };
+            sentence(&found, None)
+        };
+        assert_eq!(
+            of(true, estimate(0.0049, 0.0047, 0.0052)),
+            "Cannot tell: p99 < 5.00 ms is at what one operation takes by itself, p99 4.90 ms (95 %: 4.70 ms to 5.20 ms); longer \
+             trials tell more."
+        );
+        assert_eq!(
+            of(false, estimate(0.003, 0.0029, 0.0031)),
+            "Cannot tell: one operation by itself keeps p99 < 5.00 ms, with p99 3.00 ms (95 %: 2.90 ms to 3.10 ms), and 12.0/s did \
+             not, with 5.50 ms (95 %: at least 4.80 ms), which does not tell whether lower rates do; longer trials tell more."
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! Thresholds of a run for people: whether all are kept in one sentence, and each with what was found. Owns the words; the
 //! verdicts are `fathom_analysis::thresholds`'.
 
-use crate::curve::{number, time};
+use crate::curve::{number, time, too_few_for};
 use crate::section::Section;
 use crate::table::{left, visible};
 use crate::tables::Table;
@@ -38,7 +38,7 @@ fn figure(one: &Kept) -> String {
     };
     match one.needs {
         // The largest value is what the percentile cannot be above.
-        Some(needs) => format!("n/a (needs n ≥ {needs}), largest {figure}"),
+        Some(needs) => format!("{}, largest {figure}", too_few_for(needs)),
         None => figure,
     }
 }

@@ -49,6 +49,11 @@ impl Nanos {
         Self(self.0.saturating_add(by.0))
     }
 
+    /// As it prints, with `µs`, for people: `us` is what files and options have.
+    pub fn exact(self) -> String {
+        self.to_string().replace("us", "µs")
+    }
+
     /// With three significant figures in a unit that fits, for people: `1.25 ms`, `88 ns`, `2 min 5 s`.
     pub fn approximate(self) -> String {
         let n = self.0 as f64;
@@ -83,7 +88,8 @@ impl From<Nanos> for Duration {
 }
 
 impl fmt::Display for Nanos {
-    /// Exact: the largest unit of ns, us, ms, s, min, h in which the value is whole, e.g. `90 s`, `24 h`.
+    /// Exact, as files and options have it: the largest unit of ns, us, ms, s, min, h in which the value is whole, e.g. `90 s`,
+    /// `24 h`. Sentences take [`Nanos::exact`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (factor, unit) = [
             (3_600_000_000_000, "h"),
@@ -190,6 +196,15 @@ mod tests {
         ] {
             assert_eq!(Nanos(n).approximate(), expect);
         }
+    }
+
+    #[test]
+    fn sentences_and_files_write_microseconds_each_in_their_way() {
+        assert_eq!(
+            (Nanos(20_000).to_string(), Nanos(20_000).exact()),
+            ("20 us".to_owned(), "20 µs".to_owned())
+        );
+        assert_eq!(Nanos::secs(90).exact(), "90 s");
     }
 
     proptest! {

@@ -295,7 +295,7 @@ fn of_limits(left: &StreamLimits, right: &StreamLimits, found: &mut Differing) {
     let StreamLimits { time, bytes, operations, full_ends, passes, ramp_counts, steady } = left;
     let lasting = |time: TimeLimit| match time {
         TimeLimit::Unbounded => "unbounded".to_owned(),
-        TimeLimit::Nanoseconds(ns) => Nanos(ns).to_string(),
+        TimeLimit::Nanoseconds(ns) => Nanos(ns).exact(),
     };
     let quota = |quota: Quota, print: fn(u64) -> String| match quota {
         Quota::Unlimited => "unlimited".to_owned(),

@@ -108,7 +108,7 @@ fn words(field: &str, value: &Value) -> String {
         ),
         Value::Number(number) => match number.as_u64() {
             Some(u64::MAX) => "without bound".to_owned(),
-            Some(ns) if is_time(field) => Nanos(ns).to_string(),
+            Some(ns) if is_time(field) => Nanos(ns).exact(),
             Some(bytes) if is_size(field) => Bytes(bytes).to_string(),
             _ if SHARES.contains(&field) => {
                 format!("{} %", (number.as_f64().unwrap_or(0.0) * 1e4).round() / 1e2)
@@ -143,8 +143,8 @@ mod tests {
         );
         let (constant, exponential) =
             (SimService::Constant { ns: 100_000 }, SimService::Exponential { mean_ns: 1_000_000 });
-        assert_eq!(told(&constant, &exponential), [": constant 100 us / exponential mean 1 ms"]);
-        assert_eq!(told(&constant, &SimService::Constant { ns: 200_000 }), ["constant: 100 us / 200 us"]);
+        assert_eq!(told(&constant, &exponential), [": constant 100 µs / exponential mean 1 ms"]);
+        assert_eq!(told(&constant, &SimService::Constant { ns: 200_000 }), ["constant: 100 µs / 200 µs"]);
         let one = |field: &str, value: Value| json!({ field: value });
         assert_eq!(
             told(&one("operations", json!(10)), &one("operations", json!(20))),

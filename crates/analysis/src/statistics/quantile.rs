@@ -60,19 +60,28 @@ pub fn rank_interval(q: f64, n: u64, inflation: f64) -> Option<(u64, u64)> {
     if n < quantile_needs(q) {
         return None;
     }
+    let (low, high) = rank_bounds(q, n, inflation);
+    Some((low?, high?))
+}
+
+/// The ends of [`rank_interval`] each by itself, with 2.5 % beyond it: few values have one end inside of the sample where they
+/// do not have both. Worked values: the 195th of 200 is a lower end for 0.99, and there is no upper one.
+pub fn rank_bounds(q: f64, n: u64, inflation: f64) -> (Option<u64>, Option<u64>) {
     let (low, high) = if n <= BINOMIAL_MAX && inflation <= 1.0 {
-        let below = Binomial::new(q, n).ok()?;
+        let Ok(below) = Binomial::new(q, n) else { return (None, None) };
+        // Where none below is likelier than the tail, statrs finds no inverse.
+        let inverse = |p: f64| if below.cdf(0) > p { 0 } else { below.inverse_cdf(p) };
         // The largest l with P(B ≤ l − 1) ≤ 2.5 %, the smallest u with P(B ≤ u − 1) ≥ 97.5 %.
-        let low = below.inverse_cdf(TAIL);
+        let low = inverse(TAIL);
         let low = if low > 0 && below.cdf(low) <= TAIL { low + 1 } else { low };
-        (low, below.inverse_cdf(1.0 - TAIL) + 1)
+        (low, inverse(1.0 - TAIL) + 1)
     } else {
         let half = Normal::standard().inverse_cdf(1.0 - TAIL) * (n as f64 * q * (1.0 - q) * inflation).sqrt();
         let middle = n as f64 * q;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "cut at 0")]
         ((middle - half).floor().max(0.0) as u64, (middle + half).ceil() as u64 + 1)
     };
-    (low >= 1 && high <= n).then_some((low, high))
+    ((low >= 1 && low <= n).then_some(low), (high <= n).then_some(high))
 }
 
 /// Percentiles of values in the order they were measured: the order shows whether they have memory, in which case one of
@@ -138,6 +147,16 @@ mod tests {
         assert_eq!(rank_interval(0.5, 100, 1.0), Some((40, 61)));
         assert_eq!(rank_interval(0.5, 6, 1.0), Some((1, 6)));
         assert_eq!(rank_interval(0.5, 5, 1.0), None);
+        // Of 200 values six or more lie beyond p99 with 1.6 %, five or more with 5.2 % (binomial).
+        assert_eq!(rank_bounds(0.99, 200, 1.0), (Some(195), None));
+        assert_eq!(rank_bounds(0.5, 5, 1.0), (None, None));
+        for (q, n) in
+            [0.001, 0.01, 0.5, 0.9, 0.99, 0.999].into_iter().flat_map(|q| (1..400).map(move |n| (q, n)))
+        {
+            let (low, high) = rank_bounds(q, n, 1.0);
+            let own = rank(q, n).unwrap();
+            assert!(low.is_none_or(|low| low <= own) && high.is_none_or(|high| high >= own), "{q} of {n}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::diagnose::printable;
 use crate::exit::Exit;
-use fathom_analysis::objective::{Objective, State, Trial};
+use fathom_analysis::objective::{Objective, State, Trial, Undecided};
 use fathom_analysis::thresholds::Kept;
 use fathom_report::{FindingSummary, Summary, Together, objective};
 use fathom_schema::{Question, Record};
@@ -126,11 +126,15 @@ fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
             "limit_s": goal.limit.as_secs_f64(),
             "found_s": seconds,
         })),
-        "undecided": undecided.map(|(goal, alone)| json!({
+        "undecided": undecided.map(|Undecided { goal, alone, is_alone, lowest, there }| json!({
             "statistic": goal.statistic(),
             "limit_s": goal.limit.as_secs_f64(),
+            "at_alone": is_alone,
             "alone_s": alone.value,
             "alone_interval_s": alone.interval.map(|(low, high)| [low, high]),
+            "lowest": lowest,
+            "lowest_s": there.value,
+            "lowest_interval_s": there.interval.map(|(low, high)| [low, high]),
         })),
         "goals": margins.iter().map(|(goal, worst, left)| json!({
             "statistic": goal.statistic(),
@@ -138,7 +142,7 @@ fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
             "worst_s": worst,
             "margin": left,
         })).collect::<Vec<_>>(),
-        "trials": trials.iter().map(|Trial { rate, done, latencies_s, needs, state }| json!({
+        "trials": trials.iter().map(|Trial { rate, done, latencies_s, intervals_s: _, needs, state }| json!({
             "rate": rate,
             "done": done,
             "latencies_s": latencies_s,

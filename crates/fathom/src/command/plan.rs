@@ -177,15 +177,16 @@ fn describe_intent(intent: &Intent) -> String {
 fn describe_step(number: usize, step: &Step) -> String {
     let mut text = format!("  {number:>3}  {}", step.name);
     if step.pause_before > Nanos::ZERO {
-        text += &format!("  (after a pause of {})", step.pause_before);
+        text += &format!("  (after a pause of {})", step.pause_before.exact());
     }
     text.push('\n');
     for stream in &step.streams {
         let time = match stream.limits.time {
-            fathom_schema::TimeLimit::Nanoseconds(ns) => format!("at most {}", Nanos(ns)),
+            fathom_schema::TimeLimit::Nanoseconds(ns) => format!("at most {}", Nanos(ns).exact()),
             fathom_schema::TimeLimit::Unbounded => "until its work is done".to_owned(),
         };
-        let ramp = if stream.ramp > Nanos::ZERO { format!(", ramp {}", stream.ramp) } else { String::new() };
+        let ramp =
+            if stream.ramp > Nanos::ZERO { format!(", ramp {}", stream.ramp.exact()) } else { String::new() };
         let rate = match &stream.pacing {
             fathom_schema::Pacing::Open { rate, course, .. } => {
                 let mean = if course.is_empty() { "" } else { " on average" };

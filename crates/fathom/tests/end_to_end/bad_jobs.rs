@@ -171,7 +171,7 @@ fn a_known_option_that_is_not_built_is_an_error_naming_it() {
 fn misreads_of_the_peer_are_warned_about() {
     for (option, says) in [
         ("size=1.5g", "1 byte"),
-        ("runtime=5min", "5 us"),
+        ("runtime=5min", "5 µs"),
         ("bs= 4k", "4 bytes"),
         ("bs=4k-8k", "8192 for writes"),
         ("rate_iops=0.5", "is 0 to fio"),

@@ -347,10 +347,16 @@ fn percentiles_without_operations_beyond_them_are_told() {
     assert!(page.contains("p99.9 is n/a (needs n ≥ 1000"), "{page}");
     let page = bench.fathom("run --target sim: --rate 50/s --time 1s --quiet --threshold p99<1ms");
     let page = page.expect(0, &[]).out.clone();
-    assert!(page.contains("p99 < 1.00 ms  kept     n/a (needs n ≥ 100), largest 100 µs"), "{page}");
+    assert!(
+        page.contains("p99 < 1.00 ms  kept     n/a (needs n ≥ 100 operations), largest 100 µs"),
+        "{page}"
+    );
     let line = "curve one.toml --quiet --over rate --at 2%,5% --replicates 1 --latency p99<1s";
     let page = bench.fathom(line).expect(0, &[]).out.clone();
-    assert!(page.contains("p99 is n/a (needs n ≥ 100 ") && page.contains("n/a (needs n ≥ 100)"), "{page}");
+    assert!(
+        page.contains("p99 is n/a (needs n ≥ 100 ") && page.contains("n/a (needs n ≥ 100 operations)"),
+        "{page}"
+    );
 }
 
 /// An objective whose first load fails says what failed, where, and what to do; and its thresholds are about the
@@ -447,20 +453,23 @@ fn helps_name_all_members_of_documents() {
 #[test]
 fn a_limit_near_the_service_time_is_never_called_missed() {
     let bench = Bench::new();
-    let mut covered = 0;
+    let (mut told, mut missed) = (0, 0);
     for seed in 1..=SEEDS {
         bench.write("near.toml", format!("{}\n[run]\nseed = {seed}\n", ONE.replace("200s", "60s")));
         let document = bench.fathom("slo near.toml --quiet --json --latency p99<4.7ms").json();
         assert_ne!(document["verdict"], "not_met", "seed {seed}: {document:#}");
         assert_ne!(document["verdict"], "overloaded", "seed {seed}: {document:#}");
-        let is_in = match document["reached_interval"].as_array().map(Vec::as_slice) {
-            Some([low, high]) => (low.as_f64().unwrap()..=high.as_f64().unwrap()).contains(&20.2),
-            // Nothing is claimed.
-            _ => true,
-        };
-        covered += u32::from(is_in);
+        let Some([low, high]) = document["reached_interval"].as_array().map(Vec::as_slice) else { continue };
+        let (low, high) = (low.as_f64().expect("a number"), high.as_f64().expect("a number"));
+        told += 1;
+        missed += u32::from(!(low..=high).contains(&20.2));
+        // An idle p99 of 60,000 operations has a standard error of √(99 ÷ 60,000) ÷ ln 100 = 0.88 %, and 1 % of it is 10/s: the
+        // interval of one line through ten trials and more is no wider than 2 · t(0.975, 10) · 8.8/s = 39/s, but for the
+        // scatter of the trials, which is known to a fifth: twice that on top.
+        assert!(high - low < 55.0, "seed {seed}: {low}/s to {high}/s");
     }
-    assert!(covered >= SEEDS - 1, "{covered} of {SEEDS} intervals hold it");
+    assert!(told >= 6, "only {told} of {SEEDS} have an interval");
+    assert!(missed <= 1, "{missed} of {told} intervals do not hold it");
 }
 
 /// Seeds of the test above: each takes a second.

@@ -191,7 +191,7 @@ pub(crate) fn describe(value: i128, unit: Unit) -> String {
         Unit::Count => value.to_string(),
         Unit::Seconds | Unit::Microseconds => {
             let micros = u64::try_from(value).unwrap_or_default();
-            Nanos::micros(micros.min(u64::MAX / 1000)).to_string()
+            Nanos::micros(micros.min(u64::MAX / 1000)).exact()
         }
     }
 }

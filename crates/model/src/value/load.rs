@@ -106,7 +106,8 @@ impl OptionValue for Arrival {
                 let window = time(parts.next().unwrap_or("10s"))?;
                 if window < Nanos::secs(1) {
                     return Err(format!(
-                        "a window of {window} is below 1 s, so its finest slots are below 16 us"
+                        "a window of {} is below 1 s, so its finest slots are below 16 µs",
+                        window.exact()
                     ));
                 }
                 Self::BModel(bias, window)

@@ -3,29 +3,33 @@
 
 use super::{Settings, depth, full_speed, open};
 use fathom_analysis::load::LoadPoint;
-use fathom_analysis::objective::{breaks_clearly, state};
+use fathom_analysis::objective::{BROKEN_MIN, breaks_clearly, state};
+use fathom_analysis::statistics::quantile_needs;
 use fathom_schema::LatencyGoal;
 
 /// How close the highest rate kept and the lowest one missed come before the search ends.
 const GAP_MAX: f64 = 0.01;
 /// Steps of a bisection at most: with twelve the gap is 1/4096 of the first bracket.
 const STEPS_MAX: u32 = 12;
-/// Rates at most that turn out not to be kept when they are proven, before the search ends; each goes down twice as far as the
-/// one before, so that the last lies a third below the first.
+/// Times that a rate is lowered which turns out not to be kept when it is proven, before half of it is tried; each goes down twice
+/// as far as the one before, so that the last lies 28 % below the first.
 const DISPROVEN_MAX: u32 = 5;
 /// Queue slots per operation that Little's law expects in flight: latency under load is not that of an idle device.
 const SLOTS_SPARE: f64 = 8.0;
 /// Share of the rate of one operation at a time at which nothing waits for another any more: what breaks a limit there
 /// breaks it at higher rates too, and hardly less at lower ones.
 const IDLE_SHARE: f64 = 0.01;
-/// Operations that such a rate has to bring in a step at least, so that its percentiles say something, as far as
-/// [`IDLE_SHARE_MAX`] allows.
+/// Operations that such a rate has to bring in a step at least, as far as [`IDLE_SHARE_MAX`] allows: a mean then says something.
+/// Percentiles take as many as their interval does.
 const IDLE_OPERATIONS_MIN: f64 = 200.0;
 /// Largest share for that.
 const IDLE_SHARE_MAX: f64 = 0.5;
 /// How far below that lower rates are tried where none was kept: a limit at the service time's own percentile shows there or
 /// nowhere.
 const LOWER_THAN_IDLE: f64 = 4.0;
+/// Variance that operations in a row may have beyond that of independent ones, where the step before the search shows only its
+/// totals: twice the spread. What breaks a limit clearly even so needs no look at lower rates.
+const INFLATION: f64 = 4.0;
 /// Fewest queue slots of an open loop.
 const SLOTS_MIN: u32 = 16;
 
@@ -42,8 +46,10 @@ pub struct ObjectiveSearch {
     depth: u32,
     kept: f64,
     missed: f64,
-    /// How often a rate was disproven.
+    /// How often a rate was disproven since rates were last halved.
     disproven: u32,
+    /// Rates that were tried so far.
+    tried: usize,
     /// Lowest rate that is tried; infinite where an operation by itself breaks a limit beyond chance.
     floor: f64,
 }
@@ -87,6 +93,7 @@ impl ObjectiveSearch {
             kept: 0.0,
             missed: f64::INFINITY,
             disproven: 0,
+            tried: 0,
             floor: f64::INFINITY,
         }
     }
@@ -108,7 +115,7 @@ impl ObjectiveSearch {
                 None if self.goals.iter().any(|goal| result.exceeds(goal)) => {
                     self.depth = self.depth_max;
                     #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-                    let share = IDLE_OPERATIONS_MIN / result.response.moments.count as f64;
+                    let share = self.operations_min() / result.response.moments.count as f64;
                     Part::Idle(result.rate * share.clamp(IDLE_SHARE, IDLE_SHARE_MAX))
                 }
                 None => Part::Maximum,
@@ -132,8 +139,9 @@ impl ObjectiveSearch {
                 self.middle(times + 1)
             }
             Part::Lower(at) if state(result, at, &self.goals).is_kept() => {
+                // Between it and twice that, which was missed, the limit is looked for as anywhere else.
                 self.kept = at;
-                self.proven(1)
+                self.middle(1)
             }
             Part::Idle(at) | Part::Lower(at) => self.lower(at),
             Part::Proving(times) => {
@@ -148,6 +156,7 @@ impl ObjectiveSearch {
             }
             Part::At(..) | Part::Done => Part::Done,
         };
+        self.tried += usize::from(!matches!(self.part, Part::Alone | Part::Maximum | Part::Done));
         match self.part {
             Part::Alone | Part::Done => None,
             Part::Maximum => Some(vec![depth(self.depth_max), full_speed()]),
@@ -167,24 +176,37 @@ impl ObjectiveSearch {
         }
     }
 
-    /// After a rate that was missed: half of it, as long as that can be judged.
+    /// After a rate that was missed: half of it, as long as that can be judged; else that rate again where a single trial is
+    /// no proof.
     fn lower(&mut self, missed: f64) -> Part {
         self.missed = missed;
         self.kept = 0.0;
+        self.disproven = 0;
         let next = missed / 2.0;
-        if next >= self.floor { Part::Lower(next) } else { Part::Done }
+        if next >= self.floor {
+            Part::Lower(next)
+        } else if self.floor.is_finite() && self.tried < BROKEN_MIN {
+            Part::At(missed, self.replicates)
+        } else {
+            Part::Done
+        }
     }
 
-    /// Lowest rate whose steps bring as many operations as the percentiles of the goals take, and at which a target is not yet
+    /// Operations of a step that the intervals of all goals take.
+    fn operations_min(&self) -> f64 {
+        let needs = self.goals.iter().filter_map(|goal| goal.quantile).map(quantile_needs);
+        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+        needs.fold(IDLE_OPERATIONS_MIN, |most, needs| most.max(needs as f64))
+    }
+
+    /// Lowest rate whose steps bring as many operations as the intervals of the goals take, and at which a target is not yet
     /// idle anyway, after what one operation at a time did.
     fn lowest(&self, alone: &LoadPoint) -> f64 {
-        if self.goals.iter().any(|goal| breaks_clearly(alone, goal)) {
+        if self.goals.iter().any(|goal| breaks_clearly(alone, goal, INFLATION)) {
             return f64::INFINITY;
         }
-        let needs = self.goals.iter().filter_map(|goal| goal.quantile).map(|q| 1.0 / (1.0 - q));
-        let needs = needs.fold(IDLE_OPERATIONS_MIN, f64::max);
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-        let share = needs / alone.response.moments.count as f64;
+        let share = self.operations_min() / alone.response.moments.count as f64;
         alone.rate * share.max(IDLE_SHARE / LOWER_THAN_IDLE)
     }
 
@@ -204,9 +226,12 @@ impl ObjectiveSearch {
         open(self.depth_max, self.wanted.unwrap_or(1.0), self.arrival)
     }
 
+    /// Of a search: those before the bisection, and where its rate is proven at once. Lower rates and others that prove to have
+    /// been luck come on top.
     pub(super) fn steps_hint(&self) -> usize {
         match self.wanted {
             Some(_) => 1 + self.replicates as usize,
+            // The bisection's last is the first of the proofs; before it come one operation at a time and all at once.
             None => 1 + STEPS_MAX as usize + self.replicates as usize,
         }
     }

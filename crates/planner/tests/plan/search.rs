@@ -189,6 +189,64 @@ fn a_limit_that_an_idle_target_breaks_is_given_up_at_once() {
     assert!(found.len() > 3 && found.iter().all(|rate| *rate == 0.0 || *rate >= 100.0), "{found:?}");
 }
 
+/// The rates of an objective's search for p99 < 5 ms, with what one operation at a time takes, at 1000/s, full speed as 0.
+fn sought(alone: &[u64], replicates: u32, mut takes_ns: impl FnMut(f64, &[f64]) -> u64) -> Vec<f64> {
+    let goals = vec!["p99<5ms".parse().expect("a goal")];
+    let mut experiment =
+        planned(Search::Objective(ObjectiveSearch::new(goals, None, replicates, 32, true))).experiment;
+    let (mut last, mut rates) = (None, Vec::new());
+    while let Some(step) = experiment.next(last.as_ref()) {
+        last = Some(match step.streams[0].pacing {
+            Pacing::Open { rate, .. } => {
+                let end = finished(&step, rate, &[takes_ns(rate, &rates); 400]);
+                rates.push(rate);
+                end
+            }
+            Pacing::Closed { .. } => {
+                rates.push(0.0);
+                finished(&step, 1000.0, alone)
+            }
+        });
+        assert!(rates.len() < 120, "{rates:?}");
+    }
+    rates
+}
+
+/// One operation alone, so many times, of which a little more than one in a hundred breaks p99 < 5 ms: by chance.
+fn near(count: usize) -> Vec<u64> {
+    (0..count).map(|at| if at < count / 100 + 2 { 6_000_000 } else { 1_000_000 }).collect()
+}
+
+#[test]
+fn a_lower_rate_that_is_kept_is_no_better_known_than_any_other() {
+    // What is above 3.3/s takes 20 ms: 10/s and 5/s are missed, 2.5/s is kept.
+    let rates = sought(&near(200_000), 3, |rate, _| if rate > 3.3 { 20_000_000 } else { 1_000_000 });
+    assert_eq!(rates[..4], [0.0, 10.0, 5.0, 2.5], "{rates:?}");
+    let found = *rates.last().expect("rates were tried");
+    assert!((found / 3.3 - 1.0).abs() < 0.01, "{rates:?}");
+    assert_eq!(rates.iter().filter(|rate| (*rate / found - 1.0).abs() < 1e-4).count(), 3, "{rates:?}");
+}
+
+#[test]
+fn a_rate_that_one_trial_misses_is_tried_again_where_none_is_lower() {
+    // 10,000 in ten seconds: 368 of them, which the interval of a p99 takes, come at 36.8/s.
+    let rates = sought(&near(10_000), 3, |_, _| 20_000_000);
+    assert_eq!(rates, [0.0, 36.8, 36.8]);
+}
+
+#[test]
+fn proofs_that_fail_below_half_of_a_rate_lower_it_by_per_cents_again() {
+    // Every rate up to 500/s is kept at first, and again only up to 200/s.
+    let takes_ns = |rate: f64, before: &[f64]| {
+        let is_again = before.iter().any(|known| (known - rate).abs() < 1e-6);
+        if rate > if is_again { 200.0 } else { 500.0 } { 20_000_000 } else { 1_000_000 }
+    };
+    let rates = sought(&vec![1_000_000; 20_000], 3, takes_ns);
+    let found = *rates.last().expect("rates were tried");
+    assert!((130.0..=200.0).contains(&found), "{rates:?}");
+    assert_eq!(rates.iter().filter(|rate| (*rate / found - 1.0).abs() < 1e-4).count(), 3, "{rates:?}");
+}
+
 /// The rates of a search on a device, full speed as 0.
 fn rates(search: RateSearch, device: impl Fn(&Step) -> StepFinished) -> Vec<f64> {
     let mut experiment = planned(Search::Rates(Box::new(search))).experiment;
