@@ -133,7 +133,7 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
     let ran = args.replicates.run(&args.consent, folder, first).map_err(|exit| (exit, String::new()))?;
     sides.extend(ran.into_iter().map(|records| Side { records }));
     if let Some(name) = &args.save_baseline {
-        let told = baseline::keep(folder, name, &sides[0].names())?;
+        let told = baseline::keep(folder, name, &sides[0].names(), args.replace)?;
         terminal::message(&told);
         if sides.len() == 1 {
             return Ok(Exit::Ok);
@@ -337,8 +337,8 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
 }
 
 fn page(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> String {
-    let mut text = verdict(found, margin) + "\n";
-    text.extend(caution(found).map(|caution| caution + "\n"));
+    let mut text = words(&verdict(found, margin));
+    text.extend(caution(found).map(|caution| words(&caution)));
     for (letter, side) in [("A", base), ("B", side)] {
         let first = &side.records[0].started;
         let more = match side.records.len() {
@@ -346,18 +346,18 @@ fn page(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> String {
             count => format!(" and {} more", count - 1),
         };
         let invalid = found.invalid.iter().any(|one| one.is_base == (letter == "A"));
-        text += &format!(
-            "  {letter}  {}{more}  {}  {}{}\n",
+        text += &words(&format!(
+            "  {letter}  {}{more}  {}  {}{}",
             first.run,
             calendar::date_time(first.wall_ms),
             printable(&first.title),
             if invalid { "  INVALID" } else { "" }
-        );
+        ));
     }
     text += "\nCan it be trusted?\n";
     for (letter, is_base) in [("A", true), ("B", false)] {
         for line in trust_lines(found, is_base) {
-            text += &format!("  {letter}  {}\n", printable(&line));
+            text += &words(&format!("  {letter}  {}", printable(&line)));
         }
     }
     text += &match found.kind {
@@ -372,13 +372,18 @@ fn page(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> String {
             text += &format!("\n{heading}\n");
         }
         for (name, base, new) in all {
-            text += &format!("  {}: {} → {}\n", printable(name), printable(base), printable(new));
+            text += &words(&format!("  {}: {} → {}", printable(name), printable(base), printable(new)));
         }
     }
     for remark in &found.remarks {
-        text += &format!("  note: {}\n", printable(remark));
+        text += &words(&format!("  note: {}", printable(remark)));
     }
     text
+}
+
+/// A line of words, broken where it would be wider than what it is printed on.
+fn words(line: &str) -> String {
+    terminal::folded(line, terminal::width()) + "\n"
 }
 
 /// Every figure of each step.
@@ -416,7 +421,7 @@ fn cells(found: &Comparison) -> String {
         text += "\nCurves\n";
     }
     for [name, base, new, differ] in curves {
-        text += &format!("  {name}: A {base}, B {new}; {differ}\n");
+        text += &words(&format!("  {name}: A {base}, B {new}; {differ}"));
     }
     let rows = cell_rows(found);
     let wide = rows.iter().map(|row| row.cell.chars().count()).max().unwrap_or(0).max(4);

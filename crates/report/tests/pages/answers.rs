@@ -123,6 +123,7 @@ fn steady(test: SteadyTest) -> SteadyQuestion {
         purge_by: fathom_schema::TrimBy::Discard,
         purged_before: None,
         block_min: 512,
+        has_histogram: true,
         resumed: None,
     }
 }
