@@ -208,11 +208,13 @@ fn job_differences(all: &[Matched<'_>], left: Run<'_>, right: Run<'_>) -> Vec<Di
 /// That not all runs of a side are of one job.
 fn of_other_jobs(all: &[Matched<'_>], base: &[&Record], new: &[&Record]) -> Vec<String> {
     let of_side = |(name, is_base, side): (&str, bool, &[&Record])| {
-        let is_other =
-            |run: &usize| !job_differences(all, (is_base, 0, side[0]), (is_base, *run, side[*run])).is_empty();
+        let is_other = |run: &usize| {
+            !job_differences(all, (is_base, 0, side[0]), (is_base, *run, side[*run])).is_empty()
+        };
         let others = (1..side.len()).filter(is_other).count();
         let count = side.len();
-        let told = || format!("{others} of the {count} runs of the {name} side are of another job than its first");
+        let told =
+            || format!("{others} of the {count} runs of the {name} side are of another job than its first");
         (others > 0).then(told)
     };
     [("first", true, base), ("other", false, new)].into_iter().filter_map(of_side).collect()
@@ -367,7 +369,9 @@ fn percentiles(sides: &Sides<'_>) -> Vec<Metric> {
         let needs = (!is_supported).then(|| (BEYOND_MIN / (1.0 - q)).round() as u64);
         let interval = match ratio_interval {
             _ if !is_supported => None,
-            _ if !is_resampled => sides.interval(&values(base, q), &values(new, q), figures.1 / figures.0 - 1.0),
+            _ if !is_resampled => {
+                sides.interval(&values(base, q), &values(new, q), figures.1 / figures.0 - 1.0)
+            }
             ratios => ratios.filter(|_| blocks >= BLOCKS_MIN).map(|(low, high)| (low - 1.0, high - 1.0)),
         };
         let name = format!("p{}", (q * 1e6).round() / 1e4);

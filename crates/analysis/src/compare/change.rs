@@ -72,7 +72,7 @@ pub(super) fn change_interval(base: &Sample, new: &Sample, change: f64, level: f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::Verdict;
+    use crate::compare::{Verdict, judge};
     use crate::sample::normal;
     use crate::steady::{Rule, WINDOW, Window};
 
@@ -159,36 +159,42 @@ mod tests {
 
     #[test]
     fn rounds_of_runs_that_are_alike_are_hardly_ever_told_apart() {
-        for (memory, decay) in [(0.0, 0.0), (0.6, 0.0), (0.9, 0.0), (0.0, 1.0), (0.6, 1.0), (0.6, 3.0)] {
-            let (mut all, mut apart) = (0_u32, 0_u32);
+        // How often they are, of how many: as what they are, and as if they were runs.
+        let told = |memory: f64, decay: f64| -> (u32, [u32; 2]) {
+            let (mut all, mut apart) = (0, [0; 2]);
             for seed in 0..2000 {
                 let mut random = fastrand::Rng::with_seed(seed);
                 // One began fresher than the other: both end up alike, and neither window is of the end.
                 let sides = [decay, decay / 2.0].map(|decay| window(memory, decay, &mut random));
                 let [Some(base), Some(new)] = sides else { continue };
-                let of = |values: &[f64]| sample(values, Replicates::Rounds).expect("there are five");
                 let change = Sample::of(&new).mean / Sample::of(&base).mean - 1.0;
-                let interval = change_interval(&of(&base), &of(&new), change, 0.95);
                 all += 1;
-                let is_told = matches!(
-                    crate::compare::judge(interval, 0.03, true),
-                    Verdict::Regressed | Verdict::Improved
-                );
-                apart += u32::from(is_told);
+                for (count, of) in apart.iter_mut().zip([Replicates::Rounds, Replicates::Runs]) {
+                    let side = |values: &[f64]| sample(values, of).expect("there are five");
+                    let interval = change_interval(&side(&base), &side(&new), change, 0.95);
+                    let verdict = judge(interval, 0.03, true);
+                    *count += u32::from(matches!(verdict, Verdict::Regressed | Verdict::Improved));
+                }
             }
-            println!("memory {memory} decay {decay}: {apart} of {all}");
-            assert!(all > 1000 && f64::from(apart) <= 0.05 * f64::from(all), "{memory}, {decay}: {apart} of {all}");
+            (all, apart)
+        };
+        for (memory, decay) in [(0.0, 0.0), (0.6, 0.0), (0.9, 0.0), (0.0, 1.0), (0.6, 1.0), (0.6, 3.0)] {
+            let (all, [apart, _]) = told(memory, decay);
+            let most = 0.05 * f64::from(all);
+            assert!(all > 1000 && f64::from(apart) <= most, "{memory}, {decay}: {apart} of {all}");
         }
+        let (all, [_, as_runs]) = told(0.9, 0.0);
+        assert!(f64::from(as_runs) > 0.1 * f64::from(all), "{as_runs} of {all}: rounds are no runs");
         // What differs a lot is found nevertheless.
         let calm = |mean: f64| [0.99, 1.005, 1.0, 0.995, 1.01].map(|share| share * mean);
         let (base, new) = (calm(1000.0), calm(800.0));
         let of = |values: &[f64]| sample(values, Replicates::Rounds).expect("there are five");
         let interval = change_interval(&of(&base), &of(&new), -0.2, LEVEL);
-        assert_eq!(crate::compare::judge(interval, 0.03, true), Verdict::Regressed, "{interval:?}");
+        assert_eq!(judge(interval, 0.03, true), Verdict::Regressed, "{interval:?}");
         // Two slopes as steep as the rule of the PTS allows say nothing of a change of a tenth.
         let slope = |mean: f64| [1.05, 1.025, 1.0, 0.975, 0.95].map(|share| share * mean);
         let interval = change_interval(&of(&slope(1000.0)), &of(&slope(900.0)), -0.1, LEVEL);
-        assert_eq!(crate::compare::judge(interval, 0.03, true), Verdict::Inconclusive, "{interval:?}");
+        assert_eq!(judge(interval, 0.03, true), Verdict::Inconclusive, "{interval:?}");
     }
 
     #[test]

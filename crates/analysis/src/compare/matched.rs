@@ -131,7 +131,8 @@ impl Key {
         let forms: [fn(f64) -> String; 4] =
             [|x| Iops(x).to_string(), |x| format!("{x:.0}"), |x| format!("{x:.3}"), |x| x.to_string()];
         let is_clear = |form: &&fn(f64) -> String| {
-            let is_other = |other: &Self| matches!(other, Self::Rate(own) if *own != load && form(*own) == form(load));
+            let is_other =
+                |other: &Self| matches!(other, Self::Rate(own) if *own != load && form(*own) == form(load));
             !others.clone().any(is_other)
         };
         let form = forms.iter().find(is_clear).unwrap_or(&forms[3]);
@@ -287,14 +288,17 @@ mod tests {
     fn loads_are_the_same_by_what_they_are_and_not_by_how_they_print() {
         // All four are 12.3k to people.
         assert_eq!([12_301.0, 12_349.0].map(|x| Iops(x).to_string()), ["12.3k", "12.3k"]);
-        assert_eq!(names(&[12_301.0, 20_000.0], &[12_349.0, 20_000.0]), (vec!["20.0k offered".to_owned()], 2));
+        assert_eq!(
+            names(&[12_301.0, 20_000.0], &[12_349.0, 20_000.0]),
+            (vec!["20.0k offered".to_owned()], 2)
+        );
         assert_eq!(
             names(&[12_301.0, 12_349.0], &[12_349.0, 12_301.0]),
             (vec!["12301 offered".to_owned(), "12349 offered".to_owned()], 0)
         );
         assert_eq!(
-            names(&[12_301.25, 12_301.5], &[12_301.25, 12_301.5]),
-            (vec!["12301.250 offered".to_owned(), "12301.500 offered".to_owned()], 0)
+            names(&[12_301.25, 12_301.375], &[12_301.25, 12_301.375]),
+            (vec!["12301.250 offered".to_owned(), "12301.375 offered".to_owned()], 0)
         );
         // What writing and reading a decimal leaves of a rate is the same rate.
         let third = 10_000.0 / 3.0;

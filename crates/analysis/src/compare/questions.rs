@@ -108,7 +108,8 @@ fn of_scans(left: &ScanQuestion, right: &ScanQuestion, add: &mut impl FnMut(&str
     let ScanQuestion { target: _, size, zones, sample_bytes, block, sector, slow } = left;
     add("size of the target", size.to_string(), right.size.to_string());
     add("places", zones.to_string(), right.zones.to_string());
-    let sample = |bytes: Option<u64>| bytes.map_or_else(|| "all".to_owned(), |bytes| Bytes(bytes).to_string());
+    let sample =
+        |bytes: Option<u64>| bytes.map_or_else(|| "all".to_owned(), |bytes| Bytes(bytes).to_string());
     add("read at each place", sample(*sample_bytes), sample(right.sample_bytes));
     let bytes = |bytes: u32| Bytes(bytes.into()).to_string();
     add("block of a scan", bytes(*block), bytes(right.block));
@@ -180,7 +181,10 @@ mod tests {
         assert_eq!(told(objective(None, "p99<1ms"), objective(None, "p99<1ms")), none);
         assert_eq!(
             told(objective(None, "p99<1ms"), objective(Some(2000.0), "p99<5ms")),
-            ["rate to be carried: the highest / 2000 per second", "limits to keep: p99 < 1.00 ms / p99 < 5.00 ms"]
+            [
+                "rate to be carried: the highest / 2000 per second",
+                "limits to keep: p99 < 1.00 ms / p99 < 5.00 ms"
+            ]
         );
         let curve = |over| Question::Curve { limits: Vec::new(), over };
         assert_eq!(told(curve(LoadAxis::Depth), curve(LoadAxis::Rate)), ["what grows: depth / rate"]);

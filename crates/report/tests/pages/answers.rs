@@ -250,3 +250,15 @@ pub(crate) fn sides() -> (Vec<Record>, Vec<Record>) {
     }
     (before, after)
 }
+
+/// A sample and the same a fifth slower, as two runs.
+pub(crate) fn slower(before: &Record) -> Record {
+    let mut after = before.clone();
+    after.started.run = format!("{}-slower", before.started.run);
+    let finished = after.steps.iter_mut().filter_map(|step| step.finished.as_mut());
+    let workers = finished.flat_map(|finished| &mut finished.streams).flat_map(|stream| &mut stream.workers);
+    for kind in workers.flat_map(|worker| &mut worker.tally.kinds) {
+        (kind.operations, kind.bytes) = (kind.operations * 4 / 5, kind.bytes * 4 / 5);
+    }
+    after
+}

@@ -17,7 +17,8 @@ pub(super) fn check(folder: &Path, name: &str, replaces: bool) -> Result<(), (Ex
     match fs::symlink_metadata(&path) {
         Ok(found) if found.is_dir() => return Err(cannot("it is a folder; move it away")),
         Ok(_) if !replaces => {
-            let reason = format!("baseline {name} is there already ({}); {INSTEAD}", kept_under(folder, name));
+            let reason =
+                format!("baseline {name} is there already ({}); {INSTEAD}", kept_under(folder, name));
             return Err((Exit::Usage, reason));
         }
         _ => {}
@@ -165,7 +166,8 @@ mod tests {
             let (_, reason) = check(folder, "silver", replaces).expect_err("it is no file");
             assert!(reason.contains("silver.txt: it is a folder; move it away"), "{reason}");
         }
-        let (_, reason) = check(&folder.join("baselines/gold.txt"), "lead", false).expect_err("it is no folder");
+        let (_, reason) =
+            check(&folder.join("baselines/gold.txt"), "lead", false).expect_err("it is no folder");
         assert!(reason.contains("no file can be made in "), "{reason}");
     }
 }
