@@ -122,7 +122,7 @@ impl Key {
     }
 
     /// Its name among others, for people: with as many digits as tell it from each of them.
-    fn name<'k>(&'k self, others: impl Iterator<Item = &'k Self> + Clone) -> String {
+    fn name(&self, others: &[&Self]) -> String {
         let (load, of) = match self {
             Self::Cell(name) => return name.clone(),
             Self::InFlight(load) => return format!("{load} in flight"),
@@ -131,9 +131,9 @@ impl Key {
         let forms: [fn(f64) -> String; 4] =
             [|x| Iops(x).to_string(), |x| format!("{x:.0}"), |x| format!("{x:.3}"), |x| x.to_string()];
         let is_clear = |form: &&fn(f64) -> String| {
-            let is_other =
-                |other: &Self| matches!(other, Self::Rate(own) if *own != load && form(*own) == form(load));
-            !others.clone().any(is_other)
+            let looks_alike =
+                |other: &&Self| matches!(other, Self::Rate(own) if *own != load && form(*own) == form(load));
+            !others.iter().any(looks_alike)
         };
         let form = forms.iter().find(is_clear).unwrap_or(&forms[3]);
         format!("{} {of}", form(load))
@@ -196,8 +196,9 @@ fn of_loads<'a>(kind: Kind, base: &[Vec<Load<'a>>], new: &[Vec<Load<'a>>]) -> Ma
         };
         side.iter().map(of_run).collect()
     };
+    let distinct: Vec<&Key> = keys.iter().map(|(key, _)| *key).collect();
     let all = keys.iter().map(|&(key, figure)| Matched {
-        name: key.name(keys.iter().map(|(other, _)| *other)),
+        name: key.name(&distinct),
         base: of_side(base, key),
         new: of_side(new, key),
         figure,

@@ -337,48 +337,49 @@ fn curves_are_compared_load_by_load() {
     assert!(page.contains("  peak: A 10.0k/s") && page.contains("; intervals overlap"), "{page}");
 }
 
-#[test]
-fn every_test_is_compared_by_what_it_is_about() {
-    for (test, cells, some, kind) in [
-        // Bursts after each of five idle times and what follows each, as single runs have them: intervals of long loads.
-        ("hir", 1 + 5 * 2, "5 s of writes, 25 s idle", "rounds"),
-        ("xsr", 3, "cross stimulus recovery 2, RND 8 KiB 0/100", "intervals"),
-        ("composite", 49, "RND composite 40/60 T32Q32", "rounds"),
-        ("dirth", 49 + 3, "largest operating point", "rounds"),
-    ] {
-        let bench = Bench::new();
-        let [base, new] = asked(&bench, &format!("steady {test} --size 8MiB --quick"));
-        let document = bench.fathom(&format!("compare {base} {new} --json")).expect(0, &[]).json();
-        let found = &document["comparisons"][0];
-        assert_eq!((&found["of"], &found["verdict"]), (&"cell".into(), &"equivalent".into()), "{test}");
-        let all = found["steps"].as_array().expect("a list");
-        let names: Vec<&str> = all.iter().filter_map(|cell| cell["name"].as_str()).collect();
-        assert!(names.len() == cells && names.contains(&some), "{test}: {} of {names:?}", names.len());
-        assert!(!names.iter().any(|name| name.contains("precondition")), "{test}: {names:?}");
-        for cell in all {
-            let metrics = cell["metrics"].as_array().expect("a list");
-            let decides: Vec<&str> = metrics
-                .iter()
-                .filter(|metric| metric["decides"] == true)
-                .filter_map(|metric| metric["name"].as_str())
-                .collect();
-            assert_eq!(decides, ["iops"], "{test}: what it is about");
-            assert!(metrics[0]["base"].as_f64().is_some_and(|rate| rate > 0.0), "{test}: {cell:#}");
-        }
-        let own = &all[names.iter().position(|name| *name == some).expect("it is there")];
-        assert_eq!(
-            own["replicates"]["base"],
-            if some.ends_with("point") { "intervals" } else { kind },
-            "{test}"
-        );
-        assert_eq!(found["job_differences"], serde_json::json!([]), "{test}");
-        let page = bench.fathom(&format!("compare {base} {new}")).expect(0, &[]).out.clone();
-        assert_eq!(page.lines().filter(|line| line.starts_with("* ")).count(), cells, "{test}: {page}");
-        let drawn = bench.fathom(&format!("compare {base} {new} --format html")).expect(0, &[]).out.clone();
-        for title in ["Change of IOPS by cell, with its interval", "IOPS of both sides by cell"] {
-            assert!(drawn.contains(title), "{test}: {title}");
-        }
+/// Two runs of a test: so many cells, among them `some`, whose values in a single run are of `kind`.
+fn check_test(test: &str, cells: usize, some: &str, kind: &str) {
+    let bench = Bench::new();
+    let [base, new] = asked(&bench, &format!("steady {test} --size 8MiB --quick=600"));
+    let document = bench.fathom(&format!("compare {base} {new} --json")).expect(0, &[]).json();
+    let found = &document["comparisons"][0];
+    assert_eq!((&found["of"], &found["verdict"]), (&"cell".into(), &"equivalent".into()), "{test}");
+    let all = found["steps"].as_array().expect("a list");
+    let names: Vec<&str> = all.iter().filter_map(|cell| cell["name"].as_str()).collect();
+    assert!(names.len() == cells && names.contains(&some), "{test}: {} of {names:?}", names.len());
+    assert!(!names.iter().any(|name| name.contains("precondition")), "{test}: {names:?}");
+    for cell in all {
+        let metrics = cell["metrics"].as_array().expect("a list");
+        let decides: Vec<&str> = metrics
+            .iter()
+            .filter(|metric| metric["decides"] == true)
+            .filter_map(|metric| metric["name"].as_str())
+            .collect();
+        assert_eq!(decides, ["iops"], "{test}: what it is about");
+        assert!(metrics[0]["base"].as_f64().is_some_and(|rate| rate > 0.0), "{test}: {cell:#}");
     }
+    let own = &all[names.iter().position(|name| *name == some).expect("it is there")];
+    assert_eq!(own["replicates"]["base"], kind, "{test}");
+    assert_eq!(found["job_differences"], serde_json::json!([]), "{test}");
+    let page = bench.fathom(&format!("compare {base} {new}")).expect(0, &[]).out.clone();
+    assert_eq!(page.lines().filter(|line| line.starts_with("* ")).count(), cells, "{test}: {page}");
+    let drawn = bench.fathom(&format!("compare {base} {new} --format html")).expect(0, &[]).out.clone();
+    for title in ["Change of IOPS by cell, with its interval", "IOPS of both sides by cell"] {
+        assert!(drawn.contains(title), "{test}: {title}");
+    }
+}
+
+#[test]
+fn recoveries_are_compared_load_by_load() {
+    // The baseline, bursts after each of five idle times, and what follows each.
+    check_test("hir", 1 + 5 * 2, "5 s of writes, 25 s idle", "rounds");
+    check_test("xsr", 3, "cross stimulus recovery 2, RND 8 KiB 0/100", "intervals");
+}
+
+#[test]
+fn matrices_of_demand_are_compared_cell_by_cell() {
+    check_test("composite", 49, "RND composite 40/60 T32Q32", "rounds");
+    check_test("dirth", 49 + 3, "largest operating point", "intervals");
 }
 
 #[test]
