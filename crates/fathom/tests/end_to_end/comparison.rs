@@ -340,7 +340,7 @@ fn curves_are_compared_load_by_load() {
 /// Two runs of a test: so many cells, among them `some`, whose values in a single run are of `kind`.
 fn check_test(test: &str, cells: usize, some: &str, kind: &str) {
     let bench = Bench::new();
-    let [base, new] = asked(&bench, &format!("steady {test} --size 8MiB --quick=600"));
+    let [base, new] = asked(&bench, &format!("steady {test} --size 8MiB --quick"));
     let document = bench.fathom(&format!("compare {base} {new} --json")).expect(0, &[]).json();
     let found = &document["comparisons"][0];
     assert_eq!((&found["of"], &found["verdict"]), (&"cell".into(), &"equivalent".into()), "{test}");
