@@ -26,7 +26,15 @@ needsPages();
 const names = readdirSync(pages).filter((name) => name.endsWith(".html"));
 
 /** Charts at least, where there are fewer than a step has. */
-const fewest = { "empty.html": 0, "comparison.html": 4, "pts-iops.html": 3, "wsat.html": 4, "scan.html": 3 };
+const fewest = {
+  "empty.html": 0,
+  "comparison.html": 4,
+  "comparison-pts-iops.html": 2,
+  "comparison-curve.html": 4,
+  "pts-iops.html": 3,
+  "wsat.html": 4,
+  "scan.html": 3,
+};
 
 let browser;
 before(async () => {

@@ -9,6 +9,7 @@ mod environment;
 mod gate;
 mod jobs;
 mod matched;
+mod questions;
 mod side;
 mod words;
 
@@ -147,7 +148,7 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Compari
     for one in &all {
         match (StepSide::of(&one.base), StepSide::of(&one.new)) {
             (Some(left), Some(right)) => {
-                let found = step(one, &left, &right, margin, level);
+                let found = step(&Sides { one, base: &left, new: &right, margin, level });
                 remarks.extend(of_step(&found, left.operations().min(right.operations())));
                 steps.push(found);
             }
@@ -161,49 +162,22 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Compari
     // A loss in one step is a loss; anything milder says nothing of steps without figures.
     let verdict = if is_complete { verdict } else { verdict.max(Verdict::Inconclusive) };
     let runs = (base.len(), new.len());
-    if runs.0.min(runs.1) == 1 {
-        let rounds =
-            steps.iter().any(|step| [step.replicates.0, step.replicates.1].contains(&Replicates::Rounds));
-        let stand_in = if rounds { "its rounds stand in for runs, and " } else { "" };
-        remarks.push(format!(
-            "a side has one run: {stand_in}what differs from run to run is not in the intervals; five runs a side, in turns, tell"
-        ));
-    }
+    remarks.extend(of_single_runs(&steps, runs));
     if kind == Kind::Cells {
         remarks.extend(base.iter().chain(new).filter_map(|run| not_steady(run)));
     }
     if left_out > 0 {
         remarks.push(format!("{left_out} {}s have no counterpart and are left out", kind.name()));
     }
-    // The first step of each run at what belongs together.
-    let pairs =
-        |(left, at): (bool, usize), (right, other): (bool, usize)| -> Vec<(&StepRecord, &StepRecord)> {
-            let of = |one: &Matched<'_>, is_base: bool, run: usize| -> Option<usize> {
-                let side = if is_base { &one.base } else { &one.new };
-                side[run].first().map(|_| run)
-            };
-            all.iter()
-                .filter(|one| of(one, left, at).is_some() && of(one, right, other).is_some())
-                .map(|one| {
-                    let side = |is_base: bool| if is_base { &one.base } else { &one.new };
-                    (side(left)[at][0], side(right)[other][0])
-                })
-                .collect()
-        };
-    for (letter, is_base, side) in [("first", true, base), ("other", false, new)] {
-        let differs = |run: &usize| !jobs::differences(&pairs((is_base, 0), (is_base, *run))).is_empty();
-        let others = (1..side.len()).filter(differs).count();
-        if others > 0 {
-            remarks.push(format!(
-                "{others} of the {} runs of the {letter} side are of another job than its first",
-                side.len()
-            ));
-        }
+    if questions::goals(first).zip(questions::goals(second)).is_some_and(|(one, other)| one != other) {
+        let what = "the highest rates within them are two figures, which are not set beside each other";
+        remarks.push(format!("the limits to keep differ: {what}"));
     }
+    remarks.extend(of_other_jobs(&all, base, new));
     let (differences, passing) = environment::differences(first, second);
     Some(Comparison {
         kind,
-        job_differences: jobs::differences(&pairs((true, 0), (false, 0))),
+        job_differences: job_differences(&all, (true, 0, first), (false, 0, second)),
         more_runs: deciding().filter_map(|metric| metric.more_runs).max(),
         steps,
         curve,
@@ -214,6 +188,51 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Compari
         differences,
         passing,
         remarks,
+    })
+}
+
+/// One run: whether it is of the first side, which of that, and its record.
+type Run<'a> = (bool, usize, &'a Record);
+
+/// What two runs were asked to do differently: what to find out, and in what belongs together of both.
+fn job_differences(all: &[Matched<'_>], left: Run<'_>, right: Run<'_>) -> Vec<Difference> {
+    let pairs: Vec<(&StepRecord, &StepRecord)> = all
+        .iter()
+        .filter_map(|one| one.first_step(left.0, left.1).zip(one.first_step(right.0, right.1)))
+        .collect();
+    let mut found = questions::differences(left.2, right.2);
+    found.extend(jobs::differences(&pairs));
+    found
+}
+
+/// That not all runs of a side are of one job.
+fn of_other_jobs(all: &[Matched<'_>], base: &[&Record], new: &[&Record]) -> Vec<String> {
+    let of_side = |(name, is_base, side): (&str, bool, &[&Record])| {
+        let is_other = |run: &usize| {
+            !job_differences(all, (is_base, 0, side[0]), (is_base, *run, side[*run])).is_empty()
+        };
+        let others = (1..side.len()).filter(is_other).count();
+        let count = side.len();
+        let told =
+            || format!("{others} of the {count} runs of the {name} side are of another job than its first");
+        (others > 0).then(told)
+    };
+    [("first", true, base), ("other", false, new)].into_iter().filter_map(of_side).collect()
+}
+
+/// What stands in for runs where a side has one.
+fn of_single_runs(steps: &[StepComparison], (base, new): (usize, usize)) -> Option<String> {
+    let is_of_rounds =
+        |step: &StepComparison| [step.replicates.0, step.replicates.1].contains(&Replicates::Rounds);
+    let stand_in = if steps.iter().any(is_of_rounds) {
+        "its rounds stand in for runs, with intervals that allow for rounds which resemble one another or go somewhere, and "
+    } else {
+        ""
+    };
+    (base.min(new) == 1).then(|| {
+        format!(
+            "a side has one run: {stand_in}what differs from run to run is not in the intervals; five runs a side, in turns, tell"
+        )
     })
 }
 
@@ -252,87 +271,115 @@ fn not_steady(run: &Record) -> Option<String> {
     Some(format!("run {} {said}", run.started.run))
 }
 
-fn step(one: &Matched<'_>, base: &StepSide, new: &StepSide, margin: f64, level: f64) -> StepComparison {
-    let mut metrics = Vec::new();
-    // What both sides have several values of, each of them independent.
-    let are_values = ![base.iops.of, new.iops.of].contains(&Replicates::Intervals);
-    let are_runs = base.iops.is_of_runs() && new.iops.is_of_runs();
-    for (name, more_is_better) in [("iops", true), ("bandwidth", true), ("mean latency", false)] {
-        let decides = one.deciding().contains(&name);
-        let of = |side: &StepSide| match name {
-            "iops" => side.iops.clone(),
-            "bandwidth" => side.bandwidth.clone(),
-            _ => side.mean_latency.clone(),
-        };
-        let (left, right) = (of(base), of(new));
-        let change = right.figure() / left.figure() - 1.0;
-        let interval = match (left.is_of_runs(), right.is_of_runs()) {
-            (true, false) => change_of_one(&Sample::of(&left.values), change, level),
-            (false, true) => change_of_one(&Sample::of(&right.values), change, level),
-            _ => {
-                let samples = sample(&left).zip(sample(&right));
-                samples.and_then(|(left, right)| change_interval(&left, &right, change, level))
-            }
-        };
-        // Runs like these: with one on a side its rounds or intervals are independent values, but no runs.
-        let count = if are_runs { left.values.len().min(right.values.len()) } else { 1 };
-        let figures = (left.figure(), right.figure());
-        let figure =
-            Figure { name: name.to_owned(), more_is_better, figures, interval, decides, count, needs: None };
-        metrics.push(figure.judged(margin));
+/// What belongs together, measured by both sides.
+struct Sides<'a> {
+    one: &'a Matched<'a>,
+    base: &'a StepSide,
+    new: &'a StepSide,
+    margin: f64,
+    level: f64,
+}
+
+impl Sides<'_> {
+    /// Runs like these of the smaller side: with one on a side its rounds or intervals are values, but no runs.
+    fn runs(&self) -> usize {
+        let (base, new) = (&self.base.iops, &self.new.iops);
+        if base.is_of_runs() && new.is_of_runs() { base.values.len().min(new.values.len()) } else { 1 }
     }
+
+    /// Interval of a change of values of both sides: what a run beside several differs by is taken from these.
+    fn interval(&self, base: &[f64], new: &[f64], change: f64) -> Option<(f64, f64)> {
+        let (of_base, of_new) = (self.base.iops.of, self.new.iops.of);
+        match (of_base == Replicates::Runs, of_new == Replicates::Runs) {
+            (true, false) => change_of_one(&Sample::of(base), change, self.level),
+            (false, true) => change_of_one(&Sample::of(new), change, self.level),
+            _ => {
+                let samples = sample(base, of_base).zip(sample(new, of_new));
+                samples.and_then(|(left, right)| change_interval(&left, &right, change, self.level))
+            }
+        }
+    }
+}
+
+fn step(sides: &Sides<'_>) -> StepComparison {
+    let &Sides { one, base, new, .. } = sides;
+    StepComparison {
+        name: one.name.clone(),
+        metrics: means(sides).into_iter().chain(percentiles(sides)).collect(),
+        noise_floor: base.iops.noise_floor(),
+        replicates: (base.iops.of, new.iops.of),
+    }
+}
+
+/// IOPS, bandwidth and the mean latency.
+fn means(sides: &Sides<'_>) -> Vec<Metric> {
+    let &Sides { one, base, new, margin, .. } = sides;
+    let metric = |(name, more_is_better, left, right): (&str, bool, &Series, &Series)| {
+        let change = right.figure() / left.figure() - 1.0;
+        let figure = Figure {
+            name: name.to_owned(),
+            more_is_better,
+            figures: (left.figure(), right.figure()),
+            interval: sides.interval(&left.values, &right.values, change),
+            decides: one.deciding().contains(&name),
+            count: sides.runs(),
+            needs: None,
+        };
+        figure.judged(margin)
+    };
+    [
+        ("iops", true, &base.iops, &new.iops),
+        ("bandwidth", true, &base.bandwidth, &new.bandwidth),
+        ("mean latency", false, &base.mean_latency, &new.mean_latency),
+    ]
+    .map(metric)
+    .to_vec()
+}
+
+/// The percentiles that both sides have enough operations for, and the one that decides in any case.
+fn percentiles(sides: &Sides<'_>) -> Vec<Metric> {
+    let &Sides { one, base, new, margin, level } = sides;
     let value_of = |bucket: usize| {
         let (low, high) = bucket_bounds(bucket);
         u64::midpoint(low, high) as f64
     };
+    let values = |side: &StepSide, q: f64| -> Vec<f64> {
+        side.quantile_of_blocks(q).into_iter().map(value_of).collect()
+    };
+    // Stretches of a run are many, and alike but for chance: those are resampled. Runs and rounds are few: Student's t allows
+    // for that, resampling does not.
+    let is_resampled = [base.iops.of, new.iops.of] == [Replicates::Intervals; 2];
     let blocks = base.blocks.len().min(new.blocks.len());
-    let count = if are_runs { blocks } else { 1 };
-    let is_resampled = !are_values && !base.iops.is_of_runs() && !new.iops.is_of_runs();
     let resamples = if is_resampled { RESAMPLES } else { 0 };
-    for shift in quantile_shifts(&base.blocks, &new.blocks, &QUANTILES, &value_of, level, resamples, SEED) {
-        let Shift { q, first, second, ratio_interval } = shift;
+    let all = quantile_shifts(&base.blocks, &new.blocks, &QUANTILES, &value_of, level, resamples, SEED);
+    let metric = |Shift { q, first, second, ratio_interval }: Shift| {
         // Runs are values of their own, and the figure of a side is their mean: the percentile of all their operations
         // together would be that of the slowest run, about which the interval would not be.
         let mean = |side: &StepSide, all: f64| {
-            let of_runs =
-                || Sample::of(&side.quantile_of_blocks(q).into_iter().map(value_of).collect::<Vec<_>>());
-            if side.iops.of == Replicates::Intervals { all } else { of_runs().mean }
+            if side.iops.of == Replicates::Intervals { all } else { Sample::of(&values(side, q)).mean }
         };
-        let (first, second) = (mean(base, first), mean(new, second));
+        let figures = (mean(base, first), mean(new, second));
         let decides = q == 0.99 && one.deciding().contains(&"p99");
         let is_supported = base.operations().min(new.operations()) * (1.0 - q) >= BEYOND_MIN;
         // What decides is there even where there are too few operations to say something.
         if !is_supported && !decides {
-            continue;
+            return None;
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
         let needs = (!is_supported).then(|| (BEYOND_MIN / (1.0 - q)).round() as u64);
-        // Runs are few: Student's t allows for that, resampling does not.
-        let of = |side: &StepSide| {
-            Sample::of(&side.quantile_of_blocks(q).into_iter().map(value_of).collect::<Vec<_>>())
-        };
-        let change = second / first - 1.0;
-        let interval = match (base.iops.is_of_runs(), new.iops.is_of_runs()) {
+        let interval = match ratio_interval {
             _ if !is_supported => None,
-            (true, true) => change_interval(&of(base), &of(new), change, level),
-            (true, false) => change_of_one(&of(base), change, level),
-            (false, true) => change_of_one(&of(new), change, level),
-            (false, false) if are_values => change_interval(&of(base), &of(new), change, level),
-            (false, false) => {
-                ratio_interval.filter(|_| blocks >= BLOCKS_MIN).map(|(low, high)| (low - 1.0, high - 1.0))
+            _ if !is_resampled => {
+                sides.interval(&values(base, q), &values(new, q), figures.1 / figures.0 - 1.0)
             }
+            ratios => ratios.filter(|_| blocks >= BLOCKS_MIN).map(|(low, high)| (low - 1.0, high - 1.0)),
         };
         let name = format!("p{}", (q * 1e6).round() / 1e4);
-        let figure =
-            Figure { name, more_is_better: false, figures: (first, second), interval, decides, count, needs };
-        metrics.push(figure.judged(margin));
-    }
-    StepComparison {
-        name: one.name.clone(),
-        metrics,
-        noise_floor: base.iops.noise_floor(),
-        replicates: (base.iops.of, new.iops.of),
-    }
+        let count = if sides.runs() > 1 { blocks } else { 1 };
+        let figure = Figure { name, more_is_better: false, figures, interval, decides, count, needs };
+        Some(figure.judged(margin))
+    };
+    all.into_iter().filter_map(metric).collect()
 }
 
 /// A figure of both sides, not judged yet.

@@ -20,7 +20,7 @@ mod warmup;
 
 pub use changes::{Change, change_points, dominant_segment};
 pub use compare::{Difference, Shift, bucket_at, quantile_shifts, welch};
-pub use dependence::{Subsessions, autocorrelation, subsession_means, subsessions};
+pub use dependence::{Subsessions, autocorrelation, correlation_allowed, subsession_means, subsessions};
 pub use hurst::{Hurst, hurst};
 pub use levels::{Course, course};
 pub use quantile::{QuantileEstimate, nearest_rank, quantile_needs, quantiles, rank_bounds, rank_interval};

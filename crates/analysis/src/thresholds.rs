@@ -253,6 +253,7 @@ mod tests {
             purge_by: TrimBy::Discard,
             purged_before: None,
             block_min: 512,
+            has_histogram: true,
             resumed: None,
         }
     }

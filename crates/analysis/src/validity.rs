@@ -14,6 +14,8 @@ mod surroundings;
 use crate::measured::{Measured, measured};
 use fathom_schema::{Finding, Question, Record, Severity, StepRecord, Stop, Stream, TargetKind};
 use fathom_units::Nanos;
+use std::cmp::Ordering;
+use std::collections::HashSet;
 
 /// Places told in one finding; the rest is counted.
 const PLACES_SHOWN: usize = 3;
@@ -130,19 +132,44 @@ struct Found {
 struct Kind {
     id: &'static str,
     severity: Severity,
-    evidence: Vec<String>,
+    sights: Vec<Sight>,
     remedy: &'static str,
 }
 
+/// What was seen of a finding in one step or stream.
+struct Sight {
+    severity: Severity,
+    /// How grave it is among the sights of its finding: more is worse, 0 where there is nothing to weigh.
+    magnitude: f64,
+    evidence: String,
+}
+
 impl Found {
-    /// Adds one sight of the finding `id`.
+    /// Adds one sight of the finding `id`, which is there or not, and no worse in one place than in another.
     fn add(&mut self, id: &'static str, severity: Severity, evidence: String, remedy: &'static str) {
+        self.weighed(0.0, id, severity, evidence, remedy);
+    }
+
+    /// Adds one sight of the finding `id` that is so grave, in the measure that the finding has: of several the gravest is told.
+    fn weighed(
+        &mut self,
+        magnitude: f64,
+        id: &'static str,
+        severity: Severity,
+        evidence: String,
+        remedy: &'static str,
+    ) {
+        let sight = Sight { severity, magnitude, evidence };
         match self.kinds.iter_mut().find(|kind| kind.id == id) {
+            // What one does about it goes with what is told.
             Some(kind) => {
+                if kind.sights.iter().all(|known| sight.outweighs(known)) {
+                    kind.remedy = remedy;
+                }
                 kind.severity = kind.severity.max(severity);
-                kind.evidence.push(evidence);
+                kind.sights.push(sight);
             }
-            None => self.kinds.push(Kind { id, severity, evidence: vec![evidence], remedy }),
+            None => self.kinds.push(Kind { id, severity, sights: vec![sight], remedy }),
         }
     }
 
@@ -160,44 +187,54 @@ impl Found {
         self.kinds.sort_by_key(|kind| std::cmp::Reverse(kind.severity));
         self.kinds
             .into_iter()
-            .map(|Kind { id, severity, evidence, remedy }| Finding {
+            .map(|Kind { id, severity, sights, remedy }| Finding {
                 id: id.to_owned(),
                 severity,
-                evidence: folded(&evidence),
+                evidence: folded(sights),
                 remedy: remedy.to_owned(),
             })
             .collect()
     }
 }
 
-/// The sights of one finding in few words: what was seen in several steps or streams is told of the first, and where else it was.
-fn folded(evidence: &[String]) -> String {
+impl Sight {
+    /// Whether it is graver than another.
+    fn outweighs(&self, other: &Self) -> bool {
+        self.order(other).is_gt()
+    }
+
+    fn order(&self, other: &Self) -> Ordering {
+        self.severity.cmp(&other.severity).then(self.magnitude.total_cmp(&other.magnitude))
+    }
+}
+
+/// The sights of one finding in few words: what was seen in several steps or streams is told of the gravest, and where else it
+/// was; of equals the first is told.
+fn folded(mut sights: Vec<Sight>) -> String {
+    sights.sort_by(|a, b| b.order(a));
+    let evidence: Vec<&str> = sights.iter().map(|sight| sight.evidence.as_str()).collect();
     let places: Vec<&str> = evidence.iter().map(|one| place_of(one)).collect();
-    let Some((first, others)) =
+    let Some((gravest, others)) =
         evidence.split_first().filter(|_| places.iter().all(|place| !place.is_empty()))
     else {
-        let mut text = evidence.iter().take(PLACES_SHOWN).cloned().collect::<Vec<_>>().join("; ");
+        let mut text = evidence.iter().take(PLACES_SHOWN).copied().collect::<Vec<_>>().join("; ");
         if evidence.len() > PLACES_SHOWN {
             text.push_str(&format!("; and {} more like this", evidence.len() - PLACES_SHOWN));
         }
         return text;
     };
     // Of one step or stream there may be several.
-    let mut elsewhere: Vec<&str> = Vec::new();
-    for place in &places[1..] {
-        if *place != places[0] && elsewhere.last() != Some(place) {
-            elsewhere.push(place);
-        }
-    }
+    let mut told = HashSet::from([places[0]]);
+    let elsewhere: Vec<&str> = places.iter().copied().filter(|place| told.insert(place)).collect();
     if elsewhere.is_empty() {
         let more =
             if others.is_empty() { String::new() } else { format!("; and {} more like this", others.len()) };
-        return format!("{first}{more}");
+        return format!("{gravest}{more}");
     }
     let shown = elsewhere.iter().take(PLACES_SHOWN).copied().collect::<Vec<_>>().join(", ");
     match elsewhere.len().saturating_sub(PLACES_SHOWN) {
-        0 => format!("{first}; so it is in {shown}"),
-        more => format!("{first}; so it is in {shown} and {more} more"),
+        0 => format!("{gravest}; also in {shown}"),
+        more => format!("{gravest}; also in {shown} and {more} more"),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::terminal;
 use fathom_engine::probe::{FileUses, Roots};
 use fathom_planner::safety;
 use fathom_schema::Facts;
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, CWD, RenameFlags, access, renameat_with};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
@@ -267,6 +267,22 @@ pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     replace_with(path, |out| out.write_all(text.as_bytes()))
 }
 
+/// Puts a new file with this text at `path`, whole or not at all; never in the place of anything that has that name, be it since
+/// a moment ago ([`ErrorKind::AlreadyExists`]).
+pub(crate) fn create(path: &Path, text: &str) -> std::io::Result<()> {
+    let (mut file, part) = create_part(path)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    // A second name never takes the place of another. Where files have one name only (FAT), a move does that can be told so.
+    let named = written.and_then(|()| match std::fs::hard_link(&part, path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            Ok(renameat_with(CWD, &part, CWD, path, RenameFlags::NOREPLACE)?)
+        }
+        linked => linked,
+    });
+    let _ = std::fs::remove_file(&part);
+    named
+}
+
 fn replace_with(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
@@ -313,7 +329,7 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn may_write(path: &Path) -> bool {
+pub(crate) fn may_write(path: &Path) -> bool {
     access(path, Access::WRITE_OK).is_ok()
 }
 

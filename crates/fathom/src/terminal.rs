@@ -55,7 +55,7 @@ fn seen(text: &str) -> String {
 
 /// A line broken at blanks so that no part is wider than `width`; a longer word stays whole. The parts that follow stand
 /// where the words of a remedy (`= help: `) begin, else two further in than the line.
-fn folded(line: &str, width: usize) -> String {
+pub(crate) fn folded(line: &str, width: usize) -> String {
     let columns = |text: &str| seen(text).chars().count();
     if columns(line) <= width {
         return line.to_owned();

@@ -262,7 +262,7 @@ pub(crate) fn sections(sides: &Sides<'_>) -> Option<(String, Vec<Section>)> {
             Kind::Steps => {
                 all.extend(found.steps.iter().map(|step| of_step(step, base, new, letter, *margin)));
             }
-            Kind::Cells | Kind::Loads => all.extend(cells::sections(&found, letter)),
+            Kind::Cells | Kind::Loads => all.extend(cells::sections(&found, letter, *margin)),
         }
         all.push(differences(&found, letter));
     }
@@ -334,25 +334,30 @@ fn band(margin: Ratio) -> PlotBand {
     PlotBand { label: format!("no matter: within {margin}"), x: None, y: (-share, share) }
 }
 
-/// How much each figure changed, with its interval, by what that says.
+/// How much each figure of a step changed.
 fn changes(step: &StepComparison, margin: Ratio) -> Plot {
-    let of_step = || step.metrics.iter().filter(|metric| metric.needs.is_none()).enumerate();
-    let place = |at: usize| at as f64;
-    let line = |verdict: Verdict| {
-        let of = of_step().filter(|(_, metric)| metric.verdict == verdict);
-        let points: Vec<PlotPoint> = of
-            .map(|(at, metric)| PlotPoint { x: place(at), y: metric.change, interval: metric.interval })
-            .collect();
-        PlotLine::measured(verdict.name(), Shape::Points, &points)
-    };
     // Short, so that they stand beside one another.
     let name = |metric: &Metric| match metric.name.as_str() {
         "bandwidth" => "MB/s".to_owned(),
         other => title(other.trim_end_matches(" latency")).to_owned(),
     };
-    let names = of_step().map(|(at, metric)| (place(at), name(metric)));
+    let all: Vec<(String, &Metric)> = step.metrics.iter().map(|metric| (name(metric), metric)).collect();
+    changed("Change of each figure, with its interval".to_owned(), &all, margin)
+}
+
+/// How much named figures changed, with their intervals, by what that says; those that are not known are left out.
+fn changed(title: String, all: &[(String, &Metric)], margin: Ratio) -> Plot {
+    let known = || all.iter().filter(|(_, metric)| metric.needs.is_none()).enumerate();
+    let line = |verdict: Verdict| {
+        let points: Vec<PlotPoint> = known()
+            .filter(|(_, (_, metric))| metric.verdict == verdict)
+            .map(|(at, (_, metric))| PlotPoint { x: at as f64, y: metric.change, interval: metric.interval })
+            .collect();
+        PlotLine::measured(verdict.name(), Shape::Points, &points)
+    };
+    let names = known().map(|(at, (name, _))| (at as f64, name.clone()));
     Plot {
-        title: "Change of each figure, with its interval".to_owned(),
+        title,
         x: PlotAxis::named("", names.collect()),
         y: PlotAxis::linear("change", Unit::Change),
         lines: VERDICTS.into_iter().map(line).collect(),

@@ -118,6 +118,10 @@ pub struct SteadyQuestion {
     pub purged_before: Option<String>,
     /// Smaller blocks cannot be read and written here, bytes: the cells with such are left out.
     pub block_min: u32,
+    /// Whether a latency test ends with the histogram run that PTS 2.0 has; absent in records from before fathom did it, whose
+    /// tests came to their end without.
+    #[serde(default)]
+    pub has_histogram: bool,
     /// The run that the first steps were taken over from.
     pub resumed: Option<String>,
 }

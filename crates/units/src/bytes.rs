@@ -2,6 +2,7 @@
 
 use crate::text::{QuantityError, number_and_unit, scaled};
 use std::fmt;
+use std::iter::Sum;
 use std::str::FromStr;
 
 /// A size or an offset, in bytes. Prints with a 1024-based unit when that is exact, else as bytes.
@@ -62,6 +63,13 @@ impl fmt::Display for Bytes {
             }
         }
         f.pad(&format!("{} B", self.0))
+    }
+}
+
+impl Sum for Bytes {
+    /// At most `u64::MAX`: simulated targets may be of any size, and several of them of more than fits.
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        Self(all.fold(0, |sum, bytes| sum.saturating_add(bytes.0)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the curves, or the objectives, of two sides come to, beside each other: whether their intervals overlap.
 
+use super::questions;
 use crate::load::curve;
 use crate::objective::objective;
 use crate::scaling::Estimate;
@@ -20,8 +21,13 @@ pub struct CurveFigure {
     pub overlap: Option<bool>,
 }
 
-/// The figures of two sides that are all of curves, or all of objectives; none else.
+/// The figures of two sides that are all of curves, or all of objectives; none else. The highest rate within limits is another
+/// figure where the limits are others.
 pub(super) fn figures(base: &[&Record], new: &[&Record]) -> Vec<CurveFigure> {
+    let is_one_question = [base, new].into_iter().all(questions::is_one);
+    if !is_one_question || questions::goals(base[0]) != questions::goals(new[0]) {
+        return Vec::new();
+    }
     let (left, right) = (of_side(base), of_side(new));
     let pairs = left.into_iter().filter_map(|(name, is_rate, base)| {
         let (.., new) = right.iter().find(|(other, of_rate, _)| (*other, *of_rate) == (name, is_rate))?;

@@ -349,11 +349,11 @@ fn kinds(targets: &[Target]) -> String {
 }
 
 fn sizes(targets: &[Target]) -> String {
-    let total: u64 = targets.iter().map(|target| target.size.0).fold(0, u64::saturating_add);
+    let total: Bytes = targets.iter().map(|target| target.size).sum();
     match targets {
         [] => "none".to_owned(),
         [one] => one.size.to_string(),
-        many => format!("{} in {}", Bytes(total), many.len()),
+        many => format!("{total} in {}", many.len()),
     }
 }
 

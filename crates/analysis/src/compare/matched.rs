@@ -6,6 +6,11 @@ use crate::pts::{self, Figure};
 use fathom_schema::{LoadAxis, Question, Record, StepRecord};
 use fathom_units::Iops;
 
+/// How far two loads may lie apart and be one, as a share: rates of several streams are added up, and written and read again
+/// as decimals, each of which costs a few units in the last of 15 digits. At a million a second it is an operation in a
+/// quarter of an hour, far less than any two rates that somebody asks for, or a search tries, differ by.
+const SAME_SHARE: f64 = 1e-9;
+
 /// What is set beside each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -40,7 +45,13 @@ pub(super) struct Matched<'a> {
     pub new: Vec<Vec<&'a StepRecord>>,
 }
 
-impl Matched<'_> {
+impl<'a> Matched<'a> {
+    /// The first step in which a run measured it; `run` counts those of the side.
+    pub(super) fn first_step(&self, is_base: bool, run: usize) -> Option<&'a StepRecord> {
+        let side = if is_base { &self.base } else { &self.new };
+        side[run].first().copied()
+    }
+
     /// The figures that the verdict comes of.
     pub(super) fn deciding(&self) -> &'static [&'static str] {
         match self.figure {
@@ -88,65 +99,111 @@ fn axis(record: &Record) -> Option<LoadAxis> {
     }
 }
 
+/// What makes a load the same in several runs.
+#[derive(Debug, Clone, PartialEq)]
+enum Key {
+    /// The name of a test's cell, which is the same in every run of the test.
+    Cell(String),
+    /// Operations per second that were asked for.
+    Rate(f64),
+    /// Operations in flight.
+    InFlight(f64),
+}
+
+impl Key {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Cell(one), Self::Cell(other)) => one == other,
+            (Self::Rate(one), Self::Rate(other)) | (Self::InFlight(one), Self::InFlight(other)) => {
+                (one - other).abs() <= SAME_SHARE * one.abs().max(other.abs())
+            }
+            _ => false,
+        }
+    }
+
+    /// Its name among others, for people: with as many digits as tell it from each of them.
+    fn name(&self, others: &[&Self]) -> String {
+        let (load, of) = match self {
+            Self::Cell(name) => return name.clone(),
+            Self::InFlight(load) => return format!("{load} in flight"),
+            Self::Rate(load) => (*load, "offered"),
+        };
+        let forms: [fn(f64) -> String; 4] =
+            [|x| Iops(x).to_string(), |x| format!("{x:.0}"), |x| format!("{x:.3}"), |x| x.to_string()];
+        let is_clear = |form: &&fn(f64) -> String| {
+            let looks_alike =
+                |other: &&Self| matches!(other, Self::Rate(own) if *own != load && form(*own) == form(load));
+            !others.iter().any(looks_alike)
+        };
+        let form = forms.iter().find(is_clear).unwrap_or(&forms[3]);
+        format!("{} {of}", form(load))
+    }
+}
+
 /// A load of one run, with the steps that measured it.
-type Load<'a> = (String, Option<Figure>, Vec<&'a StepRecord>);
+type Load<'a> = (Key, Option<Figure>, Vec<&'a StepRecord>);
 
 fn all_loads<'a>(side: &[&'a Record], of: fn(&'a Record) -> Vec<Load<'a>>) -> Vec<Vec<Load<'a>>> {
     side.iter().map(|run| of(run)).collect()
 }
 
 fn cells(record: &Record) -> Vec<Load<'_>> {
-    pts::cells(record).into_iter().map(|cell| (cell.name, Some(cell.figure), cell.steps)).collect()
+    pts::cells(record).into_iter().map(|cell| (Key::Cell(cell.name), Some(cell.figure), cell.steps)).collect()
 }
 
-/// The loads that were asked for, from the lowest.
+/// The loads that were asked for, those in flight first, from the lowest.
 fn loads(record: &Record) -> Vec<Load<'_>> {
-    let mut all: Vec<(bool, f64, Vec<&StepRecord>)> = Vec::new();
+    let mut all: Vec<Load<'_>> = Vec::new();
     for step in record.steps.iter().filter(|step| step.finished.is_some()) {
-        let rate = rate(&step.started.step);
-        let key = (rate.is_some(), rate.unwrap_or_else(|| slots(&step.started.step)));
-        match all.iter_mut().find(|(is_rate, load, _)| (*is_rate, *load) == key) {
+        let asked = &step.started.step;
+        let key = rate(asked).map_or_else(|| Key::InFlight(slots(asked)), Key::Rate);
+        match all.iter_mut().find(|(known, ..)| known.is_same(&key)) {
             Some((.., steps)) => steps.push(step),
-            None => all.push((key.0, key.1, vec![step])),
+            None => all.push((key, None, vec![step])),
         }
     }
-    all.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let name = |is_rate: bool, load: f64| {
-        if is_rate { format!("{} offered", Iops(load)) } else { format!("{load} in flight") }
+    let order = |key: &Key| match key {
+        Key::InFlight(load) => (false, *load),
+        Key::Rate(load) => (true, *load),
+        Key::Cell(_) => (false, 0.0),
     };
-    all.into_iter().map(|(is_rate, load, steps)| (name(is_rate, load), None, steps)).collect()
+    all.sort_by(|(a, ..), (b, ..)| {
+        let (a, b) = (order(a), order(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
+    all
 }
 
 fn of_loads<'a>(kind: Kind, base: &[Vec<Load<'a>>], new: &[Vec<Load<'a>>]) -> Matches<'a> {
-    let has = |run: &Vec<Load<'a>>, name: &str| run.iter().any(|load| load.0 == name);
-    let mut names: Vec<(String, Option<Figure>)> = Vec::new();
-    for (name, figure, _) in base.iter().chain(new).flatten() {
-        if !names.iter().any(|(known, _)| known == name) {
-            names.push((name.clone(), *figure));
+    let has = |run: &Vec<Load<'a>>, key: &Key| run.iter().any(|load| load.0.is_same(key));
+    let mut keys: Vec<(&Key, Option<Figure>)> = Vec::new();
+    for (key, figure, _) in base.iter().chain(new).flatten() {
+        if !keys.iter().any(|(known, _)| known.is_same(key)) {
+            keys.push((key, *figure));
         }
     }
-    let count = names.len();
-    let is_in = |side: &[Vec<Load<'a>>], name: &str| match kind {
+    let count = keys.len();
+    let is_in = |side: &[Vec<Load<'a>>], key: &Key| match kind {
         // A run that looks for its loads has others than the next one.
-        Kind::Loads => side.iter().all(|run| has(run, name)),
+        Kind::Loads => side.iter().all(|run| has(run, key)),
         // A run of the test that lacks one has not come to it: nothing can be said of it then.
-        Kind::Cells | Kind::Steps => side.iter().any(|run| has(run, name)),
+        Kind::Cells | Kind::Steps => side.iter().any(|run| has(run, key)),
     };
-    names.retain(|(name, _)| is_in(base, name) && is_in(new, name));
-    let of_side = |side: &[Vec<Load<'a>>], name: &str| -> Vec<Vec<&'a StepRecord>> {
+    keys.retain(|(key, _)| is_in(base, key) && is_in(new, key));
+    let of_side = |side: &[Vec<Load<'a>>], key: &Key| -> Vec<Vec<&'a StepRecord>> {
         let of_run = |run: &Vec<Load<'a>>| {
-            run.iter().find(|load| load.0 == name).map(|load| load.2.clone()).unwrap_or_default()
+            run.iter().find(|load| load.0.is_same(key)).map(|load| load.2.clone()).unwrap_or_default()
         };
         side.iter().map(of_run).collect()
     };
-    let left_out = count - names.len();
-    let all = names.into_iter().map(|(name, figure)| Matched {
-        base: of_side(base, &name),
-        new: of_side(new, &name),
-        name,
+    let distinct: Vec<&Key> = keys.iter().map(|(key, _)| *key).collect();
+    let all = keys.iter().map(|&(key, figure)| Matched {
+        name: key.name(&distinct),
+        base: of_side(base, key),
+        new: of_side(new, key),
         figure,
     });
-    Matches { kind, all: all.collect(), left_out }
+    Matches { kind, all: all.collect(), left_out: count - keys.len() }
 }
 
 fn of_steps<'a>(base: &[&'a Record], new: &[&'a Record]) -> Matches<'a> {
@@ -196,5 +253,59 @@ fn step_of<'a>(
     match record.steps.as_slice() {
         [only] if is_only => Some(only),
         steps => steps.iter().filter(|step| step.started.step.name == *name).nth(*before),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{StreamShape, record};
+    use fathom_schema::{Arrival, Backlog, LatencyGoal, OperationKind, Pacing};
+
+    /// A run of an objective that tried these rates.
+    fn tried(rates: &[f64]) -> Record {
+        let mut made = record(&[StreamShape::default()]);
+        for index in 1..rates.len() {
+            let shape = StreamShape { rates: vec![(OperationKind::Read, 1000)], ..StreamShape::default() };
+            crate::sample::push(&mut made, &[shape], u32::try_from(index).expect("few"));
+        }
+        for (step, &rate) in made.steps.iter_mut().zip(rates) {
+            step.started.step.streams[0].pacing =
+                Pacing::Open { rate, arrival: Arrival::Poisson, course: Vec::new(), backlog: Backlog::Keep };
+        }
+        let goals = vec!["p99<1ms".parse::<LatencyGoal>().expect("a goal")];
+        made.started.question = Some(Question::Objective { rate: None, goals });
+        made
+    }
+
+    fn names(base: &[f64], new: &[f64]) -> (Vec<String>, usize) {
+        let (base, new) = (tried(base), tried(new));
+        let found = matched(&[&base], &[&new]);
+        assert_eq!(found.kind, Kind::Loads);
+        (found.all.into_iter().map(|one| one.name).collect(), found.left_out)
+    }
+
+    #[test]
+    fn loads_are_the_same_by_what_they_are_and_not_by_how_they_print() {
+        // All four are 12.3k to people.
+        assert_eq!([12_301.0, 12_349.0].map(|x| Iops(x).to_string()), ["12.3k", "12.3k"]);
+        assert_eq!(
+            names(&[12_301.0, 20_000.0], &[12_349.0, 20_000.0]),
+            (vec!["20.0k offered".to_owned()], 2)
+        );
+        assert_eq!(
+            names(&[12_301.0, 12_349.0], &[12_349.0, 12_301.0]),
+            (vec!["12301 offered".to_owned(), "12349 offered".to_owned()], 0)
+        );
+        assert_eq!(
+            names(&[12_301.25, 12_301.375], &[12_301.25, 12_301.375]),
+            (vec!["12301.250 offered".to_owned(), "12301.375 offered".to_owned()], 0)
+        );
+        // What writing and reading a decimal leaves of a rate is the same rate.
+        let third = 10_000.0 / 3.0;
+        assert_eq!(names(&[third], &[third * (1.0 + 4.0 * f64::EPSILON)]).1, 0);
+        assert_eq!(names(&[third], &[third + 0.01]), (Vec::new(), 2));
+        // Replicates of one load are one.
+        assert_eq!(names(&[500.0, 500.0], &[500.0]), (vec!["500 offered".to_owned()], 0));
     }
 }

@@ -12,7 +12,7 @@ use fathom_schema::{
     EngineKind, HostSample, KindTally, LatencyTally, OperationKind, Question, Record, SteadyQuestion, Step,
     StepRecord, Stop, StreamTally,
 };
-use fathom_units::Nanos;
+use fathom_units::{Bytes, Nanos};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -322,7 +322,7 @@ pub fn answer(record: &Record) -> Option<Answer> {
 
 /// Bytes of all targets of a step together.
 fn capacity(step: &StepRecord) -> f64 {
-    step.started.step.targets.iter().map(|target| target.size.0).sum::<u64>() as f64
+    step.started.step.targets.iter().map(|target| target.size).sum::<Bytes>().0 as f64
 }
 
 fn is_virtual(step: &Step) -> bool {
@@ -601,7 +601,7 @@ fn minutes(cells: &[Cell], steps: &[(Place, &StepRecord)], question: &SteadyQues
     let mut all = Vec::new();
     let (mut base, mut written) = (Nanos::ZERO, 0_u64);
     for (place, step) in steps {
-        let capacity: u64 = step.started.step.targets.iter().map(|target| target.size.0).sum();
+        let capacity = capacity(step);
         let mut bins: BTreeMap<u64, Bin> = BTreeMap::new();
         let mut length = step.finished.as_ref().map_or(Nanos::ZERO, |finished| finished.elapsed);
         // Less than half of a sample that is left at the end belongs to the one before.
@@ -630,7 +630,7 @@ fn minutes(cells: &[Cell], steps: &[(Place, &StepRecord)], question: &SteadyQues
                 mean_s: bin.response.moments.mean_ns() / 1e9,
                 five_nines_s: five_nines_s(&bin.response),
                 max_s: bin.response.moments.max_ns as f64 / 1e9,
-                fills: if capacity > 0 { written as f64 / capacity as f64 } else { 0.0 },
+                fills: if capacity > 0.0 { written as f64 / capacity } else { 0.0 },
                 load: load_of(place).unwrap_or(0),
             });
         }
@@ -645,7 +645,83 @@ fn kinds(tally: &StreamTally) -> impl Iterator<Item = &KindTally> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::deviations;
     use super::*;
+    use crate::sample::{StreamShape, push, record};
+    use fathom_schema::{DeviceClass, SteadyTest, Target, TrimBy};
+
+    /// A latency test whose fill, five rounds and, where it has one, histogram run came to their end.
+    fn latency(question: &SteadyQuestion, has_run: bool) -> Record {
+        let rounds = |part: &Part| match &part.kind {
+            PartKind::Rounds(rounds) => rounds.cells.len(),
+            _ => 1,
+        };
+        let mut made = record(&[StreamShape::default()]);
+        made.steps.clear();
+        let parts = Flow::of(&SteadyQuestion { has_histogram: true, ..question.clone() }).parts;
+        for (part, of) in parts.iter().enumerate().take(if has_run { 3 } else { 2 }) {
+            let times = if matches!(of.kind, PartKind::Rounds(_)) { WINDOW } else { 1 };
+            for (round, cell) in (0..times).flat_map(|round| (0..rounds(of)).map(move |cell| (round, cell))) {
+                let index = u32::try_from(made.steps.len()).expect("few");
+                push(&mut made, &[StreamShape::default()], index);
+                let step = &mut made.steps.last_mut().expect("it was pushed").started.step;
+                step.parameters = Place { part, round, cell }.parameters("");
+            }
+        }
+        made.started.question = Some(Question::Steady(question.clone()));
+        made
+    }
+
+    fn question() -> SteadyQuestion {
+        SteadyQuestion {
+            test: SteadyTest::Latency,
+            class: DeviceClass::Enterprise,
+            haste: 1,
+            targets: vec!["/dev/nvme0n1".to_owned()],
+            size: None,
+            engine: None,
+            direct: None,
+            purge: false,
+            purge_by: TrimBy::Discard,
+            purged_before: Some("by its maker's tool".to_owned()),
+            block_min: 512,
+            has_histogram: true,
+            resumed: None,
+        }
+    }
+
+    #[test]
+    fn latency_tests_of_before_the_histogram_run_are_as_complete_as_they_were() {
+        // As it was written then: without the field.
+        let mut written = serde_json::to_value(question()).expect("it is plain data");
+        written.as_object_mut().expect("a group").remove("has_histogram").expect("it is written since");
+        let old: SteadyQuestion = serde_json::from_value(written).expect("it can be read");
+        assert!(!old.has_histogram);
+        let ending = |question: &SteadyQuestion, has_run: bool| {
+            let found = answer(&latency(question, has_run)).expect("it is a test");
+            (found.ending, found.parts.len())
+        };
+        assert_eq!(ending(&old, false), (Ending::Steady, 2));
+        assert_eq!(ending(&question(), false), (Ending::Unfinished, 2), "its run is still to come");
+        assert_eq!(ending(&question(), true), (Ending::Steady, 3));
+        // Complete as it is, it is not what the standard has since.
+        assert_eq!(deviations(&question()), [] as [&str; 0]);
+        assert_eq!(deviations(&old), ["no histogram run, which the standard has since 2.0"]);
+    }
+
+    #[test]
+    fn targets_may_be_larger_together_than_any_number() {
+        let mut made = latency(&question(), true);
+        for step in &mut made.steps {
+            let target = Target { size: Bytes(4 << 60), ..step.started.step.targets[0].clone() };
+            step.started.step.targets = vec![target; 4];
+        }
+        let found = answer(&made).expect("it is a test");
+        assert_eq!((found.ending, found.setup.active_range), (Ending::Steady, Bytes(u64::MAX)));
+        let names: Vec<String> = (0..4).map(|name| format!("sim:{name}")).collect();
+        made.started.question = Some(Question::Steady(SteadyQuestion { targets: names, ..question() }));
+        assert_eq!(answer(&made).expect("it is a test").setup.capacity, Some(Bytes(u64::MAX)));
+    }
 
     #[test]
     fn a_load_has_the_levels_that_it_has() {

@@ -229,12 +229,14 @@ pub const BLOCK_MIN: u32 = 512;
 
 /// What makes a test another one than the standard's, in words; empty: nothing that is known here.
 pub fn deviations(question: &SteadyQuestion) -> Vec<String> {
-    let SteadyQuestion { haste, purge, purged_before, block_min, .. } = question;
+    let SteadyQuestion { test, haste, purge, purged_before, block_min, has_histogram, .. } = question;
     let quick = (*haste != 1).then(|| format!("all times are divided by {haste}"));
     let unpurged = !purge && purged_before.is_none();
     let unpurged = unpurged.then(|| "no purge, so that what was written before is not known".to_owned());
     let coarse = (*block_min > BLOCK_MIN).then(|| format!("no blocks smaller than {block_min} B"));
-    [quick, unpurged, coarse].into_iter().flatten().collect()
+    let unspread = *test == SteadyTest::Latency && !has_histogram;
+    let unspread = unspread.then(|| "no histogram run, which the standard has since 2.0".to_owned());
+    [quick, unpurged, coarse, unspread].into_iter().flatten().collect()
 }
 
 /// How the targets were purged, for people.
@@ -263,12 +265,13 @@ impl Flow {
                 return Self::finished(throughput(question.purge), question, false);
             }
             SteadyTest::Latency => {
-                let histogram = PartKind::Sequence(vec![histogram()]);
-                vec![
-                    fill(128 << 10),
-                    rounds("response times", latency()),
-                    Part { title: "histogram run".to_owned(), kind: histogram },
-                ]
+                let histogram = || Part {
+                    title: "histogram run".to_owned(),
+                    kind: PartKind::Sequence(vec![histogram()]),
+                };
+                let mut parts = vec![fill(128 << 10), rounds("response times", latency())];
+                parts.extend(question.has_histogram.then(histogram));
+                parts
             }
             SteadyTest::Wsat => {
                 vec![rounds("write saturation", saturation(busy, WSAT_CYCLES_MAX, Some(WSAT_FILLS_MAX)))]
@@ -579,6 +582,7 @@ mod tests {
             purge_by: fathom_schema::TrimBy::Discard,
             purged_before: None,
             block_min: 512,
+            has_histogram: true,
             resumed: None,
         })
     }

@@ -122,9 +122,9 @@ pub(super) fn setup(record: &Record, question: &SteadyQuestion) -> Setup {
         content,
         engine: engine.map(|engine| engine.kind),
         mode: engine.map(|engine| engine.mode),
-        active_range: Bytes(sizes.iter().map(|size| size.0).sum()),
+        active_range: sizes.iter().copied().sum(),
         segments: sizes.len(),
-        capacity: all.map(|all| Bytes(all.iter().map(|size| size.0).sum())),
+        capacity: all.map(|all| all.into_iter().sum()),
         written: Bytes(written(record, question)),
     }
 }

@@ -12,7 +12,7 @@ use super::{Found, StepView};
 use crate::load::LoadPoint;
 use crate::objective::{self, State};
 use crate::statistics::{
-    Change, Course, Hurst, Sample, Trend, autocorrelation, course, hurst, trend, warm_up,
+    Change, Course, Hurst, Sample, Trend, correlation_allowed, course, hurst, trend, warm_up,
 };
 use fathom_schema::Severity;
 use fathom_units::{Iops, Nanos};
@@ -42,8 +42,6 @@ const DRIFT_MIN: f64 = 0.05;
 const LEVELS_CERTAIN: f64 = 5.0;
 /// The same of a drift, in halves of its 95 % interval: some four standard errors.
 const DRIFT_CERTAIN: f64 = 2.0;
-/// Correlation of neighbours above which a series would have no mean worth the name.
-const MEMORY_MAX: f64 = 0.95;
 /// Arrivals that may be due or in flight at the end beyond those that mostly are, for a load to have been carried.
 const UNDER_WAY: f64 = 3.0;
 
@@ -109,7 +107,8 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
             } else {
                 format!("from {:.0} s to {:.0} s", start.as_secs_f64(), end.as_secs_f64())
             };
-            found.add(
+            found.weighed(
+                share.abs(),
                 "behaviour.drift",
                 Severity::Warn,
                 format!("{}throughput {word} by {:.0} % {over}", view.place(), share.abs() * 100.0),
@@ -139,7 +138,8 @@ fn is_imposed(view: &StepView<'_>) -> bool {
 fn memory(iops: &[f64], view: &StepView<'_>, found: &mut Found) {
     let Some(hurst) = hurst(iops).filter(|hurst| hurst.least() >= MEMORY_MIN) else { return };
     let Hurst { by_variance, by_wavelet, block_max } = hurst;
-    found.add(
+    found.weighed(
+        hurst.least(),
         "behaviour.memory",
         Severity::Info,
         format!(
@@ -228,7 +228,8 @@ fn tell_warm(length: usize, seconds: &[Second], iops: &[f64], view: &StepView<'_
     let share = Sample::of(&iops[..length]).mean / Sample::of(&iops[length..]).mean - 1.0;
     let word = if share < 0.0 { "below" } else { "above" };
     found.mark(view, seconds[length].start, "warm-up ends".to_owned());
-    found.add(
+    found.weighed(
+        share.abs(),
         "behaviour.warm-up",
         Severity::Warn,
         format!(
@@ -247,10 +248,7 @@ fn tell_warm(length: usize, seconds: &[Second], iops: &[f64], view: &StepView<'_
 fn outlasts(seconds: &[Second], first: &[f64], rest: &[f64]) -> bool {
     let (of_first, of_rest) = (Sample::of(first), Sample::of(rest));
     let count = rest.len() as f64;
-    let correlation = autocorrelation(rest, of_rest.mean);
-    // Of few values it comes out too small (Kendall 1954), and is known to an error of about 1/√n.
-    let correlation = correlation + (1.0 + 4.0 * correlation) / count + 1.0 / count.sqrt();
-    let correlation = correlation.clamp(0.0, MEMORY_MAX);
+    let correlation = correlation_allowed(rest, of_rest.mean);
     let length = seconds.iter().map(|second| second.length).sum::<f64>() / seconds.len() as f64;
     let variance = of_rest.variance * (1.0 + correlation) / (1.0 - correlation);
     let variance = variance.max(of_rest.mean / length);

@@ -104,7 +104,8 @@ fn mismatches(view: &StepView<'_>, found: &mut Found) {
         let checked: u64 = verified.clone().map(|verified| verified.checked).sum();
         let wrong: u64 = verified.flat_map(|verified| &verified.mismatches).map(|(_, count)| count).sum();
         if wrong > 0 {
-            found.add(
+            found.weighed(
+                wrong as f64 / checked.max(1) as f64,
                 "verify.mismatch",
                 Severity::Invalid,
                 format!(
@@ -123,7 +124,8 @@ fn fresh_devices(record: &Record, found: &mut Found) {
     for part in parts {
         let pts::PartAnswer::Rounds(rounds) = part else { continue };
         if rounds.is_of_a_fresh_device() {
-            found.add(
+            found.weighed(
+                -rounds.fills,
                 "pts.not-filled",
                 Severity::Warn,
                 format!(
@@ -153,14 +155,16 @@ fn errors(view: &StepView<'_>, found: &mut Found) {
         for kind in &measured.tally.kinds {
             let failed: u64 = kind.errors.iter().map(|(_, count)| count).sum();
             if failed > 0 {
+                let share = failed as f64 / (failed + kind.operations) as f64;
                 let names: Vec<String> = kind
                     .errors
                     .iter()
                     .map(|&(errno, count)| format!("{} × {count}", errno_name(errno)))
                     .collect();
-                found.add(
+                found.weighed(
+                    share,
                     "errors.io",
-                    if failed as f64 > FAILED_SHARE_MAX * (failed + kind.operations) as f64 {
+                    if share > FAILED_SHARE_MAX {
                         Severity::Invalid
                     } else {
                         Severity::Warn
@@ -176,7 +180,8 @@ fn errors(view: &StepView<'_>, found: &mut Found) {
                 );
             }
             if kind.short > 0 && kind.kind != OperationKind::Sync {
-                found.add(
+                found.weighed(
+                    kind.short as f64 / kind.operations.max(1) as f64,
                     "transfers.short",
                     Severity::Warn,
                     format!(
@@ -240,7 +245,8 @@ fn wall_clock(view: &StepView<'_>, found: &mut Found) {
     let wall_ms = until as f64 - step.wall_ms as f64;
     let elapsed_ms = finished.elapsed.0 as f64 / 1e6;
     if wall_ms < elapsed_ms * (1.0 - WALL_SLOWER_MAX) - WALL_SLACK_MS {
-        found.add(
+        found.weighed(
+            elapsed_ms - wall_ms,
             "clock.disagrees",
             Severity::Warn,
             format!(

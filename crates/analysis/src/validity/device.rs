@@ -153,7 +153,8 @@ fn judge(view: &StepView<'_>, direction: OperationKind, compared: &Compared, fou
     );
     if bytes_ratio < DEVICE_BYTES_MIN {
         if let (OperationKind::Read, Some(why)) = (direction, without_data(view)) {
-            found.add(
+            found.weighed(
+                1.0 - bytes_ratio,
                 "target.holes-read",
                 if *is_direct { Severity::Invalid } else { Severity::Warn },
                 format!("{bytes}: {why}"),
@@ -163,20 +164,23 @@ fn judge(view: &StepView<'_>, direction: OperationKind, compared: &Compared, fou
             return;
         }
         match (is_direct, direction) {
-            (true, _) => found.add(
+            (true, _) => found.weighed(
+                1.0 - bytes_ratio,
                 "cache.direct-not-honoured",
                 Severity::Invalid,
                 bytes,
                 "direct I/O was asked for and a cache answered: measure the device itself, or a filesystem that \
                  honours direct I/O (a loop device needs direct I/O on its backing file too)",
             ),
-            (false, OperationKind::Read) => found.add(
+            (false, OperationKind::Read) => found.weighed(
+                1.0 - bytes_ratio,
                 "cache.page-cache-read",
                 Severity::Warn,
                 bytes,
                 "the rest came from memory: use direct I/O, or a target larger than memory",
             ),
-            (false, _) => found.add(
+            (false, _) => found.weighed(
+                1.0 - bytes_ratio,
                 "cache.written-to-memory",
                 Severity::Warn,
                 bytes,
@@ -186,7 +190,8 @@ fn judge(view: &StepView<'_>, direction: OperationKind, compared: &Compared, fou
         return;
     }
     if bytes_ratio > DEVICE_BYTES_MAX {
-        found.add(
+        found.weighed(
+            bytes_ratio,
             "device.amplified",
             Severity::Warn,
             bytes,
@@ -203,7 +208,8 @@ fn judge(view: &StepView<'_>, direction: OperationKind, compared: &Compared, fou
         ours.operations
     );
     if *is_direct && ratio > DEVICE_OPERATIONS.1 {
-        found.add(
+        found.weighed(
+            ratio,
             "device.split",
             Severity::Warn,
             operations,
@@ -211,7 +217,8 @@ fn judge(view: &StepView<'_>, direction: OperationKind, compared: &Compared, fou
              too: use blocks no larger than the queue's max_sectors_kb, aligned to the device, and leave it alone",
         );
     } else if *is_direct && ratio < DEVICE_OPERATIONS.0 {
-        found.add(
+        found.weighed(
+            1.0 - ratio,
             "device.merged",
             Severity::Info,
             operations,
@@ -247,7 +254,8 @@ fn zeroes_read(view: &StepView<'_>, found: &mut Found) {
                 high * 100.0
             )
         };
-        found.add(
+        found.weighed(
+            share,
             "target.zero-blocks",
             Severity::Warn,
             format!("{}{of} of what was read of {} are all zero", view.place(), path.display()),
@@ -268,16 +276,17 @@ fn cached_file(view: &StepView<'_>, found: &mut Found) {
                 .extend(stream.workers.iter().flat_map(|worker| &worker.extents).map(|extent| extent.target));
         }
     }
-    let size: u64 =
-        files.iter().filter_map(|&index| step.targets.get(index as usize)).map(|t| t.size.0).sum();
-    if !files.is_empty() && size < memory.0 {
-        found.add(
+    let size: Bytes =
+        files.iter().filter_map(|&index| step.targets.get(index as usize)).map(|t| t.size).sum();
+    if !files.is_empty() && size < memory {
+        found.weighed(
+            -(size.0 as f64),
             "cache.fits-memory",
             Severity::Warn,
             format!(
                 "{}buffered I/O on {} with {} of memory",
                 view.place(),
-                Bytes(size).approximate(),
+                size.approximate(),
                 memory.approximate()
             ),
             "the page cache is measured: use direct I/O, or a target at least twice as large as memory",

@@ -42,7 +42,8 @@ fn others(view: &StepView<'_>, before: &Gauges, after: &Gauges, elapsed_us: f64,
     let ticks = after.processor_ticks.saturating_sub(before.processor_ticks) as f64;
     let stolen = after.stolen_ticks.saturating_sub(before.stolen_ticks) as f64;
     if ticks > 0.0 && stolen / ticks > STOLEN_MAX {
-        found.add(
+        found.weighed(
+            stolen / ticks,
             "host.stolen-time",
             Severity::Warn,
             format!(
@@ -78,7 +79,7 @@ fn others(view: &StepView<'_>, before: &Gauges, after: &Gauges, elapsed_us: f64,
             let percent = share * 100.0;
             let evidence =
                 format!("{}something waited for {resource} in {percent:.0} % of the time", view.place());
-            found.add(id, Severity::Warn, evidence, remedy);
+            found.weighed(share, id, Severity::Warn, evidence, remedy);
         }
     }
 }
@@ -90,7 +91,8 @@ fn heat(view: &StepView<'_>, after: &Gauges, found: &mut Found) {
             continue;
         };
         let degrees = |thousandths: i64| thousandths as f64 / 1000.0;
-        found.add(
+        found.weighed(
+            (sensor.now - limit) as f64,
             "device.hot",
             Severity::Warn,
             format!(
@@ -121,7 +123,8 @@ fn small_part(view: &StepView<'_>, found: &mut Found) {
         let Some(device) = facts.get(path.as_path()).and_then(|fact| fact.device.as_ref()) else { continue };
         let addressed = Bytes(end - start);
         if addressed < DRIVE_CACHE_MAX && (addressed.0 as f64) < device.size.0 as f64 * PART_MIN {
-            found.add(
+            found.weighed(
+                -(addressed.0 as f64),
                 "device.small-part",
                 Severity::Info,
                 format!(

@@ -115,7 +115,8 @@ fn little(stream: &Stream, measured: &Measured, place: &str, found: &mut Found) 
         (beyond, format!("the queue depth {depth}"))
     };
     if ratio > LITTLE_MAX + beyond {
-        found.add(
+        found.weighed(
+            ratio,
             "little.accounting",
             Severity::Invalid,
             format!("{place}throughput × service time is {ratio:.3} of {whole}, above {LITTLE_MAX}"),
@@ -130,7 +131,8 @@ fn little(stream: &Stream, measured: &Measured, place: &str, found: &mut Found) 
     let failed_only =
         measured.tally.kinds.iter().any(|kind| !kind.errors.is_empty()) && held >= LITTLE_MIN * depth as f64;
     if ratio < LITTLE_MIN && stream.queue_depth > 1 && is_closed && is_long && !failed_only {
-        found.add(
+        found.weighed(
+            -ratio,
             "little.queue-not-full",
             Severity::Warn,
             format!(
@@ -165,14 +167,16 @@ fn cpu(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, f
     }
     let percent = share * 100.0;
     if has(view, stream, |kind| matches!(kind, TargetKind::Null)) {
-        found.add(
+        found.weighed(
+            share,
             "generator.ceiling",
             Severity::Info,
             format!("{place}the null target shows what the generator itself can do, at {percent:.0} % CPU"),
             "compare figures of real targets with this one; near it they are the generator's",
         );
     } else {
-        found.add(
+        found.weighed(
+            share,
             "generator.cpu-bound",
             Severity::Warn,
             format!(
@@ -191,7 +195,8 @@ fn near_ceiling(view: &StepView<'_>, stream: &Stream, measured: &Measured, place
     let each = Iops::of(operations(&measured.tally), measured.window()).0 / workers;
     let share = each / operations_per_s;
     if view.is_real(stream) && share > CEILING_SHARE_MAX {
-        found.add(
+        found.weighed(
+            share,
             "generator.near-ceiling",
             Severity::Warn,
             format!(
@@ -209,14 +214,16 @@ fn near_ceiling(view: &StepView<'_>, stream: &Stream, measured: &Measured, place
 fn length(measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
     let window = measured.window();
     if window < MEASURE_MIN {
-        found.add(
+        found.weighed(
+            -window.as_secs_f64(),
             "duration.short",
             Severity::Warn,
             format!("{place}measured for {}, below {}", window.approximate(), MEASURE_MIN.approximate()),
             "measure for 30 s or more, so that caches, flushes and background work show",
         );
     } else if intervals.len() < INTERVALS_MIN {
-        found.add(
+        found.weighed(
+            -window.as_secs_f64(),
             "duration.short",
             Severity::Warn,
             format!("{place}measured in {} intervals, below {INTERVALS_MIN}", intervals.len()),
@@ -229,7 +236,8 @@ fn samples(measured: &Measured, place: &str, found: &mut Found) {
     for kind in &measured.tally.kinds {
         let count = kind.operations;
         if kind.kind != OperationKind::Sync && (1..P99_OPERATIONS_MIN).contains(&count) {
-            found.add(
+            found.weighed(
+                -(count as f64),
                 "samples.few",
                 Severity::Info,
                 format!(
@@ -255,7 +263,8 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
     }
     let backlog_max = measured.tally.backlog_max;
     if grows(&backlog) {
-        found.add(
+        found.weighed(
+            1.0 - achieved.0 / asked,
             "pacing.overloaded",
             Severity::Invalid,
             format!(
@@ -276,7 +285,8 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
     let in_flight = u64::from(stream.queue_depth) * stream.workers.len() as u64;
     let undone = tally.arrivals.saturating_sub(told);
     if undone > in_flight && undone as f64 > tally.arrivals as f64 * (1.0 - RATE_SHARE_MIN) {
-        found.add(
+        found.weighed(
+            1.0 - achieved.0 / asked,
             "pacing.behind",
             Severity::Warn,
             format!(
@@ -305,7 +315,8 @@ fn left_waiting(measured: &Measured) -> String {
 fn dropped(measured: &Measured, place: &str, found: &mut Found) {
     let tally = &measured.tally;
     if tally.arrivals_dropped > 0 {
-        found.add(
+        found.weighed(
+            tally.arrivals_dropped as f64 / tally.arrivals.max(1) as f64,
             "pacing.dropped",
             Severity::Invalid,
             format!(
@@ -350,7 +361,8 @@ fn issued_late(view: &StepView<'_>, stream: &Stream, measured: &Measured, place:
         } else {
             continue;
         };
-        found.add(
+        found.weighed(
+            waited as f64,
             "pacing.issued-late",
             Severity::Warn,
             format!(
@@ -391,7 +403,8 @@ fn late(intervals: &[&Interval], place: &str, found: &mut Found) {
     let late = intervals.iter().filter(|interval| interval.late).count();
     if late > 0 {
         let share = late as f64 / intervals.len() as f64;
-        found.add(
+        found.weighed(
+            share,
             "intervals.late",
             if share > LATE_SHARE_MAX { Severity::Warn } else { Severity::Info },
             format!("{place}{late} of {} intervals came late and cover more than one edge", intervals.len()),

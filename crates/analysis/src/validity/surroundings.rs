@@ -206,7 +206,8 @@ fn full_filesystems(record: &Record, found: &mut Found) {
         let is_written = written.contains(&target.path) && told.insert(&filesystem.mount_point);
         let free = filesystem.available.0 as f64 / filesystem.size.0.max(1) as f64;
         if is_written && filesystem.size.0 > 0 && free < FREE_MIN {
-            found.add(
+            found.weighed(
+                -free,
                 "filesystem.nearly-full",
                 Severity::Warn,
                 format!(
@@ -251,7 +252,8 @@ fn unwritten(view: &StepView<'_>, found: &mut Found) {
                 continue;
             }
             seen.push(path);
-            found.add(
+            found.weighed(
+                missing(file),
                 "target.unwritten",
                 Severity::Invalid,
                 format!(
@@ -339,7 +341,8 @@ fn short_queues(view: &StepView<'_>, found: &mut Found) {
         let Some(requests) = number("queue nr_requests") else { continue };
         let room = requests * number("hardware queues").unwrap_or(1).max(1);
         if in_flight > room {
-            found.add(
+            found.weighed(
+                in_flight as f64 / room.max(1) as f64,
                 "device.queue-short",
                 Severity::Info,
                 format!(

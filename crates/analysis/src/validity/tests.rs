@@ -10,7 +10,7 @@ use super::*;
 use crate::sample::{StreamShape, on_file, push, record};
 use fathom_schema::{
     Arrival, Backlog, Ceiling, DeviceCounters, EngineKind, EnvironmentFact, FileFact, IoMode, LayoutRule,
-    OperationKind, Outcome, Pacing, Severity, SimDevice, SimService, TargetKind,
+    OperationKind, Outcome, Pacing, Severity, SimDevice, SimService, TargetKind, ZeroBlocks,
 };
 use fathom_units::{Bytes, Ratio};
 
@@ -369,6 +369,7 @@ fn loads_of_a_test() {
         purge_by: TrimBy::Discard,
         purged_before: None,
         block_min: 512,
+        has_histogram: true,
         resumed: None,
     };
     let with = |empty: &[bool]| {
@@ -464,6 +465,46 @@ fn a_finding_of_many_steps_is_one_sentence() {
     let found = findings(&made);
     let short = found.iter().find(|one| one.id == "duration.short").expect("two seconds are short");
     assert!(short.evidence.starts_with("step \"main\": "), "{}", short.evidence);
-    let others = "; so it is in step \"main (1)\", step \"main (2)\", step \"main (3)\" and 276 more";
+    let others = "; also in step \"main (1)\", step \"main (2)\", step \"main (3)\" and 276 more";
     assert!(short.evidence.ends_with(others), "{}", short.evidence);
+}
+
+/// What is told is the gravest, wherever it is, and nothing claims that the others are like it.
+#[test]
+fn a_finding_of_several_steps_tells_the_gravest() {
+    let zeroes = |zero: &[u64]| {
+        let mut made = record(&[base()]);
+        made.steps.clear();
+        for (index, zero) in (0..).zip(zero) {
+            push(&mut made, &[base()], index);
+            let finished = made.steps[index as usize].finished.as_mut().expect("it has ended");
+            let of = |path: &str, zero: u64| ZeroBlocks {
+                path: path.into(),
+                block_bytes: 4096,
+                blocks: 100,
+                sampled: 100,
+                zero,
+            };
+            // A second target in every step: its step is told once.
+            finished.zero_blocks = vec![of("/dev/a", *zero), of("/dev/b", 3)];
+        }
+        let found = findings(&made);
+        found.into_iter().find(|one| one.id == "target.zero-blocks").expect("zeroes were read").evidence
+    };
+    let told = zeroes(&[2, 5, 98, 5]);
+    assert!(
+        told.starts_with("step \"main (2)\": 98 % of the 100 blocks of 4 KiB of what was read"),
+        "{told}"
+    );
+    assert!(told.ends_with("zero; also in step \"main (1)\", step \"main (3)\", step \"main\""), "{told}");
+    // Of equals the first.
+    assert!(zeroes(&[7, 7]).starts_with("step \"main\": 7 %"));
+    // What is INVALID in one place is told before what is doubtful in another, however little of it there is.
+    let mut failed = record(&[base(), base()]);
+    let workers = &mut failed.steps[0].finished.as_mut().expect("it has ended").streams;
+    workers[0].workers[0].tally.kinds[0].errors = vec![(5, 1)];
+    workers[1].workers[0].tally.kinds[0].errors = vec![(5, 90_000_000)];
+    let errors = findings(&failed).into_iter().find(|one| one.id == "errors.io").expect("some failed");
+    assert_eq!(errors.severity, Severity::Invalid);
+    assert!(errors.evidence.contains("90000000 of "), "{}", errors.evidence);
 }

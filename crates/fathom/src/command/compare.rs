@@ -133,7 +133,7 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
     let ran = args.replicates.run(&args.consent, folder, first).map_err(|exit| (exit, String::new()))?;
     sides.extend(ran.into_iter().map(|records| Side { records }));
     if let Some(name) = &args.save_baseline {
-        let told = baseline::keep(folder, name, &sides[0].names())?;
+        let told = baseline::keep(folder, name, &sides[0].names(), args.replace)?;
         terminal::message(&told);
         if sides.len() == 1 {
             return Ok(Exit::Ok);
@@ -159,14 +159,27 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
     }
     let worst = all.iter().map(|found| found.verdict).max().expect("there is another side");
     let format = if args.json { Format::Json } else { args.format };
-    let text = match format {
+    let text = formed(format, &all, base, others, args.margin);
+    let printed = match &args.output {
+        None if format == Format::Text => crate::shown(&text),
+        None => crate::printed(&text),
+        Some(output) => written(output, &text, base, folder),
+    };
+    Ok(if printed == Exit::Ok { exit_of(worst) } else { printed })
+}
+
+/// The comparisons of the first side with each of the others in one form.
+fn formed(format: Format, all: &[Comparison], base: &Side, others: &[Side], margin: Ratio) -> String {
+    match format {
         Format::Text => {
-            let pages = all.iter().zip(others).map(|(found, side)| page(found, base, side, args.margin));
+            let pages = all.iter().zip(others).map(|(found, side)| page(found, base, side, margin));
             pages.collect::<Vec<_>>().join("\n")
         }
         Format::Json | Format::Csv => {
-            let rows = all.iter().zip(others).map(|(found, side)| document(found, base, side, args.margin));
-            let document = json!({ "verdict": worst.name(), "comparisons": rows.collect::<Vec<_>>() });
+            let worst = all.iter().map(|found| found.verdict).max();
+            let rows = all.iter().zip(others).map(|(found, side)| document(found, base, side, margin));
+            let rows: Vec<Value> = rows.collect();
+            let document = json!({ "verdict": worst.map(Verdict::name), "comparisons": rows });
             if format == Format::Csv {
                 figures_csv(&document)
             } else {
@@ -175,18 +188,11 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
         }
         Format::Html | Format::Markdown => {
             let others = others.iter().map(|side| side.records.iter().collect()).collect();
-            let base = base.records.iter().collect();
-            let sides = Sides { base, others, margin: args.margin };
+            let sides = Sides { base: base.records.iter().collect(), others, margin };
             let page = if format == Format::Html { compare_html(&sides) } else { compare_markdown(&sides) };
-            page.expect("they were compared above")
+            page.expect("they were compared before")
         }
-    };
-    let printed = match &args.output {
-        None if format == Format::Text => crate::shown(&text),
-        None => crate::printed(&text),
-        Some(output) => written(output, &text, base, folder),
-    };
-    Ok(if printed == Exit::Ok { exit_of(worst) } else { printed })
+    }
 }
 
 /// Refuses runs that would count more than once: stored ones, since those that are run are new.
@@ -254,33 +260,8 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
         passing,
         remarks,
     } = found;
-    let metric = |metric: &Metric| {
-        let Metric { name, more_is_better, base, new, change, interval, verdict, more_runs, decides, needs } =
-            metric;
-        json!({
-            "name": name,
-            "more_is_better": more_is_better,
-            "base": base,
-            "new": new,
-            "change": change,
-            "interval": interval.map(|(low, high)| [low, high]),
-            "verdict": verdict.name(),
-            "more_runs": more_runs,
-            "decides": decides,
-            "needs": needs,
-        })
-    };
     let listed = |all: &[Difference]| -> Vec<Value> {
         all.iter().map(|(name, base, new)| json!({ "name": name, "base": base, "new": new })).collect()
-    };
-    let step = |step: &StepComparison| {
-        let StepComparison { name, metrics, noise_floor, replicates: (base, new) } = step;
-        json!({
-            "name": name,
-            "noise_floor": noise_floor,
-            "replicates": { "base": base.name(), "new": new.name() },
-            "metrics": metrics.iter().map(metric).collect::<Vec<_>>(),
-        })
     };
     let side_name = |is_base: bool| if is_base { "base" } else { "new" };
     let finding = |one: &RunFinding| {
@@ -328,7 +309,7 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
         "findings": warnings.iter().map(finding).collect::<Vec<_>>(),
         "of": kind.name(),
         "curve": curve.iter().map(curve_figure).collect::<Vec<_>>(),
-        "steps": steps.iter().map(step).collect::<Vec<_>>(),
+        "steps": steps.iter().map(step_document).collect::<Vec<_>>(),
         "job_differences": listed(job_differences),
         "differences": listed(differences),
         "passing": listed(passing),
@@ -336,9 +317,35 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
     })
 }
 
+fn step_document(step: &StepComparison) -> Value {
+    let metric = |metric: &Metric| {
+        let Metric { name, more_is_better, base, new, change, interval, verdict, more_runs, decides, needs } =
+            metric;
+        json!({
+            "name": name,
+            "more_is_better": more_is_better,
+            "base": base,
+            "new": new,
+            "change": change,
+            "interval": interval.map(|(low, high)| [low, high]),
+            "verdict": verdict.name(),
+            "more_runs": more_runs,
+            "decides": decides,
+            "needs": needs,
+        })
+    };
+    let StepComparison { name, metrics, noise_floor, replicates: (base, new) } = step;
+    json!({
+        "name": name,
+        "noise_floor": noise_floor,
+        "replicates": { "base": base.name(), "new": new.name() },
+        "metrics": metrics.iter().map(metric).collect::<Vec<_>>(),
+    })
+}
+
 fn page(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> String {
-    let mut text = verdict(found, margin) + "\n";
-    text.extend(caution(found).map(|caution| caution + "\n"));
+    let mut text = words(&verdict(found, margin));
+    text.extend(caution(found).map(|caution| words(&caution)));
     for (letter, side) in [("A", base), ("B", side)] {
         let first = &side.records[0].started;
         let more = match side.records.len() {
@@ -346,18 +353,18 @@ fn page(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> String {
             count => format!(" and {} more", count - 1),
         };
         let invalid = found.invalid.iter().any(|one| one.is_base == (letter == "A"));
-        text += &format!(
-            "  {letter}  {}{more}  {}  {}{}\n",
+        text += &words(&format!(
+            "  {letter}  {}{more}  {}  {}{}",
             first.run,
             calendar::date_time(first.wall_ms),
             printable(&first.title),
             if invalid { "  INVALID" } else { "" }
-        );
+        ));
     }
     text += "\nCan it be trusted?\n";
     for (letter, is_base) in [("A", true), ("B", false)] {
         for line in trust_lines(found, is_base) {
-            text += &format!("  {letter}  {}\n", printable(&line));
+            text += &words(&format!("  {letter}  {}", printable(&line)));
         }
     }
     text += &match found.kind {
@@ -372,13 +379,18 @@ fn page(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> String {
             text += &format!("\n{heading}\n");
         }
         for (name, base, new) in all {
-            text += &format!("  {}: {} → {}\n", printable(name), printable(base), printable(new));
+            text += &words(&format!("  {}: {} → {}", printable(name), printable(base), printable(new)));
         }
     }
     for remark in &found.remarks {
-        text += &format!("  note: {}\n", printable(remark));
+        text += &words(&format!("  note: {}", printable(remark)));
     }
     text
+}
+
+/// A line of words, broken where it would be wider than what it is printed on.
+fn words(line: &str) -> String {
+    terminal::folded(line, terminal::width()) + "\n"
 }
 
 /// Every figure of each step.
@@ -416,7 +428,7 @@ fn cells(found: &Comparison) -> String {
         text += "\nCurves\n";
     }
     for [name, base, new, differ] in curves {
-        text += &format!("  {name}: A {base}, B {new}; {differ}\n");
+        text += &words(&format!("  {name}: A {base}, B {new}; {differ}"));
     }
     let rows = cell_rows(found);
     let wide = rows.iter().map(|row| row.cell.chars().count()).max().unwrap_or(0).max(4);

@@ -196,6 +196,7 @@ fn question(args: &SteadyArgs) -> SteadyQuestion {
         purge_by: purge.unwrap_or_default(),
         purged_before: purged.as_ref().map(|how| format!("before the test, as the operator says: {how}")),
         block_min: BLOCK_MIN,
+        has_histogram: true,
         resumed: None,
     }
 }
@@ -580,6 +581,7 @@ mod tests {
             purge_by: TrimBy::Discard,
             purged_before: None,
             block_min: BLOCK_MIN,
+            has_histogram: true,
             resumed: None,
         }
     }

@@ -336,3 +336,106 @@ fn curves_are_compared_load_by_load() {
     let page = bench.fathom(&format!("compare {base} {new}")).expect(0, &[]).out.clone();
     assert!(page.contains("  peak: A 10.0k/s") && page.contains("; intervals overlap"), "{page}");
 }
+
+/// Two runs of a test: so many cells, among them `some`, whose values in a single run are of `kind`.
+fn check_test(test: &str, cells: usize, some: &str, kind: &str) {
+    let bench = Bench::new();
+    let [base, new] = asked(&bench, &format!("steady {test} --size 8MiB --quick"));
+    let document = bench.fathom(&format!("compare {base} {new} --json")).expect(0, &[]).json();
+    let found = &document["comparisons"][0];
+    assert_eq!((&found["of"], &found["verdict"]), (&"cell".into(), &"equivalent".into()), "{test}");
+    let all = found["steps"].as_array().expect("a list");
+    let names: Vec<&str> = all.iter().filter_map(|cell| cell["name"].as_str()).collect();
+    assert!(names.len() == cells && names.contains(&some), "{test}: {} of {names:?}", names.len());
+    assert!(!names.iter().any(|name| name.contains("precondition")), "{test}: {names:?}");
+    for cell in all {
+        let metrics = cell["metrics"].as_array().expect("a list");
+        let decides: Vec<&str> = metrics
+            .iter()
+            .filter(|metric| metric["decides"] == true)
+            .filter_map(|metric| metric["name"].as_str())
+            .collect();
+        assert_eq!(decides, ["iops"], "{test}: what it is about");
+        assert!(metrics[0]["base"].as_f64().is_some_and(|rate| rate > 0.0), "{test}: {cell:#}");
+    }
+    let own = &all[names.iter().position(|name| *name == some).expect("it is there")];
+    assert_eq!(own["replicates"]["base"], kind, "{test}");
+    assert_eq!(found["job_differences"], serde_json::json!([]), "{test}");
+    let page = bench.fathom(&format!("compare {base} {new}")).expect(0, &[]).out.clone();
+    assert_eq!(page.lines().filter(|line| line.starts_with("* ")).count(), cells, "{test}: {page}");
+    let drawn = bench.fathom(&format!("compare {base} {new} --format html")).expect(0, &[]).out.clone();
+    for title in ["Change of IOPS by cell, with its interval", "IOPS of both sides by cell"] {
+        assert!(drawn.contains(title), "{test}: {title}");
+    }
+}
+
+#[test]
+fn recoveries_are_compared_load_by_load() {
+    // The baseline, bursts after each of five idle times, and what follows each.
+    check_test("hir", 1 + 5 * 2, "5 s of writes, 25 s idle", "rounds");
+    check_test("xsr", 3, "cross stimulus recovery 2, RND 8 KiB 0/100", "intervals");
+}
+
+#[test]
+fn matrices_of_demand_are_compared_cell_by_cell() {
+    check_test("composite", 49, "RND composite 40/60 T32Q32", "rounds");
+    check_test("dirth", 49 + 3, "largest operating point", "intervals");
+}
+
+#[test]
+fn what_was_asked_differently_is_told() {
+    let bench = Bench::new();
+    let ask = |question: &str| {
+        bench.fathom(&format!("{question} --target sim: --quiet")).expect(0, &[]);
+        bench.report()["run"].as_str().expect("an identity").to_owned()
+    };
+    // The highest rates within other limits are two figures.
+    let [narrow, again, wide] =
+        ["p99<1ms", "p99<1ms", "p99<5ms"].map(|limit| ask(&format!("slo --latency {limit}")));
+    let compared = |base: &str, new: &str| {
+        let page = bench.fathom(&format!("compare {base} {new}")).out.clone();
+        let document = bench.fathom(&format!("compare {base} {new} --json")).json();
+        (page, document["comparisons"][0].clone())
+    };
+    let (page, alike) = compared(&narrow, &again);
+    assert_eq!(alike["curve"][0]["name"], "highest rate within the limits", "{alike:#}");
+    assert!(!page.contains("Caution"), "{page}");
+    let (page, apart) = compared(&narrow, &wide);
+    assert_eq!(apart["curve"], serde_json::json!([]));
+    assert!(page.contains("Caution: the jobs differ (limits to keep"), "{page}");
+    assert!(page.contains("  limits to keep: p99 < 1.00 ms → p99 < 5.00 ms\n"), "{page}");
+    assert!(page.contains("the limits to keep differ"), "{page}");
+    assert!(!page.contains("highest rate within the limits:"), "{page}");
+    // A purge is part of a test.
+    let test = "steady latency --quick";
+    let (with, without) = (ask(&format!("{test} --purged nvme-format")), ask(test));
+    let (page, found) = compared(&with, &without);
+    let names: Vec<&str> = found["job_differences"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one["name"].as_str())
+        .collect();
+    assert_eq!(names, ["purge"]);
+    assert!(
+        page.contains("Caution: the jobs differ (purge)") && page.contains("nvme-format → none"),
+        "{page}"
+    );
+    // Whatever is said, no line is wider than a page.
+    assert!(page.lines().all(|line| line.starts_with("* ") || line.chars().count() <= 100), "{page}");
+    assert!(page.contains("WARN"), "{page}");
+}
+
+#[test]
+fn a_baseline_that_cannot_be_kept_is_told_before_anything_runs() {
+    let bench = Bench::new();
+    bench.write("a.toml", job("100us"));
+    std::fs::create_dir_all(bench.store().join("baselines/gold.txt")).expect("it is new");
+    let line = "compare --run a.toml --replicates 2 --quiet --save-baseline gold --replace";
+    bench.check_refused(line, 4, &["gold.txt: it is a folder; move it away"]);
+    let runs = bench.fathom("runs --json").expect(0, &[]).json();
+    assert_eq!(runs.as_array().map(Vec::len), Some(0), "nothing was run");
+    // What nobody can read may go, after the runs as well as before.
+    std::fs::write(bench.store().join("baselines/silver.txt"), [0xff, 0xfe]).expect("it is new");
+    bench.fathom(&line.replace("gold", "silver")).expect(0, &["in place of what cannot be read"]);
+}

@@ -94,7 +94,7 @@ impl SteadySearch {
             // As with thresholds: what is asked of the loads says nothing of what prepares for them, but errors are errors.
             step.abort_when.retain(|condition| condition.bound.figure == BoundFigure::Errors);
         }
-        self.capacity = step.targets.iter().map(|target| target.size.0).sum();
+        self.capacity = step.targets.iter().map(|target| target.size).sum::<fathom_units::Bytes>().0;
         step.streams.iter_mut().for_each(|stream| stream.engine.trim_by = self.question.purge_by);
         if self.question.purge || self.question.purged_before.is_some() {
             step.targets.iter_mut().for_each(leave_empty);

@@ -27,6 +27,7 @@ fn question(test: SteadyTest) -> SteadyQuestion {
         purge_by: fathom_schema::TrimBy::Discard,
         purged_before: None,
         block_min: 512,
+        has_histogram: true,
         resumed: None,
     }
 }

@@ -1,14 +1,15 @@
-//! Tests and curves beside each other: a row per load for what decides, and what the curves come to. Dozens of loads would
-//! fill dozens of pages drawn one by one.
+//! Tests and curves beside each other: a row per load for what decides, the same drawn with all loads in one, and what the
+//! curves come to. Dozens of loads would fill dozens of pages drawn one by one.
 
-use super::{figure, percent, title};
+use super::{changed, figure, percent, title};
 use crate::curve::{number, with_interval};
+use crate::plot::{Plot, PlotAxis, PlotLine, Shape, Unit};
 use crate::section::Section;
 use crate::table::{left, right, visible};
 use crate::tables::Table;
 use fathom_analysis::compare::{Comparison, CurveFigure, Kind, Metric, Replicates, StepComparison};
 use fathom_analysis::scaling::Estimate;
-use fathom_units::Iops;
+use fathom_units::{Iops, Ratio};
 
 /// One figure of one load, as texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,8 +90,57 @@ pub fn curve_rows(found: &Comparison) -> Vec<[String; 4]> {
     found.curve.iter().map(row).collect()
 }
 
+/// The figures that decide, each with the loads that it decides about, in their order.
+fn deciding(found: &Comparison) -> Vec<(&str, Vec<(String, &Metric)>)> {
+    let mut all: Vec<(&str, Vec<(String, &Metric)>)> = Vec::new();
+    for step in &found.steps {
+        for metric in step.metrics.iter().filter(|metric| metric.decides) {
+            let one = (visible(&step.name), metric);
+            match all.iter_mut().find(|(name, _)| *name == metric.name) {
+                Some((_, loads)) => loads.push(one),
+                None => all.push((&metric.name, vec![one])),
+            }
+        }
+    }
+    all
+}
+
+/// Of each figure that decides: how much it changed, load by load, and what it was on either side. The table below them holds
+/// the same in words.
+fn plots(found: &Comparison, letter: char, margin: Ratio) -> Vec<Plot> {
+    let of = |(name, loads): (&str, Vec<(String, &Metric)>)| {
+        let (title, kind) = (title(name), found.kind.name());
+        let change = changed(format!("Change of {title} by {kind}, with its interval"), &loads, margin);
+        [change, both(format!("{title} of both sides by {kind}"), name, &loads, letter)]
+    };
+    deciding(found).into_iter().flat_map(of).collect()
+}
+
+/// What named figures were on either side. Equal distances are equal ratios: block sizes and loads span orders of magnitude, and
+/// so do their figures.
+fn both(title: String, name: &str, loads: &[(String, &Metric)], letter: char) -> Plot {
+    let y = match name {
+        "iops" => PlotAxis::log("IOPS", Unit::Rate),
+        "bandwidth" => PlotAxis::log("bandwidth", Unit::Bandwidth),
+        other => PlotAxis::log(other, Unit::Latency),
+    };
+    let known = || loads.iter().filter(|(_, metric)| metric.needs.is_none()).enumerate();
+    let line = |side: String, value: fn(&Metric) -> f64| {
+        let points: Vec<(f64, f64)> = known().map(|(at, (_, metric))| (at as f64, value(metric))).collect();
+        PlotLine::new(side, Shape::Joined, &points)
+    };
+    Plot {
+        title,
+        x: PlotAxis::named("", known().map(|(at, (name, _))| (at as f64, name.clone())).collect()),
+        y,
+        lines: vec![line("A".to_owned(), |one| one.base), line(letter.to_string(), |one| one.new)],
+        marks: Vec::new(),
+        bands: Vec::new(),
+    }
+}
+
 /// The loads and the curves, for a page.
-pub(super) fn sections(found: &Comparison, letter: char) -> Vec<Section> {
+pub(super) fn sections(found: &Comparison, letter: char, margin: Ratio) -> Vec<Section> {
     let name = if letter == 'B' { "B" } else { "the other side" };
     let mut all = Vec::new();
     let curves = curve_rows(found);
@@ -131,6 +181,7 @@ pub(super) fn sections(found: &Comparison, letter: char) -> Vec<Section> {
     all.push(Section {
         title: heading.to_owned(),
         lines: noise(found).map(|noise| format!("Noise floor: {noise}.")).into_iter().collect(),
+        plots: plots(found, letter, margin),
         tables: vec![("Figures that decide, of both sides".to_owned(), table)],
         ..Section::default()
     });

@@ -25,6 +25,7 @@ fn throughput(first: &[u64], second: &[u64]) -> Record {
         purge_by: fathom_schema::TrimBy::Discard,
         purged_before: None,
         block_min: 512,
+        has_histogram: true,
         resumed: None,
     }));
     let mut add = |place: Place, kind: OperationKind, rate: u64, block_bytes: u32| {

@@ -123,6 +123,7 @@ fn steady(test: SteadyTest) -> SteadyQuestion {
         purge_by: fathom_schema::TrimBy::Discard,
         purged_before: None,
         block_min: 512,
+        has_histogram: true,
         resumed: None,
     }
 }
@@ -248,4 +249,16 @@ pub(crate) fn sides() -> (Vec<Record>, Vec<Record>) {
         record.started.facts.host = "lab<2>".to_owned();
     }
     (before, after)
+}
+
+/// A sample and the same a fifth slower, as two runs.
+pub(crate) fn slower(before: &Record) -> Record {
+    let mut after = before.clone();
+    after.started.run = format!("{}-slower", before.started.run);
+    let finished = after.steps.iter_mut().filter_map(|step| step.finished.as_mut());
+    let workers = finished.flat_map(|finished| &mut finished.streams).flat_map(|stream| &mut stream.workers);
+    for kind in workers.flat_map(|worker| &mut worker.tally.kinds) {
+        (kind.operations, kind.bytes) = (kind.operations * 4 / 5, kind.bytes * 4 / 5);
+    }
+    after
 }

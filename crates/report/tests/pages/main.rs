@@ -9,6 +9,7 @@ mod records;
 use fathom_report::{Sides, answered, charts, compare_answered, compare_html, html, json, markdown, summary};
 use fathom_units::Ratio;
 use records::{sample, samples};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -57,6 +58,67 @@ fn a_comparison_is_one_page() {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("firmware <") && !page.contains("lab<2"), "names stay names");
+}
+
+/// Tests and curves are drawn as steps are: all their loads in one drawing per figure that decides.
+#[test]
+fn loads_beside_each_other_are_drawn() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, section, titles) in [
+        (
+            "pts-iops",
+            "Loads of the measurement window",
+            &["Change of IOPS by cell, with its interval", "IOPS of both sides by cell"][..],
+        ),
+        (
+            "curve",
+            "Loads that were asked for",
+            &[
+                "Change of IOPS by load, with its interval",
+                "IOPS of both sides by load",
+                "Change of p99 by load, with its interval",
+                "p99 of both sides by load",
+            ],
+        ),
+    ] {
+        let (before, after) = (sample(name), answers::slower(sample(name)));
+        let margin = Ratio::new(0.03).unwrap();
+        let sides = Sides { base: vec![before], others: vec![vec![&after]], margin };
+        let answer = compare_answered(&sides).unwrap();
+        let part = answer.sections.iter().find(|part| part.title == section).unwrap();
+        let drawn: Vec<&str> = part.plots.iter().map(|plot| plot.title.as_str()).collect();
+        assert_eq!(drawn, titles);
+        let rows = &part.tables[0].rows;
+        let loads: BTreeSet<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+        for pair in part.plots.chunks(2) {
+            let [plot, other] = pair else { panic!("two of each figure") };
+            // Every load has its name below, a change under the verdict that the table has, and a point of either side.
+            let names: BTreeSet<&str> = plot.x.names.iter().map(|(_, name)| name.as_str()).collect();
+            assert!(names == loads && other.x.names == plot.x.names, "{names:?} of {loads:?}");
+            let changes: usize = plot.lines.iter().map(|line| line.x.len()).sum();
+            assert_eq!(changes, loads.len());
+            let figure = if plot.title.contains("p99") { "p99" } else { "IOPS" };
+            for line in &plot.lines {
+                let is_it = |row: &&Vec<String>| row[1] == figure && row[6] == line.label;
+                assert_eq!(rows.iter().filter(is_it).count(), line.x.len(), "{} of {figure}", line.label);
+            }
+            let sides: Vec<(&str, usize)> =
+                other.lines.iter().map(|line| (line.label.as_str(), line.x.len())).collect();
+            assert_eq!(sides, [("A", loads.len()), ("B", loads.len())]);
+            if figure == "IOPS" {
+                let fell = |(a, b): (&f64, &f64)| (b / a - 0.8).abs() < 1e-3;
+                assert!(other.lines[0].y.iter().zip(&other.lines[1].y).all(fell), "{:?}", other.lines);
+            }
+        }
+        let page = compare_html(&sides).unwrap();
+        for title in titles {
+            let told =
+                format!("{title}<span class=\"unseen\">. The tables of this part have its figures.</span>");
+            assert!(page.contains(&told), "{title} is not told to those who cannot see it");
+        }
+        std::fs::write(folder.join(format!("comparison-{name}.html")), page).unwrap();
+    }
 }
 
 #[test]

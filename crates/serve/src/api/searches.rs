@@ -181,6 +181,7 @@ pub(super) fn asked(
                 purge_by: fathom_schema::TrimBy::Discard,
                 purged_before: None,
                 block_min: BLOCK_MIN,
+                has_histogram: true,
                 resumed: None,
             };
             let notes = app.machine.complete(&mut question, facts);

@@ -38,7 +38,8 @@ pub(super) fn tell(changes: &[Change], seconds: &[Second], view: &StepView<'_>, 
         } else {
             String::new()
         };
-        found.add(
+        found.weighed(
+            1.0 - cliff.after / cliff.before,
             "behaviour.cliff",
             Severity::Warn,
             format!("{place}{}{after}{}", told(cliff), more(1)),
@@ -59,15 +60,19 @@ pub(super) fn tell(changes: &[Change], seconds: &[Second], view: &StepView<'_>, 
             format!("{} and came back to {level} at {when}{}", told(change), more(2))
         })
     };
+    let size = |change: &Change| (change.after - change.before).abs() / change.before.max(change.after);
+    let widest = changes.iter().map(size).fold(0.0, f64::max);
     match returns {
-        Some(evidence) => found.add(
+        Some(evidence) => found.weighed(
+            widest,
             "behaviour.level-returned",
             Severity::Warn,
             format!("{place}{evidence}"),
             "something comes and goes: another load, a cache that fills and is emptied again; look what began and \
              ended then, or measure over many such changes: the figures mix both levels",
         ),
-        None => found.add(
+        None => found.weighed(
+            widest,
             "behaviour.level-changed",
             Severity::Warn,
             format!("{place}{}{}", told(&changes[0]), more(1)),

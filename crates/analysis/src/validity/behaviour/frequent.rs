@@ -83,7 +83,8 @@ pub(super) fn check(seconds: &[Second], view: &StepView<'_>, found: &mut Found) 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time within a step")]
     let period = Nanos((length_s / count * 1e9) as u64).approximate();
     found.mark(view, hit[0].0, format!("stalls about every {period}"));
-    found.add(
+    found.weighed(
+        slow.most_ns as f64 / 1e9,
         "behaviour.stalls",
         Severity::Warn,
         format!(

@@ -85,7 +85,8 @@ pub(super) fn check(seconds: Vec<Second>, view: &StepView<'_>, found: &mut Found
             1 => "once".to_owned(),
             count => format!("{count} times, at the longest"),
         };
-        found.add(
+        found.weighed(
+            longest.lost_s,
             "behaviour.stall",
             Severity::Warn,
             format!(
@@ -265,7 +266,8 @@ fn tell(series: &Series, is_lost: bool, seconds: &[Second], view: &StepView<'_>,
         found.mark(view, seconds[stall.from].start, label);
     }
     let place = |stall: Option<&Stall>| stall.map_or(0.0, |stall| seconds[stall.from].start.as_secs_f64());
-    found.add(
+    found.weighed(
+        lost_s.max(slowest_s),
         "behaviour.stalls",
         Severity::Warn,
         format!(

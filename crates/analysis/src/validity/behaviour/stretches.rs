@@ -80,7 +80,8 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
         Nanos::ZERO => "never all at once in".to_owned(),
         shared => format!("all at once in {} of", shared.approximate()),
     };
-    found.add(
+    found.weighed(
+        1.0 - shared.0 as f64 / whole.0 as f64,
         "behaviour.streams-apart",
         Severity::Info,
         format!(
