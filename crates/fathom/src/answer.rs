@@ -125,8 +125,7 @@ pub(crate) fn text(name: &str, answers: &Answers, points: &[Point], latency_unit
     };
     let latency = latency_unit.map_or_else(String::new, |unit| format!(", latency in {unit}"));
     let (loads, throughputs) = (span(|p| p.n), span(|p| p.x));
-    text +=
-        &format!("{name}: {} points, load {loads}, throughput {throughputs}{latency}\n\n", points.len());
+    text += &format!("{name}: {} points, load {loads}, throughput {throughputs}{latency}\n\n", points.len());
     text += &figures(answers);
     text + &laws(answers)
 }

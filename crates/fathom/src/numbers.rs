@@ -257,7 +257,9 @@ fn delimiter(bytes: &[u8]) -> u8 {
 
 /// The unit of time that a word is.
 fn unit_of(word: &str) -> Option<(&'static str, f64)> {
-    let is_other = |names: &[&str]| names.iter().any(|name| word.strip_prefix(name).is_some_and(|s| s.is_empty() || s == "s"));
+    let is_other = |names: &[&str]| {
+        names.iter().any(|name| word.strip_prefix(name).is_some_and(|s| s.is_empty() || s == "s"))
+    };
     let named = UNITS_NS.iter().zip(ALSO).find(|((unit, _), also)| *unit == word || is_other(also));
     named.map(|(unit, _)| *unit)
 }
@@ -305,7 +307,8 @@ mod tests {
         };
         for (titles, expect) in [
             (
-                &["milliseconds", "latency (ms)", "msecs", "millis", "Mean time in ms of reads", "lat_msec"][..],
+                &["milliseconds", "latency (ms)", "msecs", "millis", "Mean time in ms of reads", "lat_msec"]
+                    [..],
                 Some(("ms", 1_000_000)),
             ),
             (&["microseconds", "usecs", "latency µs", "μs", "lat_us_p99", "Micros"], Some(("us", 1000))),
@@ -318,7 +321,9 @@ mod tests {
                 assert_eq!(unit(title), Ok(expect), "{title}");
             }
         }
-        for title in ["latency_ps", "mean latency", "lat of reads", "time (ticks)", "disk's latency", "delay jiffies"] {
+        for title in
+            ["latency_ps", "mean latency", "lat of reads", "time (ticks)", "disk's latency", "delay jiffies"]
+        {
             let said = unit(title).expect_err(title);
             assert!(said.contains(title) && said.contains("end it with _ns"), "{said}");
         }

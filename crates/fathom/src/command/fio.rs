@@ -75,6 +75,15 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
     if let Some(list) = &switches.crctest {
         return say(&checksums::speeds(list));
     }
+    if let Some(file) = &switches.inflate_log {
+        return match logs::show_stored(Path::new(file)) {
+            Ok(()) => 0,
+            Err(reason) => {
+                terminal::message(&format!("error: {}", diagnose::printable(&reason)));
+                FAILED
+            }
+        };
+    }
     if switches.asks_for_areas {
         return say(&help::areas());
     }

@@ -130,7 +130,10 @@ fn latencies_have_the_unit_of_their_title() {
         assert_eq!(document["quantiles"][0]["value_ns"], 6.0 * unit_ns, "{title}");
         let page = bench.fathom("percentiles own.csv").expect(0, &[]).out.clone();
         let unit = document["unit"].as_str().expect("it is named");
-        assert_eq!(format!("6{unit}").parse::<fathom_units::Nanos>().map(|time| time.0 as f64), Ok(6.0 * unit_ns));
+        assert_eq!(
+            format!("6{unit}").parse::<fathom_units::Nanos>().map(|time| time.0 as f64),
+            Ok(6.0 * unit_ns)
+        );
         assert!(page.contains(&format!("3 latencies, taken in {unit}: ")), "{page}");
         bench.write("two.csv", format!("n,{title}\n1,5\n2,6\n3,7\n"));
         let document =

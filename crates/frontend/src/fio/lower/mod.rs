@@ -360,6 +360,7 @@ impl Lowering<'_> {
                 histogram,
                 issued: report.iolog.clone(),
                 per_job: report.per_job_logs,
+                is_stored: report.log_stored,
                 value: report.log_value,
                 columns: report.log_columns,
                 average_ms: report.log_avg_ms,
