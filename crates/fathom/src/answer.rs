@@ -63,9 +63,11 @@ pub(crate) fn document(answers: &Answers, points: &[Point]) -> Value {
     })
 }
 
-/// [`document`] as text.
-pub(crate) fn json(answers: &Answers, points: &[Point]) -> String {
-    serde_json::to_string_pretty(&document(answers, points)).expect("it has only string keys") + "\n"
+/// [`document`] of a table as text, with the unit that its latencies were taken in.
+pub(crate) fn json(answers: &Answers, points: &[Point], latency_unit: Option<&str>) -> String {
+    let mut document = document(answers, points);
+    document["latency_unit"] = json!(latency_unit);
+    serde_json::to_string_pretty(&document).expect("it has only string keys") + "\n"
 }
 
 /// An end that is open is null.
@@ -111,8 +113,8 @@ fn model(fit: &Fit) -> Value {
     })
 }
 
-/// The page for people.
-pub(crate) fn text(name: &str, answers: &Answers, points: &[Point]) -> String {
+/// The page for people; `latency_unit` is what the latencies of the table were taken in, where it has any.
+pub(crate) fn text(name: &str, answers: &Answers, points: &[Point], latency_unit: Option<&str>) -> String {
     let mut text = sentence(answers) + "\n";
     let span = |figure: fn(&Point) -> f64| {
         let (low, high) = points
@@ -121,8 +123,9 @@ pub(crate) fn text(name: &str, answers: &Answers, points: &[Point]) -> String {
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         format!("{} to {}", number(low), number(high))
     };
-    text +=
-        &format!("{name}: {} points, load {}, throughput {}\n\n", points.len(), span(|p| p.n), span(|p| p.x));
+    let latency = latency_unit.map_or_else(String::new, |unit| format!(", latency in {unit}"));
+    let (loads, throughputs) = (span(|p| p.n), span(|p| p.x));
+    text += &format!("{name}: {} points, load {loads}, throughput {throughputs}{latency}\n\n", points.len());
     text += &figures(answers);
     text + &laws(answers)
 }

@@ -1,5 +1,6 @@
-//! The store as a sink of the bus, and the memory where a run goes on that need not be stored.
+//! The store as a sink of the bus, and a run that goes on in memory since it need not be stored.
 
+use crate::held::Held;
 use crate::{diagnose, terminal};
 use fathom_run::{Sink, SinkError};
 use fathom_schema::Event;
@@ -10,15 +11,13 @@ use std::path::{Path, PathBuf};
 /// Two commits are at least so far apart, those at starts and ends aside: in virtual time thousands of intervals come in a
 /// second, and in real time what comes within this is of one edge.
 const COMMIT_EVERY: Nanos = Nanos::millis(50);
-/// Events that are held in memory at most: a day of seconds of one stream, some 300 MiB of them.
-const HELD_MAX: usize = 100_000;
 
 /// What becomes of a run that cannot be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keeping {
     /// It does not begin, or ends: a record is what it is for.
     Needed,
-    /// It goes on in memory, up to [`HELD_MAX`] events, since its report is what it is for.
+    /// It goes on in memory, since its report is what it is for.
     Offered,
     /// It is not stored at all.
     Nowhere,
@@ -30,8 +29,8 @@ pub(crate) struct Keep {
     /// Where the run's file is, or would be.
     path: PathBuf,
     keeping: Keeping,
-    /// What came since the file could not be made or written any more, in order.
-    held: Vec<Event>,
+    /// What came since the file could not be made or written any more.
+    held: Held,
     /// Whether all events go there.
     holds: bool,
     /// When it was last asked to commit and did, on the monotonic clock.
@@ -48,7 +47,7 @@ impl Keep {
         };
         let holds = writer.is_none();
         let path = fathom_store::path_of(folder, id);
-        Ok(Self { writer, path, keeping, held: Vec::new(), holds, committed: Nanos::ZERO })
+        Ok(Self { writer, path, keeping, held: Held::default(), holds, committed: Nanos::ZERO })
     }
 
     /// Where the run's file is, or would be.
@@ -57,14 +56,11 @@ impl Keep {
     }
 
     /// Leaves one complete file, or says why that failed and what is not in it; nothing failed where nothing was to be stored.
-    pub(crate) fn finish(mut self) -> Result<(), Unfinished> {
-        let held = std::mem::take(&mut self.held);
-        let Some(mut writer) = self.writer else { return Err(Unfinished { error: None, events: held }) };
-        for event in &held {
-            // There may be room again by now. Where there is none, the writer holds the event, and gives it back.
-            let _ = writer.append(event);
-        }
-        match writer.finish() {
+    pub(crate) fn finish(self) -> Result<(), Unfinished> {
+        let held = self.held.into_events();
+        let Some(writer) = self.writer else { return Err(Unfinished { error: None, events: held }) };
+        // There may be room again by now. Where there is none, the writer hands them back.
+        match writer.finish_with(held) {
             Ok(_) => Ok(()),
             Err(Unstored { error, events }) => {
                 if self.keeping == Keeping::Offered {
@@ -123,13 +119,10 @@ impl Sink for Keep {
                 let appended = writer.append(event);
                 self.bear(appended)
             }
-            _ if self.held.len() < HELD_MAX => {
-                self.held.push(event.clone());
+            _ => {
+                self.held.take(event);
                 Ok(())
             }
-            _ => Err(SinkError {
-                message: format!("more than {HELD_MAX} events of a run are not held in memory"),
-            }),
         }
     }
 

@@ -271,7 +271,7 @@ impl Sink for Live {
 fn outlook(Outlook { earliest, latest, fills }: Outlook, filled: Option<Nanos>) -> String {
     let (filling, unknown) = match (fills, filled) {
         (0, _) => (Nanos::ZERO, ""),
-        (_, Some(once)) => (Nanos(once.0 * u64::from(fills)), ""),
+        (_, Some(once)) => (Nanos(once.0.saturating_mul(u64::from(fills))), ""),
         (_, None) => (Nanos::ZERO, ", and what the preconditioning takes"),
     };
     let (earliest, latest) = (earliest.after(filling), latest.after(filling));

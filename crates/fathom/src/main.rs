@@ -8,6 +8,7 @@ mod command;
 mod control;
 mod diagnose;
 mod exit;
+mod held;
 mod keep;
 mod live;
 mod load;

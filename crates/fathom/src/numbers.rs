@@ -11,20 +11,32 @@ const MAGNITUDE_MAX: f64 = 1e18;
 /// Largest file that is read: ten times a million rounds with all their columns.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// Units of time that the last word of a title may be, in nanoseconds.
+/// Units of time that a title may name, in nanoseconds.
 pub(crate) const UNITS_NS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-/// Other names of theirs.
-const ALSO: [(&str, f64); 7] = [
-    ("nsec", 1.0),
-    ("µs", 1e3),
-    ("usec", 1e3),
-    ("msec", 1e6),
-    ("sec", 1e9),
-    ("seconds", 1e9),
-    ("nanoseconds", 1.0),
+/// Other names of theirs, in the order of [`UNITS_NS`]; each may have an s behind it. The letter before the s is the micro sign, or
+/// the Greek one that it resembles.
+const ALSO: [&[&str]; 4] = [
+    &["nsec", "nano", "nanosec", "nanosecond"],
+    &["µs", "μs", "µsec", "μsec", "usec", "micro", "microsec", "microsecond"],
+    &["msec", "milli", "millisec", "millisecond"],
+    &["sec", "second"],
 ];
-/// Words for a time, behind which a title may have its unit.
-const TIMES: [&str; 8] = ["r", "lat", "clat", "slat", "latency", "response", "time", "duration"];
+/// Words for a time, beside which a title has to name its unit.
+const TIMES: [&str; 13] = [
+    "r",
+    "lat",
+    "clat",
+    "slat",
+    "latency",
+    "latencies",
+    "response",
+    "time",
+    "times",
+    "duration",
+    "durations",
+    "delay",
+    "elapsed",
+];
 
 /// A table as text, with the line every row stands in.
 #[derive(Debug)]
@@ -144,25 +156,29 @@ impl Table {
         title.map_or_else(|| format!("column {}", at + 1), |title| printable(title))
     }
 
-    /// Nanoseconds of the unit that a column's title ends in, such as `latency_us` or `latency (ms)`; `None` where it ends in
-    /// none. Words behind that of a time that are no unit are refused: taken for nothing they would be off by a thousand.
-    pub(crate) fn unit_ns(&self, at: usize) -> Result<Option<f64>, String> {
+    /// The unit that a column's title names, such as `latency_us`, `latency (ms)` or `microseconds of reads`: its name and its
+    /// nanoseconds. `None` where it names none and no time either, or nothing but a time. Other words beside that of a time may
+    /// well be a unit: they are refused, since taken for nothing they would be off by a thousand.
+    pub(crate) fn unit(&self, at: usize) -> Result<Option<(&'static str, f64)>, String> {
         let Some(title) = self.titles.as_ref().and_then(|titles| titles.get(at)) else { return Ok(None) };
         let title = title.to_lowercase();
-        let mut words = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).rev();
-        let last = words.next().unwrap_or_default();
-        let known = UNITS_NS.iter().chain(&ALSO).find(|(unit, _)| *unit == last);
-        match known {
-            Some((_, ns)) => Ok(Some(*ns)),
-            None if !TIMES.contains(&last) && words.next().is_some_and(|word| TIMES.contains(&word)) => {
-                Err(format!(
-                    "{}: the title {} ends in no unit of time that is known; end it with _ns, _us, _ms or _s",
-                    self.name,
-                    self.title(at)
-                ))
-            }
-            None => Ok(None),
+        let words: Vec<&str> =
+            title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let last = words.last().copied();
+        // A single letter in the midst may be what an apostrophe left.
+        let of = |word: &&str| if *word == "s" && last != Some("s") { None } else { unit_of(word) };
+        if let Some(unit) = words.iter().rev().find_map(of) {
+            return Ok(Some(unit));
         }
+        let is_time = |word: &&str| TIMES.contains(word);
+        if words.iter().any(|word| is_time(&word)) && !words.iter().all(|word| is_time(&word)) {
+            return Err(format!(
+                "{}: the title {} names no unit of time that is known; end it with _ns, _us, _ms or _s",
+                self.name,
+                self.title(at)
+            ));
+        }
+        Ok(None)
     }
 
     /// A column as text, with the lines.
@@ -239,6 +255,15 @@ fn delimiter(bytes: &[u8]) -> u8 {
     most.filter(|&separator| count(separator) > 1).unwrap_or(b',')
 }
 
+/// The unit of time that a word is.
+fn unit_of(word: &str) -> Option<(&'static str, f64)> {
+    let is_other = |names: &[&str]| {
+        names.iter().any(|name| word.strip_prefix(name).is_some_and(|s| s.is_empty() || s == "s"))
+    };
+    let named = UNITS_NS.iter().zip(ALSO).find(|((unit, _), also)| *unit == word || is_other(also));
+    named.map(|(unit, _)| *unit)
+}
+
 /// Whether it would be a number with a point in place of its comma.
 fn has_decimal_comma(cell: &str) -> bool {
     cell.matches(',').count() == 1 && parse(&cell.replace(',', ".")).is_some()
@@ -271,6 +296,36 @@ mod tests {
             let table = Table::of("t".to_owned(), text.as_bytes()).expect(text);
             let column = |at| table.numbers(at).expect(text).into_iter().map(|(_, v)| v).collect::<Vec<_>>();
             assert_eq!((column(0), column(1)), (vec![1.0, 2.0], vec![100.0, 190.5]), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_title_names_its_unit_or_is_refused() {
+        let unit = |title: &str| {
+            let table = Table::of("t".to_owned(), format!("{title}\n1\n").as_bytes()).expect(title);
+            table.unit(0).map(|found| found.map(|(name, ns)| (name, ns as u64)))
+        };
+        for (titles, expect) in [
+            (
+                &["milliseconds", "latency (ms)", "msecs", "millis", "Mean time in ms of reads", "lat_msec"]
+                    [..],
+                Some(("ms", 1_000_000)),
+            ),
+            (&["microseconds", "usecs", "latency µs", "μs", "lat_us_p99", "Micros"], Some(("us", 1000))),
+            (&["nanoseconds", "ns", "nanos", "clat [nsec]"], Some(("ns", 1))),
+            (&["seconds", "s", "response_s", "secs", "elapsed sec"], Some(("s", 1_000_000_000))),
+            // In nanoseconds, as it is documented.
+            (&["latency", "response time", "value", "clat", "r"], None),
+        ] {
+            for title in titles {
+                assert_eq!(unit(title), Ok(expect), "{title}");
+            }
+        }
+        for title in
+            ["latency_ps", "mean latency", "lat of reads", "time (ticks)", "disk's latency", "delay jiffies"]
+        {
+            let said = unit(title).expect_err(title);
+            assert!(said.contains(title) && said.contains("end it with _ns"), "{said}");
         }
     }
 

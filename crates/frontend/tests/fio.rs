@@ -681,7 +681,7 @@ proptest! {
 
     #[test]
     fn any_options_are_read(
-        lines in proptest::collection::vec(("[a-z_]{1,12}|\\[[a-z]{0,8}\\]", "\\PC{0,12}|[0-9]{1,9}[kmgs%]?|[0-9a-z:/,-]{0,12}", 0_usize..400), 0..24),
+        lines in proptest::collection::vec(("[a-z_]{1,12}|\\[[a-z]{0,8}\\]", "\\PC{0,12}|[0-9]{1,20}(us|ms|[kmgtpshdz%])?|[a-z_]{2,10}:[0-9]{1,12}[kmgtp%]?|[0-9]{1,20}[kmgt]?[-,:/][0-9]{1,20}[kmgt]?|[0-9a-z:/,-]{0,12}", 0_usize..400), 0..24),
     ) {
         let names: Vec<&str> = fathom_frontend::fio::rows().map(|row| row.name).collect();
         let mut text = "[a]\n".to_owned();

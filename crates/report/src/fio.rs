@@ -10,6 +10,7 @@ mod node;
 mod normal;
 mod numbers;
 mod settling;
+mod stored;
 mod sums;
 mod terse;
 
@@ -19,6 +20,7 @@ pub use logs::{
 };
 pub use normal::{FioBanner, fio_banner, fio_error, fio_normal};
 pub use numbers::FioUnits;
+pub use stored::{NotInflated, fio_inflated, fio_stored_log};
 pub use terse::fio_terse;
 
 use fathom_schema::{LatencyTally, OperationKind, SparseHistogram};

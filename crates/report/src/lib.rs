@@ -36,8 +36,9 @@ pub use compare::{EnvironmentDifference, Sides, compare_answered, environments};
 pub use figures::figures_csv;
 pub use fio::{
     FioBanner, FioEntry, FioIdleness, FioLog, FioMeasures, FioNames, FioNotStarted, FioPriority, FioSampling,
-    FioShape, FioUnified, FioUnits, FioWorkers, LogColumns, LogRequest, LogValue, fio_aggregate_log,
-    fio_banner, fio_error, fio_json, fio_logs, fio_normal, fio_operation_log, fio_terse, thread_priority,
+    FioShape, FioUnified, FioUnits, FioWorkers, LogColumns, LogRequest, LogValue, NotInflated,
+    fio_aggregate_log, fio_banner, fio_error, fio_inflated, fio_json, fio_logs, fio_normal,
+    fio_operation_log, fio_stored_log, fio_terse, thread_priority,
 };
 pub use html::{compare_html, html};
 pub use iometer::{

@@ -80,6 +80,18 @@ impl Record {
         self.steps.iter_mut().rev().find(|step| step.started.index == index)
     }
 
+    /// Until when the record tells what its run did, wall clock in milliseconds since 1970-01-01 UTC: its end, or that of the last
+    /// that there is of it. Virtual time goes on beyond the wall clock's.
+    pub fn known_until_ms(&self) -> u64 {
+        let of_step = |step: &StepRecord| {
+            let ends = step.intervals.iter().map(|interval| interval.end);
+            let end = ends.chain(step.finished.as_ref().map(|finished| finished.elapsed)).max();
+            step.started.wall_ms.saturating_add(end.unwrap_or_default().0 / 1_000_000)
+        };
+        let finished_ms = self.finished.as_ref().map(|finished| finished.wall_ms);
+        self.steps.iter().map(of_step).chain(finished_ms).max().unwrap_or(self.started.wall_ms)
+    }
+
     /// How the run ended; `None` when it was killed or still goes on.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.finished.as_ref().map(|finished| &finished.outcome)

@@ -47,34 +47,45 @@ pub enum State {
 }
 
 impl State {
-    /// All of its words.
+    /// All of its words, in the order of the states.
     pub const WORDS: [&'static str; 10] = [
-        "complete",
-        "interrupted",
-        "io errors",
-        "mismatch",
-        "aborted",
-        "failed",
-        "unfinished",
-        "damaged",
-        "newer",
-        "foreign",
+        Self::COMPLETE,
+        Self::INTERRUPTED,
+        Self::IO_ERRORS,
+        Self::MISMATCH,
+        Self::ABORTED,
+        Self::FAILED,
+        Self::UNFINISHED,
+        Self::DAMAGED,
+        Self::NEWER,
+        Self::FOREIGN,
     ];
+
+    const COMPLETE: &'static str = "complete";
+    const INTERRUPTED: &'static str = "interrupted";
+    const IO_ERRORS: &'static str = "io errors";
+    const MISMATCH: &'static str = "mismatch";
+    const ABORTED: &'static str = "aborted";
+    const FAILED: &'static str = "failed";
+    const UNFINISHED: &'static str = "unfinished";
+    const DAMAGED: &'static str = "damaged";
+    const NEWER: &'static str = "newer";
+    const FOREIGN: &'static str = "foreign";
 
     /// One word for a table, of [`State::WORDS`].
     pub const fn word(&self) -> &'static str {
-        Self::WORDS[match self {
-            Self::Ended(Outcome::Complete) => 0,
-            Self::Ended(Outcome::Interrupted { .. }) => 1,
-            Self::Ended(Outcome::IoErrors) => 2,
-            Self::Ended(Outcome::Mismatch) => 3,
-            Self::Ended(Outcome::Aborted { .. }) => 4,
-            Self::Ended(Outcome::Failed { .. }) => 5,
-            Self::Unfinished => 6,
-            Self::Damaged(_) => 7,
-            Self::Newer(_) => 8,
-            Self::Foreign(_) => 9,
-        }]
+        match self {
+            Self::Ended(Outcome::Complete) => Self::COMPLETE,
+            Self::Ended(Outcome::Interrupted { .. }) => Self::INTERRUPTED,
+            Self::Ended(Outcome::IoErrors) => Self::IO_ERRORS,
+            Self::Ended(Outcome::Mismatch) => Self::MISMATCH,
+            Self::Ended(Outcome::Aborted { .. }) => Self::ABORTED,
+            Self::Ended(Outcome::Failed { .. }) => Self::FAILED,
+            Self::Unfinished => Self::UNFINISHED,
+            Self::Damaged(_) => Self::DAMAGED,
+            Self::Newer(_) => Self::NEWER,
+            Self::Foreign(_) => Self::FOREIGN,
+        }
     }
 
     /// Why the file cannot be read, where it cannot.

@@ -144,6 +144,20 @@ impl Writer {
     /// [`Writer::commit`], which the caller makes at least once a second. After an error nothing is lost yet: the event
     /// is held, and the next commit tries again.
     pub fn append(&mut self, event: &Event) -> Result<(), StoreError> {
+        self.take(event)?;
+        let at_once = match event {
+            Event::RunStarted(_) | Event::StepStarted(_) | Event::StepFinished(_) | Event::RunFinished(_) => {
+                true
+            }
+            Event::Interval(_) | Event::Sum(_) | Event::Host(_) | Event::Note(_) => {
+                self.pending.len() >= PENDING_MAX
+            }
+        };
+        if at_once { self.commit() } else { Ok(()) }
+    }
+
+    /// Takes one event, to be committed with the next.
+    fn take(&mut self, event: &Event) -> Result<(), StoreError> {
         match event {
             Event::Host(sample) => match self.thinned(sample) {
                 Some(host) => self.put(&Event::Host(host)),
@@ -152,11 +166,15 @@ impl Writer {
             // A step that was cut off has no end of its own.
             Event::StepStarted(_) | Event::StepFinished(_) | Event::RunFinished(_) => {
                 let rest = self.put_host();
-                // Held like all else when it cannot be stored: what comes after is tried all the same.
+                // What comes after is taken all the same.
                 self.put(event).and(rest)
             }
             _ => self.put(event),
         }
+    }
+
+    fn take_all(&mut self, events: &mut impl Iterator<Item = Event>) -> Result<(), StoreError> {
+        events.try_for_each(|event| self.take(&event))
     }
 
     fn put_host(&mut self) -> Result<(), StoreError> {
@@ -198,15 +216,7 @@ impl Writer {
             source: error.into(),
         })?;
         self.pending.push(Row { body, place });
-        let at_once = match event {
-            Event::RunStarted(_) | Event::StepStarted(_) | Event::StepFinished(_) | Event::RunFinished(_) => {
-                true
-            }
-            Event::Interval(_) | Event::Sum(_) | Event::Host(_) | Event::Note(_) => {
-                self.pending.len() >= PENDING_MAX
-            }
-        };
-        if at_once { self.commit() } else { Ok(()) }
+        Ok(())
     }
 
     /// Makes everything appended so far survive the end of this process, however it comes.
@@ -225,18 +235,24 @@ impl Writer {
 
     /// Commits the rest and makes the file stand alone: no `-wal` and no `-shm` beside it, readable from read-only media.
     /// What cannot be stored is handed back, so that it can at least be shown.
-    pub fn finish(mut self) -> Result<PathBuf, Unstored> {
-        self.stand_alone().map_err(|error| {
+    pub fn finish(self) -> Result<PathBuf, Unstored> {
+        self.finish_with(Vec::new())
+    }
+
+    /// As [`Writer::finish`], with these events after all others. There is one commit for all of them: where the disk is full,
+    /// one attempt says so.
+    pub fn finish_with(mut self, rest: Vec<Event>) -> Result<PathBuf, Unstored> {
+        let mut rest = rest.into_iter();
+        let taken = self.take_all(&mut rest);
+        taken.and_then(|()| self.stand_alone()).map_err(|error| {
             // What was written as JSON a moment ago reads back. Sums say nothing that their intervals do not.
             let read = |Row { body, place }| match place {
                 Place::Event { .. } => serde_json::from_str(&body).ok(),
                 Place::Level { level: 0, .. } => serde_json::from_str(&body).ok().map(Event::Interval),
                 Place::Level { .. } => None,
             };
-            Unstored {
-                error,
-                events: std::mem::take(&mut self.pending).into_iter().filter_map(read).collect(),
-            }
+            let pending = std::mem::take(&mut self.pending);
+            Unstored { error, events: pending.into_iter().filter_map(read).chain(rest).collect() }
         })
     }
 
@@ -548,6 +564,40 @@ mod tests {
         assert_eq!(length(&intervals[0]), 4096, "the oldest are kept coarsest");
         assert_eq!(length(intervals.last().unwrap()), 1, "the newest are all there");
         check_covers(&crate::overview(&path).unwrap(), 20_000, 2000);
+    }
+
+    /// As many attempts as there are events would keep a full disk busy for minutes.
+    #[test]
+    fn what_was_held_elsewhere_is_stored_with_one_commit_or_handed_back() {
+        let count = 3 * PENDING_MAX as u64;
+        let rest: Vec<Event> = std::iter::once(step_started(0))
+            .chain((0..count).map(|sequence| interval(0, 0, sequence)))
+            .chain([note("n"), step_started(1)])
+            .collect();
+        for has_room in [true, false] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = path_of(folder.path(), RUN);
+            let mut writer = Writer::create(folder.path(), RUN).unwrap();
+            writer.append(&run_started()).unwrap();
+            if !has_room {
+                writer.db.pragma_update_and_check(None, "max_page_count", 15, |_| Ok(())).unwrap();
+            }
+            // Nothing is attempted before all are taken.
+            writer.take_all(&mut rest.iter().cloned()).unwrap();
+            assert_eq!(writer.pending.len(), rest.len());
+            assert!(crate::read(&path).unwrap().steps.is_empty());
+            let unstored = match writer.finish_with(Vec::new()) {
+                Ok(_) => Vec::new(),
+                Err(Unstored { error, events }) => {
+                    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+                    events
+                }
+            };
+            assert_eq!(unstored, if has_room { Vec::new() } else { rest.clone() });
+            let record = crate::read_with(&path, Detail::Whole, unstored).unwrap();
+            assert_eq!((record.steps.len(), record.notes.len()), (2, 1));
+            check_covers(&record, count, rest.len());
+        }
     }
 
     #[test]

@@ -19,19 +19,19 @@ impl Bytes {
     /// Zero bytes.
     pub const ZERO: Self = Self(0);
 
-    /// `n` KiB.
+    /// `n` KiB; the largest size where that does not fit.
     pub const fn kib(n: u64) -> Self {
-        Self(n << 10)
+        Self(n.saturating_mul(1 << 10))
     }
 
-    /// `n` MiB.
+    /// `n` MiB; the largest size where that does not fit.
     pub const fn mib(n: u64) -> Self {
-        Self(n << 20)
+        Self(n.saturating_mul(1 << 20))
     }
 
-    /// `n` GiB.
+    /// `n` GiB; the largest size where that does not fit.
     pub const fn gib(n: u64) -> Self {
-        Self(n << 30)
+        Self(n.saturating_mul(1 << 30))
     }
 
     /// The largest multiple of `unit` that is not above `self`; `self` for a `unit` of 0 or 1.
@@ -130,6 +130,14 @@ mod tests {
         for text in ["", "k", "-4k", "4 furlongs", "0.5", "1.2.3k", "20000PiB", "1e30", "1e"] {
             assert!(text.parse::<Bytes>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_the_largest_size() {
+        for of in [Bytes::kib, Bytes::mib, Bytes::gib] {
+            assert_eq!((of(u64::MAX), of(1 << 60)), (Bytes(u64::MAX), Bytes(u64::MAX)));
+        }
+        assert_eq!((Bytes::kib(3), Bytes::gib(1 << 33)), (Bytes(3072), Bytes(1 << 63)));
     }
 
     #[test]

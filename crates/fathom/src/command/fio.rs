@@ -75,6 +75,15 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
     if let Some(list) = &switches.crctest {
         return say(&checksums::speeds(list));
     }
+    if let Some(file) = &switches.inflate_log {
+        return match logs::show_stored(Path::new(file)) {
+            Ok(()) => 0,
+            Err(reason) => {
+                terminal::message(&format!("error: {}", diagnose::printable(&reason)));
+                FAILED
+            }
+        };
+    }
     if switches.asks_for_areas {
         return say(&help::areas());
     }
@@ -102,6 +111,7 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
         return FAILED;
     }
     loaded.keeps_warnings = !switches.warnings_fatal;
+    say_nowhere();
     match run_job(loaded, &consent, &switches) {
         Ok(number) => number,
         Err(Exit::Signal(_)) => FIO_SIGNALLED,
@@ -322,10 +332,14 @@ fn run_part(
     // What ended them was asked for.
     let exit = if trigger.is_pulled() && matches!(done.exit, Exit::Signal(_)) { Exit::Ok } else { done.exit };
     let is_over = trigger.is_pulled() || matches!(exit, Exit::Signal(_));
-    let record = done.record(Detail::Whole).map_err(|reason| {
+    let mut record = done.record(Detail::Whole).map_err(|reason| {
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));
         Exit::Target
     })?;
+    if done.path().is_none() {
+        // Nothing finds a run by its name that is in no file.
+        record.started.run.clear();
+    }
     let (collected, given_out) = watch.done();
     errors::tell(&record, &extras);
     // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
@@ -341,6 +355,18 @@ fn run_part(
 fn keeping() -> Keeping {
     let folder = fathom_store::folder_of_user(&|name| std::env::var_os(name));
     if folder.is_some() { Keeping::Offered } else { Keeping::Nowhere }
+}
+
+/// Says that a run is not stored to those alone who have a folder that runs were stored in where they stand: `fathom report last`
+/// would show them an older one.
+fn say_nowhere() {
+    let folder = store_folder(None);
+    if keeping() == Keeping::Nowhere && folder.is_dir() {
+        let folder = diagnose::printable(&folder.display().to_string());
+        terminal::message(&format!(
+            "note: without a home this run is not stored, in {folder} neither; set FATHOM_STORE={folder} to have it there"
+        ));
+    }
 }
 
 /// What neither this part of the jobs nor another may write over.

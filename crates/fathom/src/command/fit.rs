@@ -111,11 +111,12 @@ pub(crate) fn run(args: &FitArgs) -> Exit {
                 Weights::Relative => Weighting::Relative,
             };
             let limits: Vec<f64> = args.latency.iter().map(|limit| limit.as_secs_f64()).collect();
+            let (latency, unit) = latency.unzip();
             let answers = scaling::answers(&points, latency.as_deref(), weighting, &limits, SEED);
             if args.json {
-                crate::printed(&answer::json(&answers, &points))
+                crate::printed(&answer::json(&answers, &points, unit))
             } else {
-                crate::shown(&answer::text(table.name(), &answers, &points))
+                crate::shown(&answer::text(table.name(), &answers, &points, unit))
             }
         }
         Err(reason) => {
@@ -125,7 +126,7 @@ pub(crate) fn run(args: &FitArgs) -> Exit {
     }
 }
 
-type Measured = (Table, Vec<Point>, Option<Vec<f64>>);
+type Measured = (Table, Vec<Point>, Option<(Vec<f64>, &'static str)>);
 
 fn read(args: &FitArgs) -> Result<Measured, String> {
     let table = Table::read(&args.file)?;
@@ -174,20 +175,23 @@ fn columns(table: &Table, given: &[String]) -> Result<(usize, usize, Option<usiz
     }
 }
 
-/// Latencies in seconds. The unit is the ending of the title; without one it is the one in which Little's law, load =
+/// Latencies in seconds, and their unit. The unit is what the title names; without one it is the one in which Little's law, load =
 /// throughput × latency, holds best.
-fn seconds(table: &Table, at: usize, points: &[Point]) -> Result<Vec<f64>, String> {
+fn seconds(table: &Table, at: usize, points: &[Point]) -> Result<(Vec<f64>, &'static str), String> {
     let values = table.positive(at)?;
-    let units = UNITS_NS.map(|(_, ns)| ns * 1e-9);
-    let factor = match table.unit_ns(at)? {
-        Some(ns) => ns * 1e-9,
-        None => {
+    let units = UNITS_NS.map(|(name, ns)| (name, ns * 1e-9));
+    let (name, factor) = match table.unit(at) {
+        Ok(Some((name, ns))) => (name, ns * 1e-9),
+        // A word that is no unit is none here either: the law tells.
+        Ok(None) | Err(_) => {
             let mut ratios: Vec<f64> = points.iter().zip(&values).map(|(p, r)| p.n / (p.x * r)).collect();
             ratios.sort_by(f64::total_cmp);
             let ratio = ratios[ratios.len() / 2];
             let off = |factor: f64| (ratio / factor).ln().abs();
-            let factor =
-                units.into_iter().min_by(|a, b| off(*a).total_cmp(&off(*b))).expect("there are four units");
+            let (name, factor) = units
+                .into_iter()
+                .min_by(|(_, a), (_, b)| off(*a).total_cmp(&off(*b)))
+                .expect("there are four units");
             if off(factor) > 2.0_f64.ln() {
                 return Err(format!(
                     "{}: {} is in no unit in which load = throughput × latency; end its title with _s, _ms, _us or _ns",
@@ -195,8 +199,8 @@ fn seconds(table: &Table, at: usize, points: &[Point]) -> Result<Vec<f64>, Strin
                     table.title(at)
                 ));
             }
-            factor
+            (name, factor)
         }
     };
-    Ok(values.into_iter().map(|value| value * factor).collect())
+    Ok((values.into_iter().map(|value| value * factor).collect(), name))
 }

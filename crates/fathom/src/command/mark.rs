@@ -7,10 +7,17 @@ use clap::Args;
 use fathom_schema::Record;
 use fathom_store::StoreError;
 use fathom_units::Nanos;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Longest text of a mark: a line, not a report.
 const TEXT_BYTES_MAX: usize = 1000;
+/// How long a run under load tells nothing, milliseconds: an interval, and a second until that is committed.
+const SILENT_MS: u64 = 3000;
+/// How often and how far apart it is looked whether a silent run's file is held: over a second, which reading takes at most of
+/// any but the longest records.
+const LOOKS: u32 = 40;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(30);
 
 #[derive(Debug, Args)]
 pub(crate) struct MarkArgs {
@@ -35,8 +42,10 @@ pub(crate) fn run(args: &MarkArgs) -> Exit {
     }
     let folder = store_folder(args.store.as_ref());
     let marked = fathom_store::find(&folder, &args.run).and_then(|path| {
+        // Asked first: what a run that has let go of its file wrote is all there when it is read.
+        let is_held = fathom_store::is_held(&path)?;
         let record = fathom_store::overview(&path)?;
-        let goes_on = record.finished.is_none() && fathom_store::is_held(&path)?;
+        let goes_on = is_held && record.finished.is_none() && goes_on(&path, &record)?;
         let at_ms = match moment(&record, args.at, goes_on) {
             Ok(at_ms) => at_ms,
             Err(reason) => return Ok(Err(reason)),
@@ -63,6 +72,21 @@ pub(crate) fn run(args: &MarkArgs) -> Exit {
     }
 }
 
+/// Whether a run that has not ended goes on, of a file that was held a moment ago. One that tells nothing may be preparing, or
+/// may have been killed while somebody reads its record: only the first holds its file all the time.
+fn goes_on(path: &Path, record: &Record) -> Result<bool, StoreError> {
+    if fathom_engine::wall_ms().saturating_sub(record.known_until_ms()) <= SILENT_MS {
+        return Ok(true);
+    }
+    for _ in 0..LOOKS {
+        std::thread::park_timeout(BETWEEN_LOOKS);
+        if !fathom_store::is_held(path)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// The wall clock's time of a mark in milliseconds, which lies within the run, as far as that has come.
 fn moment(record: &Record, at: Option<Nanos>, goes_on: bool) -> Result<u64, String> {
     let started_ms = record.started.wall_ms;
@@ -76,7 +100,7 @@ fn moment(record: &Record, at: Option<Nanos>, goes_on: bool) -> Result<u64, Stri
             at_ms => Ok(at_ms.unwrap_or(now_ms)),
         };
     }
-    let length = Nanos::millis(end_ms(record).saturating_sub(started_ms));
+    let length = Nanos::millis(record.known_until_ms().saturating_sub(started_ms));
     let (ended, end) = match record.finished {
         Some(_) => ("the run has ended", "the end of the run"),
         None => ("the run was killed", "what there is of the run, which was killed"),
@@ -89,17 +113,4 @@ fn moment(record: &Record, at: Option<Nanos>, goes_on: bool) -> Result<u64, Stri
         }
         (_, None) => Err(format!("{ended}: say when it was with --at, up to {}", length.approximate())),
     }
-}
-
-/// When a run ended that goes on no longer, of the wall clock in milliseconds; of one that was killed, the end of what is
-/// there of it.
-fn end_ms(record: &Record) -> u64 {
-    // Virtual time goes on beyond the wall clock's.
-    let ends = record.steps.iter().map(|step| {
-        let last = || step.intervals.iter().map(|interval| interval.end).max().unwrap_or(Nanos::ZERO);
-        let elapsed = step.finished.as_ref().map_or_else(last, |finished| finished.elapsed);
-        step.started.wall_ms.saturating_add(elapsed.0 / 1_000_000)
-    });
-    let finished_ms = record.finished.as_ref().map(|finished| finished.wall_ms);
-    ends.chain(finished_ms).max().unwrap_or(record.started.wall_ms)
 }

@@ -1,7 +1,7 @@
 //! `fathom percentiles`: percentiles of a list of latencies with their intervals, and what other tools would print.
 
 use crate::exit::Exit;
-use crate::numbers::Table;
+use crate::numbers::{Table, UNITS_NS};
 use crate::terminal;
 use clap::Args;
 use fathom_analysis::layouts;
@@ -32,8 +32,8 @@ const TITLES: [&str; 16] = [
 
 #[derive(Debug, Args)]
 pub(crate) struct PercentilesArgs {
-    /// One latency per line, in the order they were measured; in nanoseconds, or in the unit that the title ends in (`_ns`, `_us`,
-    /// `_ms`, `_s`). `-` reads standard input
+    /// One latency per line, in the order they were measured; in nanoseconds, or in the unit that the title names (`latency_us`,
+    /// `lat (ms)`, `seconds`). `-` reads standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Which percentiles
@@ -49,13 +49,13 @@ pub(crate) struct PercentilesArgs {
 
 pub(crate) fn run(args: &PercentilesArgs) -> Exit {
     match read(args) {
-        Ok(values) => {
+        Ok((values, unit)) => {
             let wanted: Vec<f64> = args.percentiles.iter().map(|percent| percent / 100.0).collect();
             let found = quantiles(&values, &wanted);
             if args.json {
-                crate::printed(&document(&values, &args.percentiles, &found))
+                crate::printed(&document(&values, unit, &args.percentiles, &found))
             } else {
-                crate::shown(&text(&values, &args.percentiles, &found))
+                crate::shown(&text(&values, unit, &args.percentiles, &found))
             }
         }
         Err(reason) => {
@@ -65,7 +65,8 @@ pub(crate) fn run(args: &PercentilesArgs) -> Exit {
     }
 }
 
-fn read(args: &PercentilesArgs) -> Result<Vec<f64>, String> {
+/// Latencies in nanoseconds, and the unit that they were taken in.
+fn read(args: &PercentilesArgs) -> Result<(Vec<f64>, &'static str), String> {
     if let Some(wrong) = args.percentiles.iter().find(|percent| !(**percent > 0.0 && **percent < 100.0)) {
         return Err(format!("--percentiles: {wrong} is not between 0 and 100; write for example 99.9"));
     }
@@ -81,13 +82,13 @@ fn read(args: &PercentilesArgs) -> Result<Vec<f64>, String> {
             )
         })?,
     };
-    let unit_ns = table.unit_ns(column)?.unwrap_or(1.0);
+    let (unit, unit_ns) = table.unit(column)?.unwrap_or(UNITS_NS[0]);
     let numbers = table.numbers(column)?;
     match numbers.iter().find(|(_, value)| *value < 0.0) {
         Some((line, value)) => {
             Err(table.fault(*line, &format!("{value} is below 0"), "a latency is not; remove the row"))
         }
-        None => Ok(numbers.into_iter().map(|(_, value)| value * unit_ns).collect()),
+        None => Ok((numbers.into_iter().map(|(_, value)| value * unit_ns).collect(), unit)),
     }
 }
 
@@ -96,7 +97,7 @@ fn extremes(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
 }
 
-fn document(values: &[f64], percents: &[f64], found: &[QuantileEstimate]) -> String {
+fn document(values: &[f64], unit: &str, percents: &[f64], found: &[QuantileEstimate]) -> String {
     let sample = Sample::of(values);
     let (low, high) = extremes(values);
     let rows: Vec<_> = percents
@@ -118,6 +119,7 @@ fn document(values: &[f64], percents: &[f64], found: &[QuantileEstimate]) -> Str
         .collect();
     let document = json!({
         "count": sample.count,
+        "unit": unit,
         "min_ns": low,
         "max_ns": high,
         "mean_ns": sample.mean,
@@ -146,12 +148,12 @@ fn nanos(value: f64) -> Nanos {
     Nanos(value.round() as u64)
 }
 
-fn text(values: &[f64], percents: &[f64], found: &[QuantileEstimate]) -> String {
+fn text(values: &[f64], unit: &str, percents: &[f64], found: &[QuantileEstimate]) -> String {
     let sample = Sample::of(values);
     let (low, high) = extremes(values);
     let time = |value: f64| nanos(value).approximate();
     let mut text = format!(
-        "{} latencies: mean {}, standard deviation {}, smallest {}, largest {}\n\n",
+        "{} latencies, taken in {unit}: mean {}, standard deviation {}, smallest {}, largest {}\n\n",
         sample.count,
         time(sample.mean),
         time(sample.stddev()),

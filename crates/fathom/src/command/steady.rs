@@ -311,17 +311,9 @@ fn is_left(earlier: &Record, fact: &TargetFact) -> bool {
         let ms = meta.ctime().checked_mul(1000)?.checked_add(meta.ctime_nsec() / 1_000_000)?;
         u64::try_from(ms).ok()
     });
-    is_of_run && is_same_size && changed_ms.is_some_and(|at| at <= known_until_ms(earlier) + KILLED_WITHIN_MS)
-}
-
-/// Until when a record tells what its run did, wall clock in milliseconds.
-fn known_until_ms(record: &Record) -> u64 {
-    let of_step = |step: &StepRecord| {
-        let measured = step.intervals.iter().map(|interval| interval.end).max().unwrap_or_default();
-        let end = step.finished.as_ref().map_or(measured, |finished| finished.elapsed.max(measured));
-        step.started.wall_ms + end.0 / 1_000_000
-    };
-    record.steps.iter().map(of_step).max().unwrap_or(record.started.wall_ms)
+    is_of_run
+        && is_same_size
+        && changed_ms.is_some_and(|at| at <= earlier.known_until_ms().saturating_add(KILLED_WITHIN_MS))
 }
 
 /// Whether there are files that the run of a record was writing when it was killed, and every file is its own.

@@ -193,8 +193,19 @@ fn a_job_of_fio_needs_no_store() {
         assert_eq!(std::fs::read_dir(&begins).expect("it is mounted").count(), 0);
         // What was stored before is kept.
         bench.fathom("report --store fills").expect(0, &[]);
-        run_with(&["-u", "FATHOM_STORE", "-u", "HOME", "-u", "XDG_DATA_HOME"], &[]);
-        assert!(!bench.path("fathom-runs").exists());
+        let homeless = ["-u", "FATHOM_STORE", "-u", "HOME", "-u", "XDG_DATA_HOME"];
+        let run_homeless = || {
+            let words = line.split_whitespace().collect::<Vec<_>>();
+            bench.run(&[&["env"], &homeless[..], &[FATHOM], &words].concat())
+        };
+        let ended = run_homeless();
+        let document = ended.expect(0, &[]).json();
+        assert_eq!(document["jobs"][0]["read"]["total_ios"], 2048, "{document:#}");
+        // No run has the name that nothing is stored under, and nobody is told who did not ask.
+        assert!(document["fathom"].is_object() && document["fathom"]["run"].is_null(), "{document:#}");
+        assert!(!ended.err.contains("stored") && !bench.path("fathom-runs").exists(), "{ended:?}");
+        std::fs::create_dir(bench.path("fathom-runs")).expect("the folder is ours");
+        run_homeless().expect(0, &["this run is not stored", "FATHOM_STORE=fathom-runs"]);
         Ok(())
     });
 }

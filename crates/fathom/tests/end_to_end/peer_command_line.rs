@@ -216,7 +216,7 @@ fn what_is_not_there_points_to_what_is() {
         ("--profile=act", "write the job out"),
         ("--trigger-remote=x --name=a", "--trigger"),
         ("--idle-prof=each --name=a", "is not one of system, percpu"),
-        ("--inflate-log=x", "plain text"),
+        ("--inflate-log=x", "cannot read x: No such file"),
     ] {
         bench.check_refused(&format!("fio {line}"), 1, &[says]);
     }

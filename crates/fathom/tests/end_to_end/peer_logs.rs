@@ -50,6 +50,44 @@ fn each_operation_has_the_same_row() {
     }
 }
 
+/// Stored by either, shown by the other; and the same with rows of windows.
+#[test]
+fn stored_logs_are_read_both_ways() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("stored_logs_are_read_both_ways", &why);
+    }
+    let bench = Bench::new();
+    let base = "--minimal --name=a --ioengine=null --rw=write --bs=4k --size=8m --log_store_compressed=1";
+    for more in [
+        "--write_iops_log=x --log_compression=10k",
+        "--write_iops_log=x --log_offset=1 --per_job_logs=0 --numjobs=2 --stonewall",
+        "--write_iops_log=x --log_offset=1 --log_prio=1",
+        "--write_iops_log=x --log_avg_msec=100 --rate_iops=8000",
+    ] {
+        let mut all = Vec::new();
+        for program in [&["fio"][..], &[FATHOM, "fio"]] {
+            let words: Vec<&str> = base.split(' ').chain(more.split(' ')).collect();
+            bench.run(&[program, &words].concat()).expect(0, &[]);
+            let per_job = if more.contains("per_job_logs=0") { "" } else { ".1" };
+            let log = format!("--inflate-log=x_iops{per_job}.log.fz");
+            let shown = [&["fio"][..], &[FATHOM, "fio"]].map(|reader| {
+                let ended = bench.run(&[reader, &[log.as_str()]].concat());
+                ended.expect(0, &[]).out.clone()
+            });
+            assert!(shown[0] == shown[1] && !shown[0].is_empty(), "{program:?} {more}");
+            all.push(shown[1].clone());
+        }
+        if !more.contains("avg") {
+            let rows = |text: &str| -> Vec<String> {
+                text.lines().map(|row| row.split_once(", ").expect("a time").1.to_owned()).collect()
+            };
+            assert_eq!(rows(&all[0]), rows(&all[1]), "{more}");
+        }
+    }
+    bench.write("text", "0, 1, 0, 4096, 0\n");
+    bench.check_refused("fio --inflate-log=text", 1, &["cannot read text", ".log.fz"]);
+}
+
 #[test]
 fn no_operation_is_missing() {
     let bench = Bench::new();

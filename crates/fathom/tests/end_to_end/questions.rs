@@ -1,6 +1,7 @@
 //! `fathom curve` and `fathom slo` on simulated devices whose answers are known in closed form, in virtual time; and the
 //! answer again from the record.
 
+use crate::support::device::text;
 use crate::support::{Bench, noise, number, skip};
 use serde_json::Value;
 
@@ -254,6 +255,36 @@ fn a_mark_lies_within_what_there_is_of_a_killed_run() {
         .fathom("mark last late --at 31s")
         .expect(2, &["--at 31 s lies behind what there is of the run, which was killed: it took "]);
     bench.fathom("mark last early --at 100ms").expect(0, &["marked: "]);
+}
+
+/// Whoever reads the record of a killed run holds its file for a moment, as the run did all the time.
+#[test]
+fn a_killed_run_that_is_read_does_not_go_on() {
+    let bench = Bench::new();
+    let mut running = bench.start("run --target null: --time 30s");
+    running.wait_for("1 s  ");
+    running.signal(rustix::process::Signal::KILL);
+    running.ended().expect(137, &[]);
+    let runs = std::fs::read_dir(bench.store()).expect("there is one").flatten();
+    let killed = runs.map(|run| run.path()).find(|path| path.extension().is_some_and(|e| e == "fathom"));
+    let killed = killed.expect("it was stored");
+    // Longer than a run under load is silent.
+    bench.fathom("run --target null: --time 4s --quiet").expect(0, &[]);
+    let is_marked = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_marked.load(std::sync::atomic::Ordering::Relaxed) {
+                    bench.fathom_with(&["report", text(&killed), "--csv", "-"]).expect(0, &[]);
+                }
+            });
+        }
+        let ended: Vec<_> = (0..4).map(|_| bench.fathom_with(&["mark", text(&killed), "late"])).collect();
+        is_marked.store(true, std::sync::atomic::Ordering::Relaxed);
+        for ended in ended {
+            ended.expect(2, &["the run was killed: say when it was with --at"]);
+        }
+    });
 }
 
 #[test]

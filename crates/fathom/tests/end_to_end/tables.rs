@@ -121,12 +121,20 @@ fn latencies_have_the_unit_of_their_title() {
         ("Latency (ms)", 1e6),
         ("latency_s", 1e9),
         ("clat usec", 1e3),
+        ("milliseconds", 1e6),
         ("latency", 1.0),
         ("value", 1.0),
     ] {
         bench.write("own.csv", format!("{title}\n5\n6\n7\n"));
         let document = bench.fathom("percentiles own.csv --json --percentiles 50").expect(0, &[]).json();
         assert_eq!(document["quantiles"][0]["value_ns"], 6.0 * unit_ns, "{title}");
+        let page = bench.fathom("percentiles own.csv").expect(0, &[]).out.clone();
+        let unit = document["unit"].as_str().expect("it is named");
+        assert_eq!(
+            format!("6{unit}").parse::<fathom_units::Nanos>().map(|time| time.0 as f64),
+            Ok(6.0 * unit_ns)
+        );
+        assert!(page.contains(&format!("3 latencies, taken in {unit}: ")), "{page}");
         bench.write("two.csv", format!("n,{title}\n1,5\n2,6\n3,7\n"));
         let document =
             bench.fathom("percentiles two.csv --json --percentiles 50 --column 2").expect(0, &[]).json();
@@ -136,7 +144,7 @@ fn latencies_have_the_unit_of_their_title() {
     bench.check_refused(
         "percentiles own.csv",
         2,
-        &["own.csv: the title lat_min ends in no unit of time", "_us"],
+        &["own.csv: the title lat_min names no unit of time", "_us"],
     );
 }
 

@@ -166,6 +166,8 @@ pub struct Logs {
     pub issued: Option<String>,
     /// Whether the clone's number is part of the name.
     pub per_job: bool,
+    /// Whether rows are written in fio's binary form, compressed (`log_store_compressed`).
+    pub is_stored: bool,
     /// Which figure of a window a row says.
     pub value: LogValue,
     /// What else a row says.

@@ -421,6 +421,7 @@ pub(crate) struct Report {
     pub(crate) iolog: Option<String>,
     /// Log files carry the job's number.
     pub(crate) per_job_logs: bool,
+    pub(crate) log_stored: bool,
     /// Which figure of a window the logs say.
     pub(crate) log_value: LogValue,
     /// What else their rows say.
@@ -693,6 +694,7 @@ impl Default for Report {
             logs: [const { None }; 4],
             iolog: None,
             per_job_logs: true,
+            log_stored: false,
             log_value: LogValue::default(),
             log_columns: LogColumns::default(),
             log_avg_ms: 0,

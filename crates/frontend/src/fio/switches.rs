@@ -44,6 +44,8 @@ pub struct Switches {
     pub enghelp: Option<String>,
     /// `--crctest`: of which checksums the speed is asked, separated by commas; empty: of all.
     pub crctest: Option<String>,
+    /// `--inflate-log`: the stored log that is shown as rows.
+    pub inflate_log: Option<String>,
     /// `--debug=help`: which areas there are.
     pub asks_for_areas: bool,
     /// `--debug`: the areas that are named.
@@ -286,12 +288,10 @@ pub(super) const SWITCHES: &[Switch] = &[
         "fathom merges no traces",
         "merge them with fio, and replay them with fathom",
     ),
-    refused(
-        "inflate-log",
-        Takes::Value,
-        "fathom writes its logs as plain text",
-        "read them as they are; unpack fio's with fio",
-    ),
+    value("inflate-log", |s, text| {
+        s.inflate_log = Some(text.to_owned());
+        Ok(())
+    }),
     value("trigger-file", |s, text| {
         s.trigger.file = Some(text.to_owned());
         Ok(())

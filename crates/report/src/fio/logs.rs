@@ -76,22 +76,20 @@ pub enum LogValue {
 }
 
 /// One row but for its columns.
-struct Row {
-    /// Since measuring began.
-    time: Nanos,
-    value: f64,
-    maximum: f64,
-    kind: OperationKind,
-    bytes: u32,
-    offset: u64,
-    priority: u16,
+pub(super) struct Row {
+    pub(super) time_ms: u64,
+    pub(super) value: f64,
+    pub(super) maximum: f64,
+    pub(super) kind: OperationKind,
+    pub(super) bytes: u32,
+    pub(super) offset: u64,
+    pub(super) priority: u16,
     issued: Nanos,
 }
 
 impl Row {
-    fn write(&self, out: &mut String, columns: LogColumns, epoch_ms: u64) {
-        let Self { time, value, maximum, kind, bytes, offset, priority, issued } = self;
-        let time_ms = time.0 / 1_000_000 + if columns.since_1970 { epoch_ms } else { 0 };
+    fn write(&self, out: &mut String, columns: LogColumns) {
+        let Self { time_ms, value, maximum, kind, bytes, offset, priority, issued } = self;
         let value = match columns.value {
             LogValue::Average => format!("{value:.0}"),
             LogValue::Maximum => format!("{maximum:.0}"),
@@ -114,62 +112,107 @@ impl Row {
 /// `time_ms, direction, block size, counts…`; the time is the end of the window since the ramp's end, as fio counts it (seen
 /// with 3.33). A window without an operation of a direction has no row of it. Empty when the record has no such stream.
 pub fn fio_logs(record: &Record, request: &LogRequest) -> String {
-    let LogRequest { step: step_at, stream, log, window, columns } = *request;
-    let Some((step, plan, measuring_from)) = place(record, request) else { return String::new() };
-    if log == FioLog::Submission && plan.engine.kind.is_synchronous() {
-        return String::new();
+    let LogRequest { log, columns, .. } = *request;
+    let mut out = String::new();
+    each_window(record, request, &mut |window| match log {
+        FioLog::Histogram { coarseness } => {
+            let Window { time_ms, kind, tally, block, .. } = window;
+            let counts = coarse(&completion(&tally).histogram, coarseness).join(", ");
+            out.push_str(&format!("{time_ms}, {}, {block}, {counts}\n", kind.index()));
+        }
+        _ => window.row(log).write(&mut out, columns),
+    });
+    out
+}
+
+/// What a stream did of one kind in one window.
+struct Window {
+    time_ms: u64,
+    length: Nanos,
+    kind: OperationKind,
+    tally: KindTally,
+    block: u32,
+}
+
+impl Window {
+    fn row(&self, log: FioLog) -> Row {
+        let Self { time_ms, length, kind, tally, block: _ } = self;
+        let (value, maximum) = values(log, tally, *length);
+        let (time_ms, kind) = (*time_ms, *kind);
+        Row { time_ms, value, maximum, kind, bytes: 0, offset: 0, priority: 0, issued: Nanos::ZERO }
     }
-    let epoch_ms = epoch_ms(record, request);
+}
+
+fn each_window(record: &Record, request: &LogRequest, each: &mut dyn FnMut(Window)) {
+    let LogRequest { step: step_at, stream, log, window, columns } = *request;
+    let Some((step, plan, measuring_from)) = place(record, request) else { return };
+    if log == FioLog::Submission && plan.engine.kind.is_synchronous() {
+        return;
+    }
+    let epoch_ms = if columns.since_1970 { epoch_ms(record, request) } else { 0 };
     let intervals_each = window.0.div_ceil(step.started.step.interval.0.max(1)).max(1);
     let mut windows: BTreeMap<u64, Vec<&Interval>> = BTreeMap::new();
     // As with fio, what was read back is in its logs.
     let has_rows = |interval: &&Interval| interval.stream as usize == stream && interval.phase != Phase::Ramp;
-    let length = step.started.step.interval.0.max(1) * intervals_each;
+    let length = step.started.step.interval.0.max(1).saturating_mul(intervals_each);
     for interval in record.steps[step_at].intervals.iter().filter(has_rows) {
         // By its middle: edges lie on multiples of the interval since the step's start, and measuring may begin between two.
         let middle = Nanos(interval.start.0.midpoint(interval.end.0));
         windows.entry(middle.since(measuring_from).0 / length).or_default().push(interval);
     }
-    let mut out = String::new();
     for intervals in windows.values() {
         let start = intervals.iter().map(|interval| interval.start).min().unwrap_or_default();
         let end = intervals.iter().map(|interval| interval.end).max().unwrap_or_default();
-        let time = end.since(measuring_from);
+        let time_ms = end.since(measuring_from).0 / 1_000_000 + epoch_ms;
         for kind in DIRECTIONS {
             let Some(tally) = merged(intervals, kind).filter(|tally| tally.operations > 0) else { continue };
-            if let FioLog::Histogram { coarseness } = log {
-                let counts = coarse(&completion(&tally).histogram, coarseness);
-                let (time_ms, direction) = (time.0 / 1_000_000, kind.index());
-                let time_ms = time_ms + if columns.since_1970 { epoch_ms } else { 0 };
-                let block = block_bytes(plan, kind);
-                out.push_str(&format!("{time_ms}, {direction}, {block}, {}\n", counts.join(", ")));
-            } else {
-                let (value, maximum) = values(log, &tally, end.since(start));
-                let row =
-                    Row { time, value, maximum, kind, bytes: 0, offset: 0, priority: 0, issued: Nanos::ZERO };
-                row.write(&mut out, columns, epoch_ms);
-            }
+            each(Window { time_ms, length: end.since(start), kind, tally, block: block_bytes(plan, kind) });
         }
     }
-    out
 }
 
 /// The rows of a log with one for each operation, as fio writes without `log_avg_msec`; `operations` are those of the stream
 /// in the order in which they completed. As with fio, bandwidth is bytes over completion latency in units of 1000 bytes,
 /// each operation is one of `iops`, and nothing has a submission latency on a synchronous engine.
 pub fn fio_operation_log(record: &Record, request: &LogRequest, operations: &[OperationRow]) -> String {
-    let Some((_, plan, measuring_from)) = place(record, request) else { return String::new() };
+    let mut out = String::new();
+    each_operation(record, request, operations, &mut |row| row.write(&mut out, request.columns));
+    out
+}
+
+/// The rows of a log, of windows or of `operations`, which those of a histogram are not.
+pub(super) fn each_row(
+    record: &Record,
+    request: &LogRequest,
+    operations: &[OperationRow],
+    each: &mut dyn FnMut(Row),
+) {
+    match request.log {
+        FioLog::Histogram { .. } => {}
+        log if request.window > Nanos::ZERO => {
+            each_window(record, request, &mut |window| each(window.row(log)));
+        }
+        _ => each_operation(record, request, operations, each),
+    }
+}
+
+fn each_operation(
+    record: &Record,
+    request: &LogRequest,
+    operations: &[OperationRow],
+    each: &mut dyn FnMut(Row),
+) {
+    let Some((_, plan, measuring_from)) = place(record, request) else { return };
     let LogRequest { log, columns, .. } = *request;
-    let epoch_ms = epoch_ms(record, request);
+    let epoch_ms = if columns.since_1970 { epoch_ms(record, request) } else { 0 };
     let mut operations: Vec<&OperationRow> = operations.iter().collect();
     if log == FioLog::Submission {
         if plan.engine.kind.is_synchronous() {
-            return String::new();
+            return;
         }
         operations.sort_by_key(|operation| operation.accepted);
     }
     let of_thread = thread_priority(plan);
-    let mut out = String::new();
     for operation in operations {
         let OperationRow { kind, priority, bytes, offset, submitted, accepted, completed } = *operation;
         let priority = if priority == 0 { of_thread } else { priority };
@@ -181,19 +224,22 @@ pub fn fio_operation_log(record: &Record, request: &LogRequest, operations: &[Op
             FioLog::Latency => (completed, completed.since(submitted).0),
             FioLog::Completion => (completed, since_accepted_ns),
             FioLog::Submission => (accepted, accepted.since(submitted).0),
-            FioLog::Histogram { .. } => return String::new(),
+            FioLog::Histogram { .. } => return,
         };
+<<<<<<< HEAD
         let time = at.since(measuring_from);
         let issued = if matches!(log, FioLog::Submission | FioLog::Completion) {
             submitted.since(measuring_from)
         } else {
             Nanos::ZERO
         };
+=======
+        let issued = submitted.since(measuring_from);
+        let time_ms = at.since(measuring_from).0 / 1_000_000 + epoch_ms;
+>>>>>>> keep
         let value = value as f64;
-        Row { time, value, maximum: value, kind, bytes, offset, priority, issued }
-            .write(&mut out, columns, epoch_ms);
+        each(Row { time_ms, value, maximum: value, kind, bytes, offset, priority, issued });
     }
-    out
 }
 
 /// The I/O priority of operations that were given none of their own, as `ioprio_set(2)` has it; 0: none was asked for.

@@ -29,6 +29,7 @@ fathom fio [switches] [options] [job files]: runs fio's job files and command li
   --cmdhelp[=OPTION]                what an option takes; without one, all options
   --enghelp[=ENGINE[,OPTION]]       the engines
   --crctest[=LIST]                  how fast the checksums of verification are
+  --inflate-log=FILE                the rows of a log of log_store_compressed
   --version, --help
 
   --destroy=DEV, --yes              consent to overwrite a device's content (fathom's own rule)

@@ -3,14 +3,18 @@
 use super::iolog;
 use super::operations::OperationLog;
 use super::shape::workers_of;
+use crate::command::store_folder;
 use crate::output::{self, Spared};
 use fathom_frontend::fio::{
     Extras, JobClone as FioClone, LogColumns as FioColumns, LogValue as FioValue, Logs, Measures,
 };
-use fathom_report::{FioLog, FioWorkers, LogColumns, LogRequest, LogValue};
+use fathom_report::{FioLog, FioWorkers, LogColumns, LogRequest, LogValue, NotInflated};
 use fathom_schema::{OperationKind, Record};
 use fathom_units::Nanos;
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
 
 /// Names of the log files that a fio job asks for, each once.
 pub(crate) fn log_names(extras: &Extras) -> Vec<PathBuf> {
@@ -33,7 +37,7 @@ pub(crate) fn write_logs(
     operations: &OperationLog,
     spared: &Spared,
 ) -> Vec<String> {
-    let mut files: Vec<(PathBuf, String)> = Vec::new();
+    let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
     for clone in &extras.clones {
         let Some(FioWorkers { step, stream, worker: _ }) = workers_of(record, clone).into_iter().next()
         else {
@@ -41,24 +45,52 @@ pub(crate) fn write_logs(
         };
         for (name, log, window) in logs_of(clone) {
             let request = LogRequest { step, stream, log, window, columns: columns(&clone.logs) };
+            let operations = operations.rows(&clone.stream);
             let rows = if !has_rows(clone.measures, log, window) {
-                String::new()
+                Vec::new()
+            } else if is_stored(&clone.logs, log) {
+                fathom_report::fio_stored_log(record, &request, operations)
             } else if window > Nanos::ZERO {
-                fathom_report::fio_logs(record, &request)
+                fathom_report::fio_logs(record, &request).into_bytes()
             } else {
-                fathom_report::fio_operation_log(record, &request, operations.rows(&clone.stream))
+                fathom_report::fio_operation_log(record, &request, operations).into_bytes()
             };
             match files.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, text)) => text.push_str(&rows),
+                Some((_, content)) => content.extend(rows),
                 None => files.push((name, rows)),
             }
         }
     }
-    let mut lost: Vec<String> =
-        files.iter().filter_map(|(name, text)| output::write(name, text, spared).err()).collect();
+    let write = |(name, content): &(PathBuf, Vec<u8>)| {
+        output::write_with(name, spared, |out| out.write_all(content)).err()
+    };
+    let mut lost: Vec<String> = files.iter().filter_map(write).collect();
     lost.extend(iolog::write(record, extras, operations, spared));
     lost.extend(operations.lost());
     lost
+}
+
+/// Whether a log is in fio's binary form. fio 3.33 stores addresses of its memory in the place of histograms, which nobody can
+/// read: those stay rows.
+fn is_stored(logs: &Logs, log: FioLog) -> bool {
+    logs.is_stored && !matches!(log, FioLog::Histogram { .. })
+}
+
+/// Prints the rows of a log that was stored (`--inflate-log`); what keeps it from that.
+pub(super) fn show_stored(path: &Path) -> Result<(), String> {
+    let fail = |reason: &dyn Display| format!("cannot read {}: {reason}", path.display());
+    let file = File::open(path).map_err(|error| fail(&error))?;
+    let spared = Spared::without_targets(&[], &store_folder(None));
+    let mut unread = None;
+    output::write_with(Path::new("/dev/stdout"), &spared, |out| {
+        match fathom_report::fio_inflated(&mut BufReader::new(file), &mut BufWriter::new(out)) {
+            Err(NotInflated::Unwritten(error)) => return Err(error),
+            Err(NotInflated::Unread(reason)) => unread = Some(reason),
+            Ok(()) => {}
+        }
+        Ok(())
+    })?;
+    unread.map_or(Ok(()), |reason| Err(fail(&reason)))
 }
 
 fn columns(logs: &Logs) -> LogColumns {
@@ -117,6 +149,7 @@ fn logs_of(clone: &FioClone) -> Vec<(PathBuf, FioLog, Nanos)> {
         coarseness,
         issued: _, // in `iolog`
         per_job,
+        is_stored: _,
     } = &clone.logs;
     let Measures { submission, completion, service, bandwidth: _ } = clone.measures;
     let number = if *per_job { format!(".{}", clone.thread_number) } else { String::new() };
@@ -133,7 +166,8 @@ fn logs_of(clone: &FioClone) -> Vec<(PathBuf, FioLog, Nanos)> {
     .into_iter()
     .filter_map(|(prefix, is_measured, kind, log, window)| {
         let prefix = prefix.as_ref().filter(|_| is_measured)?;
-        Some((PathBuf::from(format!("{prefix}_{kind}{number}.log")), log, window))
+        let ending = if is_stored(&clone.logs, log) { "log.fz" } else { "log" };
+        Some((PathBuf::from(format!("{prefix}_{kind}{number}.{ending}")), log, window))
     })
     .collect()
 }

@@ -360,6 +360,7 @@ impl Lowering<'_> {
                 histogram,
                 issued: report.iolog.clone(),
                 per_job: report.per_job_logs,
+                is_stored: report.log_stored,
                 value: report.log_value,
                 columns: report.log_columns,
                 average_ms: report.log_avg_ms,
@@ -681,7 +682,8 @@ fn set_interval(job: &mut Job, jobs: &[ParsedJob], faults: &mut Faults) {
                 place = Some(parsed.settings.span(option, parsed.span));
                 // Windows count from the end of the ramp; where no edge can lie there, the first is cut off by the one it has.
                 let before_ms =
-                    (parsed.settings.control.ramp_time + parsed.settings.control.startdelay.0) / 1000;
+                    parsed.settings.control.ramp_time.saturating_add(parsed.settings.control.startdelay.0)
+                        / 1000;
                 if before_ms % 10 == 0 {
                     interval_ms = greatest_common_divisor(interval_ms, before_ms);
                 }

@@ -177,9 +177,15 @@ pub(super) const ROWS: &[OptionRow] = &[
     built("log_issue_time", &[], P2, Value::Boolean(|s, flag| s.report.log_columns.issue_time = flag)),
     // What fio allocates at first; 1024 is the least it takes.
     accepted("log_entries", &[], P2, Value::Count(1024, u32::MAX as u64, |_, _| {}), ""),
-    accepted("log_compression", &[], P2, Value::Any, "logs are collected and written uncompressed"),
+    accepted(
+        "log_compression",
+        &[],
+        P2,
+        Value::Any,
+        "logs are compressed when they are written, where log_store_compressed asks for it",
+    ),
     accepted("log_compression_cpus", &[], P2, Value::Any, ""),
-    refused("log_store_compressed", &[], &["0"], "logs are written as text; compress them afterwards"),
+    built("log_store_compressed", &[], P2, Value::Boolean(|s, flag| s.report.log_stored = flag)),
     built("log_unix_epoch", &[], P1, Value::Boolean(|s, flag| s.report.log_columns.since_1970 = flag)),
     built("log_alternate_epoch", &[], P1, Value::Boolean(|s, flag| s.report.log_columns.since_1970 = flag)),
     refused(
