@@ -30,16 +30,10 @@ kept the limits, and the lowest broke none beyond chance), or no answer (8).
 With --threshold a breach is 99.
 --json: sentence, verdict, wanted, rate (in question, or found), missed, reached and
 reached_interval, alone (what one operation alone takes, where that is more than a goal: statistic,
-<<<<<<< HEAD
 limit_s, found_s), undecided (statistic, limit_s, what one operation takes by itself, and what it
 took at the lowest rate), goals[] (statistic, limit_s, worst_s, margin), trials[] (rate, done,
 latencies_s, needs, verdict), remarks, run, doubts (findings that speak against the figures). With
 --threshold also thresholds[], thresholds_verdict.";
-=======
-limit_s, found_s), undecided (statistic, limit_s and what one operation takes), goals[] (statistic,
-limit_s, worst_s, margin), trials[] (rate, done, latencies_s, needs, verdict), remarks, run, doubts
-(findings that speak against the figures). With --threshold also thresholds[], thresholds_verdict.";
->>>>>>> keep
 
 const STEADY_HELP: &str = "\
 Answer (exit code): steady or complete (0); not_steady or unfinished (8). What was ended goes on with

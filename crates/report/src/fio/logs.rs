@@ -226,17 +226,12 @@ fn each_operation(
             FioLog::Submission => (accepted, accepted.since(submitted).0),
             FioLog::Histogram { .. } => return,
         };
-<<<<<<< HEAD
-        let time = at.since(measuring_from);
+        let time_ms = at.since(measuring_from).0 / 1_000_000 + epoch_ms;
         let issued = if matches!(log, FioLog::Submission | FioLog::Completion) {
             submitted.since(measuring_from)
         } else {
             Nanos::ZERO
         };
-=======
-        let issued = submitted.since(measuring_from);
-        let time_ms = at.since(measuring_from).0 / 1_000_000 + epoch_ms;
->>>>>>> keep
         let value = value as f64;
         each(Row { time_ms, value, maximum: value, kind, bytes, offset, priority, issued });
     }

@@ -49,14 +49,9 @@ pub(super) fn set(options: &mut StreamOptions, settings: &Settings, span: Span, 
     if steady.by_slope && steady_window < every.saturating_mul(2) {
         // fio 3.33 ends such a job at its first sample: the slope is no number, which it takes for one within the limit.
         let (window, every) = (Nanos::micros(steady_window), Nanos::micros(every));
-<<<<<<< HEAD
         let every_told = every.exact();
         let message = format!("ss_dur={window} has one sample of {every_told}, and a slope takes two");
-        let help = format!("use ss_dur={} or longer, or a mean (ss=iops:1%)", Nanos(every.0 * 2));
-=======
-        let message = format!("ss_dur={window} has one sample of {every}, and a slope takes two");
         let help = format!("use ss_dur={} or longer, or a mean (ss=iops:1%)", every.after(every));
->>>>>>> keep
         faults.error("fio.bad-value", at, message, help);
         return;
     }
