@@ -275,7 +275,7 @@ fn a_killed_run_that_is_read_does_not_go_on() {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !is_marked.load(std::sync::atomic::Ordering::Relaxed) {
-                    bench.fathom_with(&["report", text(&killed), "--csv", "-"]).expect(0, &[]);
+                    bench.fathom_with(&["report", text(&killed), "--format", "csv"]).expect(0, &[]);
                 }
             });
         }
