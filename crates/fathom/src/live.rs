@@ -8,7 +8,7 @@ use fathom_schema::{
     Event, Interval, OperationKind, Passes, Phase, Question, Quota, Step, Stream, StreamLimits, StreamTally,
     TimeLimit, WorkerPlan,
 };
-use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
+use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, saturating_sum};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -306,10 +306,10 @@ fn volume(step: &Step) -> Option<u64> {
     let of_stream = |stream: &Stream| {
         let StreamLimits { bytes, passes, operations, .. } = &stream.limits;
         let whole = |part: &WorkerPlan| {
-            let extents: u64 = part.extents.iter().map(|extent| extent.length.0).sum();
-            extents / u64::from(part.part.count)
+            let extents: Bytes = part.extents.iter().map(|extent| extent.length).sum();
+            extents.0 / u64::from(part.part.count)
         };
-        let of_passes = |count: u64| stream.workers.iter().map(whole).sum::<u64>().saturating_mul(count);
+        let of_passes = |count: u64| saturating_sum(stream.workers.iter().map(whole)).saturating_mul(count);
         let of_bytes = |bytes: u64| bytes.saturating_mul(stream.workers.len() as u64);
         match (bytes, passes, operations) {
             (Quota::AtMost(bytes), _, Quota::Unlimited) => Some(of_bytes(*bytes)),
@@ -318,8 +318,8 @@ fn volume(step: &Step) -> Option<u64> {
         }
     };
     let is_timed = step.streams.iter().any(|stream| stream.limits.time != TimeLimit::Unbounded);
-    let all: Option<u64> = step.streams.iter().map(of_stream).sum();
-    all.filter(|all| *all > 0 && !is_timed)
+    let all: Vec<u64> = step.streams.iter().map(of_stream).collect::<Option<_>>()?;
+    Some(saturating_sum(all)).filter(|all| *all > 0 && !is_timed)
 }
 
 /// A stream's second in at most `width` columns: what is least missed goes first.

@@ -11,7 +11,7 @@ use fathom_model::{
 use fathom_schema::{
     Extent, IoMode, OperationKind, Quota, Step, Stream, TargetKind as StepTarget, TimeLimit,
 };
-use fathom_units::{Bytes, Nanos, Ratio};
+use fathom_units::{Bytes, Nanos, Ratio, saturating_sum};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Below this a measurement is mostly its own start: caches filling, queues building up, clocks stepping up.
@@ -85,7 +85,7 @@ fn same_place(step: &Step, loads: &[&Load<'_>], remarks: &mut Remarks) {
 /// Fewer places than operations in flight: they fall on each other. Where those of a trace go, it says itself.
 fn small_region(stream: &Stream, load: &Load<'_>, region: &BTreeSet<(u32, u64, u64)>, remarks: &mut Remarks) {
     let block = load.operations.largest;
-    let blocks: u64 = region.iter().map(|&(_, _, length)| length / block).sum();
+    let blocks = saturating_sum(region.iter().map(|&(_, _, length)| length / block));
     let in_flight = stream.workers.len() as u64 * u64::from(stream.queue_depth);
     if load.trace.is_none() && blocks < in_flight {
         let message = format!(

@@ -7,7 +7,7 @@ use fathom_schema::{
     Coverage, Distribution, FileOrder, KindOrder, PassEnd, Passes, Quota, Run, Size, WorkerPlan, Workload,
     Zones,
 };
-use fathom_units::Bytes;
+use fathom_units::{Bytes, saturating_sum};
 
 /// Memory of one worker's map of touched blocks, at most: a device of 32 TiB in blocks of 4 KiB.
 const MAP_BYTES_MAX: u64 = 1 << 30;
@@ -48,7 +48,7 @@ pub(crate) fn are_alike(workload: &Workload, plans: &[WorkerPlan], passes: Passe
         Passes::Endless => (true, true),
         Passes::Counted { count, bytes, at_least } => {
             let is_region =
-                plans.iter().all(|plan| plan.extents.iter().map(|e| e.length.0).sum::<u64>() == bytes);
+                plans.iter().all(|plan| saturating_sum(plan.extents.iter().map(|e| e.length.0)) == bytes);
             (count == 1 && at_least <= bytes, is_region || (count == 1 && at_least == 0))
         }
     };
@@ -133,7 +133,8 @@ pub(crate) fn fit_in_memory(
         return true;
     }
     let unit = workload.cases.iter().map(|case| case.size.smallest()).min().map_or(1, u64::from);
-    let map = |plan: &WorkerPlan| plan.extents.iter().map(|extent| extent.length.0 / unit / 8).sum::<u64>();
+    let map =
+        |plan: &WorkerPlan| saturating_sum(plan.extents.iter().map(|extent| extent.length.0 / unit / 8));
     let largest = plans.iter().map(map).max().unwrap_or(0);
     if largest <= MAP_BYTES_MAX {
         return true;

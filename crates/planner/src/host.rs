@@ -9,7 +9,7 @@ use fathom_schema::{
     EngineKind, HostLimits, NoteKind, Registration, SHOWN_AS_READ_MAX, Severity, Stream, Submitter, Target,
     WorkerPlan,
 };
-use fathom_units::Bytes;
+use fathom_units::{Bytes, saturating_sum};
 use std::collections::BTreeSet;
 
 /// Files that fathom itself holds open beside the targets: the store with its journal, standard streams, counters of
@@ -54,7 +54,7 @@ fn check_aio(scene: &Scene<'_>, streams: &[(&Load<'_>, &mut Stream)], remarks: &
             (load.section.span, stream.workers.len() as u64 * u64::from(stream.queue_depth))
         })
         .collect();
-    let needed: u64 = needs.iter().map(|(_, needed)| needed).sum();
+    let needed = saturating_sum(needs.iter().map(|(_, needed)| *needed));
     if needed > left {
         let message = format!(
             "libaio needs room for {needed} operations in flight; the host has {left} left (fs.aio-max-nr)"

@@ -14,7 +14,7 @@ use fathom_schema::{
     Replay, Severity, Size, Think, TraceFact, TraceFile, TraceKind, TraceName, TraceRule, Verification,
     WorkerPlan, Workload,
 };
-use fathom_units::{Bytes, Nanos};
+use fathom_units::{Bytes, Nanos, saturating_sum};
 use std::borrow::Cow;
 use std::path::PathBuf;
 
@@ -229,7 +229,7 @@ impl<'a> Traced<'a> {
         let moving: Vec<&TraceKind> =
             self.fact.kinds.iter().filter(|of| of.kind != OperationKind::Sync).collect();
         let total: u64 = moving.iter().map(|of| of.operations).sum();
-        let bytes: u64 = moving.iter().map(|of| of.bytes).sum();
+        let bytes = saturating_sum(moving.iter().map(|of| of.bytes));
         let case = |of: &&TraceKind| Case {
             weight: of.operations as f64 / total as f64,
             kind: of.kind,
@@ -315,7 +315,7 @@ impl<'a> Traced<'a> {
             let length = Bytes(end.max(1).min(item.size.max(1)));
             extents.push(Extent { target: item.index, start: Bytes(0), length, room: Bytes::ZERO });
         }
-        let region_bytes = extents.iter().map(|extent| extent.length.0).sum();
+        let region_bytes = saturating_sum(extents.iter().map(|extent| extent.length.0));
         let plans = vec![WorkerPlan { extents, ..plan }];
         Some(Manned {
             plans,

@@ -9,7 +9,7 @@ use fathom_schema::{
     Quota, Run, Severity, Size, Stream, TrimRule, Verification, VerifyRule, VerifySchedule, WorkerPlan,
     Workload, Zones,
 };
-use fathom_units::{Bytes, Ratio};
+use fathom_units::{Bytes, Ratio, saturating_sum};
 use std::collections::BTreeSet;
 
 /// Bytes that the table of last writes costs for each stretch.
@@ -235,7 +235,7 @@ pub(crate) fn complete(
     if let Ledger::Every(bytes) = rule.ledger {
         let stretches = |plan: &WorkerPlan| -> u64 {
             let reach = |extent: &Extent| extent.length.0 + extent.room.0.min(operations.largest);
-            plan.extents.iter().map(|extent| reach(extent).div_ceil(u64::from(bytes))).sum()
+            saturating_sum(plan.extents.iter().map(|extent| reach(extent).div_ceil(u64::from(bytes))))
         };
         let needed =
             plans.iter().map(stretches).fold(0, u64::saturating_add).saturating_mul(LEDGER_ENTRY_BYTES);

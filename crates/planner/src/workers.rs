@@ -11,7 +11,7 @@ use crate::targets::Addressed;
 use fathom_model::{Amount, CpusPolicy, Dialect, Named, StreamOptions, WorkerRegions};
 use fathom_schema::{Arrival, Coverage, Pacing};
 use fathom_schema::{Extent, NoteKind, Passes, Quota, Severity, SharePart, WorkerPlan};
-use fathom_units::Bytes;
+use fathom_units::{Bytes, saturating_sum};
 
 /// Parts of targets over all workers of one step, at most. An extent costs 24 bytes in the plan and about as much in
 /// the record; a million is 1,000 workers on 1,000 files each.
@@ -168,7 +168,7 @@ impl Crew<'_> {
         let unit = self.operations.slice_unit();
         let cut = regions::cut(region, parts, unit);
         if cut.is_none() {
-            let bytes: u64 = region.iter().map(|extent| extent.length.0).sum();
+            let bytes = saturating_sum(region.iter().map(|extent| extent.length.0));
             let message = format!(
                 "the {} of the stream \"{}\" cannot be divided among {parts} workers in blocks of {}",
                 Bytes(bytes),
@@ -214,10 +214,10 @@ impl Crew<'_> {
     ) -> Option<Manned> {
         let unit = self.operations.smallest;
         let blocks = |plan: &WorkerPlan| -> u64 {
-            let all: u64 = plan.extents.iter().map(|extent| extent.length.0 / unit).sum();
+            let all = saturating_sum(plan.extents.iter().map(|extent| extent.length.0 / unit));
             all.div_ceil(divisor)
         };
-        let region = |plan: &WorkerPlan| plan.extents.iter().map(|extent| extent.length.0).sum::<u64>();
+        let region = |plan: &WorkerPlan| saturating_sum(plan.extents.iter().map(|extent| extent.length.0));
         let region_bytes = plans.iter().map(region).min()?;
         if region_bytes == 0 {
             return Some(self.idle(plans));
@@ -234,7 +234,7 @@ impl Crew<'_> {
             let help = "give the stream a size that suits every worker, or use one stream per worker";
             remarks.warn("plan.uneven-workers", Some(self.stream.span), message, help);
         }
-        let in_region = |plan: &WorkerPlan| plan.extents.iter().map(|e| e.length.0 / unit).sum::<u64>();
+        let in_region = |plan: &WorkerPlan| saturating_sum(plan.extents.iter().map(|e| e.length.0 / unit));
         if let Some(uneven) = plans.iter().map(in_region).find(|blocks| blocks % divisor != 0)
             && self.stream.options.passes.get().is_some()
         {
@@ -274,7 +274,8 @@ impl Crew<'_> {
         let bytes = options.pass_bytes.get().map_or(manned.region_bytes, |bytes| bytes.0);
         // What `io_size` does not say, `size` does, which is what is there at most, tails of files that hold no block included.
         let tail = |extent: &Extent| extent.room.0.min(self.operations.smallest.saturating_sub(1));
-        let with_tails = |plan: &WorkerPlan| plan.extents.iter().map(|e| e.length.0 + tail(e)).sum::<u64>();
+        let with_tails =
+            |plan: &WorkerPlan| saturating_sum(plan.extents.iter().map(|e| e.length.0 + tail(e)));
         let there = match manned.plans.iter().map(with_tails).min() {
             Some(there) if manned.plans.iter().all(|plan| plan.extents.len() > 1) => there,
             _ => manned.region_bytes,

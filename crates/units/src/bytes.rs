@@ -67,9 +67,9 @@ impl fmt::Display for Bytes {
 }
 
 impl Sum for Bytes {
-    /// At most `u64::MAX`: simulated targets may be of any size, and several of them of more than fits.
+    /// At most `u64::MAX`, as [`crate::saturating_sum`] says.
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        Self(all.fold(0, |sum, bytes| sum.saturating_add(bytes.0)))
+        Self(crate::saturating_sum(all.map(|bytes| bytes.0)))
     }
 }
 

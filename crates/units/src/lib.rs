@@ -15,3 +15,8 @@ pub use rate::{BytesPerSec, Iops, RATES};
 pub use ratio::Ratio;
 pub use text::{QuantityError, significant};
 pub use time::Nanos;
+
+/// The sum, or `u64::MAX` where that does not fit: simulated targets may be of any size, and several of them of more than fits.
+pub fn saturating_sum(values: impl IntoIterator<Item = u64>) -> u64 {
+    values.into_iter().fold(0, u64::saturating_add)
+}

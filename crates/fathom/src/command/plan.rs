@@ -112,9 +112,9 @@ fn as_text(planned: &Planned, verdict: &Verdict) -> String {
     for intent in &planned.plan.intents {
         text += &format!("  {}\n", describe_intent(intent));
     }
-    let laid_out: u64 = planned.plan.intents.iter().map(|intent| intent.lays_out.0).sum();
-    if laid_out > 0 {
-        text += &format!("  {} are written before the first step\n", Bytes(laid_out).approximate());
+    let laid_out: Bytes = planned.plan.intents.iter().map(|intent| intent.lays_out).sum();
+    if laid_out > Bytes::ZERO {
+        text += &format!("  {} are written before the first step\n", laid_out.approximate());
     }
     text += "\nSteps\n";
     for (number, step) in steps.iter().enumerate().take(STEPS_SHOWN) {
