@@ -44,8 +44,15 @@ enum Errand {
 impl Left {
     fn of(rule: &VerifyRule, budget: Budget) -> Self {
         let Budget { operations, bytes: pass } = budget;
-        let mut left =
-            Self { operations, pass, round: 0, unmoved: 0, until_check: u64::MAX, until_trim: u64::MAX, owed: 0 };
+        let mut left = Self {
+            operations,
+            pass,
+            round: 0,
+            unmoved: 0,
+            until_check: u64::MAX,
+            until_trim: u64::MAX,
+            owed: 0,
+        };
         left.count_trims(rule);
         left
     }
@@ -159,7 +166,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     }
                     if matches!(errand, Errand::Check) {
                         // At the end of a round all of them are read back anyway.
-                        let after = if left.round > 0 { self.unchecked() } else { before.saturating_sub(batch) };
+                        let after =
+                            if left.round > 0 { self.unchecked() } else { before.saturating_sub(batch) };
                         left.note_batch(batch, before - after, after);
                         left.count_checks(&rule, after);
                     }
