@@ -520,7 +520,7 @@ mod tests {
         let of = |path: &Path| path.metadata().map(|meta| (meta.uid(), meta.gid(), meta.mode())).unwrap();
         let before = [of(&private), of(&named)];
         // Somebody else's, where one may give files away.
-        let gives = fchown(&File::open(&private).unwrap(), Some(65_534), Some(65_534)).is_ok();
+        let gives = fchown(File::open(&private).unwrap(), Some(65_534), Some(65_534)).is_ok();
         for output in [&private, &named, &ahead] {
             assert_eq!(check(output, &none), Ok(()));
             assert_eq!(write(output, "report", &none), Ok(()));
