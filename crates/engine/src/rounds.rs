@@ -30,6 +30,8 @@ struct Left {
     /// Operations up to the next batch that is read back, and up to the next one that is trimmed.
     until_check: u64,
     until_trim: u64,
+    /// Writes that the last batch should have read back and that were not there yet: it goes on with those that come.
+    owed: u64,
 }
 
 /// What is done with writes between two stretches of load.
@@ -42,18 +44,34 @@ enum Errand {
 impl Left {
     fn of(rule: &VerifyRule, budget: Budget) -> Self {
         let Budget { operations, bytes: pass } = budget;
-        let mut left =
-            Self { operations, pass, round: 0, unmoved: 0, until_check: u64::MAX, until_trim: u64::MAX };
-        left.begin(rule);
+        let mut left = Self {
+            operations,
+            pass,
+            round: 0,
+            unmoved: 0,
+            until_check: u64::MAX,
+            until_trim: u64::MAX,
+            owed: 0,
+        };
+        left.count_trims(rule);
         left
     }
 
-    /// Counts down anew what is at its end.
-    fn begin(&mut self, rule: &VerifyRule) {
-        if let (VerifySchedule::Backlog { operations, .. }, 0 | u64::MAX) = (rule.schedule, self.until_check)
-        {
-            self.until_check = operations;
+    /// Counts down to the next batch that is read back, with so many operations that were not gone through yet: no more of
+    /// them than a backlog wait at any time.
+    fn count_checks(&mut self, rule: &VerifyRule, unchecked: u64) {
+        if let VerifySchedule::Backlog { operations, batch: _ } = rule.schedule {
+            self.until_check = if self.owed > 0 { 1 } else { operations.saturating_sub(unchecked).max(1) };
         }
+    }
+
+    /// Takes note that a batch went through so many operations, of which as many as `unchecked` are left.
+    fn note_batch(&mut self, batch: u64, gone_through: u64, unchecked: u64) {
+        self.owed = if unchecked == 0 { batch.saturating_sub(gone_through) } else { 0 };
+    }
+
+    /// Counts down anew to the next trims.
+    fn count_trims(&mut self, rule: &VerifyRule) {
         if let (Some(TrimRule { operations, .. }), 0 | u64::MAX) = (rule.trims, self.until_trim) {
             self.until_trim = operations;
         }
@@ -64,11 +82,11 @@ impl Left {
         let trims = rule.trims.filter(|_| self.until_trim == 0).map(|trims| (Errand::Trim, trims.batch));
         let checks = match rule.schedule {
             VerifySchedule::Backlog { operations: _, batch } if self.until_check == 0 => {
-                Some((Errand::Check, batch))
+                Some((Errand::Check, if self.owed > 0 { self.owed } else { batch }))
             }
             _ => None,
         };
-        self.begin(rule);
+        self.count_trims(rule);
         trims.into_iter().chain(checks)
     }
 }
@@ -132,17 +150,26 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let mut left = Left::of(&rule, self.budget);
         loop {
             left.round = rule.round_bytes.min(left.pass);
+            left.count_checks(&rule, self.unchecked());
             let mut is_over = false;
             while left.round > 0 && left.operations > 0 && !is_over {
                 is_over = self.write_segment(&rule, &mut left, &mut load, now)?;
                 now = self.clock.now();
                 is_over |= self.is_over(now);
                 for (errand, batch) in left.due(&rule) {
+                    let before = self.unchecked();
                     if !is_over && left.round > 0 {
                         self.resume(now);
                         now = self.go_over(errand, batch, now)?;
                         self.add_usage();
                         is_over = self.is_over(now);
+                    }
+                    if matches!(errand, Errand::Check) {
+                        // At the end of a round all of them are read back anyway.
+                        let after =
+                            if left.round > 0 { self.unchecked() } else { before.saturating_sub(batch) };
+                        left.note_batch(batch, before - after, after);
+                        left.count_checks(&rule, after);
                     }
                 }
             }
@@ -223,6 +250,11 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let largest = self.verifier.as_ref().map_or(1, |verifier| verifier.largest);
         let fitting = if plans_ahead { (left.round / largest).max(1) } else { u64::MAX };
         fitting.min(left.until_check).min(left.until_trim)
+    }
+
+    /// Operations from the oldest write on that was not read back yet.
+    fn unchecked(&self) -> u64 {
+        self.verifier.as_ref().map_or(0, |verifier| verifier.unchecked())
     }
 
     fn is_over(&self, now: Nanos) -> bool {

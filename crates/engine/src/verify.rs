@@ -241,6 +241,11 @@ impl Verifier {
         number
     }
 
+    /// Operations that were issued from the oldest write on that was not read back yet.
+    pub(crate) fn unchecked(&self) -> u64 {
+        self.issued
+    }
+
     /// Numbers the writes to come, of which there are none yet.
     pub(crate) fn number_from(&mut self, number: u64) {
         (self.issued, self.writes) = (0, 0);

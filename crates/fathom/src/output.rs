@@ -8,12 +8,12 @@ use crate::terminal;
 use fathom_engine::probe::{FileUses, Roots};
 use fathom_planner::safety;
 use fathom_schema::Facts;
-use rustix::fs::{Access, CWD, RenameFlags, access, renameat_with};
+use rustix::fs::{Access, CWD, RenameFlags, access, getxattr, renameat_with};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// Links that the kernel follows for one name at most (`path_resolution(7)`).
@@ -50,15 +50,10 @@ enum Place {
 }
 
 impl Place {
-    /// Links are followed, also those that lead to what is not there yet.
     fn of(path: &Path) -> Self {
-        let mut path = path.to_owned();
-        for _ in 0..=LINKS_MAX {
-            if let Ok(meta) = std::fs::metadata(&path) {
-                return Self::of_meta(&meta);
-            }
-            let Ok(link) = std::fs::read_link(&path) else { break };
-            path = folder(&path).join(link);
+        let path = followed(path);
+        if let Ok(meta) = std::fs::metadata(&path) {
+            return Self::of_meta(&meta);
         }
         match (std::fs::metadata(folder(&path)), path.file_name()) {
             (Ok(meta), Some(name)) => {
@@ -144,11 +139,14 @@ pub(crate) fn check(path: &Path, spared: &Spared) -> Result<(), Fault> {
     let destroys = |message: String| Err(Fault { message, destroys: true });
     let fails = |message: String| Err(Fault { message, destroys: false });
     spared.spare(path, &Place::of(path)).or_else(destroys)?;
-    let folder = folder(path);
-    match std::fs::metadata(path) {
+    let place = followed(path);
+    let folder = folder(&place);
+    let there = std::fs::metadata(path);
+    let in_place = keeps_its_file(path, there.as_ref().ok());
+    match there {
         Ok(meta) if meta.file_type().is_block_device() => destroys(on_device(path)),
         Ok(meta) if meta.is_dir() => destroys(format!("the output {shown} is a folder; name a file in it")),
-        Ok(meta) if meta.is_file() && !may_write(folder) && !may_write(path) => {
+        Ok(meta) if meta.is_file() && (in_place || !may_write(folder)) && !may_write(path) => {
             fails(format!("the output {shown} may not be written by this user; name another file"))
         }
         Err(_) if path.file_name().is_none() => {
@@ -182,8 +180,9 @@ pub(crate) fn check_apart(paths: &[PathBuf]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Writes a document to a file, whole or not at all: into a new file beside it, then renamed. What cannot be replaced by
-/// a new file (a link, a pipe, a terminal, a file in a folder of others) is written to as it is; a block device and
+/// Writes a document to a file, whole or not at all: into a new file beside it, which has the owner and the permissions of
+/// the one that it takes the place of. What cannot be replaced by a new file (a link, a file with other names, one that
+/// something is mounted on, a pipe, a terminal, a file in a folder of others) is written to as it is; a block device and
 /// what is to be spared never, wherever names have come to lead since they were checked.
 pub(crate) fn write(path: &Path, text: &str, spared: &Spared) -> Result<(), String> {
     write_with(path, spared, |out| out.write_all(text.as_bytes()))
@@ -202,17 +201,36 @@ pub(crate) fn write_with(
         return terminal::written(content(&mut out).and_then(|()| out.flush())).map_err(fail);
     }
     spared.spare(path, &Place::of(path))?;
-    if let Ok(meta) = std::fs::metadata(path) {
-        if meta.file_type().is_block_device() {
-            return Err(on_device(path));
-        }
-        if !meta.is_file() || path.is_symlink() || !may_write(folder(path)) {
-            return overwrite(path, spared, content);
-        }
-    } else if is_among_devices(folder(path)) {
-        return Err(no_device(path));
+    let there = std::fs::metadata(path).ok();
+    match &there {
+        Some(meta) if meta.file_type().is_block_device() => return Err(on_device(path)),
+        None if is_among_devices(folder(&followed(path))) => return Err(no_device(path)),
+        _ => {}
     }
-    replace_with(path, content).map_err(fail)
+    if keeps_its_file(path, there.as_ref()) {
+        return overwrite(path, spared, content);
+    }
+    let (mut file, part) = match create_part(path, there.as_ref()) {
+        Ok(part) => part,
+        Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+            return Err(fail(error));
+        }
+        // No file can be made here, or none that belongs to the same owner.
+        Err(_) => return overwrite(path, spared, content),
+    };
+    let written = content(&mut file).and_then(|()| file.sync_all()).map_err(fail);
+    let renamed = written.map(|()| std::fs::rename(&part, path).is_ok());
+    // Something may be mounted there, as containers do it with single files, or the folder lets nobody else's files go.
+    let copied = renamed.and_then(|is_there| {
+        if is_there {
+            return Ok(());
+        }
+        let mut whole = File::open(&part).map_err(fail)?;
+        overwrite(path, spared, |out| std::io::copy(&mut whole, out).map(drop))
+    });
+    // Not there any more where it was renamed; else of no use to anyone.
+    let _ = std::fs::remove_file(&part);
+    copied
 }
 
 /// As [`write_with`], of a document that the user did not name: a link or a pipe that has its name is not written through.
@@ -233,7 +251,7 @@ pub(crate) fn append(path: &Path, text: &str, spared: &Spared) -> Result<(), Str
     if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device()) {
         return Err(on_device(path));
     }
-    if !path.exists() && is_among_devices(folder(path)) {
+    if !path.exists() && is_among_devices(folder(&followed(path))) {
         return Err(no_device(path));
     }
     let mut file = OpenOptions::new().append(true).create(true).open(path).map_err(fail)?;
@@ -245,14 +263,24 @@ pub(crate) fn append(path: &Path, text: &str, spared: &Spared) -> Result<(), Str
     file.write_all(text.as_bytes()).map_err(fail)
 }
 
-/// Writes into what is there. It is judged once it is open, and only then emptied: names may lead elsewhere by now.
+/// Whether what has this name stays the file that it is: a link leads on, a file with further names has the document under
+/// all of them, and a list of who may do what with it would be lost. What is no regular file takes what is written to it.
+fn keeps_its_file(path: &Path, there: Option<&Metadata>) -> bool {
+    let has_access_list = || getxattr(path, "system.posix_acl_access", &mut [0_u8; 0]).is_ok();
+    path.is_symlink() || there.is_some_and(|meta| !meta.is_file() || meta.nlink() > 1 || has_access_list())
+}
+
+/// Writes into what is there, or into a new file where a link leads to none. It is judged once it is open, and only then
+/// emptied: names may lead elsewhere by now.
 fn overwrite(
     path: &Path,
     spared: &Spared,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), String> {
     let fail = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
-    let mut file = OpenOptions::new().write(true).open(path).map_err(fail)?;
+    let is_absent = std::fs::metadata(path).is_err();
+    let mut file =
+        OpenOptions::new().write(true).create(is_absent).truncate(false).open(path).map_err(fail)?;
     let meta = file.metadata().map_err(fail)?;
     if meta.file_type().is_block_device() {
         return Err(on_device(path));
@@ -264,13 +292,18 @@ fn overwrite(
 
 /// Puts a new file with this text in the place of whatever has the name `path`, whole or not at all.
 pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    replace_with(path, |out| out.write_all(text.as_bytes()))
+    let (mut file, part) = create_part(path, None)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    written.and_then(|()| std::fs::rename(&part, path)).inspect_err(|_| {
+        // What is left of it is of no use to anyone.
+        let _ = std::fs::remove_file(&part);
+    })
 }
 
 /// Puts a new file with this text at `path`, whole or not at all; never in the place of anything that has that name, be it since
 /// a moment ago ([`ErrorKind::AlreadyExists`]).
 pub(crate) fn create(path: &Path, text: &str) -> std::io::Result<()> {
-    let (mut file, part) = create_part(path)?;
+    let (mut file, part) = create_part(path, None)?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     // A second name never takes the place of another. Where files have one name only (FAT), a move does that can be told so.
     let named = written.and_then(|()| match std::fs::hard_link(&part, path) {
@@ -283,29 +316,44 @@ pub(crate) fn create(path: &Path, text: &str) -> std::io::Result<()> {
     named
 }
 
-fn replace_with(
-    path: &Path,
-    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-) -> std::io::Result<()> {
-    let (mut file, part) = create_part(path)?;
-    let written = content(&mut file).and_then(|()| file.sync_all());
-    written.and_then(|()| std::fs::rename(&part, path)).inspect_err(|_| {
-        // What is left of it is of no use to anyone.
+/// A new file beside `path`, never one that is there or a link that somebody put there, with owner and permissions of `like`.
+fn create_part(path: &Path, like: Option<&Metadata>) -> std::io::Result<(File, PathBuf)> {
+    let mode = like.map_or(0o666, |like| like.mode() & 0o777);
+    let mut attempt = 0;
+    let (file, part) = loop {
+        let mut part = path.as_os_str().to_owned();
+        part.push(format!(".{}-{attempt}.part", std::process::id()));
+        match OpenOptions::new().write(true).create_new(true).mode(mode).open(&part) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < PARTS_MAX => attempt += 1,
+            created => break (created?, PathBuf::from(part)),
+        }
+    };
+    let alike = like.map_or(Ok(()), |like| be_like(&file, like));
+    alike.map(|()| (file, part.clone())).inspect_err(|_| {
         let _ = std::fs::remove_file(&part);
     })
 }
 
-/// A new file beside `path`, never one that is there or a link that somebody put there.
-fn create_part(path: &Path) -> std::io::Result<(File, PathBuf)> {
-    let mut attempt = 0;
-    loop {
-        let mut part = path.as_os_str().to_owned();
-        part.push(format!(".{}-{attempt}.part", std::process::id()));
-        match File::create_new(&part) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < PARTS_MAX => attempt += 1,
-            created => return created.map(|file| (file, part.into())),
-        }
+/// Gives a new file the owner and the permissions of another.
+fn be_like(file: &File, other: &Metadata) -> std::io::Result<()> {
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) != (other.uid(), other.gid()) {
+        fchown(file, Some(other.uid()), Some(other.gid()))?;
     }
+    file.set_permissions(other.permissions())
+}
+
+/// The path that a link leads to, also where nothing is there yet; others as they are.
+fn followed(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..=LINKS_MAX {
+        if std::fs::metadata(&path).is_ok() {
+            break;
+        }
+        let Ok(link) = std::fs::read_link(&path) else { break };
+        path = folder(&path).join(link);
+    }
+    path
 }
 
 /// Whether what is made in this folder would lie among the devices, where it is taken for one and gone with the next start.
@@ -337,8 +385,8 @@ pub(crate) fn may_write(path: &Path) -> bool {
 mod tests {
     use super::*;
     use fathom_schema::{FileKind, TargetFact};
-    use std::fs::{hard_link, read_to_string, write as put};
-    use std::os::unix::fs::symlink;
+    use std::fs::{Permissions, hard_link, read_to_string, write as put};
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn targets(paths: &[&Path]) -> Spared {
         let fact = |path: &&Path| TargetFact {
@@ -471,6 +519,55 @@ mod tests {
         assert_eq!(read_to_string(&victim).unwrap(), "data");
         assert!(planted.is_symlink() && !output.is_symlink());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn what_is_there_keeps_its_owner_its_permissions_and_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let [private, named, other, ahead, new, lost] =
+            ["private", "named", "other", "ahead", "new", "lost"].map(|name| folder.path().join(name));
+        put(&private, "old").unwrap();
+        std::fs::set_permissions(&private, Permissions::from_mode(0o640)).unwrap();
+        put(&named, "a longer text than the report").unwrap();
+        hard_link(&named, &other).unwrap();
+        symlink("new", &ahead).unwrap();
+        symlink("no-folder/new", &lost).unwrap();
+        let none = targets(&[]);
+        let of = |path: &Path| path.metadata().map(|meta| (meta.uid(), meta.gid(), meta.mode())).unwrap();
+        let before = [of(&private), of(&named)];
+        // Somebody else's, where one may give files away.
+        let gives = fchown(File::open(&private).unwrap(), Some(65_534), Some(65_534)).is_ok();
+        for output in [&private, &named, &ahead] {
+            assert_eq!(check(output, &none), Ok(()));
+            assert_eq!(write(output, "report", &none), Ok(()));
+        }
+        let (uid, gid, mode) = before[0];
+        assert_eq!(of(&private), if gives { (65_534, 65_534, mode) } else { (uid, gid, mode) });
+        assert_eq!(of(&named), before[1]);
+        for written in [&private, &named, &other, &ahead, &new] {
+            assert_eq!(read_to_string(written).unwrap(), "report", "{}", written.display());
+        }
+        assert!(ahead.is_symlink() && !new.is_symlink());
+        let fault = check(&lost, &none).expect_err("its folder is not there");
+        assert!(fault.message.contains("no-folder") && !fault.destroys, "{fault:?}");
+        assert!(write(&lost, "report", &none).is_err());
+        // Nothing is left beside them.
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 6);
+    }
+
+    #[test]
+    fn a_document_that_breaks_off_leaves_the_old_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("output");
+        put(&output, "old").unwrap();
+        let breaks = |out: &mut dyn Write| {
+            out.write_all(b"half")?;
+            Err(std::io::Error::other("no more"))
+        };
+        let error = write_with(&output, &targets(&[]), breaks).expect_err("it broke off");
+        assert!(error.contains("no more"), "{error}");
+        assert_eq!(read_to_string(&output).unwrap(), "old");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -439,6 +439,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("verify=meta\nsize=1g", &["verify = \"header\""], &[]),
     ("verify=pattern\nsize=1g", &[], &["fio.contradiction"]),
     ("verify_only\nsize=1g", &[], &["fio.no-effect"]),
+    ("flow=-4\nsize=1g", &[], &["fio.misread"]),
     ("iodeph=4\nsize=1g", &[], &["fio.unknown-option"]),
     ("rwmixcycle=4\nsize=1g", &[], &["fio.refused"]),
     ("bs=4k\nbs=8k\nsize=1g", &["block_size = \"8KiB\""], &["fio.duplicate"]),

@@ -105,6 +105,11 @@ pub(crate) fn of_worker(
             } else {
                 (start, length)
             };
+            let (start, length) = if dialect == Dialect::Fio {
+                cut_at_the_end(stream, operations.smallest, number, item, (start, length), remarks)
+            } else {
+                (start, length)
+            };
             let room = item.end.saturating_sub(start.saturating_add(length));
             let is_small = dialect == Dialect::Fio && item.size.saturating_sub(start) < operations.smallest;
             let is_empty = dialect == Dialect::Fio && (start, item.size) == (0, 0);
@@ -201,6 +206,35 @@ fn from_the_start_where_nothing_is(
         "give the offset in bytes, or lay the file out first",
     );
     (0, if size.get().is_some() { length } else { item.size })
+}
+
+/// fio goes to the end of what is there, however large a region was asked for.
+fn cut_at_the_end(
+    stream: &Named<StreamOptions>,
+    block: u64,
+    number: u32,
+    item: &Addressed,
+    (start, length): (u64, u64),
+    remarks: &mut Remarks,
+) -> (u64, u64) {
+    let left = item.size.saturating_sub(start);
+    if length <= left || left < block {
+        return (start, length);
+    }
+    let StreamOptions { offset, offset_per_worker, size, workers, .. } = &stream.options;
+    let worker = if *workers.get() > 1 { format!(" (worker {number})") } else { String::new() };
+    let message = format!(
+        "the region of the stream \"{}\"{worker} is cut to {}: from {} on, {} has no more of the {} asked for",
+        stream.name,
+        Bytes(left),
+        Bytes(start),
+        item.name,
+        Bytes(length)
+    );
+    let place = size.span().or(offset.span()).or(offset_per_worker.span()).or(Some(stream.span));
+    remarks.warn("plan.cut-at-end", place, message, "make size or offset smaller, or the target larger");
+    let whole = matches!(size.get(), Some(Amount::Share(_)));
+    (start, if whole { Bytes(left).round_down(Bytes(block)).0 } else { left })
 }
 
 fn fits(

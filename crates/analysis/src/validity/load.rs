@@ -61,6 +61,9 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
                 empty_load(view, found);
                 continue;
             }
+            if has_checked(stream, measured) {
+                continue;
+            }
             found.add(
                 "operations.none",
                 Severity::Invalid,
@@ -79,6 +82,12 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
         issued_late(view, stream, measured, &place, found);
         late(&intervals, &place, found);
     }
+}
+
+/// Whether a stream that only checks what was written before has done so: then there is nothing to measure.
+fn has_checked(stream: &Stream, measured: &Measured) -> bool {
+    let verified = measured.workers.iter().filter_map(|worker| worker.verified.as_ref());
+    !stream.workload.verification.lets_write() && verified.map(|verified| verified.checked).sum::<u64>() > 0
 }
 
 /// A load of a test of the PTS that ended without an operation: it is done again, and the test ends when that stays so.

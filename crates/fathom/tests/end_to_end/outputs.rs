@@ -1,7 +1,7 @@
 //! Reports and logs go only where nothing is lost by it: not into a target, a job file, a record, or what is in use.
 
-use crate::support::Bench;
 use crate::support::device::{SIZE, image, text, with_root};
+use crate::support::{Bench, FATHOM, tool};
 use std::path::Path;
 
 /// Every kind of output, written to `path`, which keeps its content: refused before anything runs.
@@ -103,4 +103,42 @@ fn what_a_loop_device_stands_on_is_no_output() {
         }
         Ok(())
     });
+}
+
+/// A single file that a container has from outside: nothing can be renamed to it.
+#[test]
+fn a_file_that_something_is_mounted_on_takes_an_output() {
+    with_root("a_file_that_something_is_mounted_on_takes_an_output", |bench, _| {
+        let script = "mount --bind kept out && exec \"$@\"";
+        let within = ["unshare", "--mount", "--", "sh", "-c", script, "sh"];
+        bench.write("kept", "what was there before, and longer than what comes: ".repeat(500));
+        bench.write("out", "");
+        tool("unshare", &["--mount", "true"])?;
+        let line = "fio --name=a --ioengine=null --size=1m --output-format=json --output=out";
+        let words: Vec<&str> = std::iter::once(FATHOM).chain(line.split(' ')).collect();
+        bench.run(&[&within[..], &words].concat()).expect(0, &[]);
+        let text = std::fs::read_to_string(bench.path("kept")).expect("it was written");
+        let document: serde_json::Value = serde_json::from_str(&text).expect("a whole document");
+        assert_eq!(document["jobs"][0]["jobname"], "a");
+        assert_eq!(std::fs::read_to_string(bench.path("out")).expect("it lies below"), "");
+        let parts = bench.snapshot().into_keys().filter(|path| path.to_string_lossy().ends_with(".part"));
+        assert_eq!(parts.count(), 0);
+        Ok(())
+    });
+}
+
+#[test]
+fn logs_and_reports_go_where_links_lead() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("elsewhere")).expect("the folder is ours");
+    for name in ["out", "log_bw.1.log"] {
+        let to = format!("elsewhere/{name}");
+        std::os::unix::fs::symlink(to, bench.path(name)).expect("the folder is ours");
+    }
+    bench.fathom("fio --name=a --ioengine=null --size=1m --write_bw_log=log --output=out").expect(0, &[]);
+    for name in ["out", "log_bw.1.log"] {
+        assert!(bench.path(name).is_symlink(), "{name}");
+        let text = std::fs::read_to_string(bench.path(&format!("elsewhere/{name}"))).expect("it was written");
+        assert!(!text.is_empty(), "{name}");
+    }
 }

@@ -120,6 +120,10 @@ fn the_same_job_files_give_the_same_counts_and_keys() {
         ("[a]\nrw=read\nnumjobs=3\ngroup_reporting\n", Same::Each),
         ("[a]\nrw=write\n[b]\nstonewall\nrw=read\n", Same::Each),
         ("[a]\nrw=write\n[b]\nnew_group\nrw=read\nnumjobs=2\ngroup_reporting\n", Same::Each),
+        (
+            "[a]\nrw=write\ngroup_reporting\ndescription=first\n[b]\nbs=8k\nrw=write\nnumjobs=2\ngroup_reporting\n",
+            Same::Each,
+        ),
         ("[a]\nrw=read\nloops=3\n", Same::Each),
         ("[a]\nrw=read\nnumber_ios=100\n", Same::Each),
         ("[a]\nrw=read\nio_size=5m\n", Same::Each),

@@ -4,8 +4,8 @@
 use crate::support::{Bench, FATHOM, skip, tool};
 use serde_json::Value;
 
-/// Exit code, and of the job: the error, operations of reads and writes, and errors counted.
-fn outcome(program: &[&str], line: &str) -> (i32, u64, [u64; 2], Option<u64>) {
+/// Exit code, whether an error is said, and of the job: the error, operations of reads and writes, and errors counted.
+fn outcome(program: &[&str], line: &str) -> (i32, bool, u64, [u64; 2], Option<u64>) {
     let bench = Bench::new();
     let words: Vec<&str> = line.split(' ').collect();
     let options = ["--name=a", "--size=64k", "--bs=4k", "--output-format=json"];
@@ -14,7 +14,8 @@ fn outcome(program: &[&str], line: &str) -> (i32, u64, [u64; 2], Option<u64>) {
     let document: Value = serde_json::from_str(&ended.out[from..]).expect("a document");
     let job = &document["jobs"][0];
     let bytes = ["read", "write"].map(|kind| job[kind]["io_bytes"].as_u64().expect("a count") / 4096);
-    (ended.code, job["error"].as_u64().expect("an error number"), bytes, job["total_err"].as_u64())
+    let is_said = ended.err.contains("io_u error");
+    (ended.code, is_said, job["error"].as_u64().expect("an error number"), bytes, job["total_err"].as_u64())
 }
 
 #[test]
@@ -32,6 +33,7 @@ fn they_are_measured_as_by_the_peer() {
         "--filename=/dev/full --rw=read --ioengine=psync",
         "--filename=/dev/full --rw=write --ioengine=psync",
         "--filename=/dev/full --rw=write --ioengine=psync --ignore_error=,ENOSPC",
+        "--filename=/dev/full --rw=write --ioengine=psync --ignore_error=,EIO",
         "--filename=/dev/full --rw=write --ioengine=psync --continue_on_error=write",
     ] {
         assert_eq!(outcome(&[FATHOM, "fio"], line), outcome(&["fio"], line), "{line}");

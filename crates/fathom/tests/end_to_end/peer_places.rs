@@ -2,6 +2,7 @@
 //! are not there. Lines of the command line, each run by both in a folder of its own. Skipped aloud where the peer is not
 //! installed.
 
+use crate::support::device::{image, with_root};
 use crate::support::{Bench, FATHOM, skip, tool};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -100,6 +101,48 @@ fn a_share_of_a_file_is_of_what_is_there() {
     let absent =
         ["--size=1m --rw=read --offset=100%", "--size=64k --rw=write --offset_increment=25% --numjobs=2"];
     checked("a_share_of_a_file_is_of_what_is_there", &absent, &[], false);
+}
+
+#[test]
+fn regions_end_where_their_files_do() {
+    let lines = [
+        "--filename=pre --bs=4k --rw=read --size=90% --offset=33%",
+        "--filename=pre --bs=4k --rw=write --size=90% --offset=33%",
+        "--filename=pre --bs=4k --rw=read --size=100% --offset=100k",
+        "--filename=pre --bs=4k --rw=read --size=50% --offset=50% --offset_increment=30% --numjobs=2",
+        "--filename=pre --bs=4k --rw=read --size=900k --offset=200k",
+    ];
+    checked("regions_end_where_their_files_do", &lines, &[("pre", 1_024_000)], false);
+}
+
+#[test]
+fn regions_end_where_their_devices_do() {
+    let test = "regions_end_where_their_devices_do";
+    with_root(test, |bench, stage| {
+        tool("fio", &["--version"])?;
+        let device = stage.attach(&image(bench, "image", 64 << 20, &[]))?;
+        for line in [
+            "--size=100m",
+            "--size=100m --io_size=1m",
+            "--size=100m --rw=randread",
+            "--size=100m --rw=write --loops=2",
+            "--size=100m --io_size=200m",
+            "--filesize=100m --size=10m",
+            "--size=64m --offset=32m",
+            "--size=64m --offset=4k",
+            "--size=90% --offset=33%",
+            "--size=64m --offset_increment=8m --numjobs=2",
+            "--size=50% --numjobs=3 --offset_increment=33%",
+        ] {
+            check(&format!("--filename={device} --bs=64k --rw=read {line}"), &[], false);
+        }
+        // As long as it is to last, whatever its size; and what was cut is said.
+        let line = format!(
+            "fio --name=a --filename={device} --bs=64k --rw=read --size=1t --time_based --runtime=200ms --warnings-fatal"
+        );
+        bench.fathom(&line).expect(0, &["plan.cut-at-end", "is cut to 64 MiB", "1 TiB asked for"]);
+        Ok(())
+    });
 }
 
 #[test]

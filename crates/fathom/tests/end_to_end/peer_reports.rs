@@ -175,3 +175,51 @@ fn reports_come_while_the_jobs_run() {
     rates.sort_by(f64::total_cmp);
     assert!((800.0..=1200.0).contains(&rates[rates.len() / 2]), "{rates:?} in {ended:#?}");
 }
+
+/// The first document of what a tool prints.
+fn first_document(program: &[&str], bench: &Bench, line: &str) -> serde_json::Value {
+    let words: Vec<&str> = line.split(' ').collect();
+    let ended = bench.run(&[program, &words, &["--output-format=json"]].concat());
+    let begin = ended.expect(0, &[]).out.find("{\n").expect("a document");
+    let mut documents = serde_json::Deserializer::from_str(&ended.out[begin..]).into_iter();
+    documents.next().expect("there is one").expect("it is whole")
+}
+
+#[test]
+fn reports_have_the_devices_when_the_peer_has_them() {
+    let test = "reports_have_the_devices_when_the_peer_has_them";
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip(test, &why);
+    }
+    let has_devices = |program: &[&str], line: &str| {
+        let bench = Bench::new();
+        first_document(program, &bench, "--name=w --rw=write --size=64k --write_iolog=ops --filename=f");
+        first_document(program, &bench, line)["disk_util"].is_array()
+    };
+    for line in [
+        "--name=a --rw=read --size=64k --filename=f",
+        // While it runs: the first of several.
+        "--name=a --rw=read --size=64k --filename=f --time_based --runtime=2 --status-interval=1",
+        "--name=a --read_iolog=ops",
+        "--name=a --read_iolog=ops --name=b --rw=read --size=64k --filename=f",
+    ] {
+        assert_eq!(has_devices(&[FATHOM, "fio"], line), has_devices(&["fio"], line), "{line}");
+    }
+}
+
+#[test]
+fn global_options_have_the_name_that_began_them() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("global_options_have_the_name_that_began_them", &why);
+    }
+    for line in [
+        "--name=global --bs=8k --rw=write --name=a --size=64k",
+        "--bs=8k --name=global --rw=write --name=globalx --iodepth=1 --name=a --size=64k",
+        "--bs=8k --name=a --size=64k",
+    ] {
+        let of = |program: &[&str]| first_document(program, &Bench::new(), line)["global options"].clone();
+        let peer = of(&["fio"]);
+        assert!(peer.is_object(), "{line}");
+        assert_eq!(of(&[FATHOM, "fio"]), peer, "{line}");
+    }
+}

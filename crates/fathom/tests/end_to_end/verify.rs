@@ -192,6 +192,89 @@ fn what_is_read_back_is_counted_as_the_peer_counts_it() {
     assert_eq!((reads, (10..54).contains(&writes)), (64, true));
 }
 
+/// Kind and block of each operation, in order, of a job of 64 KiB in blocks of 4 KiB.
+fn sequence(program: &[&str], options: &str) -> Vec<(String, u64)> {
+    let bench = Bench::new();
+    let line = format!(
+        "--name=a --size=64k --bs=4k --rw=write --verify=crc32c --write_iolog=ops --output=out {options}"
+    );
+    let ended = bench.run(&[program, &line.split(' ').collect::<Vec<_>>()].concat());
+    assert_eq!(ended.code, 0, "{program:?} {options}: {ended:?}");
+    let log = std::fs::read_to_string(bench.path("ops")).expect("it was written");
+    let operation = |line: &str| match *line.split(' ').collect::<Vec<_>>() {
+        [_, _, kind @ ("read" | "write"), offset, _] => {
+            Some((kind.to_owned(), offset.parse::<u64>().expect("a place") / 4096))
+        }
+        _ => None,
+    };
+    log.lines().filter_map(operation).collect()
+}
+
+#[test]
+fn a_backlog_is_read_back_in_the_peers_order() {
+    if !has_peer("a_backlog_is_read_back_in_the_peers_order") {
+        return;
+    }
+    for options in [
+        "--verify_backlog=4 --verify_backlog_batch=2",
+        "--verify_backlog=5 --verify_backlog_batch=3",
+        "--verify_backlog=4 --verify_backlog_batch=1 --io_size=40k",
+        "--verify_backlog=5 --loops=3 --size=32k",
+        // What a batch lacks is read back as it comes, in the next loop too.
+        "--verify_backlog=4 --verify_backlog_batch=8 --loops=3 --size=24k",
+    ] {
+        let peer = sequence(PEER, options);
+        assert!(peer.len() > 16, "{options}: {peer:?}");
+        assert_eq!(sequence(OURS, options), peer, "{options}");
+    }
+}
+
+/// What an earlier run wrote is checked by reads as by writes that are not done, with the peer's verdict.
+#[test]
+fn only_checking_finds_what_the_peer_finds() {
+    if !has_peer("only_checking_finds_what_the_peer_finds") {
+        return;
+    }
+    let written = || {
+        let bench = Bench::new();
+        assert_eq!(on_file(&bench, PEER, "--rw=write --bs=4k --verify=crc32c --do_verify=0").0, 0);
+        bench
+    };
+    let checked = |bench: &Bench, program: &[&str], options: &str| {
+        let line = format!("--bs=4k --verify_only --output-format=json {options}");
+        let (code, _) = on_file(bench, program, &line);
+        let text = std::fs::read_to_string(bench.path("out")).expect("it was written");
+        let document: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
+        let (job, findings) = (&document["jobs"][0], document["fathom"]["findings"].to_string());
+        assert!(!findings.contains("operations.none") || code != 0, "{options}: {findings}");
+        (code, job["error"].as_u64(), job["read"]["total_ios"].as_u64())
+    };
+    for (options, corrupt, expect) in [
+        ("--rw=read --verify=crc32c", false, (0, Some(0), Some(64))),
+        ("--rw=randread --verify=crc32c", false, (0, Some(0), Some(64))),
+        ("--rw=write --verify=crc32c", false, (0, Some(0), Some(64))),
+        ("--rw=read --verify=crc32c", true, (1, Some(84), Some(3))),
+        ("--rw=write --verify=crc32c", true, (1, Some(84), Some(3))),
+        ("--rw=read --verify=md5", false, (1, Some(84), Some(1))),
+    ] {
+        for program in [PEER, OURS] {
+            let bench = written();
+            if corrupt {
+                let mut bytes = std::fs::read(bench.path("file")).expect("it was written");
+                bytes[9000] ^= 1;
+                bench.write("file", &bytes);
+            }
+            assert_eq!(checked(&bench, program, options), expect, "{program:?} {options}");
+        }
+    }
+    // Each draws its own places.
+    for program in [PEER, OURS] {
+        let bench = written();
+        bench.write("file", vec![7; 256 << 10]);
+        assert_eq!(checked(&bench, program, "--rw=randread --verify=crc32c"), (1, Some(84), Some(1)));
+    }
+}
+
 const JOB: &str = "[target.t]\npath = \"file\"\nsize = \"64KiB\"\n[workload.w]\nread = \"0%\"\naccess = \"random\"\n\
                    coverage = \"once-per-pass\"\nverify = \"crc32c\"\n[stream.s]\nengine = \"psync\"\npasses = 1\n\
                    direct = false\n";

@@ -60,7 +60,10 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
                 // As with fio, --section holds for what comes behind it; the options of a job that it leaves out are
                 // defaults of the jobs after it.
                 let is_left_out = !switches.section.is_empty() && !switches.section.iter().any(|s| s == name);
-                if !name.starts_with("global") && !is_left_out {
+                if name.starts_with("global") {
+                    // fio has it among the global options.
+                    reader.globals.push(("name".to_owned(), Some(name.to_owned())));
+                } else if !is_left_out {
                     let options = vec![("name".to_owned(), Some(name.to_owned()))];
                     open =
                         Some(OpenJob { name: name.to_owned(), span, settings: reader.base.clone(), options });

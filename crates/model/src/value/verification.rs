@@ -74,7 +74,7 @@ fn literal_bytes(text: &str) -> Result<(Vec<u8>, &str), String> {
         if end == 0 {
             return Err(format!("\"{text}\" has no digits"));
         }
-        let even = if end % 2 == 0 { hex[..end].to_owned() } else { format!("0{}", &hex[..end]) };
+        let even = if end.is_multiple_of(2) { hex[..end].to_owned() } else { format!("0{}", &hex[..end]) };
         let bytes =
             (0..even.len()).step_by(2).filter_map(|at| u8::from_str_radix(&even[at..at + 2], 16).ok());
         return Ok((bytes.collect(), &hex[end..]));

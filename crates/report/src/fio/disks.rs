@@ -1,6 +1,6 @@
 //! What the kernel counted of the devices under a run, as fio's reports have it. Knows no format.
 
-use fathom_schema::Record;
+use fathom_schema::{DeviceCounters, Record};
 use std::collections::BTreeMap;
 
 /// One device, summed over the steps.
@@ -17,14 +17,17 @@ pub(super) struct Disk {
     pub(super) utilisation: f64,
 }
 
-/// The devices by name; none of a step that has not ended.
-pub(super) fn disks(record: &Record) -> Vec<Disk> {
+/// The devices by name. Those of a step that has not ended are as far as `running` says.
+pub(super) fn disks(record: &Record, running: &[DeviceCounters]) -> Vec<Disk> {
     let mut disks: BTreeMap<&str, [u64; 8]> = BTreeMap::new();
     let mut elapsed_ms = 0;
     for step in &record.steps {
-        let Some(finished) = &step.finished else { continue };
-        elapsed_ms += finished.elapsed.0 / 1_000_000;
-        for after in &finished.devices {
+        let (elapsed, devices) = match &step.finished {
+            Some(finished) => (finished.elapsed, &finished.devices[..]),
+            None => (step.intervals.iter().map(|interval| interval.end).max().unwrap_or_default(), running),
+        };
+        elapsed_ms += elapsed.0 / 1_000_000;
+        for after in devices {
             let Some(before) = step.started.devices.iter().find(|before| before.number == after.number)
             else {
                 continue;

@@ -36,7 +36,7 @@ pub fn fio_json(record: &Record, shape: &FioShape) -> String {
         Array(entries.iter().map(|entry| job(shape, entry, end_ms, elapsed_s)).collect()),
     ));
     if shape.disk_util {
-        let disks = disk_nodes(record);
+        let disks = disk_nodes(record, shape);
         if !disks.is_empty() {
             root.push(("disk_util".to_owned(), Array(disks)));
         }
@@ -223,8 +223,8 @@ fn shares(labels: &[&str], shares: &[f64]) -> Node {
     Object(pairs.map(|(label, &share)| ((*label).to_owned(), Float(share))).collect())
 }
 
-fn disk_nodes(record: &Record) -> Vec<Node> {
-    disks(record)
+fn disk_nodes(record: &Record, shape: &FioShape) -> Vec<Node> {
+    disks(record, &shape.running)
         .into_iter()
         .map(|disk| {
             Node::object([

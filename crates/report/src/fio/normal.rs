@@ -12,7 +12,7 @@ use super::settling;
 use super::sums::end_ms;
 use super::{FioEntry, FioIdleness, FioUnified};
 use crate::calendar;
-use fathom_schema::{LatencyTally, Record};
+use fathom_schema::{DeviceCounters, LatencyTally, Record};
 use std::fmt::Write;
 
 /// Digits of a latency's smallest and largest value.
@@ -34,7 +34,7 @@ pub fn fio_normal(record: &Record, shape: &FioShape) -> String {
         out.group(id, group);
     }
     if shape.disk_util {
-        out.disks(record);
+        out.disks(record, &shape.running);
     }
     if let Some(idleness) = &shape.idleness {
         out.idleness(idleness);
@@ -299,8 +299,8 @@ impl Lines {
         self.add(format_args!("  unit work: mean={unit_mean_us:3.2}us, stddev={unit_stddev_us:3.2}"));
     }
 
-    fn disks(&mut self, record: &Record) {
-        let disks = disks(record);
+    fn disks(&mut self, record: &Record, running: &[DeviceCounters]) {
+        let disks = disks(record, running);
         if disks.is_empty() {
             return;
         }

@@ -12,7 +12,7 @@ const PERCENTILES: usize = 20;
 /// The record as fio's terse report. `version` is 2 to 5.
 pub fn fio_terse(record: &Record, shape: &FioShape, version: u8) -> String {
     let Figures { entries, groups: _ } = Figures::of(record, shape);
-    let disks = if shape.disk_util && version >= 3 { disks(record) } else { Vec::new() };
+    let disks = if shape.disk_util && version >= 3 { disks(record, &shape.running) } else { Vec::new() };
     entries.iter().map(|entry| line(entry, shape, version, &disks)).collect()
 }
 

@@ -5,7 +5,7 @@ use super::shape::workers_of;
 use crate::{diagnose, terminal};
 use fathom_frontend::fio::{Extras, JobClone};
 use fathom_report::FioWorkers;
-use fathom_schema::{NoteKind, Protection, Record};
+use fathom_schema::{NoteKind, Protection, Record, StreamTotals, Tolerance};
 
 /// Says what verification found, which demands were not kept, and which jobs ended with an error.
 pub(super) fn tell(record: &Record, extras: &Extras) {
@@ -13,6 +13,7 @@ pub(super) fn tell(record: &Record, extras: &Extras) {
     for note in &record.notes {
         let line = match note.kind {
             NoteKind::Mismatch => of_mismatch(&note.message, protection),
+            NoteKind::IoError if is_ignored(record, &note.message) => continue,
             NoteKind::IoError => of_io_error(&note.message),
             NoteKind::Demand => {
                 // Without the stream before it, as fio has it.
@@ -71,6 +72,25 @@ fn protection_of(record: &Record) -> &'static str {
         });
     let first = names.next().unwrap_or("verify");
     if names.all(|name| name == first) { first } else { "verify" }
+}
+
+/// Whether all workers that met this error, in the record's words, were to go on after such: fio says nothing of those.
+fn is_ignored(record: &Record, message: &str) -> bool {
+    let number = message.rsplit_once("(os error ").and_then(|(_, rest)| rest.split(')').next()?.parse().ok());
+    let Some(errno) = number else { return false };
+    let met = record.steps.iter().flat_map(|step| {
+        let finished = step.finished.iter().flat_map(|finished| &finished.streams);
+        let has_met = |totals: &StreamTotals| totals.workers.iter().any(|worker| worker.error == errno);
+        let pairs = step.started.step.streams.iter().zip(finished);
+        pairs.filter(move |(_, totals)| has_met(totals)).map(|(stream, _)| &stream.control.tolerates)
+    });
+    let mut met = met.peekable();
+    let is_read = message.starts_with("read of");
+    met.peek().is_some()
+        && met.all(|tolerates| match tolerates {
+            Tolerance::ByPolicy => false,
+            Tolerance::Listed { reads, writes } => (if is_read { reads } else { writes }).contains(&errno),
+        })
 }
 
 /// An I/O error as fio tells it, from the record's words (`engine::told`).

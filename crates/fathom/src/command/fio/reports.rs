@@ -8,10 +8,11 @@ use super::operations::OperationLog;
 use super::shape::{banners, layouts, shape};
 use crate::exit::Exit;
 use crate::load::Loaded;
+use fathom_engine::probe::device_counters;
 use fathom_frontend::fio::{Extras, OutputFormat, Switches};
 use fathom_planner::Plan;
 use fathom_report::{fio_banner, fio_json, fio_normal, fio_terse};
-use fathom_schema::{Facts, Record};
+use fathom_schema::{DeviceCounters, Facts, Record};
 use std::collections::BTreeMap;
 
 /// Version of the terse format when none is asked for.
@@ -86,6 +87,7 @@ impl Reports {
         let mut shape = shape(record, &self.extras, &self.echo, &self.fallen);
         shape.eta_s = eta_s;
         shape.json_plus = self.json_plus;
+        shape.running = running(record);
         shape.idleness = idleness.and_then(Idleness::report);
         if let Some(operations) = operations {
             for entry in &mut shape.entries {
@@ -110,4 +112,11 @@ impl Reports {
     pub(super) fn extras(&self) -> &Extras {
         &self.extras
     }
+}
+
+/// What the devices under the step that still runs have counted by now.
+fn running(record: &Record) -> Vec<DeviceCounters> {
+    let step = record.steps.last().filter(|step| step.finished.is_none());
+    let devices = step.map_or(&[][..], |step| &step.started.devices);
+    device_counters(&devices.iter().map(|device| device.number).collect::<Vec<_>>())
 }

@@ -26,6 +26,9 @@ pub(super) fn shape(
 ) -> FioShape {
     let mut entries: Vec<FioEntry> = Vec::new();
     let mut last: Option<&FioClone> = None;
+    let echoed = |clone: &FioClone| -> Vec<(String, String)> {
+        echo.get(clone.echo_index).map_or_else(Vec::new, |(_, options)| options.clone())
+    };
     for clone in extras.clones.iter().filter(|clone| clone.is_reported) {
         let workers = workers_of(record, clone);
         let joins = clone.group_reporting
@@ -39,6 +42,9 @@ pub(super) fn shape(
                     workers.into_iter().filter(|worker| !entry.workers.contains(worker)).collect::<Vec<_>>();
                 entry.workers.extend(new);
                 entry.members += 1;
+                // The last one's, beside the name and the description of the first.
+                entry.options = echoed(clone);
+                entry.has_options = clone.has_options;
                 entry.not_started = entry.not_started.or(not_started);
                 // As with fio, the last job of the group has the say.
                 entry.percentiles.clone_from(&clone.percentiles);
@@ -52,7 +58,7 @@ pub(super) fn shape(
                 jobname: clipped(&clone.job_name, NAME_BYTES_MAX),
                 groupid: clone.group_id,
                 desc: clipped(clone.description.as_deref().unwrap_or_default(), DESCRIPTION_BYTES_MAX),
-                options: echo.get(clone.echo_index).map_or_else(Vec::new, |(_, options)| options.clone()),
+                options: echoed(clone),
                 has_options: clone.has_options,
                 members: 1,
                 workers,
@@ -88,6 +94,7 @@ pub(super) fn shape(
         version: super::VERSION.to_owned(),
         json_plus: false,
         eta_s: 0,
+        running: Vec::new(),
         disk_util: extras.clones.iter().any(|clone| clone.disk_util),
         idleness: None,
         pid: std::process::id(),

@@ -336,7 +336,10 @@ impl Lowering<'_> {
             unified: report.unified,
             measures: if self.names.is_some() { names::measured(report.measures) } else { report.measures },
             units: peers::units(settings),
-            disk_util: report.disk_util && !names::is_diskless(&parsed.settings.engine.name),
+            // fio looks at the devices of files that the job names, and a trace names its own later.
+            disk_util: report.disk_util
+                && !settings.has("read_iolog")
+                && !names::is_diskless(&parsed.settings.engine.name),
             rw: parsed.settings.operations.rw.clone(),
             block_sizes: self
                 .names

@@ -319,10 +319,10 @@ fn read(
         // No dash that parts two values: the number is below 0 to fio, too.
         Value::Count(min, max, set) if text.trim_start().starts_with('-') => {
             let value = number_of(text, Unit::Count, base, &mut Vec::new()).map_err(bad)?;
-            let value = if ["fsync", "fdatasync"].contains(&name) && value < 0 {
-                wrapped(value, text, misreads)
-            } else {
-                value
+            let value = match name {
+                "fsync" | "fdatasync" if value < 0 => wrapped(value, text, misreads),
+                "flow" if value < 0 => unweighed(value, text, misreads),
+                _ => value,
             };
             set(settings, in_range(Ok(value), min, max).map_err(bad)?);
         }
@@ -377,6 +377,20 @@ fn wrapped(value: i128, text: &str, misreads: &mut Vec<Misread>) -> i128 {
     let piece = text.trim().to_owned();
     misreads.push(Misread { piece, reads_as: kept.to_string(), because, instead: "0".to_owned() });
     kept
+}
+
+/// A weight below 0 has no sign to fio 3.33 and is larger than what all weights are said to be together: no share of a flow
+/// is beyond it.
+fn unweighed(value: i128, text: &str, misreads: &mut Vec<Misread>) -> i128 {
+    let because = "weights have no sign there, so that such a job never waits for the others of its flow";
+    let reads_as = "more than all weights together".to_owned();
+    misreads.push(Misread {
+        piece: text.trim().to_owned(),
+        reads_as,
+        because,
+        instead: (-value).to_string(),
+    });
+    0
 }
 
 fn how_to_write(row: &OptionRow) -> String {

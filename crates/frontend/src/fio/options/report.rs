@@ -12,9 +12,6 @@ use fathom_units::Ratio;
 /// Percentiles that fio has room for.
 const PERCENTILES_MAX: usize = 20;
 
-/// What is lost when a measurement is switched off that fathom always makes.
-const ALWAYS: &str = "fathom always measures this, at no cost to the result";
-
 pub(super) const ROWS: &[OptionRow] = &[
     built("group_reporting", &[], P0, Value::Flag(|s, flag| s.report.group_reporting = flag)),
     built("stats", &[], P1, Value::Boolean(|s, flag| s.report.stats = flag)),
@@ -100,7 +97,13 @@ pub(super) const ROWS: &[OptionRow] = &[
     ),
     built("bwavgtime", &[], P1, Value::Count(1, u32::MAX as u64, |s, ms| s.report.sample_ms[0] = ms)),
     built("iopsavgtime", &[], P1, Value::Count(1, u32::MAX as u64, |s, ms| s.report.sample_ms[1] = ms)),
-    accepted("block_error_percentiles", &[], P2, NO_BOOLEAN, ALWAYS),
+    accepted(
+        "block_error_percentiles",
+        &[],
+        P2,
+        NO_BOOLEAN,
+        "errors of trims are counted for the job, not block by block",
+    ),
     accepted("job_start_clock_id", &[], P2, Value::Any, "start times count from the realtime clock"),
     built("steadystate", &["ss"], P1, Value::Text(steady_state)),
     built(
