@@ -4,6 +4,7 @@
 //! in an event mean, and reads no clock: every time in a file comes out of an event.
 #![forbid(unsafe_code)]
 
+mod beside;
 mod error;
 mod folder;
 mod labels;
@@ -14,6 +15,7 @@ mod reader;
 mod tests;
 mod writer;
 
+pub use beside::{make_room, remove};
 pub use error::StoreError;
 pub use folder::{EXTENSION, State, Summary, default_folder, find, folder_of_user, list, path_of};
 pub use labels::{LABEL_BYTES_MAX, Labels, TAGS_MAX, labels, set_labels};

@@ -324,8 +324,7 @@ async fn remove(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<
         if app.running.going(&run).is_ok() {
             return Err(Fault::conflict("run.going", "the run goes on", "stop it first"));
         }
-        let failed = |error| Fault::conflict("run.delete", format!("{}: {error}", path.display()), "");
-        std::fs::remove_file(&path).map_err(failed)?;
+        fathom_store::remove(&path).map_err(|error| Fault::conflict("run.delete", error.to_string(), ""))?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await
@@ -477,11 +476,14 @@ fn take_in(app: &App, part: &std::path::Path) -> Result<String, Fault> {
     let id = ulid::Ulid::from_string(&run)
         .map_err(|_| Fault::bad("run.import", format!("\"{run}\" is no identity of a run"), ""))?;
     let place = fathom_store::path_of(app.store(), &id.to_string());
+    let is_there = || Fault::conflict("run.there", format!("the run {id} is here already"), "");
+    fathom_store::make_room(&place).map_err(|error| match error {
+        StoreError::Exists { .. } => is_there(),
+        error => Fault::conflict("run.import", format!("the run {id} cannot be kept: {error}"), ""),
+    })?;
     // Fails where a run of that name is, unlike renaming.
     std::fs::hard_link(part, &place).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Fault::conflict("run.there", format!("the run {id} is here already"), "")
-        }
+        std::io::ErrorKind::AlreadyExists => is_there(),
         _ => Fault::conflict("run.import", format!("the run {id} cannot be kept: {error}"), ""),
     })?;
     Ok(id.to_string())
