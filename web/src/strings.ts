@@ -349,6 +349,8 @@ export const strings = {
       "As the kernel counts it, for all who use the device: requests may be merged, split or served from a cache above it.",
     targets: (names: string[], more: number) => (more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ")),
     together: "all together",
+    /** Beside a target of which the figures are a part. */
+    without: (first: string, more: number) => (more > 0 ? `without ${first} and ${more} more` : `without ${first}`),
     ofTargets:
       "Each operation is counted for its target. Percentiles and operations in flight are those of whole streams: " +
       "a stream on several targets has none for one of them.",

@@ -96,7 +96,8 @@ pub fn stored_until(step: &StepRecord) -> Option<Nanos> {
         end.into_iter().for_each(|end| *end = interval.end.max(*end));
     }
     let last = ends.iter().copied().max().filter(|last| last.0 > 0)?;
-    let is_cut = |end: &Nanos| last.since(*end).0 <= length.saturating_mul(BEHIND_MAX) && end.0 % length == 0;
+    let is_cut =
+        |end: &Nanos| last.since(*end).0 <= length.saturating_mul(BEHIND_MAX) && end.0.is_multiple_of(length);
     Some(ends.into_iter().filter(|end| end.0 > 0).filter(is_cut).min().unwrap_or(last))
 }
 
@@ -117,7 +118,8 @@ pub fn measured(step: &StepRecord) -> Vec<Measured> {
         None => {
             let until = stored_until(step).unwrap_or_default();
             // A sum of many intervals lacks too little of them to be left out whole.
-            let is_sum = |interval: &Interval| interval.end.since(interval.start) > step.started.step.interval;
+            let is_sum =
+                |interval: &Interval| interval.end.since(interval.start) > step.started.step.interval;
             let counts = |interval: &Interval| {
                 interval.phase == Phase::Measure && (interval.end <= until || is_sum(interval))
             };
@@ -223,7 +225,8 @@ mod tests {
 
     #[test]
     fn a_stream_that_ended_by_itself_cuts_no_other() {
-        let mut killed = record(&[StreamShape::default(), StreamShape { name: "b", ..StreamShape::default() }]);
+        let mut killed =
+            record(&[StreamShape::default(), StreamShape { name: "b", ..StreamShape::default() }]);
         let step = &mut killed.steps[0];
         step.finished = None;
         step.intervals.retain(|interval| interval.stream == 0 || interval.sequence < 9);

@@ -152,7 +152,8 @@ pub trait Observer {
     fn started(&mut self);
     /// An interval is complete.
     fn interval(&mut self, interval: Interval);
-    /// No more intervals for now: about once per interval, when all streams have told of theirs or within [`LEVEL_LIMIT`].
+    /// No more intervals for now: about once per interval, when all streams have told of theirs or a tenth
+    /// of a second after the first of them.
     fn settled(&mut self);
     /// Whether single operations of a stream are wanted; asked before its workers are made.
     fn wants_operations(&self, stream: usize) -> bool {
@@ -337,10 +338,8 @@ fn gather(
             end_settled(&mut settling, shared, |settling| settling.ended(stream));
         }
     }
+    // All have ended, so that all is level.
     turn(collector, None, &mut settling, shared, &mut unsettled, observer);
-    if unsettled.is_some() {
-        observer.settled();
-    }
     let elapsed = ends.iter().flatten().flatten().map(|ended| ended.end).max().unwrap_or_default();
     let failures: Vec<String> =
         ends.iter().flatten().flatten().filter_map(|ended| ended.failure.clone()).collect();

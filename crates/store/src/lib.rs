@@ -19,6 +19,6 @@ pub use beside::{make_room, remove};
 pub use error::StoreError;
 pub use folder::{EXTENSION, State, Summary, default_folder, find, folder_of_user, list, path_of};
 pub use labels::{LABEL_BYTES_MAX, Labels, TAGS_MAX, labels, set_labels};
-pub use marks::mark;
+pub use marks::{Untimely, mark, moment};
 pub use reader::{Detail, each_interval, is_held, overview, read, read_with, whole};
 pub use writer::{Unstored, Writer};

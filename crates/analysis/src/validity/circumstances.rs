@@ -75,7 +75,8 @@ fn left_out(step: &StepRecord) -> Option<String> {
     let beyond = step.intervals.iter().filter(|interval| interval.end > until);
     let streams: BTreeSet<u32> = beyond.clone().map(|interval| interval.stream).collect();
     let last = beyond.map(|interval| interval.end).max()?;
-    let named = streams.iter().filter_map(|&at| step.started.step.streams.get(at as usize)).take(STREAMS_NAMED);
+    let named =
+        streams.iter().filter_map(|&at| step.started.step.streams.get(at as usize)).take(STREAMS_NAMED);
     let mut names: Vec<String> = named.map(|stream| format!("\"{}\"", stream.name)).collect();
     if streams.len() > names.len() {
         names.push(format!("{} more", streams.len() - names.len()));

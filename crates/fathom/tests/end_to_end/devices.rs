@@ -63,8 +63,12 @@ fn a_purge_that_a_device_does_not_know_is_refused_with_what_else_there_is() {
 fn what_was_just_written_to_a_device_is_trimmed() {
     with_root("what_was_just_written_to_a_device_is_trimmed", |bench, stage| {
         let device = stage.device(bench, "plain.img", &[])?;
-        for job in ["rw=randwrite --verify=crc32c --trim_percentage=50 --trim_backlog=8", "rw=randtrimwrite --loops=2"] {
-            let line = format!("fio --name=a --filename={device} --bs=4k --size=1m --{job} --output-format=json");
+        for job in [
+            "rw=randwrite --verify=crc32c --trim_percentage=50 --trim_backlog=8",
+            "rw=randtrimwrite --loops=2",
+        ] {
+            let line =
+                format!("fio --name=a --filename={device} --bs=4k --size=1m --{job} --output-format=json");
             let ended = bench.fathom(&line);
             ended.expect(0, &[]);
             let report: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
