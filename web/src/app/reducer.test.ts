@@ -86,7 +86,7 @@ test("rows are streams, or all that go to the same targets", () => {
   const figures = { ...step.figures!, groups: [{ streams: [0, 1], last: step.figures!.last, since: null }] };
   const shared = { ...step, streams: [{ ...reads!, targets: ["a", "b"], target_count: 20 }, log!], figures };
   expect(rows(shared, "target", "last")).toEqual([
-    { names: ["a", "b"], more: 18, targets: null, streams: [0, 1], figures: gaugesOf(step.figures!.last) },
+    { names: ["a", "b"], more: 18, targets: null, streams: [0, 1], without: [], figures: gaugesOf(step.figures!.last) },
   ]);
   expect(rows(shared, "target", "since")[0]!.figures.iops).toBeNull();
 });
