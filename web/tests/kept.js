@@ -112,7 +112,7 @@ test("a run that is not there has a heading all the same", async () => {
 });
 
 test("what a finding says has the colour of the page's words, however grave it is", async () => {
-  const { page } = await open("run/steady", { colorScheme: "dark" });
+  const { page } = await open("run/mixed", { colorScheme: "dark" });
   await page.locator(".findings li").first().waitFor();
   const colors = await page.evaluate(() => {
     const words = getComputedStyle(document.querySelector("main")).color;
