@@ -200,7 +200,9 @@ export const strings = {
     undone: "The job is what it was before.",
     undoLeft: "What the job was before can be had back.",
     stays: {
-      job: "There is no room in this browser for all of this page: a reload keeps the job, and not the file beside it nor Undo.",
+      job:
+        "There is no room in this browser for all of this page: a reload keeps the job, and not the file beside it " +
+        "nor Undo.",
       nothing: "There is no room in this browser for this job: a reload loses it. Save it as a file.",
     },
     leftOut: (name: string, others: string[], count: number) =>

@@ -1,5 +1,5 @@
-// What pages keep and tell of files that are dropped, of marks that are made afterwards, and of what an axis names, in a real
-// browser on a server that a test plays.
+// What pages keep and tell of files that are dropped, of marks that are made afterwards, and of what an axis names, in a
+// real browser on a server that a test plays.
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, isAccessible, launch, needsPages, open as opened, test } from "./browser.js";
 import { Mock } from "./mock.js";

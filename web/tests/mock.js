@@ -295,7 +295,8 @@ export class Mock {
     if (what === "compare" && this.verdict !== undefined) return json(this.verdict);
     if (what === "compare") return json(JSON.parse(readFileSync(join(pages, "comparison.answer.json"), "utf8")));
     const isThere = run === "live" || run === this.unended || existsSync(join(pages, `${run}.json`));
-    if (what === "runs" && !isThere) return json({ error: { code: "run.unknown", message: "there is no run", help: "" } }, 404);
+    const unknown = { code: "run.unknown", message: "there is no run", help: "" };
+    if (what === "runs" && !isThere) return json({ error: unknown }, 404);
     if (what === "runs" && part === "answer") return json(run === "live" ? this.answer : stored("answer.json"));
     if (what === "runs" && part === "charts") {
       const charts = stored("charts.json");

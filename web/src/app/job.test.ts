@@ -154,7 +154,8 @@ test("tables within a line stay within it", () => {
       '[stream]\ns = { workload = "w", targets = ["a", "b"], workers = 4 } # one\n\n' +
       '[stage.m]\ntime = "5s"\n',
   );
-  const fewer = rewritten(text, { ...shown.form, targets: [shown.form.targets[0]!], streams: [{ ...stream!, targets: ["a"] }] });
+  const one = { targets: [shown.form.targets[0]!], streams: [{ ...stream!, targets: ["a"] }] };
+  const fewer = rewritten(text, { ...shown.form, ...one });
   expect(fewer).toContain('target = { a = { path = "/a", size = "1GiB" } } # both\n');
   expect(toForm(fewer)!.form.targets).toHaveLength(1);
 });

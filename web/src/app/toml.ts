@@ -128,12 +128,13 @@ const blockOf = (path: string[], options: Table): string[] => [
 ];
 
 /**
- * An option whose value is a table within its line (`stream.a = { workers = 2 }`), with what is at this path beneath it set to
- * another value, or taken out: it stays within its line. Null where no such option holds the path.
+ * An option whose value is a table within its line (`stream.a = { workers = 2 }`), with what is at this path beneath it set
+ * to another value, or taken out: it stays within its line. Null where no such option holds the path.
  */
 function withinTable(lines: string[], path: string[], value: unknown): string[] | null {
   const { options } = scanned(lines);
-  const holder = options.findLast((one) => one.path.length < path.length && isPath(path.slice(0, one.path.length), one.path));
+  const isAbove = ({ path: other }: Option) => other.length < path.length && isPath(path.slice(0, other.length), other);
+  const holder = options.findLast(isAbove);
   if (!holder) return null;
   const source = lines.slice(holder.from, holder.to).join("\n");
   const keys = keyOf.exec(source)?.[1] ?? "";
