@@ -1,7 +1,7 @@
 // Numbers as people type and read them.
 
 import { afterEach, expect, test } from "vitest";
-import { bytes, change, count, inLocale, latency, nines, parseRate, rate, setLocale } from "./format";
+import { bytes, change, count, inLocale, latency, moment, momentsOf, nines, parseRate, rate, setLocale } from "./format";
 
 afterEach(() => setLocale("en-GB"));
 
@@ -51,4 +51,13 @@ test("numbers are those of the reader's language, in texts of the server, too", 
   expect(inLocale("-246.0", true)).toBe("-246,0");
   setLocale("en-GB");
   expect(inLocale("load 22.4")).toBe("load 22.4");
+});
+
+test("runs of one title that began in the same minute are told apart by seconds", () => {
+  const at = (seconds: number) => Date.UTC(2026, 10, 23, 12, 30, seconds);
+  const of = (title: string, seconds: number) => ({ title, ms: at(seconds) });
+  const [first, second, other, later] = momentsOf([of("a", 5), of("a", 42), of("b", 7), of("a", 70)]);
+  expect([first, second]).toEqual([moment(at(5), true), moment(at(42), true)]);
+  expect([other, later]).toEqual([moment(at(7)), moment(at(70))]);
+  expect(first).not.toBe(second);
 });

@@ -108,8 +108,14 @@ export function duration(seconds: number): string {
 }
 
 /** A wall-clock time, milliseconds since 1970, in the reader's zone. */
-export function moment(ms: number): string {
-  return new Date(ms).toLocaleString(locale, { dateStyle: "medium", timeStyle: "short" });
+export function moment(ms: number, hasSeconds = false): string {
+  return new Date(ms).toLocaleString(locale, { dateStyle: "medium", timeStyle: hasSeconds ? "medium" : "short" });
+}
+
+/** Times of runs, with seconds where another of the same title began in the same minute. */
+export function momentsOf(runs: { title: string; ms: number }[]): string[] {
+  const short = runs.map(({ title, ms }) => `${moment(ms)} ${title}`);
+  return runs.map(({ ms }, at) => moment(ms, short.indexOf(short[at]!) !== at || short.lastIndexOf(short[at]!) !== at));
 }
 
 /** A difference to a first value, as a share of it: `+12 %`. */

@@ -198,6 +198,16 @@ export const strings = {
     nothingNamed: "it names no target or no stream.",
     undo: "Undo",
     undone: "The job is what it was before.",
+    undoLeft: "What the job was before can be had back.",
+    stays: {
+      job:
+        "There is no room in this browser for all of this page: a reload keeps the job, and not the file beside it " +
+        "nor Undo.",
+      nothing: "There is no room in this browser for this job: a reload loses it. Save it as a file.",
+    },
+    leftOut: (name: string, others: string[], count: number) =>
+      `One job is opened at a time: ${name} was looked at, and not ${others.join(", ")}` +
+      (count > others.length ? ` and ${count - others.length} more.` : "."),
     replaced: (name: string) => `The job is ${name} now, in place of what was here.`,
     remarksLost: (remarks: string[]) => `Remarks went with what was changed: ${remarks.join(" ")}`,
     textKeeps: (value: string) =>
@@ -349,6 +359,8 @@ export const strings = {
       "As the kernel counts it, for all who use the device: requests may be merged, split or served from a cache above it.",
     targets: (names: string[], more: number) => (more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ")),
     together: "all together",
+    /** Beside a target of which the figures are a part. */
+    without: (first: string, more: number) => (more > 0 ? `without ${first} and ${more} more` : `without ${first}`),
     ofTargets:
       "Each operation is counted for its target. Percentiles and operations in flight are those of whole streams: " +
       "a stream on several targets has none for one of them.",
@@ -400,6 +412,8 @@ export const strings = {
     nothing: "Nothing was found against these figures.",
     steps: "Steps",
     byStream: "Figures of each stream",
+    markText: "Note what happened",
+    markAt: "at second",
     byTarget: "Figures of each target",
     byPart: "Figures of each stream on each of its targets",
     byTargets: "Figures of streams that go to the same targets",
@@ -455,6 +469,7 @@ export const strings = {
       response: "Mean response time over load",
     },
     ofStep: (title: string, step: string) => `${title}: step ${step}`,
+    ofTime: (title: string, time: string) => `${title}, ${time}`,
     /** Loads that steps go through, by their option. */
     loads: { queue_depth: "queue depth", rate: "operations per second asked for", workers: "workers" } as Record<
       string,

@@ -1,6 +1,6 @@
 // A server that answers like `fathom serve` from records that the tests of crates/report have made, and plays a run event by
 // event as a test says. With the same policy against foreign scripts as the real one.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, extname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -294,8 +294,23 @@ export class Mock {
     if (what === "runs" && request.method === "POST") return json(null, 202);
     if (what === "compare" && this.verdict !== undefined) return json(this.verdict);
     if (what === "compare") return json(JSON.parse(readFileSync(join(pages, "comparison.answer.json"), "utf8")));
+    const isThere = run === "live" || run === this.unended || existsSync(join(pages, `${run}.json`));
+    const unknown = { code: "run.unknown", message: "there is no run", help: "" };
+    if (what === "runs" && !isThere) return json({ error: unknown }, 404);
     if (what === "runs" && part === "answer") return json(run === "live" ? this.answer : stored("answer.json"));
-    if (what === "runs" && part === "charts") return json(stored("charts.json"));
+    if (what === "runs" && part === "charts") {
+      const charts = stored("charts.json");
+      // A sweep of steps that have these names.
+      if (this.labels && charts.sweep) {
+        const first = (values) => (Array.isArray(values) ? values.slice(0, this.labels.length) : values);
+        const lines = charts.sweep.lines.map((line) =>
+          Object.fromEntries(Object.entries(line).map(([name, values]) => [name, first(values)])),
+        );
+        const positions = this.labels.map((_, at) => at);
+        charts.sweep = { ...charts.sweep, labels: this.labels, positions, axis: "steps", lines };
+      }
+      return json(charts);
+    }
     if (what === "environments") return json(this.differences);
     if (what === "runs") return json(stored("json"));
     return json({ error: { code: "mock.unknown", message: "there is no such thing", help: "" } }, 404);

@@ -22,4 +22,4 @@ pub mod thresholds;
 pub mod validity;
 
 pub use errno::errno_name;
-pub use measured::{Measured, added_up, measured, operations};
+pub use measured::{Measured, added_up, measured, operations, stored_until};

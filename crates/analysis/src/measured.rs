@@ -78,8 +78,31 @@ pub fn operations(tally: &StreamTally) -> u64 {
     tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync).map(|kind| kind.operations).sum()
 }
 
+/// A stream whose last interval ends so many intervals before that of another, or earlier, has ended or does nothing; less
+/// far behind, what it did since was not stored.
+const BEHIND_MAX: u64 = 2;
+
+/// Until when all streams of a step that was cut off are stored, since its start: streams hand their intervals over one after
+/// another, and what some have beyond would stand for a time in which others are missing. `None` of a step that finished, and
+/// where nothing is stored. A stream that ended off the edge of an interval ended by itself.
+pub fn stored_until(step: &StepRecord) -> Option<Nanos> {
+    if step.finished.is_some() {
+        return None;
+    }
+    let length = step.started.step.interval.0.max(1);
+    let mut ends = vec![Nanos::ZERO; step.started.step.streams.len()];
+    for interval in &step.intervals {
+        let end = ends.get_mut(interval.stream as usize);
+        end.into_iter().for_each(|end| *end = interval.end.max(*end));
+    }
+    let last = ends.iter().copied().max().filter(|last| last.0 > 0)?;
+    let is_cut =
+        |end: &Nanos| last.since(*end).0 <= length.saturating_mul(BEHIND_MAX) && end.0.is_multiple_of(length);
+    Some(ends.into_iter().filter(|end| end.0 > 0).filter(is_cut).min().unwrap_or(last))
+}
+
 /// What each stream of a step measured, in plan order: its totals when the step finished, else the sum of its measure
-/// intervals.
+/// intervals, up to [`stored_until`].
 pub fn measured(step: &StepRecord) -> Vec<Measured> {
     let streams = &step.started.step.streams;
     match &step.finished {
@@ -93,10 +116,17 @@ pub fn measured(step: &StepRecord) -> Vec<Measured> {
             })
             .collect(),
         None => {
+            let until = stored_until(step).unwrap_or_default();
+            // A sum of many intervals lacks too little of them to be left out whole.
+            let is_sum =
+                |interval: &Interval| interval.end.since(interval.start) > step.started.step.interval;
+            let counts = |interval: &Interval| {
+                interval.phase == Phase::Measure && (interval.end <= until || is_sum(interval))
+            };
             let mut by_stream: Vec<Vec<&Interval>> = vec![Vec::new(); streams.len()];
             for interval in &step.intervals {
                 let slot = by_stream.get_mut(interval.stream as usize);
-                if let Some(slot) = slot.filter(|_| interval.phase == Phase::Measure) {
+                if let Some(slot) = slot.filter(|_| counts(interval)) {
                     slot.push(interval);
                 }
             }
@@ -163,6 +193,46 @@ mod tests {
         assert_eq!((whole.partial, killed.partial), (false, true));
         let (left, right) = (whole.little_ratio().unwrap(), killed.little_ratio().unwrap());
         assert!((left - right).abs() < 1e-9, "{left} {right}");
+    }
+
+    /// Streams hand their seconds over one after another: what only some have of the last is in no figure.
+    #[test]
+    fn a_killed_step_is_summed_over_what_all_streams_have() {
+        let shape = |name, rate| StreamShape {
+            name,
+            rates: vec![(OperationKind::Read, rate)],
+            ..StreamShape::default()
+        };
+        let check = |seconds: [u64; 3], expect: [u64; 3]| {
+            let mut killed = record(&[shape("a", 600), shape("b", 100), shape("c", 10)]);
+            let step = &mut killed.steps[0];
+            step.finished = None;
+            step.intervals.retain(|interval| interval.sequence < seconds[interval.stream as usize]);
+            let found = measured(step);
+            let windows: Vec<Nanos> = found.iter().map(Measured::window).collect();
+            assert_eq!(windows, expect.map(Nanos::secs), "{seconds:?}");
+            for (found, rate) in found.iter().zip([600, 100, 10]) {
+                assert_eq!(operations(&found.tally), rate * found.window().0 / 1_000_000_000, "{seconds:?}");
+            }
+        };
+        check([4, 4, 4], [4, 4, 4]);
+        check([4, 5, 5], [4, 4, 4]);
+        check([5, 4, 3], [3, 3, 3]);
+        // One that is further behind has ended, and one that has nothing has not begun.
+        check([9, 8, 4], [8, 8, 4]);
+        check([9, 8, 0], [8, 8, 0]);
+    }
+
+    #[test]
+    fn a_stream_that_ended_by_itself_cuts_no_other() {
+        let mut killed =
+            record(&[StreamShape::default(), StreamShape { name: "b", ..StreamShape::default() }]);
+        let step = &mut killed.steps[0];
+        step.finished = None;
+        step.intervals.retain(|interval| interval.stream == 0 || interval.sequence < 9);
+        let last = step.intervals.iter_mut().rfind(|interval| interval.stream == 1);
+        last.expect("it is there").end = Nanos::millis(8_600);
+        assert_eq!(stored_until(step), Some(Nanos::secs(10)));
     }
 
     #[test]

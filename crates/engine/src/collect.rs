@@ -129,6 +129,13 @@ impl Collector {
         });
     }
 
+    /// Whether every stream that goes on has told of as much as the one that is furthest: then what went out tells of one time
+    /// of all of them.
+    pub(crate) fn is_level(&self) -> bool {
+        let furthest = self.streams.iter().map(|stream| stream.emitted_until).max().unwrap_or_default();
+        self.streams.iter().all(|stream| stream.emitted_until >= furthest || stream.is_over())
+    }
+
     /// Notes that a worker has ended; its last cell has been pushed before.
     pub(crate) fn ended(&mut self, stream: usize, worker: usize) {
         let interval = self.interval;
@@ -157,6 +164,10 @@ impl Collector {
 }
 
 impl StreamState {
+    fn is_over(&self) -> bool {
+        self.pending.is_empty() && self.workers.iter().all(|worker| worker.passed == Nanos::NEVER)
+    }
+
     /// What a worker has told of operations that it issued, where there is something.
     fn take_issued(&mut self, worker: usize) -> Option<Vec<IssuedRow>> {
         let issued = self.workers[worker].outlet.issued.as_mut()?;
@@ -253,6 +264,32 @@ mod tests {
     use super::*;
     use crate::recorder::Recorder;
     use fathom_metrics::CellShape;
+
+    #[test]
+    fn streams_are_level_when_all_that_go_on_have_told_of_the_same_time() {
+        let handovers = Handovers::of(2);
+        let recorder =
+            |number| Recorder::new(CellShape::default(), CELLS, std::thread::current(), &handovers, number);
+        let (recorders, outlets): (Vec<Recorder>, Vec<Outlet>) = (0..2).map(recorder).unzip();
+        let by_stream = outlets.into_iter().map(|outlet| vec![outlet]).collect();
+        let mut collector = Collector::new(0, Nanos::secs(1), by_stream, Arc::clone(&handovers));
+        let mut recorders = recorders.into_iter();
+        let (mut first, mut second) = (recorders.next().unwrap(), recorders.next().unwrap());
+        let mut level_after = |recorder: &mut Recorder, second: u64, ends: Option<usize>| {
+            recorder.rotate(Nanos::secs(second), Phase::Measure, false);
+            ends.into_iter().for_each(|stream| collector.ended(stream, 0));
+            collector.turn(None, &mut |_| {});
+            collector.is_level()
+        };
+        first.begin(Nanos::ZERO, Phase::Measure);
+        second.begin(Nanos::ZERO, Phase::Measure);
+        assert!(!level_after(&mut first, 1, None));
+        assert!(level_after(&mut second, 1, None));
+        assert!(!level_after(&mut second, 2, None));
+        // One that has ended is waited for no more.
+        assert!(level_after(&mut first, 2, Some(0)));
+        assert!(level_after(&mut second, 3, None));
+    }
 
     #[test]
     fn only_what_waits_in_different_workers_adds_up() {

@@ -123,6 +123,9 @@ pub(crate) struct EngineInUse {
 
 /// How long the collector sleeps at most; workers wake it when they hand over.
 const COLLECT_EVERY: Duration = Duration::from_millis(100);
+/// How long one stream's interval waits for those of the others at most before it counts as settled: what is kept at once
+/// survives the end of this process together.
+const LEVEL_LIMIT: Nanos = Nanos::millis(100);
 /// Between "all are ready" and the common start of so many workers: longer than waking them all takes, one after the other.
 /// A wake took 8 µs on a busy machine of two cores.
 pub(crate) fn start_delay(workers: usize) -> Nanos {
@@ -149,7 +152,8 @@ pub trait Observer {
     fn started(&mut self);
     /// An interval is complete.
     fn interval(&mut self, interval: Interval);
-    /// No more intervals for now: about once per interval.
+    /// No more intervals for now: about once per interval, when all streams have told of theirs or a tenth
+    /// of a second after the first of them.
     fn settled(&mut self);
     /// Whether single operations of a stream are wanted; asked before its workers are made.
     fn wants_operations(&self, stream: usize) -> bool {
@@ -310,6 +314,7 @@ fn gather(
     let mut settling = Settling::of(step);
     let mut is_changed = false;
     let mut patience = Patience::default();
+    let mut unsettled = None;
     while running > 0 {
         std::thread::park_timeout(COLLECT_EVERY);
         if !is_changed && observer.is_changed(shared.has_failed()) {
@@ -328,12 +333,13 @@ fn gather(
             }
         }
         let now = monotonic().since(step_start);
-        turn(collector, real.then_some(now), &mut settling, shared, observer);
+        turn(collector, real.then_some(now), &mut settling, shared, &mut unsettled, observer);
         for stream in over.drain(..) {
             end_settled(&mut settling, shared, |settling| settling.ended(stream));
         }
     }
-    turn(collector, None, &mut settling, shared, observer);
+    // All have ended, so that all is level.
+    turn(collector, None, &mut settling, shared, &mut unsettled, observer);
     let elapsed = ends.iter().flatten().flatten().map(|ended| ended.end).max().unwrap_or_default();
     let failures: Vec<String> =
         ends.iter().flatten().flatten().filter_map(|ended| ended.failure.clone()).collect();
@@ -419,6 +425,7 @@ fn turn(
     now: Option<Nanos>,
     settling: &mut [Settling],
     shared: &Shared,
+    unsettled: &mut Option<Nanos>,
     observer: &mut dyn Observer,
 ) {
     let mut any = false;
@@ -432,6 +439,10 @@ fn turn(
         Collected::Issued { stream, rows } => observer.issued(stream, &rows),
     });
     if any {
+        unsettled.get_or_insert_with(monotonic);
+    }
+    if unsettled.is_some_and(|since| collector.is_level() || monotonic().since(since) >= LEVEL_LIMIT) {
+        *unsettled = None;
         observer.settled();
     }
 }

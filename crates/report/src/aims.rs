@@ -12,6 +12,24 @@ pub(crate) fn names(targets: &BTreeSet<u32>, all: &[Target]) -> Vec<String> {
     targets.iter().take(TARGETS_MAX).map(|&at| all[at as usize].name.clone()).collect()
 }
 
+/// Streams of which it is not known what they did on each of their targets: figures of a target that others go to, too, are
+/// without theirs.
+#[derive(Debug)]
+pub(crate) struct Uncounted(Vec<(usize, BTreeSet<u32>)>);
+
+impl Uncounted {
+    /// These streams of a step.
+    pub(crate) fn of(step: &Step, streams: impl Iterator<Item = usize>) -> Self {
+        Self(streams.map(|at| (at, step.streams[at].targets())).collect())
+    }
+
+    /// The first of them that go to a target.
+    pub(crate) fn on(&self, target: u32) -> Vec<usize> {
+        let there = self.0.iter().filter(|(_, targets)| targets.contains(&target));
+        there.map(|(at, _)| *at).take(TARGETS_MAX).collect()
+    }
+}
+
 /// Streams by their targets, in the order of the first of them.
 pub(crate) fn by_targets(step: &Step) -> Vec<(BTreeSet<u32>, Vec<usize>)> {
     let mut groups: BTreeMap<BTreeSet<u32>, Vec<usize>> = BTreeMap::new();

@@ -185,6 +185,9 @@ pub struct TargetView {
     pub target: String,
     /// Indices of the streams in the step.
     pub streams: Vec<u64>,
+    /// Indices of streams that go there too and are not counted by target, at most 16: figures of a target are without
+    /// theirs.
+    pub without: Vec<u64>,
     /// Their newest interval; null where none of them goes on.
     pub last: Option<TargetSpan>,
     /// Since one of them measures; null before.

@@ -1,7 +1,7 @@
 //! A step's measured streams → what was done on each target: of every stream by itself, and of all together. Owns the windows
 //! that rates refer to; which operations went where is in `aims`.
 
-use crate::aims::{Apart, added_up, response};
+use crate::aims::{Apart, Uncounted, added_up, response};
 use crate::summary::window;
 use crate::view::{TargetFigures, TargetKind, TargetTogether};
 use fathom_analysis::Measured;
@@ -29,11 +29,17 @@ pub(crate) fn together(step: &Step, measured: &[Measured]) -> Vec<TargetTogether
     let streams = || step.streams.iter().zip(measured).enumerate().filter(|(at, _)| step.adds_up(*at));
     let known: Vec<(usize, Apart, &Measured)> = streams()
         .map(|(at, (stream, measured))| (at, Apart::of(stream), measured))
-        .filter(|(_, apart, measured)| !apart.is_several() || is_counted(apart, measured))
+        .filter(|(_, apart, measured)| match apart {
+            Apart::One(_) => true,
+            Apart::Each(_) => is_counted(apart, measured),
+            Apart::Not => false,
+        })
         .collect();
     if !known.iter().any(|(_, apart, _)| apart.is_several()) {
         return Vec::new();
     }
+    let is_known = |at: &usize| known.iter().any(|(known, ..)| known == at);
+    let uncounted = Uncounted::of(step, streams().map(|(at, _)| at).filter(|at| !is_known(at)));
     let targets: BTreeSet<u32> = known.iter().flat_map(|(_, apart, _)| apart.targets()).copied().collect();
     let together = |target: u32| {
         let here = || known.iter().filter(move |(_, apart, _)| apart.targets().contains(&target));
@@ -41,6 +47,7 @@ pub(crate) fn together(step: &Step, measured: &[Measured]) -> Vec<TargetTogether
         let tallies = here().flat_map(|(_, apart, measured)| apart.on(target, &measured.tally));
         TargetTogether {
             streams: here().map(|(at, ..)| step.streams[*at].name.clone()).collect(),
+            without: uncounted.on(target).into_iter().map(|at| step.streams[at].name.clone()).collect(),
             figures: target_figures(&step.targets[target as usize].name, tallies, end.since(start)),
         }
     };

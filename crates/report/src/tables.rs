@@ -194,12 +194,12 @@ pub(crate) fn targets(step: &StepSummary, shown: &[StreamSummary]) -> Table {
     ];
     let is_single = step.streams.len() == 1;
     let mut rows = Vec::new();
-    let mut part = |name: &str, figures: &mut dyn Iterator<Item = &TargetFigures>| {
-        for (position, TargetFigures { target, all, kinds: _ }) in figures.enumerate() {
+    let mut part = |name: &str, figures: &mut dyn Iterator<Item = (&TargetFigures, &[String])>| {
+        for (position, (TargetFigures { target, all, kinds: _ }, without)) in figures.enumerate() {
             let is_named = position == 0 && !is_single;
             rows.push(vec![
                 if is_named { visible(name) } else { String::new() },
-                visible(target),
+                visible(target) + &lacks(without),
                 Iops(all.iops).to_string(),
                 BytesPerSec(all.bytes_per_s).to_string(),
                 all.response_mean_ns.map_or("n/a".to_owned(), time),
@@ -209,10 +209,10 @@ pub(crate) fn targets(step: &StepSummary, shown: &[StreamSummary]) -> Table {
         }
     };
     for stream in shown {
-        part(&stream.name, &mut stream.targets.iter());
+        part(&stream.name, &mut stream.targets.iter().map(|figures| (figures, &[][..])));
     }
     if step.targets.iter().any(|target| target.streams.len() > 1) {
-        part(all_of(step), &mut step.targets.iter().map(|target| &target.figures));
+        part(all_of(step), &mut step.targets.iter().map(|target| (&target.figures, &*target.without)));
     }
     let cut = rows.len() > TARGET_ROWS_SHOWN;
     rows.truncate(TARGET_ROWS_SHOWN);
@@ -227,6 +227,15 @@ pub(crate) fn targets(step: &StepSummary, shown: &[StreamSummary]) -> Table {
         }
     }
     Table { columns: columns.to_vec(), rows, remark: cut.then_some(MORE_TARGETS) }
+}
+
+/// Of whom the figures of a target know nothing: a part is not to be taken for all.
+fn lacks(without: &[String]) -> String {
+    match without {
+        [] => String::new(),
+        [one] => format!(" (without {})", visible(one)),
+        [first, rest @ ..] => format!(" (without {} and {} more)", visible(first), rest.len()),
+    }
 }
 
 /// Depth asked and held, load of the workers, arrivals of open loops.

@@ -207,6 +207,9 @@ pub struct TargetGroup {
 pub struct TargetTogether {
     /// Names of the streams, in plan order.
     pub streams: Vec<String>,
+    /// Names of streams that go there too and were not counted by target, at most 16: what they did there is not in these
+    /// figures, which are of a part of what was done on the target. Empty where they are of all.
+    pub without: Vec<String>,
     /// What they did there.
     #[serde(flatten)]
     pub figures: TargetFigures,

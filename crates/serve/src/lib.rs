@@ -34,8 +34,10 @@ use std::sync::Arc;
 
 /// What the server is told of the machine it runs on, and how jobs are read there.
 pub trait Machine: Send + Sync + 'static {
-    /// Reads a job that someone sent. It opens no file that the text names, and runs nothing.
+    /// Reads a job that someone sent, with all faults of its sections. It opens no file that the text names, and runs nothing.
     fn read(&self, upload: &Upload) -> (Job, Diagnostics);
+    /// The same, with all that planning would find wrong on any machine.
+    fn check(&self, upload: &Upload) -> (Job, Diagnostics);
     /// What is at these paths, and the machine's own facts.
     fn facts(&self, paths: &[PathBuf]) -> Facts;
     /// Block devices of this machine.

@@ -5,6 +5,7 @@ use crate::api::{DEPTH_MAX, REPLICATES_MAX};
 use crate::routes::{BODY_BYTES_MAX, IMPORT_BYTES_MAX};
 use fathom_model::{Kind, Row, rows};
 use fathom_planner::TIME_DEFAULT;
+use fathom_schema::TARGETS_COUNTED_MAX;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -53,6 +54,8 @@ fn text() -> String {
          export const bodyBytesMax = {BODY_BYTES_MAX};\nexport const runBytesMax = {IMPORT_BYTES_MAX};\n\n\
          /** Largest depth that a search may ask for, and measurements of each load. */\n\
          export const searchDepthMax = {DEPTH_MAX};\nexport const replicatesMax = {REPLICATES_MAX};\n\n\
+         /** Targets of a stream up to which it is counted by target. */\n\
+         export const targetsCountedMax = {TARGETS_COUNTED_MAX};\n\n\
          /** Options that have a field: the least and the most of a count, and what holds where it is empty (\"\": nothing). */\n\
          export const options = {{\n"
     );

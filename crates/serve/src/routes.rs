@@ -34,6 +34,9 @@ pub(crate) fn json<T: JsonSchema>() -> Content {
     Content::Json(SchemaGenerator::subschema_for::<T>)
 }
 
+/// Parameters of a query: their names, and what they are.
+pub(crate) type Query = &'static [(&'static str, &'static str)];
+
 /// One operation of the API.
 pub(crate) struct Route {
     pub(crate) method: &'static str,
@@ -43,23 +46,29 @@ pub(crate) struct Route {
     pub(crate) role: Option<Role>,
     pub(crate) summary: &'static str,
     /// Names of query parameters, and what they are.
-    pub(crate) query: &'static [(&'static str, &'static str)],
+    pub(crate) query: Query,
     pub(crate) body: Content,
     pub(crate) status: StatusCode,
     pub(crate) answer: Content,
     pub(crate) handler: fn() -> MethodRouter<Arc<App>>,
 }
 
+/// Largest body of a request to this path, after [`BASE`].
+pub(crate) fn body_bytes_max(path: &str) -> usize {
+    if path == "/runs/import" { IMPORT_BYTES_MAX } else { BODY_BYTES_MAX }
+}
+
 /// All of it, as one service.
 pub(crate) fn router(app: &Arc<App>) -> Router {
     let mut router = Router::new();
     for route in api::routes() {
+        let known = route.query;
         let mut handler = (route.handler)();
+        handler = handler.layer(from_fn(move |request, next| api::known_query(known, request, next)));
         if let Some(role) = route.role {
             handler = handler.layer(from_fn_with_state((Arc::clone(app), role), require));
         }
-        let limit = if route.path == "/runs/import" { IMPORT_BYTES_MAX } else { BODY_BYTES_MAX };
-        handler = handler.layer(DefaultBodyLimit::max(limit));
+        handler = handler.layer(DefaultBodyLimit::max(body_bytes_max(route.path)));
         let is_long = ["/runs/{run}/events", "/runs/import"].contains(&route.path);
         handler = bounded(handler, TIMES, is_long);
         router = router.route(&format!("{BASE}{}", route.path), handler);

@@ -28,6 +28,11 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// Another process has the run open.
+    Held {
+        /// The run's file.
+        path: PathBuf,
+    },
     /// The run's identity is not a ULID.
     BadId {
         /// As given.
@@ -114,6 +119,11 @@ impl fmt::Display for StoreError {
             Self::Exists { path } => {
                 write!(f, "{} exists already; every run needs an identity of its own", path.display())
             }
+            Self::Held { path } => write!(
+                f,
+                "another process has {} open: end the run, or let it be read to the end, and try again",
+                path.display()
+            ),
             Self::BadId { id } => write!(f, "run identity {id:?} is not a ULID of 26 characters"),
             Self::NotARun { path, reason } => {
                 write!(f, "{} is not a run stored by fathom: {reason}", path.display())

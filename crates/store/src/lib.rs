@@ -4,6 +4,7 @@
 //! in an event mean, and reads no clock: every time in a file comes out of an event.
 #![forbid(unsafe_code)]
 
+mod beside;
 mod error;
 mod folder;
 mod labels;
@@ -14,9 +15,10 @@ mod reader;
 mod tests;
 mod writer;
 
+pub use beside::{make_room, remove};
 pub use error::StoreError;
 pub use folder::{EXTENSION, State, Summary, default_folder, find, folder_of_user, list, path_of};
 pub use labels::{LABEL_BYTES_MAX, Labels, TAGS_MAX, labels, set_labels};
-pub use marks::mark;
+pub use marks::{Untimely, mark, moment};
 pub use reader::{Detail, each_interval, is_held, overview, read, read_with, whole};
 pub use writer::{Unstored, Writer};

@@ -2,12 +2,56 @@
 //! that the run's writer need not know of them.
 
 use crate::{StoreError, reader};
-use fathom_schema::{Note, NoteKind, Severity};
+use fathom_schema::{Note, NoteKind, Record, Severity};
 use fathom_units::Nanos;
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS mark (at_ms INTEGER NOT NULL, body TEXT NOT NULL) STRICT";
+
+/// Why a mark cannot be at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Untimely {
+    /// It lies ahead, and the run goes on.
+    Ahead,
+    /// The run goes on no longer, and nobody said when it was.
+    Untold {
+        /// How long the run took, preparation included; of one that was killed, what there is of it.
+        length: Nanos,
+        /// Whether it came to its end.
+        has_ended: bool,
+    },
+    /// It lies behind the end.
+    Behind {
+        /// As in [`Untimely::Untold`].
+        length: Nanos,
+        /// As in [`Untimely::Untold`].
+        has_ended: bool,
+    },
+}
+
+/// The wall clock's time in milliseconds of a mark `at` so long after the run's start, or at `now_ms` where nothing is said of
+/// a run that goes on. It lies within the run, as far as that has come.
+///
+/// # Errors
+/// Why it cannot be then.
+pub fn moment(record: &Record, at: Option<Nanos>, goes_on: bool, now_ms: u64) -> Result<u64, Untimely> {
+    let started_ms = record.started.wall_ms;
+    let at_ms = at.map(|at| started_ms.saturating_add(at.0 / 1_000_000));
+    if goes_on {
+        return match at_ms {
+            Some(at_ms) if at_ms > now_ms => Err(Untimely::Ahead),
+            at_ms => Ok(at_ms.unwrap_or(now_ms)),
+        };
+    }
+    let length = Nanos::millis(record.known_until_ms().saturating_sub(started_ms));
+    let has_ended = record.finished.is_some();
+    match (at_ms, at) {
+        (Some(at_ms), Some(at)) if at <= length => Ok(at_ms),
+        (_, Some(_)) => Err(Untimely::Behind { length, has_ended }),
+        (_, None) => Err(Untimely::Untold { length, has_ended }),
+    }
+}
 
 /// Adds a mark to the run in `path`, at this wall-clock time in milliseconds. The run may be going on: its writer waits for
 /// the moment it takes.

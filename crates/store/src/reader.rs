@@ -1,16 +1,16 @@
 //! Reads a run's file back: whole, killed in the middle, on read-only media, of an old version. Owns how a file is
 //! opened without changing the run in it; does not know what the numbers mean.
 
+use crate::beside::{beside, fold, has_some};
 use crate::layout::LEVELS;
 use crate::{StoreError, layout};
 use fathom_schema::{Event, Interval, Record};
 use rusqlite::{Connection, OpenFlags};
 use rustix::process::{Flock, FlockType, fcntl_getlk};
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tempfile::TempDir;
 
 /// Rows of one level that a record is looked through by, at most: over two hours of seconds of one stream, and parsed in a
@@ -226,11 +226,20 @@ impl Deref for Opened {
     }
 }
 
-/// Opens `path` for reading and refuses what this fathom cannot read.
+/// Opens `path` for reading and refuses what this fathom cannot read. What a writer has left beside it is folded in.
 pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
-    check_header(path)?;
+    // To close a file ends all locks that this process has on it (fcntl(2)): that of a run which is written here is not opened
+    // but by the database, which knows of that.
+    let is_in_use = has_some(path);
+    if is_in_use || check_header(path)? == Journal::Wal {
+        fold(path);
+    }
     match open_in_place(path) {
         Ok((db, layout)) => Ok(Opened { db, layout, _copy: None }),
+        Err(error) if is_in_use && !matches!(error, StoreError::Database { .. }) => {
+            check_header(path)?;
+            Err(error)
+        }
         // A file whose writer was killed is still in WAL mode and needs files beside it, which a folder without write
         // permission refuses. Opened as immutable it would lose what only the WAL holds, so a copy is read instead.
         Err(StoreError::Database { .. }) => open_copy(path),
@@ -288,8 +297,15 @@ fn connect(file: &Path, path: &Path) -> Result<(Connection, u32), StoreError> {
     Ok((db, layout))
 }
 
+/// How the database keeps what is not yet in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Journal {
+    Rollback,
+    Wal,
+}
+
 /// Tells what `SQLite` would only call "unable to open": not there, no permission, a folder, empty, cut short.
-fn check_header(path: &Path) -> Result<(), StoreError> {
+fn check_header(path: &Path) -> Result<Journal, StoreError> {
     const MAGIC: &[u8; 16] = b"SQLite format 3\0";
     let io = |source| StoreError::Io { doing: "read", path: path.to_owned(), source };
     let not_a_run = |reason: &str| StoreError::NotARun { path: path.to_owned(), reason: reason.to_owned() };
@@ -301,7 +317,7 @@ fn check_header(path: &Path) -> Result<(), StoreError> {
     if metadata.len() == 0 {
         // Right after creation everything is still in the WAL.
         let wal_bytes = fs::metadata(beside(path, "-wal")).map_or(0, |wal| wal.len());
-        return if wal_bytes > 0 { Ok(()) } else { Err(not_a_run("it is empty")) };
+        return if wal_bytes > 0 { Ok(Journal::Wal) } else { Err(not_a_run("it is empty")) };
     }
     let mut start = [0; 32];
     let is_short = file.read_exact(&mut start).is_err();
@@ -319,14 +335,8 @@ fn check_header(path: &Path) -> Result<(), StoreError> {
     if has < needs && !beside(path, "-wal").exists() {
         return Err(damaged(path, format!("it is cut short, {has} of {needs} bytes are there")));
     }
-    Ok(())
-}
-
-/// `run.fathom` → `run.fathom-wal`.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    PathBuf::from(name)
+    // The version that a reader has to know, at 19: 2 of a file in WAL mode.
+    Ok(if start[19] == 2 { Journal::Wal } else { Journal::Rollback })
 }
 
 pub(crate) fn damaged(path: &Path, reason: String) -> StoreError {

@@ -165,7 +165,7 @@ fn record_of(events: &[Event]) -> Record {
     record
 }
 
-fn names(folder: &Path) -> Vec<String> {
+pub(crate) fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -261,7 +261,15 @@ fn a_killed_writer_leaves_all_that_was_committed() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(names(folder.path()).contains(&format!("{RUN}.fathom-wal")));
+    // Without its -wal file a copy is not silently an empty run.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let copy = elsewhere.path().join("copy.fathom");
+    fs::copy(&path, &copy).unwrap();
+    let error = read(&copy).unwrap_err().to_string();
+    assert!(error.contains("-wal"), "{error}");
+
     assert_eq!(read(&path).unwrap(), record_of(&whole_run()[..5]), "after its death");
+    assert_eq!(names(folder.path()), [format!("{RUN}.fathom")], "it is one file again");
     assert!(!is_held(&path).unwrap(), "nobody has it open");
     let alone = folder.path().join("taken-along.fathom");
     fs::write(&alone, whole(&path).unwrap()).unwrap();
@@ -274,12 +282,6 @@ fn a_killed_writer_leaves_all_that_was_committed() {
         (&runs[0].state, runs[0].steps, runs[0].duration),
         (&State::Unfinished, 1, Nanos::millis(2100))
     );
-
-    // Without its -wal file a copy is not silently an empty run.
-    let copy = folder.path().join("copy.fathom");
-    fs::copy(&path, &copy).unwrap();
-    let error = read(&copy).unwrap_err().to_string();
-    assert!(error.contains("-wal"), "{error}");
 }
 
 #[test]

@@ -178,7 +178,7 @@ export interface Report {
       targets: OnTarget[];
     }[];
     /** Each target, where a stream goes to several. */
-    targets: (OnTarget & { streams: string[] })[];
+    targets: (OnTarget & { streams: string[]; without: string[] })[];
     /** Streams that go to the same targets; empty where all do. */
     by_target: { targets: string[]; target_count: number; streams: string[]; total: { all: Kind } }[];
   }[];
@@ -280,7 +280,8 @@ export const api = {
   environments: (runs: string[]) =>
     ask<EnvironmentDifference[]>(`environments?runs=${runs.map(encodeURIComponent).join(",")}`),
   stop: (run: string) => send<null>(`${of(run)}/stop`, {}),
-  mark: (run: string, text: string) => send<null>(`${of(run)}/marks`, { text }),
+  /** `at_ms`: since the run's start; without it now, of a run that goes on. */
+  mark: (run: string, text: string, at_ms?: number) => send<null>(`${of(run)}/marks`, { text, at_ms }),
   /** Null: as fast as it goes. */
   changeRate: (run: string, stream: string, perSecond: number | null) =>
     send<null>(`${of(run)}/rate`, { stream, operations_per_s: perSecond }),

@@ -1,6 +1,7 @@
 // What a tab of the browser remembers of the job that is composed in it, so that a reload or a way back loses nothing: the
-// text, what is filled in beside it, the way back from what was last taken away, and the run that the job was taken from.
+// text, what is filled in beside it, the way back from what was last taken away, and the file that was opened.
 
+import type { Diagnostic } from "./api";
 import type { Filled } from "./draft";
 import { empty, type Form } from "./job";
 import { isTable } from "./toml";
@@ -15,8 +16,22 @@ export interface Moment {
   isByHand: boolean;
 }
 
+/** A file that was opened, what was found in it, and whether it became the job. */
+export interface OpenedFile {
+  name: string;
+  text: string;
+  faults: Diagnostic[];
+  isTaken: boolean;
+  /** Whether what it has went to the library. */
+  isKept: boolean;
+  /** What stood for its targets when it was read. */
+  maps: string[];
+}
+
 export interface Composed {
   now: Moment;
+  /** The file beside it, and what is typed there for its targets. */
+  opened: { file: OpenedFile; given: string } | null;
   /** What was taken away at once, in words, and how the page was before. */
   undo: { told: string; then: Moment } | null;
 }
@@ -31,6 +46,8 @@ function isLike(value: unknown, example: unknown): boolean {
   return typeof value === typeof example || (typeof example === "number" && value === null);
 }
 
+const fault: Omit<Diagnostic, "help"> = { code: "", severity: "", line: 0, column: 0, message: "" };
+const file = { name: "", text: "", faults: [fault], isTaken: false, isKept: false, maps: [""] };
 const moment: Moment = { text: "", filled: { form: empty, depths: [""] }, inText: empty, isByHand: false };
 
 function isWhole(value: unknown): value is Moment {
@@ -46,24 +63,37 @@ export function remembered(): Composed | null {
   try {
     const found: unknown = JSON.parse(sessionStorage.getItem(place) ?? "null");
     if (!isTable(found) || !isWhole(found.now)) return null;
-    const { now, undo } = found;
+    const { now, undo, opened } = found;
     const isUndo = isTable(undo) && typeof undo.told === "string" && isWhole(undo.then);
-    return { now, undo: isUndo ? (undo as unknown as Composed["undo"]) : null };
+    const isOpened = isLike(opened, { file, given: "" });
+    return {
+      now,
+      opened: isOpened ? (opened as unknown as Composed["opened"]) : null,
+      undo: isUndo ? (undo as unknown as Composed["undo"]) : null,
+    };
   } catch {
     return null;
   }
 }
 
-/**
- * Remembers it: where there is no room for all, without the way back. A browser that keeps nothing begins with a blank job.
- */
-export function remember(composed: Composed): void {
-  for (const one of [composed, { ...composed, undo: null }]) {
+/** How much of it a tab remembers: all, the job and not what is beside it, or nothing. */
+export type Remembered = "all" | "job" | "nothing";
+
+/** Remembers it: where there is no room for all, without the file beside it and the way back. */
+export function remember(composed: Composed): Remembered {
+  for (const part of ["all", "job"] as const) {
     try {
-      sessionStorage.setItem(place, JSON.stringify(one));
-      return;
+      sessionStorage.setItem(place, JSON.stringify(part === "all" ? composed : { ...composed, opened: null, undo: null }));
+      return part;
     } catch {
       // Tried once more with less.
     }
   }
+  try {
+    // What is there is an earlier job: it would come back as if it were this one.
+    sessionStorage.removeItem(place);
+  } catch {
+    // A browser that keeps nothing has nothing either.
+  }
+  return "nothing";
 }

@@ -78,6 +78,8 @@ export interface TargetSpan {
 export interface TargetFigures {
   target: string;
   streams: number[];
+  /** Streams that go there, too, and are not counted by target: figures of a target are without theirs. */
+  without: number[];
   last: TargetSpan | null;
   since: TargetSpan | null;
 }

@@ -126,11 +126,38 @@ test("sections come and go, and the others stay", () => {
   const back = rewritten(grown, form);
   expect(toForm(back)).toEqual(toForm(text));
   expect(back).toContain("# the end");
-  // Tables within a line are no sections: such a text is written anew, and means the same.
+  // Tables within a line are no sections; a section more means the same.
   const within = 'target = { a = { path = "/a" } }\nstream.a = { engine = "psync" }\n';
   const shown = toForm(within)!;
   const changed = toForm(rewritten(within, { ...shown.form, title: "x" }));
   expect([changed?.form.title, changed?.form.targets[0]?.path, changed?.others]).toEqual(["x", "/a", ["stream.a.engine"]]);
+});
+
+test("tables within a line stay within it", () => {
+  const text =
+    "# mine\n" +
+    'target = { a = { path = "/a", size = "1GiB" }, b = { path = "/b" } } # both\n\n' +
+    '[workload]\nw = { block_size = "4KiB", access = "random" }\n\n' +
+    '[stream]\ns = { workload = "w", targets = ["a", "b"] } # one\n\n' +
+    '[stage.m]\ntime = "5s"\n';
+  const shown = toForm(text)!;
+  const [stream] = shown.form.streams;
+  const changed = rewritten(text, {
+    ...shown.form,
+    targets: [{ ...shown.form.targets[0]!, size: "2GiB" }, shown.form.targets[1]!],
+    streams: [{ ...stream!, workers: 4, lines: [{ ...stream!.lines[0]!, blockSize: "8KiB" }] }],
+  });
+  expect(changed).toBe(
+    "# mine\n" +
+      'target = { a = { path = "/a", size = "2GiB" }, b = { path = "/b" } } # both\n\n' +
+      '[workload]\nw = { block_size = "8KiB", access = "random" }\n\n' +
+      '[stream]\ns = { workload = "w", targets = ["a", "b"], workers = 4 } # one\n\n' +
+      '[stage.m]\ntime = "5s"\n',
+  );
+  const one = { targets: [shown.form.targets[0]!], streams: [{ ...stream!, targets: ["a"] }] };
+  const fewer = rewritten(text, { ...shown.form, ...one });
+  expect(fewer).toContain('target = { a = { path = "/a", size = "1GiB" } } # both\n');
+  expect(toForm(fewer)!.form.targets).toHaveLength(1);
 });
 
 test("streams may share their lines, and what is swept of one of them names it", () => {

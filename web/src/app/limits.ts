@@ -10,6 +10,9 @@ export const runBytesMax = 2147483648;
 export const searchDepthMax = 65536;
 export const replicatesMax = 100;
 
+/** Targets of a stream up to which it is counted by target. */
+export const targetsCountedMax = 64;
+
 /** Options that have a field: the least and the most of a count, and what holds where it is empty ("": nothing). */
 export const options = {
   "run.seed": { default: "1" },

@@ -86,7 +86,7 @@ test("rows are streams, or all that go to the same targets", () => {
   const figures = { ...step.figures!, groups: [{ streams: [0, 1], last: step.figures!.last, since: null }] };
   const shared = { ...step, streams: [{ ...reads!, targets: ["a", "b"], target_count: 20 }, log!], figures };
   expect(rows(shared, "target", "last")).toEqual([
-    { names: ["a", "b"], more: 18, targets: null, streams: [0, 1], figures: gaugesOf(step.figures!.last) },
+    { names: ["a", "b"], more: 18, targets: null, streams: [0, 1], without: [], figures: gaugesOf(step.figures!.last) },
   ]);
   expect(rows(shared, "target", "since")[0]!.figures.iops).toBeNull();
 });
@@ -114,6 +114,7 @@ test("streams on several targets have rows for each of them", () => {
   const of = (target: string, streams: number[], last: number | null, since: number) => ({
     target,
     streams,
+    without: [],
     last: last === null ? null : span(last),
     since: span(since),
   });
@@ -128,7 +129,7 @@ test("streams on several targets have rows for each of them", () => {
       event: "targets",
       step: 0,
       parts: [of("a", [0], 700, 600), of("b", [0], 300, 250)],
-      targets: [of("a", [0], 700, 600), of("b", [0, 1], 800, 750), of("c", [2], null, 5)],
+      targets: [of("a", [0], 700, 600), { ...of("b", [0, 1], 800, 750), without: [3] }, of("c", [2], null, 5)],
     },
   ];
   const step = replay(told).steps[0]!;
@@ -151,6 +152,7 @@ test("streams on several targets have rows for each of them", () => {
     more: 0,
     targets: null,
     streams: [0, 1],
+    without: ["many"],
     figures: {
       iops: 800,
       bytesPerS: 800 * 4096,

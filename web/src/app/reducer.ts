@@ -26,8 +26,6 @@ export const cellsMax = 1200;
 const columnsMax = 240;
 /** Streams with lines of their own. */
 const streamsMax = 8;
-/** Targets up to which a stream is counted by target (crates/schema/src/targets.rs). */
-export const targetsMost = 64;
 /** Notes that are kept; the record has all. */
 const notesMax = 200;
 
@@ -444,6 +442,8 @@ export interface Row {
   /** Of a stream's row: the target it is about, or all that it goes to where it has no row for each. */
   targets: { names: string[]; more: number } | null;
   streams: number[];
+  /** Of a target's row: streams that go there, too, and whose part is not in its figures. */
+  without: string[];
   figures: Gauges;
 }
 
@@ -469,7 +469,8 @@ function streamRow(step: StepView, at: number, window: Window): Row {
   // A stream that has ended a while ago has no part in what happens now.
   const isNow = last && last.end_s > step.reached_s - 1.5 * (last.end_s - last.start_s);
   const span = window === "since" ? step.figures?.streams[at] : isNow ? last : null;
-  return { names: [step.streams[at]!.name], more: 0, targets: null, streams: [at], figures: gaugesOf(span) };
+  const names = [step.streams[at]!.name];
+  return { names, more: 0, targets: null, streams: [at], without: [], figures: gaugesOf(span) };
 }
 
 /** A row per target; streams that are not told apart by target have one with those that go to the same ones. */
@@ -485,6 +486,7 @@ function targetRows({ streams, figures, targets }: StepView, window: Window): Ro
       more: 0,
       targets: null,
       streams: target.streams,
+      without: target.without.flatMap((at) => streams[at]?.name ?? []),
       figures: whole ? gaugesOf(whole[window]) : gaugesOnTarget(target[window]),
     };
   });
@@ -495,7 +497,8 @@ function targetRows({ streams, figures, targets }: StepView, window: Window): Ro
     ...others.map((group): Row => {
       const { targets = [], target_count = 0 } = streams[group.streams[0] ?? 0] ?? {};
       const more = target_count - targets.length;
-      return { names: targets, more, targets: null, streams: group.streams, figures: gaugesOf(group[window]) };
+      const figures = gaugesOf(group[window]);
+      return { names: targets, more, targets: null, streams: group.streams, without: [], figures };
     }),
   ];
 }

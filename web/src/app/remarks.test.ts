@@ -50,10 +50,12 @@ test("remarks that cannot stay are told", () => {
     lines[0]!.share = "100%";
   });
   expect(lostRemarks(text, one)).toEqual(["# both", '# first [of "two"]', "# between", "# second", "# the end"]);
-  const within = 'target = { a = { path = "/a" } } # mine\nstream.a = { engine = "psync" }\n';
+  const within = 'target = { a = { path = "/a" } } # mine\nstream.a = { targets = [ # all\n  "a",\n] } # ours\n';
   const { form } = toForm(within)!;
   const elsewhere = { ...form, targets: [{ ...form.targets[0]!, path: "/b" }] };
-  expect(lostRemarks(within, rewritten(within, elsewhere))).toEqual(["# mine"]);
+  expect(lostRemarks(within, rewritten(within, elsewhere))).toEqual([]);
+  const deeper = { ...form, streams: [{ ...form.streams[0]!, workers: 2 }] };
+  expect(lostRemarks(within, rewritten(within, deeper))).toEqual(["# all", "# ours"]);
   expect(lostRemarks("a = '# none' # one\nb = \"\"\"\n# none\"\"\"\n# one\n", "# one\n")).toEqual(["# one"]);
 });
 

@@ -127,8 +127,35 @@ const blockOf = (path: string[], options: Table): string[] => [
   ...Object.entries(options).flatMap(([option, value]) => `${keyText(option)} = ${valueText(value)}`.split("\n")),
 ];
 
+/**
+ * An option whose value is a table within its line (`stream.a = { workers = 2 }`), with what is at this path beneath it set
+ * to another value, or taken out: it stays within its line. Null where no such option holds the path.
+ */
+function withinTable(lines: string[], path: string[], value: unknown): string[] | null {
+  const { options } = scanned(lines);
+  const isAbove = ({ path: other }: Option) => other.length < path.length && isPath(path.slice(0, other.length), other);
+  const holder = options.findLast(isAbove);
+  if (!holder) return null;
+  const source = lines.slice(holder.from, holder.to).join("\n");
+  const keys = keyOf.exec(source)?.[1] ?? "";
+  let table: unknown = parse(source);
+  for (const key of pathOf(keys)) table = isTable(table) ? table[key] : undefined;
+  if (!isTable(table)) return null;
+  let at = table;
+  const beneath = path.slice(holder.path.length);
+  for (const key of beneath.slice(0, -1)) at = (at[key] ??= {}) as Table;
+  const last = beneath.at(-1) ?? "";
+  if (value === undefined) delete at[last];
+  else at[last] = value;
+  const remark = holder.to === holder.from + 1 ? remarkOf(source) : "";
+  const text = `${/^\s*/.exec(source)?.[0] ?? ""}${keys} = ${valueText(table)}${remark}`.split("\n");
+  return [...lines.slice(0, holder.from), ...text, ...lines.slice(holder.to)];
+}
+
 /** Puts a section after those that come before it in a job, with a blank line around it. */
 function withSection(lines: string[], path: string[], options: Table): string[] {
+  const inLine = withinTable(lines, path, options);
+  if (inLine) return inLine;
   const { sections } = scanned(lines);
   const before = sections.findLast((section) => orderOf(section.path[0]) <= orderOf(path[0]));
   let at = before?.to ?? sections[0]?.from ?? lines.length;
@@ -141,6 +168,8 @@ function withSection(lines: string[], path: string[], options: Table): string[] 
 }
 
 function withoutSection(lines: string[], path: string[]): string[] {
+  const inLine = withinTable(lines, path, undefined);
+  if (inLine) return inLine;
   const { sections, options } = scanned(lines);
   const isWithin = (other: string[]) => isPath(other.slice(0, path.length), path);
   const gone = [...sections, ...options].filter((one) => isWithin(one.path));
@@ -240,6 +269,8 @@ function withOption(lines: string[], path: string[], value: unknown, written?: u
   }
   const isBeneath = ({ path: other }: Option) => other.length > path.length && isPath(other.slice(0, path.length), path);
   if (options.some(isBeneath)) return withKeys(lines, path, value, written);
+  const inLine = withinTable(lines, path, value);
+  if (inLine) return inLine;
   if (value === undefined) return lines;
   const place = sections.findLast((one) => isPath(one.path, section));
   // A table of keys such as `load.rate` gets one more of them: with a header it would be there twice.

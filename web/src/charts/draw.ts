@@ -11,6 +11,8 @@ const font = "12px system-ui, sans-serif";
 /** Height of a row of a tick's name, and width of a character of it at most on average, CSS pixels. */
 const rowHeight = 18;
 const charWidth = 7;
+/** Right of a plot with names at its axis, CSS pixels: half of the longest word that is not broken. */
+const namedRoom = 62;
 /** A height that is marked is on a linear axis only up to this many times what was measured. */
 const markedMost = 2;
 
@@ -59,7 +61,7 @@ export function options(
     height,
     // Labels stand under their ticks, also under the last, and that of many nines is long.
     // Names of marked places stand above the plot, where they cover no point.
-    padding: [10 + laneHeight * laneCount(spec, width), spec.xAxis.ticks ? 42 : 24, 0, 0],
+    padding: [10 + laneHeight * laneCount(spec, width), spec.xAxis.isNamed ? namedRoom : spec.xAxis.ticks ? 42 : 24, 0, 0],
     legend: { show: false },
     cursor: {
       points: { show: !spec.heat, size: 7 },
@@ -210,7 +212,9 @@ function labels(plot: uPlot, of: Axis, ticks: number[], isHorizontal: boolean): 
   ctx.font = font;
   const widthOf = (text: string) => (isHorizontal ? ctx.measureText(text).width : charWidth * 2);
   const places = ticks.map((tick) => ({ at: at(tick), name: of.format(tick) }));
-  const placed = of.isNamed && isHorizontal ? inRows(places, widthOf) : inOne(places, widthOf);
+  const left = plot.bbox.left / devicePixelRatio;
+  const drawn = { from: 2 - left, to: plot.width - left - 2 };
+  const placed = of.isNamed && isHorizontal ? inRows(places, widthOf, drawn) : inOne(places, widthOf);
   ctx.restore();
   return new Map(ticks.flatMap((tick, index) => (placed[index] ? [[tick, placed[index].join("\n")]] : [])));
 }

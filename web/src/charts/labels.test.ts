@@ -21,6 +21,18 @@ test("names are broken where they have blanks, so that none is left out", () => 
   expect(inRows(every(19, ["a b c d e f", "g"]), widthOf)).toEqual([["a", "b", "c…"], ["g"]]);
 });
 
+test("names at the ends are as narrow as there is room to the edge", () => {
+  const steps = ["512 B; 100% Read; 0% random", "4 KiB; 50% Read; 100% random", "64 KiB; 0% Read; 0% random"];
+  const drawn = { from: -60, to: 860 };
+  const found = inRows(every(400, steps), widthOf, drawn);
+  expect(found).toEqual([["512 B; 100% Read;", "0% random"], [steps[1]], ["64 KiB; 0% Read;", "0% random"]]);
+  for (const [index, rows] of found.entries())
+    for (const row of rows ?? []) {
+      expect(400 * index - widthOf(row) / 2).toBeGreaterThanOrEqual(drawn.from);
+      expect(400 * index + widthOf(row) / 2).toBeLessThanOrEqual(drawn.to);
+    }
+});
+
 test("single words that touch stand in turns, and those that touch even so are left out", () => {
   const figures = ["IOPS", "bandwidth", "mean", "p50", "p90", "p99.9", "p99.99"];
   const found = inRows(every(36, figures), widthOf);

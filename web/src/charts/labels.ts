@@ -16,6 +16,15 @@ export interface Place {
 
 type Width = (text: string) => number;
 
+/** From where to where on the axis anything can be drawn, pixels: a name that goes beyond loses its end. */
+export interface Drawn {
+  from: number;
+  to: number;
+}
+
+/** How wide a name around a place can be. */
+const roomAt = (at: number, { from, to }: Drawn) => 2 * Math.min(at - from, to - at);
+
 /** A name in rows no wider than there is room, broken where it has blanks. */
 function broken(name: string, room: number, widthOf: Width): string[] {
   const rows: string[] = [];
@@ -46,9 +55,13 @@ export const inOne = (places: Place[], widthOf: Width): (string[] | null)[] =>
   );
 
 /** Names in as many rows as they need: null of those that would touch another all the same. */
-export function inRows(places: Place[], widthOf: Width): (string[] | null)[] {
+export function inRows(
+  places: Place[],
+  widthOf: Width,
+  drawn: Drawn = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY },
+): (string[] | null)[] {
   const room = Math.min(...places.slice(1).map(({ at }, index) => at - (places[index]?.at ?? 0))) - gap;
-  const made = places.map(({ at, name }) => ({ at, rows: broken(name, room, widthOf) }));
+  const made = places.map(({ at, name }) => ({ at, rows: broken(name, Math.min(room, roomAt(at, drawn)), widthOf) }));
   const level = thinned(made, widthOf);
   // Single words cannot be broken: every other one stands below its neighbours.
   if (level.every((rows) => rows !== null) || made.some(({ rows }) => rows.length > 1)) return level;

@@ -1,11 +1,13 @@
 //! Checks of the circumstances: how the run ended, errors, the host's settings, the clock.
 
 use super::{Found, StepView};
-use crate::{errno_name, pts};
+use crate::{errno_name, pts, stored_until};
 use fathom_schema::{
-    EngineKind, EnvironmentFact, FileKind, OperationKind, Outcome, Question, Record, Severity, Stream,
-    TargetKind,
+    EngineKind, EnvironmentFact, FileKind, OperationKind, Outcome, Question, Record, Severity, StepRecord,
+    Stream, TargetKind,
 };
+use fathom_units::Nanos;
+use std::collections::BTreeSet;
 
 /// Share of failed operations from which on the figures are those of the failures: a failed operation is often far
 /// faster, or far slower, than one that works.
@@ -16,13 +18,14 @@ const WALL_SLOWER_MAX: f64 = 0.01;
 /// What the wall clock may lack besides, in milliseconds: both its readings are rounded and taken a moment apart.
 const WALL_SLACK_MS: f64 = 100.0;
 
+/// Streams that are named where there may be thousands.
+const STREAMS_NAMED: usize = 3;
+
 /// Checks of the run as a whole.
 pub(super) fn run(record: &Record, found: &mut Found) {
-    let seconds = record
-        .steps
-        .last()
-        .and_then(|step| step.intervals.iter().map(|interval| interval.end).max())
-        .map_or(0.0, fathom_units::Nanos::as_secs_f64);
+    let last = record.steps.last();
+    let stored = last.and_then(|step| step.intervals.iter().map(|interval| interval.end).max());
+    let seconds = last.and_then(stored_until).or(stored).map_or(0.0, Nanos::as_secs_f64);
     let until = format!("figures end with second {seconds:.0} of step {}", record.steps.len().max(1));
     let is_test = matches!(record.started.question, Some(Question::Steady(_)));
     if is_test {
@@ -59,11 +62,30 @@ pub(super) fn run(record: &Record, found: &mut Found) {
         None => found.add(
             "run.unfinished",
             Severity::Warn,
-            format!("the run was killed or still goes on; {until}"),
+            format!("the run was killed or still goes on; {until}{}", last.and_then(left_out).unwrap_or_default()),
             "figures are sums over the stored intervals; run it again for a full result",
         ),
     }
     environment(&record.started.facts.environment, found);
+}
+
+/// What is stored of some streams of a step that was cut off, and not of all, in words.
+fn left_out(step: &StepRecord) -> Option<String> {
+    let until = stored_until(step)?;
+    let beyond = step.intervals.iter().filter(|interval| interval.end > until);
+    let streams: BTreeSet<u32> = beyond.clone().map(|interval| interval.stream).collect();
+    let last = beyond.map(|interval| interval.end).max()?;
+    let named =
+        streams.iter().filter_map(|&at| step.started.step.streams.get(at as usize)).take(STREAMS_NAMED);
+    let mut names: Vec<String> = named.map(|stream| format!("\"{}\"", stream.name)).collect();
+    if streams.len() > names.len() {
+        names.push(format!("{} more", streams.len() - names.len()));
+    }
+    let (from, to) = (until.as_secs_f64(), last.as_secs_f64());
+    Some(format!(
+        "; left out is what is stored from second {from:.0} to {to:.0} of {}, since that of the others is not",
+        names.join(", ")
+    ))
 }
 
 /// Checks of one step.

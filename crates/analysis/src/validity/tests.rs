@@ -338,6 +338,12 @@ fn endings() {
     killed.steps[0].intervals.truncate(7);
     check(&killed, &[("run.unfinished", Severity::Warn)]);
     assert!(findings(&killed)[0].evidence.contains("second 7"));
+    let mut of_two = record(&[base(), StreamShape { name: "other", ..base() }]);
+    (of_two.finished, of_two.steps[0].finished) = (None, None);
+    of_two.steps[0].intervals.retain(|interval| interval.sequence < 7 - u64::from(interval.stream));
+    let evidence = findings(&of_two)[0].evidence.clone();
+    assert!(evidence.contains("figures end with second 6 of step 1; left out is"), "{evidence}");
+    assert!(evidence.contains("from second 6 to 7 of \"stream\", since"), "{evidence}");
     for (outcome, expect) in [
         (Outcome::Interrupted { signal: 2 }, ("run.interrupted", Severity::Warn)),
         (Outcome::Interrupted { signal: 0 }, ("run.interrupted", Severity::Warn)),

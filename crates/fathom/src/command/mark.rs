@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::terminal;
 use clap::Args;
 use fathom_schema::Record;
-use fathom_store::StoreError;
+use fathom_store::{StoreError, Untimely, moment};
 use fathom_units::Nanos;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -46,9 +46,9 @@ pub(crate) fn run(args: &MarkArgs) -> Exit {
         let is_held = fathom_store::is_held(&path)?;
         let record = fathom_store::overview(&path)?;
         let goes_on = is_held && record.finished.is_none() && goes_on(&path, &record)?;
-        let at_ms = match moment(&record, args.at, goes_on) {
+        let at_ms = match moment(&record, args.at, goes_on, fathom_engine::wall_ms()) {
             Ok(at_ms) => at_ms,
-            Err(reason) => return Ok(Err(reason)),
+            Err(untimely) => return Ok(Err(reason(untimely, args.at))),
         };
         fathom_store::mark(&path, at_ms, args.text.trim())?;
         Ok(Ok(path))
@@ -87,30 +87,21 @@ fn goes_on(path: &Path, record: &Record) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// The wall clock's time of a mark in milliseconds, which lies within the run, as far as that has come.
-fn moment(record: &Record, at: Option<Nanos>, goes_on: bool) -> Result<u64, String> {
-    let started_ms = record.started.wall_ms;
-    let at_ms = at.map(|at| started_ms.saturating_add(at.0 / 1_000_000));
-    if goes_on {
-        let now_ms = fathom_engine::wall_ms();
-        return match at_ms {
-            Some(at_ms) if at_ms > now_ms => {
-                Err("--at lies ahead, and the run goes on: leave it out to mark this moment".to_owned())
-            }
-            at_ms => Ok(at_ms.unwrap_or(now_ms)),
-        };
-    }
-    let length = Nanos::millis(record.known_until_ms().saturating_sub(started_ms));
-    let (ended, end) = match record.finished {
-        Some(_) => ("the run has ended", "the end of the run"),
-        None => ("the run was killed", "what there is of the run, which was killed"),
-    };
-    match (at_ms, at) {
-        (Some(at_ms), Some(at)) if at <= length => Ok(at_ms),
-        (_, Some(at)) => {
-            let length = length.approximate();
-            Err(format!("--at {at} lies behind {end}: it took {length}, preparation included"))
+/// Why a mark cannot be at a time, in the words of this command.
+fn reason(untimely: Untimely, at: Option<Nanos>) -> String {
+    match (untimely, at) {
+        (Untimely::Ahead, _) => {
+            "--at lies ahead, and the run goes on: leave it out to mark this moment".to_owned()
         }
-        (_, None) => Err(format!("{ended}: say when it was with --at, up to {}", length.approximate())),
+        (Untimely::Behind { length, has_ended }, Some(at)) => {
+            let end =
+                if has_ended { "the end of the run" } else { "what there is of the run, which was killed" };
+            let length = length.approximate();
+            format!("--at {at} lies behind {end}: it took {length}, preparation included")
+        }
+        (Untimely::Untold { length, has_ended } | Untimely::Behind { length, has_ended }, _) => {
+            let ended = if has_ended { "the run has ended" } else { "the run was killed" };
+            format!("{ended}: say when it was with --at, up to {}", length.approximate())
+        }
     }
 }

@@ -69,18 +69,29 @@ struct ThisMachine {
     store: PathBuf,
 }
 
+/// Reads a job that someone sent; with the faults that were found in reading come those of `check`.
+fn with_faults(upload: &Upload, check: impl FnOnce(&Loaded) -> Diagnostics) -> (Job, Diagnostics) {
+    let Upload { name, text, maps, sector_size } = upload;
+    let size = sector_size.unwrap_or(cli::SECTOR_BYTES);
+    if let Err(reason) = cli::sector_size(&size.to_string()) {
+        let mut found = Diagnostics::default();
+        found.error("run.sector-size", None, reason, "leave it out for 512");
+        return (Job::default(), found);
+    }
+    let args = IometerArgs { maps: maps.clone(), sector_size: size };
+    let mut loaded = load::uploaded(name, text, &args);
+    let checked = check(&loaded);
+    loaded.diagnostics.extend(checked);
+    (loaded.job, loaded.diagnostics)
+}
+
 impl Machine for ThisMachine {
     fn read(&self, upload: &Upload) -> (Job, Diagnostics) {
-        let Upload { name, text, maps, sector_size } = upload;
-        let size = sector_size.unwrap_or(cli::SECTOR_BYTES);
-        if let Err(reason) = cli::sector_size(&size.to_string()) {
-            let mut found = Diagnostics::default();
-            found.error("run.sector-size", None, reason, "leave it out for 512");
-            return (Job::default(), found);
-        }
-        let args = IometerArgs { maps: maps.clone(), sector_size: size };
-        let loaded = load::uploaded(name, text, &args);
-        (loaded.job, loaded.diagnostics)
+        with_faults(upload, Loaded::check)
+    }
+
+    fn check(&self, upload: &Upload) -> (Job, Diagnostics) {
+        with_faults(upload, Loaded::check_in_full)
     }
 
     fn facts(&self, paths: &[PathBuf]) -> Facts {

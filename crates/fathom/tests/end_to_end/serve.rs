@@ -2,6 +2,7 @@
 
 mod consent;
 mod figures;
+mod kept;
 mod refusals;
 mod resume;
 

@@ -5,7 +5,7 @@
 use super::{
     FiguresView, GroupView, KindView, Live, SpanView, TargetSpan, TargetView, TargetsView, kind_view,
 };
-use crate::aims::{Apart, added_up, by_targets, response};
+use crate::aims::{Apart, Uncounted, added_up, by_targets, response};
 use crate::summary::kinds;
 use fathom_metrics::merge_tally;
 use fathom_schema::{Event, Interval, Phase, Step, StreamTally, TargetTally};
@@ -26,14 +26,23 @@ struct Going {
     groups: Vec<Vec<usize>>,
     /// How each stream is told by target.
     apart: Vec<Apart>,
-    /// Targets that are told of, with their names and the streams that go there; none where no stream goes to several.
-    targets: BTreeMap<u32, (String, Vec<usize>)>,
+    /// Targets that are told of; none where no stream goes to several.
+    targets: BTreeMap<u32, OfTarget>,
     /// Those of which the totals are made.
     added: Vec<usize>,
     /// The interval that is being told of.
     newest: (u64, Phase),
     /// Whether something came that was not told.
     is_new: bool,
+}
+
+#[derive(Debug)]
+struct OfTarget {
+    name: String,
+    /// Streams that go there and are told apart by target, or go nowhere else.
+    streams: Vec<usize>,
+    /// Streams that go there, too, and are not.
+    without: Vec<usize>,
 }
 
 #[derive(Debug, Default)]
@@ -77,12 +86,19 @@ impl Going {
     fn new(index: u32, step: &Step) -> Self {
         let added: Vec<usize> = (0..step.streams.len()).filter(|&at| step.adds_up(at)).collect();
         let apart: Vec<Apart> = step.streams.iter().map(Apart::of).collect();
-        let mut targets: BTreeMap<u32, (String, Vec<usize>)> = BTreeMap::new();
+        let mut targets: BTreeMap<u32, OfTarget> = BTreeMap::new();
         if apart.iter().any(Apart::is_several) {
-            for (stream, apart) in apart.iter().enumerate().filter(|(at, _)| step.adds_up(*at)) {
+            let adding = || apart.iter().enumerate().filter(|(at, _)| step.adds_up(*at));
+            let uncounted = adding().filter(|(_, apart)| **apart == Apart::Not).map(|(at, _)| at);
+            let uncounted = Uncounted::of(step, uncounted);
+            for (stream, apart) in adding() {
                 for &target in apart.targets() {
-                    let name = || step.targets[target as usize].name.clone();
-                    targets.entry(target).or_insert_with(|| (name(), Vec::new())).1.push(stream);
+                    let of = || OfTarget {
+                        name: step.targets[target as usize].name.clone(),
+                        streams: Vec::new(),
+                        without: uncounted.on(target),
+                    };
+                    targets.entry(target).or_insert_with(of).streams.push(stream);
                 }
             }
         }
@@ -157,9 +173,11 @@ impl Going {
         if self.targets.is_empty() {
             return None;
         }
-        let view = |target: u32, name: &String, streams: &[usize]| TargetView {
+        let indices = |streams: &[usize]| streams.iter().map(|&at| at as u64).collect();
+        let view = |target: u32, name: &String, streams: &[usize], without: &[usize]| TargetView {
             target: name.clone(),
-            streams: streams.iter().map(|&at| at as u64).collect(),
+            streams: indices(streams),
+            without: indices(without),
             last: self.last_on(target, streams, reached),
             since: self.since_on(target, streams),
         };
@@ -167,7 +185,7 @@ impl Going {
         let of_stream = |(at, apart): (usize, &Apart)| {
             let known =
                 apart.targets().iter().filter_map(|&target| Some((target, self.targets.get(&target)?)));
-            known.map(|(target, (name, _))| view(target, name, &[at])).collect::<Vec<_>>()
+            known.map(|(target, of)| view(target, &of.name, &[at], &[])).collect::<Vec<_>>()
         };
         Some(Live::Targets(Box::new(TargetsView {
             step: self.index,
@@ -175,7 +193,7 @@ impl Going {
             targets: self
                 .targets
                 .iter()
-                .map(|(&target, (name, streams))| view(target, name, streams))
+                .map(|(&target, of)| view(target, &of.name, &of.streams, &of.without))
                 .collect(),
         })))
     }
@@ -379,6 +397,23 @@ mod tests {
         let now: f64 = targets.iter().filter_map(|view| Some(view.last.as_ref()?.iops)).sum();
         let last = told(&record).pop().and_then(|view| view.last).expect("they go on");
         assert!((now / last.all.iops - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn figures_of_a_target_say_without_whom_they_are() {
+        let mut record = three();
+        spread(&mut record.steps[0], 0, &["x", "y", "z"]);
+        let step = &mut record.steps[0].started.step;
+        let (on_x, extent) = (step.streams[0].targets(), step.streams[1].workers[0].extents[0]);
+        step.targets.resize(100, step.targets[0].clone());
+        step.streams[1].workers[0].extents =
+            (0..100).map(|target| fathom_schema::Extent { target, ..extent }).collect();
+        let TargetsView { parts, targets, .. } = of_targets(&record).pop().expect("it is told");
+        assert!(parts.iter().all(|part| part.without.is_empty()), "{parts:?}");
+        assert_eq!(targets.len(), on_x.len() + 1);
+        for view in targets {
+            assert_eq!(view.without, [1], "{} is one of the hundred", view.target);
+        }
     }
 
     #[test]

@@ -148,3 +148,24 @@ fn a_stream_on_too_many_targets_says_so_and_an_old_record_says_nothing() {
     let text = text(&summary, 100, false);
     assert!(text.contains("mix     100 targets: more than 64 are not counted apart"), "{text}");
 }
+
+/// A part of what was done on a target is not shown as all of it.
+#[test]
+fn figures_of_a_target_name_the_streams_that_are_not_in_them() {
+    let mut record = several();
+    let step = &mut record.steps[0].started.step;
+    step.targets.resize(100, step.targets[0].clone());
+    let extent = step.streams[2].workers[0].extents[0];
+    step.streams[2].workers[0].extents =
+        (0..100).map(|target| fathom_schema::Extent { target, ..extent }).collect();
+    let summary = summary(&record);
+    let targets = &summary.steps[0].targets;
+    assert_eq!(targets.len(), 3);
+    assert!(targets.iter().all(|target| target.without == ["lone"]), "{targets:?}");
+    for report in [text(&summary, 200, false), markdown(&summary), html(&record)] {
+        assert!(report.contains("/data/b (without lone)"), "{report}");
+        assert!(!report.contains("(without mix)"));
+    }
+    let document: Value = serde_json::from_str(&json(&summary)).expect("it is JSON");
+    assert_eq!(document["steps"][0]["targets"][2]["without"], serde_json::json!(["lone"]));
+}

@@ -231,18 +231,9 @@ fn views(diagnostics: &Diagnostics, sources: &Sources) -> Vec<DiagnosticView> {
     diagnostics.all().iter().map(view).collect()
 }
 
-/// Reads a job with all faults that show without looking at the machine.
-fn read(app: &App, upload: &Upload) -> (Job, Diagnostics) {
-    let (job, mut diagnostics) = app.machine.read(upload);
-    if !diagnostics.has_errors() {
-        diagnostics.extend(fathom_model::check(&job));
-    }
-    (job, diagnostics)
-}
-
 async fn check(State(app): State<Arc<App>>, Json(upload): Json<Upload>) -> Result<Json<Checked>, Fault> {
     aside(move || {
-        let (job, diagnostics) = read(&app, &upload);
+        let (job, diagnostics) = app.machine.check(&upload);
         let dialect = match job.dialect {
             fathom_model::Dialect::Native => "native",
             fathom_model::Dialect::Fio => "fio",
@@ -257,7 +248,7 @@ async fn check(State(app): State<Arc<App>>, Json(upload): Json<Upload>) -> Resul
 
 async fn convert(State(app): State<Arc<App>>, Json(upload): Json<Upload>) -> Result<Json<Converted>, Fault> {
     aside(move || {
-        let (job, diagnostics) = read(&app, &upload);
+        let (job, diagnostics) = app.machine.read(&upload);
         let text = native::print(&fathom_planner::in_native_terms(&job));
         Ok(Json(Converted { text, diagnostics: views(&diagnostics, &job.sources) }))
     })
@@ -361,7 +352,7 @@ struct Judged {
 fn read_order(app: &App, order: &Order) -> (Job, Diagnostics, Option<Unfinished>) {
     match searches::left(app, order.search.as_ref()) {
         Ok(None) => {
-            let (job, diagnostics) = read(app, &order.job);
+            let (job, diagnostics) = app.machine.read(&order.job);
             (job, diagnostics, None)
         }
         Ok(Some(left)) => (left.job.clone(), left.diagnostics.clone(), Some(left)),

@@ -13,9 +13,9 @@ pub(crate) mod session;
 pub(crate) use searches::{DEPTH_MAX, REPLICATES_MAX};
 
 use crate::fault::Fault;
-use crate::routes::Route;
+use crate::routes::{BASE, Query, Route, body_bytes_max};
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{self, Request};
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -32,6 +32,7 @@ pub(crate) fn routes() -> Vec<Route> {
 /// all other faults.
 pub(crate) async fn errors(request: Request, next: Next) -> Response {
     let is_api = request.uri().path().starts_with("/api/");
+    let bytes_max = body_bytes_max(request.uri().path().strip_prefix(BASE).unwrap_or_default());
     let response = next.run(request).await;
     let status = response.status();
     let is_json = response
@@ -45,14 +46,28 @@ pub(crate) async fn errors(request: Request, next: Next) -> Response {
     let text = axum::body::to_bytes(body, 4096).await.unwrap_or_default();
     let text = String::from_utf8_lossy(&text).trim().to_owned();
     let text = if text.is_empty() { status.canonical_reason().unwrap_or("refused").to_owned() } else { text };
-    let refused::Told { message, help } = refused::told(&text);
-    let mut answer = Fault::new(status, "request.bad", message, help).into_response();
+    let (code, refused::Told { message, help }) = match status {
+        StatusCode::PAYLOAD_TOO_LARGE => ("request.large", refused::too_large(bytes_max)),
+        _ => ("request.bad", refused::told(&text)),
+    };
+    let mut answer = Fault::new(status, code, message, help).into_response();
     for (name, value) in &parts.headers {
         if ![header::CONTENT_TYPE, header::CONTENT_LENGTH].contains(name) {
             answer.headers_mut().insert(name, value.clone());
         }
     }
     answer
+}
+
+/// Refuses parameters of a query that an operation does not have: what is not obeyed is not passed over.
+pub(crate) async fn known_query(known: Query, request: Request, next: Next) -> Response {
+    // A query that cannot be read is refused where it is.
+    let given = extract::Query::<Vec<(String, String)>>::try_from_uri(request.uri());
+    let given = given.map(|extract::Query(given)| given).unwrap_or_default();
+    match refused::unknown_parameter(given.iter().map(|(name, _)| name.as_str()), known) {
+        Some(refused::Told { message, help }) => Fault::bad("request.query", message, help).into_response(),
+        None => next.run(request).await,
+    }
 }
 
 /// Does what waits for files or computes long beside the threads that answer.

@@ -1,6 +1,9 @@
 //! What is refused before an operation is reached, in the words of all other faults: the libraries that read bodies and
 //! queries speak of types of this program, which nobody who asks can know.
 
+use crate::routes::Query;
+use fathom_units::Bytes;
+
 /// What is wrong, and the way out.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Told {
@@ -35,6 +38,25 @@ pub(super) fn told(said: &str) -> Told {
         return Told { message, help };
     }
     Told { message: said.to_owned(), help: String::new() }
+}
+
+/// What is said of a body that is too large.
+pub(super) fn too_large(bytes_max: usize) -> Told {
+    let message = format!("the body has more than {}", Bytes(bytes_max as u64));
+    let help = "shorten it; of a job's text, what it names need not be in it".to_owned();
+    Told { message, help }
+}
+
+/// What is said of the first parameter that is none of those that are known.
+pub(super) fn unknown_parameter<'a>(mut given: impl Iterator<Item = &'a str>, known: Query) -> Option<Told> {
+    let name = given.find(|name| !known.iter().any(|(known, _)| known == name))?;
+    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let help = if names.is_empty() {
+        "there are none here".to_owned()
+    } else {
+        format!("parameters are {}", names.join(", "))
+    };
+    Some(Told { message: format!("there is no parameter \"{name}\""), help })
 }
 
 /// What is said before its place, and the place: ` at line 1 column 5`.

@@ -15,8 +15,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, patch, post};
 use fathom_report::{Csv, IntervalView, Summary, interval_view};
 use fathom_run::{NewLoad, RateChange};
-use fathom_store::{LABEL_BYTES_MAX, Labels, StoreError, TAGS_MAX};
-use fathom_units::{Iops, RATES};
+use fathom_store::{LABEL_BYTES_MAX, Labels, StoreError, TAGS_MAX, Untimely};
+use fathom_units::{Bytes, Iops, Nanos, RATES};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,6 +92,8 @@ pub(crate) struct Rate {
 pub(crate) struct Mark {
     /// What happened.
     text: String,
+    /// When, milliseconds since the run's start; the moment of the request when it is not given, of a run that goes on.
+    at_ms: Option<u64>,
 }
 
 /// What a run is called.
@@ -218,7 +220,12 @@ pub(super) fn routes() -> Vec<Route> {
         act("/runs/{run}/rate", "Change the load of a stream within a second", json::<Rate>(), || {
             post(change_rate)
         }),
-        act("/runs/{run}/marks", "Put a mark into the record", json::<Mark>(), || post(mark)),
+        act(
+            "/runs/{run}/marks",
+            "Put a mark into the record, now or, with a time, where it was",
+            json::<Mark>(),
+            || post(mark),
+        ),
     ]
 }
 
@@ -324,8 +331,7 @@ async fn remove(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<
         if app.running.going(&run).is_ok() {
             return Err(Fault::conflict("run.going", "the run goes on", "stop it first"));
         }
-        let failed = |error| Fault::conflict("run.delete", format!("{}: {error}", path.display()), "");
-        std::fs::remove_file(&path).map_err(failed)?;
+        fathom_store::remove(&path).map_err(|error| Fault::conflict("run.delete", error.to_string(), ""))?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await
@@ -456,7 +462,9 @@ async fn receive(body: Body, part: &std::path::Path) -> Result<(), Fault> {
         let piece = piece.map_err(|error| Fault::bad("run.import", error.to_string(), ""))?;
         bytes += piece.len();
         if bytes > crate::routes::IMPORT_BYTES_MAX {
-            return Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "run.import", "the file is too large", ""));
+            let too_large =
+                format!("the file has more than {}", Bytes(crate::routes::IMPORT_BYTES_MAX as u64));
+            return Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "run.import", too_large, ""));
         }
         file.write_all(&piece).await.map_err(failed)?;
     }
@@ -477,11 +485,14 @@ fn take_in(app: &App, part: &std::path::Path) -> Result<String, Fault> {
     let id = ulid::Ulid::from_string(&run)
         .map_err(|_| Fault::bad("run.import", format!("\"{run}\" is no identity of a run"), ""))?;
     let place = fathom_store::path_of(app.store(), &id.to_string());
+    let is_there = || Fault::conflict("run.there", format!("the run {id} is here already"), "");
+    fathom_store::make_room(&place).map_err(|error| match error {
+        StoreError::Exists { .. } => is_there(),
+        error => Fault::conflict("run.import", format!("the run {id} cannot be kept: {error}"), ""),
+    })?;
     // Fails where a run of that name is, unlike renaming.
     std::fs::hard_link(part, &place).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Fault::conflict("run.there", format!("the run {id} is here already"), "")
-        }
+        std::io::ErrorKind::AlreadyExists => is_there(),
         _ => Fault::conflict("run.import", format!("the run {id} cannot be kept: {error}"), ""),
     })?;
     Ok(id.to_string())
@@ -522,13 +533,47 @@ async fn change_rate(
 async fn mark(
     State(app): State<Arc<App>>,
     Path(run): Path<String>,
-    Json(Mark { text }): Json<Mark>,
+    Json(Mark { text, at_ms }): Json<Mark>,
 ) -> Result<StatusCode, Fault> {
     let text = text.trim();
     if text.is_empty() || text.len() > MARK_BYTES_MAX || text.contains(char::is_control) {
         let message = format!("a mark has 1 to {MARK_BYTES_MAX} bytes and no control characters");
         return Err(Fault::bad("run.mark", message, "say what happened in a few words"));
     }
-    app.running.going(&run)?.changes.mark(text.to_owned());
-    Ok(StatusCode::ACCEPTED)
+    let going = app.running.going(&run);
+    if let (Ok(active), None) = (&going, at_ms) {
+        active.changes.mark(text.to_owned());
+        return Ok(StatusCode::ACCEPTED);
+    }
+    let text = text.to_owned();
+    aside(move || {
+        let path = file_of(app.store(), &run)?;
+        let record = fathom_store::overview(&path)?;
+        let goes_on = going.is_ok() || (record.finished.is_none() && fathom_store::is_held(&path)?);
+        let at = at_ms.map(Nanos::millis);
+        let at_ms = fathom_store::moment(&record, at, goes_on, fathom_run::wall_ms()).map_err(untimely)?;
+        fathom_store::mark(&path, at_ms, &text)?;
+        Ok(StatusCode::ACCEPTED)
+    })
+    .await
+}
+
+fn untimely(untimely: Untimely) -> Fault {
+    let refused =
+        |message: String, help: &str| Fault::new(StatusCode::UNPROCESSABLE_ENTITY, "run.mark", message, help);
+    let up_to = |length: Nanos| format!("up to {}", length.0 / 1_000_000);
+    match untimely {
+        Untimely::Ahead => {
+            refused("at_ms lies ahead, and the run goes on".to_owned(), "leave it out to mark this moment")
+        }
+        Untimely::Behind { length, has_ended } => {
+            let end =
+                if has_ended { "the end of the run" } else { "what there is of the run, which was killed" };
+            refused(format!("at_ms lies behind {end}"), &format!("give a time {}", up_to(length)))
+        }
+        Untimely::Untold { length, has_ended } => {
+            let ended = if has_ended { "the run has ended" } else { "the run was killed" };
+            Fault::conflict("run.over", ended, format!("say with at_ms when it was, {}", up_to(length)))
+        }
+    }
 }
