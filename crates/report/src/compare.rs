@@ -4,7 +4,7 @@
 mod cells;
 mod trust;
 
-pub use cells::{CellRow, cell_rows, curve_rows, interval, noise, vary};
+pub use cells::{CellRow, cell_rows, curve_rows, interval, noise, noise_of};
 pub use trust::{Trusted, lines as trust_lines, trusted};
 
 use crate::calendar;
@@ -15,8 +15,8 @@ use crate::section::{Answered, Section, part};
 use crate::table::{left, right, visible};
 use crate::tables::Table;
 use fathom_analysis::compare::{
-    Comparison, Difference, FactDifference, InvalidRun, Kind, Metric, QUANTILES, RunFinding, StepComparison,
-    Verdict, compare,
+    Apart, Comparison, Difference, FactDifference, InvalidRun, Kind, MORE_RUNS_MAX, Metric, QUANTILES,
+    RunFinding, StepComparison, Verdict, compare,
 };
 use fathom_analysis::{added_up, validity};
 use fathom_schema::{Finding, Record, Severity, StepRecord};
@@ -73,8 +73,11 @@ impl Sides<'_> {
     }
 }
 
-/// Compares two sides. Runs whose figures are not about the device allow no statement. `None` without a step in common.
-pub fn compared(base: &[&Record], new: &[&Record], margin: Ratio) -> Option<Comparison> {
+/// Compares two sides. Runs whose figures are not about the device allow no statement.
+///
+/// # Errors
+/// When they have nothing in common that measures.
+pub fn compared(base: &[&Record], new: &[&Record], margin: Ratio) -> Result<Comparison, Apart> {
     let mut found = compare(base, new, margin.value())?;
     let sides = base.iter().map(|record| (true, record)).chain(new.iter().map(|record| (false, record)));
     for (is_base, record) in sides {
@@ -103,7 +106,7 @@ pub fn compared(base: &[&Record], new: &[&Record], margin: Ratio) -> Option<Comp
             (metric.verdict, metric.more_runs) = (Verdict::Inconclusive, None);
         }
     }
-    Some(found)
+    Ok(found)
 }
 
 /// The verdict in one sentence, and in a second one what to be careful about.
@@ -153,10 +156,19 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
         Verdict::Equivalent => {
             format!("Equivalent: {} changed by no more than {margin}.", deciding(&found.steps))
         }
+        Verdict::Inconclusive if found.steps.is_empty() => {
+            let kind = found.kind.name();
+            format!(
+                "Inconclusive: they have no {kind} in common that both measured, so that nothing decides."
+            )
+        }
         Verdict::Inconclusive => {
             let place = untold(found.kind, &found.steps);
             match found.more_runs {
                 Some(1) => format!("Inconclusive{place}: about one more run of each side is needed."),
+                Some(MORE_RUNS_MAX..) => {
+                    format!("Inconclusive{place}: {MORE_RUNS_MAX} more runs of each side or more are needed.")
+                }
                 Some(more) => format!("Inconclusive{place}: about {more} more runs of each side are needed."),
                 None => format!("Inconclusive{place}: too few runs, or too short ones, to tell."),
             }
@@ -251,7 +263,7 @@ pub(crate) fn sections(sides: &Sides<'_>) -> Option<(String, Vec<Section>)> {
     let mut sentences = Vec::new();
     let mut all = vec![runs(sides)];
     for (new, letter) in others.iter().zip('B'..) {
-        let found = compared(base, new, *margin)?;
+        let found = compared(base, new, *margin).ok()?;
         let own = sentence(&found, *margin);
         sentences.push(if others.len() > 1 { format!("{letter}: {own}") } else { own.clone() });
         if others.len() > 1 {
@@ -314,12 +326,7 @@ fn of_step(step: &StepComparison, base: &[&Record], new: &[&Record], letter: cha
         plots.push(percentiles(left, right, letter));
     }
     plots.extend(rates(&before, &after, letter));
-    let mut lines = Vec::new();
-    if let Some(floor) = step.noise_floor {
-        let of = vary(step.replicates.0);
-        lines
-            .push(format!("Noise floor: {of} differ by {} of IOPS.", percent(floor).trim_start_matches('+')));
-    }
+    let lines = cells::noise_of(step, "").map(|noise| format!("Noise floor: {noise}.")).into_iter().collect();
     Section {
         title: format!("Step {}", visible(&step.name)),
         lines,
