@@ -595,6 +595,41 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_known_is_said_in_words() {
+        let (base, new) = (run(&[("only", 1000)]), run(&[("only", 990)]));
+        let margin = Ratio::new(0.03).expect("a share");
+        let mut found = compared(&[&base], &[&new], margin).expect("they have a step in common");
+        let metric = |interval, needs| Metric { interval, needs, ..found.steps[0].metrics[0].clone() };
+        for (interval_of, needs, expect) in [
+            (Some((-0.01, 0.02)), None, "−1 % to +2 %"),
+            (Some((0.5, 42.0)), None, "+50 % to > +1000 %"),
+            (Some((20.0, 1e9)), None, "> +1000 %"),
+            (None, None, "n/a"),
+            (None, Some(1000), "n/a (needs n ≥ 1000 operations)"),
+        ] {
+            assert_eq!(interval(&metric(interval_of, needs)), expect);
+        }
+        // What does not vary at all has no floor, and one that rounds to nothing is no 0.
+        for (floor, expect) in [
+            (None, None),
+            (Some(0.0), None),
+            (Some(0.0002), Some("less than 0.1 %")),
+            (Some(0.02), Some("2 %")),
+        ] {
+            found.steps[0].noise_floor = floor;
+            let expect = expect.map(|share| format!("the halves of A differ by {share} of IOPS"));
+            assert_eq!(noise(&found), expect);
+        }
+        found.verdict = Verdict::Inconclusive;
+        found.more_runs = Some(MORE_RUNS_MAX);
+        let told = verdict(&found, margin);
+        assert!(told.ends_with(": 1000 more runs of each side or more are needed."), "{told}");
+        found.steps.clear();
+        let told = verdict(&found, margin);
+        assert!(told.starts_with("Inconclusive: they have no step in common"), "{told}");
+    }
+
+    #[test]
     fn a_single_fastest_operation_sets_no_scale() {
         let made = run(&[("only", 1000)]);
         let margin = Ratio::new(0.03).expect("a share");

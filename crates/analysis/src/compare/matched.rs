@@ -291,6 +291,7 @@ fn step_of<'a>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::compare;
     use super::*;
     use crate::sample::{StreamShape, record};
     use fathom_schema::{Arrival, Backlog, LatencyGoal, OperationKind, Pacing};
@@ -340,5 +341,55 @@ mod tests {
         assert_eq!(names(&[third], &[third + 0.01]), (Vec::new(), 2));
         // Replicates of one load are one.
         assert_eq!(names(&[500.0, 500.0], &[500.0]), (vec!["500 offered".to_owned()], 0));
+    }
+
+    fn asked(question: Question) -> Record {
+        let mut made = record(&[StreamShape::default()]);
+        made.started.question = Some(question);
+        made
+    }
+
+    fn steady(test: SteadyTest) -> Record {
+        asked(Question::Steady(fathom_schema::SteadyQuestion {
+            test,
+            class: fathom_schema::DeviceClass::Enterprise,
+            haste: 1,
+            targets: vec!["/dev/a".to_owned()],
+            size: None,
+            engine: None,
+            direct: None,
+            purge: false,
+            purge_by: fathom_schema::TrimBy::Discard,
+            purged_before: None,
+            block_min: 512,
+            has_histogram: true,
+            resumed: None,
+        }))
+    }
+
+    #[test]
+    fn what_has_nothing_in_common_that_measures_is_not_compared() {
+        let why = |base: &[&Record], new: &[&Record]| {
+            compare(base, new, 0.03).expect_err("nothing is in common").reason
+        };
+        let [iops, latency] = [SteadyTest::Iops, SteadyTest::Latency].map(steady);
+        // A step of either has the same name: those that prepare have.
+        assert_eq!(step_names(&iops), step_names(&latency));
+        let other = "which have no load in common; compare runs of one test";
+        assert_eq!(
+            why(&[&iops], &[&latency]),
+            format!("they are of different tests (iops and latency), {other}")
+        );
+        let plain = record(&[StreamShape::default()]);
+        assert_eq!(why(&[&plain], &[&iops]), format!("they are of different tests (none and iops), {other}"));
+        let mixed = "side mixes runs of several tests (latency, iops)";
+        assert_eq!(why(&[&iops], &[&latency, &iops]), format!("the other {mixed}, {other}"));
+        assert_eq!(why(&[&latency, &iops], &[&latency, &iops]), format!("the first {mixed}, {other}"));
+        // Nothing of either was measured.
+        assert!(why(&[&iops], &[&iops]).starts_with("they have no cell in common"));
+        let curve = |over| asked(Question::Curve { limits: Vec::new(), over });
+        let (depths, rates) = (curve(LoadAxis::Depth), curve(LoadAxis::Rate));
+        assert!(why(&[&depths], &[&rates]).starts_with("they have no load in common: "));
+        assert!(why(&[&depths, &rates], &[&depths]).starts_with("they have no load in common: "));
     }
 }
