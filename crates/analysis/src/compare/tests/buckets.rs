@@ -135,7 +135,7 @@ fn a_run_that_is_told_again_is_no_further_run() {
     let mut random = fastrand::Rng::with_seed(3);
     let (one, other) = (of_p99(1e6, 0.02, &mut random), of_p99(1.001e6, 0.02, &mut random));
     let interval = |base: &[Record], new: &[Record]| p99(base, new, 0.03).interval.expect("there are ten");
-    let alone = interval(&[one.clone()], &[other.clone()]);
+    let alone = interval(std::slice::from_ref(&one), std::slice::from_ref(&other));
     let twice = [vec![one.clone(); 2], vec![other.clone(); 2]];
     assert_eq!(interval(&twice[0], &twice[1]), alone);
     let [base, new]: [Vec<&Record>; 2] = twice.each_ref().map(|side| side.iter().collect());
