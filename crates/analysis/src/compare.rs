@@ -15,13 +15,13 @@ mod words;
 
 pub use curves::CurveFigure;
 pub use environment::{FactDifference, environments};
-pub use gate::{Verdict, judge, more_runs};
+pub use gate::{MORE_RUNS_MAX, Verdict, judge, more_runs};
 pub use matched::{Kind, step_names, steps_in_common};
 pub use side::{Replicates, Series, StepSide};
 
 use crate::pts::{self, Ending};
 use crate::statistics::{Sample, Shift, quantile_shifts};
-use change::{change_interval, change_of_one, sample};
+use change::{Told, change_interval, change_of_one, resampled_too_narrow, sample, widened};
 use fathom_metrics::bucket_bounds;
 use fathom_schema::{Finding, Record, StepRecord};
 use matched::{Matched, Matches, matched};
@@ -34,6 +34,9 @@ const RESAMPLES: usize = 1000;
 const SEED: u64 = 17;
 /// Operations that have to lie beyond a quantile: fewer are one slow moment's accident.
 const BEYOND_MIN: f64 = 10.0;
+/// The change from which on an interval that reaches so far to either side says nothing, not even an order of magnitude: of
+/// many statements together with two runs a side, Student's t goes to hundreds, and its exponential to any number.
+pub const WIDE: f64 = 10.0;
 /// Fewest independent blocks that a quantile's interval can be resampled from.
 const BLOCKS_MIN: usize = 4;
 
@@ -50,11 +53,12 @@ pub struct Metric {
     pub new: f64,
     /// Relative change and its interval; `None` where there is too little to tell.
     pub change: f64,
-    /// Interval of the change.
+    /// Interval of the change; `None` as well where it is so wide that it says nothing ([`WIDE`]).
     pub interval: Option<(f64, f64)>,
     /// The statement.
     pub verdict: Verdict,
-    /// Runs per side still needed for a statement; for [`Verdict::Inconclusive`] only, where that can be told.
+    /// Runs per side still needed for a statement, at most [`MORE_RUNS_MAX`]; for [`Verdict::Inconclusive`] only, where it is known
+    /// how much the figure varies.
     pub more_runs: Option<u64>,
     /// Whether it decides the comparison's verdict.
     pub decides: bool,
@@ -132,24 +136,46 @@ pub struct RunFinding {
     pub finding: Finding,
 }
 
-/// Compares; `margin` is the change that matters, e.g. 0.03. `None` when the sides have nothing in common.
-pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Comparison> {
-    let (first, second) = (base.first()?, new.first()?);
-    let Matches { kind, all, left_out } = matched(base, new);
+/// Why two sides are not compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Apart {
+    /// A fragment that says it of "they", and what to do.
+    pub reason: String,
+    /// What their curves come to nevertheless.
+    pub curve: Vec<CurveFigure>,
+}
+
+/// Compares sides of at least one run each; `margin` is the change that matters, e.g. 0.03.
+///
+/// # Errors
+/// When the sides have nothing in common that measures.
+///
+/// # Panics
+/// When a side has no run.
+pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Comparison, Apart> {
+    let (first, second) = (base[0], new[0]);
     let curve = curves::figures(base, new);
+    let Matches { kind, all, left_out } = match matched(base, new) {
+        Ok(found) => found,
+        Err(reason) => return Err(Apart { reason, curve }),
+    };
+    // What the curves of one axis come to can be told apart without a load in common.
     if all.is_empty() && curve.is_empty() {
-        return None;
+        let reason = format!("they have no {} in common; compare runs of one job", kind.name());
+        return Err(Apart { reason, curve });
     }
     // Several statements at 95 % together: each at 1 − 5 % ÷ their number (Bonferroni).
     let count: usize = all.iter().map(|one| one.deciding().len()).sum();
     let level = 1.0 - 0.05 / count.max(1) as f64;
     let mut remarks = Vec::new();
     let mut steps = Vec::new();
+    let mut agree = [false; 2];
     for one in &all {
         match (StepSide::of(&one.base), StepSide::of(&one.new)) {
             (Some(left), Some(right)) => {
                 let found = step(&Sides { one, base: &left, new: &right, margin, level });
                 remarks.extend(of_step(&found, left.operations().min(right.operations())));
+                agree = [agree[0] | left.agrees, agree[1] | right.agrees];
                 steps.push(found);
             }
             _ => remarks
@@ -163,11 +189,15 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Compari
     let verdict = if is_complete { verdict } else { verdict.max(Verdict::Inconclusive) };
     let runs = (base.len(), new.len());
     remarks.extend(of_single_runs(&steps, runs));
+    remarks.extend(of_alike(agree));
     if kind == Kind::Cells {
         remarks.extend(base.iter().chain(new).filter_map(|run| not_steady(run)));
     }
     if left_out > 0 {
-        remarks.push(format!("{left_out} {}s have no counterpart and are left out", kind.name()));
+        remarks.push(match left_out {
+            1 => format!("1 {} has no counterpart and is left out", kind.name()),
+            _ => format!("{left_out} {}s have no counterpart and are left out", kind.name()),
+        });
     }
     if questions::goals(first).zip(questions::goals(second)).is_some_and(|(one, other)| one != other) {
         let what = "the highest rates within them are two figures, which are not set beside each other";
@@ -175,7 +205,7 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Option<Compari
     }
     remarks.extend(of_other_jobs(&all, base, new));
     let (differences, passing) = environment::differences(first, second);
-    Some(Comparison {
+    Ok(Comparison {
         kind,
         job_differences: job_differences(&all, (true, 0, first), (false, 0, second)),
         more_runs: deciding().filter_map(|metric| metric.more_runs).max(),
@@ -236,6 +266,20 @@ fn of_single_runs(steps: &[StepComparison], (base, new): (usize, usize)) -> Opti
     })
 }
 
+/// That runs of a side which are one and the same count as one.
+fn of_alike(agree: [bool; 2]) -> Option<String> {
+    let sides = match agree {
+        [false, false] => return None,
+        [true, false] => "the first side",
+        [false, true] => "the other side",
+        [true, true] => "both sides",
+    };
+    Some(format!(
+        "the runs of {sides} agree to the last digit, as a simulated device does with one seed: they count as one run, and the \
+         intervals come of what varies within it"
+    ))
+}
+
 /// What to say of a step's figures that decide and are not known, or have no interval.
 fn of_step(found: &StepComparison, fewest: f64) -> Vec<String> {
     let name = &found.name;
@@ -248,9 +292,22 @@ fn of_step(found: &StepComparison, fewest: f64) -> Vec<String> {
         ))
     };
     let mut all: Vec<String> = found.metrics.iter().filter_map(of_needs).collect();
-    let is_untold = |metric: &&Metric| metric.decides && metric.interval.is_none() && metric.needs.is_none();
-    let untold: Vec<&str> =
-        found.metrics.iter().filter(is_untold).map(|metric| metric.name.as_str()).collect();
+    let untold = |is_wide: bool| {
+        let is_untold = |metric: &&Metric| {
+            metric.decides
+                && metric.interval.is_none()
+                && metric.needs.is_none()
+                && metric.more_runs.is_some() == is_wide
+        };
+        found.metrics.iter().filter(is_untold).map(|metric| metric.name.as_str()).collect::<Vec<_>>()
+    };
+    let (wide, untold) = (untold(true), untold(false));
+    if !wide.is_empty() {
+        all.push(format!(
+            "{name}: the interval of {} is n/a: so few values do not even tell whether it is ten times as much or a tenth",
+            wide.join(" and ")
+        ));
+    }
     if !untold.is_empty() {
         all.push(format!(
             "{name}: no interval of {}: the intervals of a run are too few, or follow one another too closely; \
@@ -288,16 +345,17 @@ impl Sides<'_> {
     }
 
     /// Interval of a change of values of both sides: what a run beside several differs by is taken from these.
-    fn interval(&self, base: &[f64], new: &[f64], change: f64) -> Option<(f64, f64)> {
+    fn interval(&self, base: &Told<'_>, new: &Told<'_>, change: f64) -> Option<(f64, f64)> {
         let (of_base, of_new) = (self.base.iops.of, self.new.iops.of);
-        match (of_base == Replicates::Runs, of_new == Replicates::Runs) {
-            (true, false) => change_of_one(&Sample::of(base), change, self.level),
-            (false, true) => change_of_one(&Sample::of(new), change, self.level),
+        let of_chance = match (of_base == Replicates::Runs, of_new == Replicates::Runs) {
+            (true, false) => change_of_one(&base.sample(), change, self.level),
+            (false, true) => change_of_one(&new.sample(), change, self.level),
             _ => {
                 let samples = sample(base, of_base).zip(sample(new, of_new));
                 samples.and_then(|(left, right)| change_interval(&left, &right, change, self.level))
             }
-        }
+        };
+        of_chance.map(|found| widened(found, change, base.off() + new.off(), 1.0))
     }
 }
 
@@ -313,19 +371,19 @@ fn step(sides: &Sides<'_>) -> StepComparison {
 
 /// IOPS, bandwidth and the mean latency.
 fn means(sides: &Sides<'_>) -> Vec<Metric> {
-    let &Sides { one, base, new, margin, .. } = sides;
+    let &Sides { one, base, new, margin, level } = sides;
     let metric = |(name, more_is_better, left, right): (&str, bool, &Series, &Series)| {
         let change = right.figure() / left.figure() - 1.0;
         let figure = Figure {
             name: name.to_owned(),
             more_is_better,
             figures: (left.figure(), right.figure()),
-            interval: sides.interval(&left.values, &right.values, change),
+            interval: sides.interval(&Told::exactly(&left.values), &Told::exactly(&right.values), change),
             decides: one.deciding().contains(&name),
             count: sides.runs(),
             needs: None,
         };
-        figure.judged(margin)
+        figure.judged(margin, level)
     };
     [
         ("iops", true, &base.iops, &new.iops),
@@ -345,6 +403,14 @@ fn percentiles(sides: &Sides<'_>) -> Vec<Metric> {
     };
     let values = |side: &StepSide, q: f64| -> Vec<f64> {
         side.quantile_of_blocks(q).into_iter().map(value_of).collect()
+    };
+    // Of whole nanoseconds: the least that a latency is told to.
+    let width = |side: &StepSide, q: f64| {
+        let widths = side.quantile_of_blocks(q).into_iter().map(|bucket| {
+            let (low, high) = bucket_bounds(bucket);
+            (high - low + 1) as f64
+        });
+        widths.fold(0.0, f64::max)
     };
     // Stretches of a run are many, and alike but for chance: those are resampled. Runs and rounds are few: Student's t allows
     // for that, resampling does not.
@@ -367,17 +433,22 @@ fn percentiles(sides: &Sides<'_>) -> Vec<Metric> {
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
         let needs = (!is_supported).then(|| (BEYOND_MIN / (1.0 - q)).round() as u64);
+        let (left, right) = (values(base, q), values(new, q));
+        let left = Told { values: &left, width: width(base, q) };
+        let right = Told { values: &right, width: width(new, q) };
+        let change = figures.1 / figures.0 - 1.0;
         let interval = match ratio_interval {
             _ if !is_supported => None,
-            _ if !is_resampled => {
-                sides.interval(&values(base, q), &values(new, q), figures.1 / figures.0 - 1.0)
-            }
-            ratios => ratios.filter(|_| blocks >= BLOCKS_MIN).map(|(low, high)| (low - 1.0, high - 1.0)),
+            _ if !is_resampled => sides.interval(&left, &right, change),
+            ratios => ratios.filter(|_| blocks >= BLOCKS_MIN).map(|(low, high)| {
+                let times = resampled_too_narrow(blocks, level);
+                widened((low - 1.0, high - 1.0), change, left.off() + right.off(), times)
+            }),
         };
         let name = format!("p{}", (q * 1e6).round() / 1e4);
         let count = if sides.runs() > 1 { blocks } else { 1 };
         let figure = Figure { name, more_is_better: false, figures, interval, decides, count, needs };
-        Some(figure.judged(margin))
+        Some(figure.judged(margin, level))
     };
     all.into_iter().filter_map(metric).collect()
 }
@@ -395,20 +466,26 @@ struct Figure {
 }
 
 impl Figure {
-    fn judged(self, margin: f64) -> Metric {
+    fn judged(self, margin: f64, level: f64) -> Metric {
         let Self { name, more_is_better, figures: (base, new), interval, decides, count, needs } = self;
         let change = if base == new { 0.0 } else { new / base - 1.0 };
         let verdict = judge(interval, margin, more_is_better);
         let more_runs = match (verdict, interval) {
-            (Verdict::Inconclusive, Some(interval)) => more_runs(change, interval, margin, count),
+            (Verdict::Inconclusive, Some(interval)) => more_runs(change, interval, margin, count, level),
             _ => None,
         };
+        // Where it was enough for a verdict, it says something however wide it is.
+        let says = |(low, high): &(f64, f64)| {
+            verdict != Verdict::Inconclusive || high.ln_1p() - low.ln_1p() <= 2.0 * WIDE.ln_1p()
+        };
+        let interval = interval.filter(says);
         Metric { name, more_is_better, base, new, change, interval, verdict, more_runs, decides, needs }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    mod buckets;
     mod parts;
     mod replicates;
 

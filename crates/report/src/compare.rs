@@ -4,7 +4,7 @@
 mod cells;
 mod trust;
 
-pub use cells::{CellRow, cell_rows, curve_rows, interval, noise, vary};
+pub use cells::{CellRow, cell_rows, curve_rows, interval, noise, noise_of};
 pub use trust::{Trusted, lines as trust_lines, trusted};
 
 use crate::calendar;
@@ -15,8 +15,8 @@ use crate::section::{Answered, Section, part};
 use crate::table::{left, right, visible};
 use crate::tables::Table;
 use fathom_analysis::compare::{
-    Comparison, Difference, FactDifference, InvalidRun, Kind, Metric, QUANTILES, RunFinding, StepComparison,
-    Verdict, compare,
+    Apart, Comparison, Difference, FactDifference, InvalidRun, Kind, MORE_RUNS_MAX, Metric, QUANTILES,
+    RunFinding, StepComparison, Verdict, compare,
 };
 use fathom_analysis::{added_up, validity};
 use fathom_schema::{Finding, Record, Severity, StepRecord};
@@ -73,8 +73,11 @@ impl Sides<'_> {
     }
 }
 
-/// Compares two sides. Runs whose figures are not about the device allow no statement. `None` without a step in common.
-pub fn compared(base: &[&Record], new: &[&Record], margin: Ratio) -> Option<Comparison> {
+/// Compares two sides. Runs whose figures are not about the device allow no statement.
+///
+/// # Errors
+/// When they have nothing in common that measures.
+pub fn compared(base: &[&Record], new: &[&Record], margin: Ratio) -> Result<Comparison, Apart> {
     let mut found = compare(base, new, margin.value())?;
     let sides = base.iter().map(|record| (true, record)).chain(new.iter().map(|record| (false, record)));
     for (is_base, record) in sides {
@@ -103,7 +106,7 @@ pub fn compared(base: &[&Record], new: &[&Record], margin: Ratio) -> Option<Comp
             (metric.verdict, metric.more_runs) = (Verdict::Inconclusive, None);
         }
     }
-    Some(found)
+    Ok(found)
 }
 
 /// The verdict in one sentence, and in a second one what to be careful about.
@@ -153,10 +156,19 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
         Verdict::Equivalent => {
             format!("Equivalent: {} changed by no more than {margin}.", deciding(&found.steps))
         }
+        Verdict::Inconclusive if found.steps.is_empty() => {
+            let kind = found.kind.name();
+            format!(
+                "Inconclusive: they have no {kind} in common that both measured, so that nothing decides."
+            )
+        }
         Verdict::Inconclusive => {
             let place = untold(found.kind, &found.steps);
             match found.more_runs {
                 Some(1) => format!("Inconclusive{place}: about one more run of each side is needed."),
+                Some(MORE_RUNS_MAX..) => {
+                    format!("Inconclusive{place}: {MORE_RUNS_MAX} more runs of each side or more are needed.")
+                }
                 Some(more) => format!("Inconclusive{place}: about {more} more runs of each side are needed."),
                 None => format!("Inconclusive{place}: too few runs, or too short ones, to tell."),
             }
@@ -251,7 +263,7 @@ pub(crate) fn sections(sides: &Sides<'_>) -> Option<(String, Vec<Section>)> {
     let mut sentences = Vec::new();
     let mut all = vec![runs(sides)];
     for (new, letter) in others.iter().zip('B'..) {
-        let found = compared(base, new, *margin)?;
+        let found = compared(base, new, *margin).ok()?;
         let own = sentence(&found, *margin);
         sentences.push(if others.len() > 1 { format!("{letter}: {own}") } else { own.clone() });
         if others.len() > 1 {
@@ -314,12 +326,7 @@ fn of_step(step: &StepComparison, base: &[&Record], new: &[&Record], letter: cha
         plots.push(percentiles(left, right, letter));
     }
     plots.extend(rates(&before, &after, letter));
-    let mut lines = Vec::new();
-    if let Some(floor) = step.noise_floor {
-        let of = vary(step.replicates.0);
-        lines
-            .push(format!("Noise floor: {of} differ by {} of IOPS.", percent(floor).trim_start_matches('+')));
-    }
+    let lines = cells::noise_of(step, "").map(|noise| format!("Noise floor: {noise}.")).into_iter().collect();
     Section {
         title: format!("Step {}", visible(&step.name)),
         lines,
@@ -585,6 +592,41 @@ mod tests {
         assert!(lost.starts_with("Regressed: IOPS −20 %") && lost.ends_with(" in step b."), "{lost}");
         let both = says(&three(1000, 1000), &three(800, 500));
         assert!(both.contains(" in step b; IOPS −50 %") && both.ends_with(" in step c."), "{both}");
+    }
+
+    #[test]
+    fn what_is_not_known_is_said_in_words() {
+        let (base, new) = (run(&[("only", 1000)]), run(&[("only", 990)]));
+        let margin = Ratio::new(0.03).expect("a share");
+        let mut found = compared(&[&base], &[&new], margin).expect("they have a step in common");
+        let metric = |interval, needs| Metric { interval, needs, ..found.steps[0].metrics[0].clone() };
+        for (interval_of, needs, expect) in [
+            (Some((-0.01, 0.02)), None, "−1 % to +2 %"),
+            (Some((0.5, 42.0)), None, "+50 % to > +1000 %"),
+            (Some((20.0, 1e9)), None, "> +1000 %"),
+            (None, None, "n/a"),
+            (None, Some(1000), "n/a (needs n ≥ 1000 operations)"),
+        ] {
+            assert_eq!(interval(&metric(interval_of, needs)), expect);
+        }
+        // What does not vary at all has no floor, and one that rounds to nothing is no 0.
+        for (floor, expect) in [
+            (None, None),
+            (Some(0.0), None),
+            (Some(0.0002), Some("less than 0.1 %")),
+            (Some(0.02), Some("2 %")),
+        ] {
+            found.steps[0].noise_floor = floor;
+            let expect = expect.map(|share| format!("the halves of A differ by {share} of IOPS"));
+            assert_eq!(noise(&found), expect);
+        }
+        found.verdict = Verdict::Inconclusive;
+        found.more_runs = Some(MORE_RUNS_MAX);
+        let told = verdict(&found, margin);
+        assert!(told.ends_with(": 1000 more runs of each side or more are needed."), "{told}");
+        found.steps.clear();
+        let told = verdict(&found, margin);
+        assert!(told.starts_with("Inconclusive: they have no step in common"), "{told}");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! From a change and its interval to a statement, and how many runs are missing for one.
 
-/// Most runs that are asked for; beyond it the answer is that it cannot be told this way.
-const RUNS_MAX: f64 = 1000.0;
+use crate::statistics::t_quantile;
+
+/// Most runs that are asked for: so many, or more. Nobody makes a thousand; what they would tell takes something else.
+pub const MORE_RUNS_MAX: u64 = 1000;
 
 /// What can be said of a change. In the order in which one outweighs another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,20 +44,31 @@ pub fn judge(interval: Option<(f64, f64)>, margin: f64, more_is_better: bool) ->
     }
 }
 
-/// Runs per side that would make the interval narrow enough to keep clear of the margins it lies across, if the change
-/// stays as it is: on the scale of logarithms, on which the interval was made, its width shrinks as 1/√n. `None` when more
-/// than a thousand would be needed.
-pub fn more_runs(change: f64, (low, high): (f64, f64), margin: f64, count: usize) -> Option<u64> {
+/// Runs per side, beside the `count` that there are, that would make the interval of this level narrow enough to keep clear of
+/// the margins it lies across, if the change and the noise stay as they are; [`MORE_RUNS_MAX`] for that many or more. On the scale of
+/// logarithms, on which the interval was made, its width goes as t/√n: two runs a side know their noise so badly that one more
+/// does far more than that root. With one run what stands in for runs is many values. `None` where the change lies on a margin:
+/// no number of runs tells on which side of it.
+pub fn more_runs(change: f64, (low, high): (f64, f64), margin: f64, count: usize, level: f64) -> Option<u64> {
     let half = (high.ln_1p() - low.ln_1p()) / 2.0;
     let from = |edge: f64| (change.ln_1p() - edge.ln_1p()).abs();
     let room = from(margin).min(from(-margin));
-    let needed = count as f64 * (half / room).powi(2);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "checked: between 1 and a thousand"
-    )]
-    (needed.is_finite() && needed <= RUNS_MAX).then(|| (needed - count as f64).ceil().max(1.0) as u64)
+    let width = |runs: f64| {
+        let t = if count >= 2 { t_quantile(level, 2.0 * (runs - 1.0)) } else { 1.0 };
+        t / runs.sqrt()
+    };
+    let now = width(count as f64);
+    let is_enough = |more: u64| half * width(count as f64 + more as f64) / now <= room;
+    if room == 0.0 || !(half / room).is_finite() {
+        return None;
+    }
+    // The least of them that is enough, which more of them are as well.
+    let (mut below, mut enough) = (0, MORE_RUNS_MAX);
+    while enough - below > 1 {
+        let middle = u64::midpoint(below, enough);
+        if is_enough(middle) { enough = middle } else { below = middle }
+    }
+    Some(enough)
 }
 
 #[cfg(test)]
@@ -79,11 +92,48 @@ mod tests {
 
     #[test]
     fn more_runs_narrow_an_interval() {
-        // A factor of 1.04 either way around no change with 5 runs: for one of 1.03 it takes 5·(ln 1.04 ÷ ln 1.03)² = 8.8, that
-        // is 4 more.
-        assert_eq!(more_runs(0.0, (1.0 / 1.04 - 1.0, 0.04), 0.03, 5), Some(4));
-        // Four times as much, and sixteen: what counts is the distance from the margin, in factors.
-        assert_eq!(more_runs(0.1, (1.1 / 1.2 - 1.0, 1.1 * 1.2 - 1.0), 0.03, 5), Some(34));
-        assert_eq!(more_runs(0.03, (-0.01, 0.07), 0.03, 5), None, "on the margin itself");
+        let more = |change: f64, interval: (f64, f64), count| more_runs(change, interval, 0.03, count, 0.975);
+        // A factor of 1.04 either way around no change, and one of 1.03 is wanted: with one run whose parts stand in for runs
+        // it takes (ln 1.04 ÷ ln 1.03)² = 1.8 of them.
+        let little = (1.0 / 1.04 - 1.0, 0.04);
+        assert_eq!(more(0.0, little, 1), Some(1));
+        // With five, t(8) = 2.7515 falls as well: 8 runs have t(14) = 2.5096, and 2.5096/2.7515·√(5/8) = 0.721 is below the
+        // 0.7537 that is wanted; 7 have t(12) = 2.5600 and 0.786.
+        assert_eq!(more(0.0, little, 5), Some(3));
+        // A factor of 1.2 about one of 1.1, 1.068 from the margin: (ln 1.2 ÷ ln(1.1/1.03))² = 7.7 of one; of five 38 with
+        // the same t, which falls from 2.75 to 2.30: some 27.
+        let much = (1.1 / 1.2 - 1.0, 1.1 * 1.2 - 1.0);
+        assert_eq!(more(0.1, much, 1), Some(7));
+        assert!(more(0.1, much, 5).is_some_and(|runs| (20..26).contains(&runs)), "{:?}", more(0.1, much, 5));
+        assert_eq!(more(0.03, (-0.01, 0.07), 5), None, "on the margin itself");
+        // What says nothing at all asks for few nevertheless, where t is what makes it so: with 112 statements and two runs,
+        // of 1 % noise, t(2) is 47; six runs have t(10) = 5.0, and 5.0 · 1 % · √(2/6) are enough.
+        let level = 1.0 - 0.05 / 112.0;
+        let half = crate::statistics::t_quantile(level, 2.0) * 0.01;
+        let wide = ((-half).exp_m1(), half.exp_m1());
+        let asked = more_runs(0.0, wide, 0.03, 2, level);
+        assert!(asked.is_some_and(|more| (3..=6).contains(&more)), "{asked:?}");
+        // Nobody makes as many runs as that.
+        assert_eq!(more(0.0299, (-0.9, 10.0), 3), Some(MORE_RUNS_MAX));
+    }
+
+    #[test]
+    fn as_many_runs_as_are_asked_for_are_enough() {
+        for count in 2..8 {
+            for half in [0.035, 0.1, 0.7] {
+                let level = 0.99;
+                let se = half / t_quantile(level, 2.0 * (count as f64 - 1.0));
+                let interval = ((-half).exp_m1(), half.exp_m1());
+                let more = more_runs(0.0, interval, 0.03, count, level).expect("no margin is met");
+                let of = |runs: u64| {
+                    let runs = runs as f64;
+                    t_quantile(level, 2.0 * (runs - 1.0)) * se * (count as f64 / runs).sqrt()
+                };
+                let room = 1.03_f64.ln();
+                let runs = count as u64 + more;
+                assert!(more == MORE_RUNS_MAX || of(runs) <= room, "{count}, {half}: {more}");
+                assert!(of(runs - 1) > room, "{count}, {half}: {more}");
+            }
+        }
     }
 }

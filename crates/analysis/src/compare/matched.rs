@@ -3,7 +3,7 @@
 
 use crate::load::{rate, slots};
 use crate::pts::{self, Figure};
-use fathom_schema::{LoadAxis, Question, Record, StepRecord};
+use fathom_schema::{LoadAxis, Question, Record, SteadyTest, StepRecord};
 use fathom_units::Iops;
 
 /// How far two loads may lie apart and be one, as a share: rates of several streams are added up, and written and read again
@@ -70,24 +70,57 @@ pub(super) struct Matches<'a> {
     pub left_out: usize,
 }
 
-/// What of two sides with at least one run each belongs together.
-pub(super) fn matched<'a>(base: &[&'a Record], new: &[&'a Record]) -> Matches<'a> {
+/// What of two sides with at least one run each belongs together, or why nothing of them can.
+pub(super) fn matched<'a>(base: &[&'a Record], new: &[&'a Record]) -> Result<Matches<'a>, String> {
     let first = base[0];
     let all = || base.iter().chain(new);
-    let kind = match &first.started.question {
-        Some(Question::Steady(asked)) if all().all(|run| is_test(run, asked)) => Kind::Cells,
+    // Steps that have a name in common are of no use here: those that prepare for a test, which measure nothing.
+    if all().any(|run| test(run) != test(first)) {
+        return Err(other_tests(base, new));
+    }
+    if all().any(|run| axis(run).zip(axis(first)).is_some_and(|(own, other)| own != other)) {
+        let why =
+            "they have no load in common: those of some are operations in flight, those of others rates";
+        return Err(format!("{why}; compare curves over the same"));
+    }
+    let kind = match first.started.question {
+        Some(Question::Steady(_)) => Kind::Cells,
         Some(_) if axis(first).is_some() && all().all(|run| axis(run) == axis(first)) => Kind::Loads,
         _ => Kind::Steps,
     };
-    match kind {
+    Ok(match kind {
         Kind::Steps => of_steps(base, new),
         Kind::Cells => of_loads(kind, &all_loads(base, cells), &all_loads(new, cells)),
         Kind::Loads => of_loads(kind, &all_loads(base, loads), &all_loads(new, loads)),
+    })
+}
+
+/// The test of the PTS that a run is of; none of others.
+fn test(record: &Record) -> Option<SteadyTest> {
+    match &record.started.question {
+        Some(Question::Steady(asked)) => Some(asked.test),
+        _ => None,
     }
 }
 
-fn is_test(record: &Record, asked: &fathom_schema::SteadyQuestion) -> bool {
-    matches!(&record.started.question, Some(Question::Steady(own)) if own.test == asked.test)
+/// That runs are not all of one test: of a side that mixes several, else of the sides.
+fn other_tests(base: &[&Record], new: &[&Record]) -> String {
+    let names = |side: &[&Record]| -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for name in side.iter().map(|run| test(run).map_or("none", SteadyTest::name)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.join(", ")
+    };
+    let is_mixed = |side: &&&[&Record]| side.iter().any(|run| test(run) != test(side[0]));
+    let sides = [("first", base), ("other", new)];
+    let what = match sides.iter().find(|(_, side)| is_mixed(&side)) {
+        Some((which, side)) => format!("the {which} side mixes runs of several tests ({})", names(side)),
+        None => format!("they are of different tests ({} and {})", names(base), names(new)),
+    };
+    format!("{what}, which have no load in common; compare runs of one test")
 }
 
 /// What the loads of a curve or an objective are.
@@ -258,6 +291,7 @@ fn step_of<'a>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::compare;
     use super::*;
     use crate::sample::{StreamShape, record};
     use fathom_schema::{Arrival, Backlog, LatencyGoal, OperationKind, Pacing};
@@ -280,7 +314,7 @@ mod tests {
 
     fn names(base: &[f64], new: &[f64]) -> (Vec<String>, usize) {
         let (base, new) = (tried(base), tried(new));
-        let found = matched(&[&base], &[&new]);
+        let found = matched(&[&base], &[&new]).expect("both are of rates");
         assert_eq!(found.kind, Kind::Loads);
         (found.all.into_iter().map(|one| one.name).collect(), found.left_out)
     }
@@ -307,5 +341,55 @@ mod tests {
         assert_eq!(names(&[third], &[third + 0.01]), (Vec::new(), 2));
         // Replicates of one load are one.
         assert_eq!(names(&[500.0, 500.0], &[500.0]), (vec!["500 offered".to_owned()], 0));
+    }
+
+    fn asked(question: Question) -> Record {
+        let mut made = record(&[StreamShape::default()]);
+        made.started.question = Some(question);
+        made
+    }
+
+    fn steady(test: SteadyTest) -> Record {
+        asked(Question::Steady(fathom_schema::SteadyQuestion {
+            test,
+            class: fathom_schema::DeviceClass::Enterprise,
+            haste: 1,
+            targets: vec!["/dev/a".to_owned()],
+            size: None,
+            engine: None,
+            direct: None,
+            purge: false,
+            purge_by: fathom_schema::TrimBy::Discard,
+            purged_before: None,
+            block_min: 512,
+            has_histogram: true,
+            resumed: None,
+        }))
+    }
+
+    #[test]
+    fn what_has_nothing_in_common_that_measures_is_not_compared() {
+        let why = |base: &[&Record], new: &[&Record]| {
+            compare(base, new, 0.03).expect_err("nothing is in common").reason
+        };
+        let [iops, latency] = [SteadyTest::Iops, SteadyTest::Latency].map(steady);
+        // A step of either has the same name: those that prepare have.
+        assert_eq!(step_names(&iops), step_names(&latency));
+        let other = "which have no load in common; compare runs of one test";
+        assert_eq!(
+            why(&[&iops], &[&latency]),
+            format!("they are of different tests (iops and latency), {other}")
+        );
+        let plain = record(&[StreamShape::default()]);
+        assert_eq!(why(&[&plain], &[&iops]), format!("they are of different tests (none and iops), {other}"));
+        let mixed = "side mixes runs of several tests (latency, iops)";
+        assert_eq!(why(&[&iops], &[&latency, &iops]), format!("the other {mixed}, {other}"));
+        assert_eq!(why(&[&latency, &iops], &[&latency, &iops]), format!("the first {mixed}, {other}"));
+        // Nothing of either was measured.
+        assert!(why(&[&iops], &[&iops]).starts_with("they have no cell in common"));
+        let curve = |over| asked(Question::Curve { limits: Vec::new(), over });
+        let (depths, rates) = (curve(LoadAxis::Depth), curve(LoadAxis::Rate));
+        assert!(why(&[&depths], &[&rates]).starts_with("they have no load in common: "));
+        assert!(why(&[&depths, &rates], &[&depths]).starts_with("they have no load in common: "));
     }
 }

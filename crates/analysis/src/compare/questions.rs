@@ -143,7 +143,7 @@ mod tests {
         let (left, right) = (asked(left), asked(right));
         let found = differences(&left, &right);
         // They are told wherever the jobs' differences are, and of each pair once.
-        if let Some(all) = compare(&[&left], &[&right], 0.03) {
+        if let Ok(all) = compare(&[&left], &[&right], 0.03) {
             assert!(found.iter().all(|one| all.job_differences.contains(one)), "{:?}", all.job_differences);
         }
         found.into_iter().map(of).collect()

@@ -83,10 +83,12 @@ pub struct StepSide {
     pub mean_latency: Series,
     /// Latency counts per bucket, of runs, of rounds or of independent stretches of the only step.
     pub blocks: Vec<Vec<u64>>,
+    /// Whether there are several runs which agree to the last digit, and count as one.
+    pub agrees: bool,
 }
 
 /// Operations, bytes and summed latency of a stretch of time.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Sums {
     operations: f64,
     bytes: f64,
@@ -127,6 +129,11 @@ impl StepSide {
             .map(|steps| steps.iter().map(|step| whole(step)).collect::<Option<Vec<_>>>())
             .map(|steps| steps.filter(|steps| !steps.is_empty()))
             .collect::<Option<_>>()?;
+        // A simulated device does the same for the same seed. What it did again is no further run: that it does not differ says
+        // nothing of chance, of which the parts of one run tell something.
+        if runs.len() > 1 && totals.windows(2).all(|pair| pair[0] == pair[1]) {
+            return Self::of(&runs[..1]).map(|one| Self { agrees: true, ..one });
+        }
         let (of, intervals) = match runs {
             [steps] => match steps.as_slice() {
                 [only] => (Replicates::Intervals, by_interval(only)),
@@ -161,6 +168,7 @@ impl StepSide {
             mean_latency: series(Sums::mean_latency),
             iops,
             blocks,
+            agrees: false,
         })
     }
 

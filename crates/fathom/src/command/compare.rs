@@ -11,12 +11,12 @@ use crate::output::{self, Spared};
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use fathom_analysis::compare::{
-    Comparison, CurveFigure, Difference, InvalidRun, Kind, Metric, RunFinding, StepComparison, Verdict,
+    Apart, Comparison, CurveFigure, Difference, InvalidRun, Kind, Metric, RunFinding, StepComparison, Verdict,
 };
 use fathom_analysis::scaling::Estimate;
 use fathom_report::compare::{
-    CellRow, Sides, caution, cell_rows, compared, curve_rows, figure, interval, noise, percent, sentence,
-    title, trust_lines, vary, verdict,
+    CellRow, Sides, caution, cell_rows, compared, curve_rows, figure, interval, noise, noise_of, percent,
+    sentence, title, trust_lines, verdict,
 };
 use fathom_report::{calendar, compare_html, compare_markdown, figures_csv};
 use fathom_schema::{Facts, Finding, Record};
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &CompareArgs) -> Exit {
 fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
     let mut sides = args.sides.iter().map(|words| read(folder, words)).collect::<Result<Vec<Side>, _>>()?;
     let baseline = match &args.baseline {
-        Some(name) => Some(read(folder, &baseline::runs(folder, name)?.join(","))?),
+        Some(name) => Some(baseline::read(folder, name)?),
         None => None,
     };
     let count = sides.len() + args.replicates.jobs.len() + usize::from(baseline.is_some());
@@ -132,14 +132,30 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
     let first = baseline.as_ref().or(sides.first()).and_then(|side| side.records.first());
     let ran = args.replicates.run(&args.consent, folder, first).map_err(|exit| (exit, String::new()))?;
     sides.extend(ran.into_iter().map(|records| Side { records }));
-    if let Some(name) = &args.save_baseline {
-        let told = baseline::keep(folder, name, &sides[0].names(), args.replace)?;
-        terminal::message(&told);
-        if sides.len() == 1 {
-            return Ok(Exit::Ok);
-        }
+    let kept = match &args.save_baseline {
+        Some(name) => baseline::keep(folder, name, &sides[0].names(), args.replace).map(Some),
+        None => Ok(None),
+    };
+    if let Ok(Some(told)) = &kept {
+        terminal::message(told);
+    }
+    if sides.len() == 1 && baseline.is_none() {
+        return kept.map(|_| Exit::Ok);
     }
     sides.splice(0..0, baseline);
+    let judged = judged(args, folder, &sides);
+    // The runs took their time: what they tell is not lost because their names cannot be kept.
+    match (judged, kept) {
+        (Err(fault), Err((_, reason))) => {
+            terminal::message(&format!("error: {reason}"));
+            Err(fault)
+        }
+        (judged, kept) => kept.and(judged),
+    }
+}
+
+/// Compares the first side with each of the others, and says what comes of it.
+fn judged(args: &CompareArgs, folder: &Path, sides: &[Side]) -> Result<Exit, (Exit, String)> {
     let (base, others) = sides.split_first().expect("there are two sides");
     let records = |side: &Side| -> Vec<Record> { side.records.clone() };
     let base_records = records(base);
@@ -150,12 +166,7 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
             &side.records.iter().collect::<Vec<_>>(),
             args.margin,
         );
-        let Some(found) = found else {
-            let what =
-                format!("{} and {} have no step in common", base.names().join(","), side.names().join(","));
-            return Err((Exit::Usage, what + "; compare runs of one job"));
-        };
-        all.push(found);
+        all.push(found.map_err(|apart| (Exit::Usage, why_apart(&apart, base, side)))?);
     }
     let worst = all.iter().map(|found| found.verdict).max().expect("there is another side");
     let format = if args.json { Format::Json } else { args.format };
@@ -166,6 +177,16 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
         Some(output) => written(output, &text, base, folder),
     };
     Ok(if printed == Exit::Ok { exit_of(worst) } else { printed })
+}
+
+/// Why two sides are not compared, and what there is to be seen of them nevertheless.
+fn why_apart(Apart { reason, curve }: &Apart, base: &Side, side: &Side) -> String {
+    let (base, side) = (base.names().join(","), side.names().join(","));
+    let mut text = format!("{base} and {side} cannot be compared: {reason}");
+    for [name, base, new, differ] in curve_rows(curve) {
+        text += &format!("\n  {name}: A {base}, B {new}; {differ}");
+    }
+    text
 }
 
 /// The comparisons of the first side with each of the others in one form.
@@ -229,6 +250,7 @@ const fn exit_of(verdict: Verdict) -> Exit {
     }
 }
 
+/// The runs of a side, named on the command line or kept by name.
 fn read(folder: &Path, words: &str) -> Result<Side, (Exit, String)> {
     let records = words
         .split(',')
@@ -393,28 +415,33 @@ fn words(line: &str) -> String {
     terminal::folded(line, terminal::width()) + "\n"
 }
 
+/// Columns that a column of intervals takes.
+fn width<'a>(all: impl Iterator<Item = &'a String>) -> usize {
+    all.map(|text| text.chars().count()).max().unwrap_or(0).max(18)
+}
+
 /// Every figure of each step.
 fn steps(found: &Comparison) -> String {
     let mut text = String::new();
-    for StepComparison { name, metrics, noise_floor, replicates } in &found.steps {
+    for step in &found.steps {
+        let StepComparison { name, metrics, .. } = step;
         text += &format!("\nStep {}\n", printable(name));
-        text += "  figure                A          B    change  interval            verdict\n";
-        for metric in metrics {
+        let intervals: Vec<String> = metrics.iter().map(interval).collect();
+        let wide = width(intervals.iter());
+        text += &format!("  figure                A          B    change  {:<wide$}  verdict\n", "interval");
+        for (metric, interval) in metrics.iter().zip(&intervals) {
             text += &format!(
-                "{} {:<13}{:>10} {:>10} {:>9}  {:<18}  {}\n",
+                "{} {:<13}{:>10} {:>10} {:>9}  {interval:<wide$}  {}\n",
                 if metric.decides { '*' } else { ' ' },
                 title(&metric.name),
                 figure(metric, metric.base),
                 figure(metric, metric.new),
                 if metric.needs.is_some() { "–".to_owned() } else { percent(metric.change) },
-                interval(metric),
                 metric.verdict.name()
             );
         }
-        if let Some(floor) = noise_floor {
-            let share = percent(*floor);
-            let of = vary(replicates.0);
-            text += &format!("  noise floor: {of} differ by {} of IOPS\n", share.trim_start_matches('+'));
+        if let Some(noise) = noise_of(step, "") {
+            text += &format!("  noise floor: {noise}\n");
         }
     }
     text
@@ -423,7 +450,7 @@ fn steps(found: &Comparison) -> String {
 /// What the curves come to, and what decides of each load, a line each.
 fn cells(found: &Comparison) -> String {
     let mut text = String::new();
-    let curves = curve_rows(found);
+    let curves = curve_rows(&found.curve);
     if !curves.is_empty() {
         text += "\nCurves\n";
     }
@@ -432,10 +459,11 @@ fn cells(found: &Comparison) -> String {
     }
     let rows = cell_rows(found);
     let wide = rows.iter().map(|row| row.cell.chars().count()).max().unwrap_or(0).max(4);
+    let breadth = width(rows.iter().map(|row| &row.values[3]));
     let figure = rows.iter().map(|row| row.figure.chars().count()).max().unwrap_or(0).max(6);
     if !rows.is_empty() {
         text += &format!(
-            "\n  {:<wide$}  {:<figure$} {:>10} {:>10} {:>9}  {:<18}  verdict\n",
+            "\n  {:<wide$}  {:<figure$} {:>10} {:>10} {:>9}  {:<breadth$}  verdict\n",
             found.kind.name(),
             "figure",
             "A",
@@ -446,7 +474,7 @@ fn cells(found: &Comparison) -> String {
     }
     for CellRow { cell, figure: name, values: [base, new, change, interval, verdict] } in rows {
         text += &format!(
-            "* {:<wide$}  {name:<figure$} {base:>10} {new:>10} {change:>9}  {interval:<18}  {verdict}\n",
+            "* {:<wide$}  {name:<figure$} {base:>10} {new:>10} {change:>9}  {interval:<breadth$}  {verdict}\n",
             printable(&cell)
         );
     }

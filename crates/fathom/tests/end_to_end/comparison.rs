@@ -439,3 +439,57 @@ fn a_baseline_that_cannot_be_kept_is_told_before_anything_runs() {
     std::fs::write(bench.store().join("baselines/silver.txt"), [0xff, 0xfe]).expect("it is new");
     bench.fathom(&line.replace("gold", "silver")).expect(0, &["in place of what cannot be read"]);
 }
+
+#[test]
+fn what_has_no_load_in_common_is_refused_with_the_reason() {
+    let bench = Bench::new();
+    let ask = |question: &str| {
+        bench.fathom(&format!("{question} --target sim: --quiet")).expect(0, &[]);
+        bench.report()["run"].as_str().expect("an identity").to_owned()
+    };
+    let [iops, latency] = ["iops", "latency"].map(|test| ask(&format!("steady {test} --size 8MiB --quick")));
+    for (sides, says) in [
+        (format!("{iops} {latency}"), "they are of different tests (iops and latency)"),
+        (format!("{latency},{iops} {}", ask("run --time 1s")), "the first side mixes runs of several tests"),
+    ] {
+        bench.check_refused(&format!("compare {sides}"), 2, &[says]);
+    }
+    let (depths, rates) = (ask("curve"), ask("curve --over rate"));
+    // What can be seen of both is told nevertheless.
+    bench.check_refused(
+        &format!("compare {depths} {rates}"),
+        2,
+        &["they have no load in common", "peak: A 10.0k/s"],
+    );
+}
+
+#[test]
+fn a_baseline_says_what_it_lacks() {
+    let bench = Bench::new();
+    let all = runs(&bench, 1, 2);
+    bench.fathom(&format!("compare {} --save-baseline gold", all[0])).expect(0, &[]);
+    std::fs::remove_file(bench.store().join(format!("{}.fathom", all[0]))).expect("it is there");
+    bench.check_refused(
+        &format!("compare {} --baseline gold", all[1]),
+        2,
+        &["a run of baseline gold", &all[0], "--save-baseline gold --replace"],
+    );
+    bench.write("a.toml", job("100us"));
+    let long = "a".repeat(300);
+    let line = format!("compare --run a.toml --replicates 2 --quiet --save-baseline {long}");
+    bench.check_refused(&line, 2, &["a baseline's name of 300 characters is too long; use at most 100"]);
+    let runs = bench.fathom("runs --json").expect(0, &[]).json();
+    assert_eq!(runs.as_array().map(Vec::len), Some(1), "nothing was run");
+}
+
+#[test]
+fn what_was_compared_is_told_where_its_baseline_cannot_be_kept() {
+    let bench = Bench::new();
+    let all = runs(&bench, 1, 2);
+    // Nothing is there when it is looked for, and no folder can be made in its place.
+    std::os::unix::fs::symlink("gone/deeper", bench.store().join("baselines")).expect("it is new");
+    let ended = bench.fathom(&format!("compare {} {} --save-baseline gold", all[0], all[1]));
+    let page = &ended.expect(4, &["error: cannot write ", "gold.txt"]).out;
+    assert!(page.starts_with("Equivalent"), "{page}");
+    bench.fathom(&format!("compare {} --save-baseline gold", all[0])).expect(4, &["error: cannot write "]);
+}

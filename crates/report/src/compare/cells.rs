@@ -2,12 +2,12 @@
 //! curves come to. Dozens of loads would fill dozens of pages drawn one by one.
 
 use super::{changed, figure, percent, title};
-use crate::curve::{number, with_interval};
+use crate::curve::{number, too_few_for, with_interval};
 use crate::plot::{Plot, PlotAxis, PlotLine, Shape, Unit};
 use crate::section::Section;
 use crate::table::{left, right, visible};
 use crate::tables::Table;
-use fathom_analysis::compare::{Comparison, CurveFigure, Kind, Metric, Replicates, StepComparison};
+use fathom_analysis::compare::{Comparison, CurveFigure, Kind, Metric, Replicates, StepComparison, WIDE};
 use fathom_analysis::scaling::Estimate;
 use fathom_units::{Iops, Ratio};
 
@@ -44,26 +44,42 @@ pub fn cell_rows(found: &Comparison) -> Vec<CellRow> {
 
 /// The interval of a change, or why there is none.
 pub fn interval(metric: &Metric) -> String {
+    let end = |change: f64| if change > WIDE { beyond() } else { percent(change) };
     match (metric.needs, metric.interval) {
-        (Some(needs), _) => format!("needs n ≥ {needs}"),
-        (None, Some((low, high))) => format!("{} to {}", percent(low), percent(high)),
-        (None, None) => "–".to_owned(),
+        (Some(needs), _) => too_few_for(needs),
+        (None, Some((low, _))) if low > WIDE => beyond(),
+        (None, Some((low, high))) => format!("{} to {}", end(low), end(high)),
+        (None, None) => "n/a".to_owned(),
     }
 }
 
-/// What varies, and by how much where it varies most; nothing where that is not known.
+/// An end of an interval that only says that it is far away.
+fn beyond() -> String {
+    format!("> {}", percent(WIDE))
+}
+
+/// What varies, and by how much where it varies most; nothing where that is not known, or nothing varies.
 pub fn noise(found: &Comparison) -> Option<String> {
-    let most = found
-        .steps
-        .iter()
-        .filter_map(|step| Some((step.noise_floor?, step.replicates.0)))
-        .max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let up_to = if found.steps.len() > 1 { "up to " } else { "" };
-    Some(format!("{} differ by {up_to}{} of IOPS", vary(most.1), percent(most.0).trim_start_matches('+')))
+    let floor = |step: &&StepComparison| step.noise_floor.unwrap_or(0.0);
+    let most = found.steps.iter().max_by(|a, b| floor(a).total_cmp(&floor(b)))?;
+    noise_of(most, if found.steps.len() > 1 { "up to " } else { "" })
+}
+
+/// What varies of one step, and by how much; nothing where that is not known, or nothing varies: what a simulated device does is
+/// exact, and there is no floor then. `up_to`: what stands before the share.
+pub fn noise_of(step: &StepComparison, up_to: &str) -> Option<String> {
+    let floor = step.noise_floor.filter(|floor| *floor > 0.0)?;
+    let of = vary(step.replicates.0);
+    let share = percent(floor);
+    Some(if share == percent(0.0) {
+        format!("{of} differ by less than 0.1 % of IOPS")
+    } else {
+        format!("{of} differ by {up_to}{} of IOPS", share.trim_start_matches('+'))
+    })
 }
 
 /// What of the first side differs from one to the next.
-pub fn vary(of: Replicates) -> &'static str {
+fn vary(of: Replicates) -> &'static str {
     match of {
         Replicates::Runs => "runs of A",
         Replicates::Rounds => "rounds of A",
@@ -72,7 +88,7 @@ pub fn vary(of: Replicates) -> &'static str {
 }
 
 /// What the curves come to, per figure: its name, both sides, and whether they differ.
-pub fn curve_rows(found: &Comparison) -> Vec<[String; 4]> {
+pub fn curve_rows(curve: &[CurveFigure]) -> Vec<[String; 4]> {
     let row = |one: &CurveFigure| {
         let CurveFigure { name, is_rate, base, new, overlap } = one;
         let text = |estimate: &Option<Estimate>| match estimate {
@@ -87,7 +103,7 @@ pub fn curve_rows(found: &Comparison) -> Vec<[String; 4]> {
         };
         [(*name).to_owned(), text(base), text(new), differ.to_owned()]
     };
-    found.curve.iter().map(row).collect()
+    curve.iter().map(row).collect()
 }
 
 /// The figures that decide, each with the loads that it decides about, in their order.
@@ -143,7 +159,7 @@ fn both(title: String, name: &str, loads: &[(String, &Metric)], letter: char) ->
 pub(super) fn sections(found: &Comparison, letter: char, margin: Ratio) -> Vec<Section> {
     let name = if letter == 'B' { "B" } else { "the other side" };
     let mut all = Vec::new();
-    let curves = curve_rows(found);
+    let curves = curve_rows(&found.curve);
     if !curves.is_empty() {
         let columns = vec![left("figure"), left("A"), left(name), left("")];
         let table = Table {

@@ -73,3 +73,44 @@ fn intervals_of_single_runs_that_are_alike_do_not_differ() {
     let [regressed, improved, ..] = verdicts(30, |random| (one(random), one(random)));
     assert!(regressed + improved <= 2, "{regressed} and {improved} of 30");
 }
+
+/// Sweeps of so many steps, one run of which has these rates.
+fn sweep(rates: &[u64]) -> Record {
+    let shape =
+        |rate: u64| StreamShape { rates: vec![(OperationKind::Read, rate)], ..StreamShape::default() };
+    let mut made = record(&[shape(rates[0])]);
+    for (at, &rate) in rates.iter().enumerate().skip(1) {
+        crate::sample::push(&mut made, &[shape(rate)], u32::try_from(at).expect("few steps"));
+    }
+    made
+}
+
+#[test]
+fn an_interval_that_says_nothing_is_none_and_asks_for_few_more_runs() {
+    let side = || [sweep(&[9000; 30]), sweep(&[11_000; 30])];
+    let (base, new) = (side(), side());
+    let (base, new): (Vec<&Record>, Vec<&Record>) = (base.iter().collect(), new.iter().collect());
+    let found = compare(&base, &new, 0.03).expect("they have steps in common");
+    assert_eq!((found.verdict, found.steps.len()), (Verdict::Inconclusive, 30));
+    for metric in found.steps.iter().flat_map(|step| &step.metrics) {
+        // t(2 degrees) at 1 − 0.05/60 is 35, and the noise a seventh of the mean.
+        assert_eq!(metric.interval, None, "{metric:?}");
+        assert!(metric.more_runs.is_some_and(|more| (10..1000).contains(&more)), "{metric:?}");
+    }
+    assert!(found.more_runs.is_some());
+    assert!(
+        found.remarks.iter().any(|one| one.contains("the interval of iops and p99 is n/a")),
+        "{:?}",
+        found.remarks
+    );
+    // As unlike as that, and yet enough for a verdict: then it is told.
+    let few = [sweep(&[10]), sweep(&[12])];
+    let many = [sweep(&[9_000_000]), sweep(&[11_000_000])];
+    let (few, many): (Vec<&Record>, Vec<&Record>) = (few.iter().collect(), many.iter().collect());
+    let found = compare(&few, &many, 0.03).expect("they have a step in common");
+    let iops = &found.steps[0].metrics[0];
+    assert!(
+        iops.verdict == Verdict::Improved && iops.interval.is_some_and(|(low, _)| low > 1000.0),
+        "{iops:?}"
+    );
+}

@@ -1,11 +1,15 @@
 //! Runs kept under a name: a text file in the store's folder `baselines`, a run's identity per line.
 
+use super::Side;
 use crate::exit::Exit;
 use crate::output;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+/// Bytes of a name at most. A filesystem takes 255 for a file (`NAME_MAX`), of which the ending and that of the file it is
+/// written to first leave 220 or so; a page shows none that long.
+const NAME_MAX: usize = 100;
 /// Runs of a baseline that are named when it goes.
 const RUNS_SHOWN: usize = 5;
 
@@ -84,7 +88,7 @@ fn listed(runs: &[String]) -> String {
 }
 
 /// The runs kept under a name.
-pub(super) fn runs(folder: &Path, name: &str) -> Result<Vec<String>, (Exit, String)> {
+fn runs(folder: &Path, name: &str) -> Result<Vec<String>, (Exit, String)> {
     let path = path_of(folder, name)?;
     let text = fs::read_to_string(&path).map_err(|error| {
         let known = known(folder);
@@ -96,6 +100,24 @@ pub(super) fn runs(folder: &Path, name: &str) -> Result<Vec<String>, (Exit, Stri
         (Exit::Usage, format!("no baseline {name} ({}: {error}); {remedy}", path.display()))
     })?;
     Ok(text.split_whitespace().map(str::to_owned).collect())
+}
+
+/// The side that is kept under a name. One of its runs may be gone by now.
+pub(super) fn read(folder: &Path, name: &str) -> Result<Side, (Exit, String)> {
+    let kept = runs(folder, name)?;
+    if kept.is_empty() {
+        let reason = format!("baseline {name} names no run; {}", anew(name));
+        return Err((Exit::Target, reason));
+    }
+    super::read(folder, &kept.join(",")).map_err(|(exit, reason)| {
+        let what = format!("a run of baseline {name} ({}) cannot be read: {reason}", listed(&kept));
+        (exit, format!("{what}; bring it back into the store, or {}", anew(name)))
+    })
+}
+
+/// How a baseline comes to name other runs.
+fn anew(name: &str) -> String {
+    format!("keep other runs under the name with `fathom compare RUN --save-baseline {name} --replace`")
 }
 
 /// Names of all baselines.
@@ -110,6 +132,11 @@ fn known(folder: &Path) -> Vec<String> {
 
 fn path_of(folder: &Path, name: &str) -> Result<PathBuf, (Exit, String)> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if name.len() > NAME_MAX {
+        let reason =
+            format!("a baseline's name of {} characters is too long; use at most {NAME_MAX}", name.len());
+        return Err((Exit::Usage, reason));
+    }
     if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
         return Err((
             Exit::Usage,
