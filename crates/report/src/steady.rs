@@ -361,7 +361,9 @@ fn determination(found: &RoundsAnswer) -> Table {
 
 /// A line over rounds, in the unit of what it is about.
 fn line(slope: f64, start: f64, write: fn(f64) -> String) -> String {
-    let sign = |value: f64| if value < 0.0 && write(-value) != write(0.0) { "−".to_owned() } else { String::new() };
+    let sign = |value: f64| {
+        if value < 0.0 && write(-value) != write(0.0) { "−".to_owned() } else { String::new() }
+    };
     let (slope, start) = (sign(slope) + &write(slope.abs()), sign(start) + &write(start.abs()));
     format!("{slope}·R + {start} (R = 1 … {WINDOW})")
 }

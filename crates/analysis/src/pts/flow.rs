@@ -229,7 +229,8 @@ pub const BLOCK_MIN: u32 = 512;
 
 /// What makes a test another one than the standard's, in words; empty: nothing that is known here.
 pub fn deviations(question: &SteadyQuestion) -> Vec<String> {
-    let SteadyQuestion { test, class, haste, purge, purged_before, block_min, has_histogram, part, .. } = question;
+    let SteadyQuestion { test, class, haste, purge, purged_before, block_min, has_histogram, part, .. } =
+        question;
     let quick = (*haste != 1).then(|| format!("all times are divided by {haste}"));
     let unpurged = !purge && purged_before.is_none();
     let unpurged = unpurged.then(|| "no purge, so that what was written before is not known".to_owned());
@@ -249,7 +250,9 @@ fn partial(CapacityPart { used, capacity }: CapacityPart, class: DeviceClass) ->
         DeviceClass::Client => "purges 100 % and tests 75 %",
     };
     let standard = class.standard();
-    format!("only {used} of a user capacity of {capacity} ({percent} %) are purged and written where {standard} {wants}")
+    format!(
+        "only {used} of a user capacity of {capacity} ({percent} %) are purged and written where {standard} {wants}"
+    )
 }
 
 /// What the run of a question is called.

@@ -13,8 +13,8 @@ use fathom_model::{Amount, Kind, Literal, OptionValue, Span};
 use fathom_planner::search::{Search, SteadySearch};
 use fathom_planner::{Plan, PlanNote};
 use fathom_schema::{
-    CapacityPart, DeviceClass, Facts, FileKind, Note, NoteKind, Question, Record, Severity, SteadyQuestion, SteadyTest,
-    StepRecord, TargetFact, Threshold, TrimBy, VoidMark,
+    CapacityPart, DeviceClass, Facts, FileKind, Note, NoteKind, Question, Record, Severity, SteadyQuestion,
+    SteadyTest, StepRecord, TargetFact, Threshold, TrimBy, VoidMark,
 };
 use fathom_units::Bytes;
 use std::borrow::Cow;
@@ -521,8 +521,11 @@ fn settle_range(asked: &mut SteadyQuestion, facts: &Facts, notes: &mut Vec<(Seve
     asked.active_percent = if is_asked_for { 100 } else { asked.class.active_percent() };
     asked.part = part;
     if part.is_some() && asked.haste == 1 {
-        let least = SteadyQuestion { purge: true, block_min: BLOCK_MIN, has_histogram: true, ..asked.clone() };
-        notes.extend(pts::deviations(&least).into_iter().map(|why| (Severity::Warn, format!("not PTS: {why}"))));
+        let least =
+            SteadyQuestion { purge: true, block_min: BLOCK_MIN, has_histogram: true, ..asked.clone() };
+        notes.extend(
+            pts::deviations(&least).into_iter().map(|why| (Severity::Warn, format!("not PTS: {why}"))),
+        );
     }
 }
 
@@ -682,14 +685,21 @@ mod tests {
             let title = pts::title(&asked);
             assert_eq!(title.ends_with(", not PTS") && !title.starts_with("PTS"), !why.is_empty(), "{title}");
         };
-        let quarter = "only 64 GiB of a user capacity of 256 GiB (25 %) are purged and written where PTS-E has 100 %";
+        let quarter =
+            "only 64 GiB of a user capacity of 256 GiB (25 %) are purged and written where PTS-E has 100 %";
         check(Enterprise, None, vec![of_device(256)], 100, "");
         check(Enterprise, Some("100%"), vec![of_device(256)], 100, "");
         check(Enterprise, Some("64GiB"), vec![of_device(256)], 100, quarter);
         check(Enterprise, Some("25%"), vec![of_device(256)], 100, quarter);
         check(Enterprise, Some("64GiB"), vec![of_file(256)], 100, quarter);
         // Of several targets it is the one that is used least of.
-        check(Enterprise, Some("64GiB"), vec![TargetFact { path: "u".into(), ..of_device(64) }, of_device(256)], 100, quarter);
+        check(
+            Enterprise,
+            Some("64GiB"),
+            vec![TargetFact { path: "u".into(), ..of_device(64) }, of_device(256)],
+            100,
+            quarter,
+        );
         check(Client, None, vec![of_device(256)], 75, "");
         // What is left out of the purge makes it another test, however large the active range is.
         let most = "only 192 GiB of a user capacity of 256 GiB (75 %) are purged and written where PTS-C purges 100 % and tests \

@@ -85,9 +85,8 @@ fn a_clients_device_is_purged_whole_and_a_part_of_one_is_not_pts() {
     with_root("a_clients_device_is_purged_whole_and_a_part_of_one_is_not_pts", |bench, stage| {
         let device = stage.device(bench, "image", &[(0, &[1; 4096]), (SIZE - 4096, &[1; 4096])])?;
         let ended_in_rounds = |line: &str| {
-            let mut run = bench.start(&format!(
-                "steady latency --target {device} --yes --destroy={device} {line}"
-            ));
+            let mut run =
+                bench.start(&format!("steady latency --target {device} --yes --destroy={device} {line}"));
             run.wait_for("response times");
             run.signal(rustix::process::Signal::INT);
             run.ended().expect(130, &["to go on: "]);
@@ -104,7 +103,10 @@ fn a_clients_device_is_purged_whole_and_a_part_of_one_is_not_pts() {
         assert!(page.contains("Not PTS (only ") && page.contains("not PTS: only "), "{page}");
         assert_eq!(content(&device)[SIZE as usize - 4096..], [1; 4096], "what is not asked for is left");
         let (title, client) = ended_in_rounds("--class client");
-        assert_eq!((&client["is_pts"], title), (&true.into(), format!("PTS-C latency test of {device}").into()));
+        assert_eq!(
+            (&client["is_pts"], title),
+            (&true.into(), format!("PTS-C latency test of {device}").into())
+        );
         assert_eq!(number(&client, "/setup/user_capacity_bytes"), SIZE as f64);
         assert_eq!(number(&client, "/setup/active_range_bytes"), (SIZE / 4 * 3) as f64);
         assert_eq!(number(&client, "/parts/0/bytes"), SIZE as f64, "purged");

@@ -8,7 +8,8 @@ use fathom_analysis::pts::{Blocks, Cell, Flow, PartKind, Place, operating_points
 use fathom_analysis::steady::WINDOW;
 use fathom_model::{Literal, Span, Spanned};
 use fathom_schema::{
-    BoundFigure, Extent, FileOrder, LayoutRule, OperationKind, Quota, SteadyQuestion, Step, Target, TargetKind,
+    BoundFigure, Extent, FileOrder, LayoutRule, OperationKind, Quota, SteadyQuestion, Step, Target,
+    TargetKind,
 };
 use fathom_units::{Bytes, Nanos};
 

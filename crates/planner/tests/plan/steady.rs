@@ -7,8 +7,8 @@ use crate::search::finished;
 use fathom_planner::search::{Search, SteadySearch};
 use fathom_planner::{Experiment, Plan, plan_search};
 use fathom_schema::{
-    CapacityPart, DeviceClass, FileOrder, OperationKind, Pacing, Quota, SteadyQuestion, SteadyTest, Step, StepFinished,
-    StepRecord, StepStarted, Think, TimeLimit,
+    CapacityPart, DeviceClass, FileOrder, OperationKind, Pacing, Quota, SteadyQuestion, SteadyTest, Step,
+    StepFinished, StepRecord, StepStarted, Think, TimeLimit,
 };
 use fathom_units::{Bytes, Nanos};
 

@@ -5,8 +5,8 @@ use crate::calendar;
 use crate::table::{left, visible};
 use crate::tables::{Table, seconds};
 use fathom_analysis::pts::{
-    Answer, Blocks, Cell, Conditioning, Flow, PartAnswer, PartKind, RoundsAnswer, Setup, TargetSetup, deviations,
-    purge_words,
+    Answer, Blocks, Cell, Conditioning, Flow, PartAnswer, PartKind, RoundsAnswer, Setup, TargetSetup,
+    deviations, purge_words,
 };
 use fathom_schema::{Content, Fill, Freshness, IoMode, SteadyQuestion, SteadyTest};
 use fathom_units::{Bytes, Nanos};
