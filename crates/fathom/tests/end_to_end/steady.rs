@@ -243,32 +243,33 @@ fn clients_are_tested_with_less() {
 }
 
 /// What a test of this line says of its targets: user capacity and active range, MiB, and what was written before its rounds.
-fn check_range(bench: &Bench, line: &str, (capacity, active, filled): (u64, u64, u64)) -> Value {
+fn check_range(bench: &Bench, line: &str, (capacity, active, filled): (f64, f64, f64)) -> Value {
     bench.fathom(&format!("steady latency {line} --quiet"));
     let document = bench.report()["answer"].clone();
     let setup = &document["setup"];
-    assert_eq!(number(setup, "/user_capacity_bytes") as u64 >> 20, capacity, "{line}: {setup:#}");
-    assert_eq!(number(setup, "/active_range_bytes") as u64 >> 20, active, "{line}: {setup:#}");
+    let mib = |of: &Value, path: &str| (number(of, path) / f64::from(1 << 20)).floor();
+    assert_eq!(mib(setup, "/user_capacity_bytes"), capacity, "{line}: {setup:#}");
+    assert_eq!(mib(setup, "/active_range_bytes"), active, "{line}: {setup:#}");
     let parts = document["parts"].as_array().expect("a list");
     let is_fill =
         |part: &&Value| part["title"].as_str().is_some_and(|title| title.starts_with("preconditioning"));
     let fill = parts.iter().find(is_fill).expect("it is preconditioned");
-    assert_eq!(number(fill, "/bytes") as u64 >> 20, filled, "{line}: {fill:#}");
+    assert_eq!(mib(fill, "/bytes"), filled, "{line}: {fill:#}");
     document
 }
 
 #[test]
 fn an_active_range_is_told_beside_the_user_capacity() {
     let bench = Bench::new();
-    check_range(&bench, "--target sim: --quick --class client", (1024, 768, 2048));
-    check_range(&bench, "--target sim: --quick --size 64MiB --class client", (64, 48, 128));
+    check_range(&bench, "--target sim: --quick --class client", (1024.0, 768.0, 2048.0));
+    check_range(&bench, "--target sim: --quick --size 64MiB --class client", (64.0, 48.0, 128.0));
     // A file has the size that it is made in; of one that is there already a quick test uses a twentieth.
     let file = "--target file --direct false --quick=60000";
     let client = format!("{file} --class client");
-    check_range(&bench, &format!("{client} --size 64MiB"), (64, 48, 128));
-    check_range(&bench, &format!("{client} --size 64MiB"), (64, 48, 128));
+    check_range(&bench, &format!("{client} --size 64MiB"), (64.0, 48.0, 128.0));
+    check_range(&bench, &format!("{client} --size 64MiB"), (64.0, 48.0, 128.0));
     for line in [file, &client] {
-        let document = check_range(&bench, line, (64, 3, 6));
+        let document = check_range(&bench, line, (64.0, 3.0, 6.0));
         let told = document["deviations"].to_string();
         assert!(told.contains("of a user capacity of 64 MiB (5 %) are purged and written"), "{told}");
     }
