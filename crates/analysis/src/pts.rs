@@ -15,7 +15,7 @@ pub use answer::{
 pub use cells::{CellSteps, cells};
 pub use flow::{
     BLOCK_MIN, Blocks, Cell, Figure, Flow, Outlook, Part, PartKind, Place, ROUNDS_MAX, Rounds, deviations,
-    operating_points, purge_words,
+    operating_points, purge_words, title,
 };
 pub use idle::{AfterIdle, IdleRecovery, idle_recovery};
 pub use setup::{Setup, TARGETS_MAX, TargetSetup};

@@ -12,7 +12,7 @@ use fathom_analysis::pts::{
     AfterIdle, Answer, Cell, Distribution, Ending, FIVE_NINES_FROM, Figure, Idle, IdleRecovery, Level,
     Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer, deviations, idle_recovery, purge_words,
 };
-use fathom_analysis::steady::{EXCURSION_MAX, RANGE_MAX};
+use fathom_analysis::steady::{EXCURSION_MAX, RANGE_MAX, WINDOW};
 use fathom_schema::SteadyTest;
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 
@@ -361,8 +361,11 @@ fn determination(found: &RoundsAnswer) -> Table {
 
 /// A line over rounds, in the unit of what it is about.
 fn line(slope: f64, start: f64, write: fn(f64) -> String) -> String {
-    let sign = |value: f64| if value < 0.0 && write(-value) != write(0.0) { "−" } else { "" };
-    format!("{}{}·R + {}{}", sign(slope), write(slope.abs()), sign(start), write(start.abs()))
+    let sign = |value: f64| {
+        if value < 0.0 && write(-value) != write(0.0) { "−".to_owned() } else { String::new() }
+    };
+    let (slope, start) = (sign(slope) + &write(slope.abs()), sign(start) + &write(start.abs()));
+    format!("{slope}·R + {start} (R = 1 … {WINDOW})")
 }
 
 fn tracked(found: &RoundsAnswer) -> Table {
@@ -510,8 +513,8 @@ mod tests {
     #[test]
     fn a_line_is_in_the_unit_of_its_figure() {
         let of = |figure: Figure, slope: f64, start: f64| line(slope, start, bare(figure));
-        assert_eq!(of(Figure::MeanLatency, -1.234e-6, 1.04e-4), "−1.23 µs·R + 104 µs");
-        assert_eq!(of(Figure::MeanLatency, -1e-15, 1e-4), "0 ns·R + 100 µs");
-        assert_eq!(of(Figure::Iops, -12.3, 5120.0), "−12.3·R + 5120");
+        assert_eq!(of(Figure::MeanLatency, -1.234e-6, 1.04e-4), "−1.23 µs·R + 104 µs (R = 1 … 5)");
+        assert_eq!(of(Figure::MeanLatency, -1e-15, 1e-4), "0 ns·R + 100 µs (R = 1 … 5)");
+        assert_eq!(of(Figure::Iops, -12.3, 5120.0), "−12.3·R + 5120 (R = 1 … 5)");
     }
 }

@@ -50,7 +50,9 @@ pub use gauges::{DeviceUse, Gauges, HostSample, Pressure, Temperature};
 pub use memory::{Advice, Memory, MemorySource};
 pub use names::{NameOperation, StatCall};
 pub use peer::{Peer, Protocol};
-pub use question::{DeviceClass, LatencyGoal, LoadAxis, Question, ScanQuestion, SteadyQuestion, SteadyTest};
+pub use question::{
+    CapacityPart, DeviceClass, LatencyGoal, LoadAxis, Question, ScanQuestion, SteadyQuestion, SteadyTest,
+};
 pub use record::{Finding, RECORD_MARK, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use settling::{DepthFound, DepthSearch, SteadyFigure, SteadyLimit, SteadyRule};
 pub use step::{

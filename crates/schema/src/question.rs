@@ -122,8 +122,30 @@ pub struct SteadyQuestion {
     /// tests came to their end without.
     #[serde(default)]
     pub has_histogram: bool,
+    /// The active range: how much of each target the loads go to, from its beginning, per cent; a purge goes to all of it.
+    #[serde(default = "all_of_it")]
+    pub active_percent: u32,
+    /// The part of what targets hold that the whole test is kept to, its purge included; absent: all is used.
+    #[serde(default)]
+    pub part: Option<CapacityPart>,
     /// The run that the first steps were taken over from.
     pub resumed: Option<String>,
+}
+
+/// Records of before there was an active range had all of what their `size` says.
+const fn all_of_it() -> u32 {
+    100
+}
+
+/// A part of the user capacity of a target; of several targets, of the one that is used least of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CapacityPart {
+    /// What is purged, written and read of it.
+    #[serde(with = "wire::bytes")]
+    pub used: Bytes,
+    /// All of it; more than `used`.
+    #[serde(with = "wire::bytes")]
+    pub capacity: Bytes,
 }
 
 /// The two kinds of devices that PTS knows, which it loads differently.
@@ -143,6 +165,22 @@ impl DeviceClass {
         match self {
             Self::Enterprise => "enterprise",
             Self::Client => "client",
+        }
+    }
+
+    /// The standard that they are tested by.
+    pub const fn standard(self) -> &'static str {
+        match self {
+            Self::Enterprise => "PTS-E",
+            Self::Client => "PTS-C",
+        }
+    }
+
+    /// How much of the user capacity its tests go to, per cent.
+    pub const fn active_percent(self) -> u32 {
+        match self {
+            Self::Enterprise => 100,
+            Self::Client => 75,
         }
     }
 }

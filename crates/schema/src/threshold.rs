@@ -128,7 +128,17 @@ impl FromStr for Bound {
                 (goal.quantile.map_or(BoundFigure::Mean, BoundFigure::Quantile), goal.limit.as_secs_f64())
             }
         };
-        Ok(Self { kind, figure, is_above: rest.starts_with('>'), limit })
+        let is_above = rest.starts_with('>');
+        if !is_above && limit <= 0.0 {
+            let instead = match figure {
+                BoundFigure::Errors => "errors<1",
+                BoundFigure::Iops => "iops>1k",
+                BoundFigure::Bandwidth => "bandwidth>1MB/s",
+                BoundFigure::Mean | BoundFigure::Quantile(_) | BoundFigure::Max => "max<1s",
+            };
+            return Err(format!("{text}: nothing is below 0; write for example {instead}"));
+        }
+        Ok(Self { kind, figure, is_above, limit })
     }
 }
 
@@ -261,6 +271,11 @@ mod tests {
         check("errors<1", "errors < 1");
         check("p99>2ms", "p99 > 2.00 ms");
         check("fast", "fast is no bound; write");
+        check("errors<0", "errors<0: nothing is below 0; write for example errors<1");
+        check("errors<=0", "errors<=0: nothing is below 0; write for example errors<1");
+        check("write.iops<0", "write.iops<0: nothing is below 0; write for example iops>1k");
+        check("max<0ms", "max<0ms: nothing is below 0; write for example max<1s");
+        check("errors>0", "errors > 0");
         check("iops>many", "iops>many: ");
         check("p0<1ms", "p0<1ms: p0 is neither mean nor");
         check(

@@ -48,6 +48,8 @@ pub trait Machine: Send + Sync + 'static {
     fn presets(&self) -> Vec<Preset>;
     /// Fills in what of a test of the PTS depends on its targets; what of the standard is left out is said.
     fn complete(&self, asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)>;
+    /// What the run of a test of the PTS is called.
+    fn title_of(&self, asked: &SteadyQuestion) -> String;
     /// What a stored test of the PTS leaves to one that goes on from it, or why none can.
     fn unfinished(&self, record: Record) -> Result<Unfinished, String>;
     /// Makes a planned test one that goes on from there: the steps that need not be done again, or why it cannot.

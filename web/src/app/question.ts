@@ -51,13 +51,10 @@ export const emptyQuestion = (): Question => ({
 /** The job whose steps the question changes: depth, rate, or all that a test of the PTS prescribes are not its own. */
 export function jobOf(form: Question, asked: Asked): string {
   const { targets, read, blockSize, access, workers, ramp, time } = form;
-  // A client's drive is not full: PTS-C tests three quarters of it.
-  const share = form.deviceClass === "client" ? "75%" : "";
   const stream = { ...emptyStream, targets: targets.map(({ name }) => name), depths: [] };
   if (asked === "steady") {
     // Only the target: whatever else there is, the test says.
-    const sized = targets.map((one) => ({ ...one, size: one.size || share }));
-    const whole = toText({ ...empty, targets: sized, streams: [stream] });
+    const whole = toText({ ...empty, targets, streams: [stream] });
     return `${whole.slice(0, whole.indexOf("[workload"))}[workload.load]\n\n[stream.load]\n`;
   }
   const lines = [{ share: "100%", blockSize, read, access }];

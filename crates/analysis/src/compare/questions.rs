@@ -90,6 +90,8 @@ fn of_tests(left: &SteadyQuestion, right: &SteadyQuestion, add: &mut impl FnMut(
         purged_before: _,
         block_min,
         has_histogram,
+        active_percent,
+        part: _, // comes out of `size` and the targets
         resumed: _,
     } = left;
     add("test", test.name().to_owned(), right.test.name().to_owned());
@@ -97,6 +99,8 @@ fn of_tests(left: &SteadyQuestion, right: &SteadyQuestion, add: &mut impl FnMut(
     add("times divided by", haste.to_string(), right.haste.to_string());
     let part = |size: &Option<String>| size.clone().unwrap_or_else(|| "all".to_owned());
     add("part of each target", part(size), part(&right.size));
+    let percent = |percent: u32| format!("{percent} % of it");
+    add("active range", percent(*active_percent), percent(right.active_percent));
     add("purge", pts::purge_words(left), pts::purge_words(right));
     let bytes = |block: u32| Bytes(block.into()).to_string();
     add("smallest block", bytes(*block_min), bytes(right.block_min));
@@ -171,6 +175,8 @@ mod tests {
             purged_before: None,
             block_min: 512,
             has_histogram: true,
+            active_percent: 100,
+            part: None,
             resumed: None,
         }
     }

@@ -686,6 +686,8 @@ mod tests {
             purged_before: Some("by its maker's tool".to_owned()),
             block_min: 512,
             has_histogram: true,
+            active_percent: 100,
+            part: None,
             resumed: None,
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::load::LoadPoint;
 use crate::steady::{Rule, WINDOW, Window};
-use fathom_schema::{DeviceClass, SteadyQuestion, SteadyTest, Step};
+use fathom_schema::{CapacityPart, DeviceClass, SteadyQuestion, SteadyTest, Step};
 use fathom_units::Nanos;
 
 /// Rounds after which a test is given up (PTS).
@@ -229,14 +229,41 @@ pub const BLOCK_MIN: u32 = 512;
 
 /// What makes a test another one than the standard's, in words; empty: nothing that is known here.
 pub fn deviations(question: &SteadyQuestion) -> Vec<String> {
-    let SteadyQuestion { test, haste, purge, purged_before, block_min, has_histogram, .. } = question;
+    let SteadyQuestion { test, class, haste, purge, purged_before, block_min, has_histogram, part, .. } =
+        question;
     let quick = (*haste != 1).then(|| format!("all times are divided by {haste}"));
     let unpurged = !purge && purged_before.is_none();
     let unpurged = unpurged.then(|| "no purge, so that what was written before is not known".to_owned());
     let coarse = (*block_min > BLOCK_MIN).then(|| format!("no blocks smaller than {block_min} B"));
     let unspread = *test == SteadyTest::Latency && !has_histogram;
     let unspread = unspread.then(|| "no histogram run, which the standard has since 2.0".to_owned());
-    [quick, unpurged, coarse, unspread].into_iter().flatten().collect()
+    let partial = part.map(|part| partial(part, *class));
+    [quick, partial, unpurged, coarse, unspread].into_iter().flatten().collect()
+}
+
+/// What is left of a target as it was is room for its controller, as over-provisioning is, and flatters it.
+fn partial(CapacityPart { used, capacity }: CapacityPart, class: DeviceClass) -> String {
+    let percent = (used.0 as f64 / capacity.0.max(1) as f64 * 1000.0).round() / 10.0;
+    let (used, capacity) = (used.approximate(), capacity.approximate());
+    let wants = match class {
+        DeviceClass::Enterprise => "has 100 %",
+        DeviceClass::Client => "purges 100 % and tests 75 %",
+    };
+    let standard = class.standard();
+    format!(
+        "only {used} of a user capacity of {capacity} ({percent} %) are purged and written where {standard} {wants}"
+    )
+}
+
+/// What the run of a question is called.
+pub fn title(question: &SteadyQuestion) -> String {
+    let (kind, manner) = match (question.haste, question.class) {
+        (2.., _) => ("quick ", ", not PTS"),
+        _ if !deviations(question).is_empty() => ("", ", not PTS"),
+        (_, DeviceClass::Enterprise) => ("PTS ", ""),
+        (_, DeviceClass::Client) => ("PTS-C ", ""),
+    };
+    format!("{kind}{} test of {}{manner}", question.test.name(), question.targets.join(", "))
 }
 
 /// How the targets were purged, for people.
@@ -583,6 +610,8 @@ mod tests {
             purged_before: None,
             block_min: 512,
             has_histogram: true,
+            active_percent: 100,
+            part: None,
             resumed: None,
         })
     }

@@ -36,7 +36,7 @@ pub struct Setup {
     pub content: Option<Content>,
     /// How the targets are read and written; absent where no step began.
     pub engine: Option<EngineKind>,
-    /// Whether the page cache is passed by.
+    /// Whether the page cache is passed by; absent where no file or device is opened.
     pub mode: Option<IoMode>,
     /// Bytes that the test may touch, of all targets together.
     pub active_range: Bytes,
@@ -80,10 +80,13 @@ pub(super) fn setup(record: &Record, question: &SteadyQuestion) -> Setup {
     let sizes: Vec<Bytes> =
         first.map_or_else(Vec::new, |step| step.targets.iter().map(|one| one.size).collect());
     let fact_of = |name: &String| facts.targets.iter().find(|fact| fact.path == Path::new(name));
-    // A file and what is simulated are tested whole: their size is what is tested.
+    // What is simulated, and a file that is made, has the size that it is given; a file that is there may be larger.
     let size = |(at, name): (usize, &String)| {
-        let of_device = fact_of(name).and_then(|fact| Some(own_device(fact)?.size));
-        of_device.or_else(|| sizes.get(at).copied())
+        let given = sizes.get(at).copied();
+        let fact = fact_of(name);
+        let of_device = fact.and_then(|fact| Some(own_device(fact)?.size));
+        let of_file = || fact.and_then(|fact| fact.file.as_ref()).map(|file| file.size);
+        of_device.or_else(|| given.map(|given| given.max(of_file().unwrap_or_default())))
     };
     let all: Option<Vec<Bytes>> = question.targets.iter().enumerate().map(size).collect();
     let target = |name: &String| {
@@ -121,12 +124,23 @@ pub(super) fn setup(record: &Record, question: &SteadyQuestion) -> Setup {
         targets_count: question.targets.len(),
         content,
         engine: engine.map(|engine| engine.kind),
-        mode: engine.map(|engine| engine.mode),
-        active_range: sizes.iter().copied().sum(),
+        mode: engine.filter(|engine| opens(&engine.kind)).map(|engine| engine.mode),
+        active_range: share(sizes.iter().copied().sum(), question.active_percent),
         segments: sizes.len(),
         capacity: all.map(|all| all.into_iter().sum()),
         written: Bytes(written(record, question)),
     }
+}
+
+/// Whether an engine reads and writes what the kernel may have cached.
+const fn opens(engine: &EngineKind) -> bool {
+    !matches!(engine, EngineKind::Null | EngineKind::Sim)
+}
+
+/// So many per cent of it.
+fn share(all: Bytes, percent: u32) -> Bytes {
+    let part = u128::from(all.0) * u128::from(percent) / 100;
+    Bytes(u64::try_from(part).unwrap_or(u64::MAX))
 }
 
 fn own_device(fact: &TargetFact) -> Option<&fathom_schema::BlockDevice> {

@@ -376,6 +376,8 @@ fn loads_of_a_test() {
         purged_before: None,
         block_min: 512,
         has_histogram: true,
+        active_percent: 100,
+        part: None,
         resumed: None,
     };
     let with = |empty: &[bool]| {

@@ -61,11 +61,22 @@ pub(crate) fn run(args: &ScanArgs) -> Exit {
 }
 
 fn try_run(args: &ScanArgs) -> Result<Exit, Exit> {
-    let Extent { block, .. } = &args.extent;
+    let Extent { block, sample, slow, full, .. } = &args.extent;
     if !block.0.is_power_of_two() || !(u64::from(SECTOR_MIN)..=BLOCK_MAX).contains(&block.0) {
         let message =
             format!("error: --block {block} is no power of two from 512 B to 16 MiB; write for example 1MiB");
         terminal::message(&message);
+        return Err(Exit::Usage);
+    }
+    let fault = if *slow == Nanos::ZERO {
+        Some("--slow 0: every read takes longer than nothing; write for example 150ms".to_owned())
+    } else if !full && sample < block {
+        Some(format!("--sample {sample} is less than one read (--block {block}); make it {block} or more"))
+    } else {
+        None
+    };
+    if let Some(fault) = fault {
+        terminal::message(&format!("error: {fault}"));
         return Err(Exit::Usage);
     }
     let store = store_folder(args.manner.store.as_ref());

@@ -126,6 +126,10 @@ impl Machine for ThisMachine {
         steady::complete(asked, facts)
     }
 
+    fn title_of(&self, asked: &SteadyQuestion) -> String {
+        fathom_analysis::pts::title(asked)
+    }
+
     fn unfinished(&self, record: Record) -> Result<Unfinished, String> {
         let (question, record) = steady::left(record)?;
         // What the run before was to remove, it has left to this one; its first steps may be those of a run before it. Of

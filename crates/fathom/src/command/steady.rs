@@ -9,13 +9,14 @@ use crate::session::{self, Planned};
 use crate::{diagnose, terminal};
 use clap::Args;
 use fathom_analysis::pts::{self, BLOCK_MIN};
-use fathom_model::Span;
+use fathom_model::{Amount, Kind, Literal, OptionValue, Span};
 use fathom_planner::search::{Search, SteadySearch};
 use fathom_planner::{Plan, PlanNote};
 use fathom_schema::{
-    DeviceClass, Facts, FileKind, Note, NoteKind, Question, Record, Severity, SteadyQuestion, SteadyTest,
-    StepRecord, TargetFact, Threshold, TrimBy, VoidMark,
+    CapacityPart, DeviceClass, Facts, FileKind, Note, NoteKind, Question, Record, Severity, SteadyQuestion,
+    SteadyTest, StepRecord, TargetFact, Threshold, TrimBy, VoidMark,
 };
+use fathom_units::Bytes;
 use std::borrow::Cow;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -24,8 +25,6 @@ use std::path::{Path, PathBuf};
 const QUICK: &str = "60";
 /// The part of a target that a quick test uses.
 const QUICK_SIZE: &str = "5%";
-/// The part of a target that PTS-C tests: a client's drive is not full.
-const CLIENT_SIZE: &str = "75%";
 /// Filesystems that give the blocks of a file back (`fallocate(2)`).
 const PUNCHING: [&str; 8] = ["ext4", "xfs", "btrfs", "tmpfs", "f2fs", "bcachefs", "zfs", "overlay"];
 /// Those of them that take no zeroes for the blocks of a file, or whose answer is another's.
@@ -53,12 +52,13 @@ struct Conditions {
     /// Go on where the test of a stored run was ended: `last`, its id or the beginning of it, or a path
     #[arg(long, value_name = "RUN", conflicts_with_all = ["test", "target", "size", "engine", "direct", "quick", "class", "purge", "no_purge", "purged"])]
     resume: Option<String>,
-    /// Divide all times by 60, or by this, and use 5 % of each target: a try, not PTS
+    /// Divide all times by 60, or by this, and use 5 % of the targets that are there, where --size says nothing else: a try,
+    /// not PTS
     #[arg(long, value_name = "DIVISOR", num_args = 0..=1, require_equals = true, default_missing_value = QUICK,
         value_parser = clap::value_parser!(u32).range(2..=100_000))]
     quick: Option<u32>,
-    /// The standard: enterprise (PTS-E), or client (PTS-C): three quarters of each target, two threads of depth 16 instead
-    /// of four of 32
+    /// The standard: enterprise (PTS-E), or client (PTS-C): loads go to three quarters of each target, by two threads of
+    /// depth 16 instead of four of 32
     #[arg(long, value_name = "CLASS", default_value = "enterprise")]
     class: DeviceClass,
     /// How targets are purged: discard (files: holes are punched), secure-discard, write-zeroes, or none
@@ -70,7 +70,7 @@ struct Conditions {
     /// What purged the targets just before, e.g. "nvme format --ses=1", for the report; nothing else is purged then
     #[arg(long, value_name = "WHAT", conflicts_with = "no_purge")]
     purged: Option<String>,
-    /// Size of the file, or the part of a device that is used, e.g. 64GiB
+    /// Size of a file that is made, or the part of a larger file or a device that is used, which is not PTS then, e.g. 64GiB
     #[arg(long)]
     size: Option<String>,
     /// Which engine: `auto`, `io_uring`, `libaio`, `psync`, `null` or `sim`
@@ -178,12 +178,7 @@ fn question(args: &SteadyArgs) -> SteadyQuestion {
     let Conditions { resume: _, quick, class, purge, no_purge, purged, size, engine, direct, remove: _ } =
         &args.conditions;
     let all_there = args.target.iter().all(|target| Path::new(target).exists());
-    let part = match (quick.is_some(), class) {
-        (true, _) => Some(QUICK_SIZE),
-        (false, DeviceClass::Client) => Some(CLIENT_SIZE),
-        (false, DeviceClass::Enterprise) => None,
-    };
-    let part = part.filter(|_| all_there).map(str::to_owned);
+    let part = (quick.is_some() && all_there).then(|| QUICK_SIZE.to_owned());
     SteadyQuestion {
         test: args.test.expect("the command line demands it"),
         class: *class,
@@ -197,6 +192,8 @@ fn question(args: &SteadyArgs) -> SteadyQuestion {
         purged_before: purged.as_ref().map(|how| format!("before the test, as the operator says: {how}")),
         block_min: BLOCK_MIN,
         has_histogram: true,
+        active_percent: 100,
+        part: None,
         resumed: None,
     }
 }
@@ -346,7 +343,7 @@ pub(crate) fn job_of(question: &SteadyQuestion, record: &Record, removes: bool) 
 
 /// The job that the steps change.
 fn loaded(question: &SteadyQuestion, removes: bool) -> Loaded {
-    let SteadyQuestion { test, class, haste, targets, size, engine, direct, .. } = question;
+    let SteadyQuestion { targets, size, engine, direct, .. } = question;
     let quick = QuickArgs {
         size: size.clone(),
         engine: engine.clone(),
@@ -363,12 +360,7 @@ fn loaded(question: &SteadyQuestion, removes: bool) -> Loaded {
             section.options.path.set(targets.clone(), place);
         }
     }
-    let (kind, manner) = match (*haste, class) {
-        (1, DeviceClass::Enterprise) => ("PTS ", ""),
-        (1, DeviceClass::Client) => ("PTS-C ", ""),
-        _ => ("quick ", ", not PTS"),
-    };
-    loaded.title = format!("{kind}{} test of {}{manner}", test.name(), targets.join(", "));
+    loaded.title = pts::title(question);
     loaded
 }
 
@@ -402,6 +394,8 @@ fn planned(
     }
     let note = |(severity, message)| PlanNote { kind: NoteKind::Job, severity, message };
     planned.plan.notes.extend(notes.into_iter().map(note));
+    // What was found may make it another test than the standard's.
+    planned.loaded.title = pts::title(&asked);
     planned.loaded.question = Some(Question::Steady(asked));
     Ok(planned)
 }
@@ -499,9 +493,46 @@ fn settle_purge(asked: &mut SteadyQuestion, facts: &Facts, notes: &mut Vec<(Seve
     asked.purge = false;
 }
 
+/// Decides on the active range: the class's share of what is tested, or what was asked for where targets hold more than that.
+fn settle_range(asked: &mut SteadyQuestion, facts: &Facts, notes: &mut Vec<(Severity, String)>) {
+    let literal = asked.size.as_ref().map(|size| Literal::Text(size.clone()));
+    let amount = literal.and_then(|literal| Amount::read(&literal, Kind::SizeOrShare).ok());
+    let found = |target: &String| facts.targets.iter().find(|fact| fact.path == Path::new(target));
+    let (mut part, mut is_of_device): (Option<CapacityPart>, bool) = (None, false);
+    for fact in asked.targets.iter().filter_map(found) {
+        let device = fact.device.as_ref().filter(|_| fact.kind == FileKind::BlockDevice);
+        is_of_device |= device.is_some();
+        let of_file = || fact.file.as_ref().map(|file| file.size);
+        let Some(capacity) = device.map(|device| device.size).or_else(of_file) else { continue };
+        let used = match amount {
+            None => capacity,
+            Some(Amount::Bytes(bytes)) => bytes,
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of it")]
+            Some(Amount::Share(share)) => Bytes((capacity.0 as f64 * share.value()) as u64),
+        };
+        let share = |part: &CapacityPart| part.used.0 as f64 / part.capacity.0 as f64;
+        let found = CapacityPart { used, capacity };
+        if used < capacity && part.as_ref().is_none_or(|least| share(&found) < share(least)) {
+            part = Some(found);
+        }
+    }
+    // A size is that of what has none of its own, and the active range of what has.
+    let is_asked_for = amount.is_some() && (is_of_device || part.is_some());
+    asked.active_percent = if is_asked_for { 100 } else { asked.class.active_percent() };
+    asked.part = part;
+    if part.is_some() && asked.haste == 1 {
+        let least =
+            SteadyQuestion { purge: true, block_min: BLOCK_MIN, has_histogram: true, ..asked.clone() };
+        notes.extend(
+            pts::deviations(&least).into_iter().map(|why| (Severity::Warn, format!("not PTS: {why}"))),
+        );
+    }
+}
+
 /// Fills in what depends on the targets; what of the standard is left out is said.
 pub(super) fn complete(asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)> {
     let mut notes = Vec::new();
+    settle_range(asked, facts, &mut notes);
     settle_purge(asked, facts, &mut notes);
     for target in &asked.targets {
         let fact = facts.targets.iter().find(|fact| fact.path == Path::new(target));
@@ -530,7 +561,6 @@ pub(super) fn complete(asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severi
 mod tests {
     use super::*;
     use fathom_schema::{BlockDevice, FileFact, Filesystem};
-    use fathom_units::Bytes;
 
     fn device(path: &str, serial: &str, discards: bool) -> TargetFact {
         TargetFact {
@@ -574,6 +604,8 @@ mod tests {
             purged_before: None,
             block_min: BLOCK_MIN,
             has_histogram: true,
+            active_percent: 100,
+            part: None,
             resumed: None,
         }
     }
@@ -625,6 +657,60 @@ mod tests {
             "not PTS".to_owned(),
         ];
         assert_eq!(said, expect);
+    }
+
+    #[test]
+    fn an_active_range_that_is_none_of_the_standards_is_named() {
+        use DeviceClass::{Client, Enterprise};
+        let of_device = |gib| {
+            let fact = device("t", "", true);
+            let device = fact.device.map(|device| BlockDevice { size: Bytes::gib(gib), ..device });
+            TargetFact { device, ..fact }
+        };
+        let of_file = |gib| {
+            let fact = file(true);
+            let file = fact.file.map(|file| FileFact { size: Bytes::gib(gib), ..file });
+            TargetFact { file, ..fact }
+        };
+        let absent = || TargetFact { kind: FileKind::Absent, file: None, device: None, ..file(true) };
+        // Without facts it is simulated. A question that is purged before is PTS but for what the range makes of it.
+        let check = |class, size: Option<&str>, facts: Vec<TargetFact>, percent: u32, why: &str| {
+            let mut asked = SteadyQuestion { class, size: size.map(str::to_owned), ..question(&["t"]) };
+            (asked.purge, asked.purged_before) = (false, Some("before".to_owned()));
+            let notes = complete(&mut asked, &Facts { targets: facts, ..Facts::default() });
+            assert_eq!(asked.active_percent, percent, "{class:?} {size:?}");
+            assert_eq!(pts::deviations(&asked).join("; "), why, "{class:?} {size:?}");
+            let is_told = notes.iter().any(|(_, note)| note.starts_with("not PTS: only "));
+            assert_eq!(is_told, !why.is_empty(), "{notes:?}");
+            let title = pts::title(&asked);
+            assert_eq!(title.ends_with(", not PTS") && !title.starts_with("PTS"), !why.is_empty(), "{title}");
+        };
+        let quarter =
+            "only 64 GiB of a user capacity of 256 GiB (25 %) are purged and written where PTS-E has 100 %";
+        check(Enterprise, None, vec![of_device(256)], 100, "");
+        check(Enterprise, Some("100%"), vec![of_device(256)], 100, "");
+        check(Enterprise, Some("64GiB"), vec![of_device(256)], 100, quarter);
+        check(Enterprise, Some("25%"), vec![of_device(256)], 100, quarter);
+        check(Enterprise, Some("64GiB"), vec![of_file(256)], 100, quarter);
+        // Of several targets it is the one that is used least of.
+        check(
+            Enterprise,
+            Some("64GiB"),
+            vec![TargetFact { path: "u".into(), ..of_device(64) }, of_device(256)],
+            100,
+            quarter,
+        );
+        check(Client, None, vec![of_device(256)], 75, "");
+        // What is left out of the purge makes it another test, however large the active range is.
+        let most = "only 192 GiB of a user capacity of 256 GiB (75 %) are purged and written where PTS-C purges 100 % and tests \
+                    75 %";
+        check(Client, Some("192GiB"), vec![of_device(256)], 100, most);
+        check(Client, Some("256GiB"), vec![of_device(256)], 100, "");
+        // It is the size of what is made, and of a file that was made so.
+        check(Client, Some("64GiB"), vec![absent()], 75, "");
+        check(Client, Some("64GiB"), vec![of_file(64)], 75, "");
+        check(Client, Some("64GiB"), Vec::new(), 75, "");
+        check(Enterprise, Some("64GiB"), vec![absent()], 100, "");
     }
 
     #[test]

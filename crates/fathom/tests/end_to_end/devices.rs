@@ -79,6 +79,43 @@ fn what_was_just_written_to_a_device_is_trimmed() {
     });
 }
 
+/// PTS-C loads three quarters of a device; what it purges is all of it, and so is what it asks consent for.
+#[test]
+fn a_clients_device_is_purged_whole_and_a_part_of_one_is_not_pts() {
+    with_root("a_clients_device_is_purged_whole_and_a_part_of_one_is_not_pts", |bench, stage| {
+        let device = stage.device(bench, "image", &[(0, &[1; 4096]), (SIZE - 4096, &[1; 4096])])?;
+        let ended_in_rounds = |line: &str| {
+            let mut run =
+                bench.start(&format!("steady latency --target {device} --yes --destroy={device} {line}"));
+            run.wait_for("response times");
+            run.signal(rustix::process::Signal::INT);
+            run.ended().expect(130, &["to go on: "]);
+            let report = bench.report();
+            (report["title"].clone(), report["answer"].clone())
+        };
+        let (title, part) = ended_in_rounds(&format!("--size {}", SIZE / 4));
+        let why = part["deviations"][0].as_str().expect("one").to_owned();
+        assert!(why.contains("(25 %) are purged and written where PTS-E has 100 %"), "{why}");
+        assert_eq!(part["is_pts"], false);
+        assert_eq!(title, format!("latency test of {device}, not PTS"));
+        let page = bench.fathom("report last").expect(0, &[]).out.clone();
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(page.contains("Not PTS (only ") && page.contains("not PTS: only "), "{page}");
+        assert_eq!(content(&device).last_chunk(), Some(&[1; 4096]), "what is not asked for is left");
+        let (title, client) = ended_in_rounds("--class client");
+        assert_eq!(
+            (&client["is_pts"], title),
+            (&true.into(), format!("PTS-C latency test of {device}").into())
+        );
+        assert_eq!(number(&client, "/setup/user_capacity_bytes"), SIZE as f64);
+        assert_eq!(number(&client, "/setup/active_range_bytes"), (SIZE / 4 * 3) as f64);
+        assert_eq!(number(&client, "/parts/0/bytes"), SIZE as f64, "purged");
+        assert_eq!(number(&client, "/parts/1/bytes"), (2 * SIZE) as f64, "written before");
+        assert_eq!(content(&device).last_chunk(), Some(&[0; 4096]), "purged");
+        Ok(())
+    });
+}
+
 #[test]
 fn a_purge_is_done_as_asked_and_told() {
     with_root("a_purge_is_done_as_asked_and_told", |bench, stage| {

@@ -110,6 +110,7 @@ fn saturation_and_recovery_come_to_their_ends() {
             "Bursts after idle times",
             "Bursts of writes over the idle time",
             "Bursts of writes over time, idle times",
+            "360 bursts of 83.3 ms of RND 4 KiB 0/100 T4Q32 for each idle time; idle 83.3 ms, 167 ms, 250 ms, 417 ms, 833 ms before",
         ],
     );
     let after = recovered["idle_recovery"]["after"].as_array().expect("a list");
@@ -119,8 +120,12 @@ fn saturation_and_recovery_come_to_their_ends() {
     );
     let sentence = recovered["sentence"].as_str().expect("a sentence");
     assert!(sentence.contains("Idle time recovers nothing: against the baseline of "), "{sentence}");
-    let shows =
-        ["throughput over time", "throughput from load 1 to load 2", "throughput from load 2 to load 3"];
+    let shows = [
+        "throughput over time",
+        "throughput from load 1 to load 2",
+        "throughput from load 2 to load 3",
+        "stimulus 1: SEQ 1024 KiB 0/100 T1Q32 for 8 min 0 s; stimulus 2: RND 8 KiB 0/100 T1Q32 for 6 min 0 s; stimulus 1: SEQ ",
+    ];
     check_to_the_end("xsr", "complete", 1, 3, &shows);
     // Four capacities of a small device are written in the first round.
     let saturated = check_to_the_end("wsat", "complete", 1, 0, &["Response time over time"]);
@@ -237,6 +242,39 @@ fn clients_are_tested_with_less() {
     assert_eq!((&cell["threads"], &cell["queue_depth"]), (&2.into(), &16.into()), "{cell:#}");
 }
 
+/// What a test of this line says of its targets: user capacity and active range, MiB, and what was written before its rounds.
+fn check_range(bench: &Bench, line: &str, (capacity, active, filled): (f64, f64, f64)) -> Value {
+    bench.fathom(&format!("steady latency {line} --quiet"));
+    let document = bench.report()["answer"].clone();
+    let setup = &document["setup"];
+    let mib = |of: &Value, path: &str| (number(of, path) / f64::from(1 << 20)).floor();
+    assert_eq!(mib(setup, "/user_capacity_bytes"), capacity, "{line}: {setup:#}");
+    assert_eq!(mib(setup, "/active_range_bytes"), active, "{line}: {setup:#}");
+    let parts = document["parts"].as_array().expect("a list");
+    let is_fill =
+        |part: &&Value| part["title"].as_str().is_some_and(|title| title.starts_with("preconditioning"));
+    let fill = parts.iter().find(is_fill).expect("it is preconditioned");
+    assert_eq!(mib(fill, "/bytes"), filled, "{line}: {fill:#}");
+    document
+}
+
+#[test]
+fn an_active_range_is_told_beside_the_user_capacity() {
+    let bench = Bench::new();
+    check_range(&bench, "--target sim: --quick --class client", (1024.0, 768.0, 2048.0));
+    check_range(&bench, "--target sim: --quick --size 64MiB --class client", (64.0, 48.0, 128.0));
+    // A file has the size that it is made in; of one that is there already a quick test uses a twentieth.
+    let file = "--target file --direct false --quick=60000";
+    let client = format!("{file} --class client");
+    check_range(&bench, &format!("{client} --size 64MiB"), (64.0, 48.0, 128.0));
+    check_range(&bench, &format!("{client} --size 64MiB"), (64.0, 48.0, 128.0));
+    for line in [file, &client] {
+        let document = check_range(&bench, line, (64.0, 3.0, 6.0));
+        let told = document["deviations"].to_string();
+        assert!(told.contains("of a user capacity of 64 MiB (5 %) are purged and written"), "{told}");
+    }
+}
+
 #[test]
 fn a_test_that_was_ended_goes_on_from_its_record() {
     let bench = Bench::new();
@@ -327,7 +365,7 @@ fn the_head_of_a_report_has_the_fields_of_the_standard() {
     let bench = Bench::new();
     bench.fathom("steady latency --target sim: --quick --quiet").expect(0, &[]);
     let fields = [
-        ("data pattern", "random"),
+        ("access", "sim data pattern random"),
         ("active range", "1 GiB, 100 % of the user capacity"),
         ("active range segments", "1, contiguous from the beginning"),
         ("purge", "none; what was written before is not known"),
@@ -340,6 +378,7 @@ fn the_head_of_a_report_has_the_fields_of_the_standard() {
             "test parameters",
             "R/W 100/0, 65/35, 0/100, blocks of 512 B, 4 KiB, 8 KiB; TC/QD T1Q1; rounds 1 to 5",
         ),
+        ("test parameters", "histogram run: RND 4 KiB 0/100 T1Q1 for 20.0 s"),
     ];
     for format in ["text", "markdown", "html"] {
         let page = bench.fathom(&format!("report last --format {format}")).expect(0, &[]).out.clone();
@@ -351,6 +390,9 @@ fn the_head_of_a_report_has_the_fields_of_the_standard() {
                 "{field}: {value} is not in {format}:\n{page}"
             );
         }
+        assert!(!page.contains("page cache"), "nothing of it is in one:\n{page}");
+        // A narrow terminal leaves the line out.
+        assert!(format == "text" || page.contains("·R + 100 µs (R = 1 … 5)"), "{page}");
     }
 }
 
@@ -465,4 +507,7 @@ fn a_scan_tells_how_fast_every_place_is() {
     assert!(bench.report()["notes"].to_string().contains("the run is ended by abort_when"));
     bench.check_refused("scan sim: --threshold soon", 2, &["soon"]);
     bench.check_refused("scan sim: --block 3MiB", 2, &["power of two"]);
+    bench.check_refused("scan sim: --slow 0ms", 2, &["--slow 0", "write for example 150ms"]);
+    bench.check_refused("scan sim: --sample 0", 2, &["less than one read", "make it 1 MiB or more"]);
+    bench.check_refused("scan sim: --threshold errors<0", 2, &["nothing is below 0", "errors<1"]);
 }

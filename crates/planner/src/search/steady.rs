@@ -8,12 +8,15 @@ use fathom_analysis::pts::{Blocks, Cell, Flow, PartKind, Place, operating_points
 use fathom_analysis::steady::WINDOW;
 use fathom_model::{Literal, Span, Spanned};
 use fathom_schema::{
-    BoundFigure, Extent, FileOrder, LayoutRule, OperationKind, SteadyQuestion, Step, Target, TargetKind,
+    BoundFigure, Extent, FileOrder, LayoutRule, OperationKind, Quota, SteadyQuestion, Step, Target,
+    TargetKind,
 };
 use fathom_units::{Bytes, Nanos};
 
 /// Bytes of one trim of a purge: as many as a small target has at least, and 8 TB are trimmed in minutes.
 const TRIM_BYTES: i64 = 1 << 20;
+/// User capacities that are written before rounds (PTS).
+const FILLS: u64 = 2;
 /// Sizes of the composite with their shares, per cent (JESD219).
 const COMPOSITE: [(u32, u32); 12] = [
     (512, 4),
@@ -29,6 +32,8 @@ const COMPOSITE: [(u32, u32); 12] = [
     (32_768, 3),
     (65_536, 3),
 ];
+/// Passes over the active range that a fill is planned with; it ends by its bytes.
+const FILL_PASSES: u32 = 2;
 /// Where the composite goes: half of it to the first 5 % (JESD219).
 const COMPOSITE_PLACES: &str = "zoned:50%/5%,30%/15%,20%/80%";
 
@@ -90,11 +95,16 @@ impl SteadySearch {
 
     pub(super) fn built(&mut self, step: &mut Step) {
         let part = self.running.map(|place| &self.flow.parts[place.part].kind);
+        self.capacity = step.targets.iter().map(|target| target.size).sum::<Bytes>().0;
+        if let Some(PartKind::Fill(block)) = part {
+            // By the user capacity, whatever part of it the active range is: passes would be of that part.
+            let most = Bytes(self.capacity.saturating_mul(FILLS)).round_down(Bytes(u64::from(*block)));
+            step.streams.iter_mut().for_each(|stream| stream.limits.bytes = Quota::AtMost(most.0));
+        }
         if let Some(PartKind::Purge | PartKind::Fill(_)) = part {
             // As with thresholds: what is asked of the loads says nothing of what prepares for them, but errors are errors.
             step.abort_when.retain(|condition| condition.bound.figure == BoundFigure::Errors);
         }
-        self.capacity = step.targets.iter().map(|target| target.size).sum::<fathom_units::Bytes>().0;
         step.streams.iter_mut().for_each(|stream| stream.engine.trim_by = self.question.purge_by);
         if self.question.purge || self.question.purged_before.is_some() {
             step.targets.iter_mut().for_each(leave_empty);
@@ -187,7 +197,11 @@ impl SteadySearch {
     fn choice(&self, place: Place) -> Choice {
         let part = &self.flow.parts[place.part];
         // In every shape that names a step, that of a spreadsheet included.
-        let manner = if self.question.haste == 1 { "" } else { "quick, not PTS: " };
+        let manner = match (self.question.haste, self.question.part) {
+            (1, None) => "",
+            (1, Some(_)) => "not PTS: ",
+            _ => "quick, not PTS: ",
+        };
         let of_cell = |cell: &Cell, round: &str| {
             let load = format!("{} T{}Q{}", cell.name(), cell.threads, cell.depth);
             let name = format!("{manner}{}{round}: {load}", part.title);
@@ -201,7 +215,7 @@ impl SteadySearch {
         };
         match &part.kind {
             PartKind::Purge => conditioning(purge()),
-            PartKind::Fill(block) => conditioning(fill(*block)),
+            PartKind::Fill(block) => conditioning(self.in_active_range(fill(*block))),
             PartKind::Sequence(cells) => of_cell(&cells[place.cell], ""),
             PartKind::OperatingPoints => of_cell(&self.points[place.cell], ""),
             PartKind::Rounds(rounds) => {
@@ -222,6 +236,15 @@ impl SteadySearch {
         ];
         if cell.blocks == Blocks::Composite {
             settings.push(set("workload.distribution", COMPOSITE_PLACES.into()));
+        }
+        self.in_active_range(settings)
+    }
+
+    /// Kept to the active range, where that is not all of the targets.
+    fn in_active_range(&self, mut settings: Settings) -> Settings {
+        let percent = self.question.active_percent;
+        if percent < 100 {
+            settings.push(set("stream.size", Literal::Text(format!("{percent}%"))));
         }
         settings
     }
@@ -251,7 +274,7 @@ impl SteadySearch {
         for part in &self.flow.parts {
             match &part.kind {
                 PartKind::Purge => add(purge(), &part.title),
-                PartKind::Fill(block) => add(fill(*block), &part.title),
+                PartKind::Fill(block) => add(self.in_active_range(fill(*block)), &part.title),
                 PartKind::Sequence(cells) => cells.iter().for_each(|cell| add(self.load(cell), &cell.name())),
                 PartKind::Rounds(rounds) => {
                     rounds.cells.iter().for_each(|cell| add(self.load(cell), &cell.name()));
@@ -303,6 +326,6 @@ fn fill(block: u32) -> Settings {
         set("workload.block_size", count(block)),
         set("stream.workers", count(1)),
         set("stream.queue_depth", count(32)),
-        set("stream.passes", count(2)),
+        set("stream.passes", count(FILL_PASSES)),
     ]
 }

@@ -7,8 +7,8 @@ use crate::search::finished;
 use fathom_planner::search::{Search, SteadySearch};
 use fathom_planner::{Experiment, Plan, plan_search};
 use fathom_schema::{
-    DeviceClass, FileOrder, OperationKind, Pacing, Quota, SteadyQuestion, SteadyTest, Step, StepFinished,
-    StepRecord, StepStarted, Think, TimeLimit,
+    CapacityPart, DeviceClass, FileOrder, OperationKind, Pacing, Quota, SteadyQuestion, SteadyTest, Step,
+    StepFinished, StepRecord, StepStarted, Think, TimeLimit,
 };
 use fathom_units::{Bytes, Nanos};
 
@@ -28,6 +28,8 @@ fn question(test: SteadyTest) -> SteadyQuestion {
         purged_before: None,
         block_min: 512,
         has_histogram: true,
+        active_percent: 100,
+        part: None,
         resumed: None,
     }
 }
@@ -96,6 +98,34 @@ fn rounds_of_the_whole_matrix_end_when_an_ageing_device_is_steady() {
     seeds.sort_unstable();
     seeds.dedup();
     assert_eq!(seeds.len(), done.len());
+}
+
+#[test]
+fn an_active_range_bounds_the_loads_and_neither_the_purge_nor_what_is_written_before() {
+    let asked = SteadyQuestion { purge: true, active_percent: 75, ..question(SteadyTest::Latency) };
+    let done = steps(&mut planned(&asked).experiment, |_, _| 10_000.0);
+    let goes_to = |step: &Step| {
+        let workers = &step.streams[0].workers;
+        workers.iter().map(|worker| worker.extents[0].length).collect::<Vec<_>>()
+    };
+    let limit = |step: &Step| step.streams[0].limits.bytes;
+    let (purge, fill) = (&done[0].0, &done[1].0);
+    assert_eq!((purge.name.as_str(), goes_to(purge)), ("purge", vec![Bytes::gib(1000)]), "all of the device");
+    assert_eq!(goes_to(fill), [Bytes::gib(750)]);
+    assert_eq!(limit(fill), Quota::AtMost(Bytes::gib(2000).0), "twice the user capacity");
+    assert!(done.len() > 2 + 5 * 9);
+    for (step, _) in &done[2..] {
+        assert_eq!(goes_to(step), [Bytes::gib(750)], "{}", step.name);
+        assert_eq!(step.targets[0].size, Bytes::gib(1000), "{}: its user capacity", step.name);
+    }
+}
+
+#[test]
+fn a_test_of_a_part_of_a_device_says_so_in_every_step() {
+    let part = Some(CapacityPart { used: Bytes::gib(250), capacity: Bytes::gib(1000) });
+    let asked = SteadyQuestion { part, ..question(SteadyTest::Latency) };
+    let done = steps(&mut planned(&asked).experiment, |_, _| 10_000.0);
+    assert!(done.iter().all(|(step, _)| step.name.starts_with("not PTS: ")), "{}", done[0].0.name);
 }
 
 #[test]

@@ -3,12 +3,13 @@
 
 use crate::calendar;
 use crate::table::{left, visible};
-use crate::tables::Table;
+use crate::tables::{Table, seconds};
 use fathom_analysis::pts::{
-    Answer, Blocks, Cell, Conditioning, PartAnswer, RoundsAnswer, Setup, TargetSetup, deviations, purge_words,
+    Answer, Blocks, Cell, Conditioning, Flow, PartAnswer, PartKind, RoundsAnswer, Setup, TargetSetup,
+    deviations, purge_words,
 };
-use fathom_schema::{Content, DeviceClass, Fill, Freshness, IoMode, SteadyTest};
-use fathom_units::Bytes;
+use fathom_schema::{Content, Fill, Freshness, IoMode, SteadyQuestion, SteadyTest};
+use fathom_units::{Bytes, Nanos};
 
 /// The fields of the head: what it is, and what was found.
 pub(super) fn fields(answer: &Answer) -> Table {
@@ -19,10 +20,7 @@ pub(super) fn fields(answer: &Answer) -> Table {
             rows.push(vec![name.to_owned(), value]);
         }
     };
-    let standard = match question.class {
-        DeviceClass::Enterprise => "PTS-E",
-        DeviceClass::Client => "PTS-C",
-    };
+    let standard = question.class.standard();
     let manner = if deviations(question).is_empty() {
         String::new()
     } else {
@@ -61,6 +59,9 @@ pub(super) fn fields(answer: &Answer) -> Table {
     }
     for found in rounds_of(answer).filter(|found| found.title != "preconditioning") {
         add("test parameters", parameters(found));
+    }
+    for stimuli in stimuli(question) {
+        add("test parameters", stimuli);
     }
     add("total written", setup_written(setup));
     Table { columns: vec![left("field"), left("value")], rows, remark: None }
@@ -205,6 +206,53 @@ fn parameters(found: &RoundsAnswer) -> String {
         _ => format!("rounds {} to {}", found.window.start + 1, found.window.end),
     };
     format!("{}: {access}, R/W {mixes}, blocks of {blocks}; TC/QD {loads}; {rounds}", found.title)
+}
+
+/// What loads that come once, or in a row, consist of, and for how long the targets idle before them.
+fn stimuli(question: &SteadyQuestion) -> Vec<String> {
+    let flow = Flow::of(question);
+    let sequences: Vec<(&str, &[Cell])> = flow
+        .parts
+        .iter()
+        .filter_map(|part| match &part.kind {
+            PartKind::Sequence(cells) => Some((part.title.as_str(), cells.as_slice())),
+            PartKind::Purge | PartKind::Fill(_) | PartKind::Rounds(_) | PartKind::OperatingPoints => None,
+        })
+        .collect();
+    let load = |cell: &Cell| format!("{} T{}Q{}", cell.name(), cell.threads, cell.depth);
+    let time = |time: Nanos| seconds(time.as_secs_f64());
+    match (question.test, sequences.as_slice()) {
+        (SteadyTest::Hir, [(_, bursts), (_, back), ..]) => {
+            let idle = |(_, cells): &(&str, &[Cell])| cells.first().map(|cell| cell.pause);
+            let idle = sequences.iter().filter_map(idle).filter(|pause| *pause > Nanos::ZERO);
+            let idle: Vec<String> = idle.map(time).collect();
+            let back = back.first().map_or_else(String::new, |cell| time(cell.time));
+            let burst = &bursts[0];
+            vec![format!(
+                "idle recovery: {} bursts of {} of {} for each idle time; idle {} before each burst; {back} without a pause after \
+                 each idle time",
+                bursts.len(),
+                time(burst.time),
+                load(burst),
+                idle.join(", ")
+            )]
+        }
+        (SteadyTest::Xsr, [(_, cells)]) => {
+            // The third is the first again.
+            let number = |at: usize| cells.iter().position(|cell| *cell == cells[at]).unwrap_or(at) + 1;
+            let of = |(at, cell): (usize, &Cell)| {
+                format!("stimulus {}: {} for {}", number(at), load(cell), time(cell.time))
+            };
+            vec![cells.iter().enumerate().map(of).collect::<Vec<_>>().join("; ")]
+        }
+        _ => sequences
+            .iter()
+            .filter_map(|(title, cells)| {
+                let cell = cells.first()?;
+                Some(format!("{title}: {} for {}", load(cell), time(cell.time)))
+            })
+            .collect(),
+    }
 }
 
 fn setup_written(setup: &Setup) -> String {

@@ -26,6 +26,8 @@ fn throughput(first: &[u64], second: &[u64]) -> Record {
         purged_before: None,
         block_min: 512,
         has_histogram: true,
+        active_percent: 100,
+        part: None,
         resumed: None,
     }));
     let mut add = |place: Place, kind: OperationKind, rate: u64, block_bytes: u32| {

@@ -124,6 +124,8 @@ fn steady(test: SteadyTest) -> SteadyQuestion {
         purged_before: None,
         block_min: 512,
         has_histogram: true,
+        active_percent: 100,
+        part: None,
         resumed: None,
     }
 }

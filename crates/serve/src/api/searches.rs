@@ -182,15 +182,12 @@ pub(super) fn asked(
                 purged_before: None,
                 block_min: BLOCK_MIN,
                 has_histogram: true,
+                active_percent: 100,
+                part: None,
                 resumed: None,
             };
             let notes = app.machine.complete(&mut question, facts);
-            let (kind, manner) = match (*quick, class) {
-                (true, _) => ("quick ", ", not PTS"),
-                (false, DeviceClass::Enterprise) => ("PTS ", ""),
-                (false, DeviceClass::Client) => ("PTS-C ", ""),
-            };
-            let title = format!("{kind}{} test of {}{manner}", test.name(), question.targets.join(", "));
+            let title = app.machine.title_of(&question);
             Some(steady(question, title, notes))
         }
         SearchOrder::Resume { run } => {
