@@ -171,7 +171,7 @@ impl Table {
             return Ok(Some(unit));
         }
         let is_time = |word: &&str| TIMES.contains(word);
-        if words.iter().any(|word| is_time(&word)) && !words.iter().all(|word| is_time(&word)) {
+        if words.iter().any(&is_time) && !words.iter().all(is_time) {
             return Err(format!(
                 "{}: the title {} names no unit of time that is known; end it with _ns, _us, _ms or _s",
                 self.name,
@@ -303,17 +303,17 @@ mod tests {
     fn a_title_names_its_unit_or_is_refused() {
         let unit = |title: &str| {
             let table = Table::of("t".to_owned(), format!("{title}\n1\n").as_bytes()).expect(title);
-            table.unit(0).map(|found| found.map(|(name, ns)| (name, ns as u64)))
+            table.unit(0)
         };
         for (titles, expect) in [
             (
                 &["milliseconds", "latency (ms)", "msecs", "millis", "Mean time in ms of reads", "lat_msec"]
                     [..],
-                Some(("ms", 1_000_000)),
+                Some(("ms", 1e6)),
             ),
-            (&["microseconds", "usecs", "latency µs", "μs", "lat_us_p99", "Micros"], Some(("us", 1000))),
-            (&["nanoseconds", "ns", "nanos", "clat [nsec]"], Some(("ns", 1))),
-            (&["seconds", "s", "response_s", "secs", "elapsed sec"], Some(("s", 1_000_000_000))),
+            (&["microseconds", "usecs", "latency µs", "μs", "lat_us_p99", "Micros"], Some(("us", 1e3))),
+            (&["nanoseconds", "ns", "nanos", "clat [nsec]"], Some(("ns", 1.0))),
+            (&["seconds", "s", "response_s", "secs", "elapsed sec"], Some(("s", 1e9))),
             // In nanoseconds, as it is documented.
             (&["latency", "response time", "value", "clat", "r"], None),
         ] {

@@ -58,7 +58,7 @@ impl Places {
             Distribution::Reuse(_) | Distribution::ReuseWalk => Self::ByHistory,
             Distribution::Listed { blocks, advances } => {
                 assert!(!blocks.is_empty(), "a list has blocks");
-                Self::Listed(Listed { blocks: blocks.clone(), advances: *advances, drawn: 0 })
+                Self::Listed(Listed { blocks: blocks.clone(), advances: *advances, first: 0, next: 0 })
             }
         }
     }
@@ -98,17 +98,22 @@ pub(crate) struct Listed {
     blocks: Vec<u64>,
     /// Whether each time round begins as many blocks further on as the list is long.
     advances: bool,
-    drawn: u64,
+    /// Where this time round begins, in blocks.
+    first: u64,
+    /// Which of the list is next.
+    next: usize,
 }
 
 impl Listed {
     #[cold]
     fn draw(&mut self) -> u64 {
-        let length = self.blocks.len() as u64;
-        let (round, at) = (self.drawn / length, self.drawn % length);
-        self.drawn += 1;
-        let first = if self.advances { round * length } else { 0 };
-        first.wrapping_add(self.blocks[at as usize])
+        let block = self.first.wrapping_add(self.blocks[self.next]);
+        self.next += 1;
+        if self.next == self.blocks.len() {
+            self.next = 0;
+            self.first += if self.advances { self.blocks.len() as u64 } else { 0 };
+        }
+        block
     }
 }
 

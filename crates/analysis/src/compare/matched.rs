@@ -363,6 +363,8 @@ mod tests {
             purged_before: None,
             block_min: 512,
             has_histogram: true,
+            active_percent: 100,
+            part: None,
             resumed: None,
         }))
     }
