@@ -7,8 +7,10 @@ pub(crate) mod schema;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -161,11 +163,14 @@ impl Bench {
         assert_eq!(self.stored(), stored, "a run was stored by {ended:?}");
     }
 
-    /// Number of files in the store, beside the sessions of a server and their lock.
+    /// Number of files in the store, beside the sessions of a server and their lock, and the journals of killed runs, which go
+    /// with the next reader.
     pub(crate) fn stored(&self) -> usize {
         let Ok(files) = fs::read_dir(self.store()) else { return 0 };
         let files = files.map(|file| file.expect("the store can be read").file_name());
-        files.filter(|name| name != ".sessions.json" && name != ".sessions.lock").count()
+        let is_journal =
+            |name: &OsStr| name.as_bytes().ends_with(b"-wal") || name.as_bytes().ends_with(b"-shm");
+        files.filter(|name| name != ".sessions.json" && name != ".sessions.lock" && !is_journal(name)).count()
     }
 
     /// The report of the last run as JSON.
