@@ -25,6 +25,10 @@ pub(crate) struct Batch {
 
 /// A submission should not hold its operations up for longer than this: 32 cached 512-byte reads still go in one call.
 const SUBMISSION_NS_MAX: u64 = 24_000;
+/// The same while a device is waited for, which is the longer idle the more go down at once. Measured on virtio, 4 KiB random
+/// reads, depth 32, medians of five turns: 5 % more through libaio and io_uring than with 24 µs, for 2 and 10 % less
+/// processor time per operation.
+const DEVICE_SUBMISSION_NS_MAX: u64 = 12_000;
 /// Who waits longer for completions waits for a device: those of cached reads are there when the submission returns.
 const WAIT_MIN: Nanos = Nanos::micros(5);
 /// Who has not waited so many times in a row is not waiting for a device, or has no time to.
@@ -44,7 +48,8 @@ impl Batch {
 
     #[inline]
     fn operations(self) -> usize {
-        let fitting = SUBMISSION_NS_MAX / self.each_ns.max(1);
+        let longest = if self.waits() { DEVICE_SUBMISSION_NS_MAX } else { SUBMISSION_NS_MAX };
+        let fitting = longest / self.each_ns.max(1);
         usize::try_from(fitting).unwrap_or(usize::MAX).clamp(1, self.most)
     }
 
@@ -127,10 +132,10 @@ mod tests {
         }
         assert_eq!((submissions(&mut batch, each), batch.take_up()), (vec![16, 16], 16));
         batch.learn_completions(None, Some(Nanos::micros(300)));
-        assert_eq!(submissions(&mut batch, each), [1, 3, 12, 16]);
+        assert_eq!(submissions(&mut batch, each), [1, 3, 8, 8, 8, 4]);
         // What is left at the device keeps it busy meanwhile.
         batch.learn_completions(Some(16), Some(Nanos::micros(300)));
-        assert_eq!((batch.next(), batch.take_up()), (16, 1));
+        assert_eq!((batch.next(), batch.take_up()), (8, 1));
         // One that takes long to be handed to gets one at a time.
         for _ in 0..50 {
             batch.learn_completions(Some(16), Some(Nanos::micros(300)));
