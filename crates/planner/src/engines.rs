@@ -133,7 +133,7 @@ fn choose(
         return substitute(stream, is(Class::Null) > 0, remarks);
     }
     let limits = &scene.facts.limits;
-    let io_uring = EngineKind::IoUring(settings::of_ring(&stream.options));
+    let io_uring = EngineKind::IoUring(settings::of_ring(&stream.options, mode));
     let refused = |engine: &str, reason: &str, remarks: &mut Remarks| {
         let message = format!("the engine {engine} cannot be used on this host: {reason}");
         remarks.error(ENGINE_UNAVAILABLE, span, message, "leave engine out, or name psync");

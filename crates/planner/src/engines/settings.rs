@@ -23,10 +23,16 @@ pub(super) fn of_calls(options: &StreamOptions) -> CallFlags {
     }
 }
 
-pub(super) fn of_ring(options: &StreamOptions) -> RingSettings {
+pub(super) fn of_ring(options: &StreamOptions, mode: IoMode) -> RingSettings {
+    // What saves pinning pages is only more to look up where the kernel copies: 2 to 3 % more processor time per cached read
+    // of 512 bytes or 4 KiB.
+    let buffers = match mode {
+        IoMode::Direct => Registration::WherePossible,
+        IoMode::Buffered => Registration::Never,
+    };
     RingSettings {
-        fixed_buffers: registration(&options.fixed_buffers),
-        registered_files: registration(&options.registered_files),
+        fixed_buffers: registration(&options.fixed_buffers, buffers),
+        registered_files: registration(&options.registered_files, Registration::WherePossible),
         polled: *options.polled.get() > Ratio::ZERO,
         submitter: match (*options.submit_thread.get(), options.submit_thread_cpu.get()) {
             (false, _) => Submitter::Worker,
@@ -55,11 +61,11 @@ pub(super) fn of_aio(options: &StreamOptions) -> AioSettings {
 }
 
 /// What is asked for has to be; what fathom does of its own accord may be left out.
-fn registration(option: &Setting<bool>) -> Registration {
+fn registration(option: &Setting<bool>, unasked: Registration) -> Registration {
     match option.given() {
         Some(true) => Registration::Required,
         Some(false) => Registration::Never,
-        None => Registration::WherePossible,
+        None => unasked,
     }
 }
 

@@ -147,6 +147,20 @@ fn engines_that_are_asked_for_are_had_with_their_settings() {
             }),
             IoMode::Direct,
         ),
+        // Registered buffers save nothing where the kernel copies.
+        (
+            "engine = \"io_uring\"\ndirect = false",
+            EngineKind::IoUring(RingSettings { fixed_buffers: Registration::Never, ..RingSettings::USUAL }),
+            IoMode::Buffered,
+        ),
+        (
+            "engine = \"io_uring\"\ndirect = false\nfixed_buffers = true",
+            EngineKind::IoUring(RingSettings {
+                fixed_buffers: Registration::Required,
+                ..RingSettings::USUAL
+            }),
+            IoMode::Buffered,
+        ),
         (
             "engine = \"libaio\"\nuserspace_reap = true\nnowait = true",
             EngineKind::Libaio(AioSettings { userspace_reap: true, nowait: true, ..AioSettings::USUAL }),
