@@ -97,7 +97,8 @@ pub(crate) fn scaled(value: f64, factor: u64, text: &str) -> Result<u64, Quantit
     Ok(product as u64)
 }
 
-/// `value` with about three significant figures and no exponent: `1234 → "1234"`, `12.345 → "12.3"`, `0.5 → "0.500"`.
+/// `value` with about three significant figures: `1234 → "1234"`, `12.345 → "12.3"`, `0.5 → "0.500"`; without an exponent
+/// down to a millionth (`0.000012 → "0.0000120"`), with one below (`1.20e-9`): what is not 0 never reads as 0.
 pub fn significant(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude >= 100.0 || magnitude == 0.0 {
@@ -106,8 +107,14 @@ pub fn significant(value: f64) -> String {
         format!("{value:.1}")
     } else if magnitude >= 1.0 {
         format!("{value:.2}")
-    } else {
+    } else if magnitude >= 0.01 {
         format!("{value:.3}")
+    } else if magnitude >= 1e-6 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 5 to 8")]
+        let decimals = (2.0 - magnitude.log10().floor()) as usize;
+        format!("{value:.decimals$}")
+    } else {
+        format!("{value:.2e}")
     }
 }
 
@@ -117,8 +124,19 @@ mod tests {
 
     #[test]
     fn significant_keeps_three_figures() {
-        for (value, expect) in [(0.0, "0"), (0.5, "0.500"), (1.0, "1.00"), (12.345, "12.3"), (1234.4, "1234")]
-        {
+        for (value, expect) in [
+            (0.0, "0"),
+            (0.012, "0.012"),
+            (0.000_278, "0.000278"),
+            (-0.009_99, "-0.00999"),
+            (1e-6, "0.00000100"),
+            (1.2e-9, "1.20e-9"),
+            (f64::MIN_POSITIVE, "2.23e-308"),
+            (0.5, "0.500"),
+            (1.0, "1.00"),
+            (12.345, "12.3"),
+            (1234.4, "1234"),
+        ] {
             assert_eq!(significant(value), expect);
         }
     }
