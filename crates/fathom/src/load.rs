@@ -6,7 +6,8 @@ use crate::{diagnose, place, preset, terminal};
 use fathom_frontend::fio::{self, Extras};
 use fathom_frontend::{dialect_of, icf, native, vdbench};
 use fathom_model::{
-    Diagnostics, Dialect, Job, Literal, Named, Options, Source, Sources, Span, TargetKind, TargetOptions,
+    Diagnostics, Dialect, Job, Kind, Literal, Named, OddPlace, OptionValue, Options, Source, Sources, Span,
+    TargetKind, TargetOptions,
 };
 use fathom_schema::{Question, Threshold};
 use std::cell::RefCell;
@@ -468,7 +469,7 @@ fn of_target(target: &str, quick: &QuickArgs) -> Loaded {
     let mut section: Named<TargetOptions> = Named::new("target", Span::default());
     let kind = match target {
         "null:" => Some(TargetKind::Null),
-        "sim:" => Some(TargetKind::Sim),
+        _ if target.starts_with(SIMULATED) => Some(TargetKind::Sim),
         _ => None,
     };
     let place = words.place("--target", target);
@@ -478,7 +479,42 @@ fn of_target(target: &str, quick: &QuickArgs) -> Loaded {
     }
     let diagnostics = &mut loaded.diagnostics;
     words.set(&mut section.options, "--size", "size", quick.size.as_deref(), diagnostics);
-    if kind == Some(TargetKind::Sim) && quick.size.is_none() {
+    for said in target.strip_prefix(SIMULATED).unwrap_or_default().split(',').map(str::trim) {
+        match said.split_once('=') {
+            _ if said.is_empty() => {}
+            Some((name, value)) if OF_SIMULATED.contains(&name.trim()) => {
+                words.set(&mut section.options, SIMULATED, name.trim(), Some(value.trim()), diagnostics);
+            }
+            Some((name, _)) => {
+                let message =
+                    format!("{SIMULATED} {} is nothing that is set of a simulated device", name.trim());
+                diagnostics.error(
+                    "job.bad-value",
+                    place,
+                    message,
+                    format!("there are {}", OF_SIMULATED.join(", ")),
+                );
+            }
+            None => {
+                let mut all: Vec<_> = section.options.places.get().clone();
+                let read = OptionValue::read(&Literal::from(said), Kind::Structured(""));
+                match read {
+                    Ok(more) => {
+                        let more: Vec<OddPlace> = more;
+                        all.extend(more);
+                        section.options.places.set(all, place);
+                    }
+                    Err(reason) => diagnostics.error(
+                        "job.bad-value",
+                        place,
+                        format!("{SIMULATED} {reason}"),
+                        "write for example 'sim:size=8GiB,64MiB..65MiB takes 20ms,96MiB..97MiB fails'",
+                    ),
+                }
+            }
+        }
+    }
+    if kind == Some(TargetKind::Sim) && section.options.size.get().is_none() {
         section.options.size.set(fathom_model::Amount::Bytes(fathom_units::Bytes::gib(1)), place);
     }
     if quick.remove {
@@ -530,6 +566,11 @@ fn of_target(target: &str, quick: &QuickArgs) -> Loaded {
     loaded.job.sources = words.into_sources();
     loaded
 }
+
+/// What names a simulated device; behind it may be what it is like, and its odd places, with commas between.
+const SIMULATED: &str = "sim:";
+/// What may be said of it, as options of a job's target.
+const OF_SIMULATED: [&str; 5] = ["size", "service_time", "parallelism", "error_share", "short_share"];
 
 /// A value of a job file as one word of a command line.
 fn as_word(example: &str) -> String {
