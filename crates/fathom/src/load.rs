@@ -479,39 +479,10 @@ fn of_target(target: &str, quick: &QuickArgs) -> Loaded {
     }
     let diagnostics = &mut loaded.diagnostics;
     words.set(&mut section.options, "--size", "size", quick.size.as_deref(), diagnostics);
-    for said in target.strip_prefix(SIMULATED).unwrap_or_default().split(',').map(str::trim) {
-        match said.split_once('=') {
-            _ if said.is_empty() => {}
-            Some((name, value)) if OF_SIMULATED.contains(&name.trim()) => {
-                words.set(&mut section.options, SIMULATED, name.trim(), Some(value.trim()), diagnostics);
-            }
-            Some((name, _)) => {
-                let message =
-                    format!("{SIMULATED} {} is nothing that is set of a simulated device", name.trim());
-                diagnostics.error(
-                    "job.bad-value",
-                    place,
-                    message,
-                    format!("there are {}", OF_SIMULATED.join(", ")),
-                );
-            }
-            None => {
-                let mut all: Vec<_> = section.options.places.get().clone();
-                let read = OptionValue::read(&Literal::from(said), Kind::Structured(""));
-                match read {
-                    Ok(more) => {
-                        let more: Vec<OddPlace> = more;
-                        all.extend(more);
-                        section.options.places.set(all, place);
-                    }
-                    Err(reason) => diagnostics.error(
-                        "job.bad-value",
-                        place,
-                        format!("{SIMULATED} {reason}"),
-                        "write for example 'sim:size=8GiB,64MiB..65MiB takes 20ms,96MiB..97MiB fails'",
-                    ),
-                }
-            }
+    if let Some(said) = target.strip_prefix(SIMULATED) {
+        for (reason, help) in simulated(&mut section.options, said, place) {
+            let help = format!("{help}; a file of that name is ./{target}");
+            diagnostics.error("target.built-in-path", place, format!("{SIMULATED} {reason}"), help);
         }
     }
     if kind == Some(TargetKind::Sim) && section.options.size.get().is_none() {
@@ -571,6 +542,39 @@ fn of_target(target: &str, quick: &QuickArgs) -> Loaded {
 const SIMULATED: &str = "sim:";
 /// What may be said of it, as options of a job's target.
 const OF_SIMULATED: [&str; 5] = ["size", "service_time", "parallelism", "error_share", "short_share"];
+
+/// Sets what is said of a simulated device, words with commas between: options, and places. What is wrong, each with a way out.
+fn simulated(options: &mut TargetOptions, said: &str, place: Span) -> Vec<(String, String)> {
+    let mut wrong = Vec::new();
+    let mut places: Vec<OddPlace> = Vec::new();
+    for word in said.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+        let Some((name, value)) = word.split_once('=').map(|(name, value)| (name.trim(), value.trim()))
+        else {
+            match OptionValue::read(&Literal::from(word), Kind::Structured("")) {
+                Ok(more) => places.extend::<Vec<OddPlace>>(more),
+                Err(reason) => wrong.push((
+                    reason,
+                    "write for example 'sim:64MiB..65MiB takes 20ms,96MiB..97MiB fails'".to_owned(),
+                )),
+            }
+            continue;
+        };
+        if !OF_SIMULATED.contains(&name) {
+            let reason = format!("{name} is nothing that is set of a simulated device");
+            wrong.push((reason, format!("there are {}", OF_SIMULATED.join(", "))));
+            continue;
+        }
+        let literal = value.parse().map_or_else(|_| Literal::from(value), Literal::Integer);
+        if let Some(Err(reason)) = options.set(name, &literal, place) {
+            let help = "write for example 'sim:size=8GiB,service_time=exponential 1ms,parallelism=8'";
+            wrong.push((format!("{name}: {reason}"), help.to_owned()));
+        }
+    }
+    if !places.is_empty() {
+        options.places.set(places, place);
+    }
+    wrong
+}
 
 /// A value of a job file as one word of a command line.
 fn as_word(example: &str) -> String {

@@ -191,9 +191,7 @@ fn nothing_decides(found: &Comparison) -> String {
     let rows = curve_rows(peak.map(std::slice::from_ref).unwrap_or_default());
     if let (Some(is_in_common), [[_, base, new, _]]) = (peak.and_then(|peak| peak.overlap), rows.as_slice()) {
         let overlap = if is_in_common { "overlap" } else { "do not overlap" };
-        text += &format!(
-            " By the laws of their curves the peaks are {base} and {new}, whose intervals {overlap}."
-        );
+        text += &format!(" Their peaks are {base} and {new}, whose intervals {overlap}.");
     }
     text
 }

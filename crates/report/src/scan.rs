@@ -33,9 +33,7 @@ pub fn sentence(scan: &Scan) -> String {
     }
     // How long a read takes to fail is no speed.
     let whole = || zones.iter().filter(|zone| zone.errors == 0 && zone.bytes_per_s > 0.0);
-    let bytes: u64 = whole().map(|zone| zone.area.length).sum();
-    let time: f64 = whole().map(|zone| zone.area.length as f64 / zone.bytes_per_s).sum();
-    let mean = if time > 0.0 { bytes as f64 / time } else { 0.0 };
+    let mean = average(zones.iter());
     let left_out: u64 = skipped.iter().map(|area| area.length).sum();
     let lost: u64 = unreadable.iter().map(|(area, _)| area.length).sum();
     let faults: Vec<String> = [
@@ -91,6 +89,17 @@ pub fn sentence(scan: &Scan) -> String {
         format!(" A random read takes {} on average.", seconds(access.mean_s()))
     });
     format!("{ended}{speed}: {faults} ({all}).{accessed}")
+}
+
+/// Bytes per second over several zones: each counts for the time that it takes, as reading them one after another does. How
+/// long a read takes to fail is no speed.
+fn average<'a>(zones: impl Iterator<Item = &'a Zone>) -> f64 {
+    let whole = zones.filter(|zone| zone.errors == 0 && zone.bytes_per_s > 0.0);
+    let (bytes, time) = whole.fold((0.0, 0.0), |(bytes, time), zone| {
+        let length = zone.area.length as f64;
+        (bytes + length, time + length / zone.bytes_per_s)
+    });
+    if time > 0.0 { bytes / time } else { 0.0 }
 }
 
 fn count(n: usize, what: &str) -> String {
@@ -323,7 +332,7 @@ fn profile(zones: &[Zone]) -> Table {
         vec![
             Bytes(group[0].area.start).approximate(),
             Bytes(length).approximate(),
-            BytesPerSec(of(|zone| zone.bytes_per_s)).to_string(),
+            BytesPerSec(average(group.iter())).to_string(),
             seconds(of(|zone| zone.mean_s)),
             seconds(group.iter().map(|zone| zone.max_s).fold(0.0, f64::max)),
             if errors > 0 { errors.to_string() } else { String::new() },

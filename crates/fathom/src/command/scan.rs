@@ -212,7 +212,9 @@ fn loaded(args: &ScanArgs) -> Loaded {
         section.options.layout.set(Layout::MustExist, place);
     }
     loaded.job.run.on_error.set(OnError::Count(u64::MAX), place);
-    loaded.title = format!("scan of {}", args.target);
+    // What a simulated device is like says its source.
+    let target = if args.target.starts_with("sim:") { "a simulated device" } else { &args.target };
+    loaded.title = format!("scan of {target}");
     loaded
 }
 
