@@ -41,7 +41,7 @@ fn classes_of_a_scripted_device_are_counted_exactly() {
     assert_eq!(found["slow"], json!([block(400, 0.3), block(500, 0.7)]));
     assert_eq!(found["class_limits_s"], json!([0.003, 0.01, 0.05, 0.15, 0.5]));
     // A thousand MiB a second, from where nothing is odd; and each read for it takes as long.
-    assert_eq!(found["burst_bytes_per_s"], json!(1048_576_000.0));
+    assert_eq!(found["burst_bytes_per_s"], json!(1_048_576_000.0));
     let csv = std::fs::read_to_string(bench.path("odd.csv")).expect("it was written");
     let lines: Vec<&str> = csv.lines().filter(|line| !line.starts_with("slow_zone,")).collect();
     assert_eq!(
