@@ -238,7 +238,8 @@ export const strings = {
     start: "Start",
     starting: "Starting …",
     planTitle: "The plan",
-    takes: (time: string) => `takes about ${time}`,
+    takes: (time: string, atMost: string | null) =>
+      `takes about ${time}${atMost ? `, ${atMost} at most` : ""}`,
     untilDone: "ends when its work is done",
     steps: (number: number) => (number === 1 ? "1 step" : `${count(number)} steps`),
     measurements: (about: number, atMost: number | null) =>

@@ -100,7 +100,7 @@ test("a question is asked, its curve grows with every step, and the run ends as 
   await page.getByLabel("Largest queue depth").fill("64");
   await page.getByRole("button", { name: "Show the plan" }).click();
   await page.getByText("/mnt/disk/scratch: is created, is read").waitFor();
-  await page.getByText("about 27 measurements, 72 at most; takes about 32 s").waitFor();
+  await page.getByText("about 27 measurements, 72 at most; takes about 32 s, 1 min 25 s at most").waitFor();
   await page.getByText("The least and the most that is asked", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.waitForURL(/#\/live\/live/);

@@ -400,8 +400,10 @@ test("the access of a line is read whole beside the other fields", async () => {
 });
 
 test("of runs with several steps one is chosen, and loads are drawn over one another", async () => {
-  mock.verdict = null;
+  const reason = "A and B cannot be compared: they are of different tests (iops and latency); compare runs of one test.";
+  mock.verdict = { kind: "apart", sentence: reason, sections: [] };
   const { page, complaints } = await open("compare/sweep,killed");
+  await page.getByText(reason).waitFor();
   await page.getByText("The runs do not have the same steps: they have 9 and 2, and 2 in common.").waitFor();
   await page.getByRole("slider", { name: "Throughput over load" }).waitFor();
   const caption = (step) => page.getByText(`IOPS over time: step curve, queue depth ${step}`, { exact: true });

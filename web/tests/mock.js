@@ -27,6 +27,7 @@ const wrongValues = [
 const noPlan = {
   may_run: false,
   expected_seconds: null,
+  expected_seconds_at_most: null,
   steps: [],
   measurements: null,
   targets: [],
@@ -71,6 +72,7 @@ function planOf({ job, consent, search }) {
     ...noPlan,
     may_run: !isPrecious,
     expected_seconds: 32,
+    expected_seconds_at_most: search?.kind === "curve" ? 85 : null,
     steps: [{ name: "main" }],
     measurements: search?.kind === "curve" ? { about: 27, at_most: 72 } : null,
     targets: [

@@ -89,6 +89,8 @@ pub struct Comparison {
     pub steps: Vec<StepComparison>,
     /// What the curves or objectives of both come to; empty where they are neither.
     pub curve: Vec<CurveFigure>,
+    /// The loads of each side, where they have none in common.
+    pub unlike: [Vec<String>; 2],
     /// The worst of the deciding figures: regressed, else inconclusive, else improved, else equivalent.
     pub verdict: Verdict,
     /// Runs per side still needed, for an inconclusive verdict.
@@ -155,7 +157,7 @@ pub struct Apart {
 pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Comparison, Apart> {
     let (first, second) = (base[0], new[0]);
     let curve = curves::figures(base, new);
-    let Matches { kind, all, left_out } = match matched(base, new) {
+    let Matches { kind, all, left_out, unlike } = match matched(base, new) {
         Ok(found) => found,
         Err(reason) => return Err(Apart { reason, curve }),
     };
@@ -211,6 +213,7 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Compari
         more_runs: deciding().filter_map(|metric| metric.more_runs).max(),
         steps,
         curve,
+        unlike,
         verdict,
         runs,
         invalid: Vec::new(),

@@ -36,6 +36,13 @@ pub struct LoadPoint {
     pub backlog_max: u64,
 }
 
+/// Operations of which one lies beyond a quantile.
+pub(crate) fn operations_for(q: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    let needs = (1.0 / (1.0 - q) - 1e-6).ceil() as u64;
+    needs
+}
+
 impl LoadPoint {
     /// Of a step's totals; `None` when nothing was measured.
     pub fn of(step: &Step, streams: &[StreamTotals]) -> Option<Self> {
@@ -97,8 +104,7 @@ impl LoadPoint {
     /// Operations that a quantile takes for one of them to lie beyond it, where there are fewer: it would only repeat the largest
     /// latency.
     pub fn needs(&self, q: f64) -> Option<u64> {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-        let needs = (1.0 / (1.0 - q) - 1e-6).ceil() as u64;
+        let needs = operations_for(q);
         (self.response.moments.count < needs).then_some(needs)
     }
 

@@ -153,6 +153,7 @@ pub fn push(record: &mut Record, shapes: &[StreamShape], index: u32) {
         environment_changes: Vec::new(),
         gauges: None,
         zero_blocks: Vec::new(),
+        singles: None,
     };
     record.push(Event::StepFinished(Box::new(finished))).expect("its step has started");
 }

@@ -1,16 +1,10 @@
 //! What a scan shows: the profile of zones, classes of latency, what cannot be read and what is slow. Owns when a zone or a
 //! block is called slow; does not know how it is shown.
 
-use crate::load::LoadPoint;
+use crate::load::{LoadPoint, operations_for};
 use fathom_metrics::{Latency, bucket_bounds};
 use fathom_schema::{LatencyTally, Question, Record, ScanQuestion, Step, StepRecord, Stop};
-use fathom_units::Nanos;
 
-/// Upper limits of the classes of latency, which are half open; what is above the last is a class of its own.
-pub const CLASS_LIMITS: [Nanos; 5] =
-    [Nanos::millis(3), Nanos::millis(10), Nanos::millis(50), Nanos::millis(150), Nanos::millis(500)];
-/// Classes.
-pub const CLASSES: usize = CLASS_LIMITS.len() + 1;
 /// Zones on each side that a zone is compared with: disks grow slower from the outside in, so that the mean of all says
 /// little about one.
 const NEIGHBOURS: usize = 8;
@@ -20,6 +14,37 @@ const SLOW_SHARE: f64 = 0.7;
 
 /// In front of the number of a zone that is read again.
 const AGAIN: &str = "again ";
+/// In front of the number of random reads.
+const ACCESS: &str = "access ";
+
+/// Quantiles of the access time that are told, where there are reads enough: one beyond each.
+pub const ACCESS_QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
+
+/// A rotation of a disk takes so many times as long as a read of 256 sectors with what lies around it.
+const ROTATION_TO_BASE: f64 = 5.13;
+
+/// Upper limits of the classes of latency of a disk with so many rotations a minute, nanoseconds, as hdck has them for 256
+/// sectors: a read as it should be; one that changes the cylinder; one, two, four and six more rotations, each a failed try
+/// to read (the last four half a rotation further). At 7200 rotations: 2.44, 5.79, 14.12, 22.46, 39.12 and 55.79 ms.
+pub fn rotation_limits(rpm: u32) -> Vec<u64> {
+    let rotation_ns = 60e9 / f64::from(rpm);
+    let base = rotation_ns / ROTATION_TO_BASE;
+    let later = [0.5, 1.5, 2.5, 4.5, 6.5].map(|rotations| base + rotations * rotation_ns);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some seconds at most")]
+    let ns = |limit: f64| limit.round() as u64;
+    std::iter::once(1.5 * base).chain(later).map(ns).collect()
+}
+
+/// What the classes of [`rotation_limits`] mean, the last without a limit.
+pub const ROTATION_CLASSES: [&str; 7] = [
+    "as it should be",
+    "change of cylinder",
+    "1 re-read",
+    "2 re-reads",
+    "4 re-reads",
+    "6 re-reads",
+    "more re-reads",
+];
 
 /// Bytes of a target in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +70,12 @@ pub enum Part {
     Again(usize),
     /// A closer look at a part of what was read before.
     Closer,
+    /// More reads of a block that stays slow.
+    Retry,
+    /// Random reads over all of it, the so-manieth of them.
+    Access(usize),
+    /// The first block again and again.
+    Burst,
 }
 
 impl Part {
@@ -54,21 +85,32 @@ impl Part {
             Self::Zone(zone) => (zone + 1).to_string(),
             Self::Again(zone) => format!("{AGAIN}{}", zone + 1),
             Self::Closer => "closer".to_owned(),
+            Self::Retry => "retry".to_owned(),
+            Self::Access(turn) => format!("{ACCESS}{}", turn + 1),
+            Self::Burst => "burst".to_owned(),
         };
         vec![("scan.zone".to_owned(), value)]
     }
 
     fn of(step: &Step) -> Option<Self> {
         let (_, value) = step.parameters.iter().find(|(name, _)| name == "scan.zone")?;
-        if value == "closer" {
-            return Some(Self::Closer);
-        }
         let number = |text: &str| text.parse::<usize>().ok()?.checked_sub(1);
-        match value.strip_prefix(AGAIN) {
-            Some(zone) => number(zone).map(Self::Again),
-            None => number(value).map(Self::Zone),
+        match value.as_str() {
+            "closer" => Some(Self::Closer),
+            "retry" => Some(Self::Retry),
+            "burst" => Some(Self::Burst),
+            value => match (value.strip_prefix(AGAIN), value.strip_prefix(ACCESS)) {
+                (Some(zone), _) => number(zone).map(Self::Again),
+                (None, Some(turn)) => number(turn).map(Self::Access),
+                (None, None) => number(value).map(Self::Zone),
+            },
         }
     }
+}
+
+/// Whether a step of a scan is none of those that all scans of a target have: the places.
+pub(crate) fn is_aside(step: &Step) -> bool {
+    Part::of(step).is_some_and(|part| !matches!(part, Part::Zone(_)))
 }
 
 /// A zone that was read.
@@ -85,11 +127,56 @@ pub struct Zone {
     /// Reads that failed.
     pub errors: u64,
     /// Reads by class of latency.
-    pub classes: [u64; CLASSES],
+    pub classes: Vec<u64>,
     /// Whether it is slow beside its neighbours, each time that it was read.
     pub is_slow: bool,
     /// Whether it was so at first and no more when it was read again, which is when `bytes_per_s` was measured.
     pub was_slow: bool,
+}
+
+impl Zone {
+    /// The worst class that any of its reads is in; `None` where none was read without an error.
+    pub fn worst(&self) -> Option<usize> {
+        self.classes.iter().rposition(|reads| *reads > 0)
+    }
+}
+
+/// What random reads showed, which are in no class and in no zone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Access {
+    /// Where each went, first byte, and how long it took, nanoseconds; in the order of places.
+    pub reads: Vec<(u64, u64)>,
+    /// How many failed.
+    pub errors: u64,
+}
+
+impl Access {
+    /// Mean, seconds.
+    pub fn mean_s(&self) -> f64 {
+        self.reads.iter().map(|(_, ns)| *ns as f64).sum::<f64>() / self.reads.len().max(1) as f64 / 1e9
+    }
+
+    /// Shortest and longest, seconds.
+    pub fn range_s(&self) -> (f64, f64) {
+        let all = || self.reads.iter().map(|(_, ns)| *ns);
+        (all().min().unwrap_or(0) as f64 / 1e9, all().max().unwrap_or(0) as f64 / 1e9)
+    }
+
+    /// A quantile by nearest rank, seconds.
+    ///
+    /// # Errors
+    /// The number of reads that it takes, where there are fewer: one beyond it.
+    pub fn quantile_s(&self, quantile: f64) -> Result<f64, u64> {
+        let needs = operations_for(quantile);
+        let mut sorted: Vec<u64> = self.reads.iter().map(|(_, ns)| *ns).collect();
+        sorted.sort_unstable();
+        if (sorted.len() as u64) < needs {
+            return Err(needs);
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most their number")]
+        let rank = (quantile * sorted.len() as f64).ceil() as usize;
+        Ok(sorted[rank.clamp(1, sorted.len()) - 1] as f64 / 1e9)
+    }
 }
 
 /// What a scan came to.
@@ -99,11 +186,11 @@ pub struct Scan {
     pub question: ScanQuestion,
     /// The zones that were read, in order.
     pub zones: Vec<Zone>,
-    /// What cannot be read: sectors, or more where the search for them was given up.
-    pub unreadable: Vec<Area>,
+    /// What cannot be read: sectors, or more where the search for them was given up; each with the `errno` it fails with.
+    pub unreadable: Vec<(Area, i32)>,
     /// Areas with errors that did not come again at a closer look.
     pub errors_once: Vec<Area>,
-    /// Blocks that were slow every time, and how long the last read took, seconds.
+    /// Blocks that were slow every time, and how long they take, seconds: the median of the reads that were for this, or the last.
     pub slow: Vec<(Area, f64)>,
     /// Areas with a slow read that did not come again.
     pub slow_once: Vec<Area>,
@@ -111,6 +198,10 @@ pub struct Scan {
     pub skipped: Vec<Area>,
     /// Whether all zones were read and looked at.
     pub is_complete: bool,
+    /// The access time; `None` where it was not measured.
+    pub access: Option<Access>,
+    /// Bytes per second of one block that is read again and again: what the way to the device carries.
+    pub burst: Option<f64>,
 }
 
 /// One step: an area and what reading it showed.
@@ -120,6 +211,8 @@ struct Look {
     /// What was to be read.
     wanted: Area,
     errors: u64,
+    /// What most of them were.
+    errno: i32,
     max_s: f64,
     /// Whether the same was read before.
     is_again: bool,
@@ -129,18 +222,44 @@ struct Look {
 pub fn scan(record: &Record) -> Option<Scan> {
     let Some(Question::Scan(question)) = &record.started.question else { return None };
     let (mut zones, mut looks, mut again) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut retried, mut access, mut burst) = (Vec::new(), None, None);
     for step in &record.steps {
         let Some(part) = Part::of(&step.started.step) else { continue };
         let Some((mut look, point)) = look(step) else { continue };
         match part {
-            Part::Zone(_) => zones.push(zone(&look, point.as_ref())),
+            Part::Zone(_) => zones.push(zone(&look, point.as_ref(), step, &question.classes_ns)),
             Part::Again(zone) => {
                 look.is_again = true;
                 again.extend(point.filter(|_| look.errors == 0).map(|point| (zone, point.bytes_per_s)));
             }
             Part::Closer => {}
+            Part::Retry => {
+                retried.extend(median(step).map(|ns| (look.wanted.start, ns)));
+                continue;
+            }
+            Part::Access(_) => {
+                let all = access.get_or_insert_with(|| Access { reads: Vec::new(), errors: 0 });
+                all.errors += look.errors;
+                all.reads.extend(singles(step));
+                continue;
+            }
+            Part::Burst => {
+                burst =
+                    median(step).filter(|ns| *ns > 0).map(|ns| f64::from(question.block) * 1e9 / ns as f64);
+                continue;
+            }
         }
         looks.push(look);
+    }
+    // They were read in any order.
+    zones.sort_by_key(|zone| zone.area.start);
+    // What several reads agree on is what a block takes, and not what one took.
+    for (start, ns) in retried {
+        let last = looks.iter_mut().rev().find(|look| look.area.start == start);
+        last.into_iter().for_each(|look| look.max_s = ns as f64 / 1e9);
+    }
+    if let Some(access) = &mut access {
+        access.reads.sort_unstable();
     }
     mark_slow(&mut zones, &again, u64::from(question.block));
     let slow_s = question.slow.as_secs_f64();
@@ -156,13 +275,34 @@ pub fn scan(record: &Record) -> Option<Scan> {
     Some(Scan {
         question: question.clone(),
         zones,
-        unreadable: joined(unreadable),
+        unreadable: joined(unreadable).into_iter().map(|area| (area, errno(&looks, area))).collect(),
         errors_once,
         slow: slow.into_iter().map(took).collect(),
         slow_once,
         skipped,
         is_complete,
+        access,
+        burst,
     })
+}
+
+/// Reads of a step by themselves.
+fn singles(step: &StepRecord) -> impl Iterator<Item = (u64, u64)> {
+    let singles = step.finished.as_ref().and_then(|finished| finished.singles.as_ref());
+    singles.into_iter().flat_map(|singles| singles.reads.iter().copied())
+}
+
+/// The lower median of the reads of a step, nanoseconds.
+fn median(step: &StepRecord) -> Option<u64> {
+    let mut all: Vec<u64> = singles(step).map(|(_, ns)| ns).collect();
+    all.sort_unstable();
+    all.get(all.len().checked_sub(1)? / 2).copied()
+}
+
+/// What reads of an area fail with, by the last that was within.
+fn errno(looks: &[Look], area: Area) -> i32 {
+    let within = |look: &&Look| look.errors > 0 && (area == look.area || area.holds(&look.area));
+    looks.iter().rev().find(within).map_or(0, |look| look.errno)
 }
 
 /// What was to be read and neither the look itself nor closer ones have read. What a look says of an area that is not
@@ -230,35 +370,41 @@ fn look(step: &StepRecord) -> Option<(Look, Option<LoadPoint>)> {
     let kinds =
         || finished.streams.iter().flat_map(|stream| &stream.workers).flat_map(|worker| &worker.tally.kinds);
     let errors = kinds().flat_map(|kind| &kind.errors).map(|(_, count)| count).sum();
+    let most = kinds().flat_map(|kind| &kind.errors).max_by_key(|(_, count)| *count);
+    let errno = most.map_or(0, |(errno, _)| *errno);
     let tried: u64 = kinds().map(|kind| kind.operations).sum::<u64>() + errors;
     let area = Area { length: tried.saturating_mul(block).min(wanted.length), ..wanted };
     let point = LoadPoint::of(&step.started.step, &finished.streams);
     let max_s = point.as_ref().map_or(0.0, |point| point.response.moments.max_ns as f64 / 1e9);
-    Some((Look { area, wanted, errors, max_s, is_again: false }, point))
+    Some((Look { area, wanted, errors, errno, max_s, is_again: false }, point))
 }
 
-fn zone(look: &Look, point: Option<&LoadPoint>) -> Zone {
+fn zone(look: &Look, point: Option<&LoadPoint>, step: &StepRecord, limits: &[u64]) -> Zone {
+    let counted = step.finished.as_ref().and_then(|finished| finished.singles.as_ref());
+    let counted = counted.map(|singles| &singles.classes).filter(|classes| classes.len() == limits.len() + 1);
     Zone {
         area: look.area,
         bytes_per_s: point.map_or(0.0, |point| point.bytes_per_s),
         mean_s: point.map_or(0.0, |point| point.mean_s),
         max_s: look.max_s,
         errors: look.errors,
-        classes: point.map_or([0; CLASSES], |point| classes(&point.response)),
+        classes: match (counted, point) {
+            (Some(counted), _) => counted.clone(),
+            (None, Some(point)) => classes(&point.response, limits),
+            (None, None) => vec![0; limits.len() + 1],
+        },
         is_slow: false,
         was_slow: false,
     }
 }
 
-/// Reads by class, to the width of a bucket (0.8 %).
-fn classes(latencies: &LatencyTally) -> [u64; CLASSES] {
-    let mut classes = [0; CLASSES];
+/// Reads by class in records of before they were counted one by one: to the width of a bucket (0.8 %).
+fn classes(latencies: &LatencyTally, limits: &[u64]) -> Vec<u64> {
+    let mut classes = vec![0; limits.len() + 1];
     for (index, &count) in Latency::from(latencies).histogram().counts().iter().enumerate() {
         if count > 0 {
             let (low, high) = bucket_bounds(index);
-            let middle = u64::midpoint(low, high);
-            let class = CLASS_LIMITS.iter().position(|limit| middle < limit.0).unwrap_or(CLASS_LIMITS.len());
-            classes[class] += count;
+            classes[limits.partition_point(|limit| *limit <= u64::midpoint(low, high))] += count;
         }
     }
     classes
@@ -298,10 +444,11 @@ fn mark_slow(zones: &mut [Zone], again: &[(usize, f64)], block: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_units::{Bytes, Nanos};
 
     fn look(start: u64, length: u64, errors: u64) -> Look {
         let area = Area { start, length };
-        Look { area, wanted: area, errors, max_s: 0.0, is_again: false }
+        Look { area, wanted: area, errors, errno: 5, max_s: 0.0, is_again: false }
     }
 
     #[test]
@@ -350,12 +497,34 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_half_open() {
+    fn classes_of_old_records_come_from_their_histograms() {
         let mut latency = Latency::default();
         for ms in [1, 2, 5, 20, 100, 300, 700] {
             latency.record(Nanos::millis(ms).0);
         }
-        assert_eq!(classes(&latency.to_tally()), [2, 1, 1, 1, 1, 1]);
+        let limits = ScanQuestion::of("", Bytes(0)).classes_ns;
+        assert_eq!(classes(&latency.to_tally(), &limits), [2, 1, 1, 1, 1, 1]);
+    }
+
+    /// What hdck tells for 7200 rotations a minute.
+    #[test]
+    fn limits_of_a_disk_that_rotates() {
+        let told = |rpm| {
+            rotation_limits(rpm).iter().map(|ns| format!("{:.2}", *ns as f64 / 1e6)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(7200), ["2.44", "5.79", "14.12", "22.46", "39.12", "55.79"]);
+        assert_eq!(rotation_limits(7200).len() + 1, ROTATION_CLASSES.len());
+        // Half as fast: twice as long.
+        assert_eq!(told(3600)[0], "4.87");
+    }
+
+    #[test]
+    fn an_access_time_has_the_percentiles_that_its_reads_are_enough_for() {
+        let access = Access { reads: (1..=100).map(|n| (n << 12, n * 1_000_000)).collect(), errors: 0 };
+        assert_eq!(access.quantile_s(0.5), Ok(0.050));
+        assert_eq!(access.quantile_s(0.99), Ok(0.099));
+        assert_eq!(access.quantile_s(0.999), Err(1000));
+        assert_eq!((access.mean_s(), access.range_s()), (0.0505, (0.001, 0.1)));
     }
 
     #[test]
@@ -366,7 +535,7 @@ mod tests {
             mean_s: 0.0,
             max_s: 0.0,
             errors: 0,
-            classes: [0; CLASSES],
+            classes: Vec::new(),
             is_slow: false,
             was_slow: false,
         };

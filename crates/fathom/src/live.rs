@@ -95,7 +95,12 @@ impl Live {
 
     fn begin(&mut self, step: &Step, index: u32) {
         let seconds = length(step);
-        let which = if self.steps > 1 { format!("[{}/{}] ", index + 1, self.steps) } else { String::new() };
+        // A search may take more steps than was thought.
+        let which = match (index as usize + 1, self.steps) {
+            (_, 0 | 1) => String::new(),
+            (number, steps) if number > steps => format!("[{number}] "),
+            (number, steps) => format!("[{number}/{steps}] "),
+        };
         let name = terminal_text(&step.name);
         let volume = volume(step);
         self.moved = 0;

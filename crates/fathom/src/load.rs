@@ -6,7 +6,8 @@ use crate::{diagnose, place, preset, terminal};
 use fathom_frontend::fio::{self, Extras};
 use fathom_frontend::{dialect_of, icf, native, vdbench};
 use fathom_model::{
-    Diagnostics, Dialect, Job, Literal, Named, Options, Source, Sources, Span, TargetKind, TargetOptions,
+    Diagnostics, Dialect, Job, Kind, Literal, Named, OddPlace, OptionValue, Options, Source, Sources, Span,
+    TargetKind, TargetOptions,
 };
 use fathom_schema::{Question, Threshold};
 use std::cell::RefCell;
@@ -468,7 +469,7 @@ fn of_target(target: &str, quick: &QuickArgs) -> Loaded {
     let mut section: Named<TargetOptions> = Named::new("target", Span::default());
     let kind = match target {
         "null:" => Some(TargetKind::Null),
-        "sim:" => Some(TargetKind::Sim),
+        _ if target.starts_with(SIMULATED) => Some(TargetKind::Sim),
         _ => None,
     };
     let place = words.place("--target", target);
@@ -478,7 +479,13 @@ fn of_target(target: &str, quick: &QuickArgs) -> Loaded {
     }
     let diagnostics = &mut loaded.diagnostics;
     words.set(&mut section.options, "--size", "size", quick.size.as_deref(), diagnostics);
-    if kind == Some(TargetKind::Sim) && quick.size.is_none() {
+    if let Some(said) = target.strip_prefix(SIMULATED) {
+        for (reason, help) in simulated(&mut section.options, said, place) {
+            let help = format!("{help}; a file of that name is ./{target}");
+            diagnostics.error("target.built-in-path", place, format!("{SIMULATED} {reason}"), help);
+        }
+    }
+    if kind == Some(TargetKind::Sim) && section.options.size.get().is_none() {
         section.options.size.set(fathom_model::Amount::Bytes(fathom_units::Bytes::gib(1)), place);
     }
     if quick.remove {
@@ -529,6 +536,44 @@ fn of_target(target: &str, quick: &QuickArgs) -> Loaded {
     }
     loaded.job.sources = words.into_sources();
     loaded
+}
+
+/// What names a simulated device; behind it may be what it is like, and its odd places, with commas between.
+const SIMULATED: &str = "sim:";
+/// What may be said of it, as options of a job's target.
+const OF_SIMULATED: [&str; 5] = ["size", "service_time", "parallelism", "error_share", "short_share"];
+
+/// Sets what is said of a simulated device, words with commas between: options, and places. What is wrong, each with a way out.
+fn simulated(options: &mut TargetOptions, said: &str, place: Span) -> Vec<(String, String)> {
+    let mut wrong = Vec::new();
+    let mut places: Vec<OddPlace> = Vec::new();
+    for word in said.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+        let Some((name, value)) = word.split_once('=').map(|(name, value)| (name.trim(), value.trim()))
+        else {
+            match OptionValue::read(&Literal::from(word), Kind::Structured("")) {
+                Ok(more) => places.extend::<Vec<OddPlace>>(more),
+                Err(reason) => wrong.push((
+                    reason,
+                    "write for example 'sim:64MiB..65MiB takes 20ms,96MiB..97MiB fails'".to_owned(),
+                )),
+            }
+            continue;
+        };
+        if !OF_SIMULATED.contains(&name) {
+            let reason = format!("{name} is nothing that is set of a simulated device");
+            wrong.push((reason, format!("there are {}", OF_SIMULATED.join(", "))));
+            continue;
+        }
+        let literal = value.parse().map_or_else(|_| Literal::from(value), Literal::Integer);
+        if let Some(Err(reason)) = options.set(name, &literal, place) {
+            let help = "write for example 'sim:size=8GiB,service_time=exponential 1ms,parallelism=8'";
+            wrong.push((format!("{name}: {reason}"), help.to_owned()));
+        }
+    }
+    if !places.is_empty() {
+        options.places.set(places, place);
+    }
+    wrong
 }
 
 /// A value of a job file as one word of a command line.

@@ -341,6 +341,9 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
     describe_clock(&mut clock, &mut facts);
     let notes = notes(&loaded, &plan, verdict_notes);
     let steps = plan.experiment.steps_hint();
+    if let (true, Some(message)) = (live, outlook(&plan)) {
+        terminal::message(&message);
+    }
     let mut live = live.then(|| Live::new(steps, earlier.len()));
     let request = RunRequest {
         started: started(&id, &loaded, facts, Some(&plan)),
@@ -376,6 +379,17 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
         unstored = events;
     }
     Ok(Done { exit, path, unstored })
+}
+
+/// How long a search takes that may measure more than it begins with.
+fn outlook(plan: &Plan) -> Option<String> {
+    let (about, most) = (plan.points, plan.experiment.steps_max()?);
+    let (time, longest) = (plan.expected?, plan.expected_at_most()?);
+    Some(format!(
+        "about {about} measurements in {}; at most {most} in {}, where some have to be repeated",
+        time.approximate(),
+        longest.approximate()
+    ))
 }
 
 /// Says what of a run is not in its file as it should be; the exit code then.

@@ -21,7 +21,7 @@ pub use row::{Given, Group, Kind, OptionValue, Options, Row, Setting, rows};
 pub use value::{
     Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ByKind, ContentSource, Coverage, CpuWork,
     CpusPolicy, Cursor, Direction, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, KindOrder,
-    Layout, MemoryKind, MemoryNodes, MixLine, Nice, OnError, PriorityClass, PrioritySplit,
+    Layout, MemoryKind, MemoryNodes, MixLine, Nice, OddPlace, OnError, PriorityClass, PrioritySplit,
     RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind, RunKind, Seed, ServiceTime, StatCall, Steady,
     SteadyBound, SteadyFigure, Sweep, TargetKind, Tolerated, TreeDistribution, WorkerRegions, Zones,
     errno_of,

@@ -4,7 +4,7 @@ use crate::row::{Group, Kind, options};
 use crate::value::{
     Access, Advice, Amount, Arrival, AtEnd, AtError, BlockSizes, ByKind, ContentSource, Coverage, CpuWork,
     CpusPolicy, Cursor, Durability, Engine, FileLock, FileOrder, FilesEnd, Freshness, KindOrder, Layout,
-    MemoryKind, MemoryNodes, MixLine, Nice, OnError, PeerAddress, PriorityClass, PrioritySplit,
+    MemoryKind, MemoryNodes, MixLine, Nice, OddPlace, OnError, PeerAddress, PriorityClass, PrioritySplit,
     RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind, RunKind, Seed, ServiceTime, StatCall, Steady,
     Sweep, TargetKind, Tolerated, TraceSkips, TreeDistribution, WorkerRegions, Zones,
 };
@@ -82,6 +82,8 @@ options! {
     short_share: Ratio = Ratio::ZERO, Kind::Share, example "\"1%\"";
     /// Freezes of a simulated device: when, and for how long nothing completes.
     stalls: Vec<(Nanos, Nanos)> = Vec::new(), Kind::Structured("a list of \"T for T\""), example "[\"10s for 500ms\"]";
+    /// Places of a simulated device that are slow or cannot be used: from which byte to below which, and how long an operation that touches them takes, or that it fails.
+    places: Vec<OddPlace> = Vec::new(), Kind::Structured("a list of \"A..B takes T\" and \"A..B fails\""), example "[\"64MiB..65MiB takes 20ms\", \"96MiB..97MiB fails\"]";
 }
 
 options! {

@@ -585,6 +585,17 @@ pub enum ServiceTime {
     Uniform(Nanos, Nanos),
 }
 
+/// A place of a simulated device that is not served as the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OddPlace {
+    /// First byte.
+    pub from: Bytes,
+    /// First byte behind it.
+    pub to: Bytes,
+    /// How long an operation that touches it takes; `None`: it fails.
+    pub takes: Option<Nanos>,
+}
+
 /// Lists of values that a stage goes through, first written outermost.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sweep {

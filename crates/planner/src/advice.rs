@@ -242,6 +242,7 @@ fn idle_target_options(target: &Named<TargetOptions>, idle: &mut Idle<'_>) {
             (options.error_share.span(), "error_share"),
             (options.short_share.span(), "short_share"),
             (options.stalls.span(), "stalls"),
+            (options.places.span(), "places"),
         ] {
             idle(span, option, "the target is not of kind \"sim\"");
         }

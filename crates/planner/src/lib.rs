@@ -87,6 +87,16 @@ pub struct Plan {
     pub thresholds: Vec<Threshold>,
 }
 
+impl Plan {
+    /// How long it takes at most, where it may take longer than is expected and that is known: a search measures again what
+    /// it does not know well enough.
+    pub fn expected_at_most(&self) -> Option<Nanos> {
+        let most = self.experiment.steps_max().filter(|most| *most > self.points)?;
+        let each = self.expected?.0 / (self.points.max(1) as u64);
+        Some(Nanos(each.saturating_mul(most as u64)))
+    }
+}
+
 /// All paths whose facts planning needs, each once, in the order of the job. Sweeps over targets are gone through.
 pub fn paths(job: &Job) -> Vec<PathBuf> {
     let mut seen = BTreeSet::new();
@@ -244,7 +254,11 @@ pub fn plan_search(job: &Job, facts: &Facts, entropy: u64, search: Search) -> (O
         plan.points = search.steps_hint();
         // The longest step stands for all.
         let of_step = plan.experiment.preview().iter().filter_map(fathom_schema::Step::ends).flatten().max();
-        plan.expected = of_step.map(|step| Nanos(step.0.saturating_mul(plan.points as u64)));
+        plan.expected = match search {
+            // Its steps end with their bytes; their times are only bounds.
+            Search::Scan(_) => None,
+            _ => of_step.map(|step| Nanos(step.0.saturating_mul(plan.points as u64))),
+        };
         plan.experiment.search = Some(search);
         plan
     });

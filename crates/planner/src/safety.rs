@@ -413,12 +413,12 @@ fn judge_file(place: &Place<'_>, file: &FileFact, consent: &Consent, verdict: &m
     let size = file.size;
     if place.may_overwrite(consent) {
         verdict.notes.push(format!(
-            "{path}: {size} that fathom is not known to have written are overwritten, as agreed"
+            "{path} holds {size} that fathom is not known to have written: what the run writes to of that is overwritten, as agreed"
         ));
     } else if consent.dialect_writes_named_files && !place.intent.trims {
         // fio leaves the content of regular files alone when it is told to trim: nobody expects to lose it.
         verdict.notes.push(format!(
-            "{path}: {size} that fathom is not known to have written are overwritten, as the job names it"
+            "{path} holds {size} that fathom is not known to have written: what the run writes to of that is overwritten, as the job names it"
         ));
     } else {
         let (reason, remedy) = foreign(file);

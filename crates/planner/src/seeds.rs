@@ -3,7 +3,7 @@
 use fathom_model::{Job, Seed};
 
 /// One step of splitmix64 (Steele, Lea, Flood 2014): a bijection of 64 bits.
-const fn splitmix(value: u64) -> u64 {
+pub(crate) const fn splitmix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

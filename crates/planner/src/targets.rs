@@ -11,10 +11,12 @@ use crate::remarks::Remarks;
 use crate::safety::{self, Intent};
 use crate::scene::{Load, Scene};
 use crate::seeds;
-use fathom_model::{Amount, Dialect, Engine, Job, Layout, Named, ServiceTime, TargetKind, TargetOptions};
+use fathom_model::{
+    Amount, Dialect, Engine, Job, Layout, Named, OddPlace, ServiceTime, TargetKind, TargetOptions,
+};
 use fathom_schema::{
-    self as schema, FileKind, LayoutRule, NameOperation, NoteKind, Severity, SimDevice, SimService, Target,
-    TargetFact,
+    self as schema, FileKind, LayoutRule, NameOperation, NoteKind, Severity, SimDevice, SimPlace, SimService,
+    Target, TargetFact,
 };
 use fathom_units::{Bytes, Nanos};
 use std::collections::{BTreeMap, HashMap};
@@ -708,6 +710,13 @@ impl Resolver<'_> {
             error_share: *options.error_share.get(),
             short_share: *options.short_share.get(),
             stalls: options.stalls.get().iter().map(|&(at, length)| (at.0, length.0)).collect(),
+            places: (options.places.get().iter())
+                .map(|OddPlace { from, to, takes }| SimPlace {
+                    from: from.0,
+                    to: to.0,
+                    service_ns: takes.map(|time| time.0),
+                })
+                .collect(),
         };
         add(found, item, schema::TargetKind::Sim(device), size, Direct::Substitute, Class::Sim)
     }

@@ -32,6 +32,8 @@ const RUNS_MAX: usize = 4;
 const BEYOND_MIN: f64 = 10.0;
 /// Steps that the verdict names at most.
 const NAMED: usize = 4;
+/// Loads of a side that it names at most.
+const LOADS_NAMED: usize = 8;
 /// Differences of jobs that the verdict names at most.
 const DIFFERENCES_NAMED: usize = 3;
 /// The order in which they are drawn. A line's place gives its colour, so that each is there also where no figure has it:
@@ -156,12 +158,7 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
         Verdict::Equivalent => {
             format!("Equivalent: {} changed by no more than {margin}.", deciding(&found.steps))
         }
-        Verdict::Inconclusive if found.steps.is_empty() => {
-            let kind = found.kind.name();
-            format!(
-                "Inconclusive: they have no {kind} in common that both measured, so that nothing decides."
-            )
-        }
+        Verdict::Inconclusive if found.steps.is_empty() => nothing_decides(found),
         Verdict::Inconclusive => {
             let place = untold(found.kind, &found.steps);
             match found.more_runs {
@@ -174,6 +171,29 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
             }
         }
     }
+}
+
+/// That the sides have nothing in common that decides, what of them there is to be seen, and what to do.
+fn nothing_decides(found: &Comparison) -> String {
+    let kind = found.kind.name();
+    let mut text = format!("Inconclusive: they have no {kind} in common that both measured");
+    let [left, right] = found.unlike.each_ref().map(|loads| {
+        let shown = loads.iter().take(LOADS_NAMED).map(|load| visible(load)).collect::<Vec<_>>().join(", ");
+        if loads.len() > LOADS_NAMED { format!("{shown} …") } else { shown }
+    });
+    if left.is_empty() || right.is_empty() {
+        return text + ", so that nothing decides.";
+    }
+    text += &format!(
+        " (A: {left}; B: {right}), so that nothing decides: measure both at the same loads, which `--at` of fathom curve names."
+    );
+    let peak = found.curve.iter().find(|figure| figure.name == "peak");
+    let rows = curve_rows(peak.map(std::slice::from_ref).unwrap_or_default());
+    if let (Some(is_in_common), [[_, base, new, _]]) = (peak.and_then(|peak| peak.overlap), rows.as_slice()) {
+        let overlap = if is_in_common { "overlap" } else { "do not overlap" };
+        text += &format!(" Their peaks are {base} and {new}, whose intervals {overlap}.");
+    }
+    text
 }
 
 /// Titles of the figures that decide, each once.
@@ -251,19 +271,45 @@ pub fn figure(metric: &Metric, value: f64) -> String {
     }
 }
 
-/// The comparison as an answer, all sides; `None` where one has no step in common with the first.
-pub fn compare_answered(sides: &Sides<'_>) -> Option<Answered> {
-    let (sentence, sections) = sections(sides)?;
-    Some(Answered { kind: "compare".to_owned(), sentence, sections: sections.iter().map(part).collect() })
+/// The comparison as an answer, all sides; of kind `apart`, with the reason, where none can be compared with the first.
+pub fn compare_answered(sides: &Sides<'_>) -> Answered {
+    let Together { sentence, sections, is_any } = together(sides);
+    let kind = if is_any { "compare" } else { "apart" };
+    Answered { kind: kind.to_owned(), sentence, sections: sections.iter().map(part).collect() }
+}
+
+/// The sentence and the parts; `None` where a side cannot be compared with the first.
+pub(crate) fn sections(sides: &Sides<'_>) -> Option<(String, Vec<Section>)> {
+    let Sides { base, others, margin } = sides;
+    let is_each = others.iter().all(|new| compared(base, new, *margin).is_ok());
+    let Together { sentence, sections, .. } = is_each.then(|| together(sides))?;
+    Some((sentence, sections))
+}
+
+/// What is to be said of all sides.
+struct Together {
+    sentence: String,
+    sections: Vec<Section>,
+    /// Whether any other side could be compared with the first.
+    is_any: bool,
 }
 
 /// The sentence and the parts; with several sides each is told by its letter.
-pub(crate) fn sections(sides: &Sides<'_>) -> Option<(String, Vec<Section>)> {
+fn together(sides: &Sides<'_>) -> Together {
     let Sides { base, others, margin } = sides;
     let mut sentences = Vec::new();
     let mut all = vec![runs(sides)];
+    let mut is_any = false;
     for (new, letter) in others.iter().zip('B'..) {
-        let found = compared(base, new, *margin).ok()?;
+        let found = match compared(base, new, *margin) {
+            Ok(found) => found,
+            Err(Apart { reason, curve }) => {
+                sentences.push(format!("A and {letter} cannot be compared: {reason}."));
+                all.extend(cells::curves(&curve, letter));
+                continue;
+            }
+        };
+        is_any = true;
         let own = sentence(&found, *margin);
         sentences.push(if others.len() > 1 { format!("{letter}: {own}") } else { own.clone() });
         if others.len() > 1 {
@@ -278,7 +324,7 @@ pub(crate) fn sections(sides: &Sides<'_>) -> Option<(String, Vec<Section>)> {
         }
         all.push(differences(&found, letter));
     }
-    Some((sentences.join(" "), all))
+    Together { sentence: sentences.join(" "), sections: all, is_any }
 }
 
 /// Which run stands on which side.

@@ -52,7 +52,7 @@ pub use live::{
 pub use markdown::{compare_markdown, markdown};
 pub use plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, Shape, Unit};
 pub use rows::Csv;
-pub use scan::sentence as scan_sentence;
+pub use scan::{places_csv as scan_places, sentence as scan_sentence};
 pub use section::{Answered, Map, Part, Rows, answered};
 pub use steady::sentence as steady_sentence;
 pub use summary::summary;

@@ -4,8 +4,10 @@ use crate::plot::{Plot, PlotAxis, PlotLine, PlotMark, Shape, Unit, ns};
 use crate::section::Section;
 use crate::table::{left, right};
 use crate::tables::{Table, seconds};
-use fathom_analysis::scan::{Area, CLASS_LIMITS, Scan, Zone};
-use fathom_units::{Bytes, BytesPerSec};
+use fathom_analysis::errno_name;
+use fathom_analysis::scan::{ACCESS_QUANTILES, Access, Area, ROTATION_CLASSES, Scan, Zone};
+use fathom_schema::ScanOrder;
+use fathom_units::{Bytes, BytesPerSec, Nanos};
 
 /// Rows of the profile at most; a page draws every zone.
 const ROWS_MAX: usize = 32;
@@ -14,20 +16,33 @@ const PLACES_MAX: usize = 64;
 
 /// What a scan came to, in one sentence.
 pub fn sentence(scan: &Scan) -> String {
-    let Scan { question, zones, unreadable, errors_once, slow, slow_once, skipped, is_complete } = scan;
+    let Scan {
+        question,
+        zones,
+        unreadable,
+        errors_once,
+        slow,
+        slow_once,
+        skipped,
+        is_complete,
+        access,
+        burst: _,
+    } = scan;
     if zones.is_empty() {
         return "No zone was read.".to_owned();
     }
     // How long a read takes to fail is no speed.
     let whole = || zones.iter().filter(|zone| zone.errors == 0 && zone.bytes_per_s > 0.0);
-    let bytes: u64 = whole().map(|zone| zone.area.length).sum();
-    let time: f64 = whole().map(|zone| zone.area.length as f64 / zone.bytes_per_s).sum();
-    let mean = if time > 0.0 { bytes as f64 / time } else { 0.0 };
+    let mean = average(zones.iter());
     let left_out: u64 = skipped.iter().map(|area| area.length).sum();
-    let lost: u64 = unreadable.iter().map(|area| area.length).sum();
+    let lost: u64 = unreadable.iter().map(|(area, _)| area.length).sum();
     let faults: Vec<String> = [
         (lost > 0).then(|| {
             format!("{} in {} CANNOT BE READ", Bytes(lost).approximate(), count(unreadable.len(), "place"))
+        }),
+        access.as_ref().filter(|access| access.errors > 0).map(|access| {
+            let all = access.errors + access.reads.len() as u64;
+            format!("{} of {all} random reads FAILED", access.errors)
         }),
         (left_out > 0).then(|| {
             format!(
@@ -69,7 +84,22 @@ pub fn sentence(scan: &Scan) -> String {
         ),
         _ => "Reads no zone without errors".to_owned(),
     };
-    format!("{ended}{speed}: {faults} ({all}).")
+    let accessed = access.as_ref().filter(|access| !access.reads.is_empty());
+    let accessed = accessed.map_or_else(String::new, |access| {
+        format!(" A random read takes {} on average.", seconds(access.mean_s()))
+    });
+    format!("{ended}{speed}: {faults} ({all}).{accessed}")
+}
+
+/// Bytes per second over several zones: each counts for the time that it takes, as reading them one after another does. How
+/// long a read takes to fail is no speed.
+fn average<'a>(zones: impl Iterator<Item = &'a Zone>) -> f64 {
+    let whole = zones.filter(|zone| zone.errors == 0 && zone.bytes_per_s > 0.0);
+    let (bytes, time) = whole.fold((0.0, 0.0), |(bytes, time), zone| {
+        let length = zone.area.length as f64;
+        (bytes + length, time + length / zone.bytes_per_s)
+    });
+    if time > 0.0 { bytes / time } else { 0.0 }
 }
 
 fn count(n: usize, what: &str) -> String {
@@ -87,13 +117,105 @@ pub(crate) fn sections(scan: &Scan) -> Vec<Section> {
     let places = places(scan);
     let faults =
         (!places.rows.is_empty()).then(|| section("Places", "What was found, and where", places, Vec::new()));
-    [
-        section("Latency", "Reads by latency", classes(scan), vec![class_bars(scan)]),
-        section("Profile", "Reads by place", profile(&scan.zones), vec![bandwidths(scan), latencies(scan)]),
-    ]
-    .into_iter()
-    .chain(faults)
-    .collect()
+    let mut profiled = section(
+        "Profile",
+        "Reads by place",
+        profile(&scan.zones),
+        vec![bandwidths(scan), latencies(scan), worst(scan)],
+    );
+    profiled.lines = manner(scan);
+    let latency = section("Latency", "Reads by latency", classes(scan), vec![class_bars(scan)]);
+    let access = scan.access.as_ref().filter(|access| access.reads.len() as u64 + access.errors > 0);
+    let access = access.map(|access| {
+        section("Access time", &accessed(scan, access), access_times(access), vec![access_dots(access)])
+    });
+    faults.into_iter().chain([profiled, latency]).chain(access).collect()
+}
+
+/// How the places were read, where it is not as always, and the burst rate.
+fn manner(scan: &Scan) -> Vec<String> {
+    let order = match scan.question.order {
+        ScanOrder::Linear => None,
+        ScanOrder::Reverse => Some("Places were read from the last to the first."),
+        ScanOrder::Butterfly => Some("Places were read in turns from the first and from the last on."),
+        ScanOrder::Random => Some("Places were read in random order."),
+    };
+    let burst = scan.burst.map(|burst| {
+        let (reads, block) = (scan.question.burst_reads, Bytes(u64::from(scan.question.block)));
+        format!("Burst rate (the first {block} read {reads} times, the median): {}.", BytesPerSec(burst))
+    });
+    let is_device = scan.question.target.starts_with("/dev/");
+    let drive = is_device.then(|| {
+        format!(
+            "What the drive counts itself (SMART) is not in this report, since fathom sends drives no commands: hold \
+             `smartctl -A {}` of before and after beside each other.",
+            crate::table::visible(&scan.question.target)
+        )
+    });
+    order.map(str::to_owned).into_iter().chain(burst).chain(drive).collect()
+}
+
+fn accessed(scan: &Scan, access: &Access) -> String {
+    let block = Bytes(u64::from(scan.question.access_block.max(scan.question.sector)));
+    format!(
+        "{} random reads of {block} over all of it, one at a time, between the places",
+        access.reads.len()
+    )
+}
+
+/// The access time in figures; these reads are in none of the classes.
+fn access_times(access: &Access) -> Table {
+    let (least, most) = access.range_s();
+    let told = |s: f64| if access.reads.is_empty() { "n/a".to_owned() } else { seconds(s) };
+    let mut rows = vec![("mean".to_owned(), told(access.mean_s())), ("shortest".to_owned(), told(least))];
+    rows.extend(ACCESS_QUANTILES.iter().map(|&quantile| {
+        let found = access.quantile_s(quantile);
+        let value = found.map_or_else(|needs| format!("n/a (needs n ≥ {needs} reads)"), seconds);
+        (format!("p{}", (quantile * 1e6).round() / 1e4), value)
+    }));
+    rows.push(("longest".to_owned(), told(most)));
+    if access.errors > 0 {
+        rows.push(("failed".to_owned(), access.errors.to_string()));
+    }
+    let rows = rows.into_iter().map(|(name, value)| vec![name, value]).collect();
+    Table { columns: vec![left(""), right("a read takes")], rows, remark: None }
+}
+
+/// Each random read where it went.
+fn access_dots(access: &Access) -> Plot {
+    let dots: Vec<(f64, f64)> = access.reads.iter().map(|&(at, ns)| (at as f64, ns as f64)).collect();
+    Plot {
+        title: "Access time by place".to_owned(),
+        x: PlotAxis::linear("place", Unit::Bytes),
+        y: PlotAxis::linear("latency of a random read", Unit::Latency),
+        lines: vec![PlotLine::new("random read", Shape::Points, &dots)],
+        marks: vec![PlotMark::y("mean", ns(access.mean_s()), None)],
+        bands: Vec::new(),
+    }
+}
+
+/// The longest read of each place, told apart by the worst class that any of its reads is in.
+fn worst(scan: &Scan) -> Plot {
+    let of = |class: usize| -> Vec<(f64, f64)> {
+        let zones = scan.zones.iter().filter(|zone| zone.errors == 0 && zone.worst() == Some(class));
+        zones.map(|zone| (middle(zone), ns(zone.max_s))).collect()
+    };
+    let failed = scan.zones.iter().filter(|zone| zone.errors > 0);
+    let slow = ns(scan.question.slow.as_secs_f64());
+    let failed: Vec<(f64, f64)> = failed.map(|zone| (middle(zone), ns(zone.max_s).max(slow))).collect();
+    let classes = (0..=scan.question.classes_ns.len())
+        .map(|class| PlotLine::new(class_name(scan, class), Shape::Points, &of(class)));
+    let mut lines: Vec<PlotLine> = classes.collect();
+    lines.push(PlotLine::new("with errors", Shape::Points, &failed));
+    lines.retain(|line| !line.x.is_empty());
+    Plot {
+        title: "Places by the class of their slowest read".to_owned(),
+        x: PlotAxis::linear("place", Unit::Bytes),
+        y: PlotAxis::log("longest read", Unit::Latency),
+        lines,
+        marks: Vec::new(),
+        bands: Vec::new(),
+    }
 }
 
 /// The middle of a zone, bytes.
@@ -145,21 +267,29 @@ fn latencies(scan: &Scan) -> Plot {
 }
 
 /// Name of a class of latency.
-fn class_name(class: usize) -> String {
-    match CLASS_LIMITS.get(class) {
-        Some(limit) => format!("< {} ms", limit.0 / 1_000_000),
-        None => format!("≥ {} ms", CLASS_LIMITS[class - 1].0 / 1_000_000),
+fn class_name(scan: &Scan, class: usize) -> String {
+    let limits = &scan.question.classes_ns;
+    let written = |ns: u64| if ns.is_multiple_of(10_000) { Nanos(ns).exact() } else { Nanos(ns).approximate() };
+    let limit = match limits.get(class) {
+        Some(&limit) => format!("< {}", written(limit)),
+        None => format!("≥ {}", limits.last().map_or_else(|| "0 s".to_owned(), |&limit| written(limit))),
+    };
+    match scan.question.rpm.and(ROTATION_CLASSES.get(class)) {
+        Some(meaning) => format!("{limit} ({meaning})"),
+        None => limit,
     }
+}
+
+fn count_of(scan: &Scan, class: usize) -> u64 {
+    scan.zones.iter().map(|zone| zone.classes.get(class).copied().unwrap_or(0)).sum()
 }
 
 /// How many reads each class has; on an axis of ratios, where one among a million is still seen.
 fn class_bars(scan: &Scan) -> Plot {
-    let count = |class: usize| scan.zones.iter().map(|zone| zone.classes[class]).sum::<u64>();
-    let reads: Vec<(f64, f64)> = (0..=CLASS_LIMITS.len())
-        .filter(|&class| count(class) > 0)
-        .map(|class| (class as f64, count(class) as f64))
-        .collect();
-    let names = (0..=CLASS_LIMITS.len()).map(|class| (class as f64, class_name(class))).collect();
+    let all = 0..=scan.question.classes_ns.len();
+    let reads = all.clone().filter(|&class| count_of(scan, class) > 0);
+    let reads: Vec<(f64, f64)> = reads.map(|class| (class as f64, count_of(scan, class) as f64)).collect();
+    let names = all.map(|class| (class as f64, class_name(scan, class))).collect();
     Plot {
         title: "Reads by latency".to_owned(),
         x: PlotAxis::named("latency of a read", names),
@@ -171,13 +301,13 @@ fn class_bars(scan: &Scan) -> Plot {
 }
 
 fn classes(scan: &Scan) -> Table {
-    let all: u64 = scan.zones.iter().flat_map(|zone| zone.classes).sum();
+    let all: u64 = scan.zones.iter().flat_map(|zone| &zone.classes).sum();
     let errors: u64 = scan.zones.iter().map(|zone| zone.errors).sum();
     let share = |count: u64| format!("{:.3} %", count as f64 / (all + errors).max(1) as f64 * 100.0);
-    let mut rows: Vec<Vec<String>> = (0..=CLASS_LIMITS.len())
+    let mut rows: Vec<Vec<String>> = (0..=scan.question.classes_ns.len())
         .map(|class| {
-            let count: u64 = scan.zones.iter().map(|zone| zone.classes[class]).sum();
-            vec![class_name(class), count.to_string(), share(count)]
+            let count = count_of(scan, class);
+            vec![class_name(scan, class), count.to_string(), share(count)]
         })
         .collect();
     rows.push(vec!["error".to_owned(), errors.to_string(), share(errors)]);
@@ -202,7 +332,7 @@ fn profile(zones: &[Zone]) -> Table {
         vec![
             Bytes(group[0].area.start).approximate(),
             Bytes(length).approximate(),
-            BytesPerSec(of(|zone| zone.bytes_per_s)).to_string(),
+            BytesPerSec(average(group.iter())).to_string(),
             seconds(of(|zone| zone.mean_s)),
             seconds(group.iter().map(|zone| zone.max_s).fold(0.0, f64::max)),
             if errors > 0 { errors.to_string() } else { String::new() },
@@ -221,6 +351,31 @@ fn profile(zones: &[Zone]) -> Table {
     Table { columns: columns.to_vec(), rows: zones.chunks(each).map(row).collect(), remark }
 }
 
+/// What is not as it should be, each on a line of CSV with its bytes and its blocks of a sector.
+pub fn places_csv(scan: &Scan) -> String {
+    let sector = u64::from(scan.question.sector);
+    let row = |what: &str, area: &Area, took: Option<f64>, error: &str| {
+        let Area { start, length } = area;
+        let last = start + length - 1;
+        let took = took.map_or_else(String::new, |s| s.to_string());
+        format!("{what},{start},{length},{},{},{took},{error}\n", start / sector, last / sector)
+    };
+    let all = |what: &'static str, areas: &[Area]| {
+        areas.iter().map(|area| row(what, area, None, "")).collect::<String>()
+    };
+    let slow: Vec<Area> = scan.zones.iter().filter(|zone| zone.is_slow).map(|zone| zone.area).collect();
+    let mut csv = "what,first_byte,bytes,first_sector,last_sector,took_s,error\n".to_owned();
+    csv.extend(
+        scan.unreadable.iter().map(|(area, errno)| row("unreadable", area, None, &errno_name(*errno))),
+    );
+    csv.extend(scan.slow.iter().map(|(area, s)| row("slow", area, Some(*s), "")));
+    csv += &all("error_once", &scan.errors_once);
+    csv += &all("slow_once", &scan.slow_once);
+    csv += &all("slow_zone", &slow);
+    csv += &all("skipped", &scan.skipped);
+    csv
+}
+
 fn places(scan: &Scan) -> Table {
     let sector = u64::from(scan.question.sector);
     let row = |what: &str, area: &Area, took: String| {
@@ -228,14 +383,14 @@ fn places(scan: &Scan) -> Table {
         let place = format!("{} to {}", area.start / sector, last / sector);
         vec![what.to_owned(), area.start.to_string(), Bytes(area.length).to_string(), place, took]
     };
-    let unreadable = scan.unreadable.iter().map(|area| row("unreadable", area, String::new()));
+    let unreadable = scan.unreadable.iter().map(|(area, errno)| row("unreadable", area, errno_name(*errno)));
     let skipped = scan.skipped.iter().map(|area| row("skipped", area, String::new()));
     let slow = scan.slow.iter().map(|(area, s)| row("slow", area, seconds(*s)));
     let once = scan.errors_once.iter().map(|area| row("error once", area, String::new()));
     let slow_once = scan.slow_once.iter().map(|area| row("slow once", area, String::new()));
     let rows: Vec<Vec<String>> =
         unreadable.chain(skipped).chain(once).chain(slow).chain(slow_once).take(PLACES_MAX).collect();
-    let columns = vec![left("what"), right("first byte"), right("length"), right("sectors"), right("took")];
+    let columns = vec![left("what"), right("first byte"), right("length"), right("sectors"), right("")];
     let remark = (rows.len() == PLACES_MAX).then_some("there may be more: JSON has all");
     Table { columns, rows, remark }
 }

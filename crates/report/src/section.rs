@@ -110,7 +110,8 @@ pub(crate) fn sections(summary: &Summary) -> Vec<Section> {
 /// The answer of a run to its question, for a page.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Answered {
-    /// What was asked: `curve`, `objective`, `steady`, `scan` or `thresholds`; of a comparison `compare`.
+    /// What was asked: `curve`, `objective`, `steady`, `scan` or `thresholds`; of a comparison `compare`, of one
+    /// that is none `apart`.
     pub kind: String,
     /// The answer in one sentence.
     pub sentence: String,

@@ -12,8 +12,9 @@ use fathom_engine::{Crew, ExecuteError, Executed, Observer, Share, execute, prob
 use fathom_metrics::{IssuedRow, OperationRow};
 use fathom_planner::Experiment;
 use fathom_schema::{
-    DeviceNumber, EngineKind, EnvironmentFact, Event, Facts, Interval, Note, NoteKind, Outcome, RunFinished,
-    RunStarted, Severity, Step, StepFinished, StepRecord, StepStarted, Stop as StepStop, TargetKind,
+    DeviceNumber, EngineKind, EnvironmentFact, Event, Facts, Interval, Note, NoteKind, Outcome, Question,
+    RunFinished, RunStarted, Severity, Singles, Step, StepFinished, StepRecord, StepStarted,
+    Stop as StepStop, TargetKind,
 };
 use fathom_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
@@ -104,6 +105,10 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         engines: BTreeSet::new(),
         aborted: None,
         zeroes: Zeroes::of(started.question.as_ref()),
+        classes_ns: match &started.question {
+            Some(Question::Scan(scan)) => Some(scan.classes_ns.clone()),
+            _ => None,
+        },
         started_at: fathom_engine::monotonic(),
         stop,
         bus,
@@ -194,6 +199,8 @@ struct Runner<'a, 'b> {
     /// Why a condition of the job has ended the run.
     aborted: Option<String>,
     zeroes: Zeroes,
+    /// Limits of the classes of latency of a scan, whose reads are counted by themselves.
+    classes_ns: Option<Vec<u64>>,
     started_at: Nanos,
     stop: &'a Stop,
     bus: &'a mut Bus<'b>,
@@ -314,9 +321,11 @@ impl Runner<'_, '_> {
             aborted: None,
             ready: BTreeMap::new(),
             meter: None,
+            singles: self.classes_ns.as_deref().map(|limits| (limits, Singles::new(limits.len()))),
         };
         let executed = execute(&ready, crew, &self.clock, Share::WHOLE, self.stop.flag(), &mut observer);
         observer.finish();
+        let singles = observer.singles.take().map(|(_, singles)| singles);
         let (accepted, aborted) = (observer.accepted, observer.aborted);
         self.aborted = self.aborted.take().or(aborted);
         let Executed {
@@ -371,6 +380,7 @@ impl Runner<'_, '_> {
             gauges: Some(probe::gauges(&self.facts.targets)),
             // Last, when all that is measured has been.
             zero_blocks: self.zeroes.look(ready.step(), &self.facts, self.stop),
+            singles,
         };
         self.bus.send(&Event::StepFinished(Box::new(finished.clone())));
         self.bus.settled();
@@ -445,6 +455,8 @@ struct Relay<'a, 'b> {
     ready: BTreeMap<String, BTreeSet<usize>>,
     /// Looks at the host; absent before the start, and in the time of a simulated device, which is not the host's.
     meter: Option<HostMeter>,
+    /// The reads of a scan by themselves, with the limits that they are counted by.
+    singles: Option<(&'a [u64], Singles)>,
 }
 
 impl Relay<'_, '_> {
@@ -555,11 +567,18 @@ impl Observer for Relay<'_, '_> {
     }
 
     fn wants_operations(&self, stream: usize) -> bool {
-        self.bus.wants_operations(&self.step.streams[stream].name)
+        self.singles.is_some() || self.bus.wants_operations(&self.step.streams[stream].name)
     }
 
     fn operations(&mut self, stream: usize, rows: &[OperationRow]) {
-        self.bus.operations(&self.step.streams[stream].name, rows);
+        if let Some((limits, singles)) = &mut self.singles {
+            for row in rows {
+                singles.add(limits, row.offset, row.completed.since(row.submitted).0);
+            }
+        }
+        if self.bus.wants_operations(&self.step.streams[stream].name) {
+            self.bus.operations(&self.step.streams[stream].name, rows);
+        }
     }
 
     fn wants_issued(&self, stream: usize) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::facts::{DeviceNumber, EnvironmentFact, Facts, ZeroBlocks};
 use crate::gauges::{Gauges, HostSample};
-use crate::question::Question;
+use crate::question::{Question, Singles};
 use crate::record::StreamTotals;
 use crate::step::Step;
 use crate::tally::Interval;
@@ -128,6 +128,9 @@ pub struct StepFinished {
     /// looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zero_blocks: Vec<ZeroBlocks>,
+    /// Its reads by themselves, where it is of a scan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub singles: Option<Singles>,
 }
 
 /// A run has ended.

@@ -51,15 +51,16 @@ pub use memory::{Advice, Memory, MemorySource};
 pub use names::{NameOperation, StatCall};
 pub use peer::{Peer, Protocol};
 pub use question::{
-    CapacityPart, DeviceClass, LatencyGoal, LoadAxis, Question, ScanQuestion, SteadyQuestion, SteadyTest,
+    CapacityPart, DeviceClass, LatencyGoal, LoadAxis, Question, ScanOrder, ScanQuestion, Singles,
+    SteadyQuestion, SteadyTest,
 };
 pub use record::{Finding, RECORD_MARK, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use settling::{DepthFound, DepthSearch, SteadyFigure, SteadyLimit, SteadyRule};
 pub use step::{
     Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, ErrorPolicy, Extent, Fill, Freshness,
-    LayoutRule, Pacing, Quota, RangeSync, RatePiece, Repeats, ReuseClass, SharePart, SimDevice, SimService,
-    Size, Step, Stream, StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, WorkerPlan, Workload,
-    ZoneShare,
+    LayoutRule, Pacing, Quota, RangeSync, RatePiece, Repeats, ReuseClass, SharePart, SimDevice, SimPlace,
+    SimService, Size, Step, Stream, StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, WorkerPlan,
+    Workload, ZoneShare,
 };
 pub use tally::{
     Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,

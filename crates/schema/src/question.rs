@@ -88,6 +88,128 @@ pub struct ScanQuestion {
     /// From which latency a read is slow.
     #[serde(with = "wire::nanos")]
     pub slow: Nanos,
+    /// Upper limits of the classes of latency in nanoseconds, ascending, each the lower one of the next; what is not below
+    /// the last is a class of its own.
+    #[serde(default = "usual_classes")]
+    pub classes_ns: Vec<u64>,
+    /// Rotations a minute that the limits come out of, where they do.
+    #[serde(default)]
+    pub rpm: Option<u32>,
+    /// In which order the places are read.
+    #[serde(default)]
+    pub order: ScanOrder,
+    /// Random reads after each place, for the access time.
+    #[serde(default)]
+    pub access_reads: u32,
+    /// Bytes of each.
+    #[serde(default)]
+    pub access_block: u32,
+    /// Reads of the first block again and again, before all others.
+    #[serde(default)]
+    pub burst_reads: u32,
+    /// How often a block that stays slow is read more: the median of these is what it takes.
+    #[serde(default)]
+    pub retries: u32,
+}
+
+impl ScanQuestion {
+    /// Limits of the classes that are told unless others are asked for.
+    pub const CLASSES_MS: [u64; 5] = [3, 10, 50, 150, 500];
+
+    /// Of a target of so many bytes: places alone, in blocks of 1 MiB.
+    pub fn of(target: &str, size: Bytes) -> Self {
+        Self {
+            target: target.to_owned(),
+            size,
+            zones: 128,
+            sample_bytes: None,
+            block: 1 << 20,
+            sector: 512,
+            slow: Nanos::millis(150),
+            classes_ns: usual_classes(),
+            rpm: None,
+            order: ScanOrder::Linear,
+            access_reads: 0,
+            access_block: 4096,
+            burst_reads: 0,
+            retries: 0,
+        }
+    }
+}
+
+/// Records of before there were others have these.
+fn usual_classes() -> Vec<u64> {
+    ScanQuestion::CLASSES_MS.iter().map(|ms| Nanos::millis(*ms).0).collect()
+}
+
+/// In which order a scan reads the places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScanOrder {
+    /// From the first to the last.
+    #[default]
+    Linear,
+    /// From the last to the first.
+    Reverse,
+    /// The first, the last, the second, the last but one, and so on: the longest ways first.
+    Butterfly,
+    /// Any, each once.
+    Random,
+}
+
+impl ScanOrder {
+    /// All.
+    pub const ALL: [Self; 4] = [Self::Linear, Self::Reverse, Self::Butterfly, Self::Random];
+
+    /// Name on the command line and in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Reverse => "reverse",
+            Self::Butterfly => "butterfly",
+            Self::Random => "random",
+        }
+    }
+}
+
+impl FromStr for ScanOrder {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|order| order.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|order| order.name()).collect();
+            format!("{text} is no order; there are {}", names.join(", "))
+        })
+    }
+}
+
+/// Single reads of a step of a scan, which tell what a histogram does not: on which side of a limit each was, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Singles {
+    /// Reads without an error by class of latency, exactly; one class more than there are limits.
+    pub classes: Vec<u64>,
+    /// First byte and nanoseconds of each, in the order of completion; none where there were more than are kept.
+    pub reads: Vec<(u64, u64)>,
+}
+
+impl Singles {
+    /// Reads of a step that are kept by themselves at most: those of access times are, those of a place are not.
+    pub const KEPT_MAX: u64 = 64;
+
+    /// Of no read yet, with so many limits.
+    pub fn new(limits: usize) -> Self {
+        Self { classes: vec![0; limits + 1], reads: Vec::new() }
+    }
+
+    /// Adds a read at a byte that took so long; classes are half open, `[low, high)`.
+    pub fn add(&mut self, limits_ns: &[u64], at: u64, took_ns: u64) {
+        self.classes[limits_ns.partition_point(|limit| *limit <= took_ns)] += 1;
+        if self.classes.iter().sum::<u64>() <= Self::KEPT_MAX {
+            self.reads.push((at, took_ns));
+        } else {
+            self.reads.clear();
+        }
+    }
 }
 
 /// A test of SNIA's Performance Test Specification as it was asked for: with the targets all that its steps come out of.
@@ -318,6 +440,19 @@ impl FromStr for LatencyGoal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn classes_are_half_open_to_the_nanosecond() {
+        let limits = usual_classes();
+        let mut singles = Singles::new(limits.len());
+        for ns in [1, 2_999_999, 3_000_000, 9_999_999, 10_000_000, 149_999_999, 150_000_000, 500_000_000] {
+            singles.add(&limits, 4096, ns);
+        }
+        assert_eq!(singles.classes, [2, 2, 1, 1, 1, 1]);
+        assert_eq!(singles.reads[2], (4096, 3_000_000));
+        (0..Singles::KEPT_MAX).for_each(|_| singles.add(&limits, 0, 1));
+        assert_eq!((singles.reads.len(), singles.classes[0]), (0, 66), "too many to keep, all counted");
+    }
 
     #[test]
     fn goals_as_people_write_them() {

@@ -142,6 +142,21 @@ pub struct SimDevice {
     pub short_share: Ratio,
     /// Freezes: from the first instant for the second duration nothing completes (instants since the device opened).
     pub stalls: Vec<(u64, u64)>,
+    /// Bytes that are served otherwise than the rest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<SimPlace>,
+}
+
+/// Bytes of a simulated device that are served otherwise than the rest. An operation that touches several such places fails
+/// where one of them does, else it takes as long as the slowest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SimPlace {
+    /// First byte.
+    pub from: u64,
+    /// First byte behind it.
+    pub to: u64,
+    /// How long an operation takes, nanoseconds; absent: it fails with EIO.
+    pub service_ns: Option<u64>,
 }
 
 /// Distribution of a simulated service time, in nanoseconds.

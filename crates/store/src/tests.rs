@@ -128,6 +128,7 @@ fn step_finished(index: u32) -> Event {
         environment_changes: Vec::new(),
         gauges: None,
         zero_blocks: Vec::new(),
+        singles: None,
     }))
 }
 

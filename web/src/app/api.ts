@@ -63,6 +63,8 @@ export interface Question {
 export interface Plan {
   may_run: boolean;
   expected_seconds: number | null;
+  /** Where a search may take longer than is expected. */
+  expected_seconds_at_most: number | null;
   /** Of a search the least and the most that is asked. */
   steps: { name: string }[];
   measurements: { about: number; at_most: number | null } | null;
@@ -272,10 +274,10 @@ export const api = {
     send<{ run: string }>("runs", { job, consent: { answers }, search }),
   /** Null where the run was asked nothing, or knows nothing yet. */
   answer: (run: string) => ask<Answered | null>(`${of(run)}/answer`),
-  /** Sides of runs, the first held against each of the others; null where they have no step in common. */
+  /** Sides of runs, the first held against each of the others; of kind "apart", with the reason, where it is not. */
   compare: (sides: string[][], margin: string) => {
     const asked = sides.map((side) => side.join("~")).join(",");
-    return ask<Answered | null>(`compare?sides=${encodeURIComponent(asked)}&margin=${encodeURIComponent(margin)}`);
+    return ask<Answered>(`compare?sides=${encodeURIComponent(asked)}&margin=${encodeURIComponent(margin)}`);
   },
   environments: (runs: string[]) =>
     ask<EnvironmentDifference[]>(`environments?runs=${runs.map(encodeURIComponent).join(",")}`),

@@ -68,6 +68,8 @@ pub(super) struct Matches<'a> {
     pub kind: Kind,
     pub all: Vec<Matched<'a>>,
     pub left_out: usize,
+    /// What each side measured, where that has no counterpart at all.
+    pub unlike: [Vec<String>; 2],
 }
 
 /// What of two sides with at least one run each belongs together, or why nothing of them can.
@@ -236,14 +238,33 @@ fn of_loads<'a>(kind: Kind, base: &[Vec<Load<'a>>], new: &[Vec<Load<'a>>]) -> Ma
         new: of_side(new, key),
         figure,
     });
-    Matches { kind, all: all.collect(), left_out: count - keys.len() }
+    let all: Vec<Matched<'a>> = all.collect();
+    let named = |side: &[Vec<Load<'a>>]| -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for (key, ..) in side.iter().flatten() {
+            let name = key.name(&[]);
+            if all.is_empty() && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    };
+    Matches { kind, unlike: [named(base), named(new)], left_out: count - keys.len(), all }
 }
 
 fn of_steps<'a>(base: &[&'a Record], new: &[&'a Record]) -> Matches<'a> {
     let (first, second) = (base[0], new[0]);
-    let names = steps_in_common(&step_names(first), &step_names(second));
+    let mut names = steps_in_common(&step_names(first), &step_names(second));
+    // Of a scan the places alone: four random reads tell nothing, and where it looks closer is by what it found.
+    let is_aside = |name: &String| {
+        let mut steps = first.steps.iter().map(|step| &step.started.step);
+        steps.any(|step| step.name == *name && crate::scan::is_aside(step))
+    };
+    names.retain(|(name, _)| !is_aside(name));
     let is_only = first.steps.len() == 1 && second.steps.len() == 1;
-    let left_out = first.steps.len().max(second.steps.len()) - names.len();
+    let counted =
+        |run: &Record| run.steps.iter().filter(|step| !crate::scan::is_aside(&step.started.step)).count();
+    let left_out = counted(first).max(counted(second)).saturating_sub(names.len());
     let of_side = |side: &[&'a Record], name: &(String, usize)| -> Vec<Vec<&'a StepRecord>> {
         side.iter().map(|run| step_of(run, name, is_only).into_iter().collect()).collect()
     };
@@ -253,7 +274,7 @@ fn of_steps<'a>(base: &[&'a Record], new: &[&'a Record]) -> Matches<'a> {
         name: name.0,
         figure: None,
     });
-    Matches { kind: Kind::Steps, all: all.collect(), left_out }
+    Matches { kind: Kind::Steps, all: all.collect(), left_out, unlike: Default::default() }
 }
 
 /// Names of the steps that two runs with steps of these names have in common, each with how many of that name come

@@ -4,7 +4,7 @@
 use super::Difference;
 use crate::pts;
 use fathom_schema::{LatencyGoal, Question, Record, ScanQuestion, SteadyQuestion};
-use fathom_units::{Bytes, Iops};
+use fathom_units::{Bytes, Iops, Nanos};
 
 /// What differs between the questions of two runs, for people. Names of targets and runs are no difference.
 pub(super) fn differences(left: &Record, right: &Record) -> Vec<Difference> {
@@ -109,7 +109,22 @@ fn of_tests(left: &SteadyQuestion, right: &SteadyQuestion, add: &mut impl FnMut(
 }
 
 fn of_scans(left: &ScanQuestion, right: &ScanQuestion, add: &mut impl FnMut(&str, String, String)) {
-    let ScanQuestion { target: _, size, zones, sample_bytes, block, sector, slow } = left;
+    let ScanQuestion {
+        target: _,
+        size,
+        zones,
+        sample_bytes,
+        block,
+        sector,
+        slow,
+        classes_ns,
+        rpm: _, // the limits come out of it
+        order,
+        access_reads,
+        access_block,
+        burst_reads: _, // these two change no other figure
+        retries: _,
+    } = left;
     add("size of the target", size.to_string(), right.size.to_string());
     add("places", zones.to_string(), right.zones.to_string());
     let sample =
@@ -119,6 +134,14 @@ fn of_scans(left: &ScanQuestion, right: &ScanQuestion, add: &mut impl FnMut(&str
     add("block of a scan", bytes(*block), bytes(right.block));
     add("smallest read", bytes(*sector), bytes(right.sector));
     add("slow from", slow.to_string(), right.slow.to_string());
+    let limits = |limits: &[u64]| {
+        let limits: Vec<String> = limits.iter().map(|ns| Nanos(*ns).approximate()).collect();
+        limits.join(", ")
+    };
+    add("classes of latency", limits(classes_ns), limits(&right.classes_ns));
+    add("order of places", order.name().to_owned(), right.order.name().to_owned());
+    add("random reads after each place", access_reads.to_string(), right.access_reads.to_string());
+    add("block of random reads", bytes(*access_block), bytes(right.access_block));
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! both edges; and of what is asked of a device that it may do without.
 
 use super::{Found, StepView};
-use fathom_schema::{EngineKind, Fill, Gauges, OperationKind, Severity, Stream, TargetKind};
+use fathom_schema::{EngineKind, Fill, Gauges, OperationKind, Question, Severity, Stream, TargetKind};
 use fathom_units::Bytes;
 use std::collections::BTreeMap;
 
@@ -109,6 +109,10 @@ fn heat(view: &StepView<'_>, after: &Gauges, found: &mut Found) {
 
 /// So little of a device is addressed that its own cache may hold it.
 fn small_part(view: &StepView<'_>, found: &mut Found) {
+    // Each step of a scan is of a place; together they go over all of it.
+    if matches!(view.record.started.question, Some(Question::Scan(_))) {
+        return;
+    }
     let step = &view.step.started.step;
     let facts = view.record.started.facts.by_path();
     let mut ends: BTreeMap<u32, (u64, u64)> = BTreeMap::new();

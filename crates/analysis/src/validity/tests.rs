@@ -83,6 +83,7 @@ fn generator() {
         error_share: Ratio::ZERO,
         short_share: Ratio::ZERO,
         stalls: Vec::new(),
+        places: Vec::new(),
     });
     check(&sim, &[]);
 }

@@ -112,6 +112,9 @@ fn disk(node: &Node, gather: &mut Gather<'_>) {
     gather.file("transport", &at("device/transport"));
     gather.file("state", &at("device/state"));
     gather.file("queue depth", &at("device/queue_depth"));
+    // Commands that failed or timed out since the system started; of SCSI and ATA disks.
+    gather.file("failed commands", &at("device/ioerr_cnt"));
+    gather.file("timed-out commands", &at("device/iotmo_cnt"));
     driver(node, gather);
     for name in QUEUE {
         gather.file(&format!("queue {name}"), &at("queue").join(name));

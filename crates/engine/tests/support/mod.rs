@@ -126,7 +126,14 @@ pub fn step(target: TargetKind, stream: Stream) -> Step {
 
 /// A simulated device without faults.
 pub fn device(service: SimService, parallelism: u32) -> SimDevice {
-    SimDevice { service, parallelism, error_share: Ratio::ZERO, short_share: Ratio::ZERO, stalls: Vec::new() }
+    SimDevice {
+        service,
+        parallelism,
+        error_share: Ratio::ZERO,
+        short_share: Ratio::ZERO,
+        stalls: Vec::new(),
+        places: Vec::new(),
+    }
 }
 
 /// What a run of a step gave.

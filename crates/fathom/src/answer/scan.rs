@@ -1,12 +1,14 @@
 //! The answer of a scan as a document.
 
 use crate::exit::Exit;
-use fathom_analysis::scan::{Area, Scan, Zone};
+use fathom_analysis::errno_name;
+use fathom_analysis::scan::{ACCESS_QUANTILES, Access, Area, Scan, Zone};
 use serde_json::{Value, json};
 
 /// What it comes to for scripts.
 pub(super) fn exit(scan: &Scan) -> Exit {
-    if !scan.unreadable.is_empty() {
+    let has_lost = scan.access.as_ref().is_some_and(|access| access.errors > 0);
+    if !scan.unreadable.is_empty() || has_lost {
         Exit::IoErrors
     } else if scan.is_complete && scan.skipped.is_empty() {
         Exit::Ok
@@ -17,14 +19,28 @@ pub(super) fn exit(scan: &Scan) -> Exit {
 
 /// All of it; docs/questions.md explains it.
 pub(super) fn document(scan: &Scan) -> Value {
-    let Scan { question, zones, unreadable, errors_once, slow, slow_once, skipped, is_complete } = scan;
-    let verdict = match (unreadable.is_empty(), slow.is_empty() && zones.iter().all(|zone| !zone.is_slow)) {
-        (false, _) => "unreadable",
-        (true, false) => "slow",
-        // What was not read is not known to be sound.
-        (true, true) if !skipped.is_empty() => "incomplete",
-        (true, true) => "sound",
-    };
+    let Scan {
+        question,
+        zones,
+        unreadable,
+        errors_once,
+        slow,
+        slow_once,
+        skipped,
+        is_complete,
+        access,
+        burst,
+    } = scan;
+    let has_lost = access.as_ref().is_some_and(|access| access.errors > 0);
+    let verdict =
+        match (unreadable.is_empty() && !has_lost, slow.is_empty() && zones.iter().all(|zone| !zone.is_slow))
+        {
+            (false, _) => "unreadable",
+            (true, false) => "slow",
+            // What was not read is not known to be sound.
+            (true, true) if !skipped.is_empty() => "incomplete",
+            (true, true) => "sound",
+        };
     let areas = |areas: &[Area]| areas.iter().map(area).collect::<Vec<_>>();
     json!({
         "sentence": fathom_report::scan_sentence(scan),
@@ -35,8 +51,15 @@ pub(super) fn document(scan: &Scan) -> Value {
         "block_bytes": question.block,
         "slow_from_s": question.slow.as_secs_f64(),
         "whole": question.sample_bytes.is_none(),
+        "order": question.order.name(),
+        "rpm": question.rpm,
+        "class_limits_s": question.classes_ns.iter().map(|ns| *ns as f64 / 1e9).collect::<Vec<_>>(),
         "zones": zones.iter().map(zone).collect::<Vec<_>>(),
-        "unreadable": areas(unreadable),
+        "unreadable": unreadable.iter().map(|(at, errno)| {
+            let mut found = area(at);
+            found["error"] = json!(errno_name(*errno));
+            found
+        }).collect::<Vec<_>>(),
         "errors_once": areas(errors_once),
         "slow": slow.iter().map(|(at, s)| {
             let mut found = area(at);
@@ -45,6 +68,26 @@ pub(super) fn document(scan: &Scan) -> Value {
         }).collect::<Vec<_>>(),
         "slow_once": areas(slow_once),
         "skipped": areas(skipped),
+        "access": access.as_ref().map(|access| accessed(access, question.access_block.max(question.sector))),
+        "burst_bytes_per_s": burst,
+    })
+}
+
+fn accessed(access: &Access, block: u32) -> Value {
+    let (least, most) = access.range_s();
+    let quantile = |&quantile: &f64| {
+        let found = access.quantile_s(quantile);
+        json!({ "quantile": quantile, "s": found.ok(), "needs": found.err() })
+    };
+    json!({
+        "block_bytes": block,
+        "operations": access.reads.len(),
+        "errors": access.errors,
+        "mean_s": access.mean_s(),
+        "min_s": least,
+        "max_s": most,
+        "quantiles": ACCESS_QUANTILES.iter().map(quantile).collect::<Vec<_>>(),
+        "reads": access.reads.iter().map(|(at, ns)| json!([at, *ns as f64 / 1e9])).collect::<Vec<_>>(),
     })
 }
 

@@ -272,6 +272,7 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
         kind,
         steps,
         curve,
+        unlike: _, // what the sentence says of it
         verdict,
         more_runs,
         runs: _,

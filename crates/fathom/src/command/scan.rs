@@ -5,23 +5,36 @@ use crate::cli::{ConsentArgs, IometerArgs, JobArgs, QuickArgs};
 use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::load::{self, Loaded};
+use crate::output::{self, Spared};
 use crate::session;
-use crate::terminal;
+use crate::{diagnose, terminal};
 use clap::Args;
+use fathom_analysis::scan::rotation_limits;
 use fathom_model::{Amount, Job, Layout, OnError, Span};
 use fathom_planner::search::{ScanSearch, Search};
-use fathom_schema::{Facts, FileKind, Question, ScanQuestion};
+use fathom_schema::{Facts, FileKind, Question, ScanOrder, ScanQuestion};
 use fathom_units::{Bytes, Nanos};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Smallest sector there is.
 const SECTOR_MIN: u32 = 512;
 /// Largest read: a latency says less about a place the more of it was read at once.
 const BLOCK_MAX: u64 = 16 << 20;
+/// What limits that come out of the rotation are about: 256 sectors.
+const ROTATION_BLOCK: Bytes = Bytes::kib(128);
+/// Of these limits the one of reads that are tried twice more.
+const TWO_RE_READS: usize = 3;
+/// Classes of latency that a table shows without being lost in.
+const CLASSES_MAX: usize = 16;
+/// Reads of the burst rate: their median stands still from a dozen on.
+const BURST_READS: u32 = 32;
+/// Reads more of a block that stays slow, of which the median counts: one of three may be disturbed.
+const RETRIES: u32 = 3;
 
 #[derive(Debug, Args)]
 pub(crate) struct ScanArgs {
-    /// File or block device to read; `sim:` needs no storage
+    /// File or block device to read. `sim:` needs no storage; it may have places of its own:
+    /// 'sim:size=8GiB,64MiB..65MiB takes 20ms,96MiB..97MiB fails'
     #[arg(value_name = "PATH")]
     target: String,
     #[command(flatten)]
@@ -42,12 +55,30 @@ struct Extent {
     /// How much is read at each place
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     sample: Bytes,
-    /// Bytes of one read
-    #[arg(long, value_name = "SIZE", default_value = "1MiB")]
-    block: Bytes,
-    /// From which latency a read is slow and looked at again
-    #[arg(long, value_name = "TIME", default_value = "150ms")]
-    slow: Nanos,
+    /// Bytes of one read [default: 1MiB; with --rpm 128KiB]
+    #[arg(long, value_name = "SIZE")]
+    block: Option<Bytes>,
+    /// From which latency a read is slow and looked at again [default: 150ms; with --rpm what two re-reads take]
+    #[arg(long, value_name = "TIME")]
+    slow: Option<Nanos>,
+    /// Limits of the classes of latency, ascending; a read that takes just as long as one is in the next
+    #[arg(long, value_name = "LIST", default_value = "3ms,10ms,50ms,150ms,500ms")]
+    classes: String,
+    /// Rotations of the disk a minute: classes are then what reads take that are tried 1, 2, 4 and 6 times more
+    #[arg(long, value_name = "N", conflicts_with = "classes", value_parser = clap::value_parser!(u32).range(1000..=60_000))]
+    rpm: Option<u32>,
+    /// In which order places are read: `linear`, `reverse`, `butterfly` (ends first, then inwards) or `random`
+    #[arg(long, value_name = "ORDER", default_value = "linear")]
+    order: ScanOrder,
+    /// Random reads after each place, for the access time; 0 leaves it out
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(0..=64))]
+    access: u32,
+    /// Bytes of a random read
+    #[arg(long, value_name = "SIZE", default_value = "4KiB")]
+    access_block: Bytes,
+    /// Write what is slow or cannot be read, and where, into this file as CSV
+    #[arg(long, value_name = "FILE")]
+    places: Option<PathBuf>,
     /// Which engine: `auto`, `io_uring`, `libaio`, `psync` or `sim`
     #[arg(long)]
     engine: Option<String>,
@@ -61,24 +92,10 @@ pub(crate) fn run(args: &ScanArgs) -> Exit {
 }
 
 fn try_run(args: &ScanArgs) -> Result<Exit, Exit> {
-    let Extent { block, sample, slow, full, .. } = &args.extent;
-    if !block.0.is_power_of_two() || !(u64::from(SECTOR_MIN)..=BLOCK_MAX).contains(&block.0) {
-        let message =
-            format!("error: --block {block} is no power of two from 512 B to 16 MiB; write for example 1MiB");
-        terminal::message(&message);
-        return Err(Exit::Usage);
-    }
-    let fault = if *slow == Nanos::ZERO {
-        Some("--slow 0: every read takes longer than nothing; write for example 150ms".to_owned())
-    } else if !full && sample < block {
-        Some(format!("--sample {sample} is less than one read (--block {block}); make it {block} or more"))
-    } else {
-        None
-    };
-    if let Some(fault) = fault {
-        terminal::message(&format!("error: {fault}"));
-        return Err(Exit::Usage);
-    }
+    let manner = manner(&args.extent).map_err(|fault| {
+        terminal::message(&format!("error: {}", diagnose::printable(&fault)));
+        Exit::Usage
+    })?;
     let store = store_folder(args.manner.store.as_ref());
     let consent = ConsentArgs {
         yes: false,
@@ -91,7 +108,7 @@ fn try_run(args: &ScanArgs) -> Result<Exit, Exit> {
     let mut loaded = loaded(args);
     args.manner.bounds.add_to(&mut loaded);
     let mut planned = session::plan_by(loaded, &consent, &store, |job, facts, entropy| {
-        let asked = asked(args, job, facts);
+        let asked = asked(args, &manner, job, facts);
         let (plan, mut found) =
             fathom_planner::plan_search(job, facts, entropy, Search::Scan(Box::new(ScanSearch::new(&asked))));
         question = Some(asked);
@@ -100,7 +117,86 @@ fn try_run(args: &ScanArgs) -> Result<Exit, Exit> {
         (plan, found)
     })?;
     planned.loaded.question = question.map(Question::Scan);
-    answered(planned, &consent, &args.manner, &store, fathom_report::text).map(|searched| searched.exit)
+    let list = args.extent.places.as_ref().map(|path| (path, Spared::of(&planned.facts, &[], &store)));
+    if let Some((path, spared)) = &list {
+        output::check(path, spared).map_err(|fault| fault.refuse())?;
+    }
+    let searched = answered(planned, &consent, &args.manner, &store, fathom_report::text)?;
+    let Some((path, spared)) = list else { return Ok(searched.exit) };
+    let found = fathom_analysis::scan::scan(&searched.record);
+    let csv = found.map(|scan| fathom_report::scan_places(&scan)).unwrap_or_default();
+    output::write(path, &csv, &spared.again()).map_err(|error| {
+        terminal::message(&format!("error: {}", diagnose::printable(&error)));
+        Exit::Target
+    })?;
+    terminal::message(&format!("places: {}", path.display()));
+    Ok(searched.exit)
+}
+
+/// How it reads, of what the words say.
+struct ReadsBy {
+    block: u32,
+    slow: Nanos,
+    classes_ns: Vec<u64>,
+    access_block: u32,
+}
+
+/// What is wrong with the words, otherwise.
+fn manner(extent: &Extent) -> Result<ReadsBy, String> {
+    let Extent { full, sample, block, slow, classes, rpm, access_block, .. } = extent;
+    let of_reads = |flag: &str, block: Bytes, example: &str| {
+        let fits = block.0.is_power_of_two() && (u64::from(SECTOR_MIN)..=BLOCK_MAX).contains(&block.0);
+        let block = fits.then(|| u32::try_from(block.0).expect("16 MiB at most")).ok_or(block);
+        block.map_err(|block| {
+            format!("{flag} {block} is no power of two from 512 B to 16 MiB; write for example {example}")
+        })
+    };
+    let block = block.unwrap_or(if rpm.is_some() { ROTATION_BLOCK } else { Bytes::mib(1) });
+    let reads = of_reads("--block", block, "1MiB")?;
+    let access_block = of_reads("--access-block", *access_block, "4KiB")?;
+    let classes_ns = match rpm {
+        Some(rpm) => rotation_limits(*rpm),
+        None => limits(classes)?,
+    };
+    let slow = slow.unwrap_or(match rpm {
+        Some(_) => Nanos(classes_ns[TWO_RE_READS]),
+        None => Nanos::millis(150),
+    });
+    if slow == Nanos::ZERO {
+        return Err("--slow 0: every read takes longer than nothing; write for example 150ms".to_owned());
+    }
+    if !full && *sample < block {
+        return Err(format!(
+            "--sample {sample} is less than one read (--block {block}); make it {block} or more"
+        ));
+    }
+    Ok(ReadsBy { block: reads, slow, classes_ns, access_block })
+}
+
+/// Limits of classes, in nanoseconds.
+fn limits(list: &str) -> Result<Vec<u64>, String> {
+    let mut limits: Vec<u64> = Vec::new();
+    for (place, text) in list.split(',').map(str::trim).enumerate() {
+        let at = format!("--classes {list}: limit {}", place + 1);
+        let limit: Nanos = text.parse().map_err(|error| format!("{at}: {error}"))?;
+        if limit == Nanos::ZERO {
+            return Err(format!("{at}: no read takes less than 0; begin with for example 3ms"));
+        }
+        if let Some(before) = limits.last().copied().filter(|before| *before >= limit.0) {
+            return Err(format!(
+                "{at}: {limit} is not above the {} before it; write them in ascending order",
+                Nanos(before)
+            ));
+        }
+        limits.push(limit.0);
+    }
+    if limits.len() > CLASSES_MAX {
+        return Err(format!(
+            "--classes: {} limits are more than {CLASSES_MAX}; leave some out",
+            limits.len()
+        ));
+    }
+    Ok(limits)
 }
 
 /// The job that the steps change: it reads what is there, and goes on after errors.
@@ -116,13 +212,16 @@ fn loaded(args: &ScanArgs) -> Loaded {
         section.options.layout.set(Layout::MustExist, place);
     }
     loaded.job.run.on_error.set(OnError::Count(u64::MAX), place);
-    loaded.title = format!("scan of {}", args.target);
+    // What a simulated device is like says its source.
+    let target = if args.target.starts_with("sim:") { "a simulated device" } else { &args.target };
+    loaded.title = format!("scan of {target}");
     loaded
 }
 
 /// What is asked, with the size and the sectors of what was found.
-fn asked(args: &ScanArgs, job: &Job, facts: &Facts) -> ScanQuestion {
-    let Extent { full, zones, sample, block, slow, engine: _, direct } = &args.extent;
+fn asked(args: &ScanArgs, by: &ReadsBy, job: &Job, facts: &Facts) -> ScanQuestion {
+    let Extent { full, zones, sample, rpm, order, access, direct, .. } = &args.extent;
+    let ReadsBy { block, slow, classes_ns, access_block } = by;
     let fact = facts.targets.iter().find(|fact| fact.path == Path::new(&args.target));
     let device = fact.filter(|fact| fact.kind == FileKind::BlockDevice).and_then(|fact| fact.device.as_ref());
     let of_job = job.targets.first().and_then(|section| match section.options.size.get() {
@@ -145,8 +244,15 @@ fn asked(args: &ScanArgs, job: &Job, facts: &Facts) -> ScanQuestion {
         size,
         zones: *zones,
         sample_bytes: (!is_whole).then_some(sample.0),
-        block: u32::try_from(block.0).expect("it was looked at"),
+        block: *block,
         sector: sector.max(SECTOR_MIN),
         slow: *slow,
+        classes_ns: classes_ns.clone(),
+        rpm: *rpm,
+        order: *order,
+        access_reads: *access,
+        access_block: *access_block,
+        burst_reads: BURST_READS,
+        retries: RETRIES,
     }
 }

@@ -520,9 +520,15 @@ fn settle_range(asked: &mut SteadyQuestion, facts: &Facts, notes: &mut Vec<(Seve
     let is_asked_for = amount.is_some() && (is_of_device || part.is_some());
     asked.active_percent = if is_asked_for { 100 } else { asked.class.active_percent() };
     asked.part = part;
-    if part.is_some() && asked.haste == 1 {
-        let least =
-            SteadyQuestion { purge: true, block_min: BLOCK_MIN, has_histogram: true, ..asked.clone() };
+    if part.is_some() {
+        // Of the deviations those of the part; the others are told by themselves.
+        let least = SteadyQuestion {
+            haste: 1,
+            purge: true,
+            block_min: BLOCK_MIN,
+            has_histogram: true,
+            ..asked.clone()
+        };
         notes.extend(
             pts::deviations(&least).into_iter().map(|why| (Severity::Warn, format!("not PTS: {why}"))),
         );
@@ -546,6 +552,11 @@ pub(super) fn complete(asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severi
         if asked.direct != Some(false) {
             asked.block_min = asked.block_min.max(sector.or_else(of_file).unwrap_or(0));
         }
+    }
+    let remembers = matches!(asked.test, SteadyTest::Wsat | SteadyTest::Hir | SteadyTest::Xsr);
+    if remembers && asked.targets.iter().any(|target| target.starts_with("sim:")) {
+        let what = "what idle time and earlier loads leave behind, which this test is about, cannot show";
+        notes.push((Severity::Warn, format!("a simulated device remembers nothing: {what}")));
     }
     if asked.block_min > BLOCK_MIN {
         let message = format!(

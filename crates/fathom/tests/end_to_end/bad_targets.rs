@@ -119,7 +119,7 @@ fn a_foreign_file_is_read_and_with_consent_written() {
     let after = std::fs::read(&path).expect("it is ours");
     assert!(after != before && after.len() == before.len());
     let notes = bench.report()["notes"].to_string();
-    assert!(notes.contains("are overwritten, as agreed"), "{notes}");
+    assert!(notes.contains("is overwritten, as agreed"), "{notes}");
 }
 
 /// The peer writes files that its jobs name, and so does its command line here; a run of the same job asks.

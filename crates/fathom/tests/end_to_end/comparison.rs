@@ -493,3 +493,23 @@ fn what_was_compared_is_told_where_its_baseline_cannot_be_kept() {
     assert!(page.starts_with("Equivalent"), "{page}");
     bench.fathom(&format!("compare {} --save-baseline gold", all[0])).expect(4, &["error: cannot write "]);
 }
+
+/// What decides needs a load in common: where there is none, the sentence has the loads of both, what to do, and the peaks.
+#[test]
+fn curves_without_a_load_in_common_say_what_to_do() {
+    let bench = Bench::new();
+    let ask = |at: &str| {
+        let device = "sim:parallelism=8,service_time=exponential 1ms";
+        let words =
+            ["curve", "--target", device, "--access", "random", "--time", "20s", "--quiet", "--at", at];
+        bench.fathom_with(&words).expect(0, &[]);
+        bench.report()["run"].as_str().expect("it has an identity").to_owned()
+    };
+    let (base, new) = (ask("1,4,16"), ask("2,8,32"));
+    let document = bench.fathom(&format!("compare {base} {new} --json")).expect(8, &[]).json();
+    let sentence = document["comparisons"][0]["sentence"].as_str().expect("a text").to_owned();
+    let start = "Inconclusive: they have no load in common that both measured (A: 1 in flight, 4 in flight, 16 in \
+                 flight; B: 2 in flight, 8 in flight, 32 in flight), so that nothing decides: measure both at the same \
+                 loads, which `--at` of fathom curve names. Their peaks are ";
+    assert!(sentence.starts_with(start) && sentence.contains("whose intervals overlap."), "{sentence}");
+}

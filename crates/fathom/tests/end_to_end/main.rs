@@ -38,6 +38,7 @@ mod peer_traces;
 mod questions;
 mod results;
 mod scale;
+mod scans;
 mod seeds;
 mod sequences;
 mod serve;

@@ -420,6 +420,15 @@ fn a_question_is_asked_answered_and_compared() {
     let compared = site.get(&format!("/api/v1/compare?sides={run},{other}&margin=10%25")).expect(200).json();
     assert_eq!(compared["kind"], "compare");
     assert!(compared["sentence"].as_str().is_some_and(|said| !said.is_empty()), "{compared}");
+    // What cannot be compared is told with the reason; what can be beside it is compared.
+    bench.fathom("run --target sim: --time 1s --quiet").expect(0, &[]);
+    let plain = bench.report()["run"].as_str().expect("it has an identity").to_owned();
+    let apart = site.get(&format!("/api/v1/compare?sides={run},{plain}")).expect(200).json();
+    let reason = "A and B cannot be compared: they have no step in common; compare runs of one job.";
+    assert_eq!((&apart["kind"], &apart["sentence"]), (&json!("apart"), &json!(reason)));
+    let partly = site.get(&format!("/api/v1/compare?sides={run},{other},{plain}")).expect(200).json();
+    assert_eq!(partly["kind"], "compare");
+    assert!(partly["sentence"].as_str().is_some_and(|told| told.contains("A and C cannot be")), "{partly}");
     for (query, code) in [
         (format!("sides={run}"), "compare.sides"),
         (format!("sides={run},{other}&margin=3"), "compare.margin"),

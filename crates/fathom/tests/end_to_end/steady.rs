@@ -272,7 +272,16 @@ fn an_active_range_is_told_beside_the_user_capacity() {
         let document = check_range(&bench, line, (64.0, 3.0, 6.0));
         let told = document["deviations"].to_string();
         assert!(told.contains("of a user capacity of 64 MiB (5 %) are purged and written"), "{told}");
+        // Each deviation is a note of its own, of quick tests as well.
+        let notes = bench.report()["notes"].to_string();
+        assert!(
+            notes.contains("not PTS: only ") && notes.contains("not PTS: all times are divided"),
+            "{notes}"
+        );
     }
+    bench.fathom("steady hir --target sim: --quick --quiet").expect(0, &[]);
+    let notes = bench.report()["notes"].to_string();
+    assert!(notes.contains("a simulated device remembers nothing: what idle time"), "{notes}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use super::{Capabilities, Completion, Engine, EngineError, Operation, Setup, TargetHandle, Wait};
 use crate::chance::Chance;
 use crate::clock::VirtualClock;
-use fathom_schema::{EngineKind, SimDevice, SimService};
+use fathom_schema::{EngineKind, SimDevice, SimPlace, SimService};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -98,17 +98,24 @@ impl Sim {
     fn start(&mut self, operation: &Operation) {
         let now = self.clock.instant();
         let at = self.device_of[operation.target as usize];
-        let SimDevice { service, parallelism: _, error_share, short_share, stalls: _ } =
-            self.devices[at].description;
-        let service_ns = self.service_ns(service);
+        let SimDevice { service, parallelism: _, error_share, short_share, stalls: _, places } =
+            &self.devices[at].description;
+        let (service, mut error_share, short_share) = (*service, error_share.value(), short_share.value());
+        let place = if places.is_empty() { None } else { place_of(places, operation) };
+        let mut service_ns = self.service_ns(service);
         let fate = self.chance.uniform();
+        match place {
+            None => {}
+            Some(SimPlace { service_ns: Some(ns), .. }) => service_ns = ns,
+            Some(SimPlace { service_ns: None, .. }) => error_share = 1.0,
+        }
         let Device { description, servers } = &mut self.devices[at];
         let done = servers.take_up(|free| after_stalls(&description.stalls, now.max(free), service_ns));
         #[expect(clippy::cast_possible_wrap, reason = "block sizes are below 2^31")]
         let length = operation.length as i32;
-        let result = if fate <= error_share.value() {
+        let result = if fate <= error_share {
             -libc::EIO
-        } else if fate <= error_share.value() + short_share.value() {
+        } else if fate <= error_share + short_share {
             length / 2
         } else {
             length
@@ -116,6 +123,15 @@ impl Sim {
         self.submitted += 1;
         self.in_service.push(Reverse((done, self.submitted, operation.slot, result)));
     }
+}
+
+/// The worst of the places that an operation touches.
+#[cold]
+#[inline(never)]
+fn place_of(places: &[SimPlace], operation: &Operation) -> Option<SimPlace> {
+    let end = operation.offset + u64::from(operation.length);
+    let touched = places.iter().filter(|place| place.from < end && operation.offset < place.to);
+    touched.copied().max_by_key(|place| place.service_ns.unwrap_or(u64::MAX))
 }
 
 /// When `service_ns` of work begun at `start` is done, if nothing proceeds during the stalls.
@@ -212,7 +228,8 @@ impl Engine for Sim {
 
 #[cfg(test)]
 mod tests {
-    use super::{Servers, after_stalls};
+    use super::{Operation, Servers, SimPlace, after_stalls, place_of};
+    use fathom_schema::OperationKind;
 
     #[test]
     fn the_first_server_that_is_free_works_however_many_there_are() {
@@ -224,6 +241,32 @@ mod tests {
                 *first += work;
                 assert_eq!(servers.take_up(|free| free + work), *first, "{count} servers");
             }
+        }
+    }
+
+    #[test]
+    fn the_worst_place_that_is_touched_decides() {
+        let place = |from, to, service_ns| SimPlace { from, to, service_ns };
+        let places = [place(100, 200, Some(5)), place(150, 160, None), place(190, 300, Some(9))];
+        for (offset, length, expect) in [
+            (0, 100, None),
+            (0, 101, Some(Some(5))),
+            (140, 20, Some(None)),
+            (160, 40, Some(Some(9))),
+            (299, 1, Some(Some(9))),
+            (300, 1, None),
+        ] {
+            let operation = Operation {
+                slot: 0,
+                kind: OperationKind::Read,
+                target: 0,
+                offset,
+                length,
+                data_only: false,
+                range_flags: 0,
+            };
+            let found = place_of(&places, &operation).map(|place| place.service_ns);
+            assert_eq!(found, expect, "{offset}, {length}");
         }
     }
 

@@ -342,6 +342,7 @@ pub(crate) fn simulated(parallelism: u32, service_ns: u64) -> OpenTarget {
         error_share: Ratio::ZERO,
         short_share: Ratio::ZERO,
         stalls: Vec::new(),
+        places: Vec::new(),
     };
     OpenTarget {
         handle: TargetHandle::Sim { number: 0, description },

@@ -1,10 +1,10 @@
 //! How much, how long, how often: rates, seeds, errors, the simulated device, sweeps.
 
-use super::{Arrival, OnError, Rate, RatePiece, Seed, ServiceTime, Sweep, text};
+use super::{Arrival, OddPlace, OnError, Rate, RatePiece, Seed, ServiceTime, Sweep, text};
 use crate::check::BLOCK_SIZE_MAX;
 use crate::literal::Literal;
 use crate::row::{Kind, OptionValue};
-use fathom_units::{BytesPerSec, Iops, Nanos, RATES, Ratio};
+use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, RATES, Ratio};
 
 /// Bytes per second beyond which no block size makes a possible rate of operations: 1e8 per second of 2^30 bytes.
 const BANDWIDTH_MAX: f64 = 1e8 * BLOCK_SIZE_MAX.0 as f64;
@@ -310,6 +310,59 @@ impl OptionValue for Vec<(Nanos, Nanos)> {
         let all: Vec<String> = self.iter().map(|(at, length)| format!("\"{at} for {length}\"")).collect();
         format!("[{}]", all.join(", "))
     }
+}
+
+/// Places of a simulated device at most: each operation looks at all of them.
+const PLACES_MAX: usize = 4096;
+
+/// Places of a simulated device: `"64MiB..65MiB takes 20ms"`, `"96MiB..97MiB fails"`.
+impl OptionValue for Vec<OddPlace> {
+    fn read(literal: &Literal, kind: Kind) -> Result<Self, String> {
+        match literal {
+            Literal::List(items) if items.len() > PLACES_MAX => {
+                Err(format!("{} places are more than the {PLACES_MAX} that there may be", items.len()))
+            }
+            Literal::List(items) => {
+                let all: Result<Vec<Self>, String> =
+                    items.iter().map(|item| Self::read(&item.value, kind)).collect();
+                Ok(all?.concat())
+            }
+            one => odd_place(text(one)?).map(|place| vec![place]),
+        }
+    }
+    fn print(&self) -> String {
+        let all: Vec<String> = self
+            .iter()
+            .map(|OddPlace { from, to, takes }| {
+                let plain = |text: String| text.replace(' ', "");
+                let range = format!("{}..{}", plain(from.to_string()), plain(to.to_string()));
+                match takes {
+                    Some(time) => format!("\"{range} takes {}\"", plain(time.to_string())),
+                    None => format!("\"{range} fails\""),
+                }
+            })
+            .collect();
+        format!("[{}]", all.join(", "))
+    }
+}
+
+fn odd_place(text: &str) -> Result<OddPlace, String> {
+    let wrong = || format!("\"{text}\" is not \"A..B takes T\" or \"A..B fails\"");
+    let (range, fate) = text.trim().split_once(' ').ok_or_else(wrong)?;
+    let takes = match fate.trim() {
+        "fails" => None,
+        fate => {
+            let time = fate.strip_prefix("takes ").ok_or_else(wrong)?.trim();
+            Some(time.parse::<Nanos>().map_err(|error| format!("\"{text}\": {error}"))?)
+        }
+    };
+    let (from, to) = range.split_once("..").ok_or_else(wrong)?;
+    let place = |end: &str| end.parse::<Bytes>().map_err(|error| format!("\"{text}\": {error}"));
+    let (from, to) = (place(from)?, place(to)?);
+    if from >= to {
+        return Err(format!("\"{text}\": {to} is not behind {from}; a place ends behind its first byte"));
+    }
+    Ok(OddPlace { from, to, takes })
 }
 
 impl OptionValue for Sweep {

@@ -1,13 +1,15 @@
 //! The steps of a scan: zones over all of a target, read in sequence, one read at a time; then a closer look at those
 //! with errors and slow reads, a sixteenth at a time, down to the sector that cannot be read and the block that stays
-//! slow. A zone that is slow beside its neighbours is read once more.
+//! slow, which then is read a few times more. A zone that is slow beside its neighbours is read once more. Between zones come
+//! random reads over all of the target, for its access time.
 
 use super::{Choice, Settings};
 use crate::points::Label;
+use crate::seeds::splitmix;
 use fathom_analysis::load::LoadPoint;
 use fathom_analysis::scan::{Area, Part, slow_zones};
 use fathom_model::Literal;
-use fathom_schema::{ScanQuestion, Step, StepFinished};
+use fathom_schema::{ScanOrder, ScanQuestion, Step, StepFinished};
 use fathom_units::{Bytes, Nanos};
 use std::collections::VecDeque;
 
@@ -23,6 +25,9 @@ const CLOSER_TIME_MAX: Nanos = Nanos::secs(30 * 60);
 const SLOWEST: u64 = 1 << 20;
 const SPARE: Nanos = Nanos::secs(60);
 
+/// The order of zones that is called random: the same each time, so that a scan can be compared with another.
+const ORDER_SEED: u64 = 0x5ca1_ab1e;
+
 /// Goes over a target.
 #[derive(Debug, Clone)]
 pub struct ScanSearch {
@@ -30,8 +35,10 @@ pub struct ScanSearch {
     zones: usize,
     queue: VecDeque<(Part, Area)>,
     running: Option<(Part, Area)>,
-    /// What zones were read at, bytes per second, and whether each is looked at closer.
+    /// By zone, at how many bytes per second it was read, and whether it is looked at closer.
     read: Vec<(Option<f64>, bool)>,
+    /// Zones that were read.
+    done: usize,
     closer: usize,
     /// Time that closer looks took.
     spent: Nanos,
@@ -40,14 +47,25 @@ pub struct ScanSearch {
 impl ScanSearch {
     /// The scan of a question.
     pub fn new(question: &ScanQuestion) -> Self {
-        let queue: VecDeque<(Part, Area)> =
-            zones(question).into_iter().enumerate().map(|(zone, area)| (Part::Zone(zone), area)).collect();
+        let zones = zones(question);
+        let first = Area { start: 0, length: u64::from(question.block) };
+        let burst = question.burst_reads > 0 && question.size.0 >= first.length;
+        let mut queue: VecDeque<(Part, Area)> = burst.then_some((Part::Burst, first)).into_iter().collect();
+        let all = Area { start: 0, length: whole(question.size.0, access_block(question)) };
+        let has_access = question.access_reads > 0 && all.length > 0;
+        for (turn, zone) in order(question.order, zones.len()).into_iter().enumerate() {
+            queue.push_back((Part::Zone(zone), zones[zone]));
+            if has_access {
+                queue.push_back((Part::Access(turn), all));
+            }
+        }
         Self {
             question: question.clone(),
-            zones: queue.len(),
+            zones: zones.len(),
             queue,
             running: None,
-            read: Vec::new(),
+            read: vec![(None, false); zones.len()],
+            done: 0,
             closer: 0,
             spent: Nanos::ZERO,
         }
@@ -56,12 +74,14 @@ impl ScanSearch {
     pub(super) fn next(&mut self, finished: Option<(&Step, &StepFinished)>) -> Option<Choice> {
         if let (Some((part, area)), Some((step, finished))) = (self.running.take(), finished) {
             match part {
-                Part::Zone(_) => {
+                Part::Burst | Part::Access(_) | Part::Retry => {}
+                Part::Zone(zone) => {
                     let is_whole = area.length >= u64::from(self.question.block);
                     let rate = speed(step, finished).filter(|_| is_whole);
                     let is_looked_at = self.look_closer(area, step, finished);
-                    self.read.push((rate, is_looked_at));
-                    if self.read.len() == self.zones {
+                    self.read[zone] = (rate, is_looked_at);
+                    self.done += 1;
+                    if self.done == self.zones {
                         self.read_again();
                     }
                 }
@@ -76,7 +96,7 @@ impl ScanSearch {
                 }
             }
             if self.spent >= CLOSER_TIME_MAX {
-                self.queue.retain(|(part, _)| *part != Part::Closer);
+                self.queue.retain(|(part, _)| !matches!(part, Part::Closer | Part::Retry));
             }
         }
         let (part, area) = self.queue.pop_front()?;
@@ -107,7 +127,15 @@ impl ScanSearch {
             (false, true) => block,
             (false, false) => return false,
         };
-        if area.length <= smallest || self.closer >= CLOSER_MAX {
+        if self.closer >= CLOSER_MAX {
+            return false;
+        }
+        if area.length <= smallest {
+            // It failed as often as it was read; one that is slow may be so by chance, which more reads tell.
+            if !has_errors && self.question.retries > 0 {
+                self.queue.push_back((Part::Retry, area));
+                self.closer += 1;
+            }
             return false;
         }
         let part = area.length.div_ceil(PARTS).next_multiple_of(smallest);
@@ -128,45 +156,85 @@ impl ScanSearch {
             Part::Zone(zone) => format!("zone {} of {} at {at}", zone + 1, self.zones),
             Part::Again(zone) => format!("zone {} of {} at {at} again", zone + 1, self.zones),
             Part::Closer => format!("closer look at {}, {}", Bytes(area.start), Bytes(area.length)),
+            Part::Retry => format!("{} more reads of {}", self.question.retries, Bytes(area.start)),
+            Part::Access(turn) => format!("access time, {} of {}", turn + 1, self.zones),
+            Part::Burst => format!("the first {} again and again", Bytes(area.length)),
         };
         let label = Label { name, parameters: part.parameters(), pause: Nanos::ZERO };
-        Choice { settings: self.reads(area), label: Some(label) }
+        Choice { settings: self.reads(part, area), label: Some(label) }
     }
 
-    fn reads(&self, Area { start, length }: Area) -> Settings {
+    fn reads(&self, part: Part, Area { start, length }: Area) -> Settings {
         let number = |value: u64| Literal::Integer(i64::try_from(value).unwrap_or(i64::MAX));
-        let block =
-            if length >= u64::from(self.question.block) { self.question.block } else { self.question.sector };
+        let ScanQuestion { block, sector, access_reads, burst_reads, retries, .. } = self.question;
+        let block = if length >= u64::from(block) { block } else { sector };
+        let (block, bytes) = match part {
+            Part::Access(_) => {
+                let block = access_block(&self.question);
+                (block, u64::from(access_reads) * u64::from(block))
+            }
+            Part::Burst => (block, u64::from(burst_reads) * length),
+            Part::Retry => (block, u64::from(retries) * length),
+            Part::Zone(_) | Part::Again(_) | Part::Closer => (block, length),
+        };
+        let access = if matches!(part, Part::Access(_)) { "random" } else { "sequential" };
         [
             ("workload.read", "100%".into()),
-            ("workload.access", "sequential".into()),
+            ("workload.access", access.into()),
             ("workload.block_size", number(u64::from(block))),
             ("stream.workers", number(1)),
             ("stream.queue_depth", number(1)),
             ("stream.offset", number(start)),
             ("stream.size", number(length)),
-            ("stream.bytes", number(length)),
-            (
-                "stream.time",
-                Literal::Text(format!("{}s", SPARE.0 / 1_000_000_000 + length.div_ceil(SLOWEST))),
-            ),
+            ("stream.bytes", number(bytes)),
+            ("stream.time", Literal::Text(format!("{}s", SPARE.0 / 1_000_000_000 + bytes.div_ceil(SLOWEST)))),
         ]
         .into_iter()
         .map(|(path, value)| (path.to_owned(), value))
         .collect()
     }
 
-    /// The first and the last zone, and the smallest reads.
+    /// The first and the last zone, random reads, and the smallest reads.
     pub(super) fn extremes(&self) -> Vec<Choice> {
-        let zones: Vec<(Part, Area)> = self.queue.iter().copied().collect();
-        let ends =
-            [zones.first(), zones.last()].into_iter().flatten().map(|&(part, area)| self.choice(part, area));
+        let zones = zones(&self.question);
+        let ends = [0, zones.len() - 1].map(|zone| self.choice(Part::Zone(zone), zones[zone]));
+        let access = self.queue.iter().find(|(part, _)| matches!(part, Part::Access(_)));
         let sector = Area { start: 0, length: u64::from(self.question.sector) };
-        ends.chain([self.choice(Part::Closer, sector)]).collect()
+        let access = access.map(|&(part, area)| self.choice(part, area));
+        ends.into_iter().chain(access).chain([self.choice(Part::Closer, sector)]).collect()
     }
 
     pub(super) fn steps_hint(&self) -> usize {
-        self.zones
+        let has_access = self.question.access_reads > 0;
+        self.zones * (1 + usize::from(has_access)) + usize::from(self.question.burst_reads > 0)
+    }
+}
+
+/// Bytes of a read for the access time: what is asked for, no less than a sector.
+fn access_block(question: &ScanQuestion) -> u32 {
+    question.access_block.max(question.sector)
+}
+
+fn whole(size: u64, block: u32) -> u64 {
+    size / u64::from(block) * u64::from(block)
+}
+
+/// Numbers of so many zones in the order in which they are read.
+fn order(order: ScanOrder, zones: usize) -> Vec<usize> {
+    match order {
+        ScanOrder::Linear => (0..zones).collect(),
+        ScanOrder::Reverse => (0..zones).rev().collect(),
+        ScanOrder::Butterfly => {
+            (0..zones).map(|turn| if turn % 2 == 0 { turn / 2 } else { zones - 1 - turn / 2 }).collect()
+        }
+        ScanOrder::Random => {
+            let mut all: Vec<usize> = (0..zones).collect();
+            for last in (1..zones).rev() {
+                let other = splitmix(ORDER_SEED ^ last as u64) % (last as u64 + 1);
+                all.swap(last, usize::try_from(other).expect("below the number of zones"));
+            }
+            all
+        }
     }
 }
 
@@ -182,7 +250,7 @@ fn has_errors(finished: &StepFinished) -> bool {
 
 /// The zones: parts that cover all, or samples spread evenly from the first byte to the last.
 fn zones(question: &ScanQuestion) -> Vec<Area> {
-    let ScanQuestion { target: _, size: Bytes(size), zones, sample_bytes, block, sector, slow: _ } = question;
+    let ScanQuestion { size: Bytes(size), zones, sample_bytes, block, sector, .. } = question;
     let (block, sector) = (u64::from(*block), u64::from(*sector));
     let blocks = size / block;
     if blocks == 0 {

@@ -51,6 +51,7 @@ fn finished(index: u32, operations: u64) -> StepFinished {
         environment_changes: Vec::new(),
         gauges: None,
         zero_blocks: Vec::new(),
+        singles: None,
     }
 }
 

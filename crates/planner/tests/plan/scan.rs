@@ -5,22 +5,14 @@ use crate::host::{facts, read};
 use crate::search::finished;
 use fathom_planner::plan_search;
 use fathom_planner::search::{ScanSearch, Search};
-use fathom_schema::{ScanQuestion, Step, StepFinished};
-use fathom_units::{Bytes, Nanos};
+use fathom_schema::{ScanOrder, ScanQuestion, Step, StepFinished};
+use fathom_units::Bytes;
 use std::ops::Range;
 
 const JOB: &str = "[target.disk]\npath = \"/dev/nvme0n1\"\n[workload.w]\n[stream.s]\n[stage.main]\n";
 
 fn question(zones: u32, sample_bytes: Option<u64>) -> ScanQuestion {
-    ScanQuestion {
-        target: "/dev/nvme0n1".to_owned(),
-        size: Bytes::gib(1000),
-        zones,
-        sample_bytes,
-        block: 1 << 20,
-        sector: 512,
-        slow: Nanos::millis(150),
-    }
+    ScanQuestion { zones, sample_bytes, ..ScanQuestion::of("/dev/nvme0n1", Bytes::gib(1000)) }
 }
 
 fn area(step: &Step) -> Range<u64> {
@@ -139,4 +131,46 @@ fn a_zone_that_is_slow_beside_its_neighbours_is_read_once_more() {
     assert_eq!(names.len(), 42, "{names:?}");
     assert!(names[40].starts_with("zone 7 of 40") && names[40].ends_with(" again"), "{names:?}");
     assert!(names[41].starts_with("zone 30 of 40") && names[41].ends_with(" again"), "{names:?}");
+}
+
+/// Names of the steps of a scan of which nothing is slow but one block.
+fn names(question: &ScanQuestion, slow: u64) -> Vec<String> {
+    let job = read(JOB);
+    let search = Search::Scan(Box::new(ScanSearch::new(question)));
+    let (plan, found) = plan_search(&job, &facts(&job, |_| DISK), 0, search);
+    let mut experiment = plan.unwrap_or_else(|| panic!("{found:?}")).experiment;
+    let (mut names, mut last) = (Vec::new(), None);
+    while let Some(step) = experiment.next(last.as_ref()) {
+        let is_random = step.name.starts_with("access time");
+        last = Some(done(&step, false, !is_random && area(&step).contains(&slow)));
+        names.push(step.name.clone());
+    }
+    names
+}
+
+#[test]
+fn places_are_read_in_the_order_that_is_asked_for() {
+    let order = |order: ScanOrder| -> Vec<u64> {
+        let found = areas(&ScanQuestion { order, ..question(5, Some(64 << 20)) }, &[], &[]);
+        let all: Vec<u64> = areas(&question(5, Some(64 << 20)), &[], &[]).iter().map(|a| a.start).collect();
+        found.iter().map(|area| all.iter().position(|start| *start == area.start).unwrap() as u64).collect()
+    };
+    assert_eq!(order(ScanOrder::Linear), [0, 1, 2, 3, 4]);
+    assert_eq!(order(ScanOrder::Reverse), [4, 3, 2, 1, 0]);
+    assert_eq!(order(ScanOrder::Butterfly), [0, 4, 1, 3, 2]);
+    let mut random = order(ScanOrder::Random);
+    assert_ne!(random, [0, 1, 2, 3, 4]);
+    assert_eq!(random, order(ScanOrder::Random), "the same again");
+    random.sort_unstable();
+    assert_eq!(random, [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn reads_for_the_access_time_come_between_places_and_slow_blocks_are_read_again() {
+    let asked = ScanQuestion { access_reads: 4, burst_reads: 16, retries: 3, ..question(3, Some(64 << 20)) };
+    let found = names(&asked, 0);
+    let starts: Vec<&str> = found.iter().take(7).map(|name| name.split([' ', ',']).next().unwrap()).collect();
+    assert_eq!(starts, ["the", "zone", "access", "zone", "access", "zone", "access"], "{found:?}");
+    let retries: Vec<&String> = found.iter().filter(|name| name.contains("more reads")).collect();
+    assert_eq!(retries, ["3 more reads of 0 B"], "{found:?}");
 }

@@ -72,6 +72,7 @@ pub(crate) fn finished(step: &Step, rate: f64, latencies_ns: &[u64]) -> StepFini
         environment_changes: Vec::new(),
         gauges: None,
         zero_blocks: Vec::new(),
+        singles: None,
     }
 }
 

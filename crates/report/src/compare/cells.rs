@@ -155,24 +155,24 @@ fn both(title: String, name: &str, loads: &[(String, &Metric)], letter: char) ->
     }
 }
 
+/// What the curves come to, for a page; nothing where the sides have none.
+pub(super) fn curves(curve: &[CurveFigure], letter: char) -> Option<Section> {
+    let name = if letter == 'B' { "B" } else { "the other side" };
+    let rows: Vec<Vec<String>> = curve_rows(curve).into_iter().map(Vec::from).collect();
+    let columns = vec![left("figure"), left("A"), left(name), left("")];
+    let is_any = !rows.is_empty();
+    let table = Table { columns, rows, remark: Some("intervals of 95 % each") };
+    is_any.then(|| Section {
+        title: "Curves".to_owned(),
+        tables: vec![("What the curves of both sides come to".to_owned(), table)],
+        ..Section::default()
+    })
+}
+
 /// The loads and the curves, for a page.
 pub(super) fn sections(found: &Comparison, letter: char, margin: Ratio) -> Vec<Section> {
     let name = if letter == 'B' { "B" } else { "the other side" };
-    let mut all = Vec::new();
-    let curves = curve_rows(&found.curve);
-    if !curves.is_empty() {
-        let columns = vec![left("figure"), left("A"), left(name), left("")];
-        let table = Table {
-            columns,
-            rows: curves.into_iter().map(Vec::from).collect(),
-            remark: Some("intervals of 95 % each"),
-        };
-        all.push(Section {
-            title: "Curves".to_owned(),
-            tables: vec![("What the curves of both sides come to".to_owned(), table)],
-            ..Section::default()
-        });
-    }
+    let mut all: Vec<Section> = curves(&found.curve, letter).into_iter().collect();
     if found.steps.is_empty() {
         return all;
     }

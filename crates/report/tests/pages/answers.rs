@@ -6,7 +6,7 @@ use fathom_analysis::pts::{Flow, PartKind, Place};
 use fathom_analysis::sample::{StreamShape, push, record};
 use fathom_schema::{
     Arrival, Backlog, DeviceClass, LatencyGoal, LoadAxis, OperationKind, Pacing, Question, Record,
-    ScanQuestion, SteadyQuestion, SteadyTest,
+    ScanQuestion, Singles, SteadyQuestion, SteadyTest,
 };
 use fathom_units::{Bytes, Nanos};
 
@@ -206,13 +206,11 @@ fn scan() -> Record {
     const BLOCK: u32 = 1 << 20;
     let size = Bytes::gib(64);
     let question = ScanQuestion {
-        target: "/dev/nvme0n1".to_owned(),
-        size,
         zones: 48,
         sample_bytes: Some(64 << 20),
         block: BLOCK,
-        sector: 512,
-        slow: Nanos::millis(150),
+        access_reads: 4,
+        ..ScanQuestion::of("/dev/nvme0n1", size)
     };
     let mut made = begun("scan of /dev/nvme0n1", Question::Scan(question));
     let mut look = |part: &str, start: u64, length: u64, rate: u64, errors: u64| {
@@ -232,7 +230,20 @@ fn scan() -> Record {
         let rate = if zone == 30 { 90 } else { 260 - zone * 2 };
         look(&(zone + 1).to_string(), zone * (size.0 / ZONES), 64 << 20, rate, u64::from(zone == 12));
     }
+    // Random reads: the further from the middle, the longer the way of the head, and half a rotation more or less.
+    for turn in 0..ZONES {
+        look(&format!("access {}", turn + 1), 0, size.0, 100, 0);
+    }
     look("closer", 12 * (size.0 / ZONES) + (3 << 20), 1 << 20, 40, 1);
+    let random = made.steps.iter_mut().filter(|step| step.started.step.parameters[0].1.starts_with("access"));
+    for (turn, step) in (0_u64..).zip(random) {
+        let read = |nth: u64| {
+            let (at, late) = ((turn * 4 + nth) * 7919 % 1009, (turn * 4 + nth) * 4241 % 997);
+            (at * (size.0 / 1009), 4_000_000 + at.abs_diff(504) * 12_000 + late * 8300)
+        };
+        let reads: Vec<(u64, u64)> = (0..4).map(read).collect();
+        step.finished.as_mut().expect("it ended").singles = Some(Singles { classes: vec![0; 6], reads });
+    }
     made
 }
 

@@ -41,7 +41,7 @@ fn comparison() -> (String, String) {
     let (before, after) = answers::sides();
     let margin = Ratio::new(0.03).unwrap();
     let sides = Sides { base: before.iter().collect(), others: vec![after.iter().collect()], margin };
-    let answer = serde_json::to_string(&compare_answered(&sides).unwrap()).unwrap();
+    let answer = serde_json::to_string(&compare_answered(&sides)).unwrap();
     (compare_html(&sides).unwrap(), answer)
 }
 
@@ -85,7 +85,7 @@ fn loads_beside_each_other_are_drawn() {
         let (before, after) = (sample(name), answers::slower(sample(name)));
         let margin = Ratio::new(0.03).unwrap();
         let sides = Sides { base: vec![before], others: vec![vec![&after]], margin };
-        let answer = compare_answered(&sides).unwrap();
+        let answer = compare_answered(&sides);
         let part = answer.sections.iter().find(|part| part.title == section).unwrap();
         let drawn: Vec<&str> = part.plots.iter().map(|plot| plot.title.as_str()).collect();
         assert_eq!(drawn, titles);

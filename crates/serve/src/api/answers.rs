@@ -57,12 +57,12 @@ pub(super) fn routes() -> Vec<Route> {
         ),
         route(
             "/compare",
-            "Sides of runs held against each other, the first against each of the others; null without a step in common",
+            "Sides of runs held against each other, the first against each of the others; of kind `apart`, with the reason, where none can be compared with the first",
             &[
                 ("sides", "identities of runs; runs of one side joined by ~, sides by commas"),
                 ("margin", "the change that matters; 3% when it is not given"),
             ],
-            json::<Option<Answered>>(),
+            json::<Answered>(),
             || get(compare),
         ),
         route(
@@ -114,7 +114,7 @@ async fn answer(
 async fn compare(
     State(app): State<Arc<App>>,
     Query(Compared { sides, margin }): Query<Compared>,
-) -> Result<Json<Option<Answered>>, Fault> {
+) -> Result<Json<Answered>, Fault> {
     aside(move || {
         let margin: Ratio = margin.as_deref().unwrap_or(MARGIN).parse().map_err(|error| {
             Fault::bad("compare.margin", format!("the margin: {error}"), "write for example 3%")

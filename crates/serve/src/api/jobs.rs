@@ -108,6 +108,8 @@ pub(crate) struct Planned {
     may_run: bool,
     /// Seconds that it takes; null when something other than time ends it.
     expected_seconds: Option<f64>,
+    /// Seconds that it takes at most, where a search may take longer than is expected.
+    expected_seconds_at_most: Option<f64>,
     /// Every step, fully resolved; empty when there are errors. Of a search, those of the least and the most that is asked.
     steps: Vec<Value>,
     /// How many measurements a search makes; null where `steps` are all there are.
@@ -263,6 +265,7 @@ async fn plan(State(app): State<Arc<App>>, Json(order): Json<Order>) -> Result<J
             return Ok(Json(Planned {
                 may_run: false,
                 expected_seconds: None,
+                expected_seconds_at_most: None,
                 steps: Vec::new(),
                 measurements: None,
                 targets: Vec::new(),
@@ -281,6 +284,7 @@ async fn plan(State(app): State<Arc<App>>, Json(order): Json<Order>) -> Result<J
         Ok(Json(Planned {
             may_run: verdict.allows(),
             expected_seconds: plan.expected.map(Nanos::as_secs_f64),
+            expected_seconds_at_most: plan.expected_at_most().map(Nanos::as_secs_f64),
             steps,
             measurements,
             targets: plan.intents.iter().map(|one| intent(one, &facts)).collect(),

@@ -121,13 +121,10 @@ fn a_scan_beside_other_users() {
         counters.read_sectors += read_sectors;
         counters.write_sectors += write_sectors;
         scan.started.question = Some(Question::Scan(ScanQuestion {
-            target: "/dev/nvme0n1".to_owned(),
-            size: Bytes::gib(64),
             zones: 10,
             sample_bytes: Some(1 << 25),
             block: 1 << 15,
-            sector: 512,
-            slow: fathom_units::Nanos::millis(150),
+            ..ScanQuestion::of("/dev/nvme0n1", Bytes::gib(64))
         }));
         let told = findings(&scan).into_iter().find(|finding| finding.id == "scan.disturbed");
         told.map(|finding| finding.evidence)

@@ -36,7 +36,7 @@ fn what_would_be_lost_is_asked_for_and_checked_here() {
     let agreed = order(typed(precious.to_str().expect("its name is plain")));
     let planned = site.post("/api/v1/jobs/plan", &agreed).expect(200).json();
     assert_eq!(planned["may_run"], json!(true), "{planned}");
-    assert!(planned["notes"].to_string().contains("are overwritten, as agreed"), "{planned}");
+    assert!(planned["notes"].to_string().contains("is overwritten, as agreed"), "{planned}");
     assert_eq!(std::fs::read(&precious).expect("it is there"), vec![7; 1 << 20]);
     assert_eq!(bench.stored(), 0);
     let run = site.begin(&order(json!({ "overwrite": true })));

@@ -1,0 +1,152 @@
+//! `fathom scan` on simulated devices whose slow and broken places are known: counts have to be exact.
+
+use crate::support::Bench;
+use serde_json::{Value, json};
+
+/// A gibibyte read in blocks of 1 MiB that take 1 ms each, but for these: six in other classes, one at the very limit of a
+/// class, one with a sector that cannot be read.
+const ODD: &str = "sim:size=1GiB,service_time=constant 1ms,\
+    100MiB..101MiB takes 5ms,200MiB..201MiB takes 20ms,300MiB..301MiB takes 100ms,400MiB..401MiB takes 300ms,\
+    500MiB..501MiB takes 700ms,600MiB..601MiB takes 3ms,734003712..734004224 fails";
+
+fn scanned(bench: &Bench, target: &str, words: &str, code: i32) -> Value {
+    let all: Vec<&str> =
+        ["scan", target, "--quiet", "--json"].into_iter().chain(words.split_whitespace()).collect();
+    bench.fathom_with(&all).expect(code, &[]).json()
+}
+
+fn classes(document: &Value) -> Vec<u64> {
+    let zones = document["zones"].as_array().expect("a list");
+    let of = |zone: &Value| -> Vec<u64> {
+        zone["classes"].as_array().expect("a list").iter().filter_map(Value::as_u64).collect()
+    };
+    zones
+        .iter()
+        .map(of)
+        .reduce(|a, b| a.iter().zip(&b).map(|(a, b)| a + b).collect())
+        .expect("there are zones")
+}
+
+#[test]
+fn classes_of_a_scripted_device_are_counted_exactly() {
+    let bench = Bench::new();
+    let found = scanned(&bench, ODD, "--zones 32 --places odd.csv", 5);
+    // 1024 blocks; the one with the sector that fails is in no class. 3.000 ms are not below 3 ms.
+    assert_eq!(classes(&found), [1017, 2, 1, 1, 1, 1], "{found:#}");
+    let errors: u64 =
+        found["zones"].as_array().unwrap().iter().filter_map(|zone| zone["errors"].as_u64()).sum();
+    assert_eq!(errors, 1);
+    assert_eq!(found["unreadable"], json!([{ "first_byte": 734_003_712, "bytes": 512, "error": "EIO" }]));
+    let block = |mib: u64, s: f64| json!({ "first_byte": mib << 20, "bytes": 1 << 20, "took_s": s });
+    assert_eq!(found["slow"], json!([block(400, 0.3), block(500, 0.7)]));
+    assert_eq!(found["class_limits_s"], json!([0.003, 0.01, 0.05, 0.15, 0.5]));
+    // A thousand MiB a second, from where nothing is odd; and each read for it takes as long.
+    assert_eq!(found["burst_bytes_per_s"], json!(1_048_576_000.0));
+    let csv = std::fs::read_to_string(bench.path("odd.csv")).expect("it was written");
+    let lines: Vec<&str> = csv.lines().filter(|line| !line.starts_with("slow_zone,")).collect();
+    assert_eq!(
+        lines,
+        [
+            "what,first_byte,bytes,first_sector,last_sector,took_s,error",
+            "unreadable,734003712,512,1433601,1433601,,EIO",
+            "slow,419430400,1048576,819200,821247,0.3,",
+            "slow,524288000,1048576,1024000,1026047,0.7,",
+        ]
+    );
+    assert_eq!(
+        csv.lines().count() - lines.len(),
+        4,
+        "zones of 32 blocks, that take half as long again: {csv}"
+    );
+    // Whatever the order, the same is found.
+    for order in ["reverse", "butterfly", "random"] {
+        let other = scanned(&bench, ODD, &format!("--zones 32 --order {order}"), 5);
+        for member in ["unreadable", "slow", "zones"] {
+            assert_eq!(other[member], found[member], "{order}: {member}");
+        }
+    }
+}
+
+#[test]
+fn random_reads_have_counts_of_their_own() {
+    let bench = Bench::new();
+    let sim = "sim:size=1GiB,service_time=constant 1ms";
+    let found = scanned(&bench, sim, "--zones 16 --access 32", 0);
+    assert_eq!(classes(&found), [1024, 0, 0, 0, 0, 0]);
+    let access = &found["access"];
+    assert_eq!(
+        (&access["operations"], &access["mean_s"], &access["errors"]),
+        (&json!(512), &json!(0.001), &json!(0))
+    );
+    let quantiles: Vec<(Option<f64>, Option<u64>)> = access["quantiles"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["s"].as_f64(), one["needs"].as_u64()))
+        .collect();
+    assert_eq!(quantiles[3..], [(Some(0.001), None), (None, Some(1000))], "p99 and p99.9 of 512");
+    let mut at: Vec<u64> =
+        access["reads"].as_array().unwrap().iter().filter_map(|read| read[0].as_u64()).collect();
+    assert!(at.iter().all(|byte| byte % 4096 == 0 && *byte < 1 << 30) && at.is_sorted());
+    at.dedup();
+    assert!(at.len() > 500, "they go to places of their own: {}", at.len());
+    assert!(at[0] < 64 << 20 && at.last().is_some_and(|last| *last > 960 << 20), "all over the device");
+    let none = scanned(&bench, sim, "--zones 16 --access 0", 0);
+    assert_eq!((&none["access"], classes(&none)), (&Value::Null, vec![1024, 0, 0, 0, 0, 0]));
+    // Where a random read fails, something cannot be read, in whichever place.
+    let lost = scanned(&bench, "sim:size=1GiB,service_time=constant 1ms,0B..1GiB fails", "--zones 2", 5);
+    assert_eq!((&lost["verdict"], &lost["access"]["errors"]), (&json!("unreadable"), &json!(8)));
+}
+
+#[test]
+fn classes_are_those_that_are_asked_for() {
+    let bench = Bench::new();
+    let seeds = scanned(&bench, ODD, "--zones 8 --classes 5ms,20ms,50ms,150ms,500ms --access 0", 5);
+    assert_eq!(classes(&seeds), [1018, 1, 1, 1, 1, 1], "half open: 5 ms and 20 ms are in the next");
+    // A disk of 7200 rotations: 20 ms are one re-read and less than two, 3 ms a change of cylinder.
+    let rotating = scanned(&bench, ODD, "--zones 8 --rpm 7200 --block 1MiB --access 0", 5);
+    assert_eq!(classes(&rotating), [1017, 2, 0, 1, 0, 0, 3]);
+    let limits: Vec<String> = rotating["class_limits_s"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_f64)
+        .map(|s| format!("{:.2}", s * 1e3))
+        .collect();
+    assert_eq!(limits, ["2.44", "5.79", "14.12", "22.46", "39.12", "55.79"]);
+    assert_eq!(rotating["rpm"], 7200);
+    for (words, says) in [
+        ("--classes 5ms,20", "limit 2: "),
+        (
+            "--classes 20ms,5ms",
+            "limit 2: 5 ms is not above the 20 ms before it; write them in ascending order",
+        ),
+        ("--classes 0ms", "limit 1: no read takes less than 0"),
+        ("--classes 5ms --rpm 7200", "cannot be used with"),
+        ("--rpm 72", "72 is not in 1000..=60000"),
+        ("--order sideways", "there are linear, reverse, butterfly, random"),
+        ("--access-block 3KiB", "no power of two"),
+    ] {
+        bench.check_refused(&format!("scan sim: {words}"), 2, &[says]);
+    }
+    for (target, says) in [
+        ("sim:64MiB..32MiB", "is not \"A..B takes T\" or \"A..B fails\""),
+        ("sim:64MiB..32MiB fails", "is not behind"),
+        ("sim:speed=3", "is nothing that is set of a simulated device"),
+    ] {
+        bench.check_refused_under(&[], &["scan", target], 2, &[says]);
+    }
+}
+
+/// One read of a block that is slow now and then is no slow block: more reads tell, and their median counts.
+#[test]
+fn a_block_that_is_slow_once_is_told_apart() {
+    let bench = Bench::new();
+    let job = "sim:size=64MiB,service_time=constant 1ms,32MiB..33MiB takes 200ms";
+    let found = scanned(&bench, job, "--access 0", 0);
+    assert_eq!(found["slow"].as_array().map(Vec::len), Some(1));
+    let report = bench.report();
+    let names: Vec<&str> =
+        report["steps"].as_array().unwrap().iter().filter_map(|step| step["name"].as_str()).collect();
+    assert!(names.contains(&"3 more reads of 32 MiB"), "{names:?}");
+}
