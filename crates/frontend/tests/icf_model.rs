@@ -28,7 +28,16 @@ fn lowered_with(text: &str, place: Option<&Place>, is_to_run: bool) -> Lowered {
     let (document, found) = parse(0, text);
     assert!(found.is_empty(), "{found:?}");
     let place = |_: &str| place.cloned();
-    lower(&document, &Surroundings { place: &place, sector_bytes: 512, is_to_run })
+    lower(
+        &document,
+        &Surroundings {
+            place: &place,
+            sector_bytes: 512,
+            is_to_run,
+            is_here: &|host| host == "10.0.0.1",
+            first_port: 10_660,
+        },
+    )
 }
 
 fn lowered(text: &str) -> Lowered {

@@ -11,7 +11,8 @@ const BLOCK: u32 = 4096;
 const CLOSE: [u8; 8] = [0x6b, 0x6e, 0x69, 0x6c, 0x89, 0, 0, 0];
 
 fn open(protocol: Protocol, port: u16, listens: bool, ping_pong: bool) -> Net {
-    let peer = Peer { protocol, host: "localhost".to_owned(), port, listens, no_delay: false };
+    let peer =
+        Peer { protocol, host: "localhost".to_owned(), port, listens, no_delay: false, per_connection: None };
     let buffers = Rc::new(Buffers::new(1, BLOCK));
     let targets = vec![OpenTarget {
         handle: TargetHandle::Peer(peer),

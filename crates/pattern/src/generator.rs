@@ -61,7 +61,9 @@ struct Endless {
     remembers: bool,
     run_length: u32,
     trim_then_write: bool,
-    /// The write that follows a trim which was the last of a batch.
+    /// Whether operations come that follow others: the writes after trims, and replies.
+    has_followers: bool,
+    /// The next operation, where it follows the one before it.
     pending: Option<Planned>,
     route: Route,
     choice: Rng,
@@ -177,6 +179,7 @@ impl Endless {
     fn new(workload: &Workload, plan: &WorkerPlan) -> Self {
         let Workload {
             cases,
+            replies,
             kinds: _, // drawn; in order they are for walks that end
             cursor,
             distribution,
@@ -196,7 +199,7 @@ impl Endless {
             verification: _,
         } = workload;
         let WorkerPlan { extents, part, seed, cpus: _ } = plan;
-        let mix = Mix::new(cases);
+        let mix = Mix::new(cases).with_replies(replies);
         let align = Align::new(align.0);
         // As fine as any case is placed: coarser ones have fewer places.
         let random = mix.choices().iter().filter(|choice| choice.random);
@@ -230,6 +233,7 @@ impl Endless {
             remembers: matches!(distribution, Distribution::Reuse(_) | Distribution::ReuseWalk),
             run_length: *run_length,
             trim_then_write: *trim_then_write,
+            has_followers: *trim_then_write || !replies.is_empty(),
             pending: None,
             route: Route::Mixed,
             choice: Rng::new(derive(private, Purpose::Choice, 0)),
@@ -285,7 +289,7 @@ impl Endless {
         let ([only], [region]) = (self.mix.choices(), &self.regions[..]) else {
             return Route::Mixed;
         };
-        if !only.is_fixed() || (self.trim_then_write && only.kind == OperationKind::Trim) {
+        if !only.is_fixed() || only.reply > 0 || (self.trim_then_write && only.kind == OperationKind::Trim) {
             return Route::Mixed;
         }
         match (only.random, &region.ground, &self.places) {
@@ -334,10 +338,21 @@ impl Endless {
             offset: region.start + place,
             length: size,
         };
-        if self.trim_then_write && choice.kind == OperationKind::Trim {
-            self.pending = Some(Planned { kind: OperationKind::Write, ..planned });
+        if self.has_followers {
+            self.pending = self.follower(choice, &planned);
         }
         planned
+    }
+
+    /// What follows an operation at once.
+    #[cold]
+    fn follower(&self, choice: Choice, planned: &Planned) -> Option<Planned> {
+        if self.trim_then_write && choice.kind == OperationKind::Trim {
+            return Some(Planned { kind: OperationKind::Write, ..*planned });
+        }
+        // At no place of its own: replies go to nothing that has places.
+        let kind = choice.kind.opposite().filter(|_| choice.reply > 0)?;
+        Some(Planned { kind, length: choice.reply, ..*planned })
     }
 
     /// Index of the extent that the next operation goes to.
@@ -420,6 +435,7 @@ mod tests {
     fn workload(cases: Vec<Case>) -> Workload {
         Workload {
             cases,
+            replies: Vec::new(),
             kinds: fathom_schema::KindOrder::Drawn,
             cursor: Cursor::Shared,
             distribution: Distribution::Uniform,
@@ -587,6 +603,24 @@ mod tests {
             operations(&Workload { trim_then_write: true, ..workload(mixed) }, &plan(&[1000], ALONE), 101);
         for pair in got.windows(2).filter(|pair| pair[0].kind == TRIM) {
             assert_eq!(pair[1], Planned { kind: WRITE, ..pair[0] });
+        }
+    }
+
+    #[test]
+    fn replies_follow_at_once_and_both_ends_of_a_connection_draw_the_same() {
+        let cases = vec![case(0.6, READ, 10, false), case(0.4, WRITE, 20, false)];
+        let here = Workload { replies: vec![0, 7], ..workload(cases) };
+        let other = |case: &Case| Case { kind: case.kind.opposite().unwrap_or(case.kind), ..*case };
+        let there = Workload { cases: here.cases.iter().map(other).collect(), ..here.clone() };
+        let got = operations(&here, &plan(&[1_000_000], ALONE), 1001);
+        let answers = got.windows(2).filter(|pair| pair[0].kind == WRITE).collect::<Vec<_>>();
+        assert!(answers.len() > 200 && got.iter().any(|o| (o.kind, o.length) == (READ, 10)));
+        for pair in answers {
+            assert_eq!((pair[0].length, pair[1].kind, pair[1].length), (20, READ, 7));
+        }
+        let mirrored = operations(&there, &plan(&[1_000_000], ALONE), 1001);
+        for (here, there) in got.iter().zip(&mirrored) {
+            assert_eq!((here.kind.opposite(), here.length), (Some(there.kind), there.length));
         }
     }
 

@@ -2,11 +2,64 @@
 
 use crate::remarks::Remarks;
 use crate::scene::Load;
-use fathom_model::{Engine, Named, PeerAddress, PeerProtocol, TargetKind, TargetOptions};
+use crate::streams::Setting;
+use fathom_model::{Engine, Job, Named, PeerAddress, PeerProtocol, TargetKind, TargetOptions};
 use fathom_schema::{EngineKind, Peer, Protocol, Quota};
+use std::collections::{HashMap, HashSet};
 
 /// Bytes of a datagram at most: those of an IP packet, 65,535, less the headers of IPv4 and UDP.
 const DATAGRAM_MAX: u64 = 65_507;
+
+/// The streams of a job that are the other end of another's connection, by name: their places.
+pub(crate) fn mirrored(job: &Job) -> HashMap<&str, usize> {
+    let named: HashSet<&str> =
+        job.streams.iter().filter_map(|stream| stream.options.mirrors.get()).map(String::as_str).collect();
+    let streams = job.streams.iter().enumerate().map(|(place, stream)| (stream.name.as_str(), place));
+    streams.filter(|(name, _)| named.contains(name)).collect()
+}
+
+/// Whether the two ends of a connection can do the same at once: what is wrong with a stream that mirrors another.
+pub(crate) fn check_mirror(setting: &Setting<'_>, load: &Load<'_>, remarks: &mut Remarks) -> bool {
+    let Named { name, span, options } = load.section;
+    let Some(of) = options.mirrors.get() else { return true };
+    let job = setting.job;
+    let other = load.mirrors.map(|place| (place, &job.streams[place]));
+    let peer_of = |stream: usize| -> Option<(&PeerAddress, Option<u64>)> {
+        let target = setting.links.targets_of(stream).next()?;
+        let options = &job.targets[target].options;
+        Some((options.address.get()?, options.per_connection.get().copied()))
+    };
+    let workload_of = |stream| setting.links.workload_of(stream).map(|workload| &workload.name);
+    let fault = match other {
+        None => Some(("there is no such stream", "name the stream at the other end")),
+        Some((place, _)) if place == load.index => Some(("it is itself", "name the stream at the other end")),
+        Some((_, other)) if other.options.mirrors.get().is_some() => {
+            Some(("that one mirrors another itself", "let one of the two only be mirrored"))
+        }
+        Some((place, _)) if !setting.running.contains_key(job.streams[place].name.as_str()) => {
+            Some(("that one is not in the same stage", "name both in the stage"))
+        }
+        Some((_, other)) if workload_of(other) != workload_of(load.section) => {
+            Some(("that one has another workload", "give both the same"))
+        }
+        Some((place, _)) => match (peer_of(load.index), peer_of(place)) {
+            (Some((here, _)), Some((there, _))) if here != there || !here.protocol.is_tcp() => Some((
+                "their targets are not the two ends of one TCP connection",
+                "give the targets of both the same address, tcp or tcp6",
+            )),
+            (Some((_, here)), Some((_, there))) if here != there => {
+                Some(("their targets differ in per_connection", "give both the same"))
+            }
+            // What is no peer is told for that.
+            _ => None,
+        },
+    };
+    if let Some((why, help)) = fault {
+        let message = format!("the stream \"{name}\" mirrors \"{of}\", and {why}");
+        remarks.error("plan.mirror", options.mirrors.span().or(Some(*span)), message, help);
+    }
+    fault.is_none()
+}
 
 /// The peer that a target stands for; `None` for other targets. With all but TCP the end that reads is the one that listens.
 pub(crate) fn of_target(options: &TargetOptions, reads: bool) -> Option<Peer> {
@@ -26,6 +79,7 @@ pub(crate) fn of_target(options: &TargetOptions, reads: bool) -> Option<Peer> {
         port,
         listens: if protocol.is_tcp() { options.listen.get().copied().unwrap_or(reads) } else { reads },
         no_delay: *options.no_delay.get(),
+        per_connection: options.per_connection.get().copied(),
     })
 }
 
@@ -55,6 +109,11 @@ pub(crate) fn check(section: &Named<TargetOptions>, users: &[&Load<'_>], reads: 
             address.protocol.word()
         );
         remarks.error("plan.peer", listens.span(), message, "leave listen out, or use tcp");
+    }
+    if options.per_connection.get().is_some() && !address.protocol.is_tcp() {
+        let word = address.protocol.word();
+        let message = format!("the peer \"{name}\" has per_connection, and {word} opens no connections");
+        remarks.error("plan.peer", options.per_connection.span(), message, "use tcp, or leave it out");
     }
 }
 
@@ -88,7 +147,9 @@ pub(crate) fn engine(load: &Load<'_>, peers: usize, remarks: &mut Remarks) -> Op
         || sync.fsync_at_end
         || sync.syncfs_at_end;
     let lacks = [
-        ("reads beside writes", operations.reads && operations.writes),
+        ("reads beside writes", operations.reads && operations.writes && !load.is_paired),
+        ("replies", !operations.workload.replies.is_empty() && !load.is_paired),
+        ("replies where files end", !operations.workload.replies.is_empty() && operations.ends()),
         ("random offsets", operations.random),
         ("trims", operations.trims),
         ("syncs", syncs),

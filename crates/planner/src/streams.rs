@@ -9,6 +9,7 @@ use crate::endings;
 use crate::engines;
 use crate::links::Links;
 use crate::locality;
+use crate::peers;
 use crate::points;
 use crate::programs;
 use crate::regions;
@@ -64,7 +65,7 @@ impl Setting<'_> {
     /// Resolves one stream; `None` when it has faults, which are then among the remarks.
     #[expect(clippy::too_many_lines, reason = "one list of all that a stream has, taken apart in full")]
     pub(crate) fn stream(&self, load: &Load<'_>, remarks: &mut Remarks) -> Option<Resolved> {
-        let Load { index, section, operations, workload: _, trace } = load;
+        let Load { index, section, operations, workload: _, trace, mirrors, is_paired: _ } = load;
         let StreamOptions {
             workload: _, // in `operations`
             targets: _,  // in `sections`
@@ -94,6 +95,7 @@ impl Setting<'_> {
             userspace_reap: _,
             stat_call: _,
             ping_pong: _, // engines::engine
+            mirrors: _,   // peers::check_mirror, and the seed here
             program: _,   // here to `program_files`: programs
             arguments: _,
             program_grace: _,
@@ -182,6 +184,9 @@ impl Setting<'_> {
             thread_priority_level: _,
             completion_latency,
         } = &section.options;
+        if !peers::check_mirror(self, load, remarks) {
+            return None;
+        }
         let sections = self.sections(load)?;
         let addressed: Vec<&Addressed> = sections.iter().flat_map(|section| section.iter()).collect();
         let mode = engines::mode(section, &addressed, remarks)?;
@@ -197,7 +202,8 @@ impl Setting<'_> {
             sections: &sections,
             pacing: &pacing,
             lanes,
-            seed: seeds::of_stream(self.job, *index, self.scene.entropy),
+            // Both ends of a connection draw the same.
+            seed: seeds::of_stream(self.job, mirrors.unwrap_or(*index), self.scene.entropy),
             dialect: self.job.dialect,
         };
         let manned = match trace {
@@ -373,6 +379,14 @@ impl Setting<'_> {
         }
         if !kind.is_synchronous() || asked <= 1 {
             return Some((asked.max(1), 1));
+        }
+        if load.is_paired {
+            let message = format!(
+                "the stream \"{name}\" has queue depth 1, not {asked}: the ends of its connection do one operation after \
+                 another"
+            );
+            remarks.note(NoteKind::Engine, Severity::Info, message);
+            return Some((1, 1));
         }
         if kind == EngineKind::Null {
             let message = format!(

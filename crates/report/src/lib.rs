@@ -42,8 +42,8 @@ pub use fio::{
 };
 pub use html::{compare_html, html};
 pub use iometer::{
-    IOMETER_COLUMNS, IometerCpu, IometerHost, IometerRow, IometerShape, IometerSpec, IometerTest,
-    iometer_results, iometer_updates,
+    IOMETER_COLUMNS, IometerCpu, IometerHost, IometerRow, IometerShape, IometerSpec, IometerStream,
+    IometerTest, iometer_results, iometer_updates,
 };
 pub use live::{
     FiguresView, Gauges, GroupView, IntervalView, KindView, Live, SpanView, StreamView, TargetSpan,

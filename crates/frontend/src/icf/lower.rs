@@ -1,12 +1,15 @@
 //! A configuration as fathom's model: each target of a worker is a stream, each test a stage, and tests that differ in
 //! nothing but the queue depth are a sweep. Knows Iometer's meaning and the model; where targets lie is told to it.
 
+mod connections;
+
 use super::cycling::{Share, Test, tests};
+use super::network::{self, Expanded};
 use super::tree::{Document, IDLE, Kind, Spec, SpecLine, Target, Worker};
 use super::workload;
 use crate::names::Names;
 use fathom_model::{
-    Amount, Diagnostics, Job, Level, Literal, Named, OnError, Seed, Span, StageOptions, StreamOptions, Sweep,
+    Amount, Diagnostics, Job, Literal, Named, OnError, Seed, Span, StageOptions, StreamOptions, Sweep,
     TargetKind, TargetOptions, WorkloadOptions,
 };
 use fathom_units::{Bytes, Nanos};
@@ -40,6 +43,10 @@ pub struct Surroundings<'a> {
     /// Whether a job is wanted that can run; else it is looked at or printed only, and what keeps it from running alone is a
     /// warning.
     pub is_to_run: bool,
+    /// Whether an address is one of this host's.
+    pub is_here: &'a dyn Fn(&str) -> bool,
+    /// Where the first network worker listens; each further one has the next port.
+    pub first_port: u16,
 }
 
 /// A configuration that was lowered.
@@ -51,7 +58,9 @@ pub struct Lowered {
     pub diagnostics: Diagnostics,
     /// Which stream a worker has on a target.
     pub streams: Streams,
-    /// The tests that steps of the job are, in their order.
+    /// The configuration with the clients that network workers have, which no file names.
+    pub document: Option<Document>,
+    /// The tests that steps of the job are, in their order, with these clients.
     pub tests: Vec<Test>,
 }
 
@@ -60,8 +69,12 @@ pub type Streams = BTreeMap<(usize, usize, usize, usize), String>;
 
 /// Lowers a configuration that was read without faults.
 pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
+    let Expanded { document: expanded, servers, lost } = network::expand(document);
+    let read = document;
+    let document = &expanded;
     let mut lowering = Lowering {
         document,
+        servers: &servers,
         surroundings,
         job: Job { dialect: fathom_model::Dialect::Iometer, ..Job::default() },
         found: Diagnostics::default(),
@@ -77,9 +90,10 @@ pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
     }
     // Errors are counted, and the slot goes on; nothing ends by them.
     lowering.job.run.on_error.set(OnError::Count(ERRORS_MAX), setup.test_type_span);
-    let (running, idle): (Vec<Test>, Vec<Test>) = tests(document)
+    let (running, idle): (Vec<Test>, Vec<Test>) = tests(read)
         .unwrap_or_default()
         .into_iter()
+        .map(|test| network::with_clients(&test, &servers))
         .partition(|test| test.managers.iter().flatten().any(|share| share.targets > 0));
     if !idle.is_empty() {
         let (is, have) = if idle.len() == 1 { ("test is", "has") } else { ("tests are", "have") };
@@ -117,6 +131,7 @@ pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
             "give hours, minutes and seconds",
         );
     }
+    lost.iter().for_each(|&(manager, worker)| lowering.say_lost(manager, worker));
     for group in running.chunk_by(same_but_depth) {
         lowering.stage(group);
     }
@@ -124,7 +139,7 @@ pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
     let Lowering { job, mut found, streams, .. } = lowering;
     // They were found test by test; whoever mends a file goes through it line by line.
     found.sort_by_place();
-    Lowered { job, diagnostics: found, streams, tests: running }
+    Lowered { job, diagnostics: found, streams, document: Some(expanded), tests: running }
 }
 
 /// What a run is called: the description up to its first comma, or what is run.
@@ -146,17 +161,29 @@ fn running_depths(test: &Test) -> impl Iterator<Item = i64> {
 }
 
 struct Lowering<'a> {
+    /// With the clients of network workers.
     document: &'a Document,
+    servers: &'a BTreeMap<network::Place, network::Place>,
     surroundings: &'a Surroundings<'a>,
     job: Job,
     found: Diagnostics,
     streams: Streams,
     /// Names of the target sections, by what Iometer compares.
     targets: BTreeMap<String, String>,
-    /// Names of the workload sections, by specification and data pattern.
-    workloads: BTreeMap<(String, Option<u8>), String>,
+    /// Names of the workload sections, by specification and what it is for.
+    workloads: BTreeMap<(String, Use), String>,
     /// Of targets, workloads, streams and stages.
     names: [Names; 4],
+}
+
+/// What a specification is used for, which decides what its workload is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Use {
+    /// Nothing yet.
+    Library,
+    /// Disks, with this data pattern.
+    Disk(u8),
+    Network,
 }
 
 impl Lowering<'_> {
@@ -165,7 +192,7 @@ impl Lowering<'_> {
         let document = self.document;
         for spec in &document.specs {
             // What is written is a worker's to say.
-            self.workload(spec, None);
+            self.workload(spec, Use::Library);
             if let Some(line) = spec.lines.iter().find(|line| line.delay > 0 || line.burst > 1) {
                 let message =
                     format!("delay and burst of \"{}\" are left out of the specification", spec.name);
@@ -206,10 +233,17 @@ impl Lowering<'_> {
                 if !specs.contains(&spec) {
                     specs.push(spec);
                 }
-                for target in 0..share.targets {
-                    streams.extend(self.stream(manager, worker, target, test, *share));
+                if !self.servers.contains_key(&(manager, worker)) {
+                    for target in 0..share.targets {
+                        streams.extend(self.stream(manager, worker, target, test, *share));
+                    }
                 }
             }
+        }
+        // Clients name their servers.
+        let clients = self.servers.keys().filter(|place| test.managers[place.0][place.1].targets > 0);
+        for &(manager, worker) in clients {
+            streams.extend(self.stream(manager, worker, 0, test, test.managers[manager][worker]));
         }
         let name = self.names[3].unique(&specs.join(" + "));
         let mut stage = Named::<StageOptions>::new(name, span);
@@ -245,13 +279,16 @@ impl Lowering<'_> {
         }
         let document = self.document;
         let (section, many) = (&document.managers[manager], document.managers.len() > 1);
+        let place = (manager, worker);
         let (manager, worker) = (&section.name, &section.workers[worker]);
         let spec = document.spec(&worker.specs[test.spec_index])?;
-        if worker.kind != Kind::Disk {
-            self.warn_once_or_error(
+        if worker.kind == Kind::Vi {
+            self.error_once(
                 "icf.not-built",
                 worker.span,
-                "network workers are known but not built yet",
+                "NETWORK,VI workers need a Virtual Interface Architecture, which no system has any more"
+                    .to_owned(),
+                "make it a NETWORK,TCP worker, or leave it out",
             );
             return None;
         }
@@ -269,8 +306,14 @@ impl Lowering<'_> {
         .concat();
         let name = self.names[2].unique(&name);
         let mut options = StreamOptions::default();
+        if worker.kind == Kind::Tcp {
+            self.end_of_connection(place, test.spec_index, spec, &mut options)?;
+            self.job.streams.push(Named { name: name.clone(), span, options });
+            self.streams.insert(key, name.clone());
+            return Some(name);
+        }
         options.targets.set(vec![self.target(&worker.targets[target])], worker.targets[target].span);
-        options.workload.set(self.workload(spec, Some(worker.pattern)), spec.span);
+        options.workload.set(self.workload(spec, Use::Disk(worker.pattern)), spec.span);
         // A depth that is cycled is none of the worker's.
         let is_own = share.outstanding == worker.outstanding;
         let depth_span = if is_own { worker.depth_span } else { document.setup.test_type_span };
@@ -384,22 +427,21 @@ impl Lowering<'_> {
         }
     }
 
-    fn warn_once_or_error(&mut self, code: &'static str, span: Span, message: &str) {
-        let is_said = |one: &fathom_model::Diagnostic| one.level == Level::Error && one.span == Some(span);
-        if !self.found.all().iter().any(is_said) {
-            self.found.error(code, span, message, "leave the worker out");
-        }
-    }
-
-    /// Name of the workload of a specification with a data pattern, where a worker has one.
-    fn workload(&mut self, spec: &Spec, pattern: Option<u8>) -> String {
-        let key = (spec.name.to_lowercase(), pattern);
+    /// Name of the workload of a specification, for what it is used for.
+    fn workload(&mut self, spec: &Spec, used: Use) -> String {
+        let key = (spec.name.to_lowercase(), used);
         if let Some(name) = self.workloads.get(&key) {
             return name.clone();
         }
         let name = self.names[1].unique(&spec.name);
         let mut options = WorkloadOptions::default();
-        workload::lower(spec, pattern, self.surroundings.sector_bytes, &mut options, &mut self.found);
+        let sector_bytes = self.surroundings.sector_bytes;
+        let found = &mut self.found;
+        match used {
+            Use::Library => workload::lower(spec, None, sector_bytes, &mut options, found),
+            Use::Disk(pattern) => workload::lower(spec, Some(pattern), sector_bytes, &mut options, found),
+            Use::Network => workload::lower_network(spec, &mut options, found),
+        }
         self.job.workloads.push(Named { name: name.clone(), span: spec.span, options });
         self.workloads.insert(key, name.clone());
         name

@@ -2,8 +2,8 @@
 //! it; the figures are elsewhere.
 
 use crate::load::Configuration;
-use fathom_frontend::icf::{self, Document, Record, Row, Spec, SpecLine, Subject, Test, Worker};
-use fathom_report::{IometerRow, IometerShape, IometerSpec, IometerTest};
+use fathom_frontend::icf::{self, Document, Kind, Record, Row, Spec, SpecLine, Subject, Test, Worker};
+use fathom_report::{IometerRow, IometerShape, IometerSpec, IometerStream, IometerTest};
 
 /// The shape of the results of a configuration.
 pub(super) fn of(configuration: &Configuration) -> IometerShape {
@@ -77,7 +77,11 @@ fn row_of(configuration: &Configuration, test: &Test, row: Row) -> IometerRow {
             _ => 0..test.managers[index][number].targets,
         };
         targets.filter_map(move |target| {
-            configuration.streams.get(&(index, number, target, test.spec_index)).cloned()
+            let name = configuration.streams.get(&(index, number, target, test.spec_index))?;
+            Some(IometerStream {
+                name: name.clone(),
+                per_transaction: per_transaction(configuration, test, index, number),
+            })
         })
     });
     IometerRow {
@@ -86,6 +90,25 @@ fn row_of(configuration: &Configuration, test: &Test, row: Row) -> IometerRow {
         start: same(summed().map(|(_, _, worker)| worker.start)),
         max_size: same(summed().map(|(_, _, worker)| worker.max_size)),
         queue_depth: same(summed().map(|(index, number, _)| test.managers[index][number].outstanding)),
+        per_connection: same(summed().map(|(_, _, worker)| transactions_per_connection(worker))).flatten(),
+    }
+}
+
+/// Transactions of a connection of a worker; none where its targets stay open.
+fn transactions_per_connection(worker: &Worker) -> Option<i64> {
+    (worker.kind == Kind::Tcp && worker.connection_rate).then_some(worker.trans_per_conn)
+}
+
+/// How many I/Os of a worker are a transaction in a test: replies count as far as they run, which is over networks.
+fn per_transaction(configuration: &Configuration, test: &Test, manager: usize, worker: usize) -> f64 {
+    let document = &configuration.document;
+    let worker = &document.managers[manager].workers[worker];
+    let spec = worker.specs.get(test.spec_index).and_then(|name| document.spec(name));
+    let replied =
+        |spec: &Spec| -> u32 { spec.lines.iter().filter(|line| line.reply > 0).map(|line| line.pct).sum() };
+    match (worker.kind, spec) {
+        (Kind::Tcp, Some(spec)) => 1.0 + f64::from(replied(spec)) / 100.0,
+        _ => 1.0,
     }
 }
 
