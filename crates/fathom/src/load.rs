@@ -50,8 +50,8 @@ pub(crate) struct Loaded {
 pub(crate) struct Configuration {
     /// As it was read, with the clients of network workers.
     pub(crate) document: icf::Document,
-    /// Which stream a worker has on a target.
-    pub(crate) streams: icf::Streams,
+    /// By test: which stream a worker has on a target.
+    pub(crate) streams: Vec<icf::Streams>,
     /// The tests that the steps are, in their order.
     pub(crate) tests: Vec<icf::Test>,
 }

@@ -18,47 +18,78 @@ pub(crate) fn mirrored(job: &Job) -> HashMap<&str, usize> {
     streams.filter(|(name, _)| named.contains(name)).collect()
 }
 
-/// Whether the two ends of a connection can do the same at once: what is wrong with a stream that mirrors another.
+/// Whether a stream that mirrors another, or is answered, has a connection whose other end fits it.
 pub(crate) fn check_mirror(setting: &Setting<'_>, load: &Load<'_>, remarks: &mut Remarks) -> bool {
     let Named { name, span, options } = load.section;
-    let Some(of) = options.mirrors.get() else { return true };
-    let job = setting.job;
-    let other = load.mirrors.map(|place| (place, &job.streams[place]));
-    let peer_of = |stream: usize| -> Option<(&PeerAddress, Option<u64>)> {
-        let target = setting.links.targets_of(stream).next()?;
-        let options = &job.targets[target].options;
-        Some((options.address.get()?, options.per_connection.get().copied()))
+    let Some(of) = options.mirrors.get() else {
+        if load.is_paired || load.operations.workload.replies.is_empty() {
+            return true;
+        }
+        let message = format!("the stream \"{name}\" is sent replies, and nobody mirrors it");
+        let help =
+            "leave reply out of the mix, or add a stream that mirrors it, at the other end of a connection";
+        remarks.error("plan.mirror", Some(*span), message, help);
+        return false;
     };
-    let workload_of = |stream| setting.links.workload_of(stream).map(|workload| &workload.name);
-    let fault = match other {
-        None => Some(("there is no such stream", "name the stream at the other end")),
-        Some((place, _)) if place == load.index => Some(("it is itself", "name the stream at the other end")),
-        Some((_, other)) if other.options.mirrors.get().is_some() => {
-            Some(("that one mirrors another itself", "let one of the two only be mirrored"))
-        }
-        Some((place, _)) if !setting.running.contains_key(job.streams[place].name.as_str()) => {
-            Some(("that one is not in the same stage", "name both in the stage"))
-        }
-        Some((_, other)) if workload_of(other) != workload_of(load.section) => {
-            Some(("that one has another workload", "give both the same"))
-        }
-        Some((place, _)) => match (peer_of(load.index), peer_of(place)) {
-            (Some((here, _)), Some((there, _))) if here != there || !here.protocol.is_tcp() => Some((
-                "their targets are not the two ends of one TCP connection",
-                "give the targets of both the same address, tcp or tcp6",
-            )),
-            (Some((_, here)), Some((_, there))) if here != there => {
-                Some(("their targets differ in per_connection", "give both the same"))
-            }
-            // What is no peer is told for that.
-            _ => None,
-        },
-    };
+    let fault = misfit(setting, load, of);
     if let Some((why, help)) = fault {
         let message = format!("the stream \"{name}\" mirrors \"{of}\", and {why}");
         remarks.error("plan.mirror", options.mirrors.span().or(Some(*span)), message, help);
     }
     fault.is_none()
+}
+
+/// Why a stream cannot mirror `of`, and what to do about it.
+fn misfit(setting: &Setting<'_>, load: &Load<'_>, of: &str) -> Option<(&'static str, &'static str)> {
+    let job = setting.job;
+    let Some(place) = load.mirrors else {
+        return Some(("there is no such stream", "name the stream at the other end"));
+    };
+    let other = &job.streams[place];
+    let workload_of = |stream| setting.links.workload_of(stream).map(|workload| &workload.name);
+    let mirrors_it =
+        job.streams.iter().filter(|stream| stream.options.mirrors.get().is_some_and(|name| name == of));
+    if place == load.index {
+        return Some(("it is itself", "name the stream at the other end"));
+    }
+    if other.options.mirrors.get().is_some() {
+        return Some(("that one mirrors another itself", "let one of the two only be mirrored"));
+    }
+    if mirrors_it.count() > 1 {
+        return Some(("another stream does, too", "give each end one other"));
+    }
+    if !setting.running.contains_key(other.name.as_str()) {
+        return Some(("that one is not in the same stage", "name both in the stage"));
+    }
+    if workload_of(other) != workload_of(load.section) {
+        return Some(("that one has another workload", "give both the same"));
+    }
+    let end_of = |stream: usize| {
+        let targets: Vec<usize> = setting.links.targets_of(stream).collect();
+        let [target] = targets[..] else { return None };
+        let options = &job.targets[target].options;
+        let is_peer = *options.kind.get() == TargetKind::Peer;
+        let address = options.address.get().filter(|address| is_peer && address.protocol.is_tcp())?;
+        Some((address, options.listen.get().copied(), options.per_connection.get().copied()))
+    };
+    let (Some((here, listens, lasts)), Some((there, other_listens, other_lasts))) =
+        (end_of(load.index), end_of(place))
+    else {
+        return Some(("each needs one target that is a peer by TCP", "use targets with kind = \"peer\""));
+    };
+    if here != there {
+        return Some(("their targets have different addresses", "give both the same"));
+    }
+    if !matches!((listens, other_listens), (Some(one), Some(other)) if one != other) {
+        return Some((
+            "their targets do not say who listens",
+            "give one of them listen = true and the other listen = false",
+        ));
+    }
+    if lasts != other_lasts {
+        return Some(("their targets differ in per_connection", "give both the same"));
+    }
+    None
 }
 
 /// The peer that a target stands for; `None` for other targets. With all but TCP the end that reads is the one that listens.

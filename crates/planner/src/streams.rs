@@ -2,6 +2,7 @@
 //!
 //! It takes targets and operations as resolved and does not know stages beyond their times.
 
+use crate::alignment::aligned;
 use crate::control;
 use crate::course::{self, Leg};
 use crate::demands;
@@ -17,7 +18,7 @@ use crate::remarks::Remarks;
 use crate::scene::{Load, Maxima, Scene};
 use crate::seeds;
 use crate::steady;
-use crate::targets::{Addressed, Class, Direct, Targets};
+use crate::targets::{Addressed, Targets};
 use crate::traces::Traced;
 use crate::verification;
 use crate::workers::{Crew, Manned};
@@ -27,8 +28,8 @@ use fathom_model::{
 };
 use fathom_schema::{
     self as schema, Backlog, Counted, Distribution, EngineKind, EngineSettings, IoMode, KindOrder,
-    MemorySource, NoteKind, OpenRule, Pacing, PassEnd, Passes, Quota, RATES, Repeats, Severity, Size, Stream,
-    StreamLimits, TimeLimit, WorkerPlan, Workload,
+    MemorySource, NoteKind, OpenRule, Pacing, PassEnd, Passes, Quota, RATES, Repeats, Severity, Stream,
+    StreamLimits, TimeLimit, Workload,
 };
 use fathom_units::{Bytes, Iops, Nanos, Ratio};
 
@@ -751,60 +752,4 @@ fn share_of_maximum(dialect: Dialect, maximum: f64, share: Ratio) -> f64 {
         rate
     };
     rate.clamp(1.0, *RATES.end())
-}
-
-/// Whether everything a direct stream does is a multiple of what its targets need; faults are among the remarks.
-fn aligned(load: &Load<'_>, plans: &[WorkerPlan], targets: &[&Addressed], remarks: &mut Remarks) -> bool {
-    let mut sector = 0;
-    let mut name = "";
-    for target in targets.iter().filter(|target| matches!(target.class, Class::File | Class::Block)) {
-        if let Direct::Aligned(align) = target.direct
-            && align > sector
-        {
-            (sector, name) = (align, &target.name);
-        }
-    }
-    if sector <= 1 {
-        return true;
-    }
-    let Workload { cases, align, align_of, stride_bytes, .. } = &load.operations.workload;
-    let sizes = cases.iter().flat_map(|case| match case.size {
-        Size::Fixed(size) => [size, size, size],
-        Size::Range { min, max, step } => [min, max, step],
-    });
-    let options = &load.section.options;
-    let mut wrong: Vec<(&str, u64)> = sizes
-        .map(|size| ("block size", u64::from(size)))
-        .filter(|&(_, size)| size % sector != 0)
-        .take(1)
-        .collect();
-    if wrong.is_empty() && load.operations.random && align.0 % sector != 0 {
-        wrong.push(("align", align.0));
-    }
-    if load.operations.random {
-        let aligns = align_of.iter().map(|&(_, align)| align);
-        wrong.extend(aligns.filter(|align| align % sector != 0).take(1).map(|align| ("align_of", align)));
-    }
-    let own = cases.iter().filter_map(|case| case.align.map(u64::from)).find(|align| align % sector != 0);
-    wrong.extend(own.map(|align| ("align of the mix", align)));
-    if load.operations.sequential && stride_bytes.unsigned_abs() % sector != 0 {
-        wrong.push(("stride", stride_bytes.unsigned_abs()));
-    }
-    let starts = plans.iter().flat_map(|plan| &plan.extents).map(|extent| extent.start.0);
-    wrong.extend(starts.filter(|start| start % sector != 0).take(1).map(|start| ("offset", start)));
-    let (sector, is_right) = (Bytes(sector), wrong.is_empty());
-    for (what, value) in wrong {
-        let place = match what {
-            "offset" => options.offset.span(),
-            "block size" => load.operations.block_place,
-            _ => None,
-        };
-        let message = format!(
-            "{what} {} is not a multiple of the {sector} sector of {name}, which direct I/O needs",
-            Bytes(value)
-        );
-        let help = format!("use a multiple of {sector} or turn direct I/O off");
-        remarks.error("plan.not-aligned", place.or(Some(load.section.span)), message, help);
-    }
-    is_right
 }

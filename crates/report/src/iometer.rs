@@ -10,7 +10,10 @@ pub use updates::iometer_updates;
 
 use crate::calendar;
 use fathom_metrics::{Histogram, bucket_bounds};
-use fathom_schema::{KindTally, Moments, OperationKind, Record, StepFinished, StepRecord, Stop, StreamTally};
+use fathom_schema::{
+    KindTally, Moments, OperationKind, Record, StepFinished, StepRecord, Stop, StreamTally, Target,
+    TargetTally,
+};
 use fathom_units::Nanos;
 
 /// The columns, in order.
@@ -183,6 +186,8 @@ pub struct IometerRow {
 pub struct IometerStream {
     /// Its name.
     pub name: String,
+    /// Name of the target that alone is meant, of several that the stream has.
+    pub target: Option<String>,
     /// How many of its I/Os are a transaction: 1, and another one as far as replies come.
     pub per_transaction: f64,
 }
@@ -322,6 +327,8 @@ struct Figures<'a> {
 /// What a worker of a stream has counted.
 struct Part<'a> {
     stream: &'a str,
+    /// Those of the step.
+    targets: &'a [Target],
     tally: &'a StreamTally,
     /// How long that took.
     time: Nanos,
@@ -391,6 +398,36 @@ impl OfKind {
     }
 }
 
+impl Sums {
+    /// Adds what a stream did on one of its targets, of which there are no classes of latencies.
+    fn add_target(&mut self, tally: &StreamTally, targets: &[Target], name: &str, seconds: f64) {
+        let is_it = |number: u32| targets.get(number as usize).is_some_and(|target| target.name == name);
+        for tally in tally.targets.iter().filter(|tally| is_it(tally.target)) {
+            let TargetTally { target: _, kind, operations, bytes, errors, service, response: _ } = tally;
+            let of_kind = match kind {
+                OperationKind::Read => &mut self.read,
+                OperationKind::Write => &mut self.write,
+                OperationKind::Trim | OperationKind::Sync => continue,
+            };
+            let sum_ns = service.sum_ns as f64;
+            let latency =
+                Moments { count: *operations, max_ns: service.max_ns, sum_ns, ..Moments::default() };
+            of_kind.count += operations;
+            of_kind.bytes += bytes;
+            of_kind.errors += errors;
+            if seconds > 0.0 {
+                of_kind.per_s += *operations as f64 / seconds;
+                of_kind.bytes_per_s += *bytes as f64 / seconds;
+                self.transactions.per_s += *operations as f64 / seconds;
+            }
+            of_kind.latency.merge(&latency);
+            self.transactions.count += *operations as f64;
+            self.transactions.latency_ns += sum_ns;
+            self.transactions.max_ns = self.transactions.max_ns.max(service.max_ns);
+        }
+    }
+}
+
 impl<'a> Figures<'a> {
     /// What a step has come to.
     fn of(step: &'a StepRecord, finished: &'a StepFinished, host: Option<&'a IometerHost>) -> Self {
@@ -398,6 +435,7 @@ impl<'a> Figures<'a> {
         let parts = streams.flat_map(|(stream, totals)| {
             totals.workers.iter().map(|worker| Part {
                 stream: &stream.name,
+                targets: &step.started.step.targets,
                 tally: &worker.tally,
                 time: worker.end.since(worker.start),
             })
@@ -409,7 +447,7 @@ impl<'a> Figures<'a> {
     fn sums(&self, row: &IometerRow) -> Sums {
         let mut sums = Sums::default();
         let mut histogram = Histogram::default();
-        for &Part { stream, tally, time } in &self.parts {
+        for &Part { stream, targets, tally, time } in &self.parts {
             let Some(of_row) = row.streams.iter().find(|of_row| of_row.name == stream) else { continue };
             let seconds = Nanos::as_secs_f64(time);
             sums.connections.merge(&tally.connections);
@@ -417,6 +455,10 @@ impl<'a> Figures<'a> {
                 sums.connections_per_s += tally.connections.count as f64 / seconds;
             }
             sums.run_ticks = sums.run_ticks.max(time.0);
+            if let Some(name) = &of_row.target {
+                sums.add_target(tally, targets, name, seconds);
+                continue;
+            }
             for tally in &tally.kinds {
                 match tally.kind {
                     OperationKind::Read => sums.read.add(tally, seconds),

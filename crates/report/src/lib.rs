@@ -46,8 +46,8 @@ pub use iometer::{
     IometerTest, iometer_results, iometer_updates,
 };
 pub use live::{
-    FiguresView, Gauges, GroupView, IntervalView, KindView, Live, SpanView, StreamView, TargetSpan,
-    TargetView, TargetsView, interval_view, live,
+    FiguresView, Gauges, GroupView, IntervalView, KindView, Live, OnTarget, SpanView, StreamView, TargetSpan,
+    TargetView, TargetsView, interval_view, live, on_targets,
 };
 pub use markdown::{compare_markdown, markdown};
 pub use plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, Shape, Unit};

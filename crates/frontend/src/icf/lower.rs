@@ -56,16 +56,28 @@ pub struct Lowered {
     pub job: Job,
     /// What could not be carried over, or only nearly.
     pub diagnostics: Diagnostics,
-    /// Which stream a worker has on a target.
-    pub streams: Streams,
+    /// By test: which stream a worker has on a target.
+    pub streams: Vec<Streams>,
     /// The configuration with the clients that network workers have, which no file names.
     pub document: Option<Document>,
     /// The tests that steps of the job are, in their order, with these clients.
     pub tests: Vec<Test>,
 }
 
-/// The name of each stream, by number of the manager, its worker, the worker's target, and the specification index.
-pub type Streams = BTreeMap<(usize, usize, usize, usize), String>;
+/// The streams of a test, by number of the manager, its worker, and the worker's target.
+pub type Streams = BTreeMap<(usize, usize, usize), StreamOf>;
+
+/// The stream of a worker on a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamOf {
+    /// Its name.
+    pub name: String,
+    /// Name of the target in the record, where the stream is the worker's on others as well.
+    pub target: Option<String>,
+}
+
+/// What a stream was made for: a worker, its target, its specification, and what else it depends on where it is not swept.
+type Made = (usize, usize, usize, usize, Option<(usize, i64)>);
 
 /// Lowers a configuration that was read without faults.
 pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
@@ -78,7 +90,8 @@ pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
         surroundings,
         job: Job { dialect: fathom_model::Dialect::Iometer, ..Job::default() },
         found: Diagnostics::default(),
-        streams: Streams::new(),
+        made: BTreeMap::new(),
+        streams: Vec::new(),
         targets: BTreeMap::new(),
         workloads: BTreeMap::new(),
         names: [Names::default(), Names::default(), Names::default(), Names::default()],
@@ -132,7 +145,7 @@ pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
         );
     }
     lost.iter().for_each(|&(manager, worker)| lowering.say_lost(manager, worker));
-    for group in running.chunk_by(same_but_depth) {
+    for group in running.chunk_by(|a, b| joined_of(document, a).next().is_none() && same_but_depth(a, b)) {
         lowering.stage(group);
     }
     lowering.set_target_sizes();
@@ -146,6 +159,19 @@ pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
 fn title(document: &Document) -> String {
     let description = document.setup.description.split(',').next().unwrap_or_default().trim();
     if description.is_empty() { "Iometer configuration".to_owned() } else { description.to_owned() }
+}
+
+/// The workers of a test that are one stream over several targets: those whose pauses stall all of them.
+fn joined_of<'a>(document: &'a Document, test: &'a Test) -> impl Iterator<Item = (usize, usize)> + 'a {
+    let workers = test.managers.iter().enumerate().flat_map(|(manager, shares)| {
+        shares.iter().enumerate().map(move |(worker, share)| (manager, worker, share.targets))
+    });
+    workers.filter_map(move |(manager, number, targets)| {
+        let worker = &document.managers[manager].workers[number];
+        let spec = document.spec(worker.specs.get(test.spec_index).filter(|_| targets > 1)?)?;
+        let pauses = worker.kind == Kind::Disk && spec.lines.iter().any(|line| line.delay > 0);
+        pauses.then_some((manager, number))
+    })
 }
 
 /// Whether two tests that follow each other have the same workers on the same targets.
@@ -167,7 +193,8 @@ struct Lowering<'a> {
     surroundings: &'a Surroundings<'a>,
     job: Job,
     found: Diagnostics,
-    streams: Streams,
+    made: BTreeMap<Made, String>,
+    streams: Vec<Streams>,
     /// Names of the target sections, by what Iometer compares.
     targets: BTreeMap<String, String>,
     /// Names of the workload sections, by specification and what it is for.
@@ -224,7 +251,9 @@ impl Lowering<'_> {
         let setup = &self.document.setup;
         let span = setup.test_type_span;
         let test = &group[0];
-        let mut streams = Vec::new();
+        let mut found = Streams::new();
+        let joined: Vec<(usize, usize)> = joined_of(self.document, test).collect();
+        let is_swept = joined.is_empty();
         let mut specs: Vec<&str> = Vec::new();
         for (manager, shares) in test.managers.iter().enumerate() {
             for (worker, share) in shares.iter().enumerate().filter(|(_, share)| share.targets > 0) {
@@ -233,18 +262,36 @@ impl Lowering<'_> {
                 if !specs.contains(&spec) {
                     specs.push(spec);
                 }
-                if !self.servers.contains_key(&(manager, worker)) {
-                    for target in 0..share.targets {
-                        streams.extend(self.stream(manager, worker, target, test, *share));
-                    }
+                if self.servers.contains_key(&(manager, worker)) {
+                    continue;
+                }
+                let is_joined = joined.contains(&(manager, worker));
+                for target in 0..share.targets {
+                    let apart =
+                        (!is_swept).then_some((if is_joined { share.targets } else { 1 }, share.outstanding));
+                    let made = (manager, worker, if is_joined { 0 } else { target }, test.spec_index, apart);
+                    let Some(name) = self.stream(made, *share) else { continue };
+                    let section = &self.document.managers[manager].workers[worker].targets[target];
+                    let target_name = is_joined.then(|| self.shown(section));
+                    found.insert((manager, worker, target), StreamOf { name, target: target_name });
                 }
             }
         }
         // Clients name their servers.
         let clients = self.servers.keys().filter(|place| test.managers[place.0][place.1].targets > 0);
         for &(manager, worker) in clients {
-            streams.extend(self.stream(manager, worker, 0, test, test.managers[manager][worker]));
+            let made = (manager, worker, 0, test.spec_index, None);
+            if let Some(name) = self.stream(made, test.managers[manager][worker]) {
+                found.insert((manager, worker, 0), StreamOf { name, target: None });
+            }
         }
+        let mut streams: Vec<String> = Vec::new();
+        for StreamOf { name, target: _ } in found.values() {
+            if !streams.contains(name) {
+                streams.push(name.clone());
+            }
+        }
+        self.streams.extend(group.iter().map(|_| found.clone()));
         let name = self.names[3].unique(&specs.join(" + "));
         let mut stage = Named::<StageOptions>::new(name, span);
         stage.options.streams.set(streams, span);
@@ -255,7 +302,13 @@ impl Lowering<'_> {
             stage.options.ramp.set(Nanos::secs(setup.ramp_seconds), setup.run_time_span);
         }
         // All disk workers have the same depth then.
-        let depths: Vec<i64> = group.iter().filter_map(|test| running_depths(test).next()).collect();
+        let depth_of = |test: &Test| {
+            let workers = test.managers.iter().zip(&self.document.managers);
+            let shares = workers.flat_map(|(shares, manager)| shares.iter().zip(&manager.workers));
+            let mut disks = shares.filter(|(share, worker)| share.targets > 0 && worker.kind == Kind::Disk);
+            disks.next().map(|(share, _)| share.outstanding)
+        };
+        let depths: Vec<i64> = group.iter().filter_map(depth_of).collect();
         if depths.len() > 1 {
             let values = depths.into_iter().map(Literal::Integer).collect();
             let dimensions = vec![("stream.queue_depth".to_owned(), values)];
@@ -265,23 +318,19 @@ impl Lowering<'_> {
     }
 
     /// The stream of a worker on a target; `None` after a complaint.
-    fn stream(
-        &mut self,
-        manager: usize,
-        worker: usize,
-        target: usize,
-        test: &Test,
-        share: Share,
-    ) -> Option<String> {
-        let key = (manager, worker, target, test.spec_index);
-        if let Some(name) = self.streams.get(&key) {
+    fn stream(&mut self, key: Made, share: Share) -> Option<String> {
+        let (manager, worker, target, spec_index, apart) = key;
+        // Of a connection there is one, whatever depth others have.
+        let is_peer = self.document.managers[manager].workers[worker].kind != Kind::Disk;
+        let key = if is_peer { (manager, worker, target, spec_index, None) } else { key };
+        if let Some(name) = self.made.get(&key) {
             return Some(name.clone());
         }
         let document = self.document;
         let (section, many) = (&document.managers[manager], document.managers.len() > 1);
         let place = (manager, worker);
         let (manager, worker) = (&section.name, &section.workers[worker]);
-        let spec = document.spec(&worker.specs[test.spec_index])?;
+        let spec = document.spec(&worker.specs[spec_index])?;
         if worker.kind == Kind::Vi {
             self.error_once(
                 "icf.not-built",
@@ -293,13 +342,15 @@ impl Lowering<'_> {
             return None;
         }
         let span = worker.span;
+        let joined = apart.map_or(1, |(targets, _)| targets);
         let name = [
             if many { format!("{manager}/") } else { String::new() },
             worker.name.clone(),
-            if worker.targets.len() > 1 {
-                format!(", {}", worker.targets[target].name)
-            } else {
-                String::new()
+            match joined {
+                0 | 1 if worker.targets.len() > 1 => format!(", {}", worker.targets[target].name),
+                0 | 1 => String::new(),
+                _ if joined < worker.targets.len() => format!(", {joined} targets"),
+                _ => String::new(),
             },
             if worker.specs.len() > 1 { format!(": {}", spec.name) } else { String::new() },
         ]
@@ -307,23 +358,25 @@ impl Lowering<'_> {
         let name = self.names[2].unique(&name);
         let mut options = StreamOptions::default();
         if worker.kind == Kind::Tcp {
-            self.end_of_connection(place, test.spec_index, spec, &mut options)?;
+            self.end_of_connection(place, spec_index, spec, &mut options)?;
             self.job.streams.push(Named { name: name.clone(), span, options });
-            self.streams.insert(key, name.clone());
+            self.made.insert(key, name.clone());
             return Some(name);
         }
-        options.targets.set(vec![self.target(&worker.targets[target])], worker.targets[target].span);
+        let targets = &worker.targets[target..target + joined.max(1)];
+        options.targets.set(targets.iter().map(|target| self.target(target)).collect(), targets[0].span);
         options.workload.set(self.workload(spec, Use::Disk(worker.pattern)), spec.span);
         // A depth that is cycled is none of the worker's.
         let is_own = share.outstanding == worker.outstanding;
         let depth_span = if is_own { worker.depth_span } else { document.setup.test_type_span };
-        self.set_depth(&mut options, share.outstanding, depth_span);
+        let outstanding = share.outstanding.saturating_mul(i64::try_from(joined).unwrap_or(i64::MAX));
+        self.set_depth(&mut options, outstanding, depth_span);
         self.set_region(&mut options, spec, worker);
-        self.set_bursts(&mut options, spec, worker);
+        self.set_bursts(&mut options, spec);
         self.warn_of_connections(worker);
         options.seed.set(worker.fixed_seed.map_or(Seed::Fresh, Seed::Fixed), span);
         self.job.streams.push(Named { name: name.clone(), span, options });
-        self.streams.insert(key, name.clone());
+        self.made.insert(key, name.clone());
         Some(name)
     }
 
@@ -370,8 +423,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Pauses before bursts. They are a worker's over all its targets, of the line that is drawn.
-    fn set_bursts(&mut self, options: &mut StreamOptions, spec: &Spec, worker: &Worker) {
+    /// Pauses before bursts. They are a worker's over all its targets, which are one stream then, of the line that is drawn.
+    fn set_bursts(&mut self, options: &mut StreamOptions, spec: &Spec) {
         let first = spec.lines[0];
         let has_delay = spec.lines.iter().any(|line| line.delay > 0);
         let differ = |line: &&SpecLine| (line.delay, line.burst) != (first.delay, first.burst);
@@ -386,14 +439,6 @@ impl Lowering<'_> {
                 message,
                 "give all lines the same, or a specification each",
             );
-        } else if has_delay && worker.targets.len() > 1 {
-            let message = format!(
-                "\"{}\" pauses over all {} targets of \"{}\" at once, which is known but not built yet",
-                spec.name,
-                worker.targets.len(),
-                worker.name
-            );
-            self.found.error("icf.not-built", first.span, message, "give each target a worker of its own");
         } else if has_delay {
             options.think_time.set(Nanos::millis(u64::from(first.delay)), first.span);
             options.think_every.set(u64::from(first.burst.max(1)), first.span);
@@ -445,6 +490,14 @@ impl Lowering<'_> {
         self.job.workloads.push(Named { name: name.clone(), span: spec.span, options });
         self.workloads.insert(key, name.clone());
         name
+    }
+
+    /// What a target is called in the record of a run: its path, where it has one.
+    fn shown(&mut self, target: &Target) -> String {
+        match (self.surroundings.place)(&target.name) {
+            Some(Place::Path(path)) => path,
+            _ => self.target(target),
+        }
     }
 
     /// Name of the section of a target.

@@ -14,7 +14,7 @@ mod tree;
 mod workload;
 
 pub use cycling::{Endless, Share, TESTS_MAX, Test, tests};
-pub use lower::{Lowered, Place, Streams, Surroundings, lower};
+pub use lower::{Lowered, Place, StreamOf, Streams, Surroundings, lower};
 pub use network::{Client, clients};
 pub use print::print;
 pub use rows::{Row, Subject, rows};

@@ -2,21 +2,22 @@
 //! it; the figures are elsewhere.
 
 use crate::load::Configuration;
-use fathom_frontend::icf::{self, Document, Kind, Record, Row, Spec, SpecLine, Subject, Test, Worker};
+use fathom_frontend::icf::{
+    self, Document, Kind, Record, Row, Spec, SpecLine, StreamOf, Streams, Subject, Test, Worker,
+};
 use fathom_report::{IometerRow, IometerShape, IometerSpec, IometerStream, IometerTest};
 
 /// The shape of the results of a configuration.
 pub(super) fn of(configuration: &Configuration) -> IometerShape {
-    let Configuration { document, streams: _, tests } = configuration;
+    let Configuration { document, streams, tests } = configuration;
     IometerShape {
         test_type: document.setup.test_type.number(),
         description: document.setup.description.clone(),
-        tests: tests.iter().map(|test| test_of(configuration, test)).collect(),
+        tests: tests.iter().zip(streams).map(|(test, streams)| test_of(document, test, streams)).collect(),
     }
 }
 
-fn test_of(configuration: &Configuration, test: &Test) -> IometerTest {
-    let document = &configuration.document;
+fn test_of(document: &Document, test: &Test, streams: &Streams) -> IometerTest {
     // A results file is wanted: recording nothing would make none, and Iometer records all then.
     let record = match document.setup.record {
         Record::None => Record::All,
@@ -31,7 +32,7 @@ fn test_of(configuration: &Configuration, test: &Test) -> IometerTest {
         specs: specs.map(spec_of).collect(),
         rows: icf::rows(document, test, record)
             .into_iter()
-            .map(|row| row_of(configuration, test, row))
+            .map(|row| row_of(document, test, streams, row))
             .collect(),
     }
 }
@@ -60,7 +61,7 @@ fn spec_of(spec: &Spec) -> IometerSpec {
     }
 }
 
-fn row_of(configuration: &Configuration, test: &Test, row: Row) -> IometerRow {
+fn row_of(document: &Document, test: &Test, of_test: &Streams, row: Row) -> IometerRow {
     let Row { subject, cells } = row;
     let wanted = move |index, number| match subject {
         Subject::All => true,
@@ -69,7 +70,6 @@ fn row_of(configuration: &Configuration, test: &Test, row: Row) -> IometerRow {
             (index, number) == (manager, worker)
         }
     };
-    let document = &configuration.document;
     let summed = || workers(document, test, wanted);
     let streams = summed().flat_map(|(index, number, _)| {
         let targets = match subject {
@@ -77,10 +77,16 @@ fn row_of(configuration: &Configuration, test: &Test, row: Row) -> IometerRow {
             _ => 0..test.managers[index][number].targets,
         };
         targets.filter_map(move |target| {
-            let name = configuration.streams.get(&(index, number, target, test.spec_index))?;
+            let StreamOf { name, target: section } = of_test.get(&(index, number, target))?;
+            // What several targets share is summed up once, and told apart in their own rows alone.
+            let is_target = matches!(subject, Subject::Target(..));
+            if section.is_some() && !is_target && target > 0 {
+                return None;
+            }
             Some(IometerStream {
                 name: name.clone(),
-                per_transaction: per_transaction(configuration, test, index, number),
+                target: section.clone().filter(|_| is_target),
+                per_transaction: per_transaction(document, test, index, number),
             })
         })
     });
@@ -100,8 +106,7 @@ fn transactions_per_connection(worker: &Worker) -> Option<i64> {
 }
 
 /// How many I/Os of a worker are a transaction in a test: replies count as far as they run, which is over networks.
-fn per_transaction(configuration: &Configuration, test: &Test, manager: usize, worker: usize) -> f64 {
-    let document = &configuration.document;
+fn per_transaction(document: &Document, test: &Test, manager: usize, worker: usize) -> f64 {
     let worker = &document.managers[manager].workers[worker];
     let spec = worker.specs.get(test.spec_index).and_then(|name| document.spec(name));
     let replied =

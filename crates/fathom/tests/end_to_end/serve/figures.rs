@@ -77,6 +77,22 @@ fn what_is_told_of_streams_together_is_what_the_report_of_the_stopped_run_says()
             assert_eq!(found[name], all[of], "{name}");
         }
     }
+    // Interval by interval the same, where that is asked for.
+    let intervals = |query: &str| {
+        let told = site.get(&format!("/api/v1/runs/{run}/intervals{query}")).expect(200).json();
+        told["intervals"].as_array().expect("they are a list").clone()
+    };
+    assert!(intervals("").iter().all(|interval| interval.get("targets").is_none()));
+    let told = intervals("?targets=true");
+    for part in parts {
+        let on_target = |interval: &Value| -> u64 {
+            let all = interval["targets"].as_array().into_iter().flatten();
+            all.filter(|on| on["target"] == part["target"]).filter_map(|on| on["operations"].as_u64()).sum()
+        };
+        let of_both = told.iter().filter(|interval| interval["stream"] == 3).map(on_target).sum::<u64>();
+        assert_eq!(json!(of_both), part["since"]["operations"], "{part}");
+    }
+    assert!(told.iter().filter(|interval| interval["stream"] != 3).all(|one| one.get("targets").is_none()));
     for (target, figures) in
         of_targets["targets"].as_array().into_iter().flatten().zip(step["targets"].as_array().expect("two"))
     {

@@ -33,7 +33,7 @@ impl Lowering<'_> {
         target.listen.set(server.is_none(), span);
         target.no_delay.set(true, span);
         target.size.set(Amount::Bytes(PLACES), span);
-        if let Some(operations) = self.per_connection(worker, spec) {
+        if let Some(operations) = self.per_connection(worker, spec, server.is_none()) {
             target.per_connection.set(operations, worker.depth_span);
         }
         let peer = worker.targets[0].manager.as_ref().map_or("", |(_, name)| name);
@@ -47,11 +47,11 @@ impl Lowering<'_> {
                 worker.span,
             ),
             Some((manager, number)) => {
-                let name = self.streams.get(&(manager, number, 0, spec_index))?.clone();
+                let name = self.made.get(&(manager, number, 0, spec_index, None))?.clone();
                 options.mirrors.set(name, worker.span);
             }
         }
-        self.set_bursts(options, spec, worker);
+        self.set_bursts(options, spec);
         Some(())
     }
 
@@ -87,13 +87,14 @@ impl Lowering<'_> {
     }
 
     /// Operations of one connection, replies among them, where connections are tested.
-    fn per_connection(&mut self, worker: &Worker, spec: &Spec) -> Option<u64> {
+    fn per_connection(&mut self, worker: &Worker, spec: &Spec, is_server: bool) -> Option<u64> {
         if !worker.connection_rate {
             return None;
         }
         let lines = || spec.lines.iter().filter(|line| line.pct > 0);
         let has_reply = |line: &SpecLine| line.reply > 0;
-        if lines().any(has_reply) && !lines().all(has_reply) && worker.trans_per_conn > 0 {
+        let is_uneven = lines().any(has_reply) && !lines().all(has_reply);
+        if is_uneven && worker.trans_per_conn > 0 && is_server {
             let message = format!(
                 "\"{}\" tests the connection rate, and only some lines of \"{}\" have a reply: a connection is closed after \
                  some operations, of which a transaction may be one or two",
