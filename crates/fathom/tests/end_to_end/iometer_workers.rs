@@ -153,7 +153,7 @@ fn network_workers_are_planned_with_their_clients_and_refused_where_they_cannot_
     bench.write("vi.icf", lone(&serving.replace("NETWORK,TCP", "NETWORK,VI")));
     bench.fathom("iometer vi.icf results.csv").expect(9, &["icf.not-built", "NETWORK,TCP"]);
     bench.write("lost.icf", lone(&serving.replace("1,A", "2,B")));
-    bench.fathom("iometer lost.icf results.csv").expect(9, &["icf.no-manager", "\"B\""]);
+    bench.fathom("iometer lost.icf results.csv").expect(2, &["icf.no-manager", "\"B\""]);
     // An address of nobody here: it goes over loopback, and the record says so.
     bench.write(
         "far.icf",
@@ -174,7 +174,7 @@ fn network_workers_are_planned_with_their_clients_and_refused_where_they_cannot_
         let job = bench.fathom("convert a.icf --to native").out;
         assert!(job.contains(from), "{job}");
         bench.write("b.toml", job.replace(from, to));
-        bench.fathom("run b.toml").expect(9, &["plan.mirror", why]);
+        bench.fathom("run b.toml").expect(2, &["plan.mirror", why]);
     }
 }
 
@@ -198,7 +198,8 @@ fn pauses_stall_all_targets_of_a_worker() {
     let columns = ["Read I/Os", "Bytes Read", "Total Raw Read Response Time"];
     let [worker, one, other] = [("WORKER", "W"), ("DISK", "C:"), ("DISK", "D:")]
         .map(|(kind, name)| numbers(&bench, kind, name, &columns));
-    // Six I/Os, then 20 ms: no more than 50 bursts and the one that begins it all. Of two workers it would be twice as many.
+    // Six I/Os, then 20 ms: no more than 50 bursts and the one that begins it all. Of two workers it would be twice as many,
+    // and with what was in flight when six had come back, more as well.
     assert!(worker[0] <= 51.0 * 6.0 && worker[0] >= 6.0, "{worker:?}");
     for column in 0..columns.len() {
         let sum = one[column] + other[column];

@@ -442,6 +442,8 @@ impl Lowering<'_> {
         } else if has_delay {
             options.think_time.set(Nanos::millis(u64::from(first.delay)), first.span);
             options.think_every.set(u64::from(first.burst.max(1)), first.span);
+            // Iometer counts what it issues, whatever comes back meanwhile.
+            options.think_issued.set(true, first.span);
         } else if spec.lines.len() > 1 && spec.lines.iter().any(|line| line.burst > 1) {
             let message =
                 format!("bursts of \"{}\" without a delay are drawn operation by operation", spec.name);
