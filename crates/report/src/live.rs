@@ -135,9 +135,6 @@ pub struct IntervalView {
     /// How their response times are spread: pairs of a row and its operations, from the fastest. Row r holds 2^(r/4) to
     /// 2^((r+1)/4) ns.
     pub spread: Vec<(usize, u64)>,
-    /// What it did on each of its targets, where they are asked for and there are several.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub targets: Vec<OnTarget>,
 }
 
 /// What a stream did on one of its targets, reads, writes and trims together.
@@ -427,7 +424,6 @@ pub fn interval_view(interval: &Interval) -> IntervalView {
         spread: spread(response(&all)),
         all: kind_view("all", &all, length),
         kinds: kinds.iter().map(|kind| kind_view(kind.kind.name(), kind, length)).collect(),
-        targets: Vec::new(),
     }
 }
 

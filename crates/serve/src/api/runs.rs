@@ -13,7 +13,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, patch, post};
-use fathom_report::{Csv, IntervalView, Summary, interval_view, on_targets};
+use fathom_report::{Csv, IntervalView, OnTarget, Summary, interval_view, on_targets};
 use fathom_run::{NewLoad, RateChange};
 use fathom_store::{LABEL_BYTES_MAX, Labels, StoreError, TAGS_MAX, Untimely};
 use fathom_units::{Bytes, Iops, Nanos, RATES};
@@ -122,10 +122,20 @@ pub(crate) struct Part {
     limit: Option<usize>,
 }
 
+/// An interval of a run.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct StoredInterval {
+    #[serde(flatten)]
+    interval: IntervalView,
+    /// What was done on each target, where that is asked for and the stream goes to several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    targets: Vec<OnTarget>,
+}
+
 /// Intervals of a run, in order.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Intervals {
-    intervals: Vec<IntervalView>,
+    intervals: Vec<StoredInterval>,
     /// True when there are more; ask again with `after_s` of the last.
     has_more: bool,
 }
@@ -353,8 +363,8 @@ async fn intervals(
             let is_wanted = step.is_none_or(|step| interval.step == step)
                 && after_s.is_none_or(|after| interval.end.as_secs_f64() > after);
             if is_wanted && found.intervals.len() < limit {
-                let apart = if targets { on_targets(&interval) } else { Vec::new() };
-                found.intervals.push(IntervalView { targets: apart, ..interval_view(&interval) });
+                let targets = if targets { on_targets(&interval) } else { Vec::new() };
+                found.intervals.push(StoredInterval { interval: interval_view(&interval), targets });
             } else if is_wanted {
                 found.has_more = true;
             }
