@@ -50,7 +50,13 @@ pub(crate) fn icf(bytes: &[u8]) {
     in_place(&diagnostics, &sources);
     if !diagnostics.has_errors() {
         let place = |name: &str| Some(icf::Place::Path(format!("/{name}")));
-        let world = icf::Surroundings { place: &place, sector_bytes: 512, is_to_run: false };
+        let world = icf::Surroundings {
+            place: &place,
+            sector_bytes: 512,
+            is_to_run: false,
+            is_here: &|_| true,
+            first_port: 10_660,
+        };
         in_place(&icf::lower(&document, &world).diagnostics, &sources);
     }
 }

@@ -284,6 +284,7 @@ fn second(shape: &StreamShape) -> StreamTally {
     StreamTally {
         kinds,
         targets: Vec::new(),
+        connections: Moments::default(),
         in_flight_ns: slot_ns,
         cpu_ns,
         depth_levels,
@@ -401,6 +402,7 @@ fn stream(shape: &StreamShape) -> Stream {
 fn workload(cases: Vec<Case>, block_bytes: u32) -> Workload {
     Workload {
         cases,
+        replies: Vec::new(),
         kinds: fathom_schema::KindOrder::Drawn,
         cursor: Cursor::Shared,
         distribution: Distribution::Uniform,

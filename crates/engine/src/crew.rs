@@ -277,7 +277,7 @@ pub(crate) fn largest_moved(stream: &Stream) -> u32 {
     use fathom_schema::OperationKind::Trim;
     let moves = |kind| kind != Trim || stream.workload.trim_then_write;
     let cases = stream.workload.cases.iter().filter(|case| moves(case.kind));
-    cases.map(|case| case.size.largest()).max().unwrap_or(1)
+    cases.map(|case| case.size.largest()).chain(stream.workload.replies.iter().copied()).max().unwrap_or(1)
 }
 
 /// What a thread holds between two steps; it never leaves the thread.

@@ -17,6 +17,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Runs until the limits are reached or the stop flag is raised, then drains. Returns why it could not go on.
     pub(crate) fn drive(&mut self, pacing: Pace) -> Result<(), EngineError> {
         let now = self.begin();
+        if E::WAITS_FOR_OTHERS && self.connection.is_some_and(|connection| connection.is_all()) {
+            return self.only_connect(now);
+        }
         if self.has_rounds() { self.drive_verified(now, pacing) } else { self.issue_all(now, pacing) }
     }
 

@@ -8,6 +8,7 @@ use crate::demands::{Broken, FlowShare, Watch};
 use crate::depth_search::Search;
 use crate::kind_rates::KindRates;
 use crate::lockstep::keeps_together;
+use crate::others::Connection;
 use crate::passes::{Budget, Course, Reopen};
 use crate::recorder::Recorder;
 use crate::schedule::{LeftWaiting, Schedule};
@@ -111,6 +112,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) next_pass: Option<u64>,
     pub(crate) reopen: Option<Reopen<'a>>,
     pub(crate) seed: u64,
+    /// Where connections are opened anew: when, and since when the present one is.
+    pub(crate) connection: Option<Connection>,
     /// Why the next pass could not be begun.
     pub(crate) stuck: Option<String>,
     pub(crate) locks: Option<FileLocks<'a>>,
@@ -261,10 +264,9 @@ fn completions_at_once(stream: &Stream) -> usize {
 /// What its workers' cells need, but for the targets and operations that are told one by one.
 pub(crate) fn shape_of(stream: &Stream) -> CellShape<'static> {
     let mut kinds = [false; OperationKind::COUNT];
-    for case in &stream.workload.cases {
-        kinds[case.kind.index()] = true;
+    for kind in OperationKind::ALL {
+        kinds[kind.index()] = stream.workload.may_issue(kind);
     }
-    kinds[OperationKind::Write.index()] |= stream.workload.trim_then_write;
     if let Some(rule) = stream.workload.verification.rule() {
         kinds[OperationKind::Read.index()] |= rule.schedule != VerifySchedule::Never;
         kinds[OperationKind::Trim.index()] |= rule.trims.is_some();
@@ -353,7 +355,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let content_seed = derive(plan.seed, Purpose::Content, u64::from(worker_index));
         let filler = (writes && stream.engine.kind.moves_bytes() && verifier.is_none())
             .then(|| Filler::new(&stream.workload.content, content_seed, buffers.slot_bytes()));
-        let largest = stream.workload.cases.iter().map(|case| case.size.largest()).max().unwrap_or(1);
+        let largest = stream.workload.largest();
         let flow = stream.flow.as_ref();
         let operations = every(stream.limits.operations);
         let mut course = Course::new(stream.limits.passes, stream.limits.bytes, u64::from(largest));
@@ -366,6 +368,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let edge = keeps_together(stream).then_some(Nanos::ZERO);
         let positions = positions_of(plan, &recorder.cell.targets());
         Self {
+            connection: engine.per_connection().map(Connection::of),
             generator,
             one_by_one: syncs.come || stream.engine.serialize_overlap || kind_rates.is_some(),
             kind_rates,

@@ -147,6 +147,9 @@ pub(crate) struct IometerArgs {
     /// Bytes that its sectors have: 512 or 4096
     #[arg(long, value_name = "BYTES", default_value_t = SECTOR_BYTES, value_parser = sector_size)]
     pub(crate) sector_size: u64,
+    /// Port at which its first network worker listens; each further one has the next
+    #[arg(long, value_name = "PORT", default_value_t = FIRST_PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) first_port: u16,
 }
 
 /// Reads where to listen.
@@ -165,6 +168,10 @@ fn listen_address(text: &str) -> Result<std::net::SocketAddr, String> {
 fn condition(text: &str) -> Result<String, String> {
     text.parse::<fathom_schema::Condition>().map(|_| text.to_owned())
 }
+
+/// Where the first network worker of an Iometer configuration listens where nobody says otherwise: near the 1066 of Iometer,
+/// which only root may have, and below the ports that Linux gives out (from 32768).
+pub(crate) const FIRST_PORT: u16 = 10_660;
 
 /// Bytes of a sector of an Iometer configuration where nobody says otherwise.
 pub(crate) const SECTOR_BYTES: u64 = 512;

@@ -49,10 +49,10 @@ pub(crate) struct Loaded {
 /// An Iometer configuration and what became of it.
 #[derive(Debug)]
 pub(crate) struct Configuration {
-    /// As it was read.
+    /// As it was read, with the clients of network workers.
     pub(crate) document: icf::Document,
-    /// Which stream a worker has on a target.
-    pub(crate) streams: icf::Streams,
+    /// By test: which stream a worker has on a target.
+    pub(crate) streams: Vec<icf::Streams>,
     /// The tests that the steps are, in their order.
     pub(crate) tests: Vec<icf::Test>,
 }
@@ -298,11 +298,19 @@ pub(crate) fn configuration(name: &str, text: &str, args: &IometerArgs, is_to_ru
         return loaded;
     }
     let place = |target: &str| map.place(target);
-    let surroundings = icf::Surroundings { place: &place, sector_bytes: args.sector_size, is_to_run };
-    let icf::Lowered { job, diagnostics, streams, tests } = icf::lower(&document, &surroundings);
+    let surroundings = icf::Surroundings {
+        place: &place,
+        sector_bytes: args.sector_size,
+        is_to_run,
+        is_here: &place::is_here,
+        first_port: args.first_port,
+    };
+    let icf::Lowered { job, diagnostics, streams, document: expanded, tests } =
+        icf::lower(&document, &surroundings);
     loaded.is_unread = diagnostics.has_errors();
     loaded.diagnostics.extend(diagnostics);
     loaded.job = Job { sources: loaded.job.sources, ..job };
+    let document = expanded.unwrap_or(document);
     loaded.iometer = Some(Configuration { document, streams, tests });
     loaded
 }

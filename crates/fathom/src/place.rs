@@ -11,6 +11,11 @@ const TEST_FILE: &str = "iobw.tst";
 /// The name that stands for all others.
 const OTHERS: &str = "*";
 
+/// Whether an address is one of this host's: whatever it can be bound to.
+pub(crate) fn is_here(address: &str) -> bool {
+    std::net::UdpSocket::bind((address, 0)).is_ok()
+}
+
 /// What the user says stands for which target.
 #[derive(Debug, Default)]
 pub(crate) struct Map(BTreeMap<String, String>);

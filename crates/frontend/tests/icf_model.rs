@@ -28,7 +28,16 @@ fn lowered_with(text: &str, place: Option<&Place>, is_to_run: bool) -> Lowered {
     let (document, found) = parse(0, text);
     assert!(found.is_empty(), "{found:?}");
     let place = |_: &str| place.cloned();
-    lower(&document, &Surroundings { place: &place, sector_bytes: 512, is_to_run })
+    lower(
+        &document,
+        &Surroundings {
+            place: &place,
+            sector_bytes: 512,
+            is_to_run,
+            is_here: &|host| host == "10.0.0.1",
+            first_port: 10_660,
+        },
+    )
 }
 
 fn lowered(text: &str) -> Lowered {
@@ -101,11 +110,11 @@ fn what_is_carried_over_nearly_is_said() {
 #[test]
 fn a_worker_has_a_stream_for_each_of_its_targets() {
     let both = text("4096,100,100,0,0,1,0,0", "2048,64,2", &["C: x", "D:"], "");
-    let Lowered { job, diagnostics, streams, tests } = lowered(&both);
+    let Lowered { job, diagnostics, streams, document: _, tests } = lowered(&both);
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     let names: Vec<&str> = job.streams.iter().map(|stream| stream.name.as_str()).collect();
     assert_eq!(names, ["w, C: x", "w, D:"]);
-    assert_eq!(streams[&(0, 0, 1, 0)], "w, D:");
+    assert_eq!(streams[0][&(0, 0, 1)].name, "w, D:");
     for stream in &job.streams {
         assert_eq!(*stream.options.queue_depth.get(), 8, "the depth is that of each target");
         assert_eq!(stream.options.offset.get(), &Amount::Bytes(Bytes(64 * 512)));
@@ -117,9 +126,18 @@ fn a_worker_has_a_stream_for_each_of_its_targets() {
     let stage = &job.stages[0].options;
     assert_eq!((stage.time.get(), *stage.ramp.get()), (Some(&Nanos::secs(30)), Nanos::secs(5)));
     assert!(matches!(job.run.on_error.get(), OnError::Count(_)), "errors end nothing");
-    // Pauses are a worker's: of one that has two targets they are not built.
+    // Pauses are a worker's: one that has two targets is one stream on both.
     let delay = "4096,100,100,0,20,4,0,0";
-    assert!(lowered(&text(delay, "0,0,2", &["C:", "D:"], "")).diagnostics.has_errors());
+    let Lowered { job, streams, .. } = lowered(&text(delay, "0,0,2", &["C:", "D:"], ""));
+    let [stream] = &job.streams[..] else { panic!("{:?}", job.streams) };
+    assert_eq!((stream.name.as_str(), *stream.options.queue_depth.get()), ("w", 16));
+    assert_eq!(stream.options.targets.get().map(Vec::len), Some(2));
+    assert_eq!((*stream.options.think_time.get(), *stream.options.think_every.get()), (Nanos::millis(20), 4));
+    assert!([0, 1].iter().all(|&target| streams[0][&(0, 0, target)].name == "w"));
+    // Where its first target runs alone, that is another one.
+    let cycled = lowered(&text(delay, "0,0,2", &["C:", "D:"], "'Test Type\nCYCLE_TARGETS\n"));
+    let names: Vec<&str> = cycled.job.streams.iter().map(|stream| stream.name.as_str()).collect();
+    assert_eq!(names, ["w, C:", "w"]);
     let stream = &lowered(&text(delay, "0,0,2", &["C:"], "")).job.streams[0].options;
     assert_eq!((*stream.think_time.get(), *stream.think_every.get()), (Nanos::millis(20), 4));
 }
@@ -234,4 +252,77 @@ fn what_is_said_of_several_targets_and_specifications_comes_in_the_order_of_line
     let said = said_at(&both, None);
     let lines: Vec<usize> = said.iter().map(|(line, _)| *line).collect();
     assert!(said.len() >= 4 && lines.is_sorted(), "{said:?}");
+}
+
+/// Two managers, of which the second aims its network worker at the first.
+fn network(lines: &str, settings: &str, interface: &str) -> String {
+    format!(
+        "'TEST SETUP\n'Run Time\n0 0 30\n'END test setup\n'ACCESS SPECIFICATIONS\n\
+         'Access specification name,default assignment\ns,NONE\n'size,\n{lines}\n'END access specifications\n\
+         'MANAGER LIST\n'Manager ID, manager name\n1,M\n'Manager network address\n\n'End manager\n\
+         'Manager ID, manager name\n2,N\n'Manager network address\n10.0.0.1\n'Worker\nw\n'Worker type\nNETWORK,TCP\n\
+         'Default target settings for worker\n\
+         'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value\n\
+         1,{settings}\n'Local network interface\n{interface}\n'End default target settings for worker\n\
+         'Assigned access specs\ns\n'End assigned access specs\n'Target assignments\n'Target\n10.0.0.2\n\
+         'Target type\nNETWORK,TCP\n'Target manager ID, manager name\n1,m\n'End target\n'End target assignments\n\
+         'End worker\n'End manager\n'END manager list\n"
+    )
+}
+
+#[test]
+fn a_network_worker_and_its_client_are_two_streams() {
+    let lines = "512,50,100,100,0,1,4096,0\n4096,50,0,0,0,1,0,64";
+    let Lowered { job, diagnostics, streams, document, tests } =
+        lowered(&network(lines, "DISABLED,1,ENABLED,7", "127.0.0.1"));
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let names: Vec<&str> = job.streams.iter().map(|stream| stream.name.as_str()).collect();
+    assert_eq!(names, ["N/w", "M/[w]"], "clients name their servers, and come behind them");
+    let [server, client] = [0, 1].map(|at| &job.streams[at].options);
+    assert_eq!(client.mirrors.get().map(String::as_str), Some("N/w"));
+    assert_eq!((server.seed.get(), client.seed.get()), (Some(&Seed::Fixed(7)), None));
+    assert_eq!(server.workload.get(), client.workload.get());
+    let mix = job.workloads[0].options.mix.get().expect("there are lines");
+    assert_eq!(mix.iter().map(|line| line.reply).collect::<Vec<_>>(), [None, Some(Bytes(64))]);
+    assert!(mix.iter().all(|line| line.access.random == Ratio::ZERO), "a network has no places");
+    let ends: Vec<_> = job
+        .targets
+        .iter()
+        .map(|target| (target.options.address.get().map(ToString::to_string), target.options.listen.get()))
+        .collect();
+    // The interface is nobody's here, and the manager's address is.
+    let address = Some("tcp://10.0.0.1:10660".to_owned());
+    assert_eq!(ends, [(address.clone(), Some(&true)), (address, Some(&false))]);
+    assert_eq!(streams[0].len(), 2);
+    assert_eq!(tests[0].managers.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
+    // Depths that are cycled are those of disks.
+    let disk = text("4096,100,100,0,0,1,0,0", "0,0,2", &["C:"], "");
+    let worker =
+        &disk[disk.find("'Worker\n").expect("it is there")..disk.find("'End manager").expect("it is there")];
+    let both = network(lines, "DISABLED,1,DISABLED,0", "")
+        .replace("'End worker\n", &format!("'End worker\n{worker}"));
+    let cycling = "'Queue Depth Cycling\n1 8 2 EXPONENTIAL\n'Test Type\n6\n'END test setup";
+    let Lowered { job, .. } = lowered(&both.replace("'END test setup", cycling));
+    let sweep = job.stages[0].options.sweep.get().dimensions.clone();
+    assert_eq!(sweep[0].1, [1, 2, 4, 8].map(Literal::Integer), "{:?}", job.stages);
+    let document = document.expect("it was read");
+    assert_eq!((document.managers[0].workers[0].name.as_str(), tests.len()), ("[w]", 1));
+}
+
+#[test]
+fn connections_that_are_tested_last_for_transactions() {
+    let per_connection = |lines: &str, settings: &str| {
+        let Lowered { job, diagnostics, .. } = lowered(&network(lines, settings, ""));
+        let found: Vec<_> =
+            job.targets.iter().map(|target| target.options.per_connection.get().copied()).collect();
+        assert_eq!(found[0], found[1], "both ends part together");
+        (found[0], diagnostics.all().iter().map(|one| one.code).collect::<Vec<_>>())
+    };
+    let (plain, replied) = ("512,100,0,0,0,1,0,0", "512,100,0,0,0,1,0,64");
+    assert_eq!(per_connection(plain, "DISABLED,5,DISABLED,0"), (None, vec![]));
+    assert_eq!(per_connection(plain, "ENABLED,5,DISABLED,0"), (Some(5), vec![]));
+    assert_eq!(per_connection(replied, "ENABLED,5,DISABLED,0"), (Some(10), vec![]));
+    assert_eq!(per_connection(plain, "ENABLED,0,DISABLED,0"), (Some(0), vec![]));
+    let some = "512,50,0,0,0,1,0,64\n512,50,0,0,0,1,0,0";
+    assert_eq!(per_connection(some, "ENABLED,5,DISABLED,0"), (Some(5), vec!["icf.approximate"]));
 }

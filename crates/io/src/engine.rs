@@ -274,6 +274,13 @@ pub trait Engine {
         let _ = goes_on;
         Ok(true)
     }
+    /// Operations after which what it is connected by is to be opened anew, as [`Self::part`] and [`Self::meet`] do; 0: that
+    /// is all there is to do.
+    fn per_connection(&self) -> Option<u64> {
+        None
+    }
+    /// Ends the connection, and stays ready for the next.
+    fn part(&mut self) {}
     /// Whether it got all that it was asked to use where possible; one that is opened anew may get it.
     fn is_as_asked(&self) -> bool {
         true

@@ -11,7 +11,8 @@ const BLOCK: u32 = 4096;
 const CLOSE: [u8; 8] = [0x6b, 0x6e, 0x69, 0x6c, 0x89, 0, 0, 0];
 
 fn open(protocol: Protocol, port: u16, listens: bool, ping_pong: bool) -> Net {
-    let peer = Peer { protocol, host: "localhost".to_owned(), port, listens, no_delay: false };
+    let peer =
+        Peer { protocol, host: "localhost".to_owned(), port, listens, no_delay: false, per_connection: None };
     let buffers = Rc::new(Buffers::new(1, BLOCK));
     let targets = vec![OpenTarget {
         handle: TargetHandle::Peer(peer),
@@ -137,4 +138,36 @@ fn a_wait_can_be_called_off() {
     };
     assert!(!engine.meet(&mut goes_on).expect("nothing went wrong"));
     engine.close();
+}
+
+/// Both ends as engines: they part after the same operation, and meet again.
+#[test]
+fn a_connection_that_is_opened_anew_goes_on() {
+    let port = {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        listener.local_addr().expect("it has one").port()
+    };
+    let mut server = open(Protocol::Tcp, port, true, false);
+    let client = std::thread::spawn(move || {
+        let mut client = open(Protocol::Tcp, port, false, false);
+        for _ in 0..3 {
+            assert!(client.meet(&mut || true).expect("someone listens"));
+            assert_eq!(one(&mut client, OperationKind::Write), 4096);
+            assert_eq!(one(&mut client, OperationKind::Read), 4096);
+            client.part();
+        }
+        client.close();
+    });
+    for _ in 0..3 {
+        assert!(server.meet(&mut || true).expect("it comes"));
+        assert_eq!(
+            one(&mut server, OperationKind::Read),
+            4096,
+            "whole, and not what another connection left"
+        );
+        assert_eq!(one(&mut server, OperationKind::Write), 4096);
+        server.part();
+    }
+    client.join().expect("its checks hold");
+    server.close();
 }

@@ -32,6 +32,7 @@ pub struct CellShape<'a> {
 pub struct Cell {
     kinds: [Option<Box<KindCell>>; OperationKind::COUNT],
     targets: TargetCells,
+    connections: Tallied,
     /// Operations in flight integrated over time, operation-nanoseconds.
     pub in_flight_ns: u64,
     /// CPU time of the worker, nanoseconds.
@@ -153,6 +154,7 @@ impl Cell {
         Self {
             kinds: shape.kinds.map(|used| used.then(|| Box::new(kind()))),
             targets: TargetCells::of(shape.targets),
+            connections: Tallied::default(),
             in_flight_ns: 0,
             cpu_ns: 0,
             depth_levels: [0; 7],
@@ -164,6 +166,11 @@ impl Cell {
             backlog_max: 0,
             rows: Rows::with_room_for(shape.rows),
         }
+    }
+
+    /// Counts one connection that was closed so many nanoseconds after it began to be opened.
+    pub fn record_connection(&mut self, ns: u64) {
+        self.connections.record(ns);
     }
 
     /// Keeps an operation by itself.
@@ -214,9 +221,9 @@ impl Cell {
         self.kinds.iter().flatten().map(|kind| kind.service.count()).sum()
     }
 
-    /// True when no operation was counted.
+    /// True when no operation was counted, and no connection.
     pub fn is_empty(&self) -> bool {
-        self.kinds.iter().flatten().all(|kind| kind.is_empty())
+        self.connections.is_empty() && self.kinds.iter().flatten().all(|kind| kind.is_empty())
     }
 
     /// Forgets everything; allocates and frees nothing.
@@ -224,6 +231,7 @@ impl Cell {
         let Self {
             kinds,
             targets,
+            connections,
             in_flight_ns,
             cpu_ns,
             depth_levels,
@@ -237,6 +245,7 @@ impl Cell {
         } = self;
         kinds.iter_mut().flatten().for_each(|kind| kind.clear());
         targets.clear();
+        *connections = Tallied::default();
         (*in_flight_ns, *cpu_ns) = (0, 0);
         for classes in [depth_levels, submit_sizes, complete_sizes] {
             *classes = [0; 7];
@@ -257,6 +266,7 @@ impl Cell {
         StreamTally {
             kinds: kinds.iter().map(|(kind, cell)| cell.to_tally(*kind)).collect(),
             targets: self.targets.to_tallies(&kinds),
+            connections: self.connections.into(),
             in_flight_ns: self.in_flight_ns as f64,
             cpu_ns: self.cpu_ns,
             depth_levels: self.depth_levels,

@@ -81,6 +81,7 @@ pub fn merge_tally(into: &mut StreamTally, from: &StreamTally) {
     let StreamTally {
         kinds,
         targets,
+        connections,
         in_flight_ns,
         cpu_ns,
         depth_levels,
@@ -107,6 +108,7 @@ pub fn merge_tally(into: &mut StreamTally, from: &StreamTally) {
             Err(at) => into.targets.insert(at, *tally),
         }
     }
+    into.connections.merge(connections);
     into.in_flight_ns += in_flight_ns;
     into.cpu_ns += cpu_ns;
     for (into, from) in [

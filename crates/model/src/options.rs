@@ -48,6 +48,8 @@ options! {
     listen: bool, Kind::Flag, fio "listen", example "true";
     /// Whether TCP sends small pieces at once (`TCP_NODELAY`).
     no_delay: bool = false, Kind::Flag, fio "nodelay", example "true";
+    /// Operations after which a TCP connection is closed and opened again, which is counted and timed; both ends have to say the same. With 0 it is only opened and closed. Defaults to one connection for all.
+    per_connection: u64, Kind::Count { min: 0, max: u64::MAX }, iometer "test connection rate", example "100";
     /// Directory for a set of files that fathom names itself, or the root of a tree.
     directory: String, Kind::Text, fio "directory", vdbench "anchor", example "\"/mnt/archive\"";
     /// Number of files of the set, or in each directory of a tree.
@@ -99,7 +101,7 @@ options! {
     /// Where operations go: `"sequential"`, `"random"`, or a share of random ones.
     access: Access = Access { random: Ratio::ZERO }, Kind::Structured("\"sequential\", \"random\" or \"N% random\""), fio "rw", vdbench "seekpct", iometer "% random", example "\"random\"";
     /// Lines with shares, each with its own sizes, reads and access, instead of the four options above.
-    mix: Vec<MixLine>, Kind::Structured("a list of { share, block_size, read, trim, access, align }"), fio "bssplit", vdbench "skew", iometer "Access specification", example "[{ share = \"60%\", block_size = \"4KiB\", read = \"80%\", access = \"random\" }, { share = \"40%\", block_size = \"64KiB\" }]";
+    mix: Vec<MixLine>, Kind::Structured("a list of { share, block_size, read, trim, access, align, reply }"), fio "bssplit", vdbench "skew", iometer "Access specification", example "[{ share = \"60%\", block_size = \"4KiB\", read = \"80%\", access = \"random\" }, { share = \"40%\", block_size = \"64KiB\" }]";
     /// Which blocks random operations prefer: `uniform`, `zipf:THETA[:CENTER%]`, `pareto:H[:CENTER%]`, `normal:DEVIATION%[:scattered]`, `zoned:ACCESS%/SPAN%,…`, `hot:ACCESS%/SPAN%`, `reuse:CACHE=HITS%,…`, `reuse-walk`, `blocks:NUMBER,…[:advancing]`.
     distribution: RandomDistribution = RandomDistribution::Uniform, Kind::Structured("uniform, zipf:THETA[:CENTER%], pareto:H[:CENTER%], normal:D%, zoned:A%/S%,…, hot:A%/S%, reuse:SIZE=HITS%,…, reuse-walk or blocks:N,…[:advancing]"), fio "random_distribution", vdbench "hotband", example "\"zipf:1.1\"";
     /// Whether random operations touch every block once per pass, or draw independently.
@@ -261,6 +263,8 @@ options! {
     stat_call: StatCall = StatCall::Stat, Kind::Choice(StatCall::WORDS), fio "stat_type", example "\"statx\"";
     /// Whether each operation is answered by the other end with the same bytes, and ends with the answer (net).
     ping_pong: bool = false, Kind::Flag, fio "pingpong", example "true";
+    /// Name of the stream at the other end of the connection: this one receives what that one sends, in the same sizes and order (net). Both then may read and write by turns.
+    mirrors: String, Kind::Text, iometer "Target manager", example "\"server\"";
     /// Program that the stream runs (exec), by its name or path. Only with `--allow-exec`.
     program: String, Kind::Text, fio "program", example "\"/usr/bin/stress\"";
     /// Its arguments, with spaces between them; `%r` stands for the stream's time in whole seconds, `%n` for its name.

@@ -408,6 +408,8 @@ pub struct MixLine {
     pub access: Access,
     /// What offsets of the line are multiples of, sequential ones too; `None` where they keep to what holds for all.
     pub align: Option<Bytes>,
+    /// Bytes that the other end of a connection sends back for each operation of the line; `None`: nothing.
+    pub reply: Option<Bytes>,
 }
 
 /// A nice value, from −20 to 19.

@@ -102,6 +102,8 @@ pub(crate) struct Choice {
     /// What its places are multiples of, those that follow rounded on in their direction; 0 where random ones keep to the
     /// workload's align and those that follow begin anywhere.
     pub(crate) grid: u32,
+    /// Bytes that come back for each of its operations; 0: none.
+    pub(crate) reply: u32,
 }
 
 impl Choice {
@@ -112,7 +114,7 @@ impl Choice {
             Size::Range { min, max, step } => (min, step, (max - min) / step + 1),
         };
         assert!(size_min > 0, "an operation of 0 bytes");
-        Self { kind, random, size_min, size_step, size_count, grid: align.unwrap_or(0) }
+        Self { kind, random, size_min, size_step, size_count, grid: align.unwrap_or(0), reply: 0 }
     }
 
     /// The grid of its random places, in a workload whose grid is this.
@@ -160,6 +162,12 @@ impl Mix {
         let weights: Vec<f64> = cases.iter().map(|case| case.weight).collect();
         let choices = cases.iter().map(Choice::new).collect();
         Self { choices, alias: Alias::new(&weights), grants: None }
+    }
+
+    /// The same, with the bytes that come back for operations of each case.
+    pub(crate) fn with_replies(mut self, replies: &[u32]) -> Self {
+        self.choices.iter_mut().zip(replies).for_each(|(choice, &bytes)| choice.reply = bytes);
+        self
     }
 
     /// Makes it ready for [`Mix::grant`].

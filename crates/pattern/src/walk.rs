@@ -104,6 +104,7 @@ impl Walk {
     pub(crate) fn new(workload: &Workload, plan: &WorkerPlan) -> Self {
         let Workload {
             cases,
+            replies: _, // for the endless sequence
             kinds: order,
             cursor,
             distribution,
@@ -433,6 +434,7 @@ mod tests {
     fn workload(cases: Vec<Case>) -> Workload {
         Workload {
             cases,
+            replies: Vec::new(),
             kinds: fathom_schema::KindOrder::Drawn,
             cursor: Cursor::PerKind,
             distribution: Distribution::Uniform,

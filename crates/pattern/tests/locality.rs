@@ -25,6 +25,7 @@ fn case(kind: OperationKind, weight: f64, bytes: u64, random: bool) -> Case {
 fn generator_of(cases: Vec<Case>, distribution: Distribution, blocks: u64, part: SharePart) -> Generator {
     let workload = Workload {
         cases,
+        replies: Vec::new(),
         kinds: fathom_schema::KindOrder::Drawn,
         cursor: Cursor::Shared,
         distribution,

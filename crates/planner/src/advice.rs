@@ -252,6 +252,7 @@ fn idle_target_options(target: &Named<TargetOptions>, idle: &mut Idle<'_>) {
             (options.address.span(), "address"),
             (options.listen.span(), "listen"),
             (options.no_delay.span(), "no_delay"),
+            (options.per_connection.span(), "per_connection"),
         ] {
             idle(span, option, "the target is not of kind \"peer\"");
         }

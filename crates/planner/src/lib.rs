@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod alignment;
 mod anywhere;
 mod bounds;
 mod changed;

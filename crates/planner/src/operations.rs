@@ -39,6 +39,15 @@ pub(crate) struct Operations {
 }
 
 impl Operations {
+    /// What the other end of the connection does meanwhile.
+    pub(crate) fn mirrored(mut self) -> Self {
+        for case in &mut self.workload.cases {
+            case.kind = case.kind.opposite().unwrap_or(case.kind);
+        }
+        std::mem::swap(&mut self.reads, &mut self.writes);
+        self
+    }
+
     /// The size of every operation when there is only one.
     pub(crate) fn only_size(&self) -> Option<u64> {
         (self.smallest == self.largest).then_some(self.smallest)
@@ -115,10 +124,18 @@ pub(crate) fn resolve(
     } = &section.options;
     let lines = mix.get().cloned().unwrap_or_else(|| {
         let (block_size, read) = (block_size.get().clone(), *read.get());
-        vec![MixLine { share: 1.0, block_size, read, trim: *trim.get(), access: *access.get(), align: None }]
+        vec![MixLine {
+            share: 1.0,
+            block_size,
+            read,
+            trim: *trim.get(),
+            access: *access.get(),
+            align: None,
+            reply: None,
+        }]
     });
-    let cases = match cases(&lines) {
-        Ok(cases) => cases,
+    let (cases, replies) = match cases(&lines) {
+        Ok(found) => found,
         Err(reason) => {
             let span = mix.span().or(block_size.span());
             let message = format!("the mix of the workload \"{}\" has {reason}", section.name);
@@ -127,7 +144,8 @@ pub(crate) fn resolve(
         }
     };
     let smallest = cases.iter().map(|case| u64::from(case.size.smallest())).min()?;
-    let largest = cases.iter().map(|case| u64::from(case.size.largest())).max()?;
+    let largest = cases.iter().map(|case| case.size.largest()).chain(replies.iter().copied()).max()?;
+    let largest = u64::from(largest);
     let does = |kind| cases.iter().any(|case| case.kind == kind);
     let (reads, writes, trims) =
         (does(OperationKind::Read), does(OperationKind::Write), does(OperationKind::Trim));
@@ -148,6 +166,7 @@ pub(crate) fn resolve(
         verification: draft,
         workload: Workload {
             cases,
+            replies,
             kinds: match kind_order.get() {
                 KindOrder::Drawn => schema::KindOrder::Drawn,
                 KindOrder::Even => schema::KindOrder::Even(Counted::Operations),
@@ -248,12 +267,14 @@ fn file_order(order: FileOrder) -> schema::FileOrder {
     }
 }
 
-/// Every combination of size, kind and access that occurs, with its share of all operations; the weights sum to 1.
-fn cases(lines: &[MixLine]) -> Result<Vec<Case>, String> {
-    let mut cases = Vec::new();
-    for MixLine { share, block_size: BlockSizes { sizes }, read, trim, access: Access { random }, align } in
-        lines
-    {
+/// Every combination of size, kind and access that occurs, with its share of all operations, the weights summing to 1; and
+/// the replies to each, none where there are none.
+fn cases(lines: &[MixLine]) -> Result<(Vec<Case>, Vec<u32>), String> {
+    let (mut cases, mut replies) = (Vec::new(), Vec::new());
+    for line in lines {
+        let MixLine { share, block_size: BlockSizes { sizes }, read, trim, access, align, reply } = line;
+        let Access { random } = access;
+        let reply = reply.map_or(0, |reply| u32::try_from(reply.0).expect("checked by the model: 1 GiB"));
         let of_sizes: f64 = sizes.iter().map(|&(weight, ..)| weight).sum();
         let write = 1.0 - (read.value() + trim.value()).min(1.0);
         // 70% and 30% leave 5e-17 in binary; a share that small is not one that somebody wrote.
@@ -274,6 +295,7 @@ fn cases(lines: &[MixLine]) -> Result<Vec<Case>, String> {
                     let weight = share * weight / of_sizes * of_kind * of_access;
                     if weight > 0.0 {
                         cases.push(Case { weight, kind, size, random, align });
+                        replies.push(if kind.opposite().is_some() { reply } else { 0 });
                     }
                 }
             }
@@ -286,7 +308,10 @@ fn cases(lines: &[MixLine]) -> Result<Vec<Case>, String> {
     for case in &mut cases {
         case.weight /= total;
     }
-    Ok(cases)
+    if replies.iter().all(|&bytes| bytes == 0) {
+        replies.clear();
+    }
+    Ok((cases, replies))
 }
 
 fn size(min: Bytes, max: Bytes, step: Bytes) -> Result<Size, String> {

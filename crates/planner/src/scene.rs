@@ -2,6 +2,7 @@
 
 use crate::links::Links;
 use crate::operations::{self, Operations};
+use crate::peers;
 use crate::remarks::Remarks;
 use crate::traces::Traced;
 use fathom_model::{Named, StreamOptions, WorkloadOptions};
@@ -49,12 +50,17 @@ pub(crate) struct Load<'a> {
     pub workload: Option<&'a Named<WorkloadOptions>>,
     /// The trace that it replays instead.
     pub trace: Option<Traced<'a>>,
+    /// Index of the stream whose other end it is.
+    pub mirrors: Option<usize>,
+    /// Whether it is one of two ends that do the same at once.
+    pub is_paired: bool,
 }
 
 /// The streams of a job with their operations; those whose workload or trace has faults are left out.
 pub(crate) fn loads<'a>(links: &Links<'a>, traces: &'a [TraceFact], remarks: &mut Remarks) -> Vec<Load<'a>> {
     let job = links.job();
     let mut loads = Vec::new();
+    let mirrored = peers::mirrored(job);
     for (index, section) in job.streams.iter().enumerate() {
         let nothing_set = Named::<WorkloadOptions>::default();
         let workload = links.workload_of(section);
@@ -65,7 +71,10 @@ pub(crate) fn loads<'a>(links: &Links<'a>, traces: &'a [TraceFact], remarks: &mu
                 Some(trace) => trace.stand_in(operations),
                 None => operations,
             };
-            loads.push(Load { index, section, operations, workload, trace });
+            let mirrors = section.options.mirrors.get().and_then(|name| mirrored.get(name.as_str()).copied());
+            let operations = if mirrors.is_some() { operations.mirrored() } else { operations };
+            let is_paired = mirrors.is_some() || mirrored.contains_key(section.name.as_str());
+            loads.push(Load { index, section, operations, workload, trace, mirrors, is_paired });
         }
     }
     loads

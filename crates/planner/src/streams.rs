@@ -2,6 +2,7 @@
 //!
 //! It takes targets and operations as resolved and does not know stages beyond their times.
 
+use crate::alignment::aligned;
 use crate::control;
 use crate::course::{self, Leg};
 use crate::demands;
@@ -9,6 +10,7 @@ use crate::endings;
 use crate::engines;
 use crate::links::Links;
 use crate::locality;
+use crate::peers;
 use crate::points;
 use crate::programs;
 use crate::regions;
@@ -16,7 +18,7 @@ use crate::remarks::Remarks;
 use crate::scene::{Load, Maxima, Scene};
 use crate::seeds;
 use crate::steady;
-use crate::targets::{Addressed, Class, Direct, Targets};
+use crate::targets::{Addressed, Targets};
 use crate::traces::Traced;
 use crate::verification;
 use crate::workers::{Crew, Manned};
@@ -26,8 +28,8 @@ use fathom_model::{
 };
 use fathom_schema::{
     self as schema, Backlog, Counted, Distribution, EngineKind, EngineSettings, IoMode, KindOrder,
-    MemorySource, NoteKind, OpenRule, Pacing, PassEnd, Passes, Quota, RATES, Repeats, Severity, Size, Stream,
-    StreamLimits, TimeLimit, WorkerPlan, Workload,
+    MemorySource, NoteKind, OpenRule, Pacing, PassEnd, Passes, Quota, RATES, Repeats, Severity, Stream,
+    StreamLimits, TimeLimit, Workload,
 };
 use fathom_units::{Bytes, Iops, Nanos, Ratio};
 
@@ -64,7 +66,7 @@ impl Setting<'_> {
     /// Resolves one stream; `None` when it has faults, which are then among the remarks.
     #[expect(clippy::too_many_lines, reason = "one list of all that a stream has, taken apart in full")]
     pub(crate) fn stream(&self, load: &Load<'_>, remarks: &mut Remarks) -> Option<Resolved> {
-        let Load { index, section, operations, workload: _, trace } = load;
+        let Load { index, section, operations, workload: _, trace, mirrors, is_paired: _ } = load;
         let StreamOptions {
             workload: _, // in `operations`
             targets: _,  // in `sections`
@@ -94,6 +96,7 @@ impl Setting<'_> {
             userspace_reap: _,
             stat_call: _,
             ping_pong: _, // engines::engine
+            mirrors: _,   // peers::check_mirror, and the seed here
             program: _,   // here to `program_files`: programs
             arguments: _,
             program_grace: _,
@@ -182,6 +185,9 @@ impl Setting<'_> {
             thread_priority_level: _,
             completion_latency,
         } = &section.options;
+        if !peers::check_mirror(self, load, remarks) {
+            return None;
+        }
         let sections = self.sections(load)?;
         let addressed: Vec<&Addressed> = sections.iter().flat_map(|section| section.iter()).collect();
         let mode = engines::mode(section, &addressed, remarks)?;
@@ -197,7 +203,8 @@ impl Setting<'_> {
             sections: &sections,
             pacing: &pacing,
             lanes,
-            seed: seeds::of_stream(self.job, *index, self.scene.entropy),
+            // Both ends of a connection draw the same.
+            seed: seeds::of_stream(self.job, mirrors.unwrap_or(*index), self.scene.entropy),
             dialect: self.job.dialect,
         };
         let manned = match trace {
@@ -373,6 +380,14 @@ impl Setting<'_> {
         }
         if !kind.is_synchronous() || asked <= 1 {
             return Some((asked.max(1), 1));
+        }
+        if load.is_paired {
+            let message = format!(
+                "the stream \"{name}\" has queue depth 1, not {asked}: the ends of its connection do one operation after \
+                 another"
+            );
+            remarks.note(NoteKind::Engine, Severity::Info, message);
+            return Some((1, 1));
         }
         if kind == EngineKind::Null {
             let message = format!(
@@ -738,60 +753,4 @@ fn share_of_maximum(dialect: Dialect, maximum: f64, share: Ratio) -> f64 {
         rate
     };
     rate.clamp(1.0, *RATES.end())
-}
-
-/// Whether everything a direct stream does is a multiple of what its targets need; faults are among the remarks.
-fn aligned(load: &Load<'_>, plans: &[WorkerPlan], targets: &[&Addressed], remarks: &mut Remarks) -> bool {
-    let mut sector = 0;
-    let mut name = "";
-    for target in targets.iter().filter(|target| matches!(target.class, Class::File | Class::Block)) {
-        if let Direct::Aligned(align) = target.direct
-            && align > sector
-        {
-            (sector, name) = (align, &target.name);
-        }
-    }
-    if sector <= 1 {
-        return true;
-    }
-    let Workload { cases, align, align_of, stride_bytes, .. } = &load.operations.workload;
-    let sizes = cases.iter().flat_map(|case| match case.size {
-        Size::Fixed(size) => [size, size, size],
-        Size::Range { min, max, step } => [min, max, step],
-    });
-    let options = &load.section.options;
-    let mut wrong: Vec<(&str, u64)> = sizes
-        .map(|size| ("block size", u64::from(size)))
-        .filter(|&(_, size)| size % sector != 0)
-        .take(1)
-        .collect();
-    if wrong.is_empty() && load.operations.random && align.0 % sector != 0 {
-        wrong.push(("align", align.0));
-    }
-    if load.operations.random {
-        let aligns = align_of.iter().map(|&(_, align)| align);
-        wrong.extend(aligns.filter(|align| align % sector != 0).take(1).map(|align| ("align_of", align)));
-    }
-    let own = cases.iter().filter_map(|case| case.align.map(u64::from)).find(|align| align % sector != 0);
-    wrong.extend(own.map(|align| ("align of the mix", align)));
-    if load.operations.sequential && stride_bytes.unsigned_abs() % sector != 0 {
-        wrong.push(("stride", stride_bytes.unsigned_abs()));
-    }
-    let starts = plans.iter().flat_map(|plan| &plan.extents).map(|extent| extent.start.0);
-    wrong.extend(starts.filter(|start| start % sector != 0).take(1).map(|start| ("offset", start)));
-    let (sector, is_right) = (Bytes(sector), wrong.is_empty());
-    for (what, value) in wrong {
-        let place = match what {
-            "offset" => options.offset.span(),
-            "block size" => load.operations.block_place,
-            _ => None,
-        };
-        let message = format!(
-            "{what} {} is not a multiple of the {sector} sector of {name}, which direct I/O needs",
-            Bytes(value)
-        );
-        let help = format!("use a multiple of {sector} or turn direct I/O off");
-        remarks.error("plan.not-aligned", place.or(Some(load.section.span)), message, help);
-    }
-    is_right
 }

@@ -260,6 +260,7 @@ impl<'a> Traced<'a> {
             verification: Verification::Off,
             workload: Workload {
                 cases: moving.iter().map(case).collect(),
+                replies: Vec::new(),
                 distribution: Distribution::Uniform,
                 coverage: Coverage::Independent,
                 align: Bytes(align),

@@ -10,7 +10,10 @@ pub use updates::iometer_updates;
 
 use crate::calendar;
 use fathom_metrics::{Histogram, bucket_bounds};
-use fathom_schema::{KindTally, Moments, OperationKind, Record, StepFinished, StepRecord, Stop, StreamTally};
+use fathom_schema::{
+    KindTally, Moments, OperationKind, Record, StepFinished, StepRecord, Stop, StreamTally, Target,
+    TargetTally,
+};
 use fathom_units::Nanos;
 
 /// The columns, in order.
@@ -129,7 +132,7 @@ const AMBIGUOUS: &str = "-1";
 const LINE_END: &str = "\r\n";
 
 /// What the results of a run need beside its record.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct IometerShape {
     /// Number of the test type, 0 to 7.
     pub test_type: u8,
@@ -140,7 +143,7 @@ pub struct IometerShape {
 }
 
 /// One test.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct IometerTest {
     /// Which of the workers' specifications runs: where it changes, the specifications are listed.
     pub spec_index: usize,
@@ -162,18 +165,31 @@ pub struct IometerSpec {
 }
 
 /// One row.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct IometerRow {
     /// The first six columns.
     pub cells: [String; 6],
-    /// Names of the streams that it sums up.
-    pub streams: Vec<String>,
+    /// The streams that it sums up.
+    pub streams: Vec<IometerStream>,
     /// Starting sector, when it is the same for all.
     pub start: Option<u64>,
     /// Maximum size in sectors, when it is the same for all.
     pub max_size: Option<u64>,
     /// I/Os in flight per target and worker, when they are the same for all.
     pub queue_depth: Option<i64>,
+    /// Transactions of a connection where connections are tested, when they are the same for all.
+    pub per_connection: Option<i64>,
+}
+
+/// A stream of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IometerStream {
+    /// Its name.
+    pub name: String,
+    /// Name of the target that alone is meant, of several that the stream has.
+    pub target: Option<String>,
+    /// How many of its I/Os are a transaction: 1, and another one as far as replies come.
+    pub per_transaction: f64,
 }
 
 /// What the host did while a test recorded.
@@ -311,6 +327,8 @@ struct Figures<'a> {
 /// What a worker of a stream has counted.
 struct Part<'a> {
     stream: &'a str,
+    /// Those of the step.
+    targets: &'a [Target],
     tally: &'a StreamTally,
     /// How long that took.
     time: Nanos,
@@ -321,9 +339,39 @@ struct Part<'a> {
 struct Sums {
     read: OfKind,
     write: OfKind,
+    transactions: Transactions,
+    connections: Moments,
+    connections_per_s: f64,
     /// Longest time that a worker recorded, in ticks.
     run_ticks: u64,
     classes: [u64; EDGES_NS.len() + 1],
+}
+
+/// Transactions: a request, with the reply to it where there is one.
+#[derive(Default)]
+struct Transactions {
+    count: f64,
+    per_s: f64,
+    latency_ns: f64,
+    max_ns: u64,
+}
+
+impl Transactions {
+    /// Adds the operations of one kind, of which so many make one. They follow one another, so that all their time is that of
+    /// transactions; which of them was the longest is not known where there are replies: then it is the longest I/O.
+    fn add(&mut self, tally: &KindTally, per_transaction: f64, seconds: f64) {
+        let count = tally.operations as f64 / per_transaction;
+        self.count += count;
+        if seconds > 0.0 {
+            self.per_s += count / seconds;
+        }
+        self.latency_ns += tally.service.moments.sum_ns;
+        self.max_ns = self.max_ns.max(tally.service.moments.max_ns);
+    }
+
+    fn mean_ns(&self) -> f64 {
+        if self.count > 0.0 { self.latency_ns / self.count } else { 0.0 }
+    }
 }
 
 /// The sums of reads or writes.
@@ -350,6 +398,36 @@ impl OfKind {
     }
 }
 
+impl Sums {
+    /// Adds what a stream did on one of its targets, of which there are no classes of latencies.
+    fn add_target(&mut self, tally: &StreamTally, targets: &[Target], name: &str, seconds: f64) {
+        let is_it = |number: u32| targets.get(number as usize).is_some_and(|target| target.name == name);
+        for tally in tally.targets.iter().filter(|tally| is_it(tally.target)) {
+            let TargetTally { target: _, kind, operations, bytes, errors, service, response: _ } = tally;
+            let of_kind = match kind {
+                OperationKind::Read => &mut self.read,
+                OperationKind::Write => &mut self.write,
+                OperationKind::Trim | OperationKind::Sync => continue,
+            };
+            let sum_ns = service.sum_ns as f64;
+            let latency =
+                Moments { count: *operations, max_ns: service.max_ns, sum_ns, ..Moments::default() };
+            of_kind.count += operations;
+            of_kind.bytes += bytes;
+            of_kind.errors += errors;
+            if seconds > 0.0 {
+                of_kind.per_s += *operations as f64 / seconds;
+                of_kind.bytes_per_s += *bytes as f64 / seconds;
+                self.transactions.per_s += *operations as f64 / seconds;
+            }
+            of_kind.latency.merge(&latency);
+            self.transactions.count += *operations as f64;
+            self.transactions.latency_ns += sum_ns;
+            self.transactions.max_ns = self.transactions.max_ns.max(service.max_ns);
+        }
+    }
+}
+
 impl<'a> Figures<'a> {
     /// What a step has come to.
     fn of(step: &'a StepRecord, finished: &'a StepFinished, host: Option<&'a IometerHost>) -> Self {
@@ -357,6 +435,7 @@ impl<'a> Figures<'a> {
         let parts = streams.flat_map(|(stream, totals)| {
             totals.workers.iter().map(|worker| Part {
                 stream: &stream.name,
+                targets: &step.started.step.targets,
                 tally: &worker.tally,
                 time: worker.end.since(worker.start),
             })
@@ -368,17 +447,25 @@ impl<'a> Figures<'a> {
     fn sums(&self, row: &IometerRow) -> Sums {
         let mut sums = Sums::default();
         let mut histogram = Histogram::default();
-        for &Part { stream, tally, time } in &self.parts {
-            if !row.streams.iter().any(|name| name == stream) {
-                continue;
+        for &Part { stream, targets, tally, time } in &self.parts {
+            let Some(of_row) = row.streams.iter().find(|of_row| of_row.name == stream) else { continue };
+            let seconds = Nanos::as_secs_f64(time);
+            sums.connections.merge(&tally.connections);
+            if seconds > 0.0 {
+                sums.connections_per_s += tally.connections.count as f64 / seconds;
             }
             sums.run_ticks = sums.run_ticks.max(time.0);
+            if let Some(name) = &of_row.target {
+                sums.add_target(tally, targets, name, seconds);
+                continue;
+            }
             for tally in &tally.kinds {
                 match tally.kind {
-                    OperationKind::Read => sums.read.add(tally, Nanos::as_secs_f64(time)),
-                    OperationKind::Write => sums.write.add(tally, Nanos::as_secs_f64(time)),
+                    OperationKind::Read => sums.read.add(tally, seconds),
+                    OperationKind::Write => sums.write.add(tally, seconds),
                     OperationKind::Trim | OperationKind::Sync => continue,
                 }
+                sums.transactions.add(tally, of_row.per_transaction, seconds);
                 histogram.merge_sparse(&tally.service.histogram);
             }
         }
@@ -391,7 +478,8 @@ impl<'a> Figures<'a> {
     }
 
     fn row(&self, row: &IometerRow) -> Vec<String> {
-        let Sums { read, write, run_ticks, classes } = self.sums(row);
+        let Sums { read, write, transactions, connections, connections_per_s, run_ticks, classes } =
+            self.sums(row);
         let real = self.real;
         let is_all = row.cells[0] == "ALL";
         let has_host = is_all || row.cells[0] == "MANAGER";
@@ -406,22 +494,24 @@ impl<'a> Figures<'a> {
             let rates = [read.bytes_per_s + write.bytes_per_s, read.bytes_per_s, write.bytes_per_s];
             cells.extend(rates.map(|rate| real(rate / unit)));
         }
-        // Each operation is a transaction where there are no replies; targets stay open.
-        cells.extend([iops, 0.0].map(real));
-        cells.extend(
-            [both.mean_ns(), read.latency.mean_ns(), write.latency.mean_ns(), both.mean_ns(), 0.0].map(ms),
-        );
-        let maxima = [both.max_ns, read.latency.max_ns, write.latency.max_ns, both.max_ns, 0];
+        cells.extend([transactions.per_s, connections_per_s].map(real));
+        let of_kinds = [both.mean_ns(), read.latency.mean_ns(), write.latency.mean_ns()].map(ms);
+        cells.extend(of_kinds);
+        cells.extend([transactions.mean_ns(), connections.mean_ns()].map(ms));
+        let maxima = [both.max_ns, read.latency.max_ns, write.latency.max_ns];
+        let maxima = maxima.into_iter().chain([transactions.max_ns, connections.max_ns]);
         cells.extend(maxima.map(|ns| ms(ns as f64)));
         cells.extend([read.errors + write.errors, read.errors, write.errors].map(whole));
-        cells.extend([read.bytes, write.bytes, read.count, write.count, 0].map(whole));
-        cells.push(AMBIGUOUS.to_owned());
+        cells.extend([read.bytes, write.bytes, read.count, write.count, connections.count].map(whole));
+        cells.push(row.per_connection.map_or_else(|| AMBIGUOUS.to_owned(), |count| count.to_string()));
         if is_all {
             cells.extend(std::iter::repeat_n(String::new(), 9));
         } else {
-            let sums = [read.latency.sum_ns, write.latency.sum_ns, both.sum_ns, 0.0];
+            let sums =
+                [read.latency.sum_ns, write.latency.sum_ns, transactions.latency_ns, connections.sum_ns];
             cells.extend(sums.map(|ticks| format!("{ticks:.0}")));
-            cells.extend([read.latency.max_ns, write.latency.max_ns, both.max_ns, 0, run_ticks].map(whole));
+            let maxima = [read.latency.max_ns, write.latency.max_ns, transactions.max_ns, connections.max_ns];
+            cells.extend(maxima.into_iter().chain([run_ticks]).map(whole));
         }
         // Unsigned in Iometer, so that -1 becomes the largest number.
         cells.extend([row.start, row.max_size].map(|sectors| whole(sectors.unwrap_or(u64::MAX))));

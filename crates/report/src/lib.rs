@@ -42,12 +42,12 @@ pub use fio::{
 };
 pub use html::{compare_html, html};
 pub use iometer::{
-    IOMETER_COLUMNS, IometerCpu, IometerHost, IometerRow, IometerShape, IometerSpec, IometerTest,
-    iometer_results, iometer_updates,
+    IOMETER_COLUMNS, IometerCpu, IometerHost, IometerRow, IometerShape, IometerSpec, IometerStream,
+    IometerTest, iometer_results, iometer_updates,
 };
 pub use live::{
-    FiguresView, Gauges, GroupView, IntervalView, KindView, Live, SpanView, StreamView, TargetSpan,
-    TargetView, TargetsView, interval_view, live,
+    FiguresView, Gauges, GroupView, IntervalView, KindView, Live, OnTarget, SpanView, StreamView, TargetSpan,
+    TargetView, TargetsView, interval_view, live, on_targets,
 };
 pub use markdown::{compare_markdown, markdown};
 pub use plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, Shape, Unit};

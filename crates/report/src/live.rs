@@ -10,8 +10,8 @@ use crate::charts::spread;
 use crate::summary::{errors, kinds, phase_name, quantile, response};
 use fathom_analysis::describe;
 use fathom_schema::{
-    DeviceUse, Event, HostSample, Interval, KindTally, Outcome, Pacing, Severity, Step, Stop, Stream, Target,
-    TimeLimit,
+    DeviceUse, Event, HostSample, Interval, KindTally, OperationKind, Outcome, Pacing, Severity, Step, Stop,
+    Stream, Target, TargetTally, TimeLimit,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 use schemars::JsonSchema;
@@ -135,6 +135,25 @@ pub struct IntervalView {
     /// How their response times are spread: pairs of a row and its operations, from the fastest. Row r holds 2^(r/4) to
     /// 2^((r+1)/4) ns.
     pub spread: Vec<(usize, u64)>,
+}
+
+/// What a stream did on one of its targets, reads, writes and trims together.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct OnTarget {
+    /// Index of the target in the step.
+    pub target: u32,
+    /// Operations completed without an error.
+    pub operations: u64,
+    /// Failed operations.
+    pub errors: u64,
+    /// Operations per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Mean response time, nanoseconds; null without an operation.
+    pub mean_ns: Option<f64>,
+    /// Longest response time, nanoseconds; null without an operation.
+    pub max_ns: Option<u64>,
 }
 
 /// What streams of a step do together: at the moment, and since the measuring began.
@@ -406,6 +425,34 @@ pub fn interval_view(interval: &Interval) -> IntervalView {
         all: kind_view("all", &all, length),
         kinds: kinds.iter().map(|kind| kind_view(kind.kind.name(), kind, length)).collect(),
     }
+}
+
+/// What the stream of an interval did on each of its targets, ascending; nothing where it has one alone, which has all.
+pub fn on_targets(interval: &Interval) -> Vec<OnTarget> {
+    let length = interval.end.since(interval.start);
+    let counts = |tally: &&TargetTally| tally.kind != OperationKind::Sync;
+    let mut found: Vec<TargetTally> = Vec::new();
+    for tally in interval.tally.targets.iter().filter(counts) {
+        match found.last_mut().filter(|last| last.target == tally.target) {
+            Some(last) => last.merge(tally),
+            None => found.push(*tally),
+        }
+    }
+    let view = |tally: TargetTally| {
+        let TargetTally { target, kind: _, operations, bytes, errors, service, response } = tally;
+        let latency = response.unwrap_or(service);
+        let some = (operations > 0).then_some(());
+        OnTarget {
+            target,
+            operations,
+            errors,
+            iops: Iops::of(operations, length).0,
+            bytes_per_s: BytesPerSec::of(Bytes(bytes), length).0,
+            mean_ns: some.map(|()| latency.sum_ns as f64 / operations as f64),
+            max_ns: some.map(|()| latency.max_ns),
+        }
+    };
+    found.into_iter().map(view).collect()
 }
 
 fn kind_view(name: &str, tally: &KindTally, length: Nanos) -> KindView {

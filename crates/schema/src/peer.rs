@@ -16,6 +16,10 @@ pub struct Peer {
     pub listens: bool,
     /// Whether TCP sends small pieces at once (`TCP_NODELAY`).
     pub no_delay: bool,
+    /// Operations after which the connection is closed and opened again, by both ends alike; 0: it is opened and closed, and
+    /// nothing else. `None`: it stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_connection: Option<u64>,
 }
 
 /// How bytes travel.
@@ -72,7 +76,7 @@ impl Peer {
 
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { protocol, host, port, listens: _, no_delay: _ } = self;
+        let Self { protocol, host, port, listens: _, no_delay: _, per_connection: _ } = self;
         let word = protocol.word();
         match protocol {
             Protocol::Unix => write!(f, "{word}:{host}"),
@@ -94,6 +98,7 @@ mod tests {
             port: 1,
             listens: false,
             no_delay: false,
+            per_connection: None,
         };
         for (protocol, host, here, text) in [
             (Protocol::Tcp, "localhost", true, "tcp://localhost:1"),

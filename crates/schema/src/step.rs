@@ -339,6 +339,10 @@ pub struct SharePart {
 pub struct Workload {
     /// What one operation may be; drawn independently by weight. At least one; weights sum to 1.
     pub cases: Vec<Case>,
+    /// Bytes that the other end of a connection sends back for each operation of a case, in the order of the cases: the next
+    /// operation, of the other kind; 0: none. Empty where no case has any. Only for [`PassEnd::Anew`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replies: Vec<u32>,
     /// How the kind of one is chosen.
     #[serde(default)]
     pub kinds: KindOrder,
@@ -702,6 +706,23 @@ pub enum Think {
 
 fn never() -> u64 {
     u64::MAX
+}
+
+impl Workload {
+    /// Whether an operation of this kind may come, be it as the answer to another.
+    pub fn may_issue(&self, kind: OperationKind) -> bool {
+        let (is_own, replies) = (|case: &Case| case.kind == kind, &self.replies);
+        let is_reply = |(case, &bytes): (&Case, &u32)| bytes > 0 && case.kind.opposite() == Some(kind);
+        self.cases.iter().any(is_own)
+            || self.cases.iter().zip(replies).any(is_reply)
+            || self.trim_then_write && kind == OperationKind::Write
+    }
+
+    /// Bytes of the largest operation, replies among them.
+    pub fn largest(&self) -> u32 {
+        let cases = self.cases.iter().map(|case| case.size.largest());
+        cases.chain(self.replies.iter().copied()).max().unwrap_or(1).max(1)
+    }
 }
 
 impl Stream {

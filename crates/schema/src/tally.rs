@@ -30,6 +30,15 @@ impl OperationKind {
         self as usize
     }
 
+    /// What the other end of a connection does meanwhile: sends what is received here, and receives what is sent.
+    pub const fn opposite(self) -> Option<Self> {
+        match self {
+            Self::Read => Some(Self::Write),
+            Self::Write => Some(Self::Read),
+            Self::Trim | Self::Sync => None,
+        }
+    }
+
     /// Lower-case name: `read`, `write`, `trim`, `sync`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -85,6 +94,10 @@ pub struct StreamTally {
     /// that occurred, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetTally>,
+    /// Connections that were closed again, from the moment at which each began to be opened to its close; none where
+    /// connections stay (see [`crate::Peer::per_connection`]).
+    #[serde(default, skip_serializing_if = "Moments::is_empty")]
+    pub connections: Moments,
     /// Operations in flight integrated over time, in operation-nanoseconds; ÷ duration = queue depth held.
     pub in_flight_ns: f64,
     /// CPU time of the workers, in nanoseconds.
@@ -157,6 +170,11 @@ pub struct Moments {
 }
 
 impl Moments {
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Adds those of another set.
     pub fn merge(&mut self, other: &Self) {
         let Self { count, min_ns, max_ns, sum_ns, sum_squares } = *other;

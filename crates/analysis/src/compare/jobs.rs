@@ -166,6 +166,7 @@ fn of_streams(left: &Stream, right: &Stream, found: &mut Differing) {
 fn of_workloads(left: &Workload, right: &Workload, found: &mut Differing) {
     let Workload {
         cases: _, // each kind's by itself, below
+        replies,
         kinds,
         cursor,
         distribution,
@@ -186,6 +187,7 @@ fn of_workloads(left: &Workload, right: &Workload, found: &mut Differing) {
     } = left;
     found.add("mix", describe::mix(left), describe::mix(right));
     of_cases(left, right, found);
+    found.add_raw("replies", replies, &right.replies);
     found.add_raw("distribution", distribution, &right.distribution);
     found.add_raw("coverage", coverage, &right.coverage);
     // It follows the block size where nothing else is said.

@@ -42,6 +42,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
                 random: true,
                 align: None,
             }],
+            replies: Vec::new(),
             kinds: fathom_schema::KindOrder::Drawn,
             cursor: Cursor::Shared,
             distribution: Distribution::Uniform,

@@ -1,6 +1,6 @@
 //! `fathom serve`: the server with what it has to know of this machine.
 
-use crate::cli::{self, IometerArgs, ServeArgs};
+use crate::cli::{self, FIRST_PORT, IometerArgs, ServeArgs};
 use crate::command::steady;
 use crate::exit::Exit;
 use crate::load::Loaded;
@@ -78,7 +78,7 @@ fn with_faults(upload: &Upload, check: impl FnOnce(&Loaded) -> Diagnostics) -> (
         found.error("run.sector-size", None, reason, "leave it out for 512");
         return (Job::default(), found);
     }
-    let args = IometerArgs { maps: maps.clone(), sector_size: size };
+    let args = IometerArgs { maps: maps.clone(), sector_size: size, first_port: FIRST_PORT };
     let mut loaded = load::uploaded(name, text, &args);
     let checked = check(&loaded);
     loaded.diagnostics.extend(checked);

@@ -358,25 +358,6 @@ fn results_spare_targets_and_files_of_others() {
     bench.write("precious", vec![7; 4 << 20]);
     bench.check_refused("iometer -c a.icf -r results.csv --map *=precious", 3, &["precious", "--overwrite"]);
     bench.check_refused("iometer -c a.icf -r file --map *=file", 2, &["the output file is the target"]);
-    // Network workers are refused by name.
-    let network = CONFIGURATION
-        .replace("'Worker type\r\n\tDISK\r\n'Default", "'Worker type\r\n\tNETWORK,TCP\r\n'Default");
-    bench.write(
-        "net.icf",
-        network
-            .replace(
-                "'Target type\r\n\tDISK",
-                "'Target type\r\n\tNETWORK,TCP\r\n'Target manager ID, manager name\r\n\t1,HOST",
-            )
-            .lines()
-            .filter(|line| {
-                !line.starts_with("'Disk maximum") && !["\t2048,0,2", "\t1024,2048,2"].contains(line)
-            })
-            .collect::<Vec<_>>()
-            .join("\n"),
-    );
-    bench.fathom("iometer --plan net.icf").expect(0, &[]);
-    bench.fathom("iometer net.icf results.csv").expect(9, &["icf.not-built", "network"]);
 }
 
 #[test]
@@ -393,10 +374,10 @@ fn published_configurations_run_on_a_simulated_device() {
         }
         let path = path.to_str().expect("names are plain");
         let ended = bench.fathom_with(&["plan", "--json", "--map", "*=sim:", path]);
-        // Some have no workers or targets, one a network worker.
+        // Some have no workers or targets.
         let is_idle =
             ["icf.nothing-to-run", "icf.specifications-only"].iter().any(|code| ended.err.contains(code));
-        if is_idle || ended.err.contains("network workers") {
+        if is_idle {
             continue;
         }
         ended.expect(0, &[]);

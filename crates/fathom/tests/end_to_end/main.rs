@@ -14,6 +14,7 @@ mod convert;
 mod devices;
 mod examples;
 mod iometer;
+mod iometer_workers;
 mod job_commands;
 mod names;
 mod outputs;

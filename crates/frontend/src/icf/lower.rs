@@ -1,12 +1,15 @@
 //! A configuration as fathom's model: each target of a worker is a stream, each test a stage, and tests that differ in
 //! nothing but the queue depth are a sweep. Knows Iometer's meaning and the model; where targets lie is told to it.
 
+mod connections;
+
 use super::cycling::{Share, Test, tests};
+use super::network::{self, Expanded};
 use super::tree::{Document, IDLE, Kind, Spec, SpecLine, Target, Worker};
 use super::workload;
 use crate::names::Names;
 use fathom_model::{
-    Amount, Diagnostics, Job, Level, Literal, Named, OnError, Seed, Span, StageOptions, StreamOptions, Sweep,
+    Amount, Diagnostics, Job, Literal, Named, OnError, Seed, Span, StageOptions, StreamOptions, Sweep,
     TargetKind, TargetOptions, WorkloadOptions,
 };
 use fathom_units::{Bytes, Nanos};
@@ -40,6 +43,10 @@ pub struct Surroundings<'a> {
     /// Whether a job is wanted that can run; else it is looked at or printed only, and what keeps it from running alone is a
     /// warning.
     pub is_to_run: bool,
+    /// Whether an address is one of this host's.
+    pub is_here: &'a dyn Fn(&str) -> bool,
+    /// Where the first network worker listens; each further one has the next port.
+    pub first_port: u16,
 }
 
 /// A configuration that was lowered.
@@ -49,23 +56,42 @@ pub struct Lowered {
     pub job: Job,
     /// What could not be carried over, or only nearly.
     pub diagnostics: Diagnostics,
-    /// Which stream a worker has on a target.
-    pub streams: Streams,
-    /// The tests that steps of the job are, in their order.
+    /// By test: which stream a worker has on a target.
+    pub streams: Vec<Streams>,
+    /// The configuration with the clients that network workers have, which no file names.
+    pub document: Option<Document>,
+    /// The tests that steps of the job are, in their order, with these clients.
     pub tests: Vec<Test>,
 }
 
-/// The name of each stream, by number of the manager, its worker, the worker's target, and the specification index.
-pub type Streams = BTreeMap<(usize, usize, usize, usize), String>;
+/// The streams of a test, by number of the manager, its worker, and the worker's target.
+pub type Streams = BTreeMap<(usize, usize, usize), StreamOf>;
+
+/// The stream of a worker on a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamOf {
+    /// Its name.
+    pub name: String,
+    /// Name of the target in the record, where the stream is the worker's on others as well.
+    pub target: Option<String>,
+}
+
+/// What a stream was made for: a worker, its target, its specification, and what else it depends on where it is not swept.
+type Made = (usize, usize, usize, usize, Option<(usize, i64)>);
 
 /// Lowers a configuration that was read without faults.
 pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
+    let Expanded { document: expanded, servers, lost } = network::expand(document);
+    let read = document;
+    let document = &expanded;
     let mut lowering = Lowering {
         document,
+        servers: &servers,
         surroundings,
         job: Job { dialect: fathom_model::Dialect::Iometer, ..Job::default() },
         found: Diagnostics::default(),
-        streams: Streams::new(),
+        made: BTreeMap::new(),
+        streams: Vec::new(),
         targets: BTreeMap::new(),
         workloads: BTreeMap::new(),
         names: [Names::default(), Names::default(), Names::default(), Names::default()],
@@ -77,9 +103,10 @@ pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
     }
     // Errors are counted, and the slot goes on; nothing ends by them.
     lowering.job.run.on_error.set(OnError::Count(ERRORS_MAX), setup.test_type_span);
-    let (running, idle): (Vec<Test>, Vec<Test>) = tests(document)
+    let (running, idle): (Vec<Test>, Vec<Test>) = tests(read)
         .unwrap_or_default()
         .into_iter()
+        .map(|test| network::with_clients(&test, &servers))
         .partition(|test| test.managers.iter().flatten().any(|share| share.targets > 0));
     if !idle.is_empty() {
         let (is, have) = if idle.len() == 1 { ("test is", "has") } else { ("tests are", "have") };
@@ -117,20 +144,34 @@ pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
             "give hours, minutes and seconds",
         );
     }
-    for group in running.chunk_by(same_but_depth) {
+    lost.iter().for_each(|&(manager, worker)| lowering.say_lost(manager, worker));
+    for group in running.chunk_by(|a, b| joined_of(document, a).next().is_none() && same_but_depth(a, b)) {
         lowering.stage(group);
     }
     lowering.set_target_sizes();
     let Lowering { job, mut found, streams, .. } = lowering;
     // They were found test by test; whoever mends a file goes through it line by line.
     found.sort_by_place();
-    Lowered { job, diagnostics: found, streams, tests: running }
+    Lowered { job, diagnostics: found, streams, document: Some(expanded), tests: running }
 }
 
 /// What a run is called: the description up to its first comma, or what is run.
 fn title(document: &Document) -> String {
     let description = document.setup.description.split(',').next().unwrap_or_default().trim();
     if description.is_empty() { "Iometer configuration".to_owned() } else { description.to_owned() }
+}
+
+/// The workers of a test that are one stream over several targets: those whose pauses stall all of them.
+fn joined_of<'a>(document: &'a Document, test: &'a Test) -> impl Iterator<Item = (usize, usize)> + 'a {
+    let workers = test.managers.iter().enumerate().flat_map(|(manager, shares)| {
+        shares.iter().enumerate().map(move |(worker, share)| (manager, worker, share.targets))
+    });
+    workers.filter_map(move |(manager, number, targets)| {
+        let worker = &document.managers[manager].workers[number];
+        let spec = document.spec(worker.specs.get(test.spec_index).filter(|_| targets > 1)?)?;
+        let pauses = worker.kind == Kind::Disk && spec.lines.iter().any(|line| line.delay > 0);
+        pauses.then_some((manager, number))
+    })
 }
 
 /// Whether two tests that follow each other have the same workers on the same targets.
@@ -146,17 +187,30 @@ fn running_depths(test: &Test) -> impl Iterator<Item = i64> {
 }
 
 struct Lowering<'a> {
+    /// With the clients of network workers.
     document: &'a Document,
+    servers: &'a BTreeMap<network::Place, network::Place>,
     surroundings: &'a Surroundings<'a>,
     job: Job,
     found: Diagnostics,
-    streams: Streams,
+    made: BTreeMap<Made, String>,
+    streams: Vec<Streams>,
     /// Names of the target sections, by what Iometer compares.
     targets: BTreeMap<String, String>,
-    /// Names of the workload sections, by specification and data pattern.
-    workloads: BTreeMap<(String, Option<u8>), String>,
+    /// Names of the workload sections, by specification and what it is for.
+    workloads: BTreeMap<(String, Use), String>,
     /// Of targets, workloads, streams and stages.
     names: [Names; 4],
+}
+
+/// What a specification is used for, which decides what its workload is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Use {
+    /// Nothing yet.
+    Library,
+    /// Disks, with this data pattern.
+    Disk(u8),
+    Network,
 }
 
 impl Lowering<'_> {
@@ -165,7 +219,7 @@ impl Lowering<'_> {
         let document = self.document;
         for spec in &document.specs {
             // What is written is a worker's to say.
-            self.workload(spec, None);
+            self.workload(spec, Use::Library);
             if let Some(line) = spec.lines.iter().find(|line| line.delay > 0 || line.burst > 1) {
                 let message =
                     format!("delay and burst of \"{}\" are left out of the specification", spec.name);
@@ -197,7 +251,9 @@ impl Lowering<'_> {
         let setup = &self.document.setup;
         let span = setup.test_type_span;
         let test = &group[0];
-        let mut streams = Vec::new();
+        let mut found = Streams::new();
+        let joined: Vec<(usize, usize)> = joined_of(self.document, test).collect();
+        let is_swept = joined.is_empty();
         let mut specs: Vec<&str> = Vec::new();
         for (manager, shares) in test.managers.iter().enumerate() {
             for (worker, share) in shares.iter().enumerate().filter(|(_, share)| share.targets > 0) {
@@ -206,11 +262,36 @@ impl Lowering<'_> {
                 if !specs.contains(&spec) {
                     specs.push(spec);
                 }
+                if self.servers.contains_key(&(manager, worker)) {
+                    continue;
+                }
+                let is_joined = joined.contains(&(manager, worker));
                 for target in 0..share.targets {
-                    streams.extend(self.stream(manager, worker, target, test, *share));
+                    let apart =
+                        (!is_swept).then_some((if is_joined { share.targets } else { 1 }, share.outstanding));
+                    let made = (manager, worker, if is_joined { 0 } else { target }, test.spec_index, apart);
+                    let Some(name) = self.stream(made, *share) else { continue };
+                    let section = &self.document.managers[manager].workers[worker].targets[target];
+                    let target_name = is_joined.then(|| self.shown(section));
+                    found.insert((manager, worker, target), StreamOf { name, target: target_name });
                 }
             }
         }
+        // Clients name their servers.
+        let clients = self.servers.keys().filter(|place| test.managers[place.0][place.1].targets > 0);
+        for &(manager, worker) in clients {
+            let made = (manager, worker, 0, test.spec_index, None);
+            if let Some(name) = self.stream(made, test.managers[manager][worker]) {
+                found.insert((manager, worker, 0), StreamOf { name, target: None });
+            }
+        }
+        let mut streams: Vec<String> = Vec::new();
+        for StreamOf { name, target: _ } in found.values() {
+            if !streams.contains(name) {
+                streams.push(name.clone());
+            }
+        }
+        self.streams.extend(group.iter().map(|_| found.clone()));
         let name = self.names[3].unique(&specs.join(" + "));
         let mut stage = Named::<StageOptions>::new(name, span);
         stage.options.streams.set(streams, span);
@@ -221,7 +302,13 @@ impl Lowering<'_> {
             stage.options.ramp.set(Nanos::secs(setup.ramp_seconds), setup.run_time_span);
         }
         // All disk workers have the same depth then.
-        let depths: Vec<i64> = group.iter().filter_map(|test| running_depths(test).next()).collect();
+        let depth_of = |test: &Test| {
+            let workers = test.managers.iter().zip(&self.document.managers);
+            let shares = workers.flat_map(|(shares, manager)| shares.iter().zip(&manager.workers));
+            let mut disks = shares.filter(|(share, worker)| share.targets > 0 && worker.kind == Kind::Disk);
+            disks.next().map(|(share, _)| share.outstanding)
+        };
+        let depths: Vec<i64> = group.iter().filter_map(depth_of).collect();
         if depths.len() > 1 {
             let values = depths.into_iter().map(Literal::Integer).collect();
             let dimensions = vec![("stream.queue_depth".to_owned(), values)];
@@ -231,56 +318,65 @@ impl Lowering<'_> {
     }
 
     /// The stream of a worker on a target; `None` after a complaint.
-    fn stream(
-        &mut self,
-        manager: usize,
-        worker: usize,
-        target: usize,
-        test: &Test,
-        share: Share,
-    ) -> Option<String> {
-        let key = (manager, worker, target, test.spec_index);
-        if let Some(name) = self.streams.get(&key) {
+    fn stream(&mut self, key: Made, share: Share) -> Option<String> {
+        let (manager, worker, target, spec_index, apart) = key;
+        // Of a connection there is one, whatever depth others have.
+        let is_peer = self.document.managers[manager].workers[worker].kind != Kind::Disk;
+        let key = if is_peer { (manager, worker, target, spec_index, None) } else { key };
+        if let Some(name) = self.made.get(&key) {
             return Some(name.clone());
         }
         let document = self.document;
         let (section, many) = (&document.managers[manager], document.managers.len() > 1);
+        let place = (manager, worker);
         let (manager, worker) = (&section.name, &section.workers[worker]);
-        let spec = document.spec(&worker.specs[test.spec_index])?;
-        if worker.kind != Kind::Disk {
-            self.warn_once_or_error(
+        let spec = document.spec(&worker.specs[spec_index])?;
+        if worker.kind == Kind::Vi {
+            self.error_once(
                 "icf.not-built",
                 worker.span,
-                "network workers are known but not built yet",
+                "NETWORK,VI workers need a Virtual Interface Architecture, which no system has any more"
+                    .to_owned(),
+                "make it a NETWORK,TCP worker, or leave it out",
             );
             return None;
         }
         let span = worker.span;
+        let joined = apart.map_or(1, |(targets, _)| targets);
         let name = [
             if many { format!("{manager}/") } else { String::new() },
             worker.name.clone(),
-            if worker.targets.len() > 1 {
-                format!(", {}", worker.targets[target].name)
-            } else {
-                String::new()
+            match joined {
+                0 | 1 if worker.targets.len() > 1 => format!(", {}", worker.targets[target].name),
+                0 | 1 => String::new(),
+                _ if joined < worker.targets.len() => format!(", {joined} targets"),
+                _ => String::new(),
             },
             if worker.specs.len() > 1 { format!(": {}", spec.name) } else { String::new() },
         ]
         .concat();
         let name = self.names[2].unique(&name);
         let mut options = StreamOptions::default();
-        options.targets.set(vec![self.target(&worker.targets[target])], worker.targets[target].span);
-        options.workload.set(self.workload(spec, Some(worker.pattern)), spec.span);
+        if worker.kind == Kind::Tcp {
+            self.end_of_connection(place, spec_index, spec, &mut options)?;
+            self.job.streams.push(Named { name: name.clone(), span, options });
+            self.made.insert(key, name.clone());
+            return Some(name);
+        }
+        let targets = &worker.targets[target..target + joined.max(1)];
+        options.targets.set(targets.iter().map(|target| self.target(target)).collect(), targets[0].span);
+        options.workload.set(self.workload(spec, Use::Disk(worker.pattern)), spec.span);
         // A depth that is cycled is none of the worker's.
         let is_own = share.outstanding == worker.outstanding;
         let depth_span = if is_own { worker.depth_span } else { document.setup.test_type_span };
-        self.set_depth(&mut options, share.outstanding, depth_span);
+        let outstanding = share.outstanding.saturating_mul(i64::try_from(joined).unwrap_or(i64::MAX));
+        self.set_depth(&mut options, outstanding, depth_span);
         self.set_region(&mut options, spec, worker);
-        self.set_bursts(&mut options, spec, worker);
+        self.set_bursts(&mut options, spec);
         self.warn_of_connections(worker);
         options.seed.set(worker.fixed_seed.map_or(Seed::Fresh, Seed::Fixed), span);
         self.job.streams.push(Named { name: name.clone(), span, options });
-        self.streams.insert(key, name.clone());
+        self.made.insert(key, name.clone());
         Some(name)
     }
 
@@ -327,8 +423,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Pauses before bursts. They are a worker's over all its targets, of the line that is drawn.
-    fn set_bursts(&mut self, options: &mut StreamOptions, spec: &Spec, worker: &Worker) {
+    /// Pauses before bursts. They are a worker's over all its targets, which are one stream then, of the line that is drawn.
+    fn set_bursts(&mut self, options: &mut StreamOptions, spec: &Spec) {
         let first = spec.lines[0];
         let has_delay = spec.lines.iter().any(|line| line.delay > 0);
         let differ = |line: &&SpecLine| (line.delay, line.burst) != (first.delay, first.burst);
@@ -343,17 +439,11 @@ impl Lowering<'_> {
                 message,
                 "give all lines the same, or a specification each",
             );
-        } else if has_delay && worker.targets.len() > 1 {
-            let message = format!(
-                "\"{}\" pauses over all {} targets of \"{}\" at once, which is known but not built yet",
-                spec.name,
-                worker.targets.len(),
-                worker.name
-            );
-            self.found.error("icf.not-built", first.span, message, "give each target a worker of its own");
         } else if has_delay {
             options.think_time.set(Nanos::millis(u64::from(first.delay)), first.span);
             options.think_every.set(u64::from(first.burst.max(1)), first.span);
+            // Iometer counts what it issues, whatever comes back meanwhile.
+            options.think_issued.set(true, first.span);
         } else if spec.lines.len() > 1 && spec.lines.iter().any(|line| line.burst > 1) {
             let message =
                 format!("bursts of \"{}\" without a delay are drawn operation by operation", spec.name);
@@ -384,25 +474,32 @@ impl Lowering<'_> {
         }
     }
 
-    fn warn_once_or_error(&mut self, code: &'static str, span: Span, message: &str) {
-        let is_said = |one: &fathom_model::Diagnostic| one.level == Level::Error && one.span == Some(span);
-        if !self.found.all().iter().any(is_said) {
-            self.found.error(code, span, message, "leave the worker out");
-        }
-    }
-
-    /// Name of the workload of a specification with a data pattern, where a worker has one.
-    fn workload(&mut self, spec: &Spec, pattern: Option<u8>) -> String {
-        let key = (spec.name.to_lowercase(), pattern);
+    /// Name of the workload of a specification, for what it is used for.
+    fn workload(&mut self, spec: &Spec, used: Use) -> String {
+        let key = (spec.name.to_lowercase(), used);
         if let Some(name) = self.workloads.get(&key) {
             return name.clone();
         }
         let name = self.names[1].unique(&spec.name);
         let mut options = WorkloadOptions::default();
-        workload::lower(spec, pattern, self.surroundings.sector_bytes, &mut options, &mut self.found);
+        let sector_bytes = self.surroundings.sector_bytes;
+        let found = &mut self.found;
+        match used {
+            Use::Library => workload::lower(spec, None, sector_bytes, &mut options, found),
+            Use::Disk(pattern) => workload::lower(spec, Some(pattern), sector_bytes, &mut options, found),
+            Use::Network => workload::lower_network(spec, &mut options, found),
+        }
         self.job.workloads.push(Named { name: name.clone(), span: spec.span, options });
         self.workloads.insert(key, name.clone());
         name
+    }
+
+    /// What a target is called in the record of a run: its path, where it has one.
+    fn shown(&mut self, target: &Target) -> String {
+        match (self.surroundings.place)(&target.name) {
+            Some(Place::Path(path)) => path,
+            _ => self.target(target),
+        }
     }
 
     /// Name of the section of a target.

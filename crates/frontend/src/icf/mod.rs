@@ -5,6 +5,7 @@ mod cycling;
 mod lines;
 mod lower;
 mod managers;
+mod network;
 mod parse;
 mod print;
 mod rows;
@@ -13,7 +14,8 @@ mod tree;
 mod workload;
 
 pub use cycling::{Endless, Share, TESTS_MAX, Test, tests};
-pub use lower::{Lowered, Place, Streams, Surroundings, lower};
+pub use lower::{Lowered, Place, StreamOf, Streams, Surroundings, lower};
+pub use network::{Client, clients};
 pub use print::print;
 pub use rows::{Row, Subject, rows};
 pub use tree::{

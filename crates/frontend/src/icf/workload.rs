@@ -48,6 +48,7 @@ pub(super) fn lower(
             trim: Ratio::ZERO,
             access: access(line),
             align: own_grid.then(|| Bytes(grid(line, sector_bytes))),
+            reply: None,
         };
         options.mix.set(lines.iter().map(line_of).collect(), span);
     }
@@ -59,6 +60,29 @@ pub(super) fn lower(
     if let Some(pattern) = pattern.filter(|_| lines.iter().any(|line| line.read < 100)) {
         set_content(spec, pattern, options, found);
     }
+}
+
+/// Fills `options` for a network, which has no places: sizes, directions and replies.
+pub(super) fn lower_network(spec: &Spec, options: &mut WorkloadOptions, found: &mut Diagnostics) {
+    let lines: Vec<&SpecLine> = spec.lines.iter().filter(|line| line.pct > 0).collect();
+    if let Some(line) = lines.iter().find(|line| line.size == 0) {
+        let message = format!("a line of \"{}\" has operations of 0 bytes", spec.name);
+        found.error("icf.bad-value", line.span, message, "give a size in bytes");
+        return;
+    }
+    let share = |percent: u32| Ratio::percent(f64::from(percent));
+    let line_of = |line: &&SpecLine| MixLine {
+        share: f64::from(line.pct),
+        block_size: BlockSizes::fixed(Bytes(u64::from(line.size))),
+        read: share(line.read),
+        trim: Ratio::ZERO,
+        access: Access { random: Ratio::ZERO },
+        align: None,
+        reply: (line.reply > 0).then(|| Bytes(u64::from(line.reply))),
+    };
+    options.mix.set(lines.iter().map(line_of).collect(), spec.span);
+    // One buffer again and again: what travels is looked at by nobody.
+    options.freshness.set(Freshness::Never, spec.span);
 }
 
 /// What places of a line are multiples of: of a sector where nothing is said.

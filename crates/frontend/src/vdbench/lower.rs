@@ -402,6 +402,7 @@ impl Lowering<'_> {
             trim: Ratio::ZERO,
             access: access(point.seek.unwrap_or(wd.seek)),
             align: None,
+            reply: None,
         };
         let lines: Vec<MixLine> = wds.iter().map(line).collect();
         let names: Vec<&str> = wds.iter().map(|(wd, _)| wd.name.as_str()).collect();
@@ -421,7 +422,7 @@ impl Lowering<'_> {
         let mut workload = Named::<WorkloadOptions>::new(&name, wds[0].0.span);
         let (options, span) = (&mut workload.options, wds[0].0.span);
         match <[MixLine; 1]>::try_from(lines) {
-            Ok([MixLine { share: _, block_size, read, trim: _, access, align: _ }]) => {
+            Ok([MixLine { share: _, block_size, read, trim: _, access, align: _, reply: _ }]) => {
                 options.block_size.set(block_size, span);
                 options.read.set(read, span);
                 options.access.set(access, span);

@@ -8,9 +8,10 @@ mod meeting;
 use super::{
     Capabilities, Completion, Engine, EngineError, Operation, Setup, TargetHandle, Wait, last_errno,
 };
-use fathom_schema::{EngineKind, OperationKind, Peer};
-use meeting::{Link, Listening};
+use fathom_schema::{EngineKind, OperationKind, Peer, Protocol};
+use meeting::{Link, Listening, addresses};
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
@@ -40,11 +41,16 @@ pub struct Net {
     setup: Option<Setup>,
     peer: Option<Peer>,
     listening: Option<Listening>,
+    /// Where the peer is, once that was asked for.
+    addresses: Vec<SocketAddr>,
     link: Option<Link>,
     /// Bytes of the current operation that were moved, and whether those are the answer's already.
     moved: usize,
     answering: bool,
     receives: bool,
+    /// Whether it has received anything, and whether it has sent anything.
+    has_received: bool,
+    has_sent: bool,
     done: Completion,
     waiting: bool,
 }
@@ -68,10 +74,13 @@ impl Net {
             setup: None,
             peer: None,
             listening: None,
+            addresses: Vec::new(),
             link: None,
             moved: 0,
             answering: false,
             receives: false,
+            has_received: false,
+            has_sent: false,
             done: Completion::default(),
             waiting: false,
         }
@@ -86,6 +95,8 @@ impl Net {
             OperationKind::Trim | OperationKind::Sync => return -libc::EOPNOTSUPP,
         };
         self.receives = !sends;
+        self.has_received |= !sends;
+        self.has_sent |= sends;
         let length = operation.length as usize;
         assert!(length <= setup.buffers.slot_bytes(), "an operation fits its slot");
         let memory = setup.buffers.lend(operation.slot);
@@ -230,16 +241,34 @@ impl Engine for Net {
     }
 
     fn meet(&mut self, goes_on: &mut dyn FnMut() -> bool) -> Result<bool, EngineError> {
-        let peer = self.peer.clone().expect("open is called before");
+        let peer = self.peer.as_ref().expect("open is called before");
         let link = match self.listening.as_mut() {
             Some(listening) => listening
-                .await_peer(&peer, goes_on)
-                .map_err(|error| failed("take a connection at", &peer, error))?,
-            None => Link::to(&peer, goes_on).map_err(|error| failed("connect to", &peer, error))?,
+                .await_peer(peer, goes_on)
+                .map_err(|error| failed("take a connection at", peer, error))?,
+            None => {
+                let went = |error| failed("connect to", peer, error);
+                if self.addresses.is_empty() && peer.protocol != Protocol::Unix {
+                    self.addresses = addresses(peer).map_err(went)?;
+                }
+                Link::to(peer, &self.addresses, goes_on).map_err(went)?
+            }
         };
         let is_met = link.is_some();
         self.link = link;
         Ok(is_met)
+    }
+
+    fn per_connection(&self) -> Option<u64> {
+        self.peer.as_ref()?.per_connection
+    }
+
+    fn part(&mut self) {
+        // Both ends part after the same operation: all that was sent has been received, and what comes is the other's end.
+        if let Some(link) = self.link.take() {
+            link.part(false, true);
+        }
+        (self.moved, self.answering) = (0, false);
     }
 
     #[inline]
@@ -265,7 +294,10 @@ impl Engine for Net {
 
     fn close(&mut self) {
         if let Some(link) = self.link.take() {
-            link.part(self.ping_pong || !self.receives, self.receives);
+            // Where either may be sending, nobody knows what is a message about the link: both take what still comes.
+            let sends_and_receives = self.has_received && self.has_sent && !self.ping_pong;
+            let tells = self.ping_pong || !self.receives;
+            link.part(tells && !sends_and_receives, self.receives || sends_and_receives);
         }
         self.listening = None;
         self.setup = None;

@@ -126,13 +126,15 @@ impl OptionValue for Vec<MixLine> {
     fn print(&self) -> String {
         let lines: Vec<String> = self
             .iter()
-            .map(|MixLine { share, block_size, read, trim, access, align }| {
+            .map(|MixLine { share, block_size, read, trim, access, align, reply }| {
                 let trim =
                     if *trim == Ratio::ZERO { String::new() } else { format!(", trim = {}", trim.print()) };
                 let align =
                     align.as_ref().map_or_else(String::new, |align| format!(", align = {}", align.print()));
+                let reply =
+                    reply.as_ref().map_or_else(String::new, |reply| format!(", reply = {}", reply.print()));
                 format!(
-                    "{{ share = \"{share}%\", block_size = {}, read = {}{trim}, access = {}{align} }}",
+                    "{{ share = \"{share}%\", block_size = {}, read = {}{trim}, access = {}{align}{reply} }}",
                     block_size.print(),
                     read.print(),
                     access.print()
@@ -145,6 +147,9 @@ impl OptionValue for Vec<MixLine> {
 
 /// What the shares of a mix may be off by, per cent: what binary fractions and printed ones leave.
 const SHARES_OFF_MAX: f64 = 1e-4;
+
+/// Bytes of a reply, at most: those of the largest block.
+const REPLY_MAX: u64 = 1 << 30;
 
 fn mix_line(literal: &Literal, kind: Kind) -> Result<MixLine, String> {
     let Literal::Table(entries) = literal else {
@@ -159,6 +164,7 @@ fn mix_line(literal: &Literal, kind: Kind) -> Result<MixLine, String> {
         trim: Ratio::ZERO,
         access: Access { random: Ratio::ZERO },
         align: None,
+        reply: None,
     };
     for (key, value) in entries {
         let value = &value.value;
@@ -169,9 +175,10 @@ fn mix_line(literal: &Literal, kind: Kind) -> Result<MixLine, String> {
             "trim" => line.trim = Ratio::read(value, kind)?,
             "access" => line.access = Access::read(value, kind)?,
             "align" => line.align = Some(Bytes::read(value, kind)?),
+            "reply" => line.reply = Some(Bytes::read(value, kind)?),
             other => {
                 return Err(format!(
-                    "a line has no \"{other}\"; it has share, block_size, read, trim, access, align"
+                    "a line has no \"{other}\"; it has share, block_size, read, trim, access, align, reply"
                 ));
             }
         }
@@ -182,6 +189,11 @@ fn mix_line(literal: &Literal, kind: Kind) -> Result<MixLine, String> {
         && !(1..=u64::from(u32::MAX)).contains(&align.0)
     {
         return Err(format!("align {align} is not from 1 byte to below 4 GiB"));
+    }
+    if let Some(reply) = line.reply
+        && !(1..=REPLY_MAX).contains(&reply.0)
+    {
+        return Err(format!("reply {reply} is not from 1 byte to 1 GiB"));
     }
     if line.read.value() + line.trim.value() > 1.0 + 1e-9 {
         return Err(format!("read {} and trim {} are more than all", line.read, line.trim));

@@ -228,6 +228,7 @@ fn share_out(tally: &mut StreamTally, (index, count): (u64, u64)) {
     let StreamTally {
         kinds,
         targets: _,
+        connections: _,
         in_flight_ns,
         cpu_ns,
         depth_levels,

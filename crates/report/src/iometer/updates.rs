@@ -54,7 +54,8 @@ impl Window<'_> {
         let streams = &step.started.step.streams;
         let part = |interval: &&'b Interval| {
             let stream = streams.get(usize::try_from(interval.stream).ok()?)?;
-            Some(Part { stream: &stream.name, tally: &interval.tally, time: self.time })
+            let targets = &step.started.step.targets;
+            Some(Part { stream: &stream.name, targets, tally: &interval.tally, time: self.time })
         };
         Figures { parts: self.intervals.iter().filter_map(part).collect(), host: None, real: short }
     }

@@ -13,7 +13,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, patch, post};
-use fathom_report::{Csv, IntervalView, Summary, interval_view};
+use fathom_report::{Csv, IntervalView, OnTarget, Summary, interval_view, on_targets};
 use fathom_run::{NewLoad, RateChange};
 use fathom_store::{LABEL_BYTES_MAX, Labels, StoreError, TAGS_MAX, Untimely};
 use fathom_units::{Bytes, Iops, Nanos, RATES};
@@ -117,13 +117,25 @@ pub(crate) struct Form {
 pub(crate) struct Part {
     step: Option<u32>,
     after_s: Option<f64>,
+    #[serde(default)]
+    targets: bool,
     limit: Option<usize>,
+}
+
+/// An interval of a run.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct StoredInterval {
+    #[serde(flatten)]
+    interval: IntervalView,
+    /// What was done on each target, where that is asked for and the stream goes to several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    targets: Vec<OnTarget>,
 }
 
 /// Intervals of a run, in order.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Intervals {
-    intervals: Vec<IntervalView>,
+    intervals: Vec<StoredInterval>,
     /// True when there are more; ask again with `after_s` of the last.
     has_more: bool,
 }
@@ -190,6 +202,7 @@ pub(super) fn routes() -> Vec<Route> {
             query: &[
                 ("step", "only those of this step"),
                 ("after_s", "only those that end later, seconds since their step's start"),
+                ("targets", "`true`: also what was done on each target, of streams that go to 2 to 64"),
                 ("limit", "at most so many"),
             ],
             answer: json::<Intervals>(),
@@ -343,14 +356,15 @@ async fn intervals(
     Query(part): Query<Part>,
 ) -> Result<Json<Intervals>, Fault> {
     aside(move || {
-        let Part { step, after_s, limit } = part;
+        let Part { step, after_s, targets, limit } = part;
         let limit = limit.unwrap_or(INTERVALS_MAX).min(INTERVALS_MAX);
         let mut found = Intervals { intervals: Vec::new(), has_more: false };
         fathom_store::each_interval(&file_of(app.store(), &run)?, &mut |_, interval| {
             let is_wanted = step.is_none_or(|step| interval.step == step)
                 && after_s.is_none_or(|after| interval.end.as_secs_f64() > after);
             if is_wanted && found.intervals.len() < limit {
-                found.intervals.push(interval_view(&interval));
+                let targets = if targets { on_targets(&interval) } else { Vec::new() };
+                found.intervals.push(StoredInterval { interval: interval_view(&interval), targets });
             } else if is_wanted {
                 found.has_more = true;
             }

@@ -1,6 +1,6 @@
 //! Iometer's command line: its own one-letter options, with `/` or `-`, and what fathom needs beside.
 
-use crate::cli::{ConsentArgs, IometerArgs, sector_size};
+use crate::cli::{ConsentArgs, FIRST_PORT, IometerArgs, sector_size};
 use std::path::PathBuf;
 
 /// What `--help` prints.
@@ -16,7 +16,9 @@ Iometer's options begin with - or /, in either case:
   -c FILE        the configuration
   -r FILE        results are appended to this file; without it they are printed
   -t SECONDS     how long to wait for managers: there are none to wait for
-  -p PORT, -m 1  accepted; there is no network and no window
+  -p PORT        where the first network worker listens, each further one at the
+                 next (10660)
+  -m 1           accepted; there is no window
 
 fathom's:
   --plan         print the tests of the configuration as JSON, and run nothing
@@ -29,6 +31,7 @@ fathom's:
                  what sizes, starting sectors and an align of 0 count in (512)
   --yes, --overwrite, --destroy DEV
                  consent to overwrite, as for `fathom run`
+  --allow-net    network workers may use addresses that other hosts reach
   --store FOLDER keep the run in this folder instead of the usual one
   --quiet        show no progress
 ";
@@ -46,6 +49,8 @@ pub(super) struct Arguments {
     pub(super) yes: bool,
     pub(super) overwrite: bool,
     pub(super) destroy: Vec<String>,
+    pub(super) allow_net: bool,
+    pub(super) port: Option<u16>,
     pub(super) store: Option<PathBuf>,
     pub(super) quiet: bool,
     pub(super) help: bool,
@@ -79,6 +84,7 @@ impl Arguments {
                 }
                 "--yes" => arguments.yes = true,
                 "--overwrite" => arguments.overwrite = true,
+                "--allow-net" => arguments.allow_net = true,
                 "--destroy" => arguments.destroy.push(value()?),
                 "--store" => arguments.store = Some(PathBuf::from(value()?)),
                 "--quiet" => arguments.quiet = true,
@@ -87,7 +93,12 @@ impl Arguments {
                 _ => match letter(name) {
                     Some('c') => arguments.configuration = Some(value()?),
                     Some('r') => arguments.results = Some(PathBuf::from(value()?)),
-                    Some('t' | 'p' | 'm') => {
+                    Some('p') => {
+                        let value = value()?;
+                        let port = value.parse().ok().filter(|&port: &u16| port > 0);
+                        arguments.port = Some(port.ok_or_else(|| format!("{name} {value} is no port"))?);
+                    }
+                    Some('t' | 'm') => {
                         let value = value()?;
                         value.parse::<u64>().map_err(|_| format!("{name} {value} is no whole number"))?;
                     }
@@ -123,13 +134,17 @@ impl Arguments {
             overwrite: self.overwrite,
             destroy: self.destroy.clone(),
             allow_exec: false,
-            allow_net: false,
+            allow_net: self.allow_net,
         }
     }
 
     /// What stands for the targets.
     pub(super) fn targets(&self) -> IometerArgs {
-        IometerArgs { maps: self.maps.clone(), sector_size: self.sector_size.unwrap_or(512) }
+        IometerArgs {
+            maps: self.maps.clone(),
+            sector_size: self.sector_size.unwrap_or(512),
+            first_port: self.port.unwrap_or(FIRST_PORT),
+        }
     }
 }
 

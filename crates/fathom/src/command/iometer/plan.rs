@@ -4,7 +4,7 @@ use crate::exit::Exit;
 use crate::load::Loaded;
 use crate::{session, terminal};
 use fathom_frontend::icf::{
-    self, Cycling, Document, Manager, Record, Setup, Spec, SpecLine, Target, Test, Worker,
+    self, Client, Cycling, Document, Manager, Record, Setup, Spec, SpecLine, Target, Test, Worker,
 };
 use fathom_model::{Diagnostic, Diagnostics, Job, Level};
 use serde_json::{Value, json};
@@ -41,7 +41,14 @@ pub(super) fn run(name: &str, text: &str, sector_bytes: u64, as_json: bool) -> E
 fn warn_of_what_would_not_run(document: &Document, sector_bytes: u64, mut loaded: Loaded) {
     // Where its targets lie is not asked for before it runs.
     let place = |_: &str| Some(icf::Place::Sim);
-    let lowered = icf::lower(document, &icf::Surroundings { place: &place, sector_bytes, is_to_run: false });
+    let surroundings = icf::Surroundings {
+        place: &place,
+        sector_bytes,
+        is_to_run: false,
+        is_here: &crate::place::is_here,
+        first_port: crate::cli::FIRST_PORT,
+    };
+    let lowered = icf::lower(document, &surroundings);
     loaded.diagnostics = Diagnostics::default();
     for Diagnostic { code, level: _, span, message, help } in lowered.diagnostics.all() {
         loaded.diagnostics.warn(code, *span, message.clone(), help.clone());
@@ -161,7 +168,22 @@ fn point(document: &Document, test: &Test, record: Record) -> Value {
         }
     }
     let rows: Vec<Vec<Value>> = icf::rows(document, test, record).iter().map(cells).collect();
-    json!({ "spec_index": test.spec_index, "active": active, "rows": rows })
+    let mut point = json!({ "spec_index": test.spec_index, "active": active, "rows": rows });
+    let clients: Vec<Value> = icf::clients(document, test).iter().map(client).collect();
+    if !clients.is_empty() {
+        point["clients"] = json!(clients);
+    }
+    point
+}
+
+/// A client, which is a worker of its manager that the file does not have: its rows are in the results alone.
+fn client(client: &Client<'_>) -> Value {
+    let Client { manager, server_manager, server } = *client;
+    json!({
+        "manager": manager.name,
+        "worker": format!("[{}]", server.name),
+        "server": { "manager": server_manager.name, "worker": server.name },
+    })
 }
 
 /// The cells of a row: numbers where there are some, and empty texts.

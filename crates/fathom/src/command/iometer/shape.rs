@@ -2,21 +2,22 @@
 //! it; the figures are elsewhere.
 
 use crate::load::Configuration;
-use fathom_frontend::icf::{self, Document, Record, Row, Spec, SpecLine, Subject, Test, Worker};
-use fathom_report::{IometerRow, IometerShape, IometerSpec, IometerTest};
+use fathom_frontend::icf::{
+    self, Document, Kind, Record, Row, Spec, SpecLine, StreamOf, Streams, Subject, Test, Worker,
+};
+use fathom_report::{IometerRow, IometerShape, IometerSpec, IometerStream, IometerTest};
 
 /// The shape of the results of a configuration.
 pub(super) fn of(configuration: &Configuration) -> IometerShape {
-    let Configuration { document, streams: _, tests } = configuration;
+    let Configuration { document, streams, tests } = configuration;
     IometerShape {
         test_type: document.setup.test_type.number(),
         description: document.setup.description.clone(),
-        tests: tests.iter().map(|test| test_of(configuration, test)).collect(),
+        tests: tests.iter().zip(streams).map(|(test, streams)| test_of(document, test, streams)).collect(),
     }
 }
 
-fn test_of(configuration: &Configuration, test: &Test) -> IometerTest {
-    let document = &configuration.document;
+fn test_of(document: &Document, test: &Test, streams: &Streams) -> IometerTest {
     // A results file is wanted: recording nothing would make none, and Iometer records all then.
     let record = match document.setup.record {
         Record::None => Record::All,
@@ -31,7 +32,7 @@ fn test_of(configuration: &Configuration, test: &Test) -> IometerTest {
         specs: specs.map(spec_of).collect(),
         rows: icf::rows(document, test, record)
             .into_iter()
-            .map(|row| row_of(configuration, test, row))
+            .map(|row| row_of(document, test, streams, row))
             .collect(),
     }
 }
@@ -60,7 +61,7 @@ fn spec_of(spec: &Spec) -> IometerSpec {
     }
 }
 
-fn row_of(configuration: &Configuration, test: &Test, row: Row) -> IometerRow {
+fn row_of(document: &Document, test: &Test, of_test: &Streams, row: Row) -> IometerRow {
     let Row { subject, cells } = row;
     let wanted = move |index, number| match subject {
         Subject::All => true,
@@ -69,7 +70,6 @@ fn row_of(configuration: &Configuration, test: &Test, row: Row) -> IometerRow {
             (index, number) == (manager, worker)
         }
     };
-    let document = &configuration.document;
     let summed = || workers(document, test, wanted);
     let streams = summed().flat_map(|(index, number, _)| {
         let targets = match subject {
@@ -77,7 +77,17 @@ fn row_of(configuration: &Configuration, test: &Test, row: Row) -> IometerRow {
             _ => 0..test.managers[index][number].targets,
         };
         targets.filter_map(move |target| {
-            configuration.streams.get(&(index, number, target, test.spec_index)).cloned()
+            let StreamOf { name, target: section } = of_test.get(&(index, number, target))?;
+            // What several targets share is summed up once, and told apart in their own rows alone.
+            let is_target = matches!(subject, Subject::Target(..));
+            if section.is_some() && !is_target && target > 0 {
+                return None;
+            }
+            Some(IometerStream {
+                name: name.clone(),
+                target: section.clone().filter(|_| is_target),
+                per_transaction: per_transaction(document, test, index, number),
+            })
         })
     });
     IometerRow {
@@ -86,6 +96,24 @@ fn row_of(configuration: &Configuration, test: &Test, row: Row) -> IometerRow {
         start: same(summed().map(|(_, _, worker)| worker.start)),
         max_size: same(summed().map(|(_, _, worker)| worker.max_size)),
         queue_depth: same(summed().map(|(index, number, _)| test.managers[index][number].outstanding)),
+        per_connection: same(summed().map(|(_, _, worker)| transactions_per_connection(worker))).flatten(),
+    }
+}
+
+/// Transactions of a connection of a worker; none where its targets stay open.
+fn transactions_per_connection(worker: &Worker) -> Option<i64> {
+    (worker.kind == Kind::Tcp && worker.connection_rate).then_some(worker.trans_per_conn)
+}
+
+/// How many I/Os of a worker are a transaction in a test: replies count as far as they run, which is over networks.
+fn per_transaction(document: &Document, test: &Test, manager: usize, worker: usize) -> f64 {
+    let worker = &document.managers[manager].workers[worker];
+    let spec = worker.specs.get(test.spec_index).and_then(|name| document.spec(name));
+    let replied =
+        |spec: &Spec| -> u32 { spec.lines.iter().filter(|line| line.reply > 0).map(|line| line.pct).sum() };
+    match (worker.kind, spec) {
+        (Kind::Tcp, Some(spec)) => 1.0 + f64::from(replied(spec)) / 100.0,
+        _ => 1.0,
     }
 }
 

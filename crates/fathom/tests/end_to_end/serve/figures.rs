@@ -77,6 +77,25 @@ fn what_is_told_of_streams_together_is_what_the_report_of_the_stopped_run_says()
             assert_eq!(found[name], all[of], "{name}");
         }
     }
+    // Interval by interval the same, where that is asked for.
+    let intervals = |query: &str| {
+        let told = site.get(&format!("/api/v1/runs/{run}/intervals{query}")).expect(200).json();
+        told["intervals"].as_array().expect("they are a list").clone()
+    };
+    assert!(intervals("").iter().all(|interval| interval.get("targets").is_none()));
+    let told = intervals("?targets=true");
+    let on_target = |number: u64| -> u64 {
+        let of_both = told.iter().filter(|interval| interval["stream"] == 3);
+        let on = of_both.flat_map(|interval| interval["targets"].as_array().into_iter().flatten());
+        on.filter(|on| on["target"] == number).filter_map(|on| on["operations"].as_u64()).sum()
+    };
+    let mut apart = [0, 1].map(on_target);
+    let mut whole = [0, 1].map(|at| parts[at]["since"]["operations"].as_u64().expect("it is a count"));
+    // Both go by numbers of targets there, and by names here.
+    apart.sort_unstable();
+    whole.sort_unstable();
+    assert_eq!(apart, whole);
+    assert!(told.iter().filter(|interval| interval["stream"] != 3).all(|one| one.get("targets").is_none()));
     for (target, figures) in
         of_targets["targets"].as_array().into_iter().flatten().zip(step["targets"].as_array().expect("two"))
     {

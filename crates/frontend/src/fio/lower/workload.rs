@@ -343,6 +343,7 @@ fn set_mix(
         trim: if kind == TRIM { Ratio::ONE } else { Ratio::ZERO },
         access: Access { random },
         align: None,
+        reply: None,
     };
     let lines = used.into_iter().flat_map(|(kind, Direction { share, sizes, access })| match sequential {
         None => vec![line(kind, *share, sizes, access.random)],

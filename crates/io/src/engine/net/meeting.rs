@@ -49,7 +49,7 @@ fn blank() -> libc::sockaddr_storage {
 }
 
 /// Addresses of a peer. `localhost` is this host, whatever is resolved.
-fn addresses(peer: &Peer) -> io::Result<Vec<SocketAddr>> {
+pub(super) fn addresses(peer: &Peer) -> io::Result<Vec<SocketAddr>> {
     let Peer { protocol, host, port, .. } = peer;
     if host == "localhost" {
         let here =
@@ -150,12 +150,16 @@ impl Drop for Listening {
 }
 
 impl Link {
-    /// Goes to the other end; `None` when that was called off.
-    pub(super) fn to(peer: &Peer, goes_on: &mut dyn FnMut() -> bool) -> io::Result<Option<Self>> {
+    /// Goes to the other end, which is at one of `to`; `None` when that was called off.
+    pub(super) fn to(
+        peer: &Peer,
+        to: &[SocketAddr],
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> io::Result<Option<Self>> {
         match peer.protocol {
             Protocol::Unix => UnixStream::connect(&peer.host).and_then(Self::of_unix).map(Some),
             Protocol::Udp | Protocol::Udp6 => {
-                let to = addresses(peer)?[0];
+                let to = to[0];
                 let any = if to.is_ipv6() {
                     IpAddr::V6(Ipv6Addr::UNSPECIFIED)
                 } else {
@@ -168,7 +172,6 @@ impl Link {
                 Ok(Some(Self::of_udp(socket, Some(to))))
             }
             Protocol::Tcp | Protocol::Tcp6 => {
-                let to = addresses(peer)?;
                 let mut attempts = 0;
                 loop {
                     if !goes_on() {
@@ -283,7 +286,8 @@ impl Link {
         unsafe { libc::shutdown(self.descriptor(), libc::SHUT_WR) };
         let until = monotonic().after(LINGER);
         let mut stream = std::fs::File::from(self.socket);
-        let mut rest = vec![0; 64 << 10];
+        // Not from the heap: connections that are opened anew part within a load.
+        let mut rest = [0; 16 << 10];
         while monotonic() < until {
             match stream.read(&mut rest) {
                 Ok(0) => return,
