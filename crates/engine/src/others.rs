@@ -35,7 +35,6 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             self.state = State::Drain;
             return Ok(now);
         }
-        self.count(&Slot { operation, intended, submitted, accepted: submitted }, result, now);
-        Ok(now)
+        Ok(self.count(&Slot { operation, intended, submitted, accepted: submitted }, result, now))
     }
 }

@@ -41,6 +41,7 @@ mod scale;
 mod seeds;
 mod sequences;
 mod serve;
+mod short_transfers;
 mod signals;
 mod steady;
 mod support;
