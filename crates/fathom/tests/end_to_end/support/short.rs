@@ -78,7 +78,7 @@ fn serve(mut device: File, held: &Mutex<Held>) {
     while let Ok(length) = device.read(&mut request) {
         let number = |at: usize, bytes: usize| {
             let field = request[at..at + bytes].iter().rev();
-            field.fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte))
+            field.fold(0_u64, |sum, &byte| (sum << 8) | u64::from(byte))
         };
         let (operation, unique, node) = (number(4, 4), number(8, 8), number(16, 8));
         let mut held = held.lock().expect("nobody panics with it");
@@ -88,60 +88,50 @@ fn serve(mut device: File, held: &Mutex<Held>) {
             // FORGET, INTERRUPT, BATCH_FORGET: nobody waits.
             2 | 36 | 42 => continue,
             LOOKUP if &request[40..length - 1] == NAME.as_bytes() => {
-                [&2_u64.to_le_bytes()[..], &[0; 32], &attributes(2, size)].concat()
+                Ok([&2_u64.to_le_bytes()[..], &[0; 32], &attributes(2, size)].concat())
             }
-            GETATTR | SETATTR => [&[0; 16][..], &attributes(node, size)].concat(),
+            LOOKUP => Err(NO_ENTRY),
+            GETATTR | SETATTR => Ok([&[0; 16][..], &attributes(node, size)].concat()),
             // OPEN and OPENDIR: around the page cache (FOPEN_DIRECT_IO), so that what is short is told.
-            14 | 27 => [&[0; 8][..], &1_u64.to_le_bytes()].concat(),
-            READ => {
+            14 | 27 => Ok([&[0; 8][..], &1_u64.to_le_bytes()].concat()),
+            READ | WRITE => {
                 let from = at(number(48, 8));
                 let to = at(from as u64 + number(56, 4));
                 let moved = held.moved(to - from);
-                held.data[from..from + moved].to_vec()
+                let place = &mut held.data[from..from + moved];
+                if operation == READ {
+                    Ok(place.to_vec())
+                } else {
+                    place.copy_from_slice(&request[80..80 + moved]);
+                    Ok((moved as u64).to_le_bytes().to_vec())
+                }
             }
-            WRITE => {
-                let from = at(number(48, 8));
-                let to = at(from as u64 + number(56, 4));
-                let moved = held.moved(to - from);
-                held.data[from..from + moved].copy_from_slice(&request[80..80 + moved]);
-                (moved as u64).to_le_bytes().to_vec()
-            }
-            // STATFS, RELEASE, FSYNC, FLUSH, READDIR, RELEASEDIR, FSYNCDIR.
-            17 => vec![0; 80],
-            18 | 20 | 25 | 28 | 29 | 30 => Vec::new(),
+            // STATFS; RELEASE, FSYNC, FLUSH, READDIR, RELEASEDIR, FSYNCDIR.
+            17 => Ok(vec![0; 80]),
+            18 | 20 | 25 | 28 | 29 | 30 => Ok(Vec::new()),
             // INIT: version 7.31, writes of up to 128 KiB.
             26 => {
                 let words = [7, 31, 0, 0, 0, 1 << 17, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0_u32];
-                words.iter().flat_map(|word| word.to_le_bytes()).collect()
+                Ok(words.iter().flat_map(|word| word.to_le_bytes()).collect())
             }
-            LOOKUP => {
-                drop(held);
-                answer_with(&mut device, unique, -2, &[]);
-                continue;
-            }
-            _ => {
-                drop(held);
-                answer_with(&mut device, unique, -38, &[]);
-                continue;
-            }
+            _ => Err(NO_SUCH_CALL),
         };
         drop(held);
-        answer_with(&mut device, unique, 0, &answer);
+        let (error, body) = answer.map_or_else(|errno: i32| (-errno, Vec::new()), |body| (0, body));
+        let length = u32::try_from(16 + body.len()).expect("answers are small");
+        let head = [&length.to_le_bytes()[..], &error.to_le_bytes(), &unique.to_le_bytes()].concat();
+        // Whoever asked may have given up meanwhile.
+        let _ = device.write_all(&[head, body].concat());
     }
 }
 
+const NO_ENTRY: i32 = 2;
+const NO_SUCH_CALL: i32 = 38;
 const LOOKUP: u64 = 1;
 const GETATTR: u64 = 3;
 const SETATTR: u64 = 4;
 const READ: u64 = 15;
 const WRITE: u64 = 16;
-
-/// Sends an answer; the request may have been given up meanwhile.
-fn answer_with(device: &mut File, unique: u64, error: i32, answer: &[u8]) {
-    let length = u32::try_from(16 + answer.len()).expect("answers are small");
-    let head = [&length.to_le_bytes()[..], &error.to_le_bytes(), &unique.to_le_bytes()].concat();
-    let _ = device.write_all(&[&head, answer].concat());
-}
 
 /// `struct fuse_attr` of the root, a folder, or of the file.
 fn attributes(node: u64, size: usize) -> Vec<u8> {
