@@ -26,7 +26,7 @@ pub(crate) struct Batch {
 /// A submission should not hold its operations up for longer than this: 32 cached 512-byte reads still go in one call.
 const SUBMISSION_NS_MAX: u64 = 24_000;
 /// The same while a device is waited for, which is the longer idle the more go down at once. Measured on virtio, 4 KiB random
-/// reads, depth 32, medians of five turns: 5 % more through libaio and io_uring than with 24 µs, for 2 and 10 % less
+/// reads, depth 32, medians of five turns: 5 % more through libaio and `io_uring` than with 24 µs, for 2 and 10 % less
 /// processor time per operation.
 const DEVICE_SUBMISSION_NS_MAX: u64 = 12_000;
 /// Who waits longer for completions waits for a device: those of cached reads are there when the submission returns.
