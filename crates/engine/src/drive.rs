@@ -268,8 +268,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
         let slot =
             Slot { operation, intended: intended.unwrap_or(submitted), submitted, accepted: submitted };
-        self.count(&slot, self.completions[0].result, completed);
-        Ok(completed)
+        Ok(self.count(&slot, self.completions[0].result, completed))
     }
 
     /// `CAREFUL`: slots that are free may have to stay so; see [`Self::is_careful`].

@@ -11,29 +11,55 @@ use fathom_units::Nanos;
 use rustix::io::Errno;
 
 impl<E: Engine, C: Clock> Worker<'_, E, C> {
-    /// Counts one completion of an operation that took `slot`'s instants and ended at `completed`.
+    /// Counts one completion of an operation that took `slot`'s instants and ended at `completed`. Returns when it has ended:
+    /// later where a rest of it had to be moved.
     #[inline(always)]
-    pub(crate) fn count(&mut self, slot: &Slot, result: i32, completed: Nanos) {
+    pub(crate) fn count(&mut self, slot: &Slot, result: i32, completed: Nanos) -> Nanos {
         let counts = match self.state {
             State::Ramp | State::Verify => true,
             State::Measure | State::Drain => slot.submitted >= self.times.measure_start,
         };
         if result <= 0 && self.failed(slot, result, counts, completed) {
-            return;
+            return completed;
         }
-        if !counts {
-            if self.looks_closer {
-                self.look_closer(slot, result, completed);
-            }
-            return;
+        // A sync has no length, or that of its range.
+        if result.unsigned_abs() < slot.operation.length && !E::BYTELESS {
+            return self.count_short(slot, result, counts, completed);
         }
+        if counts {
+            self.tally(slot, result, completed);
+        } else if self.looks_closer {
+            self.look_closer(slot, result, completed);
+        }
+        completed
+    }
+
+    /// An operation that moved less than it was to: the rest of it follows at once, as part of it, so that what was asked for
+    /// is done and its latency is that of all of it. What is missing then is at the end of a file.
+    #[cold]
+    fn count_short(&mut self, slot: &Slot, result: i32, counts: bool, completed: Nanos) -> Nanos {
+        let whole = self.engine.rest(&slot.operation, result);
+        let completed = if whole == result { completed } else { self.clock.now() };
+        if whole < 0 {
+            self.failed(slot, whole, counts, completed);
+        } else if counts {
+            self.recorder.cell.kind(slot.operation.kind).short += 1;
+            self.tally(slot, whole, completed);
+        } else if self.looks_closer {
+            self.look_closer(slot, whole, completed);
+        }
+        completed
+    }
+
+    /// Counts an operation that belongs to what is measured.
+    #[inline(always)]
+    fn tally(&mut self, slot: &Slot, result: i32, completed: Nanos) {
         let kind = self.recorder.cell.kind(slot.operation.kind);
         let moved = u64::from(result.unsigned_abs());
         if slot.operation.kind == OperationKind::Sync {
             kind.data_syncs += u64::from(is_data_sync(&slot.operation));
         } else if !E::BYTELESS {
             kind.bytes += moved;
-            kind.short += u64::from(moved < u64::from(slot.operation.length));
         }
         kind.service.record(completed.since(slot.submitted).0);
         if let Some(response) = &mut kind.response {

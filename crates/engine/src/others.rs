@@ -62,7 +62,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             self.state = State::Drain;
             return Ok(now);
         }
-        self.count(&Slot { operation, intended, submitted, accepted: submitted }, result, now);
+        let now = self.count(&Slot { operation, intended, submitted, accepted: submitted }, result, now);
         if let Some(connection) = &mut self.connection {
             connection.left = connection.left.saturating_sub(1);
             if connection.left == 0 {

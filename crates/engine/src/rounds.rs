@@ -169,6 +169,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                         let after =
                             if left.round > 0 { self.unchecked() } else { before.saturating_sub(batch) };
                         left.note_batch(batch, before - after, after);
+                        if rule.checks_count && left.operations != u64::MAX {
+                            left.operations = left.operations.saturating_sub(before - after);
+                        }
                         left.count_checks(&rule, after);
                     }
                 }

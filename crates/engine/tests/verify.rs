@@ -32,6 +32,7 @@ fn rule(schedule: VerifySchedule, ledger: Ledger) -> VerifyRule {
         ledger,
         trims: None,
         until: Quota::Unlimited,
+        checks_count: false,
     }
 }
 
@@ -354,6 +355,21 @@ fn what_a_backlog_reads_back_competes_with_the_load() {
     assert_eq!(outcome.reads().operations, 12);
     assert_eq!(verified(&outcome).tally.kinds[0].operations, 4);
     assert_eq!(verified(&outcome).checked, 16);
+}
+
+#[test]
+fn what_is_read_back_may_count_towards_the_operations() {
+    let folder = tempfile::tempdir().unwrap();
+    // 7 writes and 3 reads, 3 and 3 again.
+    for (checks_count, writes) in [(false, 16), (true, 10)] {
+        let rule = VerifyRule { checks_count, ..rule(BACKLOG, Ledger::NotNeeded) };
+        let done = outcome(&folder.path().join("file"), rule, |stream| {
+            stream.workload.coverage = Coverage::OncePerPass;
+            stream.limits.operations = Quota::AtMost(16);
+        });
+        assert_eq!(done.kind(OperationKind::Write).map(|kind| kind.operations), Some(writes));
+        assert_eq!(verified(&done).checked, writes);
+    }
 }
 
 #[test]

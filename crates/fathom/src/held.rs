@@ -2,7 +2,7 @@
 //! there are many. Does not know why they are in no file.
 
 use fathom_metrics::merge_tally;
-use fathom_schema::{Event, Interval, Note, NoteKind, Severity};
+use fathom_schema::{Event, Interval, Note, NoteKind, Record, Severity};
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
 
@@ -46,6 +46,18 @@ impl Held {
             self.fold();
         }
         self.events.push(event.clone());
+    }
+
+    /// What they come to so far; `None` before the run has begun.
+    pub(crate) fn record(&self) -> Option<Record> {
+        let mut events = self.events.iter().cloned();
+        let Some(Event::RunStarted(started)) = events.next() else { return None };
+        let mut record = Record::begin(*started);
+        for event in events {
+            // One that cannot follow is no part of it.
+            let _ = record.push(event);
+        }
+        Some(record)
     }
 
     /// All of them, in order.
@@ -120,9 +132,7 @@ fn join(first: &mut Interval, next: &Interval) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_schema::{
-        ErrorPolicy, Facts, HostSample, Phase, Record, RunStarted, Step, StepStarted, StreamTally,
-    };
+    use fathom_schema::{ErrorPolicy, Facts, HostSample, Phase, RunStarted, Step, StepStarted, StreamTally};
 
     const WALL_MS: u64 = 1_795_165_164_000;
 

@@ -163,6 +163,22 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &[],
     ),
     ("rw=randread\nrandom_distribution=zoned:50/5:40/5\nsize=1g", &[], &["fio.bad-value"]),
+    (
+        "rw=randrw\nrandom_distribution=zoned:60/10:30/20:10/70,40/25:60/75\nsize=1g",
+        &["distribution = \"zoned:read 60%/10%,30%/20%,10%/70%;write 40%/25%,60%/75%;trim 40%/25%,60%/75%\""],
+        &[],
+    ),
+    (
+        "rw=randrw\nrandom_distribution=zoned:,40/25:60/75,100/30\nsize=1g",
+        &["distribution = \"zoned:write 40%/25%,60%/75%;trim 100%/30%,0%/70%\""],
+        &[],
+    ),
+    (
+        "rw=randrw\nrandom_distribution=zoned_abs:60/256m:40/256m,100/512m\nsize=1g",
+        &["distribution = \"zoned:read 60%/25%,40%/25%,0%/50%;write 100%/50%,0%/50%;trim 100%/50%,0%/50%\""],
+        &[],
+    ),
+    ("rw=randrw\nrandom_distribution=zoned:50/50:50/50,60/40:60/40\nsize=1g", &[], &["fio.bad-value"]),
     ("rw=randread\nrandom_distribution=zoned:60/60:40/50\nsize=1g", &[], &["fio.bad-value"]),
     ("rw=randread\nrandom_distribution=zipf:1\nsize=1g", &[], &["fio.bad-value"]),
     ("rw=randread\nrandom_distribution=zipf:-1\nsize=1g", &[], &["fio.bad-value"]),

@@ -296,6 +296,13 @@ pub trait Engine {
     fn aside(&mut self, next: Option<&Operation>) {
         let _ = next;
     }
+    /// Moves the rest of a read or write that has completed with `moved` bytes, fewer than it was asked for, and whose slot
+    /// is not used again yet; performed before this returns. Gives the bytes of the whole, fewer where there is no more to be
+    /// had, or `−errno`.
+    fn rest(&mut self, operation: &Operation, moved: i32) -> i32 {
+        let _ = operation;
+        moved
+    }
     /// Another file is open under the descriptor of this target from here on. Nothing is in flight on it.
     fn changed(&mut self, target: u32) {
         let _ = target;
@@ -338,6 +345,46 @@ pub fn try_io_uring() -> Result<(), EngineError> {
 /// Why none can be made here.
 pub fn try_libaio() -> Result<(), EngineError> {
     libaio::probe()
+}
+
+/// What [`Engine::rest`] is for engines that move bytes between buffers and files.
+#[cold]
+pub(crate) fn move_rest(setup: &Setup, operation: &Operation, moved: i32) -> i32 {
+    let Operation { slot, kind, target, offset, length, data_only: _, range_flags: _ } = *operation;
+    let call = match kind {
+        OperationKind::Read => libc::SYS_pread64,
+        OperationKind::Write => libc::SYS_pwrite64,
+        OperationKind::Trim | OperationKind::Sync => return moved,
+    };
+    assert!(length as usize <= setup.buffers.slot_bytes(), "an operation fits its slot");
+    let descriptor = setup.targets[target as usize].descriptor();
+    let memory = setup.buffers.lend(slot);
+    let mut done = u32::try_from(moved).unwrap_or(0);
+    let outcome = loop {
+        let left = length.saturating_sub(done);
+        if left == 0 {
+            break Ok(());
+        }
+        let at = i64::try_from(offset + u64::from(done)).unwrap_or(i64::MAX);
+        // SAFETY: the slot holds at least `length` bytes (asserted above), of which `done` are behind; it is lent to this
+        // call alone, and writing only reads it.
+        let more = unsafe { libc::syscall(call, descriptor, memory.add(done as usize), left as usize, at) };
+        match u32::try_from(more) {
+            Ok(0) => break Ok(()),
+            Ok(more) => done += more,
+            Err(_) => match last_errno() {
+                libc::EINTR => {}
+                // Direct I/O goes on at whole sectors only; what is short of one is the end of a file, or of what can be done.
+                libc::EINVAL => break Ok(()),
+                errno => break Err(errno),
+            },
+        }
+    };
+    setup.buffers.give_back(slot);
+    match outcome {
+        Ok(()) => i32::try_from(done).unwrap_or(i32::MAX),
+        Err(errno) => -errno,
+    }
 }
 
 /// The error number of the call that has just failed.

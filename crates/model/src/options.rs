@@ -102,7 +102,7 @@ options! {
     access: Access = Access { random: Ratio::ZERO }, Kind::Structured("\"sequential\", \"random\" or \"N% random\""), fio "rw", vdbench "seekpct", iometer "% random", example "\"random\"";
     /// Lines with shares, each with its own sizes, reads and access, instead of the four options above.
     mix: Vec<MixLine>, Kind::Structured("a list of { share, block_size, read, trim, access, align, reply }"), fio "bssplit", vdbench "skew", iometer "Access specification", example "[{ share = \"60%\", block_size = \"4KiB\", read = \"80%\", access = \"random\" }, { share = \"40%\", block_size = \"64KiB\" }]";
-    /// Which blocks random operations prefer: `uniform`, `zipf:THETA[:CENTER%]`, `pareto:H[:CENTER%]`, `normal:DEVIATION%[:scattered]`, `zoned:ACCESS%/SPAN%,…`, `hot:ACCESS%/SPAN%`, `reuse:CACHE=HITS%,…`, `reuse-walk`, `blocks:NUMBER,…[:advancing]`.
+    /// Which blocks random operations prefer: `uniform`, `zipf:THETA[:CENTER%]`, `pareto:H[:CENTER%]`, `normal:DEVIATION%[:scattered]`, `zoned:ACCESS%/SPAN%,…` (`zoned:read …;write …;trim …` by kind), `hot:ACCESS%/SPAN%`, `reuse:CACHE=HITS%,…`, `reuse-walk`, `blocks:NUMBER,…[:advancing]`.
     distribution: RandomDistribution = RandomDistribution::Uniform, Kind::Structured("uniform, zipf:THETA[:CENTER%], pareto:H[:CENTER%], normal:D%, zoned:A%/S%,…, hot:A%/S%, reuse:SIZE=HITS%,…, reuse-walk or blocks:N,…[:advancing]"), fio "random_distribution", vdbench "hotband", example "\"zipf:1.1\"";
     /// Whether random operations touch every block once per pass, or draw independently.
     coverage: Coverage = Coverage::Independent, Kind::Choice(Coverage::WORDS), fio "norandommap", example "\"once-per-pass\"";

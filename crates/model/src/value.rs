@@ -498,6 +498,9 @@ pub enum RandomDistribution {
     ScatteredNormal(Ratio),
     /// `zoned:ACCESS%/SPAN%,…`.
     Zoned(Vec<(Ratio, Ratio)>),
+    /// `zoned:read ACCESS%/SPAN%,…;write …;trim …`: each kind of operations has zones of its own; without any, all places are
+    /// alike.
+    ZonedByKind(Box<[Vec<(Ratio, Ratio)>; 3]>),
     /// `hot:ACCESS%/SPAN%`, scattered.
     Hot(Ratio, Ratio),
     /// `reuse:SIZE=HITS%,…`: the share of accesses that a cache of each size serves.
@@ -685,6 +688,11 @@ mod tests {
             assert!(read::<Vec<RatePiece>>(wrong).is_err(), "{wrong}");
         }
         assert!(read::<RandomDistribution>("zoned:50%/5%,30%/15%").is_err());
+        for wrong in
+            ["read 50%/50%", "read 100%/100%;100%/100%", "read 100%/100%;read 100%/100%", "sync 100%/100%"]
+        {
+            assert!(read::<RandomDistribution>(&format!("zoned:{wrong}")).is_err(), "{wrong}");
+        }
         assert!(read::<RandomDistribution>("blocks:").is_err());
         assert!(read::<RandomDistribution>("blocks:1:2").is_err());
         assert!(read::<RandomDistribution>("zipf:1.2:130%").is_err());
@@ -749,6 +757,7 @@ mod tests {
         check::<Rate>("12.5/s");
         check::<Rate>("200MB/s");
         check::<RandomDistribution>("zoned:50%/5%,30%/15%,20%/80%");
+        check::<RandomDistribution>("zoned:read 50%/5%,50%/95%;trim 100%/20%,0%/80%");
         check::<RandomDistribution>("blocks:2,0,1");
         check::<RandomDistribution>("blocks:7:advancing");
         check::<RandomDistribution>("zipf:1.2");

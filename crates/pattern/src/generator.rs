@@ -324,7 +324,7 @@ impl Endless {
                     self.run_length,
                     choice,
                     self.align,
-                    |positions, scatter| self.places.draw(positions, scatter, &mut self.place),
+                    |positions, scatter| self.places.draw(choice.kind, positions, scatter, &mut self.place),
                 )
             });
             region.tracks[track].leave(place, size, self.stride);

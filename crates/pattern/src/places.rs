@@ -4,7 +4,7 @@
 use crate::mix::Alias;
 use crate::permutation::Permutation;
 use crate::rng::Rng;
-use fathom_schema::{Distribution, ZoneShare};
+use fathom_schema::{Distribution, OperationKind, ZoneShare};
 
 /// A distribution, ready to draw from.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub(crate) enum Places {
     ScatteredNormal(Normal),
     /// Uniform inside zones.
     Zoned(Zones),
+    /// Uniform inside zones that reads, writes and trims have of their own.
+    ZonedByKind(Box<[Zones; 3]>),
     /// Uniform inside zones of the ranks, scattered.
     Hot(Zones),
     /// Up to what was touched before, which is the extent's to remember.
@@ -51,6 +53,9 @@ impl Places {
                 Self::ScatteredNormal(Normal::new(*deviation))
             }
             Distribution::Zoned(zones) => Self::Zoned(Zones::new(zones)),
+            Distribution::ZonedByKind(zones) => {
+                Self::ZonedByKind(Box::new(std::array::from_fn(|kind| Zones::new(&zones[kind]))))
+            }
             Distribution::Hot(hot) => {
                 let cold = ZoneShare { access: 1.0 - hot.access, span: 1.0 - hot.span };
                 Self::Hot(Zones::new(&[*hot, cold]))
@@ -63,14 +68,21 @@ impl Places {
         }
     }
 
-    /// A position in `0..count`. `scatter` spreads ranks over all positions of the extent, which are `count` or more:
+    /// A position in `0..count` for an operation of this kind. `scatter` spreads ranks over all positions of the extent, which are `count` or more:
     /// larger operations have fewer positions but the same popular places.
     #[inline]
-    pub(crate) fn draw(&mut self, count: u64, scatter: &Permutation, rng: &mut Rng) -> u64 {
+    pub(crate) fn draw(
+        &mut self,
+        kind: OperationKind,
+        count: u64,
+        scatter: &Permutation,
+        rng: &mut Rng,
+    ) -> u64 {
         let position = match self {
             Self::Uniform => return rng.below(count),
             Self::Normal(normal) => return normal.draw(count, rng),
             Self::Zoned(zones) => return zones.draw(count, rng),
+            Self::ZonedByKind(zones) => return zones[kind.index()].draw(count, rng),
             Self::ByHistory => panic!("the extent knows what was touched"),
             Self::Listed(listed) => listed.draw(),
             Self::Centered(ranks, center) => turned(ranks.rank(scatter.len(), rng), *center, scatter),
@@ -272,7 +284,7 @@ mod tests {
     fn draws(distribution: &Distribution, count: u64, total: usize) -> Vec<u64> {
         let (mut places, scatter) = (Places::new(distribution), Permutation::new(count, 77));
         let mut rng = Rng::new(SEED);
-        (0..total).map(|_| places.draw(count, &scatter, &mut rng)).collect()
+        (0..total).map(|_| places.draw(OperationKind::Read, count, &scatter, &mut rng)).collect()
     }
 
     fn zoned(zones: &[(f64, f64)]) -> Distribution {
@@ -397,6 +409,23 @@ mod tests {
     }
 
     #[test]
+    fn kinds_may_have_zones_of_their_own() {
+        let lists: [&[(f64, f64)]; 3] = [&[(0.9, 0.1), (0.1, 0.9)], &[(0.0, 0.5), (1.0, 0.5)], &[(1.0, 1.0)]];
+        let zones =
+            lists.map(|zones| zones.iter().map(|&(access, span)| ZoneShare { access, span }).collect());
+        let mut places = Places::new(&Distribution::ZonedByKind(zones));
+        let (scatter, mut rng, total) = (Permutation::new(1000, 77), Rng::new(SEED), 100_000);
+        let mut below = |kind, end: u64| {
+            let draws = (0..total).map(|_| places.draw(kind, 1000, &scatter, &mut rng));
+            draws.filter(|&place| place < end).count()
+        };
+        check_share("reads", below(OperationKind::Read, 100), total, 0.9);
+        assert_eq!(below(OperationKind::Write, 500), 0, "writes where they have nothing to do");
+        check_share("writes", below(OperationKind::Write, 750), total, 0.5);
+        check_share("trims", below(OperationKind::Trim, 100), total, 0.1);
+    }
+
+    #[test]
     fn scattered_ranks_lie_anywhere() {
         let (n, total) = (10_000_u64, 200_000);
         let scatter = Permutation::new(n, 77);
@@ -438,7 +467,7 @@ mod tests {
             let (mut places, scatter) = (Places::new(&distribution), Permutation::new(all, seed));
             let (count, mut rng) = (fewer.min(all), Rng::new(seed));
             for _ in 0..20 {
-                prop_assert!(places.draw(count, &scatter, &mut rng) < count);
+                prop_assert!(places.draw(OperationKind::Write, count, &scatter, &mut rng) < count);
             }
         }
     }

@@ -437,6 +437,7 @@ mod tests {
             ledger: Ledger::NotNeeded,
             trims: None,
             until: Quota::Unlimited,
+            checks_count: false,
         }
     }
 

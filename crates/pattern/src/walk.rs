@@ -379,7 +379,8 @@ impl Walk {
         }
         match &mut lot.ground {
             Ground::Free(scatter) => {
-                Some(self.places.draw(positions.min(scatter.len()), scatter, &mut self.place) * align)
+                let positions = positions.min(scatter.len());
+                Some(self.places.draw(kind, positions, scatter, &mut self.place) * align)
             }
             Ground::Once(pass) if pass.is_at_end() => None,
             Ground::Once(pass) => Some(pass.next_block() * self.rule.align),

@@ -346,12 +346,18 @@ fn distribution(of: &RandomDistribution, block: u64) -> Distribution {
         RandomDistribution::Listed(blocks, advances) => {
             Distribution::Listed { blocks: blocks.clone(), advances: *advances }
         }
-        RandomDistribution::Zoned(zones) => {
-            let share =
-                |(access, span): &(Ratio, Ratio)| ZoneShare { access: access.value(), span: span.value() };
-            Distribution::Zoned(zones.iter().map(share).collect())
+        RandomDistribution::Zoned(zones) => Distribution::Zoned(zone_shares(zones)),
+        RandomDistribution::ZonedByKind(lists) => {
+            Distribution::ZonedByKind(std::array::from_fn(|kind| match &lists[kind][..] {
+                [] => vec![ZoneShare { access: 1.0, span: 1.0 }],
+                zones => zone_shares(zones),
+            }))
         }
     }
+}
+
+fn zone_shares(zones: &[(Ratio, Ratio)]) -> Vec<ZoneShare> {
+    zones.iter().map(|(access, span)| ZoneShare { access: access.value(), span: span.value() }).collect()
 }
 
 fn centered(of: Distribution, center: Option<Ratio>) -> Distribution {

@@ -87,7 +87,7 @@ pub(crate) fn of_worker(
     dialect: Dialect,
     remarks: &mut Remarks,
 ) -> Option<Vec<Extent>> {
-    let mut extents = Vec::new();
+    let (mut extents, mut behind) = (Vec::new(), false);
     for section in sections {
         let own = || section.iter().filter(|item| item.owner.is_none_or(|owner| owner == number));
         let count = own().count() as u64;
@@ -118,6 +118,12 @@ pub(crate) fn of_worker(
                 // are smaller than a block, or empty.
                 continue;
             }
+            if dialect == Dialect::Fio
+                && lies_behind(stream, operations.smallest, item, (start, length), remarks)
+            {
+                behind = true;
+                continue;
+            }
             if !fits(stream, operations, number, item, (start, length), remarks) {
                 return None;
             }
@@ -132,7 +138,8 @@ pub(crate) fn of_worker(
     let files: u64 = sections.iter().map(|section| section.len() as u64).sum();
     let is_enough =
         !matches!(stream.options.size.get(), Some(&Amount::Bytes(size)) if size.0 < operations.smallest);
-    if extents.is_empty() && dialect == Dialect::Fio && files > 1 && is_enough {
+    let is_idle = extents.is_empty() && dialect == Dialect::Fio && files > 1 && is_enough;
+    if is_idle && !behind {
         let message = format!(
             "no file of the stream \"{}\" has room for one operation of {}, so that it does nothing",
             stream.name,
@@ -140,6 +147,8 @@ pub(crate) fn of_worker(
         );
         let help = "use fewer files (nrfiles), a larger size, or a smaller block size";
         remarks.warn("plan.nothing-fits", stream.options.size.span().or(Some(stream.span)), message, help);
+    }
+    if is_idle || extents.is_empty() && behind {
         // They are laid out all the same.
         let own = sections.iter().flat_map(|section| section.iter());
         let own = own.filter(|item| item.owner.is_none_or(|owner| owner == number));
@@ -235,6 +244,33 @@ fn cut_at_the_end(
     remarks.warn("plan.cut-at-end", place, message, "make size or offset smaller, or the target larger");
     let whole = matches!(size.get(), Some(Amount::Share(_)));
     (start, if whole { Bytes(left).round_down(Bytes(block)).0 } else { left })
+}
+
+/// Whether a device ends before the region has room for one operation. To fio that is a region in which nothing is done.
+fn lies_behind(
+    stream: &Named<StreamOptions>,
+    block: u64,
+    item: &Addressed,
+    (start, length): (u64, u64),
+    remarks: &mut Remarks,
+) -> bool {
+    let StreamOptions { offset, size, workers, .. } = &stream.options;
+    let is_known = matches!(size.get(), Some(Amount::Bytes(_))) && *workers.get() == 1;
+    let left = item.size.saturating_sub(start);
+    if item.class != Class::Block || !is_known || left >= block || length < block {
+        return false;
+    }
+    let message = format!(
+        "the stream \"{}\" does nothing on {}, which has {} from {} on and no room for one operation of {}",
+        stream.name,
+        item.name,
+        Bytes(left),
+        Bytes(start),
+        Bytes(block)
+    );
+    let place = offset.span().or(size.span()).or(Some(stream.span));
+    remarks.warn("plan.nothing-fits", place, message, "make offset smaller, or leave this stream out");
+    true
 }
 
 fn fits(

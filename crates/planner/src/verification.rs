@@ -98,6 +98,7 @@ pub(crate) fn draft(
         ledger: Ledger::NotNeeded,
         trims: trims(options).filter(|_| changes),
         until: Quota::Unlimited,
+        checks_count: false,
     })))
 }
 
@@ -186,6 +187,8 @@ pub(crate) struct Circumstances<'a> {
     pub serializes: bool,
     /// How many writes are checked.
     pub until: Quota,
+    /// Whether what is read back while the load goes on counts towards the stream's operations.
+    pub checks_count: bool,
     /// Whether the engine keeps what is written.
     pub keeps_data: bool,
     pub memory: Bytes,
@@ -207,6 +210,7 @@ pub(crate) fn complete(
         depth,
         serializes,
         until,
+        checks_count,
         keeps_data,
         memory,
     } = circumstances;
@@ -217,7 +221,7 @@ pub(crate) fn complete(
         return None;
     }
     let mut rule = draft.clone();
-    rule.until = *until;
+    (rule.until, rule.checks_count) = (*until, *checks_count);
     if rule.schedule == VerifySchedule::Never {
         return Some(Verification::On(Box::new(rule)));
     }

@@ -520,6 +520,8 @@ pub enum Distribution {
     },
     /// Shares of the accesses to consecutive shares of the extent.
     Zoned(Vec<ZoneShare>),
+    /// The same with zones of their own for reads, writes and trims, in this order; each has one at least.
+    ZonedByKind([Vec<ZoneShare>; 3]),
     /// A share of the accesses to a share of the blocks, which are scattered over the extent; both 0 to 1.
     Hot(ZoneShare),
     /// Back to the block that so many different ones were touched after (LRU stack distance), by classes of distance; the
@@ -545,7 +547,7 @@ pub struct ReuseClass {
     pub share: f64,
 }
 
-/// One zone of [`Distribution::Zoned`].
+/// One zone of [`Distribution::Zoned`] and [`Distribution::ZonedByKind`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ZoneShare {
     /// Share of the accesses, 0 to 1; all zones sum to 1.

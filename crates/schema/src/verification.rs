@@ -72,6 +72,9 @@ pub struct VerifyRule {
     /// How many writes are checked, from the first.
     #[serde(default)]
     pub until: Quota,
+    /// Whether what is read back while the load goes on counts towards the operations that bound the stream, as with fio.
+    #[serde(default)]
+    pub checks_count: bool,
 }
 
 /// Trims of written blocks, for finding out whether they take away what they should and nothing else.

@@ -108,15 +108,37 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
         // The faults that make it an error are printed with the others.
         let _ = session::report_faults(&loaded);
         terminal::message("error: the job is warned about, and --warnings-fatal makes that an error");
+        leave_empty(&switches, &spared_unplanned(&loaded));
         return FAILED;
     }
     loaded.keeps_warnings = !switches.warnings_fatal;
     say_nowhere();
+    let spared = spared_unplanned(&loaded);
     match run_job(loaded, &consent, &switches) {
         Ok(number) => number,
         Err(Exit::Signal(_)) => FIO_SIGNALLED,
-        Err(_) => FAILED,
+        Err(_) => {
+            leave_empty(&switches, &spared);
+            FAILED
+        }
     }
+}
+
+/// Empties the file of `--output` where there is nothing to report, as fio does before it reads its jobs: what an earlier run
+/// left there must not be taken for what came of this one.
+fn leave_empty(switches: &Switches, spared: &Spared) {
+    if let Some(file) = switches.output.as_deref().map(Path::new)
+        && std::fs::metadata(file).map_or(true, |meta| meta.is_file())
+    {
+        // Where it cannot be written, that is what was said already, or less than what was.
+        let _ = output::write(file, "", spared);
+    }
+}
+
+/// What no output may write over where no plan says what the targets are.
+fn spared_unplanned(loaded: &Loaded) -> Spared {
+    let targets: Vec<PathBuf> = fathom_planner::paths(&loaded.job);
+    Spared::without_targets(&loaded.files, &store_folder(None)).joined(&targets, &[])
 }
 
 /// Help that is asked for instead of a run.

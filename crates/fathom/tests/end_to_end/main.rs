@@ -43,6 +43,7 @@ mod scans;
 mod seeds;
 mod sequences;
 mod serve;
+mod short_transfers;
 mod signals;
 mod steady;
 mod support;

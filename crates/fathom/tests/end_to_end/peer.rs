@@ -266,7 +266,7 @@ fn a_job_that_keeps_cpus_busy_beside_another() {
     if let Err(why) = tool("fio", &["--version"]) {
         return skip("a_job_that_keeps_cpus_busy_beside_another", &why);
     }
-    let job = "[cpu]\nioengine=cpuio\ncpuload=50\ncpuchunks=5000\nexit_on_io_done=1\n[io]\nrw=read\nsize=1m\nrate=8m\n";
+    let job = "[cpu]\nioengine=cpuio\nrw=write\ncpuload=50\ncpuchunks=5000\nexit_on_io_done=1\n[io]\nrw=read\nsize=1m\nrate=8m\n";
     let bench = Bench::new();
     let peer = document(&bench, &["fio"], job);
     let ours = document(&bench, &[FATHOM, "fio"], job);

@@ -96,6 +96,35 @@ fn places_that_are_preferred_come_as_often() {
     check("--rw=randread --norandommap", false);
 }
 
+/// fio's manual has lists of directions, which fio 3.33 refuses: each direction has to be as with its list alone.
+#[test]
+fn directions_have_zones_of_their_own() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("directions_have_zones_of_their_own", &why);
+    }
+    let parts = |program: &[&str], zones: &str, kind: &str| {
+        let job = format!("--rw=randrw --random_distribution={zones} --number_ios={OPERATIONS} --io_size=4g");
+        let mut issued = issued(program, &job);
+        issued.retain(|operation| operation.kind == kind);
+        let mut parts = [0.0; 8];
+        for Issued { offset, .. } in &issued {
+            parts[usize::try_from(offset >> 19).expect("eight parts")] += 100.0 / issued.len() as f64;
+        }
+        parts
+    };
+    for (name, read, write) in
+        [("zoned", "60/10:30/20:10/70", "40/25:60/75"), ("zoned_abs", "100/1m", "20/512k:80/2m")]
+    {
+        let both = format!("{name}:{read},{write}");
+        for (kind, list) in [("read", read), ("write", write)] {
+            let theirs = parts(&["fio"], &format!("{name}:{list}"), kind);
+            let ours = parts(&[FATHOM, "fio"], &both, kind);
+            let is_alike = theirs.iter().zip(&ours).all(|(theirs, ours)| (theirs - ours).abs() <= APART);
+            assert!(is_alike, "{kind} of {both}: fathom {ours:.1?}, the peer {theirs:.1?}");
+        }
+    }
+}
+
 #[test]
 fn kinds_and_sizes_come_as_often() {
     if let Err(why) = tool("fio", &["--version"]) {

@@ -133,6 +133,20 @@ fn regions_end_where_their_devices_do() {
             "--size=90% --offset=33%",
             "--size=64m --offset_increment=8m --numjobs=2",
             "--size=50% --numjobs=3 --offset_increment=33%",
+            // A share of the size that is asked for, not of what there is.
+            "--size=100m --io_size=50%",
+            "--size=100m --io_size=7% --rw=randread --norandommap",
+            "--size=50% --io_size=50%",
+            "--size=1m --io_size=0%",
+            // Regions in which there is no room for a block: nothing is done, and nothing is wrong.
+            "--size=1m --offset=64m",
+            "--size=1m --offset=100m --rw=randwrite",
+            "--size=1m --offset=65500k --rw=randread",
+            "--size=1m --offset=64m --time_based --runtime=1",
+            "--size=1m --offset=63m --offset_increment=1m --numjobs=2",
+            "--size=1m --offset=64m --iodepth=4 --ioengine=libaio --name=b --size=1m --rw=read",
+            "--offset=64m",
+            "--size=50% --offset=64m",
         ] {
             check(&format!("--filename={device} --bs=64k --rw=read {line}"), &[], false);
         }
@@ -141,8 +155,24 @@ fn regions_end_where_their_devices_do() {
             "fio --name=a --filename={device} --bs=64k --rw=read --size=1t --time_based --runtime=200ms --warnings-fatal"
         );
         bench.fathom(&line).expect(0, &["plan.cut-at-end", "is cut to 64 MiB", "1 TiB asked for"]);
+        let line = format!("fio --name=a --filename={device} --rw=read --size=1m --offset=64m");
+        let ended = bench.fathom(&line);
+        let says = ended.expect(0, &[]).out.contains("which has 0 B from 64 MiB on");
+        assert!(says, "{ended:#?}");
         Ok(())
     });
+}
+
+#[test]
+fn operations_that_are_counted_include_what_is_read_back_meanwhile() {
+    let lines = [
+        "--rw=write --size=256k --verify=crc32c --verify_backlog=8 --number_ios=20",
+        "--rw=write --size=256k --verify=crc32c --number_ios=20",
+        "--rw=randwrite --size=256k --verify=crc32c --verify_backlog=4 --verify_backlog_batch=2 --number_ios=21",
+        "--rw=write --size=256k --verify=crc32c --verify_backlog=8 --number_ios=100",
+        "--rw=write --size=256k --verify=crc32c --verify_backlog=16 --number_ios=7",
+    ];
+    checked("operations_that_are_counted_include_what_is_read_back_meanwhile", &lines, &[], false);
 }
 
 #[test]

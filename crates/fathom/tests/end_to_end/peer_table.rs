@@ -67,7 +67,6 @@ const ROWS: &[&str] = &[
     "--rw=read --eta=sometimes",
     "--rw=read --latency-log=x",
     "--rw=randread --percentage_random=50,20",
-    "--rw=randread --random_distribution=zoned:60/10:40/90,10/50:90/50",
     "--rw=randwrite --ioengine=null --filename=x:y",
     "--rw=write --ioengine=null --filesize=64k --nrfiles=4",
     "--rw=write --disable_lat=1 --disable_clat=1",

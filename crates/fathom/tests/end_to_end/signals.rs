@@ -111,6 +111,20 @@ fn the_peers_command_line_has_the_peers_exit_code() {
 }
 
 #[test]
+fn jobs_that_are_not_stored_say_how_they_stand() {
+    let bench = Bench::new();
+    std::fs::write(bench.store(), "in the way").expect("the folder is ours");
+    let line = "fio --name=a --ioengine=null --size=1g --rate_iops=1000 --time_based --runtime=30 \
+                --eta=always --eta-newline=500ms";
+    let mut running = bench.start(line);
+    running.wait_for_data("Jobs: 1 (f=1), 0-1000 IOPS: [R(1)]");
+    running.signal(Signal::USR1);
+    running.wait_for_data("a: (groupid=0, jobs=1): err= 0");
+    running.signal(Signal::INT);
+    running.ended().expect(128, &["this run is not stored, and goes on"]);
+}
+
+#[test]
 fn json_is_complete_after_ctrl_c() {
     let bench = Bench::new();
     let mut running = bench.start(&format!("{LONG} --json -"));

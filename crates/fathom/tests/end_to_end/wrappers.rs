@@ -50,6 +50,35 @@ fn warnings_stay_messages_where_somebody_wants_them() {
     assert!(ended.out.contains("plan.buffered-libaio") && !ended.out.contains("note: "), "{ended:#?}");
 }
 
+#[test]
+fn an_old_report_is_not_left_for_that_of_jobs_that_are_wrong() {
+    let left = |program: &[&str], line: &str| {
+        let bench = Bench::new();
+        bench.write("report", "what was before");
+        bench.write("wrong.fio", "[a]\nsize=4k\nbogus=1\n");
+        let words: Vec<&str> = program.iter().copied().chain(line.split(' ')).collect();
+        let code = bench.run(&words).code;
+        (code, std::fs::read_to_string(bench.path("report")).expect("it is there"))
+    };
+    let lines = [
+        "--output=report wrong.fio",
+        "--output=report absent.fio",
+        "--output=report --name=a --size=64k --bs=128k",
+        "--output=report --readonly --name=a --rw=write --size=64k",
+    ];
+    for line in lines {
+        assert_eq!(left(&[FATHOM, "fio"], line), (1, String::new()), "{line}");
+        if tool("fio", &["--version"]).is_ok() {
+            // Its messages go there.
+            let (code, theirs) = left(&["fio"], line);
+            assert!(code == 1 && !theirs.contains("what was before"), "{line}: {theirs}");
+        }
+    }
+    // A target is no report, whatever is wrong.
+    let line = "--output=report --name=a --filename=report --rw=read --size=64k --bs=128k";
+    assert_eq!(left(&[FATHOM, "fio"], line), (1, "what was before".to_owned()));
+}
+
 /// The scripts that come with Debian's fio, on what both tools have written of the same job: they end alike, and make the
 /// same files of it.
 #[test]

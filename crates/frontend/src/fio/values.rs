@@ -253,16 +253,17 @@ pub(crate) enum Size {
 pub(crate) type SplitEntry = (u64, Option<u32>);
 
 /// Reads `value[/percent]:…`, one group per direction separated by commas; a missing third group is the second, missing
-/// second and third the first. At most 64 entries each, as fio has it. Returns misreads beside.
+/// second and third the first. At most `max` entries each; what follows an empty one is left out, as by fio. Returns misreads beside.
 pub(crate) fn split(
     text: &str,
     unit: Unit,
     kb_base: u64,
+    max: usize,
 ) -> Result<([Vec<SplitEntry>; 3], Vec<Misread>), String> {
     let mut misreads = Vec::new();
     let mut group = |text: &str| -> Result<Vec<SplitEntry>, String> {
         let mut entries = Vec::new();
-        for entry in text.split(':').filter(|entry| !entry.is_empty()) {
+        for entry in text.split(':').take_while(|entry| !entry.is_empty()) {
             let (value, percent) =
                 entry.split_once('/').map_or((entry, None), |(value, percent)| (value, Some(percent)));
             let value = number(value, unit, kb_base)?;
@@ -274,8 +275,8 @@ pub(crate) fn split(
             let bytes = u64::try_from(value.value).map_err(|_| format!("{} is negative", value.value))?;
             entries.push((bytes, percent.map(|percent| u32::try_from(percent).unwrap_or(100))));
         }
-        if entries.len() > 64 {
-            return Err(format!("{} entries are more than 64", entries.len()));
+        if entries.len() > max {
+            return Err(format!("{} entries are more than {max}", entries.len()));
         }
         Ok(entries)
     };
@@ -446,7 +447,7 @@ mod tests {
 
     #[test]
     fn split_percentages_are_completed() {
-        let weights_of = |text: &str| weights(&split(text, Unit::Bytes, 1024).unwrap().0[1]);
+        let weights_of = |text: &str| weights(&split(text, Unit::Bytes, 1024, 64).unwrap().0[1]);
         assert_eq!(weights_of("4k/60:64k/40"), Ok(vec![(60.0, 4096), (40.0, 65536)]));
         assert_eq!(weights_of("4k/60:8k:16k"), Ok(vec![(60.0, 4096), (20.0, 8192), (20.0, 16384)]));
         assert_eq!(weights_of("4k"), Ok(vec![(100.0, 4096)]));
@@ -455,6 +456,7 @@ mod tests {
         assert_eq!(weights_of("4k/50:8k/70:16k/10"), Ok(vec![(10.0, 16384), (50.0, 4096), (40.0, 8192)]));
         assert_eq!(weights_of("4k/100:8k/100:16k/50"), Ok(vec![(50.0, 16384), (50.0, 4096)]));
         assert!(weights_of("4k/50:8k/60:16k").is_err());
+        assert_eq!(weights_of("4k/50::8k/50"), Ok(vec![(100.0, 4096)]));
     }
 
     proptest! {
@@ -463,7 +465,7 @@ mod tests {
             for unit in [Unit::Bytes, Unit::Count, Unit::Seconds, Unit::Microseconds] {
                 let _ = number(&text, unit, base);
             }
-            let _ = (items(&text), names(&text), pattern(&text, &|_| Err(String::new())), cpus(&text), split(&text, Unit::Bytes, base));
+            let _ = (items(&text), names(&text), pattern(&text, &|_| Err(String::new())), cpus(&text), split(&text, Unit::Bytes, base, 64));
         }
 
         #[test]

@@ -243,6 +243,16 @@ impl<E: Engine> Engine for FewOpen<E> {
         }
     }
 
+    fn rest(&mut self, operation: &Operation, moved: i32) -> i32 {
+        self.aside(Some(operation));
+        let whole = match self.turns[operation.slot as usize] {
+            Some(Ok(target)) => self.engine.rest(&Operation { target, ..*operation }, moved),
+            _ => moved,
+        };
+        self.end_turn(operation.slot);
+        whole
+    }
+
     fn priority_of(&self, slot: u32) -> u16 {
         self.engine.priority_of(slot)
     }

@@ -2,7 +2,7 @@
 //!
 //! Asynchronous only with direct I/O: through the page cache the kernel performs the operation inside `io_submit`.
 
-use super::{Capabilities, Completion, Engine, EngineError, Operation, Setup, Wait, perform_now};
+use super::{Capabilities, Completion, Engine, EngineError, Operation, Setup, Wait, move_rest, perform_now};
 use crate::clock::monotonic;
 use crate::priority::Priorities;
 use fathom_schema::{AioSettings, EngineKind, OperationKind, SizedPriority};
@@ -248,6 +248,10 @@ impl Engine for Libaio {
             setup,
         });
         Ok(())
+    }
+
+    fn rest(&mut self, operation: &Operation, moved: i32) -> i32 {
+        move_rest(&self.open_mut().setup, operation, moved)
     }
 
     fn push(&mut self, operation: &Operation) {

@@ -5,7 +5,7 @@
 //! engine is one loop to compile instead of five.
 
 use super::{
-    Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, last_errno,
+    Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, last_errno, move_rest,
     perform_now,
 };
 use crate::chance::Chance;
@@ -203,6 +203,12 @@ impl Engine for Synchronous {
         self.chance = Chance::new(setup.seed);
         self.setup = Some(setup);
         Ok(())
+    }
+
+    fn rest(&mut self, operation: &Operation, moved: i32) -> i32 {
+        let setup = self.setup.as_ref().expect("open is called before push");
+        self.positions[operation.target as usize] = -1;
+        move_rest(setup, operation, moved)
     }
 
     fn changed(&mut self, target: u32) {

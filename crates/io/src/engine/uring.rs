@@ -6,7 +6,9 @@
 
 mod entrance;
 
-use super::{Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, perform_now};
+use super::{
+    Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, move_rest, perform_now,
+};
 use crate::clock::monotonic;
 use crate::priority::Priorities;
 use entrance::{Entrance, Purpose};
@@ -419,6 +421,10 @@ impl Engine for IoUring {
     fn open(&mut self, setup: Setup) -> Result<(), EngineError> {
         self.open = Some(Open::new(setup, self.settings, &self.priorities)?);
         Ok(())
+    }
+
+    fn rest(&mut self, operation: &Operation, moved: i32) -> i32 {
+        move_rest(&self.open_mut().setup, operation, moved)
     }
 
     #[inline]

@@ -39,6 +39,9 @@ impl OptionValue for RandomDistribution {
                     deviation => Ok(Self::Normal(deviation)),
                 }
             }
+            "zoned" if KINDS.iter().any(|kind| value.trim_start().starts_with(kind)) => {
+                zones_by_kind(value).map(|zones| Self::ZonedByKind(Box::new(zones)))
+            }
             "zoned" => zones(value).map(Self::Zoned),
             "hot" => match pair(value)? {
                 (Ratio::ZERO, _) | (_, Ratio::ZERO) => {
@@ -76,13 +79,22 @@ impl OptionValue for RandomDistribution {
                     .collect();
                 format!("\"reuse:{}\"", points.join(","))
             }
-            Self::Zoned(zones) => {
-                let zones: Vec<String> =
-                    zones.iter().map(|(access, span)| format!("{access}/{span}")).collect();
-                format!("\"zoned:{}\"", zones.join(","))
+            Self::Zoned(zones) => format!("\"zoned:{}\"", zone_list(zones)),
+            Self::ZonedByKind(lists) => {
+                let named = KINDS.iter().zip(&**lists).filter(|(_, zones)| !zones.is_empty());
+                let named: Vec<String> =
+                    named.map(|(kind, zones)| format!("{kind} {}", zone_list(zones))).collect();
+                format!("\"zoned:{}\"", named.join(";"))
             }
         }
     }
+}
+
+/// What lists of zones by kind of operation are called, in the order of [`RandomDistribution::ZonedByKind`].
+const KINDS: [&str; 3] = ["read", "write", "trim"];
+
+fn zone_list(zones: &[(Ratio, Ratio)]) -> String {
+    zones.iter().map(|(access, span)| format!("{access}/{span}")).collect::<Vec<_>>().join(",")
 }
 
 fn share(text: &str) -> Result<Ratio, String> {
@@ -126,6 +138,22 @@ fn reuse(text: &str) -> Result<Vec<(Bytes, Ratio)>, String> {
         points.push((size, hits));
     }
     Ok(points)
+}
+
+fn zones_by_kind(text: &str) -> Result<[Vec<(Ratio, Ratio)>; 3], String> {
+    let mut lists: [Vec<(Ratio, Ratio)>; 3] = Default::default();
+    for part in text.split(';') {
+        let (kind, list) = part.trim().split_once(' ').unwrap_or((part.trim(), ""));
+        let kind = KINDS
+            .iter()
+            .position(|known| *known == kind)
+            .ok_or_else(|| format!("\"{part}\" does not begin with read, write or trim"))?;
+        if !lists[kind].is_empty() {
+            return Err(format!("\"{part}\" says a second time what holds"));
+        }
+        lists[kind] = zones(list)?;
+    }
+    Ok(lists)
 }
 
 fn zones(text: &str) -> Result<Vec<(Ratio, Ratio)>, String> {

@@ -3,6 +3,7 @@
 
 use super::outlook::{Outlook, UNKNOWN_S};
 use super::reports::{Collected, Reports};
+use crate::held::Held;
 use crate::output::{self, Spared};
 use crate::terminal;
 use fathom_frontend::fio::{Eta, HeldTo, JobClone, OutputFormat, Switches};
@@ -31,6 +32,8 @@ pub(super) struct Watch<'a> {
     store: &'a Path,
     /// The run's file, from which a report is made that was not expected.
     path: Option<PathBuf>,
+    /// What has come of a run that is in no file.
+    held: Option<Held>,
     /// Step and number of the interval at which it was last looked whether somebody asks.
     looked_at: Option<(u32, u64)>,
     record: Option<Record>,
@@ -73,6 +76,7 @@ impl<'a> Watch<'a> {
             asked,
             store,
             path: None,
+            held: None,
             looked_at: None,
             record: None,
             current: None,
@@ -167,6 +171,11 @@ impl<'a> Watch<'a> {
         self.looked_at = now;
         let (is_signalled, is_by_file) = (self.asked.take(), is_asked_by_file());
         let Some(path) = self.path.as_ref().filter(|_| is_signalled || is_by_file) else { return };
+        if let Some(record) = self.held.as_ref().and_then(Held::record) {
+            let idleness = Some(&self.collected.idleness);
+            self.give_out(&self.reports.text(&record, idleness, None, self.eta_s()));
+            return;
+        }
         // Up to its last commit, a second ago at most: nobody pays for a record in memory that is never asked for. Latencies
         // of single operations are collected until now, more than that record counts, and are left out.
         match fathom_store::read_with(path, Detail::Whole, Vec::new()) {
@@ -197,13 +206,19 @@ impl Sink for Watch<'_> {
         self.collected.idleness.event(event)?;
         match event {
             Event::RunStarted(started) => {
-                self.path = Some(fathom_store::path_of(self.store, &started.run));
+                let path = fathom_store::path_of(self.store, &started.run);
+                // What stores it made its file before anything happens.
+                self.held = (!path.exists()).then(Held::default);
+                self.path = Some(path);
             }
             Event::Interval(interval) => {
                 self.outlook.add(interval);
                 self.answer(interval);
             }
             _ => {}
+        }
+        if let Some(held) = &mut self.held {
+            held.take(event);
         }
         if self.is_idle() {
             return Ok(());

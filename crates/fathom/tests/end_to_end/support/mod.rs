@@ -3,6 +3,7 @@
 
 pub(crate) mod device;
 pub(crate) mod schema;
+pub(crate) mod short;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;

@@ -35,6 +35,8 @@ pub(super) fn adapted(parsed: &ParsedJob) -> Option<ParsedJob> {
     settings.engine.arguments = settings.engine.arguments.replace("%n", name);
     let usual = Settings::default();
     let operations = &mut settings.operations;
+    // Whatever they are called, they count as reads (fio 3.33).
+    operations.rw = usual.operations.rw;
     operations.block_sizes = [(BLOCK, BLOCK); 3];
     operations.splits = usual.operations.splits;
     operations.percentage_random = [0; 3];

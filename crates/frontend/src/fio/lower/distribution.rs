@@ -92,6 +92,9 @@ pub(super) fn distribution(
 /// Most blocks of a sequence, as with fio.
 const SEQUENCE_MAX: usize = 64;
 
+/// Most zones of one direction, as with fio, which leaves out the others.
+const ZONES_MAX: usize = 256;
+
 /// `block,block,…`, numbers of blocks of the file.
 fn sequence(text: &str, settings: &Settings) -> Result<RandomDistribution, String> {
     let block = |text: &str| {
@@ -104,14 +107,32 @@ fn sequence(text: &str, settings: &Settings) -> Result<RandomDistribution, Strin
     Ok(RandomDistribution::Listed(blocks, settings.operations.sequence_advances))
 }
 
-/// `access/size:access/size`, in percent; one list for all directions. As with fio, zones without a size share what is left
-/// of the range in whole percent, and what no zone has is not touched.
-fn zones(text: &str, settings: &Settings) -> Result<RandomDistribution, String> {
-    let (groups, _) = values::split(text, Unit::Count, settings.kb_base)?;
-    if groups[1] != groups[0] || groups[2] != groups[0] {
-        return Err("lists that differ between reads and writes are known but not built yet".to_owned());
+/// Zones of the range: their shares of the accesses and of the range.
+type ZoneList = Vec<(Ratio, Ratio)>;
+
+/// Lists of reads, writes and trims as one distribution. As with fio, a kind without zones has all places alike.
+fn by_kind([read, write, trim]: [ZoneList; 3]) -> RandomDistribution {
+    if read.is_empty() && write.is_empty() && trim.is_empty() {
+        return RandomDistribution::Uniform;
     }
-    let [zones, ..] = groups;
+    if read == write && write == trim {
+        return RandomDistribution::Zoned(read);
+    }
+    RandomDistribution::ZonedByKind(Box::new([read, write, trim]))
+}
+
+/// `access/size:access/size`, in percent, for all directions, or lists of each with commas between them.
+fn zones(text: &str, settings: &Settings) -> Result<RandomDistribution, String> {
+    let (groups, _) = values::split(text, Unit::Count, settings.kb_base, ZONES_MAX)?;
+    let [read, write, trim] = groups.map(zones_in_percent);
+    Ok(by_kind([read?, write?, trim?]))
+}
+
+/// As with fio, zones without a size share what is left of the range in whole percent, and what no zone has is not touched.
+fn zones_in_percent(zones: Vec<(u64, Option<u32>)>) -> Result<ZoneList, String> {
+    if zones.is_empty() {
+        return Ok(Vec::new());
+    }
     let accesses = zones.iter().fold(0_u64, |sum, zone| sum.saturating_add(zone.0));
     let sizes: u32 = zones.iter().filter_map(|zone| zone.1).sum();
     let Some(left) = 100_u32.checked_sub(sizes).filter(|_| accesses == 100) else {
@@ -124,27 +145,34 @@ fn zones(text: &str, settings: &Settings) -> Result<RandomDistribution, String> 
     let untouched = left - each * without;
     let zones = zones.into_iter().map(|(access, size)| (access, size.unwrap_or(each)));
     let all = zones.chain((untouched > 0).then_some((0, untouched)));
-    Ok(RandomDistribution::Zoned(
-        all.map(|(access, size)| (Ratio::percent(access as f64), Ratio::percent(f64::from(size)))).collect(),
-    ))
+    Ok(all.map(|(access, size)| (Ratio::percent(access as f64), Ratio::percent(f64::from(size)))).collect())
 }
 
-/// `access/bytes:access/bytes`, of each file: accesses in percent.
+/// `access/bytes:access/bytes`, of each file: accesses in percent; lists of directions with commas between them.
 fn absolute_zones(text: &str, settings: &Settings) -> Result<RandomDistribution, String> {
     let files = settings.files.count.max(1);
     let file = match settings.operations.size {
         Some(Size::Bytes(bytes)) if bytes / files > 0 => bytes / files,
         _ => return Err("where zones have bytes, the size has to be given in bytes as well".to_owned()),
     };
-    if text.contains(',') {
-        return Err("lists that differ between reads and writes are known but not built yet".to_owned());
+    let mut lists = Vec::new();
+    for list in text.split(',').take(3) {
+        lists.push(zones_in_bytes(list, file, settings.kb_base)?);
     }
+    let read = lists.first().cloned().unwrap_or_default();
+    let write = lists.get(1).unwrap_or(&read).clone();
+    let trim = lists.get(2).unwrap_or(&write).clone();
+    Ok(by_kind([read, write, trim]))
+}
+
+/// One of these lists, for files of `file` bytes.
+fn zones_in_bytes(list: &str, file: u64, kb_base: u64) -> Result<ZoneList, String> {
     let (mut zones, mut accesses, mut end) = (Vec::new(), 0, 0_u64);
-    for entry in text.split(':') {
+    for entry in list.split(':').take_while(|entry| !entry.is_empty()).take(ZONES_MAX) {
         let (access, bytes) = entry.split_once('/').ok_or_else(|| format!("\"{entry}\" has no size"))?;
-        let access = number(access, Unit::Count, settings.kb_base)?.value;
+        let access = number(access, Unit::Count, kb_base)?.value;
         let access = u64::try_from(access).map_err(|_| format!("\"{entry}\" is out of range"))?;
-        let bytes = number(bytes, Unit::Bytes, settings.kb_base)?.value;
+        let bytes = number(bytes, Unit::Bytes, kb_base)?.value;
         let bytes = u64::try_from(bytes).map_err(|_| format!("\"{entry}\" is out of range"))?;
         accesses = u64::saturating_add(accesses, access);
         let fitting = bytes.min(file - end);
@@ -157,6 +185,9 @@ fn absolute_zones(text: &str, settings: &Settings) -> Result<RandomDistribution,
             Ratio::new(fitting as f64 / file as f64).unwrap_or_default(),
         ));
     }
+    if zones.is_empty() {
+        return Ok(zones);
+    }
     if accesses != 100 {
         return Err(format!("the zones sum to {accesses}% of accesses, not 100%"));
     }
@@ -164,5 +195,5 @@ fn absolute_zones(text: &str, settings: &Settings) -> Result<RandomDistribution,
         let rest = Ratio::new((file - end) as f64 / file as f64).unwrap_or_default();
         zones.push((Ratio::ZERO, rest));
     }
-    Ok(RandomDistribution::Zoned(zones))
+    Ok(zones)
 }

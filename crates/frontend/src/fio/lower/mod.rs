@@ -595,9 +595,15 @@ fn set_amount(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered
     }
     let io_size_span = settings.span("io_size", span);
     match operations.io_size {
-        None | Some(Size::Bytes(0)) => {}
+        None | Some(Size::Bytes(0) | Size::Percent(0)) => {}
         Some(Size::Percent(percent)) => {
-            options.bytes.set(Amount::Share(Ratio::percent(f64::from(percent))), io_size_span);
+            let percent = u64::from(percent);
+            let share = match (size, files.filesize) {
+                // Of what is asked for, also where a device has less.
+                (Some(size), None) => Amount::Bytes(Bytes(size / 100 * percent + size % 100 * percent / 100)),
+                _ => Amount::Share(Ratio::percent(percent as f64)),
+            };
+            options.bytes.set(share, io_size_span);
         }
         Some(Size::Bytes(io_size)) => {
             options.bytes.set(Amount::Bytes(Bytes(io_size)), io_size_span);

@@ -177,11 +177,14 @@ fn mix(
     Ok(())
 }
 
+/// Most sizes of one direction, as with fio.
+const SPLIT_MAX: usize = 64;
+
 /// A direction that is left empty has the sizes of `bs` or `bsrange`, as with fio. fio drops
 /// blanks at both ends of this value; one within it hides a unit.
 fn splits(s: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(), String> {
     let text = text.trim();
-    let (splits, found) = split(text, Unit::Bytes, s.kb_base)?;
+    let (splits, found) = split(text, Unit::Bytes, s.kb_base, SPLIT_MAX)?;
     misreads.extend(found);
     for group in &splits {
         weights(group)?;
