@@ -463,6 +463,7 @@ fn figures(step: &StepComparison, letter: char) -> Table {
             new,
             change,
             interval: _,
+            is_wide: _,
             verdict,
             decides,
             needs,

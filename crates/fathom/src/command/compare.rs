@@ -341,8 +341,19 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
 
 fn step_document(step: &StepComparison) -> Value {
     let metric = |metric: &Metric| {
-        let Metric { name, more_is_better, base, new, change, interval, verdict, more_runs, decides, needs } =
-            metric;
+        let Metric {
+            name,
+            more_is_better,
+            base,
+            new,
+            change,
+            interval,
+            is_wide: _,
+            verdict,
+            more_runs,
+            decides,
+            needs,
+        } = metric;
         json!({
             "name": name,
             "more_is_better": more_is_better,
