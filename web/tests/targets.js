@@ -21,7 +21,8 @@ test("streams on several targets have a row for each of them", async () => {
     start_s: 1, end_s: 2, operations: iops, errors, iops, bytes_per_s: 4096 * iops, mean_ns, max_ns: 9 * mean_ns,
   });
   const of = (target, streams, iops, mean_ns, errors = 0) => ({
-    target, streams, without: [], last: span(iops, mean_ns, errors), since: span(2 * iops, mean_ns, errors),
+    target, streams, without: [], without_count: 0,
+    last: span(iops, mean_ns, errors), since: span(2 * iops, mean_ns, errors),
   });
   const [fast, slow] = ["/mnt/fast/a-database-of-some-length.dat", "/mnt/slow/another-database-of-some-length.dat"];
   mock.events = mock.events.flatMap((event) => {
@@ -31,7 +32,7 @@ test("streams on several targets have a row for each of them", async () => {
     }
     const parts = [of(fast, [0], 700, 210_000), of(slow, [0], 300, 4_200_000, 12)];
     // Another stream goes to the second, too, and is not counted by target.
-    const targets = [parts[0], { ...of(slow, [0, 1], 800, 3_100_000, 12), without: [1] }];
+    const targets = [parts[0], { ...of(slow, [0, 1], 800, 3_100_000, 12), without: [1], without_count: 500 }];
     return event.event === "figures" ? [event, { event: "targets", step: 0, parts, targets }] : [event];
   });
   mock.play(9);
@@ -58,7 +59,7 @@ test("streams on several targets have a row for each of them", async () => {
       ["target", "IOPS", "bandwidth", "mean", "max", "errors"]);
     assert.deepEqual((await rows("a row per target")).map((text) => text.split("\t").slice(0, 2)), [
       [fast, "700"],
-      [`${slow} (without log)`, "800"],
+      [`${slow} (without log and 499 more)`, "800"],
     ]);
     await page.getByLabel("Gauges show").selectOption("since");
     await page.getByRole("cell", { name: "1.4k" }).waitFor();

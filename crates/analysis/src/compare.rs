@@ -21,7 +21,7 @@ pub use side::{Replicates, Series, StepSide};
 
 use crate::pts::{self, Ending};
 use crate::statistics::{Sample, Shift, quantile_shifts};
-use change::{Told, change_interval, change_of_one, resampled_too_narrow, sample, widened};
+use change::{Between, Told, change_interval, change_of_one, resampled_too_narrow, sample, widened};
 use fathom_metrics::bucket_bounds;
 use fathom_schema::{Finding, Record, StepRecord};
 use matched::{Matched, Matches, matched};
@@ -55,6 +55,8 @@ pub struct Metric {
     pub change: f64,
     /// Interval of the change; `None` as well where it is so wide that it says nothing ([`WIDE`]).
     pub interval: Option<(f64, f64)>,
+    /// Whether it is known and so wide that it says nothing.
+    pub is_wide: bool,
     /// The statement.
     pub verdict: Verdict,
     /// Runs per side still needed for a statement, at most [`MORE_RUNS_MAX`]; for [`Verdict::Inconclusive`] only, where it is known
@@ -297,10 +299,7 @@ fn of_step(found: &StepComparison, fewest: f64) -> Vec<String> {
     let mut all: Vec<String> = found.metrics.iter().filter_map(of_needs).collect();
     let untold = |is_wide: bool| {
         let is_untold = |metric: &&Metric| {
-            metric.decides
-                && metric.interval.is_none()
-                && metric.needs.is_none()
-                && metric.more_runs.is_some() == is_wide
+            metric.decides && metric.interval.is_none() && metric.needs.is_none() && metric.is_wide == is_wide
         };
         found.metrics.iter().filter(is_untold).map(|metric| metric.name.as_str()).collect::<Vec<_>>()
     };
@@ -348,7 +347,7 @@ impl Sides<'_> {
     }
 
     /// Interval of a change of values of both sides: what a run beside several differs by is taken from these.
-    fn interval(&self, base: &Told<'_>, new: &Told<'_>, change: f64) -> Option<(f64, f64)> {
+    fn interval(&self, base: &Told<'_>, new: &Told<'_>, change: f64) -> Option<Between> {
         let (of_base, of_new) = (self.base.iops.of, self.new.iops.of);
         let of_chance = match (of_base == Replicates::Runs, of_new == Replicates::Runs) {
             (true, false) => change_of_one(&base.sample(), change, self.level),
@@ -443,9 +442,9 @@ fn percentiles(sides: &Sides<'_>) -> Vec<Metric> {
         let interval = match ratio_interval {
             _ if !is_supported => None,
             _ if !is_resampled => sides.interval(&left, &right, change),
-            ratios => ratios.filter(|_| blocks >= BLOCKS_MIN).map(|(low, high)| {
+            ratios => ratios.filter(|_| blocks >= BLOCKS_MIN).map(|ratios| {
                 let times = resampled_too_narrow(blocks, level);
-                widened((low - 1.0, high - 1.0), change, left.off() + right.off(), times)
+                widened(Between::ratios(ratios), change, left.off() + right.off(), times)
             }),
         };
         let name = format!("p{}", (q * 1e6).round() / 1e4);
@@ -461,7 +460,7 @@ struct Figure {
     name: String,
     more_is_better: bool,
     figures: (f64, f64),
-    interval: Option<(f64, f64)>,
+    interval: Option<Between>,
     decides: bool,
     /// Runs of the smaller side.
     count: usize,
@@ -472,17 +471,28 @@ impl Figure {
     fn judged(self, margin: f64, level: f64) -> Metric {
         let Self { name, more_is_better, figures: (base, new), interval, decides, count, needs } = self;
         let change = if base == new { 0.0 } else { new / base - 1.0 };
-        let verdict = judge(interval, margin, more_is_better);
-        let more_runs = match (verdict, interval) {
-            (Verdict::Inconclusive, Some(interval)) => more_runs(change, interval, margin, count, level),
-            _ => None,
-        };
+        let interval = interval.filter(|interval| !interval.half().is_nan());
+        let verdict = judge(interval.map(Between::changes), margin, more_is_better);
+        let is_open = verdict == Verdict::Inconclusive;
+        let more_runs = interval
+            .filter(|_| is_open)
+            .and_then(|interval| more_runs(change, interval.half(), margin, count, level));
         // Where it was enough for a verdict, it says something however wide it is.
-        let says = |(low, high): &(f64, f64)| {
-            verdict != Verdict::Inconclusive || high.ln_1p() - low.ln_1p() <= 2.0 * WIDE.ln_1p()
-        };
-        let interval = interval.filter(says);
-        Metric { name, more_is_better, base, new, change, interval, verdict, more_runs, decides, needs }
+        let is_wide = is_open && interval.is_some_and(|interval| interval.half() > WIDE.ln_1p());
+        let interval = interval.filter(|_| !is_wide).map(Between::changes);
+        Metric {
+            name,
+            more_is_better,
+            base,
+            new,
+            change,
+            interval,
+            is_wide,
+            verdict,
+            more_runs,
+            decides,
+            needs,
+        }
     }
 }
 

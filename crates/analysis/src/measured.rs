@@ -2,7 +2,9 @@
 //! refer to; does not judge the figures.
 
 use fathom_metrics::merge_tally;
-use fathom_schema::{Interval, OperationKind, Pacing, Phase, StepRecord, Stream, StreamTally, WorkerTotals};
+use fathom_schema::{
+    Interval, OperationKind, Pacing, Phase, StepRecord, Stream, StreamTally, TimeLimit, WorkerTotals,
+};
 use fathom_units::Nanos;
 
 /// What one stream measured.
@@ -84,7 +86,7 @@ const BEHIND_MAX: u64 = 2;
 
 /// Until when all streams of a step that was cut off are stored, since its start: streams hand their intervals over one after
 /// another, and what some have beyond would stand for a time in which others are missing. `None` of a step that finished, and
-/// where nothing is stored. A stream that ended off the edge of an interval ended by itself.
+/// where nothing is stored. A stream that ended off the edge of an interval, or when its time was up, ended by itself.
 pub fn stored_until(step: &StepRecord) -> Option<Nanos> {
     if step.finished.is_some() {
         return None;
@@ -96,9 +98,34 @@ pub fn stored_until(step: &StepRecord) -> Option<Nanos> {
         end.into_iter().for_each(|end| *end = interval.end.max(*end));
     }
     let last = ends.iter().copied().max().filter(|last| last.0 > 0)?;
-    let is_cut =
-        |end: &Nanos| last.since(*end).0 <= length.saturating_mul(BEHIND_MAX) && end.0.is_multiple_of(length);
-    Some(ends.into_iter().filter(|end| end.0 > 0).filter(is_cut).min().unwrap_or(last))
+    let ended = ended(step);
+    let is_cut = |(end, ended): &(Nanos, bool)| {
+        !ended && last.since(*end).0 <= length.saturating_mul(BEHIND_MAX) && end.0.is_multiple_of(length)
+    };
+    let cut = ends.into_iter().zip(ended).filter(|(end, _)| end.0 > 0).filter(is_cut);
+    Some(cut.map(|(end, _)| end).min().unwrap_or(last))
+}
+
+/// Whether each stream of a step that was cut off had ended before: its time was up, or it ends with streams that had ended.
+fn ended(step: &StepRecord) -> Vec<bool> {
+    let streams = &step.started.step.streams;
+    // That of the measure phase, without what was read back between two rounds.
+    let mut covered_ns = vec![0_u64; streams.len()];
+    for interval in step.intervals.iter().filter(|interval| interval.phase == Phase::Measure) {
+        if let Some(covered_ns) = covered_ns.get_mut(interval.stream as usize) {
+            *covered_ns += interval.end.since(interval.start).0;
+        }
+    }
+    let is_up = |(stream, covered_ns): (&Stream, u64)| matches!(stream.limits.time, TimeLimit::Nanoseconds(time) if time <= covered_ns);
+    let mut ended: Vec<bool> = streams.iter().zip(covered_ns).map(is_up).collect();
+    // In turn, since some end with others that end with others.
+    while let Some(next) = (0..streams.len()).find(|&at| {
+        let with = &streams[at].control.ends_with;
+        !ended[at] && !with.is_empty() && with.iter().all(|&other| ended.get(other as usize) == Some(&true))
+    }) {
+        ended[next] = true;
+    }
+    ended
 }
 
 /// What each stream of a step measured, in plan order: its totals when the step finished, else the sum of its measure
@@ -233,6 +260,47 @@ mod tests {
         let last = step.intervals.iter_mut().rfind(|interval| interval.stream == 1);
         last.expect("it is there").end = Nanos::millis(8_600);
         assert_eq!(stored_until(step), Some(Nanos::secs(10)));
+    }
+
+    /// The first stream has a time of 4 s, the others of 10 s.
+    #[test]
+    fn a_stream_whose_time_was_up_cuts_no_other() {
+        let check = |seconds: [u64; 3], begins: u64, expect: u64| {
+            let shape = |seconds| StreamShape { seconds, ..StreamShape::default() };
+            let mut killed = record(&[shape(4), shape(10), shape(10)]);
+            let step = &mut killed.steps[0];
+            step.finished = None;
+            // It begins later, after a ramp.
+            for interval in step.intervals.iter_mut().filter(|interval| interval.stream == 0) {
+                interval.start = interval.start.after(Nanos::secs(begins));
+                interval.end = interval.end.after(Nanos::secs(begins));
+            }
+            step.intervals.retain(|interval| interval.end <= Nanos::secs(seconds[interval.stream as usize]));
+            assert_eq!(stored_until(step), Some(Nanos::secs(expect)), "{seconds:?} after {begins}");
+        };
+        check([4, 6, 6], 0, 6);
+        check([4, 6, 5], 0, 5);
+        check([4, 5, 5], 0, 5);
+        check([5, 6, 6], 1, 6);
+        // It goes on: what it did since is not stored.
+        check([4, 6, 6], 1, 4);
+        check([3, 5, 4], 0, 3);
+        // Those that end with it have ended, and those that end with those.
+        let with = |ends_with: [&[u32]; 3]| {
+            let shape = |seconds| StreamShape { seconds, ..StreamShape::default() };
+            let mut killed = record(&[shape(4), shape(10), shape(10)]);
+            let step = &mut killed.steps[0];
+            step.finished = None;
+            for (stream, with) in step.started.step.streams.iter_mut().zip(ends_with) {
+                stream.control.ends_with = with.to_vec();
+            }
+            step.intervals
+                .retain(|interval| interval.end <= Nanos::secs([4, 4, 6][interval.stream as usize]));
+            stored_until(step)
+        };
+        assert_eq!(with([&[], &[], &[]]), Some(Nanos::secs(4)));
+        assert_eq!(with([&[], &[0], &[]]), Some(Nanos::secs(6)));
+        assert_eq!(with([&[], &[0, 2], &[]]), Some(Nanos::secs(4)));
     }
 
     #[test]

@@ -418,7 +418,8 @@ pub(crate) struct ReportArgs {
     pub(crate) run: String,
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
-    /// Write it to this file, whole or not at all, instead of to standard output
+    /// Write it to this file, whole or not at all, instead of to standard output; one with further names, an access list or a
+    /// link to it is written over where it is, once the document is made and there is room
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Folder of the runs

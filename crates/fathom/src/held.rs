@@ -1,5 +1,5 @@
 //! The events of a run that are in no file, in memory: of a run of any length, since the oldest intervals are added up once
-//! there are many. Does not know why they are in no file.
+//! there are many. Does not know why they are in no file, and of those that are no more than how far the run is.
 
 use fathom_metrics::merge_tally;
 use fathom_schema::{Event, Interval, Note, NoteKind, Record, Severity};
@@ -20,6 +20,8 @@ pub(crate) struct Held {
     next: usize,
     /// Whether anything was added up.
     is_folded: bool,
+    /// Whether some of the run went to a file before: how far it was then.
+    stored_until: Option<Nanos>,
     /// When the run and its latest step began, wall clock in milliseconds.
     run_ms: u64,
     step_ms: u64,
@@ -31,13 +33,10 @@ impl Held {
     /// Takes the next event. Sums are not held, since nothing that they cover is where a file's reader would look for it once
     /// intervals were added up.
     pub(crate) fn take(&mut self, event: &Event) {
-        match event {
-            Event::Sum(_) => return,
-            Event::RunStarted(started) => self.run_ms = started.wall_ms,
-            Event::StepStarted(started) => (self.step_ms, self.latest) = (started.wall_ms, Nanos::ZERO),
-            Event::Interval(interval) => self.latest = interval.end,
-            _ => {}
+        if let Event::Sum(_) = event {
+            return;
         }
+        self.follow(event);
         if self.events.len() >= FOLD_FROM {
             if !self.is_folded {
                 self.is_folded = true;
@@ -65,15 +64,42 @@ impl Held {
         self.events
     }
 
+    /// Sees an event that goes to a file: those that do not may be of a run and a step that began there.
+    pub(crate) fn pass(&mut self, event: &Event) {
+        self.follow(event);
+        self.stored_until = Some(self.now());
+    }
+
+    fn follow(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted(started) => self.run_ms = started.wall_ms,
+            Event::StepStarted(started) => (self.step_ms, self.latest) = (started.wall_ms, Nanos::ZERO),
+            Event::Interval(interval) => self.latest = interval.end,
+            _ => {}
+        }
+    }
+
+    /// How far the run is.
+    fn now(&self) -> Nanos {
+        Nanos::millis(self.step_ms.saturating_sub(self.run_ms)).after(self.latest)
+    }
+
     /// That not every interval is told of.
     fn note(&self) -> Event {
+        // It may be told in the file, where there is room again at the end.
+        let (since, first) = match self.stored_until {
+            Some(until) => {
+                (format!("from second {:.0} on ", until.as_secs_f64()), "what it did first of that")
+            }
+            None => (String::new(), "what it did at first"),
+        };
         Event::Note(Note {
-            at: Nanos::millis(self.step_ms.saturating_sub(self.run_ms)).after(self.latest),
+            at: self.now(),
             kind: NoteKind::Job,
             severity: Severity::Info,
             message: format!(
-                "the run is in no file, and of more than {FOLD_FROM} events in memory the older intervals are added up: \
-                 totals are exact, and what it did at first is told of in longer intervals"
+                "{since}the run was held in memory and not in a file, and of more than {FOLD_FROM} events the older intervals \
+                 are added up: totals are exact, and {first} is told of in longer intervals"
             ),
         })
     }
@@ -185,24 +211,34 @@ mod tests {
         }
     }
 
-    /// A run of `seconds` with two streams, of which the first `ramp` are a ramp; the most events that were held.
-    fn held(seconds: u64, ramp: u64) -> (Record, usize) {
-        let mut held = Held::default();
-        held.take(&run_started());
-        held.take(&step_started());
+    /// A run of `seconds` with two streams, of which the first `ramp` are a ramp; the most events that were held. Its first
+    /// `stored` seconds went to a file, with its starts.
+    fn held(seconds: u64, ramp: u64, stored: Option<u64>) -> (Record, usize) {
+        let (mut held, mut events) = (Held::default(), Vec::new());
         let mut most = 0;
+        let mut tell = |event: Event, second: u64| {
+            if stored.is_some_and(|stored| second < stored) {
+                held.pass(&event);
+                events.push(event);
+            } else {
+                held.take(&event);
+                most = most.max(held.events.len());
+            }
+        };
+        tell(run_started(), 0);
+        tell(step_started(), 0);
         for second in 0..seconds {
             for stream in 0..2 {
                 let phase = if second < ramp { Phase::Ramp } else { Phase::Measure };
-                held.take(&Event::Interval(Box::new(interval(stream, second, phase))));
+                tell(Event::Interval(Box::new(interval(stream, second, phase))), second);
             }
             let (start, end) = (Nanos::secs(second), Nanos::secs(second + 1));
             let (processor_ticks, busy_ticks, devices) = (200, second % 200, Vec::new());
             let sample = HostSample { step: 0, start, end, processor_ticks, busy_ticks, devices };
-            held.take(&Event::Host(Box::new(sample)));
-            most = most.max(held.events.len());
+            tell(Event::Host(Box::new(sample)), second);
         }
-        let mut events = held.into_events().into_iter();
+        events.extend(held.into_events());
+        let mut events = events.into_iter();
         let Some(Event::RunStarted(started)) = events.next() else { panic!("the first is the start") };
         let mut record = Record::begin(*started);
         assert!(events.all(|event| record.push(event).is_ok()), "one came where none can be");
@@ -212,7 +248,7 @@ mod tests {
     #[test]
     fn a_run_of_any_length_is_held_and_nothing_of_it_lost() {
         for (seconds, ramp) in [(10, 3), (33_000, 0), (33_334, 7), (200_000, 12_345), (300_000, 1)] {
-            let (record, most) = held(seconds, ramp);
+            let (record, most) = held(seconds, ramp, None);
             assert!(most <= FOLD_FROM + 1, "{seconds}: {most} events");
             let step = &record.steps[0];
             for stream in 0..2 {
@@ -242,5 +278,29 @@ mod tests {
                 (_, said) => panic!("{seconds}: {is_folded} {said:?}"),
             }
         }
+    }
+
+    #[test]
+    fn what_began_in_a_file_is_told_of_from_there() {
+        for stored in [1, 46, 5000] {
+            let (record, most) = held(60_000, 0, Some(stored));
+            assert!(most <= FOLD_FROM + 1, "{stored}: {most} events");
+            let ticks: u64 = record.steps[0].host.iter().map(|sample| sample.busy_ticks).sum();
+            assert_eq!(ticks, (0..60_000).map(|second| second % 200).sum::<u64>(), "{stored}");
+            let [note] = record.notes.as_slice() else { panic!("{stored}: {:?}", record.notes) };
+            // A third of that many seconds after the file's last, since each has three events.
+            let expect = Nanos::secs(stored + FOLD_FROM as u64 / 3);
+            assert!(note.at.since(expect) < Nanos::secs(3) && note.at >= expect, "{stored}: {}", note.at);
+            let since = format!("from second {stored} on the run was held in memory");
+            assert!(note.message.starts_with(&since), "{}", note.message);
+        }
+        // Also where a step begins that none of the file knows.
+        let mut held = Held::default();
+        held.pass(&run_started());
+        held.pass(&step_started());
+        held.take(&step_started());
+        held.take(&Event::Interval(Box::new(interval(0, 45, Phase::Measure))));
+        let Event::Note(note) = held.note() else { panic!("it is a note") };
+        assert_eq!(note.at, Nanos::millis(46_100));
     }
 }

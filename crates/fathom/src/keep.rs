@@ -116,6 +116,7 @@ impl Sink for Keep {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
         match &mut self.writer {
             Some(writer) if !self.holds => {
+                self.held.pass(event);
                 let appended = writer.append(event);
                 self.bear(appended)
             }

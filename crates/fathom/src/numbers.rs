@@ -1,6 +1,8 @@
 //! Tables of numbers from files: comma, semicolon or tab between cells, a heading or none, remarks after `#`. Faults name
 //! file and line. Does not know what the columns mean.
 
+mod unit;
+
 use crate::diagnose::printable;
 use std::io::Read;
 use std::path::Path;
@@ -13,30 +15,6 @@ const BYTES_MAX: u64 = 1 << 30;
 
 /// Units of time that a title may name, in nanoseconds.
 pub(crate) const UNITS_NS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-/// Other names of theirs, in the order of [`UNITS_NS`]; each may have an s behind it. The letter before the s is the micro sign, or
-/// the Greek one that it resembles.
-const ALSO: [&[&str]; 4] = [
-    &["nsec", "nano", "nanosec", "nanosecond"],
-    &["µs", "μs", "µsec", "μsec", "usec", "micro", "microsec", "microsecond"],
-    &["msec", "milli", "millisec", "millisecond"],
-    &["sec", "second"],
-];
-/// Words for a time, beside which a title has to name its unit.
-const TIMES: [&str; 13] = [
-    "r",
-    "lat",
-    "clat",
-    "slat",
-    "latency",
-    "latencies",
-    "response",
-    "time",
-    "times",
-    "duration",
-    "durations",
-    "delay",
-    "elapsed",
-];
 
 /// A table as text, with the line every row stands in.
 #[derive(Debug)]
@@ -156,29 +134,11 @@ impl Table {
         title.map_or_else(|| format!("column {}", at + 1), |title| printable(title))
     }
 
-    /// The unit that a column's title names, such as `latency_us`, `latency (ms)` or `microseconds of reads`: its name and its
-    /// nanoseconds. `None` where it names none and no time either, or nothing but a time. Other words beside that of a time may
-    /// well be a unit: they are refused, since taken for nothing they would be off by a thousand.
+    /// The unit that a column's title names: its name and its nanoseconds. `None` where it names none and no time either, or
+    /// nothing but a time. A title that leaves doubt is refused.
     pub(crate) fn unit(&self, at: usize) -> Result<Option<(&'static str, f64)>, String> {
         let Some(title) = self.titles.as_ref().and_then(|titles| titles.get(at)) else { return Ok(None) };
-        let title = title.to_lowercase();
-        let words: Vec<&str> =
-            title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-        let last = words.last().copied();
-        // A single letter in the midst may be what an apostrophe left.
-        let of = |word: &&str| if *word == "s" && last != Some("s") { None } else { unit_of(word) };
-        if let Some(unit) = words.iter().rev().find_map(of) {
-            return Ok(Some(unit));
-        }
-        let is_time = |word: &&str| TIMES.contains(word);
-        if words.iter().any(&is_time) && !words.iter().all(is_time) {
-            return Err(format!(
-                "{}: the title {} names no unit of time that is known; end it with _ns, _us, _ms or _s",
-                self.name,
-                self.title(at)
-            ));
-        }
-        Ok(None)
+        unit::of(title).map_err(|said| format!("{}: the title {} {said}", self.name, self.title(at)))
     }
 
     /// A column as text, with the lines.
@@ -255,15 +215,6 @@ fn delimiter(bytes: &[u8]) -> u8 {
     most.filter(|&separator| count(separator) > 1).unwrap_or(b',')
 }
 
-/// The unit of time that a word is.
-fn unit_of(word: &str) -> Option<(&'static str, f64)> {
-    let is_other = |names: &[&str]| {
-        names.iter().any(|name| word.strip_prefix(name).is_some_and(|s| s.is_empty() || s == "s"))
-    };
-    let named = UNITS_NS.iter().zip(ALSO).find(|((unit, _), also)| *unit == word || is_other(also));
-    named.map(|(unit, _)| *unit)
-}
-
 /// Whether it would be a number with a point in place of its comma.
 fn has_decimal_comma(cell: &str) -> bool {
     cell.matches(',').count() == 1 && parse(&cell.replace(',', ".")).is_some()
@@ -305,27 +256,14 @@ mod tests {
             let table = Table::of("t".to_owned(), format!("{title}\n1\n").as_bytes()).expect(title);
             table.unit(0)
         };
-        for (titles, expect) in [
-            (
-                &["milliseconds", "latency (ms)", "msecs", "millis", "Mean time in ms of reads", "lat_msec"]
-                    [..],
-                Some(("ms", 1e6)),
-            ),
-            (&["microseconds", "usecs", "latency µs", "μs", "lat_us_p99", "Micros"], Some(("us", 1e3))),
-            (&["nanoseconds", "ns", "nanos", "clat [nsec]"], Some(("ns", 1.0))),
-            (&["seconds", "s", "response_s", "secs", "elapsed sec"], Some(("s", 1e9))),
-            // In nanoseconds, as it is documented.
-            (&["latency", "response time", "value", "clat", "r"], None),
-        ] {
-            for title in titles {
-                assert_eq!(unit(title), Ok(expect), "{title}");
-            }
-        }
-        for title in
-            ["latency_ps", "mean latency", "lat of reads", "time (ticks)", "disk's latency", "delay jiffies"]
+        assert_eq!((unit("latency (ms)"), unit("latency")), (Ok(Some(("ms", 1e6))), Ok(None)));
+        for (title, expect) in [("mean latency", "end it with _ns"), ("requests per second", "into brackets")]
         {
             let said = unit(title).expect_err(title);
-            assert!(said.contains(title) && said.contains("end it with _ns"), "{said}");
+            assert!(
+                said.starts_with(&format!("t: the title {title} names ")) && said.contains(expect),
+                "{said}"
+            );
         }
     }
 

@@ -8,7 +8,8 @@ use crate::terminal;
 use fathom_engine::probe::{FileUses, Roots};
 use fathom_planner::safety;
 use fathom_schema::Facts;
-use rustix::fs::{Access, CWD, RenameFlags, access, getxattr, renameat_with};
+use rustix::fs::{Access, CWD, FallocateFlags, RenameFlags, access, fallocate, getxattr, renameat_with};
+use rustix::io::Errno;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
@@ -182,8 +183,9 @@ pub(crate) fn check_apart(paths: &[PathBuf]) -> Result<(), Fault> {
 
 /// Writes a document to a file, whole or not at all: into a new file beside it, which has the owner and the permissions of
 /// the one that it takes the place of. What cannot be replaced by a new file (a link, a file with other names, one that
-/// something is mounted on, a pipe, a terminal, a file in a folder of others) is written to as it is; a block device and
-/// what is to be spared never, wherever names have come to lead since they were checked.
+/// something is mounted on, a pipe, a terminal, a file in a folder of others) is written to as it is, a file once the document
+/// is made and there is room for it; a block device and what is to be spared never, wherever names have come to lead since they
+/// were checked.
 pub(crate) fn write(path: &Path, text: &str, spared: &Spared) -> Result<(), String> {
     write_with(path, spared, |out| out.write_all(text.as_bytes()))
 }
@@ -271,7 +273,7 @@ fn keeps_its_file(path: &Path, there: Option<&Metadata>) -> bool {
 }
 
 /// Writes into what is there, or into a new file where a link leads to none. It is judged once it is open, and only then
-/// emptied: names may lead elsewhere by now.
+/// changed: names may lead elsewhere by now. What a file holds is touched when the document is made and there is room for it.
 fn overwrite(
     path: &Path,
     spared: &Spared,
@@ -286,8 +288,34 @@ fn overwrite(
         return Err(on_device(path));
     }
     spared.spare(path, &Place::of_meta(&meta))?;
-    let emptied = if meta.is_file() { file.set_len(0) } else { Ok(()) };
-    emptied.and_then(|()| content(&mut file)).map_err(fail)
+    if !meta.is_file() {
+        return content(&mut file).map_err(fail);
+    }
+    let mut document = Vec::new();
+    let ready = content(&mut document).and_then(|()| reserve(&file, meta.len(), document.len() as u64));
+    if ready.is_err() && is_absent {
+        // The empty file that a link has come to lead to.
+        let _ = std::fs::remove_file(followed(path));
+    }
+    // Cut last: until then it has at least the room that it had.
+    let written = ready.and_then(|()| file.write_all(&document));
+    written.and_then(|()| file.set_len(document.len() as u64)).map_err(fail)
+}
+
+/// Makes sure of room for `length` bytes in a file of `old` ones, which stays as it is; as far as its filesystem knows.
+fn reserve(file: &File, old: u64, length: u64) -> std::io::Result<()> {
+    if length == 0 {
+        return Ok(());
+    }
+    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, length) {
+        Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => {
+            // What was reserved beyond its end is given back.
+            let _ = file.set_len(old);
+            Err(error.into())
+        }
+        // It cannot reserve.
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 /// Puts a new file with this text in the place of whatever has the name `path`, whole or not at all.
@@ -558,16 +586,35 @@ mod tests {
     #[test]
     fn a_document_that_breaks_off_leaves_the_old_one() {
         let folder = tempfile::tempdir().unwrap();
-        let output = folder.path().join("output");
+        let [output, named, other, link, ahead] =
+            ["output", "named", "other", "link", "ahead"].map(|name| folder.path().join(name));
         put(&output, "old").unwrap();
+        put(&named, "old").unwrap();
+        hard_link(&named, &other).unwrap();
+        symlink("named", &link).unwrap();
+        symlink("absent", &ahead).unwrap();
         let breaks = |out: &mut dyn Write| {
             out.write_all(b"half")?;
             Err(std::io::Error::other("no more"))
         };
-        let error = write_with(&output, &targets(&[]), breaks).expect_err("it broke off");
-        assert!(error.contains("no more"), "{error}");
-        assert_eq!(read_to_string(&output).unwrap(), "old");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        for path in [&output, &other, &link, &ahead] {
+            let error = write_with(path, &targets(&[]), breaks).expect_err("it broke off");
+            assert!(error.contains("no more"), "{error}");
+        }
+        assert_eq!([&output, &named].map(|path| read_to_string(path).unwrap()), ["old", "old"]);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 5);
+    }
+
+    #[test]
+    fn a_file_without_room_for_more_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        put(&path, "old").unwrap();
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        let error = reserve(&file, 3, 1 << 62).expect_err("no filesystem has it");
+        assert!(matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::FileTooLarge), "{error}");
+        assert!(reserve(&file, 3, 100).is_ok() && reserve(&file, 3, 0).is_ok());
+        assert_eq!(read_to_string(&path).unwrap(), "old");
     }
 
     #[test]

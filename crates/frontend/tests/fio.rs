@@ -420,6 +420,21 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("log_entries=1024\nsize=1g", &[], &[]),
     ("filename=-\nsize=1g", &[], &["fio.bad-value"]),
     ("filename=-\nioengine=null\nsize=1g", &[], &[]),
+    // 512 bytes, and 513: fio 3.33 uses 512 of them.
+    (
+        "rw=write\nsize=1m\nverify=pattern\nverify_pattern=\
+         %o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o\
+         %o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o",
+        &["verify = \"pattern\""],
+        &[],
+    ),
+    (
+        "rw=write\nsize=1m\nverify=pattern\nverify_pattern=\
+         %o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o\
+         %o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o%o0xab",
+        &["verify = \"pattern\""],
+        &["fio.pattern-length"],
+    ),
     (
         "verify=crc32c\nverify_fatal=1\nverify_backlog=16\nrw=randwrite\nbsrange=1k-4k\nnorandommap\nsize=1g",
         &[

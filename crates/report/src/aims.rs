@@ -12,21 +12,39 @@ pub(crate) fn names(targets: &BTreeSet<u32>, all: &[Target]) -> Vec<String> {
     targets.iter().take(TARGETS_MAX).map(|&at| all[at as usize].name.clone()).collect()
 }
 
-/// Streams of which it is not known what they did on each of their targets: figures of a target that others go to, too, are
-/// without theirs.
+/// Streams of which it is not known what they did on each of their targets, by target: figures of one that others go to, too,
+/// are without theirs.
 #[derive(Debug)]
-pub(crate) struct Uncounted(Vec<(usize, BTreeSet<u32>)>);
+pub(crate) struct Uncounted(BTreeMap<u32, Missing>);
+
+/// Streams that go to a target and are not in its figures.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Missing {
+    /// The first of them: a page cannot name thousands.
+    pub(crate) first: Vec<usize>,
+    /// How many they are.
+    pub(crate) count: u64,
+}
 
 impl Uncounted {
     /// These streams of a step.
     pub(crate) fn of(step: &Step, streams: impl Iterator<Item = usize>) -> Self {
-        Self(streams.map(|at| (at, step.streams[at].targets())).collect())
+        let mut missing: BTreeMap<u32, Missing> = BTreeMap::new();
+        for at in streams {
+            for target in step.streams[at].targets() {
+                let Missing { first, count } = missing.entry(target).or_default();
+                *count += 1;
+                if first.len() < TARGETS_MAX {
+                    first.push(at);
+                }
+            }
+        }
+        Self(missing)
     }
 
-    /// The first of them that go to a target.
-    pub(crate) fn on(&self, target: u32) -> Vec<usize> {
-        let there = self.0.iter().filter(|(_, targets)| targets.contains(&target));
-        there.map(|(at, _)| *at).take(TARGETS_MAX).collect()
+    /// Those of them that go to a target.
+    pub(crate) fn on(&self, target: u32) -> Missing {
+        self.0.get(&target).cloned().unwrap_or_default()
     }
 }
 

@@ -509,6 +509,7 @@ fn figures(step: &StepComparison, letter: char) -> Table {
             new,
             change,
             interval: _,
+            is_wide: _,
             verdict,
             decides,
             needs,

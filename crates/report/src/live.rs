@@ -207,6 +207,8 @@ pub struct TargetView {
     /// Indices of streams that go there too and are not counted by target, at most 16: figures of a target are without
     /// theirs.
     pub without: Vec<u64>,
+    /// How many they are, those that are not named among them.
+    pub without_count: u64,
     /// Their newest interval; null where none of them goes on.
     pub last: Option<TargetSpan>,
     /// Since one of them measures; null before.

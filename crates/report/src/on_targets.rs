@@ -1,7 +1,7 @@
 //! A step's measured streams → what was done on each target: of every stream by itself, and of all together. Owns the windows
 //! that rates refer to; which operations went where is in `aims`.
 
-use crate::aims::{Apart, Uncounted, added_up, response};
+use crate::aims::{Apart, Missing, Uncounted, added_up, response};
 use crate::summary::window;
 use crate::view::{TargetFigures, TargetKind, TargetTogether};
 use fathom_analysis::Measured;
@@ -45,9 +45,11 @@ pub(crate) fn together(step: &Step, measured: &[Measured]) -> Vec<TargetTogether
         let here = || known.iter().filter(move |(_, apart, _)| apart.targets().contains(&target));
         let (start, end) = window(here().map(|(.., measured)| *measured));
         let tallies = here().flat_map(|(_, apart, measured)| apart.on(target, &measured.tally));
+        let Missing { first, count } = uncounted.on(target);
         TargetTogether {
             streams: here().map(|(at, ..)| step.streams[*at].name.clone()).collect(),
-            without: uncounted.on(target).into_iter().map(|at| step.streams[at].name.clone()).collect(),
+            without: first.into_iter().map(|at| step.streams[at].name.clone()).collect(),
+            without_count: count,
             figures: target_figures(&step.targets[target as usize].name, tallies, end.since(start)),
         }
     };

@@ -194,7 +194,7 @@ pub(crate) fn targets(step: &StepSummary, shown: &[StreamSummary]) -> Table {
     ];
     let is_single = step.streams.len() == 1;
     let mut rows = Vec::new();
-    let mut part = |name: &str, figures: &mut dyn Iterator<Item = (&TargetFigures, &[String])>| {
+    let mut part = |name: &str, figures: &mut dyn Iterator<Item = (&TargetFigures, Without<'_>)>| {
         for (position, (TargetFigures { target, all, kinds: _ }, without)) in figures.enumerate() {
             let is_named = position == 0 && !is_single;
             rows.push(vec![
@@ -209,10 +209,13 @@ pub(crate) fn targets(step: &StepSummary, shown: &[StreamSummary]) -> Table {
         }
     };
     for stream in shown {
-        part(&stream.name, &mut stream.targets.iter().map(|figures| (figures, &[][..])));
+        part(&stream.name, &mut stream.targets.iter().map(|figures| (figures, (&[][..], 0))));
     }
     if step.targets.iter().any(|target| target.streams.len() > 1) {
-        part(all_of(step), &mut step.targets.iter().map(|target| (&target.figures, &*target.without)));
+        let together = step.targets.iter();
+        let mut together =
+            together.map(|target| (&target.figures, (target.without.as_slice(), target.without_count)));
+        part(all_of(step), &mut together);
     }
     let cut = rows.len() > TARGET_ROWS_SHOWN;
     rows.truncate(TARGET_ROWS_SHOWN);
@@ -229,12 +232,15 @@ pub(crate) fn targets(step: &StepSummary, shown: &[StreamSummary]) -> Table {
     Table { columns: columns.to_vec(), rows, remark: cut.then_some(MORE_TARGETS) }
 }
 
+/// Names of the first streams that are not in the figures of a target, and how many they are.
+type Without<'a> = (&'a [String], u64);
+
 /// Of whom the figures of a target know nothing: a part is not to be taken for all.
-fn lacks(without: &[String]) -> String {
-    match without {
-        [] => String::new(),
-        [one] => format!(" (without {})", visible(one)),
-        [first, rest @ ..] => format!(" (without {} and {} more)", visible(first), rest.len()),
+fn lacks((first, count): Without<'_>) -> String {
+    match (first, count) {
+        ([], _) => String::new(),
+        ([one, ..], 0 | 1) => format!(" (without {})", visible(one)),
+        ([first, ..], count) => format!(" (without {} and {} more)", visible(first), count - 1),
     }
 }
 

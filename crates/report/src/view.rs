@@ -210,6 +210,8 @@ pub struct TargetTogether {
     /// Names of streams that go there too and were not counted by target, at most 16: what they did there is not in these
     /// figures, which are of a part of what was done on the target. Empty where they are of all.
     pub without: Vec<String>,
+    /// How many they are, those that are not named among them.
+    pub without_count: u64,
     /// What they did there.
     #[serde(flatten)]
     pub figures: TargetFigures,

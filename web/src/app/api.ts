@@ -180,7 +180,7 @@ export interface Report {
       targets: OnTarget[];
     }[];
     /** Each target, where a stream goes to several. */
-    targets: (OnTarget & { streams: string[]; without: string[] })[];
+    targets: (OnTarget & { streams: string[]; without: string[]; without_count: number })[];
     /** Streams that go to the same targets; empty where all do. */
     by_target: { targets: string[]; target_count: number; streams: string[]; total: { all: Kind } }[];
   }[];

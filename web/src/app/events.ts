@@ -80,6 +80,8 @@ export interface TargetFigures {
   streams: number[];
   /** Streams that go there, too, and are not counted by target: figures of a target are without theirs. */
   without: number[];
+  /** How many they are: the first are told. */
+  without_count: number;
   last: TargetSpan | null;
   since: TargetSpan | null;
 }

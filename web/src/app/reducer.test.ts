@@ -86,7 +86,15 @@ test("rows are streams, or all that go to the same targets", () => {
   const figures = { ...step.figures!, groups: [{ streams: [0, 1], last: step.figures!.last, since: null }] };
   const shared = { ...step, streams: [{ ...reads!, targets: ["a", "b"], target_count: 20 }, log!], figures };
   expect(rows(shared, "target", "last")).toEqual([
-    { names: ["a", "b"], more: 18, targets: null, streams: [0, 1], without: [], figures: gaugesOf(step.figures!.last) },
+    {
+      names: ["a", "b"],
+      more: 18,
+      targets: null,
+      streams: [0, 1],
+      without: [],
+      withoutCount: 0,
+      figures: gaugesOf(step.figures!.last),
+    },
   ]);
   expect(rows(shared, "target", "since")[0]!.figures.iops).toBeNull();
 });
@@ -115,6 +123,7 @@ test("streams on several targets have rows for each of them", () => {
     target,
     streams,
     without: [],
+    without_count: 0,
     last: last === null ? null : span(last),
     since: span(since),
   });
@@ -129,7 +138,11 @@ test("streams on several targets have rows for each of them", () => {
       event: "targets",
       step: 0,
       parts: [of("a", [0], 700, 600), of("b", [0], 300, 250)],
-      targets: [of("a", [0], 700, 600), { ...of("b", [0, 1], 800, 750), without: [3] }, of("c", [2], null, 5)],
+      targets: [
+        of("a", [0], 700, 600),
+        { ...of("b", [0, 1], 800, 750), without: [3], without_count: 500 },
+        of("c", [2], null, 5),
+      ],
     },
   ];
   const step = replay(told).steps[0]!;
@@ -153,6 +166,7 @@ test("streams on several targets have rows for each of them", () => {
     targets: null,
     streams: [0, 1],
     without: ["many"],
+    withoutCount: 500,
     figures: {
       iops: 800,
       bytesPerS: 800 * 4096,

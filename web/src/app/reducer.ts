@@ -442,8 +442,9 @@ export interface Row {
   /** Of a stream's row: the target it is about, or all that it goes to where it has no row for each. */
   targets: { names: string[]; more: number } | null;
   streams: number[];
-  /** Of a target's row: streams that go there, too, and whose part is not in its figures. */
+  /** Of a target's row: streams that go there, too, and whose part its figures lack: the first, and how many. */
   without: string[];
+  withoutCount: number;
   figures: Gauges;
 }
 
@@ -470,7 +471,7 @@ function streamRow(step: StepView, at: number, window: Window): Row {
   const isNow = last && last.end_s > step.reached_s - 1.5 * (last.end_s - last.start_s);
   const span = window === "since" ? step.figures?.streams[at] : isNow ? last : null;
   const names = [step.streams[at]!.name];
-  return { names, more: 0, targets: null, streams: [at], without: [], figures: gaugesOf(span) };
+  return { names, more: 0, targets: null, streams: [at], without: [], withoutCount: 0, figures: gaugesOf(span) };
 }
 
 /** A row per target; streams that are not told apart by target have one with those that go to the same ones. */
@@ -487,6 +488,7 @@ function targetRows({ streams, figures, targets }: StepView, window: Window): Ro
       targets: null,
       streams: target.streams,
       without: target.without.flatMap((at) => streams[at]?.name ?? []),
+      withoutCount: target.without_count,
       figures: whole ? gaugesOf(whole[window]) : gaugesOnTarget(target[window]),
     };
   });
@@ -498,7 +500,7 @@ function targetRows({ streams, figures, targets }: StepView, window: Window): Ro
       const { targets = [], target_count = 0 } = streams[group.streams[0] ?? 0] ?? {};
       const more = target_count - targets.length;
       const figures = gaugesOf(group[window]);
-      return { names: targets, more, targets: null, streams: group.streams, without: [], figures };
+      return { names: targets, more, targets: null, streams: group.streams, without: [], withoutCount: 0, figures };
     }),
   ];
 }

@@ -60,20 +60,45 @@ pub(super) fn resampled_too_narrow(count: usize, level: f64) -> f64 {
 /// Degrees of freedom from which on Student's t is the normal distribution, to six digits.
 const NORMAL: f64 = 1e6;
 
+/// An interval of a relative change: the logarithms of the ratios at both its ends. As changes its ends may be one number that
+/// stands for many, −100 %, which says no more how wide it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Between {
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl Between {
+    /// Of the ratios themselves.
+    pub(super) fn ratios((low, high): (f64, f64)) -> Self {
+        Self { low: low.ln(), high: high.ln() }
+    }
+
+    /// Both ends as relative changes.
+    pub(super) fn changes(self) -> (f64, f64) {
+        (self.low.exp_m1(), self.high.exp_m1())
+    }
+
+    /// How far it reaches from its middle.
+    pub(super) fn half(self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+}
+
 /// An interval of a change, as much wider as both sides together may be off by (`off`, a share) for how finely they are told.
 /// That does not become less with more values, all of which may lie at one edge of one bucket; but it is no more than it is,
 /// whatever the level, and no chance that values which scatter over several buckets take: the two are added as squares.
 ///
 /// `times`: as much wider as that as well, of resamples.
-pub(super) fn widened((low, high): (f64, f64), change: f64, off: f64, times: f64) -> (f64, f64) {
+pub(super) fn widened(found: Between, change: f64, off: f64, times: f64) -> Between {
     let middle = change.ln_1p();
     if !off.is_finite() || !middle.is_finite() {
-        return (low, high);
+        return found;
     }
     // That of resamples need not hold the change.
-    let below = times * (middle - low.ln_1p()).max(0.0);
-    let above = times * (high.ln_1p() - middle).max(0.0);
-    ((middle - below.hypot(off)).exp_m1(), (middle + above.hypot(off)).exp_m1())
+    let below = times * (middle - found.low).max(0.0);
+    let above = times * (found.high - middle).max(0.0);
+    Between { low: middle - below.hypot(off), high: middle + above.hypot(off) }
 }
 
 /// Rounds are too few to be joined into subsessions, or to show how much they resemble their neighbours; and those of a test's
@@ -103,16 +128,16 @@ fn logarithm(sample: &Sample) -> Option<Sample> {
     (mean > 0.0).then(|| Sample { count, mean: mean.ln(), variance: variance / (mean * mean) })
 }
 
-/// The interval that holds `half` to either side of a change on the scale of logarithms, as a change again. `None` where
-/// nothing is left: everything is as far from nothing as it can be.
-fn around(change: f64, half: f64) -> Option<(f64, f64)> {
+/// The interval that holds `half` to either side of a change on the scale of logarithms. `None` where nothing is left: everything
+/// is as far from nothing as it can be.
+fn around(change: f64, half: f64) -> Option<Between> {
     let middle = (change > -1.0).then(|| change.ln_1p())?;
-    (middle.is_finite() && half.is_finite()).then(|| ((middle - half).exp_m1(), (middle + half).exp_m1()))
+    (middle.is_finite() && half.is_finite()).then_some(Between { low: middle - half, high: middle + half })
 }
 
 /// Interval of the relative change between the runs of one side and the only run of the other, which is taken to vary
 /// as they do, as a share of its mean: Student's t with the pooled variance of `n` values and one (n − 1 degrees of freedom).
-pub(super) fn change_of_one(runs: &Sample, change: f64, level: f64) -> Option<(f64, f64)> {
+pub(super) fn change_of_one(runs: &Sample, change: f64, level: f64) -> Option<Between> {
     let logarithm = logarithm(runs).filter(|runs| runs.count >= 2)?;
     let count = runs.count as f64;
     around(change, t_quantile(level, count - 1.0) * (logarithm.variance * (1.0 + 1.0 / count)).sqrt())
@@ -120,12 +145,12 @@ pub(super) fn change_of_one(runs: &Sample, change: f64, level: f64) -> Option<(f
 
 /// Interval of the relative change of means: Welch's of the logarithms of both, around the change of the totals, which weigh
 /// every operation alike.
-pub(super) fn change_interval(base: &Sample, new: &Sample, change: f64, level: f64) -> Option<(f64, f64)> {
+pub(super) fn change_interval(base: &Sample, new: &Sample, change: f64, level: f64) -> Option<Between> {
     let (left, right) = (logarithm(base)?, logarithm(new)?);
     match welch(&right, &left) {
         Some(found) => around(change, t_quantile(level, found.freedom) * found.standard_error),
         // Neither side varies at all.
-        None => (base.count >= 2 && new.count >= 2).then_some((change, change)),
+        None => (base.count >= 2 && new.count >= 2).then(|| around(change, 0.0))?,
     }
 }
 
@@ -162,7 +187,7 @@ mod tests {
                 (_, 1) => change_of_one(&base, found, level),
                 _ => change_interval(&base, &new, found, level),
             };
-            let (low, high) = interval.expect("both vary and are above 0");
+            let (low, high) = interval.expect("both vary and are above 0").changes();
             assert!(low > -1.0 && low <= found && found <= high, "{seed}: {low} {found} {high}");
             (low..=high).contains(&change)
         };
@@ -231,7 +256,8 @@ mod tests {
                 all += 1;
                 for (count, of) in apart.iter_mut().zip([Replicates::Rounds, Replicates::Runs]) {
                     let side = |values: &[f64]| sample(&Told::exactly(values), of).expect("there are five");
-                    let interval = change_interval(&side(&base), &side(&new), change, 0.95);
+                    let interval =
+                        change_interval(&side(&base), &side(&new), change, 0.95).map(Between::changes);
                     let verdict = judge(interval, 0.03, true);
                     *count += u32::from(matches!(verdict, Verdict::Regressed | Verdict::Improved));
                 }
@@ -249,11 +275,12 @@ mod tests {
         let calm = |mean: f64| [0.99, 1.005, 1.0, 0.995, 1.01].map(|share| share * mean);
         let (base, new) = (calm(1000.0), calm(800.0));
         let of = |values: &[f64]| sample(&Told::exactly(values), Replicates::Rounds).expect("there are five");
-        let interval = change_interval(&of(&base), &of(&new), -0.2, LEVEL);
+        let interval = change_interval(&of(&base), &of(&new), -0.2, LEVEL).map(Between::changes);
         assert_eq!(judge(interval, 0.03, true), Verdict::Regressed, "{interval:?}");
         // Two slopes as steep as the rule of the PTS allows say nothing of a change of a tenth.
         let slope = |mean: f64| [1.05, 1.025, 1.0, 0.975, 0.95].map(|share| share * mean);
-        let interval = change_interval(&of(&slope(1000.0)), &of(&slope(900.0)), -0.1, LEVEL);
+        let interval =
+            change_interval(&of(&slope(1000.0)), &of(&slope(900.0)), -0.1, LEVEL).map(Between::changes);
         assert_eq!(judge(interval, 0.03, true), Verdict::Inconclusive, "{interval:?}");
     }
 
@@ -261,11 +288,11 @@ mod tests {
     fn a_known_interval() {
         // Both: mean 100 and 400, s = 5 %, five runs; df 8; t(0.975 two-sided, 8) = 2.7515; × √(2 · 0.0025/5) = 0.08701.
         let of = |mean: f64| Sample { count: 5, mean, variance: (0.05 * mean).powi(2) };
-        let (low, high) = change_interval(&of(100.0), &of(400.0), 3.0, LEVEL).unwrap();
+        let (low, high) = change_interval(&of(100.0), &of(400.0), 3.0, LEVEL).unwrap().changes();
         assert!((low - (4.0 * (-0.08701_f64).exp() - 1.0)).abs() < 1e-3, "{low}");
         assert!((high - (4.0 * 0.08701_f64.exp() - 1.0)).abs() < 1e-3, "{high}");
         // Both ways round it is the same statement.
-        let (back, forth) = change_interval(&of(400.0), &of(100.0), -0.75, LEVEL).unwrap();
+        let (back, forth) = change_interval(&of(400.0), &of(100.0), -0.75, LEVEL).unwrap().changes();
         assert!(((1.0 + low) * (1.0 + forth) - 1.0).abs() < 1e-9, "{low} {forth}");
         assert!(((1.0 + high) * (1.0 + back) - 1.0).abs() < 1e-9, "{high} {back}");
     }
@@ -280,9 +307,14 @@ mod tests {
         assert_eq!(change_of_one(&of(0.0), 0.5, LEVEL), None);
         // Noise far beyond the mean is a wide interval, never one below −100 %.
         let wild = Sample { count: 3, mean: 1.0, variance: 100.0 };
-        let (low, high) = change_interval(&wild, &wild, 0.0, LEVEL).unwrap();
+        let (low, high) = change_interval(&wild, &wild, 0.0, LEVEL).unwrap().changes();
         assert!(low > -1.0 && low < -0.99 && high > 1e3, "{low} {high}");
         let constant = |mean: f64| Sample { count: 3, mean, variance: 0.0 };
-        assert_eq!(change_interval(&constant(10.0), &constant(5.0), -0.5, LEVEL), Some((-0.5, -0.5)));
+        let half = change_interval(&constant(10.0), &constant(5.0), -0.5, LEVEL).unwrap();
+        assert_eq!(half, Between { low: 0.5_f64.ln(), high: 0.5_f64.ln() });
+        assert_eq!(
+            change_interval(&constant(10.0), &constant(10.0), 0.0, LEVEL).unwrap().changes(),
+            (0.0, 0.0)
+        );
     }
 }

@@ -44,13 +44,12 @@ pub fn judge(interval: Option<(f64, f64)>, margin: f64, more_is_better: bool) ->
     }
 }
 
-/// Runs per side, beside the `count` that there are, that would make the interval of this level narrow enough to keep clear of
-/// the margins it lies across, if the change and the noise stay as they are; [`MORE_RUNS_MAX`] for that many or more. On the scale of
+/// Runs per side, beside the `count` that there are, that would make the interval of this level, which reaches `half` to either
+/// side on the scale of logarithms, narrow enough to keep clear of the margins it lies across, if the change and the noise stay as they are; [`MORE_RUNS_MAX`] for that many or more. On the scale of
 /// logarithms, on which the interval was made, its width goes as t/√n: two runs a side know their noise so badly that one more
 /// does far more than that root. With one run what stands in for runs is many values. `None` where the change lies on a margin:
 /// no number of runs tells on which side of it.
-pub fn more_runs(change: f64, (low, high): (f64, f64), margin: f64, count: usize, level: f64) -> Option<u64> {
-    let half = (high.ln_1p() - low.ln_1p()) / 2.0;
+pub fn more_runs(change: f64, half: f64, margin: f64, count: usize, level: f64) -> Option<u64> {
     let from = |edge: f64| (change.ln_1p() - edge.ln_1p()).abs();
     let room = from(margin).min(from(-margin));
     let width = |runs: f64| {
@@ -92,7 +91,9 @@ mod tests {
 
     #[test]
     fn more_runs_narrow_an_interval() {
-        let more = |change: f64, interval: (f64, f64), count| more_runs(change, interval, 0.03, count, 0.975);
+        let half = |(low, high): (f64, f64)| (high.ln_1p() - low.ln_1p()) / 2.0;
+        let more =
+            |change: f64, interval: (f64, f64), count| more_runs(change, half(interval), 0.03, count, 0.975);
         // A factor of 1.04 either way around no change, and one of 1.03 is wanted: with one run whose parts stand in for runs
         // it takes (ln 1.04 ÷ ln 1.03)² = 1.8 of them.
         let little = (1.0 / 1.04 - 1.0, 0.04);
@@ -109,8 +110,7 @@ mod tests {
         // What says nothing at all asks for few nevertheless, where t is what makes it so: with 112 statements and two runs,
         // of 1 % noise, t(2) is 47; six runs have t(10) = 5.0, and 5.0 · 1 % · √(2/6) are enough.
         let level = 1.0 - 0.05 / 112.0;
-        let half = crate::statistics::t_quantile(level, 2.0) * 0.01;
-        let wide = ((-half).exp_m1(), half.exp_m1());
+        let wide = t_quantile(level, 2.0) * 0.01;
         let asked = more_runs(0.0, wide, 0.03, 2, level);
         assert!(asked.is_some_and(|more| (3..=6).contains(&more)), "{asked:?}");
         // Nobody makes as many runs as that.
@@ -123,8 +123,7 @@ mod tests {
             for half in [0.035, 0.1, 0.7] {
                 let level = 0.99;
                 let se = half / t_quantile(level, 2.0 * (count as f64 - 1.0));
-                let interval = ((-half).exp_m1(), half.exp_m1());
-                let more = more_runs(0.0, interval, 0.03, count, level).expect("no margin is met");
+                let more = more_runs(0.0, half, 0.03, count, level).expect("no margin is met");
                 let of = |runs: u64| {
                     let runs = runs as f64;
                     t_quantile(level, 2.0 * (runs - 1.0)) * se * (count as f64 / runs).sqrt()

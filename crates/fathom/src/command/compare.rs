@@ -54,7 +54,8 @@ pub(crate) struct CompareArgs {
     /// Form of what is printed
     #[arg(long, value_enum, default_value = "text", conflicts_with = "json", help_heading = "Options")]
     format: Format,
-    /// Write it to this file, whole or not at all, instead of to standard output
+    /// Write it to this file, whole or not at all, instead of to standard output; one with further names, an access list or a
+    /// link to it is written over where it is, once the document is made and there is room
     #[arg(long, short, value_name = "FILE", help_heading = "Options")]
     output: Option<PathBuf>,
     /// Folder of the runs
@@ -342,8 +343,19 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
 
 fn step_document(step: &StepComparison) -> Value {
     let metric = |metric: &Metric| {
-        let Metric { name, more_is_better, base, new, change, interval, verdict, more_runs, decides, needs } =
-            metric;
+        let Metric {
+            name,
+            more_is_better,
+            base,
+            new,
+            change,
+            interval,
+            is_wide: _,
+            verdict,
+            more_runs,
+            decides,
+            needs,
+        } = metric;
         json!({
             "name": name,
             "more_is_better": more_is_better,

@@ -108,7 +108,8 @@ fn a_limit_that_one_operation_at_a_time_breaks_is_kept_by_no_rate() {
     assert!(ended.expect(99, &[]).out.starts_with(says), "{ended:#?}");
     let answer = &bench.report()["answer"];
     assert_eq!((answer["verdict"].as_str(), &answer["reached"]), (Some("not_met"), &serde_json::Value::Null));
-    assert_eq!(answer["trials"].as_array().map(Vec::len), Some(1), "{answer:#}");
+    // One trial is no proof, and the answer may see more doubt in the operation alone than the search did.
+    assert_eq!(answer["trials"].as_array().map(Vec::len), Some(2), "{answer:#}");
 }
 
 #[test]

@@ -122,6 +122,8 @@ fn latencies_have_the_unit_of_their_title() {
         ("latency_s", 1e9),
         ("clat usec", 1e3),
         ("milliseconds", 1e6),
+        ("read latency in ms (1 sec average)", 1e6),
+        ("second_disk", 1.0),
         ("latency", 1.0),
         ("value", 1.0),
     ] {

@@ -28,7 +28,7 @@ const IDLE_SHARE_MAX: f64 = 0.5;
 /// nowhere.
 const LOWER_THAN_IDLE: f64 = 4.0;
 /// Variance that operations in a row may have beyond that of independent ones, where the step before the search shows only its
-/// totals: twice the spread. What breaks a limit clearly even so needs no look at lower rates.
+/// totals: twice the spread. Where a limit is broken clearly even so, lower rates are not looked at.
 const INFLATION: f64 = 4.0;
 /// Fewest queue slots of an open loop.
 const SLOTS_MIN: u32 = 16;
@@ -177,7 +177,8 @@ impl ObjectiveSearch {
     }
 
     /// After a rate that was missed: half of it, as long as that can be judged; else that rate again where a single trial is
-    /// no proof.
+    /// no proof. Nor need what one operation at a time did be one: the answer knows how its intervals differed, and may find
+    /// that it scattered by more than [`INFLATION`].
     fn lower(&mut self, missed: f64) -> Part {
         self.missed = missed;
         self.kept = 0.0;
@@ -185,7 +186,7 @@ impl ObjectiveSearch {
         let next = missed / 2.0;
         if next >= self.floor {
             Part::Lower(next)
-        } else if self.floor.is_finite() && self.tried < BROKEN_MIN {
+        } else if self.tried < BROKEN_MIN {
             Part::At(missed, self.replicates)
         } else {
             Part::Done

@@ -161,7 +161,7 @@ fn the_highest_rate_of_a_queue_is_that_of_theory() {
 }
 
 #[test]
-fn a_limit_that_an_idle_target_breaks_is_given_up_at_once() {
+fn a_limit_that_an_idle_target_breaks_is_given_up_at_two_trials() {
     let rates = |idle_ns: u64| {
         let goals = vec![LatencyGoal { quantile: Some(0.99), limit: Nanos::millis(2) }];
         let mut experiment =
@@ -183,7 +183,8 @@ fn a_limit_that_an_idle_target_breaks_is_given_up_at_once() {
         }
         rates
     };
-    assert_eq!(rates(5_000_000), [0.0, 100.0], "alone, then a rate at which it is idle");
+    // Alone, then a rate at which it is idle, as often as it takes to be no chance.
+    assert_eq!(rates(5_000_000), [0.0, 100.0, 100.0]);
     // A cache that keeps up with few operations breaks the limit at full speed alone.
     let found = rates(1_000_000);
     assert_eq!(found[..3], [0.0, 100.0, 0.0], "{found:?}");

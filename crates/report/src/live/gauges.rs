@@ -5,7 +5,7 @@
 use super::{
     FiguresView, GroupView, KindView, Live, SpanView, TargetSpan, TargetView, TargetsView, kind_view,
 };
-use crate::aims::{Apart, Uncounted, added_up, by_targets, response};
+use crate::aims::{Apart, Missing, Uncounted, added_up, by_targets, response};
 use crate::summary::kinds;
 use fathom_metrics::merge_tally;
 use fathom_schema::{Event, Interval, Phase, Step, StreamTally, TargetTally};
@@ -42,7 +42,7 @@ struct OfTarget {
     /// Streams that go there and are told apart by target, or go nowhere else.
     streams: Vec<usize>,
     /// Streams that go there, too, and are not.
-    without: Vec<usize>,
+    without: Missing,
 }
 
 #[derive(Debug, Default)]
@@ -174,10 +174,11 @@ impl Going {
             return None;
         }
         let indices = |streams: &[usize]| streams.iter().map(|&at| at as u64).collect();
-        let view = |target: u32, name: &String, streams: &[usize], without: &[usize]| TargetView {
+        let view = |target: u32, name: &String, streams: &[usize], without: &Missing| TargetView {
             target: name.clone(),
             streams: indices(streams),
-            without: indices(without),
+            without: indices(&without.first),
+            without_count: without.count,
             last: self.last_on(target, streams, reached),
             since: self.since_on(target, streams),
         };
@@ -185,7 +186,7 @@ impl Going {
         let of_stream = |(at, apart): (usize, &Apart)| {
             let known =
                 apart.targets().iter().filter_map(|&target| Some((target, self.targets.get(&target)?)));
-            known.map(|(target, of)| view(target, &of.name, &[at], &[])).collect::<Vec<_>>()
+            known.map(|(target, of)| view(target, &of.name, &[at], &Missing::default())).collect::<Vec<_>>()
         };
         Some(Live::Targets(Box::new(TargetsView {
             step: self.index,
@@ -291,6 +292,7 @@ fn held(tally: &StreamTally, length: Nanos) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aims::TARGETS_MAX;
     use crate::{Summary, summary};
     use fathom_analysis::sample::{StreamShape, record, spread};
     use fathom_schema::{OperationKind, Record};
@@ -412,7 +414,18 @@ mod tests {
         assert!(parts.iter().all(|part| part.without.is_empty()), "{parts:?}");
         assert_eq!(targets.len(), on_x.len() + 1);
         for view in targets {
-            assert_eq!(view.without, [1], "{} is one of the hundred", view.target);
+            assert_eq!(
+                (view.without, view.without_count),
+                (vec![1], 1),
+                "{} is one of the hundred",
+                view.target
+            );
+        }
+        // Of more than are named all are counted.
+        let step = &mut record.steps[0].started.step;
+        step.streams.extend(vec![step.streams[1].clone(); 40]);
+        for view in of_targets(&record).pop().expect("it is told").targets {
+            assert_eq!((view.without.len(), view.without_count), (TARGETS_MAX, 41), "{}", view.target);
         }
     }
 

@@ -168,4 +168,16 @@ fn figures_of_a_target_name_the_streams_that_are_not_in_them() {
     }
     let document: Value = serde_json::from_str(&json(&summary)).expect("it is JSON");
     assert_eq!(document["steps"][0]["targets"][2]["without"], serde_json::json!(["lone"]));
+    assert_eq!(document["steps"][0]["targets"][2]["without_count"], 1);
+    // Sixteen of many are named, and all are counted.
+    let step = &mut record.steps[0];
+    step.started.step.streams.extend(vec![step.started.step.streams[2].clone(); 499]);
+    let finished = step.finished.as_mut().expect("it finished");
+    finished.streams.extend(vec![finished.streams[2].clone(); 499]);
+    let summary = crate::summary(&record);
+    let [target, ..] = summary.steps[0].targets.as_slice() else { panic!("there are three") };
+    assert_eq!((target.without.len(), target.without_count), (16, 500));
+    for report in [text(&summary, 200, false), markdown(&summary), html(&record)] {
+        assert!(report.contains("/data/b (without lone and 499 more)"), "{report}");
+    }
 }

@@ -114,3 +114,23 @@ fn an_interval_that_says_nothing_is_none_and_asks_for_few_more_runs() {
         "{iops:?}"
     );
 }
+
+/// Its lower end is −100 % to the last digit of a number, which hides how wide it is.
+#[test]
+fn an_interval_without_a_lower_end_is_wide_and_asks_for_more_runs_as_well() {
+    for steps in [40, 400] {
+        let side = || [sweep(&vec![100; steps]), sweep(&vec![20_000; steps])];
+        let (base, new) = (side(), side());
+        let (base, new): (Vec<&Record>, Vec<&Record>) = (base.iter().collect(), new.iter().collect());
+        let found = compare(&base, &new, 0.03).expect("they have steps in common");
+        assert_eq!(found.verdict, Verdict::Inconclusive);
+        for metric in found.steps.iter().flat_map(|step| &step.metrics) {
+            // t(2 degrees) at 1 − 0.05/80 is 40, the noise 1.4 of the mean: a factor of e^56 either way.
+            assert_eq!((metric.interval, metric.is_wide), (None, true), "{steps}: {metric:?}");
+            assert!(metric.more_runs.is_some_and(|more| more >= 100), "{steps}: {metric:?}");
+        }
+        assert!(found.more_runs.is_some(), "{steps}");
+        let says = |what: &str| found.remarks.iter().any(|one| one.contains(what));
+        assert!(says("is n/a") && !says("too few, or follow"), "{steps}: {:?}", found.remarks);
+    }
+}

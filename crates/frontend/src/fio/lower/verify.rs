@@ -8,6 +8,9 @@ use super::super::{ParsedJob, Surroundings};
 use fathom_model::{Freshness, Span, Verify, VerifyPattern, VerifyWhen, WorkloadOptions};
 use fathom_units::{Bytes, Ratio};
 
+/// Bytes of a pattern that fio 3.33 uses: 4 KiB written with one of 3000 bytes repeat after 512.
+const CUT_BY_3_33: usize = 512;
+
 /// Sets what is read back and checked. `sizes`: smallest and largest write, in bytes, or read where nothing is written.
 pub(super) fn set(
     options: &mut WorkloadOptions,
@@ -46,7 +49,19 @@ pub(super) fn set(
     if let Some(pattern) = &verify.pattern {
         let place = settings.span("verify_pattern", span);
         match VerifyPattern::parse_with(pattern, surroundings.bytes) {
-            Ok(pattern) => options.verify_pattern.set(pattern, place),
+            Ok(pattern) => {
+                let length = pattern.length();
+                if length > CUT_BY_3_33 {
+                    let message = format!(
+                        "verify_pattern has {length} bytes, all of which are used, as by fio 3.41; fio 3.33 uses the first {CUT_BY_3_33}"
+                    );
+                    let help = format!(
+                        "what fio 3.33 wrote is checked with no more than {CUT_BY_3_33} bytes of the pattern"
+                    );
+                    faults.warn("fio.pattern-length", place, message, help);
+                }
+                options.verify_pattern.set(pattern, place);
+            }
             Err(reason) => {
                 let help = "write 0xdeadbeef, \"text\", 'file', %o or a number";
                 faults.error("fio.bad-value", place, format!("verify_pattern: {reason}"), help);
