@@ -170,9 +170,12 @@ fn span_in(
     dialect: Dialect,
 ) -> (u64, u64) {
     let options = &stream.options;
-    // fio takes a share of the file that is there, however much of it a job uses.
-    let is_file = dialect == Dialect::Fio && item.class == Class::File;
-    let whole = if is_file && item.there > 0 { item.there } else { item.size };
+    // fio takes a share of the file or device that is there, however much of it a job uses.
+    let whole = match item.class {
+        Class::File if dialect == Dialect::Fio && item.there > 0 => item.there,
+        Class::Block if dialect == Dialect::Fio => item.end,
+        _ => item.size,
+    };
     let start =
         if *options.append.get() { item.there } else { start_in(options, block, u64::from(number), whole) };
     let length = match options.size.get() {

@@ -156,7 +156,12 @@ impl Lowering<'_> {
         // Each clone has a state of its own.
         let loads_state = settings.verify.loads_state && lowered.options.verify.span().is_some();
         let replays = !settings.trace.files.is_empty();
+        // Which clones have a region depends on where what is there ends, and those that have none do nothing alone.
+        let is_each_alone = settings.operations.offset_increment != Size::Bytes(0)
+            && (need_of(parsed, &place, 0, false, self.surroundings).is_special
+                || !matches!(settings.operations.size, Some(Size::Bytes(_))));
         let is_merged = clones > 1
+            && !is_each_alone
             && settings.report.group_reporting
             && !has_logs
             && is_shared
