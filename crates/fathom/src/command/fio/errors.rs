@@ -112,11 +112,16 @@ fn of_mismatch(message: &str, protection: &str) -> String {
     let parts = message.strip_prefix("verification of ").and_then(|rest| rest.split_once(": the block "));
     let Some((place, what)) = parts else { return format!("verify: {message}") };
     let Some((file, place)) = place.rsplit_once(" at offset ") else { return format!("verify: {message}") };
-    let (offset, length) = place.split_once(", length ").unwrap_or((place, ""));
-    let length = length.split(' ').next().unwrap_or_default();
+    let (offset, rest) = place.split_once(", length ").unwrap_or((place, ""));
+    let length = rest.split(' ').next().unwrap_or_default();
+    // A part of what one operation read has that behind it.
+    let read =
+        rest.split_once(" (read of ").and_then(|(_, read)| read.strip_suffix(')')?.split_once(" B at "));
+    let (read_length, read_offset) = read.unwrap_or((length, offset));
     let place = |flags: &str| {
         format!(
-            "at file {file} offset {offset}, length {length} (requested block: offset={offset}, length={length}{flags})"
+            "at file {file} offset {offset}, length {length} (requested block: offset={read_offset}, \
+             length={read_length}{flags})"
         )
     };
     // fio tells the flags of an operation whose data is wrong, and not of one whose header is.
@@ -205,3 +210,9 @@ mod tests {
         assert_eq!(of_io_error("2 more"), "fio: io_u error: 2 more");
     }
 }
+        let part = "verification of g at offset 4608, length 512 (read of 4096 B at 4096): the block holds only zeroes";
+        assert_eq!(
+            of_mismatch(part, "md5"),
+            "verify: bad magic header 0, wanted acca at file g offset 4608, length 512 (requested block: offset=4096, \
+             length=4096)"
+        );
