@@ -7,7 +7,7 @@ use crate::operations::Operations;
 use crate::remarks::Remarks;
 use crate::targets::{Addressed, Class};
 use fathom_model::{Amount, Dialect, Named, StreamOptions};
-use fathom_schema::Extent;
+use fathom_schema::{Extent, Workload};
 use fathom_units::{Bytes, Ratio};
 
 /// Shares are kept to this fraction, so that 5 × 20% is exactly all: 0.2 itself has no exact binary form.
@@ -110,7 +110,15 @@ pub(crate) fn of_worker(
             } else {
                 (start, length)
             };
-            let room = item.end.saturating_sub(start.saturating_add(length));
+            // fio's jobs know files as long as they found them, and not what others make of them.
+            let end = match item.class {
+                Class::File if dialect == Dialect::Fio => item.there,
+                _ => item.end,
+            };
+            let room = end.saturating_sub(start.saturating_add(length));
+            if dialect == Dialect::Fio && room > 0 && count == 1 {
+                tell_of_early_end(stream, operations, item, (length, room), remarks);
+            }
             let is_small = dialect == Dialect::Fio && item.size.saturating_sub(start) < operations.smallest;
             let is_empty = dialect == Dialect::Fio && (start, item.size) == (0, 0);
             if count > 1 && (is_empty || start < item.size && (length == 0 || is_small)) {
@@ -238,6 +246,31 @@ fn cut_at_the_end(
     remarks.warn("plan.cut-at-end", place, message, "make size or offset smaller, or the target larger");
     let whole = matches!(size.get(), Some(Amount::Share(_)));
     (start, if whole { Bytes(left).round_down(Bytes(block)).0 } else { left })
+}
+
+/// Runs and jumps that go on behind the region end fio's jobs where they find more of the file or device there.
+fn tell_of_early_end(
+    stream: &Named<StreamOptions>,
+    operations: &Operations,
+    item: &Addressed,
+    (length, room): (u64, u64),
+    remarks: &mut Remarks,
+) {
+    let Workload { run_length, stride_bytes, .. } = &operations.workload;
+    let goes_on_behind = operations.random && *run_length > 1 || operations.sequential && *stride_bytes > 0;
+    if !goes_on_behind {
+        return;
+    }
+    let message = format!(
+        "the stream \"{}\" may end before it has moved its {}: as with fio it ends where it leaves its region, and {} goes on \
+         for {} behind that",
+        stream.name,
+        Bytes(length),
+        item.name,
+        Bytes(room)
+    );
+    let place = stream.options.size.span().or(Some(stream.span));
+    remarks.warn("plan.may-end-early", place, message, "let its region end where the file or device does");
 }
 
 fn fits(
