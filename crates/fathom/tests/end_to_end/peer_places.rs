@@ -221,6 +221,55 @@ fn nothing_is_written_behind_the_filesize_of_a_device() {
 }
 
 #[test]
+fn size_stays_what_is_moved_where_nothing_ends_a_pass() {
+    let test = "size_stays_what_is_moved_where_nothing_ends_a_pass";
+    with_root(test, |bench, stage| {
+        tool("fio", &["--version"])?;
+        let device = stage.attach(&image(bench, "image", 10 << 20, &[]))?;
+        let strided = "--offset=6m --size=8m --zonemode=strided --zonesize=1m --zoneskip=1m";
+        for (line, is_drawn) in [
+            ("--rw=randwrite --size=20m --norandommap", false),
+            ("--rw=randwrite --size=20m --norandommap --loops=2", false),
+            ("--rw=randread --size=12m --random_distribution=zipf", false),
+            ("--rw=write:64k --size=20m", false),
+            ("--rw=randread:4 --size=20m", false),
+            ("--rw=randrw --size=20m --norandommap", true),
+            (&format!("--rw=read {strided}"), false),
+            (&format!("--rw=randread {strided}"), false),
+            (&format!("--rw=read {strided} --zonerange=2m"), false),
+            // These end with the device, or when all of it was touched.
+            ("--rw=read --size=20m", false),
+            ("--rw=read:4 --size=4m --offset=8m", false),
+            ("--rw=randread --size=20m", false),
+            ("--rw=randread --size=20m --random_generator=lfsr --norandommap", false),
+            ("--rw=randrw --size=20m", true),
+            ("--rw=write --size=20m --verify=crc32c", false),
+        ] {
+            check(&format!("--filename={device} --bs=64k {line}"), &[], is_drawn);
+        }
+        Ok(())
+    });
+}
+
+/// A job knows its files as long as it found them, whatever others make of them.
+#[test]
+fn runs_of_operations_do_not_end_for_what_another_job_adds() {
+    let test = "runs_of_operations_do_not_end_for_what_another_job_adds";
+    let writes = "--name=b --filename=f --size=2m --bs=4k --rw=write --offset=1m";
+    let lines = ["--rw=randread:8", "--rw=read:4k", "--rw=randread:8 --norandommap"]
+        .map(|rw| format!("--filename=f --size=2m --bs=4k {rw} {writes}"));
+    checked(test, &lines.each_ref().map(String::as_str), &[], false);
+    let bench = Bench::new();
+    bench.write("long", vec![0; 3 << 20]);
+    let line = |size| format!("fio --name=a --filename=long --size={size} --bs=4k --rw=randread:8");
+    for (size, is_told) in [("2m", true), ("3m", false)] {
+        let ended = bench.fathom(&line(size));
+        let told = ended.out.contains("goes on for 1 MiB behind that");
+        assert_eq!((ended.code, told), (0, is_told), "{ended:?}");
+    }
+}
+
+#[test]
 fn clones_that_begin_behind_a_device_leave_the_others_of_their_group_alone() {
     let test = "clones_that_begin_behind_a_device_leave_the_others_of_their_group_alone";
     with_root(test, |bench, stage| {

@@ -395,6 +395,9 @@ impl Lowering<'_> {
             options.size.set(region, region_span(settings, parsed.span));
         }
         set_amount(options, parsed, lowered);
+        if need.is_special {
+            set_amount_of_device(options, parsed, lowered);
+        }
         set_tails(options, settings, place.files(), lowered.smallest);
         self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine)
     }
@@ -612,6 +615,21 @@ fn set_amount(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered
             }
         }
     }
+}
+
+/// `size` stays what is moved where a device is smaller, unless its end, or all of its blocks, end a pass. Observed with fio
+/// 3.33.
+fn set_amount_of_device(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered) {
+    let Settings { operations, files, verify, .. } = &parsed.settings;
+    let Some(Size::Bytes(size)) = operations.size else { return };
+    let is_verified = verify.kind != "0";
+    let is_bounded = options.passes.get().is_some() && options.bytes.get().is_none();
+    if size == 0 || !is_bounded || is_verified || files.filesize.is_some() || !lowered.leaves_end {
+        return;
+    }
+    let place = parsed.settings.span("size", parsed.span);
+    options.bytes.set(Amount::Bytes(Bytes(size)), place);
+    options.pass_bytes.set(Bytes(size), place);
 }
 
 /// What is moved in a pass over files that are no whole blocks: their tails count, though nothing may fit into them.
