@@ -175,7 +175,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     // What neither an end nor a map ends goes on to size, however small the device.
     (
         "rw=randread\nnorandommap\nfilename=/dev/x\nsize=1g",
-        &["size = \"1GiB\"\n", "bytes = \"1GiB\"", "pass_bytes = \"1GiB\""],
+        &["size = \"1GiB\"", "bytes = \"1GiB\"", "pass_bytes = \"1GiB\""],
         &[],
     ),
     // Of a device, filesize is all there is.
@@ -183,7 +183,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("rw=read\nfilename=/dev/x\nfilesize=4m\nsize=50%", &["size = \"4MiB\"", "size = \"2MiB\""], &[]),
     // Unlike file_service_type it has no such word.
     ("rw=randread\nrandom_distribution=gauss:10\nsize=1g", &[], &["fio.bad-value"]),
-    ("rw=randread\nfile_service_type=gauss:10\nsize=1g", &["normal"], &[]),
+    ("rw=randread\nfile_service_type=gauss:10\nsize=1g", &[], &[]),
     ("rw=randread\nrandom_distribution=zipf:-1\nsize=1g", &[], &["fio.bad-value"]),
     ("rw=randread\nrandom_distribution=zipf:0\nsize=1g", &["distribution = \"zipf:0\""], &[]),
     ("rw=randread\nrandom_distribution=zipf:1.2:0.3\nsize=1g", &["distribution = \"zipf:1.2:30%\""], &[]),
