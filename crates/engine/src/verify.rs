@@ -405,9 +405,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if verifier.verified.kept.len() < KEPT_MAX {
             verifier.verified.kept.push(Found { extent, offset, length, mismatch: *mismatch });
             if verifier.rule.dumps
-                && let Err(error) = self.buffers.fill(slot, length as usize, |block| {
-                    verifier.dump(extent, block, expected, mismatch.kind)
-                })
+                && let Err(error) = self
+                    .buffers
+                    .fill(slot, length as usize, |block| verifier.dump(extent, block, expected, mismatch))
             {
                 verifier.verified.dump_failure.get_or_insert(error.to_string());
             }
@@ -446,23 +446,26 @@ fn put(name: &str, block: &[u8]) -> std::io::Result<()> {
 }
 
 impl Verifier {
-    /// Writes what was read, and what should have been where that is known, into the current directory, as fio names them.
+    /// Writes what was read of the part that is wrong, and what should have been where that is known, into the current
+    /// directory, as fio names them.
     fn dump(
         &self,
         extent: u32,
         block: &mut [u8],
         expected: &Expected,
-        wrong: MismatchKind,
+        wrong: &Mismatch,
     ) -> std::io::Result<()> {
         let name = self.names[extent as usize].file_name().unwrap_or_default().to_string_lossy().into_owned();
         let has_header = self.rule.protection != Protection::Pattern;
-        let ending = if has_header && wrong.is_of_header() { "hdr_fail" } else { "received" };
-        put(&format!("{name}.{}.{ending}", expected.offset), block)?;
+        let ending = if has_header && wrong.kind.is_of_header() { "hdr_fail" } else { "received" };
+        let (at, offset) = (wrong.at as usize, expected.offset + u64::from(wrong.at));
+        let part = at..at + wrong.length as usize;
+        put(&format!("{name}.{offset}.{ending}"), &block[part.clone()])?;
         if let Some(seed) = expected.seed {
             let number = expected.number.unwrap_or(0);
             let write = Write { offset: expected.offset, number, seed };
             self.stamper.stamp(block, &write);
-            put(&format!("{name}.{}.expected", expected.offset), block)?;
+            put(&format!("{name}.{offset}.expected"), &block[part])?;
         }
         Ok(())
     }

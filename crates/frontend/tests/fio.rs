@@ -181,6 +181,25 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("rw=randrw\nrandom_distribution=zoned:50/50:50/50,60/40:60/40\nsize=1g", &[], &["fio.bad-value"]),
     ("rw=randread\nrandom_distribution=zoned:60/60:40/50\nsize=1g", &[], &["fio.bad-value"]),
     ("rw=randread\nrandom_distribution=zipf:1\nsize=1g", &[], &["fio.bad-value"]),
+    // One fault, in words of the options that were given.
+    (
+        "rw=randwrite\nverify=crc32c\nbsrange=1k-16k\nbs_unaligned\nnorandommap\nsize=1m",
+        &[],
+        &["fio.contradiction"],
+    ),
+    ("rw=randwrite\nverify=crc32c\nbs=4k\nbs_unaligned\nsize=1m", &["verify = \"crc32c\""], &[]),
+    // What neither an end nor a map ends goes on to size, however small the device.
+    (
+        "rw=randread\nnorandommap\nfilename=/dev/x\nsize=1g",
+        &["size = \"1GiB\"", "bytes = \"1GiB\"", "pass_bytes = \"1GiB\""],
+        &[],
+    ),
+    // Of a device, filesize is all there is.
+    ("rw=read\nfilename=/dev/x\nfilesize=4m\noffset=1m", &["size = \"4MiB\"", "offset = \"1MiB\""], &[]),
+    ("rw=read\nfilename=/dev/x\nfilesize=4m\nsize=50%", &["size = \"4MiB\"", "size = \"2MiB\""], &[]),
+    // Unlike file_service_type it has no such word.
+    ("rw=randread\nrandom_distribution=gauss:10\nsize=1g", &[], &["fio.bad-value"]),
+    ("rw=randread\nfile_service_type=gauss:10\nsize=1g", &[], &[]),
     ("rw=randread\nrandom_distribution=zipf:-1\nsize=1g", &[], &["fio.bad-value"]),
     ("rw=randread\nrandom_distribution=zipf:0\nsize=1g", &["distribution = \"zipf:0\""], &[]),
     ("rw=randread\nrandom_distribution=zipf:1.2:0.3\nsize=1g", &["distribution = \"zipf:1.2:30%\""], &[]),

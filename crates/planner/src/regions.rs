@@ -7,7 +7,7 @@ use crate::operations::Operations;
 use crate::remarks::Remarks;
 use crate::targets::{Addressed, Class};
 use fathom_model::{Amount, Dialect, Named, StreamOptions};
-use fathom_schema::Extent;
+use fathom_schema::{Extent, Workload};
 use fathom_units::{Bytes, Ratio};
 
 /// Shares are kept to this fraction, so that 5 × 20% is exactly all: 0.2 itself has no exact binary form.
@@ -110,7 +110,15 @@ pub(crate) fn of_worker(
             } else {
                 (start, length)
             };
-            let room = item.end.saturating_sub(start.saturating_add(length));
+            // fio's jobs know files as long as they found them, and not what others make of them.
+            let end = match item.class {
+                Class::File if dialect == Dialect::Fio => item.there,
+                _ => item.end,
+            };
+            let room = end.saturating_sub(start.saturating_add(length));
+            if dialect == Dialect::Fio && room > 0 && count == 1 {
+                tell_of_early_end(stream, operations, item, (length, room), remarks);
+            }
             let is_small = dialect == Dialect::Fio && item.size.saturating_sub(start) < operations.smallest;
             let is_empty = dialect == Dialect::Fio && (start, item.size) == (0, 0);
             if count > 1 && (is_empty || start < item.size && (length == 0 || is_small)) {
@@ -179,9 +187,12 @@ fn span_in(
     dialect: Dialect,
 ) -> (u64, u64) {
     let options = &stream.options;
-    // fio takes a share of the file that is there, however much of it a job uses.
-    let is_file = dialect == Dialect::Fio && item.class == Class::File;
-    let whole = if is_file && item.there > 0 { item.there } else { item.size };
+    // fio takes a share of the file or device that is there, however much of it a job uses.
+    let whole = match item.class {
+        Class::File if dialect == Dialect::Fio && item.there > 0 => item.there,
+        Class::Block if dialect == Dialect::Fio => item.end,
+        _ => item.size,
+    };
     let start =
         if *options.append.get() { item.there } else { start_in(options, block, u64::from(number), whole) };
     let length = match options.size.get() {
@@ -271,6 +282,31 @@ fn lies_behind(
     let place = offset.span().or(size.span()).or(Some(stream.span));
     remarks.warn("plan.nothing-fits", place, message, "make offset smaller, or leave this stream out");
     true
+}
+
+/// Runs and jumps that go on behind the region end fio's jobs where they find more of the file or device there.
+fn tell_of_early_end(
+    stream: &Named<StreamOptions>,
+    operations: &Operations,
+    item: &Addressed,
+    (length, room): (u64, u64),
+    remarks: &mut Remarks,
+) {
+    let Workload { run_length, stride_bytes, .. } = &operations.workload;
+    let goes_on_behind = operations.random && *run_length > 1 || operations.sequential && *stride_bytes > 0;
+    if !goes_on_behind {
+        return;
+    }
+    let message = format!(
+        "the stream \"{}\" may end before it has moved its {}: as with fio it ends where it leaves its region, and {} goes on \
+         for {} behind that",
+        stream.name,
+        Bytes(length),
+        item.name,
+        Bytes(room)
+    );
+    let place = stream.options.size.span().or(Some(stream.span));
+    remarks.warn("plan.may-end-early", place, message, "let its region end where the file or device does");
 }
 
 fn fits(

@@ -480,6 +480,12 @@ impl Resolver<'_> {
             (Some(&Amount::Bytes(least)), there) if options.size_max.get().is_some() && device.is_none() => {
                 Some(self.drawn_size(item, least, there))
             }
+            // The peer uses as much of a device as there is.
+            (Some(&Amount::Bytes(asked)), Some(there))
+                if device.is_some() && self.job.dialect == Dialect::Fio =>
+            {
+                Some(asked.min(there))
+            }
             (Some(&Amount::Bytes(asked)), Some(there)) if device.is_some() && asked > there => {
                 let message = format!("size {asked} is more than the {there} of {}", item.name);
                 remarks.error("plan.device-too-small", span, message, "make size smaller or leave it out");

@@ -134,6 +134,32 @@ fn a_job_that_cannot_start_fails_by_itself() {
     );
 }
 
+/// Errors that a job goes on after are none of the exit code's, whatever another job has, nor are they told.
+#[test]
+fn a_job_that_goes_on_after_its_errors_has_not_failed() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("a_job_that_goes_on_after_its_errors_has_not_failed", &why);
+    }
+    let full = "--filename=/dev/full --rw=write --size=64k";
+    for first in [
+        &format!("{full} --ignore_error=,ENOSPC --error_dump=0"),
+        &format!("{full} --ignore_error=ENOSPC --error_dump=0"),
+        &format!("{full} --continue_on_error=read"),
+        "--filename=plain --rw=read --size=64k --verify=crc32c --continue_on_error=verify",
+        "--filename=plain --rw=read --size=64k --verify=crc32c",
+    ] {
+        let line = format!("--name=a {first} --name=b --stonewall {full}");
+        let told = |program: &[&str]| {
+            let ended = prepared().run(&program.iter().copied().chain(line.split(' ')).collect::<Vec<_>>());
+            // The peer tells the one on one stream and the other on the other.
+            let of = |start| [&ended.err, &ended.out].map(|text| text.matches(start).count());
+            let of = |start| of(start).iter().sum::<usize>();
+            (ended.code, of("fio: io_u error"), of("fio: pid="))
+        };
+        assert_eq!(told(&[FATHOM, "fio"]), told(&["fio"]), "{line}");
+    }
+}
+
 #[test]
 fn a_job_whose_files_may_not_be_opened_fails_by_itself() {
     let nobody: Vec<&str> = NOBODY.split(' ').chain([FATHOM, "--version"]).collect();

@@ -2,7 +2,7 @@
 //! are not there. Lines of the command line, each run by both in a folder of its own. Skipped aloud where the peer is not
 //! installed.
 
-use crate::support::device::{image, with_root};
+use crate::support::device::{content, image, with_root};
 use crate::support::{Bench, FATHOM, skip, tool};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -163,6 +163,153 @@ fn regions_end_where_their_devices_do() {
     });
 }
 
+/// What `--filesize` leaves alone on a device stays as it is: jobs that write 64 KiB blocks of ones, each alone and with what
+/// begins behind it.
+#[test]
+fn nothing_is_written_behind_the_filesize_of_a_device() {
+    let test = "nothing_is_written_behind_the_filesize_of_a_device";
+    with_root(test, |bench, stage| {
+        tool("fio", &["--version"])?;
+        let path = image(bench, "image", 10 << 20, &[]);
+        let device = stage.attach(&path)?;
+        let other = stage.attach(&image(bench, "other", 10 << 20, &[]))?;
+        let left = |program: &[&str], line: &str| {
+            for device in [&device, &other] {
+                std::fs::write(device, vec![0; 10 << 20]).expect("root may write a device");
+            }
+            let fixed = format!("--name=a --bs=64k --buffer_pattern=0xff --direct=1 --output=out {line}");
+            let ran = bench.run(&program.iter().copied().chain(fixed.split(' ')).collect::<Vec<_>>());
+            let filled = |device: &String| {
+                let blocks = content(device);
+                let blocks = blocks.chunks(65536).enumerate();
+                blocks.filter(|(_, block)| block[0] == 0xff).map(|(at, _)| at).collect::<Vec<_>>()
+            };
+            (ran.code, [filled(&device), filled(&other)])
+        };
+        let check = |line: &str, has_code: bool| {
+            let (theirs, ours) = (left(&["fio"], line), left(&[FATHOM, "fio"], line));
+            assert_eq!(ours.1, theirs.1, "{line}");
+            assert!(!has_code || ours.0 == theirs.0, "{line}: {} and {}", ours.0, theirs.0);
+        };
+        let one = format!("--filename={device}");
+        for line in [
+            "--rw=write --filesize=4m --offset=3m",
+            "--rw=write --filesize=4m",
+            "--rw=write --filesize=4m --size=1m --offset=1m",
+            "--rw=randwrite --filesize=4m --size=8m --offset=1m",
+            "--rw=write --filesize=4m --size=50%",
+            "--rw=write --filesize=4m --size=50% --offset=3m",
+            "--rw=write --filesize=4m --size=20% --offset=10%",
+            "--rw=write --filesize=4m --offset=10%",
+            "--rw=randwrite --filesize=4m --offset_increment=1m --numjobs=3",
+            "--rw=write --filesize=4m --offset_increment=1m --numjobs=3 --group_reporting",
+            "--rw=write --filesize=4m --offset_increment=10% --numjobs=2 --size=20%",
+            "--rw=write --filesize=16m --offset=3m --size=50%",
+            "--rw=write --filesize=16m --size=20% --offset=5m",
+            "--rw=write --filesize=16m --offset_increment=3m --numjobs=2",
+        ] {
+            check(&format!("{one} {line}"), true);
+        }
+        // What begins behind is refused by some of the peer's ways and left out by others.
+        for line in [
+            "--rw=write --filesize=4m --offset=50%",
+            "--rw=write --filesize=4m --offset=5m --size=1m",
+            "--rw=write --filesize=2m --offset_increment=1m --numjobs=3 --size=1m",
+            "--rw=write --filesize=2m --offset_increment=3m --numjobs=2 --group_reporting",
+        ] {
+            check(&format!("{one} {line}"), false);
+        }
+        let both = format!("--filename={device}:{other}");
+        for line in [
+            "--rw=write --filesize=4m --offset=1m",
+            "--rw=write --filesize=4m --size=50%",
+            "--rw=randwrite --filesize=4m --nrfiles=1",
+        ] {
+            check(&format!("{both} {line}"), true);
+        }
+        // Of two jobs on one device each has its own.
+        check(
+            &format!(
+                "{one} --rw=write --filesize=2m --name=b --filesize=3m {one} --rw=write --bs=64k --buffer_pattern=0xff --offset=2m"
+            ),
+            true,
+        );
+        Ok(())
+    });
+}
+
+#[test]
+fn size_stays_what_is_moved_where_nothing_ends_a_pass() {
+    let test = "size_stays_what_is_moved_where_nothing_ends_a_pass";
+    with_root(test, |bench, stage| {
+        tool("fio", &["--version"])?;
+        let device = stage.attach(&image(bench, "image", 10 << 20, &[]))?;
+        let strided = "--offset=6m --size=8m --zonemode=strided --zonesize=1m --zoneskip=1m";
+        for (line, is_drawn) in [
+            ("--rw=randwrite --size=20m --norandommap", false),
+            ("--rw=randwrite --size=20m --norandommap --loops=2", false),
+            ("--rw=randread --size=12m --random_distribution=zipf", false),
+            ("--rw=write:64k --size=20m", false),
+            ("--rw=randread:4 --size=20m", false),
+            ("--rw=randrw --size=20m --norandommap", true),
+            (&format!("--rw=read {strided}"), false),
+            (&format!("--rw=randread {strided}"), false),
+            (&format!("--rw=read {strided} --zonerange=2m"), false),
+            // These end with the device, or when all of it was touched.
+            ("--rw=read --size=20m", false),
+            ("--rw=read:4 --size=4m --offset=8m", false),
+            ("--rw=randread --size=20m", false),
+            ("--rw=randread --size=20m --random_generator=lfsr --norandommap", false),
+            ("--rw=randrw --size=20m", true),
+            ("--rw=write --size=20m --verify=crc32c", false),
+        ] {
+            check(&format!("--filename={device} --bs=64k {line}"), &[], is_drawn);
+        }
+        Ok(())
+    });
+}
+
+/// A job knows its files as long as it found them, whatever others make of them.
+#[test]
+fn runs_of_operations_do_not_end_for_what_another_job_adds() {
+    let test = "runs_of_operations_do_not_end_for_what_another_job_adds";
+    let writes = "--name=b --filename=f --size=2m --bs=4k --rw=write --offset=1m";
+    let lines = ["--rw=randread:8", "--rw=read:4k", "--rw=randread:8 --norandommap"]
+        .map(|rw| format!("--filename=f --size=2m --bs=4k {rw} {writes}"));
+    checked(test, &lines.each_ref().map(String::as_str), &[], false);
+    let bench = Bench::new();
+    bench.write("long", vec![0; 3 << 20]);
+    let line = |size| format!("fio --name=a --filename=long --size={size} --bs=4k --rw=randread:8");
+    for (size, is_told) in [("2m", true), ("3m", false)] {
+        let ended = bench.fathom(&line(size));
+        let told = ended.out.contains("goes on for 1 MiB behind that");
+        assert_eq!((ended.code, told), (0, is_told), "{ended:?}");
+    }
+}
+
+#[test]
+fn clones_that_begin_behind_a_device_leave_the_others_of_their_group_alone() {
+    let test = "clones_that_begin_behind_a_device_leave_the_others_of_their_group_alone";
+    with_root(test, |bench, stage| {
+        tool("fio", &["--version"])?;
+        let device = stage.attach(&image(bench, "image", 10 << 20, &[]))?;
+        for clones in ["--numjobs=4 --offset_increment=4m", "--numjobs=3 --offset_increment=5m"] {
+            let line = format!(
+                "--name=a --filename={device} --bs=64k --rw=read --size=4m --group_reporting {clones} --output-format=json --output=out"
+            );
+            let read = |program: &[&str]| {
+                bench.run(&program.iter().copied().chain(line.split(' ')).collect::<Vec<_>>());
+                let text = std::fs::read_to_string(bench.path("out")).expect("a report is written");
+                let document: Value = serde_json::from_str(&text).expect("it is JSON");
+                let jobs = document["jobs"].as_array().expect("it has jobs").iter();
+                jobs.map(|job| job["read"]["total_ios"].as_u64()).collect::<Vec<_>>()
+            };
+            assert_eq!(read(&[FATHOM, "fio"]), read(&["fio"]), "{clones}");
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn operations_that_are_counted_include_what_is_read_back_meanwhile() {
     let lines = [
@@ -213,6 +360,17 @@ fn folders_of_names_are_made_and_those_of_directory_are_not() {
         "--directory=new --nrfiles=3 --rw=write --size=96k",
     ];
     checked("folders_of_names_are_made_and_those_of_directory_are_not", &lines, &[], false);
+    // Below one that is there they are.
+    let below = [
+        "--directory=. --filename=s1/x --rw=write --size=64k",
+        "--directory=./ --filename=s2/s3/x --rw=read --size=64k",
+        "--directory=. --filename=/abs/x --rw=write --size=64k",
+        "--directory=. --filename_format=q/$jobname.$filenum --rw=write --size=64k",
+        "--directory=. --filename_format=q/$jobname.$filenum --rw=write --size=64k --nrfiles=2",
+        "--directory=new --filename=s1/x --rw=write --size=64k",
+        "--directory=new --filename_format=q/$jobname.$filenum --rw=write --size=64k",
+    ];
+    checked("folders_of_names_are_made_and_those_of_directory_are_not", &below, &[], false);
 }
 
 #[test]

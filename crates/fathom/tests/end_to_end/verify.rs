@@ -3,6 +3,7 @@
 
 use crate::support::{Bench, Ended, FATHOM, skip, tool};
 use serde_json::Value;
+use std::path::PathBuf;
 
 /// How to write, and how to check it, as options of fio's.
 type Case = (String, String);
@@ -432,28 +433,36 @@ fn damaged_headers_are_told_and_kept_as_by_the_peer() {
     if let Err(why) = tool("fio", &["--version"]) {
         return skip("damaged_headers_are_told_and_kept_as_by_the_peer", &why);
     }
-    // Magic, checksum of the header, data.
-    for at in [4096, 4106, 6000] {
+    // Magic, checksum of the header, data; and parts of what one operation reads.
+    let (whole, part, meta) = ("crc32c", "crc64 --verify_interval=512", "md5 --verify_interval=1k");
+    for (at, verify) in
+        [(4096, whole), (4106, whole), (6000, whole), (5000, part), (4608, part), (5200, meta), (5130, meta)]
+    {
         let told = |checker: &[&str]| {
             let bench = Bench::new();
-            assert_eq!(on_file(&bench, PEER, "--rw=write --bs=4k --verify=crc32c --do_verify=0").0, 0);
+            let writes = format!("--rw=write --bs=4k --verify={verify} --do_verify=0");
+            assert_eq!(on_file(&bench, PEER, &writes).0, 0);
             let mut bytes = std::fs::read(bench.path("file")).expect("it was written");
             bytes[at] = !bytes[at];
             bench.write("file", &bytes);
-            let (code, said) = on_file(&bench, checker, "--rw=read --bs=4k --verify=crc32c --verify_dump=1");
+            let reads = format!("--rw=read --bs=4k --verify={verify} --verify_dump=1");
+            let (code, said) = on_file(&bench, checker, &reads);
             let told =
                 said.lines().find(|line| line.contains("at file file")).expect("it is told").to_owned();
             // What is found in a header is made by chance.
             let place = told.split_once(" at file ").expect("it has a place").1.to_owned();
             let begins: String = told.chars().take(16).collect();
-            let kept = bench.snapshot().into_keys();
-            let names =
-                kept.map(|path| path.file_name().expect("it has a name").to_string_lossy().into_owned());
+            let name = |path: PathBuf| path.file_name().expect("it has one").to_string_lossy().into_owned();
+            let kept = bench.snapshot().into_iter().map(|(path, (size, ..))| (name(path), size));
             // fathom cannot know what the peer had written.
-            let kept: Vec<String> =
-                names.filter(|name| name.starts_with("file.") && !name.ends_with(".expected")).collect();
-            (code, begins, place, kept)
+            let kept: Vec<(String, u64)> =
+                kept.filter(|(name, _)| name.starts_with("file.") && !name.ends_with(".expected")).collect();
+            (code, (begins, place, kept))
         };
-        assert_eq!(told(OURS), told(PEER), "damaged at {at}");
+        let (ours, theirs) = (told(OURS), told(PEER));
+        assert_eq!(ours.1, theirs.1, "damaged at {at} with {verify}");
+        // The peer forgets data that is wrong where what follows it in the block is right.
+        assert_eq!(ours.0, 1, "at {at} with {verify}");
+        assert!(verify != whole || theirs.0 == 1, "at {at} with {verify}");
     }
 }

@@ -312,7 +312,8 @@ mod tests {
         check("a.fio --section=y --name=y --size=1m --name=x", &["y", "y"], &[]);
         check("--name=a --size=1m a.fio", &["a", "x", "y"], &[]);
         check("", &[], &["fio.no-job"]);
-        check("none.fio", &[], &["fio.job-file", "fio.no-job"]);
+        check("none.fio", &[], &["fio.job-file"]);
+        check("--bogusswitch", &[], &["fio.unknown-option"]);
         check("--name=a --size=1m --rw=write --readonly", &["a"], &["fio.readonly"]);
         check("--name=a --size=1m --client=b", &["a"], &["fio.refused"]);
         check("--name=a --size=1m --iodeph=4", &["a"], &["fio.unknown-option"]);

@@ -45,6 +45,11 @@ impl Faults {
         self.found.all().len() > DIAGNOSTICS_MAX
     }
 
+    /// Whether something is wrong already.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.found.has_errors()
+    }
+
     /// The diagnostics, bounded.
     pub(crate) fn into_diagnostics(self) -> Diagnostics {
         capped(self.found)

@@ -231,7 +231,8 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(mut self) -> Reading {
-        if self.jobs.is_empty() {
+        // Where something else is wrong, that there is no job follows from it.
+        if self.jobs.is_empty() && !self.faults.has_errors() {
             let message = if self.wanted.is_empty() {
                 "the text defines no job".to_owned()
             } else {

@@ -5,15 +5,23 @@ use super::shape::workers_of;
 use crate::{diagnose, terminal};
 use fathom_frontend::fio::{Extras, JobClone};
 use fathom_report::FioWorkers;
-use fathom_schema::{NoteKind, Protection, Record, StreamTotals, Tolerance};
+use fathom_schema::{NoteKind, OperationKind, Protection, Record, Stream, Tolerance, WorkerTotals};
+use rustix::io::Errno;
 
 /// Says what verification found, which demands were not kept, and which jobs ended with an error.
 pub(super) fn tell(record: &Record, extras: &Extras) {
     let protection = protection_of(record);
+    let mut told_of = told_of(record);
+    // fio says nothing of errors that its jobs are to go on after. Each worker's first has a note, in their order.
+    let mut is_ignored = |message: &str| {
+        let number = number_in(message);
+        let met = number.and_then(|number| told_of.find(|(_, totals)| totals.error == number));
+        met.is_some_and(|(stream, totals)| is_spared(stream, totals))
+    };
     for note in &record.notes {
         let line = match note.kind {
             NoteKind::Mismatch => of_mismatch(&note.message, protection),
-            NoteKind::IoError if is_ignored(record, &note.message) => continue,
+            NoteKind::IoError if is_ignored(&note.message) => continue,
             NoteKind::IoError => of_io_error(&note.message),
             NoteKind::Demand => {
                 // Without the stream before it, as fio has it.
@@ -26,7 +34,7 @@ pub(super) fn tell(record: &Record, extras: &Extras) {
             terminal::message(&diagnose::printable(line));
         }
     }
-    for clone in extras.clones.iter().filter(|clone| !clone.continues_on_error) {
+    for clone in &extras.clones {
         let errno = of(record, clone);
         if errno != 0 {
             let (pid, words) = (std::process::id(), fathom_report::fio_error(errno));
@@ -36,13 +44,15 @@ pub(super) fn tell(record: &Record, extras: &Extras) {
     }
 }
 
-/// The error that a job ended with; 0 where it has none.
+/// The error that a job failed with, which counts in the exit code; 0 where it has none or goes on after such.
 pub(super) fn of(record: &Record, clone: &JobClone) -> i32 {
     let error = |FioWorkers { step, stream, worker }: FioWorkers| {
-        let totals = &record.steps[step].finished.as_ref()?.streams.get(stream)?.workers;
+        let step = &record.steps[step];
+        let workers = &step.finished.as_ref()?.streams.get(stream)?.workers;
+        let planned = &step.started.step.streams[stream];
         let is_wanted = |at: usize| worker.is_none_or(|wanted| wanted == at);
-        let mut errors = totals.iter().enumerate().filter(|(at, _)| is_wanted(*at)).map(|(_, of)| of.error);
-        errors.find(|&error| error != 0)
+        let mut wanted = workers.iter().enumerate().filter(|(at, _)| is_wanted(*at)).map(|(_, of)| of);
+        wanted.find(|totals| totals.error != 0 && !is_spared(planned, totals)).map(|totals| totals.error)
     };
     workers_of(record, clone).into_iter().find_map(error).unwrap_or(0)
 }
@@ -74,23 +84,44 @@ fn protection_of(record: &Record) -> &'static str {
     if names.all(|name| name == first) { first } else { "verify" }
 }
 
-/// Whether all workers that met this error, in the record's words, were to go on after such: fio says nothing of those.
-fn is_ignored(record: &Record, message: &str) -> bool {
-    let number = message.rsplit_once("(os error ").and_then(|(_, rest)| rest.split(')').next()?.parse().ok());
-    let Some(errno) = number else { return false };
-    let met = record.steps.iter().flat_map(|step| {
+/// The error number that an I/O error has in the record's words.
+fn number_in(message: &str) -> Option<i32> {
+    message.rsplit_once("(os error ").and_then(|(_, rest)| rest.split(')').next()?.parse().ok())
+}
+
+/// Workers that met errors which are told one by one, in the order in which they are.
+fn told_of(record: &Record) -> impl Iterator<Item = (&Stream, &WorkerTotals)> {
+    let of_streams = record.steps.iter().flat_map(|step| {
         let finished = step.finished.iter().flat_map(|finished| &finished.streams);
-        let has_met = |totals: &StreamTotals| totals.workers.iter().any(|worker| worker.error == errno);
-        let pairs = step.started.step.streams.iter().zip(finished);
-        pairs.filter(move |(_, totals)| has_met(totals)).map(|(stream, _)| &stream.control.tolerates)
+        step.started.step.streams.iter().zip(finished)
     });
-    let mut met = met.peekable();
-    let is_read = message.starts_with("read of");
-    met.peek().is_some()
-        && met.all(|tolerates| match tolerates {
-            Tolerance::ByPolicy => false,
-            Tolerance::Listed { reads, writes } => (if is_read { reads } else { writes }).contains(&errno),
-        })
+    let workers = of_streams.flat_map(|(stream, totals)| totals.workers.iter().map(move |of| (stream, of)));
+    workers.filter(|(_, totals)| totals.error != 0 && totals.error != Errno::ILSEQ.raw_os_error())
+}
+
+/// Whether all errors of a worker are such as its job goes on after.
+fn is_spared(stream: &Stream, totals: &WorkerTotals) -> bool {
+    let Tolerance::Listed { reads, writes } = &stream.control.tolerates else {
+        return is_spared_mismatch(stream, totals) && errors_of(totals).next().is_none();
+    };
+    let is_listed = |(kind, errno): (OperationKind, i32)| {
+        (if kind == OperationKind::Read { reads } else { writes }).contains(&errno)
+    };
+    let is_known = errors_of(totals).any(|(_, errno)| errno == totals.error);
+    (is_known || is_spared_mismatch(stream, totals)) && errors_of(totals).all(is_listed)
+}
+
+/// Whether it is one of verification, after which its job goes on.
+fn is_spared_mismatch(stream: &Stream, totals: &WorkerTotals) -> bool {
+    totals.error == Errno::ILSEQ.raw_os_error()
+        && stream.workload.verification.rule().is_some_and(|rule| !rule.stops)
+}
+
+/// The kinds of operations that failed, with their errors.
+fn errors_of(totals: &WorkerTotals) -> impl Iterator<Item = (OperationKind, i32)> {
+    let read_back = totals.verified.iter().flat_map(|verified| &verified.tally.kinds);
+    let kinds = totals.tally.kinds.iter().chain(read_back);
+    kinds.flat_map(|kind| kind.errors.iter().map(|&(errno, _)| (kind.kind, errno)))
 }
 
 /// An I/O error as fio tells it, from the record's words (`engine::told`).
@@ -112,11 +143,16 @@ fn of_mismatch(message: &str, protection: &str) -> String {
     let parts = message.strip_prefix("verification of ").and_then(|rest| rest.split_once(": the block "));
     let Some((place, what)) = parts else { return format!("verify: {message}") };
     let Some((file, place)) = place.rsplit_once(" at offset ") else { return format!("verify: {message}") };
-    let (offset, length) = place.split_once(", length ").unwrap_or((place, ""));
-    let length = length.split(' ').next().unwrap_or_default();
+    let (offset, rest) = place.split_once(", length ").unwrap_or((place, ""));
+    let length = rest.split(' ').next().unwrap_or_default();
+    // A part of what one operation read has that behind it.
+    let read =
+        rest.split_once(" (read of ").and_then(|(_, read)| read.strip_suffix(')')?.split_once(" B at "));
+    let (read_length, read_offset) = read.unwrap_or((length, offset));
     let place = |flags: &str| {
         format!(
-            "at file {file} offset {offset}, length {length} (requested block: offset={offset}, length={length}{flags})"
+            "at file {file} offset {offset}, length {length} (requested block: offset={read_offset}, \
+             length={read_length}{flags})"
         )
     };
     // fio tells the flags of an operation whose data is wrong, and not of one whose header is.
@@ -192,6 +228,12 @@ mod tests {
             let place = if before.contains("verify failed") { of_data } else { of_header };
             assert_eq!(told, format!("{before}{place}{after}"));
         }
+        let part = "verification of g at offset 4608, length 512 (read of 4096 B at 4096): the block holds only zeroes";
+        assert_eq!(
+            of_mismatch(part, "md5"),
+            "verify: bad magic header 0, wanted acca at file g offset 4608, length 512 (requested block: offset=4096, \
+             length=4096)"
+        );
         let rest = "3 more blocks did not hold";
         assert_eq!(of_mismatch(rest, "md5"), "verify: 3 more blocks did not hold");
     }

@@ -59,7 +59,7 @@ pub(super) fn distribution(
             h if h > 0.0 && h < 1.0 => Ok(RandomDistribution::Pareto(h, center()?)),
             h => Err(bad(format!("pareto needs h between 0 and 1; {h} is not"), "0.2 is usual")),
         },
-        "normal" | "gauss" => match parameter(0.0)? {
+        "normal" => match parameter(0.0)? {
             percent if (0.0..100.0).contains(&percent) => {
                 if center()?.is_some() {
                     let message = "the center of random_distribution=normal changes nothing: it moves all places alike, and \

@@ -156,7 +156,12 @@ impl Lowering<'_> {
         // Each clone has a state of its own.
         let loads_state = settings.verify.loads_state && lowered.options.verify.span().is_some();
         let replays = !settings.trace.files.is_empty();
+        // Which clones have a region depends on where what is there ends, and those that have none do nothing alone.
+        let is_each_alone = settings.operations.offset_increment != Size::Bytes(0)
+            && (need_of(parsed, &place, 0, false, self.surroundings).is_special
+                || !matches!(settings.operations.size, Some(Size::Bytes(_))));
         let is_merged = clones > 1
+            && !is_each_alone
             && settings.report.group_reporting
             && !has_logs
             && is_shared
@@ -390,6 +395,9 @@ impl Lowering<'_> {
             options.size.set(region, region_span(settings, parsed.span));
         }
         set_amount(options, parsed, lowered);
+        if need.is_special {
+            set_amount_of_device(options, parsed, lowered);
+        }
         set_tails(options, settings, place.files(), lowered.smallest);
         self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine)
     }
@@ -613,6 +621,21 @@ fn set_amount(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered
             }
         }
     }
+}
+
+/// `size` stays what is moved where a device is smaller, unless its end, or all of its blocks, end a pass. Observed with fio
+/// 3.33.
+fn set_amount_of_device(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered) {
+    let Settings { operations, files, verify, .. } = &parsed.settings;
+    let Some(Size::Bytes(size)) = operations.size else { return };
+    let is_verified = verify.kind != "0";
+    let is_bounded = options.passes.get().is_some() && options.bytes.get().is_none();
+    if size == 0 || !is_bounded || is_verified || files.filesize.is_some() || !lowered.leaves_end {
+        return;
+    }
+    let place = parsed.settings.span("size", parsed.span);
+    options.bytes.set(Amount::Bytes(Bytes(size)), place);
+    options.pass_bytes.set(Bytes(size), place);
 }
 
 /// What is moved in a pass over files that are no whole blocks: their tails count, though nothing may fit into them.

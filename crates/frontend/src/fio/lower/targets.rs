@@ -1,6 +1,6 @@
 //! A fio job's files as targets: names, sizes, layout. One target stands for one list of files, however many jobs use it.
 
-use super::super::settings::Settings;
+use super::super::settings::{Files, Settings};
 use super::super::values::Size;
 use super::super::{ParsedJob, Surroundings};
 use fathom_model::{Amount, Engine, Job, Layout, Named, Span, TargetKind, TargetOptions};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Targets by what they stand for.
 #[derive(Default)]
 pub(super) struct Targets {
-    by_key: BTreeMap<(bool, Place), usize>,
+    by_key: BTreeMap<(bool, Place, Option<u64>), usize>,
     names: super::Names,
 }
 
@@ -39,10 +39,14 @@ pub(super) struct Need {
     pub(super) is_special: bool,
     /// Bytes of each file, when they are known.
     pub(super) file_bytes: Option<u64>,
+    /// Bytes from its start that are used of what has a size of its own.
+    limit: Option<u64>,
     /// Up to how many, when their sizes are drawn.
     pub(super) file_bytes_max: Option<u64>,
     /// What is done before the run.
     pub(super) layout: Layout,
+    /// Whether their names have folders that are made where they are not there.
+    is_in_new_folder: bool,
 }
 
 impl Targets {
@@ -57,11 +61,11 @@ impl Targets {
     ) -> String {
         let settings = &parsed.settings;
         let opens = !matches!(engine, Engine::Null | Engine::Cpu | Engine::Exec);
-        let key = (opens, place);
+        let key = (opens, place, need.limit);
         let at = match self.by_key.get(&key) {
             Some(&at) => at,
             None => {
-                job.targets.push(self.create(&key.1, parsed, engine));
+                job.targets.push(self.create(&key.1, need, parsed, engine));
                 let at = job.targets.len() - 1;
                 self.by_key.insert(key, at);
                 at
@@ -80,6 +84,9 @@ impl Targets {
                     settings.span(if settings.files.filesize.is_some() { "filesize" } else { "size" }, span);
                 options.size.set(Amount::Bytes(Bytes(bytes)), place);
             }
+        }
+        if let Some(limit) = need.limit {
+            options.size.set(Amount::Bytes(Bytes(limit)), settings.span("filesize", span));
         }
         if let Some(most) = need.file_bytes_max {
             options.size_max.set(Bytes(most), settings.span("filesize", span));
@@ -106,7 +113,13 @@ impl Targets {
         self.names.unique(name)
     }
 
-    fn create(&mut self, place: &Place, parsed: &ParsedJob, engine: Engine) -> Named<TargetOptions> {
+    fn create(
+        &mut self,
+        place: &Place,
+        need: &Need,
+        parsed: &ParsedJob,
+        engine: Engine,
+    ) -> Named<TargetOptions> {
         let (settings, span) = (&parsed.settings, parsed.span);
         let mut options = TargetOptions::default();
         let files_span = settings.span("filename", settings.span("directory", span));
@@ -122,15 +135,8 @@ impl Targets {
                 joined(directory, pattern)
             }
         };
-        // fio makes the folders of filename and of the job's name, and wants those of directory to be there.
-        let is_in_folder = |path: &String| path.contains('/') && !path.starts_with("/dev/");
         let works_on_nothing = matches!(engine, Engine::Cpu | Engine::Exec);
-        let makes = settings.files.directories.is_empty() && !works_on_nothing && engine != Engine::Null;
-        let has_folder = match place {
-            Place::Paths(paths) => paths.iter().any(is_in_folder),
-            Place::Set { pattern, .. } => is_in_folder(pattern),
-        };
-        if makes && has_folder {
+        if need.is_in_new_folder && !works_on_nothing && engine != Engine::Null {
             options.make_folder.set(true, files_span);
         }
         if works_on_nothing {
@@ -214,7 +220,22 @@ pub(super) fn need_of(
             _ => Layout::Created,
         }
     };
-    Need { is_special, file_bytes, file_bytes_max, layout }
+    let limit = files.filesize.filter(|_| is_special).map(|(_, high)| high);
+    let is_in_new_folder = is_in_new_folder(files, place, surroundings);
+    Need { is_special, file_bytes, limit, file_bytes_max, layout, is_in_new_folder }
+}
+
+/// fio makes the folders of `filename`, `filename_format` and the job's name, and wants those of `directory` to be there.
+fn is_in_new_folder(files: &Files, place: &Place, surroundings: &Surroundings<'_>) -> bool {
+    let has_folder = |path: &str| {
+        let name = files.directories.iter().find_map(|folder| path.strip_prefix(&joined(folder, "")));
+        name.unwrap_or(path).contains('/') && !path.starts_with("/dev/")
+    };
+    let have_folder = match place {
+        Place::Paths(paths) => paths.iter().any(|path| has_folder(path)),
+        Place::Set { pattern, .. } => pattern.contains('/') && !pattern.starts_with("/dev/"),
+    };
+    have_folder && files.directories.iter().all(|folder| (surroundings.is_there)(folder))
 }
 
 /// The region of a clone over all its files together: what of `size` is used when files get equal parts in whole blocks.
@@ -226,11 +247,16 @@ pub(super) fn region_of(
 ) -> Option<Amount> {
     let files = place.files().max(1);
     match (settings.operations.size, settings.files.filesize) {
+        // A share of filesize, even of more than there is; one that is drawn is no larger than the device.
+        (Some(Size::Percent(percent)), Some((low, high))) if percent < 100 && is_special && low == high => {
+            let share = u128::from(high) * u128::from(percent) / 100;
+            let part = Bytes(u64::try_from(share).unwrap_or(high)).round_down(Bytes(smallest)).0;
+            Some(Amount::Bytes(Bytes(part.saturating_mul(files))))
+        }
         // All of it is what is used anyway, and with an offset it means what is left.
         (Some(Size::Percent(percent)), _) if percent < 100 => {
             Some(Amount::Share(fathom_units::Ratio::percent(f64::from(percent))))
         }
-        (_, Some((_, high))) if is_special => Some(Amount::Bytes(Bytes(high.saturating_mul(files)))),
         (Some(Size::Bytes(bytes)), None) if bytes > 0 => {
             let part = Bytes(bytes / files).round_down(Bytes(smallest)).0;
             Some(Amount::Bytes(Bytes(if files == 1 || part == 0 { bytes } else { part * files })))

@@ -75,6 +75,14 @@ pub(super) fn set(
     if !verify.after_pass {
         options.verify_when.set(VerifyWhen::Never, settings.span("do_verify", span));
     }
+    let has_headers = !matches!(kind, Verify::Pattern | Verify::Null);
+    if settings.operations.unaligned && sizes.0 < sizes.1 && has_headers {
+        let message = "bs_unaligned draws blocks of any length, whose headers lie at no multiple of an interval, so that what is \
+                       overwritten in part cannot be told from what is damaged";
+        let help = "leave bs_unaligned out, use one block size, or write without verify";
+        faults.error("fio.contradiction", settings.span("bs_unaligned", span), message, help);
+        return;
+    }
     if let Some(interval) = interval(verify.interval, sizes) {
         options.verify_interval.set(Bytes(interval), settings.span("verify_interval", place));
     }

@@ -3,7 +3,7 @@
 use super::super::ParsedJob;
 use super::super::Surroundings;
 use super::super::faults::Faults;
-use super::super::settings::Settings;
+use super::super::settings::{Operations, Settings};
 use super::super::values::{Unit, number, weights};
 use super::distribution::{Refused, distribution};
 use super::{content, files};
@@ -33,6 +33,8 @@ pub(super) struct Lowered {
     pub(super) is_trimwrite: bool,
     /// Whether a pass goes on to `io_size`, even where that is more than `size`.
     pub(super) passes_go_on: bool,
+    /// Whether neither the end of what is there nor that all of its blocks were touched ends a pass.
+    pub(super) leaves_end: bool,
 }
 
 /// What one direction does.
@@ -115,6 +117,9 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     super::verify::set(&mut options, settings, *span, ends(&sizes[verified]), surroundings, faults);
     debug_assert!(is_mix || !reads_and_writes);
     let writes = is_mix || rw.ends_with("write");
+    // What jumps by whole blocks begins anew at the end; by others it stops there.
+    let stride = *options.stride.get();
+    let wraps = stride > 0 && stride.unsigned_abs().is_multiple_of(smallest.max(1));
     Lowered {
         options,
         rate,
@@ -126,6 +131,22 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
         is_trimwrite,
         passes_go_on: (is_mix && !is_random)
             || (writes && is_random && operations.no_random_map && !operations.lfsr),
+        leaves_end: !is_trimwrite && (wraps || leaves_end(settings, is_random, is_mix)),
+    }
+}
+
+/// See [`Lowered::leaves_end`].
+fn leaves_end(settings: &Settings, is_random: bool, is_mix: bool) -> bool {
+    let Settings { operations, files, .. } = settings;
+    let Operations { no_random_map, lfsr, distribution, percentage_random, postfix, .. } = operations;
+    let is_strided = files.zone_mode.as_deref().is_none_or(|mode| mode == "strided") && files.zone[0] > 0;
+    if is_random {
+        let has_map = (*lfsr || !no_random_map) && distribution == "random" && percentage_random == &[100; 3];
+        let number = postfix.as_deref().unwrap_or_default().trim();
+        let has_runs = !number.is_empty() && number != "1";
+        is_strided || has_runs || !has_map
+    } else {
+        is_strided || is_mix
     }
 }
 
