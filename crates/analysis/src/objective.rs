@@ -6,8 +6,9 @@ pub use certainty::breaks_clearly;
 
 use crate::load::{LoadPoint, unsupported};
 use crate::scaling::Estimate;
-use crate::statistics::t_quantile;
-use fathom_schema::{LatencyGoal, Record, StepRecord};
+use crate::statistics::{Sample, autocorrelation, t_quantile};
+use fathom_schema::{LatencyGoal, Phase, Record, StepRecord};
+use std::collections::BTreeMap;
 
 /// Share of the offered rate that has to be done: less is overload, whatever the latencies say.
 const DONE_MIN: f64 = 0.99;
@@ -76,6 +77,8 @@ pub fn state(point: &LoadPoint, rate: f64, goals: &[LatencyGoal]) -> State {
 pub struct Trial {
     /// Operations per second asked for.
     pub rate: f64,
+    /// Operations per second that came due: random arrivals are not exactly as many as asked for.
+    pub offered: f64,
     /// Operations per second done.
     pub done: f64,
     /// What the goals are about, in seconds, in their order.
@@ -196,8 +199,50 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
         let (_, goal) = goals.iter().enumerate().find(is_missed)?;
         Some((*goal, single.latency_s(goal)))
     });
-    let remarks = unsupported(&points, goals);
+    let mut remarks = unsupported(&points, goals);
+    if state == State::Met {
+        remarks.extend(rate.and_then(|rate| wandering(record, rate)));
+    }
     Some(Objective { rate, state, missed, reached, alone, undecided, margins, trials, remarks })
+}
+
+/// Intervals of a trial from which on it shows how slowly what waits changes.
+const WANDERING_INTERVALS_MIN: usize = 10;
+/// Autocorrelation of the backlog of neighbouring intervals above which a trial is too short for it: of trials of 20 intervals
+/// four standard errors when three are taken together.
+const WANDERING_MIN: f64 = 0.5;
+/// Arrivals that wait on average from which on that is worth a word.
+const WAITING_MIN: f64 = 10.0;
+
+/// What is to be said where what waits at a rate changes so slowly that trials of this length do not show how far it goes: at
+/// what a target carries at most it wanders without end, and a limit that was kept may be one that was not reached yet.
+fn wandering(record: &Record, rate: f64) -> Option<String> {
+    let is_of_it = |step: &&StepRecord| {
+        crate::load::rate(&step.started.step).is_some_and(|own| (own / rate - 1.0).abs() < 1e-4)
+    };
+    let shown: Vec<(f64, f64)> = record
+        .steps
+        .iter()
+        .filter(is_of_it)
+        .filter_map(|step| {
+            let mut waiting: BTreeMap<u64, f64> = BTreeMap::new();
+            for interval in step.intervals.iter().filter(|interval| interval.phase == Phase::Measure) {
+                *waiting.entry(interval.sequence).or_default() += interval.tally.backlog_max as f64;
+            }
+            let waiting: Vec<f64> = waiting.into_values().collect();
+            let mean = Sample::of(&waiting).mean;
+            (waiting.len() >= WANDERING_INTERVALS_MIN).then(|| (autocorrelation(&waiting, mean), mean))
+        })
+        .collect();
+    let mean = |of: fn(&(f64, f64)) -> f64| shown.iter().map(of).sum::<f64>() / shown.len() as f64;
+    let (correlation, waiting) = (mean(|one| one.0), mean(|one| one.1));
+    (correlation > WANDERING_MIN && waiting >= WAITING_MIN).then(|| {
+        format!(
+            "what waits changes more slowly than these trials last (neighbouring intervals resemble one another by \
+             {correlation:.2}): the rate is close to all that is carried, and over a longer time response times may grow beyond \
+             what is told here; let trials last longer"
+        )
+    })
 }
 
 /// Share of the rate of one operation at a time up to which a target is nearly idle.
@@ -367,6 +412,7 @@ fn trial(step: &StepRecord, goals: &[LatencyGoal]) -> Option<(LoadPoint, Trial)>
     let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
     let trial = Trial {
         rate,
+        offered: if point.offered > 0.0 { point.offered } else { rate },
         done: point.rate,
         latencies_s: goals.iter().map(|goal| point.latency_s(goal)).collect(),
         intervals_s: intervals_s(step, &point, goals),
@@ -385,6 +431,7 @@ mod tests {
     fn a_rate_that_was_kept_by_luck_is_not_the_answer() {
         let trial = |(rate, state): (f64, State)| Trial {
             rate,
+            offered: rate,
             done: rate,
             latencies_s: Vec::new(),
             intervals_s: Vec::new(),
@@ -452,11 +499,40 @@ mod tests {
         assert!(State::TooFew.is_kept() && State::TooFew > State::Met && State::TooFew < State::NotMet);
     }
 
+    /// A backlog that is another one each second is that of a queue which comes to rest; one that grows, or walks at random, has
+    /// not been seen whole.
+    #[test]
+    fn a_queue_that_does_not_come_to_rest_is_told() {
+        use crate::sample::{StreamShape, record};
+        use fathom_schema::{Arrival, Backlog, Pacing};
+        let (course, backlog) = (Vec::new(), Backlog::Keep);
+        let pacing = Pacing::Open { rate: 1000.0, arrival: Arrival::Constant, course, backlog };
+        let of = |backlog: &dyn Fn(u64) -> u64| {
+            let mut one = record(&[StreamShape { pacing: pacing.clone(), ..StreamShape::default() }]);
+            let step = &mut one.steps[0];
+            let first = step.intervals[0].clone();
+            step.intervals = (0..20)
+                .map(|sequence| {
+                    let mut next = first.clone();
+                    next.sequence = sequence;
+                    next.tally.backlog_max = backlog(sequence);
+                    next
+                })
+                .collect();
+            wandering(&one, 1000.0)
+        };
+        assert_eq!(of(&|at| 100 + 50 * (at % 2)), None);
+        assert!(of(&|at| 100 * at).is_some_and(|told| told.contains("resemble one another by 0.8")));
+        // Where hardly anything waits there is nothing to come to rest.
+        assert_eq!(of(&|at| at / 4), None);
+    }
+
     #[test]
     fn no_limit_is_reached_beyond_what_was_tried() {
         // M/M/1 with μ = 1000/s: p99 is 10 ms at 539.5/s.
         let trial = |rate: f64| Trial {
             rate,
+            offered: rate,
             done: rate,
             latencies_s: vec![100_f64.ln() / (1000.0 - rate)],
             intervals_s: vec![(0.0, f64::INFINITY)],

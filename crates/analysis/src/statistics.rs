@@ -9,6 +9,7 @@ mod compare;
 mod dependence;
 mod hurst;
 mod levels;
+mod memory;
 mod quantile;
 mod redraw;
 mod rhythm;

@@ -12,7 +12,7 @@ mod load;
 mod surroundings;
 
 use crate::measured::{Measured, measured};
-use fathom_schema::{Finding, Question, Record, Severity, StepRecord, Stop, Stream, TargetKind};
+use fathom_schema::{Finding, LoadAxis, Question, Record, Severity, StepRecord, Stop, Stream, TargetKind};
 use fathom_units::Nanos;
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -112,9 +112,11 @@ impl StepView<'_> {
 }
 
 /// Findings that say nothing about a run with this question: a scan reads each place for as long as that takes, and its answer
-/// has the places that cannot be read.
+/// has the places that cannot be read; a curve over rates goes beyond what is carried.
 fn untold(record: &Record) -> &'static [&'static str] {
     match record.started.question {
+        // Rates above what it carries are what such a curve looks for: its points say that they were.
+        Some(Question::Curve { over: LoadAxis::Rate, .. }) => &["pacing.overloaded", "pacing.dropped"],
         Some(Question::Scan(_)) => {
             &["duration.short", "samples.few", "operations.none", "errors.io", "generator.cpu-bound"]
         }

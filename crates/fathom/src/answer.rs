@@ -10,7 +10,7 @@ pub(crate) use fathom_report::curve::{number, sentence};
 pub(crate) use record::{of_summary, within};
 
 use fathom_analysis::scaling::{Answers, Coefficient, Estimate, Fit, LatencyLimit, Point};
-use fathom_report::curve::{self, coefficient};
+use fathom_report::curve::{self, coefficient, is_ceiling_beyond};
 use serde_json::{Map, Value, json};
 
 /// The document of `fathom fit --json`, which `fathom curve` has as its answer.
@@ -33,6 +33,7 @@ pub(crate) fn document(answers: &Answers, points: &[Point]) -> Value {
     if let Some(ceiling) = ceiling {
         limits.push(json!({
             "kind": "throughput", "x": ceiling.value, "x_interval": interval(ceiling.interval),
+            "extrapolated": is_ceiling_beyond(answers),
         }));
     }
     let value = |estimate: &Option<Estimate>| estimate.map(|estimate| estimate.value);

@@ -31,8 +31,8 @@ With --threshold a breach is 99.
 --json: sentence, verdict, wanted, rate (in question, or found), missed, reached and
 reached_interval, alone (what one operation alone takes, where that is more than a goal: statistic,
 limit_s, found_s), undecided (statistic, limit_s, what one operation takes by itself, and what it
-took at the lowest rate), goals[] (statistic, limit_s, worst_s, margin), trials[] (rate, done,
-latencies_s, needs, verdict), remarks, run, doubts (findings that speak against the figures). With
+took at the lowest rate), goals[] (statistic, limit_s, worst_s, margin), trials[] (rate, offered,
+done, latencies_s, needs, verdict), remarks, run, doubts (findings that speak against the figures). With
 --threshold also thresholds[], thresholds_verdict.";
 
 const STEADY_HELP: &str = "\

@@ -455,6 +455,7 @@ fn shift(step: &StepComparison, left: &Curve, right: &Curve, margin: Ratio) -> P
         marks: vec![PlotMark::y("no change", 0.0, None)],
         bands: vec![band(margin)],
     }
+    .readable("times as long")
 }
 
 fn percentiles(left: &Curve, right: &Curve, letter: char) -> Plot {

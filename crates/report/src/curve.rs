@@ -288,6 +288,14 @@ pub fn figures_of(curve: &Curve) -> Vec<(String, String)> {
     lines
 }
 
+/// Share of a ceiling that has to be measured for it to be one that was reached.
+const REACHED_SHARE: f64 = 0.95;
+
+/// Whether a ceiling is the law's alone: no load came near it.
+pub fn is_ceiling_beyond(answers: &Answers) -> bool {
+    answers.ceiling.is_some_and(|ceiling| answers.best.x < REACHED_SHARE * ceiling.value)
+}
+
 /// What limits it, in one sentence.
 pub fn sentence(answers: &Answers) -> String {
     let law = answers.chosen.map(|at| answers.fits[at].law);
@@ -297,7 +305,20 @@ pub fn sentence(answers: &Answers) -> String {
     let is_beyond = peak.is_of_law && peak.is_extrapolated;
     let (top, top_n) = if is_beyond { (best.x, best.n) } else { (peak.x.value, peak.n.value) };
     let most = answers.ceiling.map_or(top, |ceiling| ceiling.value);
-    let knee = answers.knee.map_or_else(String::new, |knee| format!(" from load {} on", number(knee.value)));
+    let is_approached = is_ceiling_beyond(answers);
+    let nearly = answers.n_at_95_percent.map_or_else(String::new, |load| {
+        let load = number(load.value);
+        if is_approached {
+            format!(
+                "; 95 % of that takes load {load}, and {} at load {} is the most that was measured",
+                rate(best.x),
+                number(best.n)
+            )
+        } else {
+            format!(", nearly (95 %) from load {load} on")
+        }
+    });
+    let full = if is_approached { "By the law it is full at" } else { "It is full at" };
     match (answers.verdict, law) {
         (Verdict::Linear, _) => format!(
             "No saturation seen: throughput grows with the load up to {} at load {}; what limits it lies beyond.",
@@ -333,7 +354,7 @@ pub fn sentence(answers: &Answers) -> String {
                 format!(", below what its ≈ {} parallel units would give", number(units.value))
             });
             format!(
-                "It is full at {}{knee}: a link, a controller, a quota or one CPU holds it there{units}; more load only waits.",
+                "{full} {}{nearly}: a link, a controller, a quota or one CPU holds it there{units}; more load only waits.",
                 rate(most)
             )
         }
@@ -342,7 +363,7 @@ pub fn sentence(answers: &Answers) -> String {
                 format!("its ≈ {} parallel units are all busy, or ", number(units.value))
             });
             format!(
-                "It is full at {}{knee}: {units}a link, a controller, a quota or one CPU holds it there; more load only waits.",
+                "{full} {}{nearly}: {units}a link, a controller, a quota or one CPU holds it there; more load only waits.",
                 rate(most)
             )
         }
@@ -411,7 +432,8 @@ pub fn figures(answers: &Answers) -> Vec<(String, String)> {
             lines.push((title.to_owned(), print(figure)));
         }
     };
-    push("ceiling", &answers.ceiling, &rate);
+    let beyond = if is_ceiling_beyond(answers) { ", beyond what was measured" } else { "" };
+    push("ceiling", &answers.ceiling, &|figure| rate(figure) + beyond);
     push("knee", &answers.knee, &|figure| format!("load {}", load(figure)));
     push("95 % of it", &answers.n_at_95_percent, &|figure| format!("load {}", load(figure)));
     push("works like", &answers.parallel_units, &|figure| format!("{} parallel units", load(figure)));
@@ -463,8 +485,12 @@ fn scientific(value: f64) -> String {
 
 /// Three figures at least, without superfluous zeros.
 pub fn number(value: f64) -> String {
-    let text = if value.abs() < 0.1 && value != 0.0 { format!("{value:.4}") } else { significant(value) };
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    let text = if (0.01..0.1).contains(&value.abs()) { format!("{value:.4}") } else { significant(value) };
+    if text.contains('.') && !text.contains('e') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 fn percent(share: f64) -> String {
@@ -529,6 +555,36 @@ mod tests {
         );
         let flat = said(&loads.map(|n| (n, 5000.0)));
         assert!(flat.contains("Saturated from the start"), "{flat}");
+    }
+
+    /// Nine tenths of a soft ceiling are no full one: the load that gives 95 % is told.
+    #[test]
+    fn a_soft_knee_is_not_called_full() {
+        let said = |x: &[f64]| {
+            let loads = [1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 32.0, 48.0, 64.0];
+            let points: Vec<Point> = loads.iter().zip(x).map(|(&n, &x)| Point { n, x }).collect();
+            let found = answers(&points, None, Weighting::Equal, &[], 1);
+            (sentence(&found), figures(&found))
+        };
+        let measured = [1000.0, 1999.6, 3992.8, 7871.3, 14126.4, 17412.2, 18784.3, 19635.0, 19851.2];
+        let (full, told) = said(&measured);
+        assert!(full.starts_with("It is full at 20.0k/s, nearly (95 %) from load 34"), "{full}");
+        let ceiling = |told: &[(String, String)]| told.iter().find(|(title, _)| title == "ceiling").cloned();
+        assert!(ceiling(&told).is_some_and(|(_, value)| !value.contains("beyond")), "{told:?}");
+        // The same up to two thirds of its ceiling.
+        let (approached, told) = said(&measured[..6]);
+        assert!(approached.starts_with("By the law it is full at 2"), "{approached}");
+        assert!(approached.contains("and 17.4k/s at load 24 is the most that was measured"), "{approached}");
+        assert!(
+            ceiling(&told).is_some_and(|(_, value)| value.contains("beyond what was measured")),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn small_numbers_keep_their_digits() {
+        let of = [0.0, 0.000_16, 0.012_34, 0.5, 1.6e-9, 1e-10].map(number);
+        assert_eq!(of, ["0", "0.00016", "0.0123", "0.5", "1.60e-9", "1.00e-10"]);
     }
 
     fn said(loads: &[f64], off: &[f64]) -> String {

@@ -134,7 +134,7 @@ fn limits(found: &Objective) -> Table {
 
 fn tried(found: &Objective, goals: &[LatencyGoal]) -> Table {
     let row = |trial: &Trial| {
-        let Trial { rate, done, latencies_s, intervals_s: _, needs, state } = trial;
+        let Trial { rate, offered, done, latencies_s, intervals_s: _, needs, state } = trial;
         let shown: Vec<String> = goals
             .iter()
             .zip(latencies_s)
@@ -147,14 +147,21 @@ fn tried(found: &Objective, goals: &[LatencyGoal]) -> Table {
             })
             .collect();
         vec![
-            Iops(*rate).to_string(),
-            Iops(*done).to_string(),
+            in_full(*rate),
+            in_full(*offered),
+            in_full(*done),
             shown.join(", "),
             state.name().replace('_', " "),
         ]
     };
     Table {
-        columns: vec![right("rate"), right("done"), right("response time"), left("verdict")],
+        columns: vec![
+            right("rate"),
+            right("came due"),
+            right("done"),
+            right("response time"),
+            left("verdict"),
+        ],
         rows: found.trials.iter().map(row).collect(),
         remark: None,
     }
@@ -166,7 +173,7 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
     let percent = |share: f64| format!("{} %", number((share.abs() * 1000.0).round() / 10.0));
     match (wanted, found.rate, found.state) {
         (Some(rate), _, State::Met) => {
-            format!("Met: {}/s are carried, with {} to spare to the limit.", Iops(rate), percent(margin))
+            format!("Met: {}/s are carried, with {} to spare to the limit.", in_full(rate), percent(margin))
         }
         (Some(rate), _, State::TooFew) => {
             format!("Cannot tell: {}/s are carried, but {}.", Iops(rate), too_few(found))
@@ -176,12 +183,18 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
             format!("Not met: {}/s are carried, but {} above the limit.", Iops(rate), percent(margin))
         }
         (Some(rate), _, State::Overloaded) => {
-            let done = found.trials.iter().map(|trial| trial.done).fold(f64::INFINITY, f64::min);
-            format!(
-                "Overloaded: of {}/s only {}/s are done, the others wait ever longer.",
-                Iops(rate),
-                Iops(done)
-            )
+            // Of the trials of the rate the one that says so.
+            let is_of_it = |trial: &&Trial| trial.state == State::Overloaded;
+            let short = |trial: &&Trial| trial.done / trial.offered;
+            match found.trials.iter().filter(is_of_it).min_by(|a, b| short(a).total_cmp(&short(b))) {
+                Some(worst) => format!(
+                    "Overloaded: of the {}/s that came due when {}/s were asked for only {}/s are done, the others wait ever longer.",
+                    in_full(worst.offered),
+                    in_full(rate),
+                    in_full(worst.done)
+                ),
+                None => format!("Overloaded: {}/s are not carried.", in_full(rate)),
+            }
         }
         (None, Some(rate), State::TooFew) => format!(
             "Cannot tell: up to {}/s nothing speaks against the limits, but {}.",
@@ -226,6 +239,14 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
     }
 }
 
+/// A rate to its last operation per second, where three digits would hide by how much it differs from another.
+fn in_full(rate: f64) -> String {
+    let short = Iops(rate).to_string();
+    let step = 10_f64.powf((rate.log10().floor() - 2.0).max(0.0));
+    let is_round = ((rate / step).round() * step / rate - 1.0).abs() < 1e-9;
+    if rate < 1000.0 || is_round { short } else { format!("{rate:.0}") }
+}
+
 /// Why nobody can tell whether any rate keeps the limits, and where all trials together see them reached.
 fn undecided(found: &Objective) -> String {
     let Some(Undecided { goal, alone, is_alone, lowest, there }) = &found.undecided else {
@@ -263,6 +284,45 @@ fn too_few(found: &Objective) -> String {
 mod tests {
     use super::*;
     use fathom_analysis::scaling::Estimate;
+
+    /// What says that it is overloaded is what is told, and with the digits that show it.
+    #[test]
+    fn an_overload_is_told_by_the_trial_that_shows_it() {
+        let trial = |offered: f64, done: f64, state: State| Trial {
+            rate: 10_050.0,
+            offered,
+            done,
+            latencies_s: vec![0.1],
+            intervals_s: vec![(0.0, 0.2)],
+            needs: vec![None],
+            state,
+        };
+        let found = Objective {
+            rate: Some(10_050.0),
+            state: State::Overloaded,
+            missed: None,
+            reached: None,
+            alone: None,
+            undecided: None,
+            margins: Vec::new(),
+            trials: vec![
+                // Fewer arrivals than asked for, and all of them done.
+                trial(9972.0, 9969.0, State::Met),
+                trial(10_161.0, 10_043.0, State::Overloaded),
+            ],
+            remarks: Vec::new(),
+        };
+        assert_eq!(
+            sentence(&found, Some(10_050.0)),
+            "Overloaded: of the 10161/s that came due when 10050/s were asked for only 10043/s are done, the others wait ever longer."
+        );
+        let rows = tried(&found, &["p99<1s".parse().expect("a goal")]).rows;
+        assert_eq!(rows[0][..3], ["10050", "9972", "9969"].map(str::to_owned));
+        assert_eq!(
+            [300.0, 9712.5, 10_000.0, 10_050.0, 123_456.0].map(in_full),
+            ["300", "9712", "10.0k", "10050", "123456"]
+        );
+    }
 
     /// What is said is that the limit lies where an operation takes it by itself, and only where it does.
     #[test]

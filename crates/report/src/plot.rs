@@ -195,6 +195,37 @@ impl PlotAxis {
     }
 }
 
+/// A change above which shares of what it was leave no room for the others on an even axis: three times is more than most
+/// comparisons are about.
+const STEEP: f64 = 2.0;
+/// The least ratio that is drawn: of an interval that ends at 0, or below.
+const RATIO_MIN: f64 = 1e-3;
+
+impl Plot {
+    /// A plot over changes, as one over ratios on an axis of even ratios where a change is so large that all others would lie on
+    /// one line.
+    pub(crate) fn readable(mut self, ratio: &str) -> Self {
+        let mut values = self.lines.iter().flat_map(|line| &line.y);
+        if self.y.unit != Unit::Change || values.all(|change| *change <= STEEP) {
+            return self;
+        }
+        let of = |change: f64| rounded((1.0 + change).max(RATIO_MIN));
+        for line in &mut self.lines {
+            let PlotLine { label: _, shape: _, x: _, y, low, high } = line;
+            [y, low, high].into_iter().flatten().for_each(|value| *value = of(*value));
+        }
+        for mark in self.marks.iter_mut().filter(|mark| !mark.is_x) {
+            mark.at = of(mark.at);
+            mark.interval = mark.interval.map(|(low, high)| (of(low), of(high)));
+        }
+        for band in &mut self.bands {
+            band.y = (of(band.y.0), of(band.y.1));
+        }
+        self.y = PlotAxis::log(ratio, Unit::Plain);
+        self
+    }
+}
+
 /// Nanoseconds of seconds.
 pub(crate) fn ns(seconds: f64) -> f64 {
     seconds * 1e9
@@ -214,6 +245,33 @@ mod tests {
         ];
         let line = PlotLine::measured("b", Shape::Points, &points);
         assert_eq!((line.low, line.high), (vec![9.0, 20.0], vec![11.0, 20.0]));
+    }
+
+    #[test]
+    fn a_jump_of_one_quantile_leaves_the_others_to_be_seen() {
+        let plot = |last: f64| {
+            let points = [(1.0, 0.02), (2.0, -0.1), (3.0, last)];
+            let interval = PlotPoint { x: 2.0, y: -0.1, interval: Some((-1.2, 0.1)) };
+            Plot {
+                title: String::new(),
+                x: PlotAxis::linear("", Unit::Nines),
+                y: PlotAxis::linear("change", Unit::Change),
+                lines: vec![
+                    PlotLine::new("a", Shape::Line, &points),
+                    PlotLine::measured("b", Shape::Points, &[interval]),
+                ],
+                marks: vec![PlotMark::y("no change", 0.0, None)],
+                bands: vec![PlotBand { label: String::new(), x: None, y: (-0.05, 0.05) }],
+            }
+            .readable("ratio")
+        };
+        assert_eq!((plot(1.9).y.is_log, plot(1.9).lines[0].y[2]), (false, 1.9));
+        let found = plot(330.0);
+        assert_eq!((found.y.is_log, found.y.unit, found.y.label.as_str()), (true, Unit::Plain, "ratio"));
+        assert_eq!(found.lines[0].y, [1.02, 0.9, 331.0]);
+        // Less than nothing has no place on such an axis.
+        assert_eq!((found.lines[1].low[0], found.lines[1].high[0]), (RATIO_MIN, 1.1));
+        assert_eq!((found.marks[0].at, found.bands[0].y), (1.0, (0.95, 1.05)));
     }
 
     #[test]

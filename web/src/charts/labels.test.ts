@@ -21,6 +21,12 @@ test("names are broken where they have blanks, so that none is left out", () => 
   expect(inRows(every(19, ["a b c d e f", "g"]), widthOf)).toEqual([["a", "b", "c…"], ["g"]]);
 });
 
+test("names of two rows that touch even so stand in turns, so that none is left out", () => {
+  // The bars of a PTS test on a phone: a word of four digits is wider than the room.
+  const found = inRows(every(28, ["1024 KiB", "128 KiB", "64 KiB", "4 KiB"]), widthOf);
+  expect(found).toEqual([["1024", "KiB"], ["", "", "128", "KiB"], ["64", "KiB"], ["", "", "4", "KiB"]]);
+});
+
 test("names at the ends are as narrow as there is room to the edge", () => {
   const steps = ["512 B; 100% Read; 0% random", "4 KiB; 50% Read; 100% random", "64 KiB; 0% Read; 0% random"];
   const drawn = { from: -60, to: 860 };

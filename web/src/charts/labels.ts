@@ -63,10 +63,12 @@ export function inRows(
   const room = Math.min(...places.slice(1).map(({ at }, index) => at - (places[index]?.at ?? 0))) - gap;
   const made = places.map(({ at, name }) => ({ at, rows: broken(name, Math.min(room, roomAt(at, drawn)), widthOf) }));
   const level = thinned(made, widthOf);
-  // Single words cannot be broken: every other one stands below its neighbours.
-  if (level.every((rows) => rows !== null) || made.some(({ rows }) => rows.length > 1)) return level;
+  // Words cannot be broken: every other name stands below its neighbours, where that makes no more than four rows.
+  const deep = Math.max(...made.map(({ rows }) => rows.length));
+  if (level.every((rows) => rows !== null) || deep > 2) return level;
   const turn = (odd: number) => thinned(made.filter((_, index) => index % 2 === odd), widthOf);
   const [upper, lower] = [turn(0), turn(1)];
   const found = made.map((_, index) => (index % 2 === 0 ? upper : lower)[Math.floor(index / 2)] ?? null);
-  return found.map((rows, index) => (rows && index % 2 === 1 ? ["", ...rows] : rows));
+  const above = Array.from({ length: deep }, () => "");
+  return found.map((rows, index) => (rows && index % 2 === 1 ? [...above, ...rows] : rows));
 }

@@ -81,6 +81,15 @@ describe("a step", () => {
     }
     expect(spec.lines[0]?.values[0]).toBeLessThan(spec.lines[1]?.values[0] ?? 0);
   });
+
+  test("shows the ramp and what is marked in its heat map as in its lines", () => {
+    const ramped = { ...step, window_s: [step.cell_s, step.window_s[1]] as [number, number] };
+    const [heat, lines] = [heatOverTime(ramped, step.heat!, ""), latencyOverTime(ramped, "")];
+    expect(heat.shades).toContainEqual([0, step.cell_s]);
+    expect(heat.shades).toEqual(lines.shades);
+    expect(heat.marks).toEqual(lines.marks);
+    expect(heat.marks?.length).toBeGreaterThan(0);
+  });
 });
 
 describe("a sweep", () => {

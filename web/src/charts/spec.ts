@@ -320,9 +320,10 @@ export function heatOverTime(step: StepCharts, heat: Heat, title: string): Spec 
     xAxis: timeAxis,
     yAxis: latencyAxis,
     yFromZero: false,
-    shades: [],
+    shades: ramps(step),
     spanGaps: false,
     group: `step-${step.index}`,
+    marks: marksOf(step, "latency"),
     heat: cells,
   };
 }

@@ -172,7 +172,7 @@ pub fn answers(
     // Below the smallest load there is nothing to read off.
     let smallest = points.iter().map(|point| point.n).fold(f64::INFINITY, f64::min);
     let within = |figure: Option<Estimate>| figure.filter(|figure| figure.value >= smallest);
-    let verdict = Verdict::of(chosen.map(|at| &fits[at]), &loads);
+    let verdict = Verdict::of(chosen.map(|at| &fits[at]), &loads, points.len());
     let peaked = resampled.iter().filter(|law| law.peak().is_some()).count();
     let is_mixed = peaked.min(resampled.len() - peaked) * 20 > resampled.len();
     Answers {
@@ -509,7 +509,10 @@ fn remarks(
     }
     remarks.extend(outliers(points));
     let own = chosen.and_then(|at| fits[at].aicc);
-    for fit in fits.iter().filter(|fit| own.zip(fit.aicc).is_some_and(|(own, aicc)| aicc + AICC_SAME < own)) {
+    // Nor does it matter which law would fit the noise of what is flat.
+    for fit in fits.iter().filter(|fit| {
+        verdict != Verdict::Flat && own.zip(fit.aicc).is_some_and(|(own, aicc)| aicc + AICC_SAME < own)
+    }) {
         remarks.push(match fit.law {
             Law::Capped { .. } => format!(
                 "capped: its AICc is lower, but a kink is taken for true only where that is by more than {AICC_DECISIVE:.0}"

@@ -15,7 +15,7 @@ pub(super) struct Load {
 }
 
 /// Fall below the best that counts where a load was measured once.
-const FALL_MIN: f64 = 0.03;
+pub(super) const FALL_MIN: f64 = 0.03;
 
 /// Means per load, by ascending load.
 pub(super) fn by_load(points: &[Point]) -> Vec<Load> {

@@ -1,8 +1,10 @@
 //! A fitted curve in one word and one sentence. Does not fit.
 
-use super::curve::{Load, falls};
+use super::curve::{FALL_MIN, Load, falls};
 use super::fit::Fit;
 use super::law::Law;
+use crate::statistics::t_quantile;
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// Sharpness (q of the soft minimum) from which on a ceiling is held rather than approached: nine tenths of
 /// it take 1.4 times the load at which the slope alone would reach it; at 1, the USL without coherency, 9 times.
@@ -14,6 +16,10 @@ const FLAT_SHARE: f64 = 0.95;
 const FLAT_LOADS: f64 = 2.0;
 /// Share of a throughput that is taken for noise there at most.
 const NOISE_SHARE_MAX: f64 = 0.05;
+/// Share of the mean that a load may lie off it in a curve that is taken for a constant.
+const CONSTANT_SHARE_MAX: f64 = 0.10;
+/// Chance below which a bend in throughput is none of noise.
+const CONSTANT_P_MIN: f64 = 0.01;
 /// Share of linear growth that the largest load has to keep for a curve to count as linear so far.
 const LINEAR_SHARE: f64 = 0.95;
 
@@ -37,7 +43,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    pub(super) fn of(fit: Option<&Fit>, loads: &[Load]) -> Self {
+    pub(super) fn of(fit: Option<&Fit>, loads: &[Load], points: usize) -> Self {
         let Some(fit) = fit else {
             return if is_flat(loads) { Self::Flat } else { Self::NoLaw };
         };
@@ -49,14 +55,15 @@ impl Verdict {
             return Self::Linear;
         }
         // More load that loses throughput is no saturation.
-        if matches!(law, Law::Usl { .. }) && falls(loads) {
+        let is_peaked = falls(loads) || falls_past_peak(&law, loads);
+        if matches!(law, Law::Usl { .. }) && is_peaked && beta_is_certain(fit, points) {
             return Self::Retrograde;
         }
-        if law.most().is_some_and(|most| law.throughput(first.n) >= FLAT_SHARE * most) {
+        let is_held = law.most().is_some_and(|most| law.throughput(first.n) >= FLAT_SHARE * most);
+        if is_held || is_constant(&law, loads) {
             return Self::Flat;
         }
         match law {
-            Law::Usl { .. } if beta_is_certain(fit) && past_peak(&law, loads) >= 2 => Self::Retrograde,
             Law::SoftMin { sharpness, .. } if sharpness > SHARP => Self::Capped,
             Law::Capped { .. } => Self::Capped,
             _ => Self::Contention,
@@ -89,13 +96,37 @@ fn is_flat(loads: &[Load]) -> bool {
     last.n >= FLAT_LOADS * first.n && reaches(first) && loads.iter().all(reaches)
 }
 
-/// Whether β's 95 % interval (normal: ± 1.96 standard errors) leaves 0 out.
-fn beta_is_certain(fit: &Fit) -> bool {
-    fit.coefficients
-        .iter()
-        .any(|c| c.name == "beta" && c.standard_error.is_some_and(|error| c.value > 1.96 * error))
+/// Whether β's 95 % interval (Student's t with as many degrees of freedom as `points` leave) leaves 0 out.
+fn beta_is_certain(fit: &Fit, points: usize) -> bool {
+    let freedom = points.saturating_sub(fit.coefficients.len());
+    freedom > 0
+        && fit.coefficients.iter().any(|c| {
+            let limit = |error: f64| t_quantile(0.95, freedom as f64) * error;
+            c.name == "beta" && c.standard_error.is_some_and(|error| c.value > limit(error))
+        })
 }
 
-fn past_peak(law: &Law, loads: &[Load]) -> usize {
-    law.peak().map_or(0, |peak| loads.iter().filter(|load| load.n > peak.n).count())
+/// Whether the last load and another one beyond a law's peak lie below its throughput by more than what is no fall. Those next to
+/// the peak need not: a law is flat there.
+fn falls_past_peak(law: &Law, loads: &[Load]) -> bool {
+    let Some(peak) = law.peak() else { return false };
+    let is_fallen = |load: &&Load| load.n > peak.n && load.x < (1.0 - FALL_MIN) * peak.x;
+    loads.iter().filter(is_fallen).count() >= 2 && loads.last().as_ref().is_some_and(is_fallen)
+}
+
+/// Whether a constant passes as near to the means as a law with two coefficients more does: what the law adds is tested by F
+/// (Draper & Smith 1998, 1.4).
+fn is_constant(law: &Law, loads: &[Load]) -> bool {
+    let (Some(first), Some(last)) = (loads.first(), loads.last()) else { return false };
+    let count = loads.len() as f64;
+    let mean = loads.iter().map(|load| load.x).sum::<f64>() / count;
+    let is_near = loads.iter().all(|load| (load.x / mean - 1.0).abs() <= CONSTANT_SHARE_MAX);
+    if loads.len() < 5 || last.n < FLAT_LOADS * first.n || !is_near {
+        return false;
+    }
+    let of_constant: f64 = loads.iter().map(|load| (load.x - mean).powi(2)).sum();
+    let of_law: f64 = loads.iter().map(|load| (load.x - law.throughput(load.n)).powi(2)).sum();
+    let freedom = count - 3.0;
+    let ratio = ((of_constant - of_law) / 2.0).max(0.0) / (of_law / freedom);
+    !ratio.is_nan() && FisherSnedecor::new(2.0, freedom).is_ok_and(|f| f.sf(ratio) >= CONSTANT_P_MIN)
 }

@@ -1,13 +1,21 @@
 //! Percentiles by nearest rank, with intervals from order statistics, and how many values it takes for one.
 
+use super::memory::{FREEDOM, Memory};
+use super::sample::t_quantile;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
 
 /// Chance left out on either side of a 95 % interval.
 const TAIL: f64 = 0.025;
-/// Batches that the memory of a series is judged by; more tell little.
-const BATCHES: usize = 100;
-/// Standard errors by which the spread of batches has to exceed that of independent values before it counts as memory.
-const MEMORY_CERTAIN: f64 = 3.0;
+/// Values beyond a quantile that its memory can be told from; of one with fewer the memory is at least that of the nearest
+/// quantile with so many.
+const BEYOND_MIN: f64 = 100.0;
+/// Standard errors by which values have to resemble their neighbours to be taken for memory, where there are enough beyond the
+/// quantile.
+const CERTAIN: f64 = 2.5;
+/// The same of a series too short for any quantile to have enough beyond: what is missed there costs more.
+const CERTAIN_OF_FEW: f64 = 2.0;
+/// The same of few values beyond a quantile, whose chance resemblances are large.
+const CERTAIN_OF_RARE: f64 = 4.0;
 /// Count above which ranks come from the normal approximation: there it is off by less than a rank in a thousand.
 const BINOMIAL_MAX: u64 = 2_000_000;
 
@@ -20,12 +28,16 @@ pub struct QuantileEstimate {
     pub value: Option<f64>,
     /// 95 % interval of independent values; `None` below `needs` values.
     pub interval: Option<(f64, f64)>,
-    /// 95 % interval that allows for memory: wider where neighbours resemble one another, else the same.
+    /// 95 % interval that allows for memory: wider where neighbours resemble one another, else the same. `None` also where
+    /// there are too few values for their memory.
     pub interval_with_memory: Option<(f64, f64)>,
     /// Values from which on there is an interval.
     pub needs: u64,
-    /// Factor by which the memory of the series widens the variance; 1 for independent values.
-    pub inflation: f64,
+    /// The same for the interval with memory; `None` where the memory is longer than the values tell.
+    pub needs_with_memory: Option<u64>,
+    /// Factor by which the memory of the series widens the variance; 1 for independent values, `None` where neighbours
+    /// resemble one another for longer than the series tells.
+    pub inflation: Option<f64>,
 }
 
 /// Rank ⌈q·n⌉, at least 1 and at most n; `None` of nothing. Nudged down by a part in 10¹², so that 0.99 × 100 is 99.
@@ -99,29 +111,80 @@ pub fn quantiles(values: &[f64], wanted: &[f64]) -> Vec<QuantileEstimate> {
             // n·(1 − q) ≥ 1: a value lies beyond it.
             let is_supported = n as f64 * q.max(1.0 - q).mul_add(-1.0, 1.0) >= 1.0 - 1e-9;
             let value = rank(q, n).filter(|_| is_supported).map(at);
-            let inflation = value.filter(|_| is_order_known).map_or(1.0, |value| inflation(values, value, q));
-            let interval = |inflation| rank_interval(q, n, inflation).map(|(low, high)| (at(low), at(high)));
-            let (interval, interval_with_memory) = (interval(1.0), interval(inflation));
-            QuantileEstimate { q, value, interval, interval_with_memory, needs, inflation }
+            let memory = match value {
+                Some(_) if is_order_known => memory(values, &sorted, q),
+                _ => Memory::None,
+            };
+            let inflation = match memory {
+                Memory::None => Some(1.0),
+                Memory::Widens(factor) => Some(factor),
+                Memory::TooShort => None,
+            };
+            let needs_with_memory = inflation.map(|inflation| widened(needs, inflation));
+            let between = |(low, high)| (at(low), at(high));
+            QuantileEstimate {
+                q,
+                value,
+                interval: rank_interval(q, n, 1.0).map(between),
+                interval_with_memory: inflation
+                    .and_then(|inflation| ranks_with_memory(q, n, inflation))
+                    .map(between),
+                needs,
+                needs_with_memory,
+                inflation,
+            }
         })
         .collect()
 }
 
-/// How much more the share of values at most `value` varies between batches than it would were they independent.
-fn inflation(values: &[f64], value: f64, q: f64) -> f64 {
-    let length = values.len() / BATCHES;
-    // A batch in which not even a few values are expected beyond the quantile tells nothing.
-    if (length as f64) * q.min(1.0 - q) < 1.0 {
-        return 1.0;
+/// What the share of values at most a quantile remembers.
+fn memory(values: &[f64], sorted: &[f64], q: f64) -> Memory {
+    let n = values.len() as f64;
+    let of = |q: f64, certain: f64| {
+        let value = nearest_rank(sorted, q);
+        let beyond: Vec<f64> = values.iter().map(|v| if *v <= value { 1.0 } else { 0.0 }).collect();
+        Memory::of(&beyond, certain)
+    };
+    let side = BEYOND_MIN / n;
+    if (side..=1.0 - side).contains(&q) {
+        return of(q, CERTAIN);
     }
-    let shares: Vec<f64> = values
-        .chunks_exact(length)
-        .map(|batch| batch.iter().filter(|v| **v <= value).count() as f64 / length as f64)
-        .collect();
-    let batches = super::sample::Sample::of(&shares);
-    let factor = batches.variance * length as f64 / (q * (1.0 - q));
-    let noise = MEMORY_CERTAIN * (2.0 / (shares.len() - 1) as f64).sqrt();
-    if factor > 1.0 + noise { factor } else { 1.0 }
+    let own = of(q, CERTAIN_OF_RARE);
+    if side > 0.5 {
+        // Of so few values all that they say is needed: how they rank, which no outlier outweighs.
+        let ranks: Vec<f64> =
+            values.iter().map(|v| sorted.partition_point(|other| other < v) as f64).collect();
+        return own.or(Memory::of(&ranks, CERTAIN_OF_FEW));
+    }
+    own.or(of(q.clamp(side, 1.0 - side), CERTAIN))
+}
+
+/// So many independent values take this many of a series whose memory widens the variance by `inflation`. A factor that is
+/// itself measured is allowed Student's t for the normal's 1.96.
+fn widened(count: u64, inflation: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "positive; a float beyond 2^64 is cut to it"
+    )]
+    let widened = (count as f64 * allowed(inflation)).ceil() as u64;
+    widened
+}
+
+fn allowed(inflation: f64) -> f64 {
+    if inflation > 1.0 { inflation * (t_quantile(0.95, FREEDOM) / 1.96).powi(2) } else { 1.0 }
+}
+
+/// Ranks that hold a quantile of a series with memory: those of as many independent values as it is worth, spread over all of
+/// it. The binomial of those keeps the tails of a quantile near an end apart, which a normal of all values would not.
+fn ranks_with_memory(q: f64, n: u64, inflation: f64) -> Option<(u64, u64)> {
+    let allowed = allowed(inflation);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "no more than n")]
+    let worth = (n as f64 / allowed).floor() as u64;
+    let (low, high) = rank_interval(q, worth, 1.0)?;
+    let each = n as f64 / worth as f64;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and n")]
+    Some((((low - 1) as f64 * each) as u64 + 1, ((high as f64 * each).ceil() as u64).min(n)))
 }
 
 #[cfg(test)]
@@ -167,8 +230,64 @@ mod tests {
         let slow: Vec<f64> =
             white.iter().enumerate().map(|(i, noise)| (i / 1000 % 7) as f64 + noise * 0.1).collect();
         let of = |values: &[f64]| quantiles(values, &[0.9])[0];
-        assert_eq!(of(&white).inflation, 1.0);
-        assert!(of(&slow).inflation > 100.0, "{:?}", of(&slow));
+        assert_eq!(of(&white).inflation, Some(1.0));
+        assert_eq!(of(&white).interval, of(&white).interval_with_memory);
+        assert!(of(&slow).inflation.is_some_and(|factor| factor > 100.0), "{:?}", of(&slow));
+    }
+
+    /// Values that remember `rho` of the one before, normal (sums of twelve uniform ones), of variance 1, past their start.
+    fn remembering(count: usize, rho: f64, seed: u64) -> Vec<f64> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut normal = || (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
+        let mut at = normal();
+        let mut next = || {
+            at = rho * at + (1.0 - rho * rho).sqrt() * normal();
+            at
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    /// Of 200 series of each kind: 95 % of the intervals hold the quantile, but for four standard errors, or there is none
+    /// where the series is too short.
+    #[test]
+    fn intervals_with_memory_hold() {
+        let q = |q: f64| (q, Normal::standard().inverse_cdf(q));
+        let cases = [
+            // Count, memory, quantile, fewest of 200 that have an interval, most that have.
+            (48, 0.9, q(0.5), 0, 10),
+            (200, 0.6, q(0.9), 60, 200),
+            (1000, 0.0, q(0.9), 190, 200),
+            (1000, 0.3, q(0.5), 180, 200),
+            (1000, 0.9, q(0.5), 160, 200),
+            (1000, 0.9, q(0.9), 150, 200),
+            (1000, 0.9, q(0.99), 0, 10),
+            (5000, 0.9, q(0.99), 130, 200),
+            (5000, 0.98, q(0.5), 150, 200),
+            (5000, 0.98, q(0.99), 0, 20),
+        ];
+        for (count, rho, (q, truth), fewest, most) in cases {
+            let found: Vec<(f64, f64)> = (0..200)
+                .filter_map(|seed| quantiles(&remembering(count, rho, seed), &[q])[0].interval_with_memory)
+                .collect();
+            let holds = found.iter().filter(|(low, high)| (*low..=*high).contains(&truth)).count();
+            let told = format!("{holds} of {} of {q} in {count} with {rho}", found.len());
+            assert!((fewest..=most).contains(&found.len()), "{told}");
+            let share = found.len() as f64 * 0.95;
+            assert!(found.len() <= 20 || holds as f64 >= share - 4.0 * (share * 0.05).sqrt(), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_remembers_for_longer_than_it_lasts_has_no_interval_with_memory() {
+        // Up once and down once: one wave as long as the series.
+        let ramp: Vec<f64> =
+            (0..48).map(|i| f64::from(i % 24).mul_add(if i < 24 { 1.0 } else { -1.0 }, 0.5)).collect();
+        let found = quantiles(&ramp, &[0.5])[0];
+        assert!(found.interval.is_some());
+        assert_eq!(
+            (found.inflation, found.interval_with_memory, found.needs_with_memory),
+            (None, None, None)
+        );
     }
 
     #[test]

@@ -144,6 +144,13 @@ fn pacing() {
         interval.tally.backlog_max = 200 * (interval.sequence + 1);
     }
     check(&growing, &[("pacing.overloaded", Severity::Invalid)]);
+    // A curve over rates goes there on purpose.
+    let mut curve = growing.clone();
+    let of = |over| Some(fathom_schema::Question::Curve { limits: Vec::new(), over });
+    curve.started.question = of(fathom_schema::LoadAxis::Rate);
+    check(&curve, &[]);
+    curve.started.question = of(fathom_schema::LoadAxis::Depth);
+    check(&curve, &[("pacing.overloaded", Severity::Invalid)]);
     // Short of the rate without a growing backlog is no overload, but is not passed over; nor is a run too short to tell.
     check(&slow, &[("pacing.behind", Severity::Warn)]);
     growing.steps[0].intervals.truncate(2);

@@ -72,3 +72,23 @@ fn intervals_of_percentiles_hold() {
         assert!(holds >= 372, "{holds} of 400 of {q} in {count}");
     }
 }
+
+/// Noise of 2 % of a throughput that is the same at all loads makes no peak and no law of it.
+#[test]
+fn what_is_flat_in_noise_is_saturated_from_the_start() {
+    const SEEDS: u64 = 100;
+    let loads = &LOADS[..8];
+    let of = |seed: u64| {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let points: Vec<Point> =
+            loads.iter().map(|&n| Point { n, x: 1000.0 * (1.0 + 0.02 * normal(&mut random)) }).collect();
+        answers(&points, None, Weighting::Equal, &[], seed).verdict
+    };
+    let found: Vec<Verdict> = (0..SEEDS).map(of).collect();
+    let count = |verdict| found.iter().filter(|found| **found == verdict).count();
+    assert!(count(Verdict::Flat) >= 95 && count(Verdict::Retrograde) <= 2, "{found:?}");
+    // One of them whose two last loads happen to be the lowest.
+    let xs = [1006.2, 1007.9, 986.8, 1034.4, 1011.1, 1023.9, 987.6, 985.2];
+    let points: Vec<Point> = loads.iter().zip(xs).map(|(&n, x)| Point { n, x }).collect();
+    assert_eq!(answers(&points, None, Weighting::Equal, &[], 1).verdict, Verdict::Flat);
+}

@@ -142,8 +142,9 @@ fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
             "worst_s": worst,
             "margin": left,
         })).collect::<Vec<_>>(),
-        "trials": trials.iter().map(|Trial { rate, done, latencies_s, intervals_s: _, needs, state }| json!({
+        "trials": trials.iter().map(|Trial { rate, offered, done, latencies_s, intervals_s: _, needs, state }| json!({
             "rate": rate,
+            "offered": offered,
             "done": done,
             "latencies_s": latencies_s,
             "needs": needs,

@@ -5,7 +5,7 @@ use crate::numbers::{Table, UNITS_NS};
 use crate::{answer, terminal};
 use clap::{Args, ValueEnum};
 use fathom_analysis::scaling::{self, Point, Weighting};
-use fathom_units::Nanos;
+use fathom_units::{Nanos, significant};
 use std::path::PathBuf;
 
 /// Titles that a column of loads goes by in the field.
@@ -112,7 +112,8 @@ pub(crate) fn run(args: &FitArgs) -> Exit {
             };
             let limits: Vec<f64> = args.latency.iter().map(|limit| limit.as_secs_f64()).collect();
             let (latency, unit) = latency.unzip();
-            let answers = scaling::answers(&points, latency.as_deref(), weighting, &limits, SEED);
+            let mut answers = scaling::answers(&points, latency.as_deref(), weighting, &limits, SEED);
+            answers.remarks.extend(latency.as_deref().and_then(|latency| contradiction(&points, latency)));
             if args.json {
                 crate::printed(&answer::json(&answers, &points, unit))
             } else {
@@ -203,4 +204,45 @@ fn seconds(table: &Table, at: usize, points: &[Point]) -> Result<(Vec<f64>, &'st
         }
     };
     Ok((values.into_iter().map(|value| value * factor).collect(), name))
+}
+
+/// Factor by which latencies may be off Little's law at the median of all loads.
+const LITTLE_MAX: f64 = 1.2;
+
+/// What is to be said of latencies that the loads and throughputs beside them contradict.
+fn contradiction(points: &[Point], seconds: &[f64]) -> Option<String> {
+    let mut ratios: Vec<f64> = points.iter().zip(seconds).map(|(p, r)| p.x * r / p.n).collect();
+    ratios.sort_by(f64::total_cmp);
+    let ratio = *ratios.get(ratios.len() / 2)?;
+    let (factor, side) = if ratio >= 1.0 { (ratio, "above") } else { (1.0 / ratio, "below") };
+    (factor > LITTLE_MAX).then(|| {
+        format!(
+            "latency: it is {}, in the median, {side} what load ÷ throughput gives (Little's law): the loads were not what was in \
+             flight, or a column is in another unit than its title says",
+            if factor < 2.0 {
+                format!("{:.0} %", if ratio >= 1.0 { ratio - 1.0 } else { 1.0 - ratio } * 100.0)
+            } else {
+                format!("{} times", significant(factor))
+            }
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_that_the_loads_contradict_are_remarked() {
+        let points = [(1.0, 1000.0), (2.0, 1900.0), (4.0, 3500.0)].map(|(n, x)| Point { n, x });
+        let said = |factor: f64| contradiction(&points, &points.map(|p| factor * p.n / p.x));
+        assert_eq!((said(1.0), said(1.15), said(0.9)), (None, None, None));
+        for (factor, expect) in [
+            (1000.0, "1000 times, in the median, above"),
+            (1.3, "30 %, in the median, above"),
+            (0.5, "2.00 times, in the median, below"),
+        ] {
+            assert!(said(factor).is_some_and(|told| told.contains(expect)), "{:?}", said(factor));
+        }
+    }
 }

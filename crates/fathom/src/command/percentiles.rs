@@ -104,7 +104,15 @@ fn document(values: &[f64], unit: &str, percents: &[f64], found: &[QuantileEstim
         .iter()
         .zip(found)
         .map(|(percent, found)| {
-            let QuantileEstimate { q, value, interval, interval_with_memory, needs, inflation } = found;
+            let QuantileEstimate {
+                q,
+                value,
+                interval,
+                interval_with_memory,
+                needs,
+                needs_with_memory,
+                inflation,
+            } = found;
             json!({
                 "percentile": percent,
                 "quantile": q,
@@ -112,6 +120,7 @@ fn document(values: &[f64], unit: &str, percents: &[f64], found: &[QuantileEstim
                 "interval_ns": interval.map(|(low, high)| [low, high]),
                 "interval_with_memory_ns": interval_with_memory.map(|(low, high)| [low, high]),
                 "needs": needs,
+                "needs_with_memory": needs_with_memory,
                 "variance_inflation": inflation,
                 "as_printed_by": value.map(others),
             })
@@ -162,17 +171,80 @@ fn text(values: &[f64], unit: &str, percents: &[f64], found: &[QuantileEstimate]
     );
     text += "  percentile      value  95 % interval\n";
     for (percent, found) in percents.iter().zip(found) {
-        let QuantileEstimate { q: _, value, interval: _, interval_with_memory, needs, inflation } = found;
-        let value = value.map_or_else(|| "n/a".to_owned(), time);
-        let mut interval = match interval_with_memory {
-            Some((low, high)) => format!("{} to {}", time(*low), time(*high)),
-            None => format!("n/a (an interval needs n ≥ {needs})"),
-        };
-        if *inflation > 1.0 {
-            interval += ", widened: neighbours resemble one another";
-        }
+        let interval = interval_text(values.len() as u64, found);
+        let value = found.value.map_or_else(|| "n/a".to_owned(), time);
         text += &format!("  {:>10}  {value:>9}  {interval}\n", format!("p{percent}"));
     }
     text + "\nNearest rank, no interpolation. A percentile is printed where a value lies beyond it (n·(1 − p) ≥ 1); its interval \
             takes more,\nso that 95 % of samples have both ends within.\n"
+}
+
+/// The interval that allows for memory, or what it takes for one.
+fn interval_text(count: u64, found: &QuantileEstimate) -> String {
+    let QuantileEstimate {
+        q: _,
+        value: _,
+        interval: _,
+        interval_with_memory,
+        needs,
+        needs_with_memory,
+        inflation,
+    } = found;
+    let time = |value: f64| nanos(value).approximate();
+    let is_remembered = inflation.is_none_or(|inflation| inflation > 1.0);
+    match (interval_with_memory, needs_with_memory) {
+        (Some((low, high)), _) if is_remembered => {
+            format!("{} to {}, widened: neighbours resemble one another", time(*low), time(*high))
+        }
+        (Some((low, high)), _) => format!("{} to {}", time(*low), time(*high)),
+        (None, _) if count < *needs => format!("n/a (an interval needs n ≥ {needs})"),
+        (None, Some(all)) => {
+            format!("n/a (neighbours resemble one another: an interval needs n ≥ about {})", roughly(*all))
+        }
+        (None, None) => {
+            "n/a (neighbours resemble one another, and this is too short to tell for how long)".to_owned()
+        }
+    }
+}
+
+/// Two digits of a count, rounded up: what it follows from is no better known.
+fn roughly(count: u64) -> u64 {
+    let step = 10_u64.pow(count.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    count.div_ceil(step).saturating_mul(step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_said_what_an_interval_lacks() {
+        let of = |count, inflation: Option<f64>, needs_with_memory, interval| {
+            interval_text(
+                count,
+                &QuantileEstimate {
+                    q: 0.99,
+                    value: Some(2000.0),
+                    interval,
+                    interval_with_memory: interval,
+                    needs: 368,
+                    needs_with_memory,
+                    inflation,
+                },
+            )
+        };
+        assert_eq!(of(100, Some(1.0), Some(368), None), "n/a (an interval needs n ≥ 368)");
+        assert_eq!(
+            of(11_000, Some(92.0), Some(38_610), None),
+            "n/a (neighbours resemble one another: an interval needs n ≥ about 39000)"
+        );
+        assert_eq!(
+            of(11_000, None, None, None),
+            "n/a (neighbours resemble one another, and this is too short to tell for how long)"
+        );
+        let found = Some((1000.0, 3000.0));
+        assert_eq!(of(11_000, Some(1.0), Some(368), found), "1.00 µs to 3.00 µs");
+        let widened = of(11_000, Some(2.0), Some(800), found);
+        assert_eq!(widened, "1.00 µs to 3.00 µs, widened: neighbours resemble one another");
+    }
 }

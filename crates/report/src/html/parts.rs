@@ -158,10 +158,19 @@ pub(super) fn chart(kind: &str, step: Option<u32>, title: &str, figures: &str) -
     }
 }
 
+/// Characters from which on a cell goes on in the next line: as many as the widest figures with their intervals have.
+const LONG_MIN: usize = 48;
+
+/// Whether a cell is text that does not fit beside others on a page of paper.
+fn is_long(cell: &str) -> bool {
+    cell.chars().count() > LONG_MIN
+}
+
 /// A table with its caption and remark; nothing without rows.
 pub(super) fn table(table: &Table, caption: &str) -> Markup {
     let filled = table.filled();
     let class = |at: usize| table.columns[at].right.then_some("number");
+    let of_cell = |at: usize, cell: &str| class(at).or_else(|| is_long(cell).then_some("long"));
     html! {
         @if !table.rows.is_empty() {
             div.scroll tabindex="0" role="region" aria-label=(caption) {
@@ -170,7 +179,7 @@ pub(super) fn table(table: &Table, caption: &str) -> Markup {
                     thead { tr { @for &at in &filled { th scope="col" class=[class(at)] { (table.columns[at].title) } } } }
                     tbody {
                         @for row in &table.rows {
-                            tr { @for &at in &filled { td class=[class(at)] { bdi { (row[at]) } } } }
+                            tr { @for &at in &filled { td class=[of_cell(at, &row[at])] { bdi { (row[at]) } } } }
                         }
                     }
                 }
