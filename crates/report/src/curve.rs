@@ -296,6 +296,18 @@ pub fn is_ceiling_beyond(answers: &Answers) -> bool {
     answers.ceiling.is_some_and(|ceiling| answers.best.x < REACHED_SHARE * ceiling.value)
 }
 
+/// From which load on a ceiling is nearly reached, as the end of a clause.
+fn nearly_full(answers: &Answers) -> String {
+    let Answers { best, n_at_95_percent: Some(load), .. } = answers else { return String::new() };
+    let load = number(load.value);
+    if is_ceiling_beyond(answers) {
+        let (rate, at) = (Iops(best.x), number(best.n));
+        format!("; 95 % of that takes load {load}, and {rate}/s at load {at} is the most that was measured")
+    } else {
+        format!(", nearly (95 %) from load {load} on")
+    }
+}
+
 /// What limits it, in one sentence.
 pub fn sentence(answers: &Answers) -> String {
     let law = answers.chosen.map(|at| answers.fits[at].law);
@@ -305,20 +317,8 @@ pub fn sentence(answers: &Answers) -> String {
     let is_beyond = peak.is_of_law && peak.is_extrapolated;
     let (top, top_n) = if is_beyond { (best.x, best.n) } else { (peak.x.value, peak.n.value) };
     let most = answers.ceiling.map_or(top, |ceiling| ceiling.value);
-    let is_approached = is_ceiling_beyond(answers);
-    let nearly = answers.n_at_95_percent.map_or_else(String::new, |load| {
-        let load = number(load.value);
-        if is_approached {
-            format!(
-                "; 95 % of that takes load {load}, and {} at load {} is the most that was measured",
-                rate(best.x),
-                number(best.n)
-            )
-        } else {
-            format!(", nearly (95 %) from load {load} on")
-        }
-    });
-    let full = if is_approached { "By the law it is full at" } else { "It is full at" };
+    let nearly = nearly_full(answers);
+    let full = if is_ceiling_beyond(answers) { "By the law it is full at" } else { "It is full at" };
     match (answers.verdict, law) {
         (Verdict::Linear, _) => format!(
             "No saturation seen: throughput grows with the load up to {} at load {}; what limits it lies beyond.",

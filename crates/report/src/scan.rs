@@ -269,7 +269,8 @@ fn latencies(scan: &Scan) -> Plot {
 /// Name of a class of latency.
 fn class_name(scan: &Scan, class: usize) -> String {
     let limits = &scan.question.classes_ns;
-    let written = |ns: u64| if ns.is_multiple_of(10_000) { Nanos(ns).exact() } else { Nanos(ns).approximate() };
+    let written =
+        |ns: u64| if ns.is_multiple_of(10_000) { Nanos(ns).exact() } else { Nanos(ns).approximate() };
     let limit = match limits.get(class) {
         Some(&limit) => format!("< {}", written(limit)),
         None => format!("≥ {}", limits.last().map_or_else(|| "0 s".to_owned(), |&limit| written(limit))),
