@@ -8,7 +8,7 @@ use fathom_frontend::{dialect_of, icf, native, vdbench};
 use fathom_model::{
     Diagnostics, Dialect, Job, Literal, Named, Options, Source, Sources, Span, TargetKind, TargetOptions,
 };
-use fathom_schema::{Question, Threshold};
+use fathom_schema::{Question, RunStarted, Threshold};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::Read;
@@ -301,7 +301,11 @@ pub(crate) fn configuration(name: &str, text: &str, args: &IometerArgs, is_to_ru
     let icf::Lowered { job, diagnostics, streams, tests } = icf::lower(&document, &surroundings);
     loaded.is_unread = diagnostics.has_errors();
     loaded.diagnostics.extend(diagnostics);
-    loaded.job = Job { sources: loaded.job.sources, ..job };
+    // What stands for its targets is a part of the job that its text does not have.
+    let maps = args.maps.iter().map(|map| (RunStarted::ICF_MAP.to_owned(), map.clone()));
+    let sectors = (RunStarted::ICF_SECTOR_SIZE.to_owned(), args.sector_size.to_string());
+    let echo = vec![(RunStarted::ICF.to_owned(), maps.chain([sectors]).collect())];
+    loaded.job = Job { sources: loaded.job.sources, echo, ..job };
     loaded.iometer = Some(Configuration { document, streams, tests });
     loaded
 }
