@@ -9,8 +9,9 @@ use crate::scaling::{Answers, LatencyLimit, Point, Weighting, answers, measured_
 use fathom_metrics::{Latency, merge_kind, merge_tally};
 use fathom_schema::{
     KindTally, LatencyGoal, LatencyTally, LoadAxis, OperationKind, Pacing, Question, Record, Step, Stream,
-    StreamTally, StreamTotals,
+    StreamTally, StreamTotals, TimeLimit, WorkerTotals,
 };
+use fathom_units::Nanos;
 
 /// One step as a point of a load curve, all streams together.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +64,17 @@ impl LoadPoint {
         }
         let all = all.filter(|all| all.operations > 0 && seconds > 0.0)?;
         let response = all.response.unwrap_or(all.service);
+        // Arrivals come due until the time is up; what is in flight then may take longer.
+        let last_due = |stream: &Stream, totals: &StreamTotals| {
+            let of_worker = |worker: &WorkerTotals| match stream.limits.time {
+                TimeLimit::Nanoseconds(time) => worker.end.min(worker.start.after(Nanos(time))),
+                TimeLimit::Unbounded => worker.end,
+            };
+            totals.workers.iter().map(of_worker).max()
+        };
+        let due_until =
+            added().filter_map(|(index, totals)| last_due(step.streams.get(index)?, totals)).max();
+        let due_s = due_until.map_or(seconds, |until| until.since(start).as_secs_f64());
         Some(Self {
             held: tally.in_flight_ns / 1e9 / seconds,
             rate: all.operations as f64 / seconds,
@@ -76,7 +88,7 @@ impl LoadPoint {
                 .flat_map(|kind| &kind.errors)
                 .map(|(_, count)| count)
                 .sum(),
-            offered: tally.arrivals as f64 / seconds,
+            offered: tally.arrivals as f64 / due_s,
             dropped: tally.arrivals_dropped,
             backlog_max: tally.backlog_max,
         })

@@ -355,6 +355,7 @@ fn stream(shape: &StreamShape) -> Stream {
             durability: Durability::None,
             open: OpenRule::DropCache,
             batch_submit: shape.queue_depth,
+            exact_batches: false,
             batch_complete: 1,
             advice: Advice::None,
             memory: Memory::default(),

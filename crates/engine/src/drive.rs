@@ -571,6 +571,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let until = if self.ends_by_the_clock() { completed.min(self.times.measure_end) } else { completed };
         let cell = &mut self.recorder.cell;
         cell.in_flight_ns += in_flight as u64 * until.since(self.integrated_until).0;
+        if until < completed {
+            self.drained_ns += in_flight as u64 * completed.since(until.max(self.integrated_until)).0;
+        }
         self.integrated_until = completed;
         if found > 0 {
             cell.complete_sizes[fathom_metrics::size_class(u32::try_from(found).unwrap_or(u32::MAX))] += 1;

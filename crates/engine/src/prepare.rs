@@ -92,7 +92,9 @@ impl PrepareError {
             }
             Some(Errno::TXTBSY) => "it is a program that runs; end it, or name another file",
             Some(Errno::ROFS) => "its filesystem is mounted read-only",
-            Some(Errno::FBIG) => "its filesystem does not hold files of this size",
+            Some(Errno::FBIG) => {
+                "neither its filesystem nor this process may hold files of this size (ulimit -f)"
+            }
             _ => "",
         };
         Self::System { action, path: path.to_owned(), error, remedy }

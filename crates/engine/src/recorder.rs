@@ -63,6 +63,8 @@ pub(crate) struct Recorder {
     cell_start: Nanos,
     phase: Phase,
     late: bool,
+    /// Operations that count, of cells that were handed over.
+    pub(crate) measured: u64,
 }
 
 /// Ends of the queues that the collector holds.
@@ -104,6 +106,7 @@ impl Recorder {
             cell_start: Nanos::ZERO,
             phase: Phase::Ramp,
             late: false,
+            measured: 0,
         };
         (recorder, Outlet { issued: None, full: full_out, empty: empty_in })
     }
@@ -167,6 +170,9 @@ impl Recorder {
         };
         self.waits += u64::from(has_waited);
         let cell = std::mem::replace(&mut self.cell, empty);
+        if self.phase == Phase::Measure {
+            self.measured += cell.operations();
+        }
         let filled = Filled { cell, start: self.cell_start, end, phase: self.phase, late: self.late };
         // There are as many places as cells, so a place is always free.
         self.full.push(filled).expect("the queue holds all cells");

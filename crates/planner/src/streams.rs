@@ -601,6 +601,7 @@ fn engine_settings(options: &StreamOptions, kind: EngineKind, mode: IoMode, dept
             (false, false) => OpenRule::DropCache,
         },
         batch_submit: batch(options.batch_submit.get().copied().unwrap_or(depth)),
+        exact_batches: options.batch_submit.get().is_some(),
         batch_complete: batch(*options.batch_complete.get()),
         refill_at: most(options.refill_at.get().copied()),
         batch_complete_max: most(options.batch_complete_max.get().copied()),

@@ -24,6 +24,10 @@ pub struct EngineSettings {
     pub open: OpenRule,
     /// Operations handed over in one system call at most; at least 1.
     pub batch_submit: u32,
+    /// Whether these go down together wherever there is room for them, and all completions there are come up together, though
+    /// the device be idle meanwhile: as was asked for, rather than as suits the device.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact_batches: bool,
     /// Completions waited for when the queue is full; at least 1.
     pub batch_complete: u32,
     /// What the kernel is told about how files will be accessed.

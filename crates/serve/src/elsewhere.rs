@@ -4,32 +4,14 @@
 use crate::App;
 use crate::fault::Fault;
 use fathom_store::{State, Summary};
-use std::time::Duration;
 
-/// How long a run under load tells nothing, milliseconds: an interval, and a second until that is committed.
-const SILENT_MS: u64 = 3000;
-/// How often and how far apart it is looked whether a silent run's file is held: somebody may be reading what was killed,
-/// which takes a fraction of that.
-const LOOKS: u32 = 10;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(30);
-
-/// Whether another process makes this run. Waits for a moment where that is not clear at once.
+/// Whether another process makes this run. Takes a moment where it has told nothing for some seconds.
 pub(crate) fn goes_on(app: &App, run: &Summary) -> bool {
-    // Whether a file is held may not be asked by its writer.
-    if run.state != State::Unfinished || app.running.of(&run.id).is_some() {
-        return false;
-    }
-    let is_held = || fathom_store::is_held(&run.path).unwrap_or(false);
-    if !is_held() {
-        return false;
-    }
-    let told_ms = run.wall_ms.unwrap_or(0).saturating_add(run.duration.0 / 1_000_000);
-    let is_silent = fathom_run::wall_ms().saturating_sub(told_ms) > SILENT_MS;
-    !is_silent
-        || (0..LOOKS).all(|_| {
-            std::thread::park_timeout(BETWEEN_LOOKS);
-            is_held()
-        })
+    // Most that have no end were killed: they are not read for that.
+    run.state == State::Unfinished
+        && app.running.of(&run.id).is_none()
+        && fathom_store::is_held(&run.path).unwrap_or(false)
+        && fathom_store::with_progress(&run.path, fathom_run::wall_ms()).is_ok_and(|(_, goes_on)| goes_on)
 }
 
 /// All of them, oldest first. What nobody has open has no index beside it, so that few files are looked into.

@@ -59,8 +59,9 @@ impl Running {
         place.as_ref().map(|(active, _)| active.clone())
     }
 
-    /// The run `id`, if it is that one.
+    /// The run `id`, if it is that one; in whatever case it is written, as for [`file_of`].
     pub(crate) fn of(&self, id: &str) -> Option<Active> {
+        let id = ulid::Ulid::from_string(id).ok()?.to_string();
         self.latest().filter(|active| active.id == id)
     }
 

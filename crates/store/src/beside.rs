@@ -48,7 +48,7 @@ fn try_fold(path: &Path) -> Result<(), StoreError> {
 /// Deletes the run in `path` with what lies beside it.
 ///
 /// # Errors
-/// What the system refuses, and [`StoreError::Held`] where another process has the run open, which writes it or reads it.
+/// What the system refuses, and [`StoreError::Held`] where somebody writes the run or another process reads it.
 pub fn remove(path: &Path) -> Result<(), StoreError> {
     if is_held(path)? {
         return Err(StoreError::Held { path: path.to_owned() });

@@ -6,7 +6,6 @@ use crate::layout::LEVELS;
 use crate::{StoreError, layout};
 use fathom_schema::{Event, Interval, Record};
 use rusqlite::{Connection, OpenFlags};
-use rustix::process::{Flock, FlockType, fcntl_getlk};
 use std::fs::{self, File};
 use std::io::Read;
 use std::ops::Deref;
@@ -16,28 +15,6 @@ use tempfile::TempDir;
 /// Rows of one level that a record is looked through by, at most: over two hours of seconds of one stream, and parsed in a
 /// tenth of a second. Of a longer record, sums are read.
 const OVERVIEW_ROWS_MAX: u64 = 8192;
-
-/// The byte of the WAL index (`-shm`) that every process with a connection holds a shared lock on, the deadman switch of
-/// `SQLite`: `UNIX_SHM_DMS` in its `os_unix.c`, behind the eight locks at 120.
-const DEADMAN_BYTE: u64 = 128;
-
-/// Whether another process has the run in `path` open, as its writer has until the run ends; who reads it has, too, for the
-/// moment that takes. Of a run that was killed nobody has. Must not be asked by the process that writes the run: closing
-/// the file that is asked about ends the locks of its own.
-///
-/// # Errors
-/// What the system refuses.
-pub fn is_held(path: &Path) -> Result<bool, StoreError> {
-    let index = beside(path, "-shm");
-    let io = |source| StoreError::Io { doing: "look at", path: index.clone(), source };
-    let file = match File::open(&index) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(io(error)),
-    };
-    let wanted = Flock { start: DEADMAN_BYTE, length: 1, ..Flock::from(FlockType::WriteLock) };
-    fcntl_getlk(&file, &wanted).map(|in_the_way| in_the_way.is_some()).map_err(|error| io(error.into()))
-}
 
 /// The whole record in `path`, up to the last committed event when its writer was killed. Where a long run has forgotten
 /// its oldest intervals, their sums are in their place. May take as much memory as the file; see [`overview`] and

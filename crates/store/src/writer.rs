@@ -1,6 +1,7 @@
 //! Writes one run's file while the run goes on. Owns when something becomes durable; does not know what the events mean
 //! beyond the few figures a listing shows.
 
+use crate::held::Writing;
 use crate::layout::{self, APPLICATION_ID, LAYOUT_VERSION, LEVELS, kind_of};
 use crate::{StoreError, path_of};
 use fathom_schema::{Event, HostSample, Interval, IntervalSum, Outcome};
@@ -31,6 +32,8 @@ const READERS_WAIT: Duration = Duration::from_secs(5);
 pub struct Writer {
     db: Connection,
     path: PathBuf,
+    /// Goes after the connection: until then there is something to be disturbed.
+    _writing: Writing,
     /// Not yet committed, in order. Kept when a commit fails, so that a retry loses nothing.
     pending: Vec<Row>,
     next: Next,
@@ -121,10 +124,12 @@ impl Writer {
             }
             StoreError::of(&path, error)
         })?;
+        let writing = Writing::of(&path).map_err(|source| io_error("look at", &path, source))?;
         let run = RunRow { id: run_id.to_owned(), ..RunRow::default() };
         Ok(Self {
             db,
             path,
+            _writing: writing,
             pending: Vec::new(),
             next: Next::default(),
             levels: LEVEL_BYTES_MAX.map(|bytes_max| Level { rows: 0, bytes: 0, bytes_max, forgotten: -1 }),

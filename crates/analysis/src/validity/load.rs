@@ -6,7 +6,7 @@ use crate::pts;
 use fathom_metrics::Latency;
 use fathom_schema::{
     Arrival, Ceiling, Interval, LatencyTally, OperationKind, Pacing, Phase, Question, Severity, Stream,
-    TargetKind, Think,
+    TargetKind, Think, TimeLimit,
 };
 use fathom_units::{Iops, Nanos};
 
@@ -41,6 +41,16 @@ const ISSUED_LATE_SHARE: f64 = 0.6;
 const HELD_SHARE_MAX: f64 = 0.25;
 /// Times the longest operation that a response time may be, above which no operation was what it waited for.
 const LONGEST_TIMES: u64 = 4;
+/// Share of all arrivals that may wait at once before it is told, where they do not wait at the end.
+const BACKLOG_SHARE_MAX: f64 = 0.05;
+/// Times the slots that have to wait before a backlog is more than one that comes and goes.
+const SLOTS_TIMES: u64 = 10;
+/// Share of the longest backlog that one has to have at the end for it to be the end of a growth.
+const AT_WORST: f64 = 0.9;
+/// Fewest intervals that show an even growth, and the share of their variance that a straight line has to explain: a queue that
+/// is busy at times wanders further from any line.
+const EVEN_INTERVALS_MIN: usize = 10;
+const EVEN_SHARE_MIN: f64 = 0.95;
 /// Standard errors by which the backlog's slope must lie above zero: two-sided 95 % of the normal distribution.
 const SLOPE_ERRORS: f64 = 1.96;
 /// Share of late intervals that spoils the series: one in a hundred is seen as an outlier, more as noise.
@@ -75,7 +85,7 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
         little(stream, measured, &place, found);
         cpu(view, stream, measured, &place, found);
         near_ceiling(view, stream, measured, &place, found);
-        length(measured, &intervals, &place, found);
+        length(view, measured, &intervals, &place, found);
         samples(measured, &place, found);
         rate(stream, measured, &intervals, &place, found);
         dropped(measured, &place, found);
@@ -220,8 +230,12 @@ fn near_ceiling(view: &StepView<'_>, stream: &Stream, measured: &Measured, place
     }
 }
 
-fn length(measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
+fn length(view: &StepView<'_>, measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
     let window = measured.window();
+    // Where there are too many to be kept apart, one is the sum of several.
+    let length = view.step.started.step.interval.0.max(1);
+    let parts = |interval: &&Interval| (interval.end.since(interval.start).0 / length).max(1);
+    let count: u64 = intervals.iter().map(parts).sum();
     if window < MEASURE_MIN {
         found.weighed(
             -window.as_secs_f64(),
@@ -230,12 +244,12 @@ fn length(measured: &Measured, intervals: &[&Interval], place: &str, found: &mut
             format!("{place}measured for {}, below {}", window.approximate(), MEASURE_MIN.approximate()),
             "measure for 30 s or more, so that caches, flushes and background work show",
         );
-    } else if intervals.len() < INTERVALS_MIN {
+    } else if count < INTERVALS_MIN as u64 {
         found.weighed(
             -window.as_secs_f64(),
             "duration.short",
             Severity::Warn,
-            format!("{place}measured in {} intervals, below {INTERVALS_MIN}", intervals.len()),
+            format!("{place}measured in {count} intervals, below {INTERVALS_MIN}"),
             "measure for longer or in shorter intervals, so that it shows whether the rate was stable",
         );
     }
@@ -260,25 +274,40 @@ fn samples(measured: &Measured, place: &str, found: &mut Found) {
 }
 
 fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
-    if !matches!(stream.pacing, Pacing::Open { .. }) {
-        return;
-    }
-    let achieved = Iops::of(operations(&measured.tally), measured.window());
+    let Pacing::Open { arrival, .. } = &stream.pacing else { return };
+    let tally = &measured.tally;
+    let achieved = Iops::of(operations(tally), measured.window());
     // What came due, not the rate that was asked for: bursts and courses have more or less than their mean in a window.
-    let Iops(asked) = Iops::of(measured.tally.arrivals, measured.window());
-    let backlog: Vec<f64> = intervals.iter().map(|interval| interval.tally.backlog_max as f64).collect();
-    if achieved.0 >= asked * RATE_SHARE_MIN {
+    let Iops(asked) = Iops::of(tally.arrivals, due_within(stream, measured.window()));
+    if asked <= 0.0 {
         return;
     }
-    let backlog_max = measured.tally.backlog_max;
-    if grows(&backlog) {
+    let (backlog_max, short_by) = (tally.backlog_max, 1.0 - achieved.0 / asked);
+    let slots = u64::from(stream.queue_depth) * stream.workers.len() as u64;
+    let is_short = achieved.0 < asked * RATE_SHARE_MIN;
+    let is_overloaded = if is_short {
+        // What the queue takes waits as well: for the device, not for the queue.
+        let waiting = |interval: &&Interval| {
+            let length = interval.end.since(interval.start).0.max(1);
+            interval.tally.backlog_max as f64 + interval.tally.in_flight_ns / length as f64
+        };
+        grows(&intervals.iter().map(waiting).collect::<Vec<_>>()) || ended_at_its_worst(measured, intervals)
+    } else {
+        let backlog: Vec<f64> = intervals.iter().map(|interval| interval.tally.backlog_max as f64).collect();
+        let (waiting, _) = measured.left_waiting();
+        waiting > slots.saturating_mul(SLOTS_TIMES) && grows_evenly(&backlog)
+    };
+    if is_overloaded {
+        let backlog = match backlog_max {
+            0 => "more and more were in flight".to_owned(),
+            _ => format!("the backlog grew to {backlog_max} arrivals"),
+        };
         found.weighed(
-            1.0 - achieved.0 / asked,
+            short_by,
             "pacing.overloaded",
             Severity::Invalid,
             format!(
-                "{place}{achieved} of the {} operations per second that came due were achieved, and the backlog grew to \
-                 {backlog_max} arrivals{}",
+                "{place}{achieved} of the {} operations per second that came due were achieved, and {backlog}{}",
                 Iops(asked),
                 left_waiting(measured),
             ),
@@ -287,26 +316,63 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
         );
         return;
     }
-    // What is in flight at the end has come due and is not done; what was dropped or failed is told elsewhere.
-    let tally = &measured.tally;
+    // What was dropped or failed is told elsewhere.
     let failed: u64 = tally.kinds.iter().flat_map(|kind| &kind.errors).map(|(_, count)| count).sum();
     let told = operations(tally) + failed + tally.arrivals_dropped;
-    let in_flight = u64::from(stream.queue_depth) * stream.workers.len() as u64;
     let undone = tally.arrivals.saturating_sub(told);
-    if undone > in_flight && undone as f64 > tally.arrivals as f64 * (1.0 - RATE_SHARE_MIN) {
+    let drained = measured.window().since(due_within(stream, measured.window()));
+    let late = |part: Nanos| part.as_secs_f64() > measured.window().as_secs_f64() * (1.0 - RATE_SHARE_MIN);
+    if is_short && (undone as f64 > tally.arrivals as f64 * (1.0 - RATE_SHARE_MIN) || late(drained)) {
+        let drained = match drained {
+            Nanos::ZERO => String::new(),
+            drained => format!("; what was in flight at the end took {} more", drained.approximate()),
+        };
         found.weighed(
-            1.0 - achieved.0 / asked,
+            short_by,
             "pacing.behind",
             Severity::Warn,
             format!(
                 "{place}{achieved} of the {} operations per second that came due were achieved; up to {backlog_max} \
-                 arrivals waited{}",
+                 arrivals waited{}{drained}",
                 Iops(asked),
                 left_waiting(measured),
             ),
             "measure for longer, to see whether the backlog grows, or ask for a lower rate",
         );
+    } else if backlog_max as f64 > tally.arrivals as f64 * BACKLOG_SHARE_MAX
+        && backlog_max > slots.saturating_mul(SLOTS_TIMES)
+    {
+        let has_bursts = !matches!(arrival, Arrival::Constant | Arrival::Poisson | Arrival::Uniform);
+        found.weighed(
+            backlog_max as f64 / tally.arrivals as f64,
+            "pacing.backlog",
+            if has_bursts { Severity::Info } else { Severity::Warn },
+            format!(
+                "{place}up to {backlog_max} of {} arrivals waited at once, before {achieved} operations per second \
+                 were achieved over all",
+                tally.arrivals
+            ),
+            "for a time more came than was done, and response times are of that time as well: look at them over time",
+        );
     }
+}
+
+/// The part of a window in which arrivals come due: what is in flight when the time is up may take longer.
+fn due_within(stream: &Stream, window: Nanos) -> Nanos {
+    match stream.limits.time {
+        TimeLimit::Nanoseconds(time) => window.min(Nanos(time)),
+        TimeLimit::Unbounded => window,
+    }
+}
+
+/// Whether hardly more ever waited than at the end, of a stream whose intervals were too many to be kept apart.
+fn ended_at_its_worst(measured: &Measured, intervals: &[&Interval]) -> bool {
+    let (waiting, _) = measured.left_waiting();
+    let worst = measured.tally.backlog_max as f64;
+    intervals.len() < INTERVALS_MIN
+        && measured.window() >= MEASURE_MIN
+        && worst > 0.0
+        && waiting as f64 >= worst * AT_WORST
 }
 
 /// Whom the percentiles do not speak of.
@@ -329,7 +395,7 @@ fn dropped(measured: &Measured, place: &str, found: &mut Found) {
             "pacing.dropped",
             Severity::Invalid,
             format!(
-                "{place}{} of {} arrivals were dropped, since more waited than the backlog lets",
+                "{place}overloaded: {} of {} arrivals were dropped, since more waited than the backlog lets",
                 tally.arrivals_dropped, tally.arrivals
             ),
             "response times say nothing of what was dropped: ask for a lower rate, or allow a longer backlog",
@@ -395,17 +461,36 @@ fn is_even(pacing: &Pacing) -> bool {
 /// Whether the least-squares slope of a series lies above zero by [`SLOPE_ERRORS`] standard errors. Worked value:
 /// `[0, 10, 21, 29, 40]` has slope 9.9 ± 0.2 and grows; `[5, 1, 6, 2, 5]` has 0.1 ± 0.8 and does not.
 fn grows(series: &[f64]) -> bool {
-    let n = series.len() as f64;
     if series.len() < INTERVALS_MIN {
         return false;
     }
+    let (slope, residual, xx) = line(series);
+    slope > SLOPE_ERRORS * (residual / (series.len() as f64 - 2.0) / xx).sqrt() && slope > 0.0
+}
+
+/// Whether a series rises along a straight line, and ends at its highest.
+fn grows_evenly(series: &[f64]) -> bool {
+    if series.len() < EVEN_INTERVALS_MIN {
+        return false;
+    }
+    let (slope, residual, xx) = line(series);
+    let explained = slope * slope * xx;
+    let highest = series.iter().copied().fold(0.0, f64::max);
+    slope > 0.0
+        && explained >= EVEN_SHARE_MIN * (explained + residual)
+        && series.last().is_some_and(|last| *last >= AT_WORST * highest)
+}
+
+/// The least-squares line through a series: its slope per step, the sum of squares about it, and that of the places about their
+/// mean.
+fn line(series: &[f64]) -> (f64, f64, f64) {
+    let n = series.len() as f64;
     let (x_mean, y_mean) = ((n - 1.0) / 2.0, series.iter().sum::<f64>() / n);
     let at = |index: usize| index as f64 - x_mean;
     let xx: f64 = (0..series.len()).map(|i| at(i) * at(i)).sum();
     let slope = series.iter().enumerate().map(|(i, y)| at(i) * (y - y_mean)).sum::<f64>() / xx;
-    let residual: f64 =
-        series.iter().enumerate().map(|(i, y)| (y - y_mean - slope * at(i)).powi(2)).sum::<f64>() / (n - 2.0);
-    slope > SLOPE_ERRORS * (residual / xx).sqrt() && slope > 0.0
+    let residual: f64 = series.iter().enumerate().map(|(i, y)| (y - y_mean - slope * at(i)).powi(2)).sum();
+    (slope, residual, xx)
 }
 
 fn late(intervals: &[&Interval], place: &str, found: &mut Found) {
@@ -436,6 +521,21 @@ mod tests {
             (vec![0.0, 100.0], false),
         ] {
             assert_eq!(grows(&series), expect, "{series:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_rises_along_a_line_grows_evenly() {
+        let of = |at: fn(f64) -> f64| (0..20).map(|i| at(f64::from(i))).collect::<Vec<_>>();
+        for (series, expect) in [
+            (of(|i| 5.0 * i), true),
+            (of(|i| 5.0 * i + (7.0 * i).sin() * 8.0), true),
+            (of(|i| 5.0 * i + (7.0 * i).sin() * 40.0), false),
+            (of(|i| if i < 15.0 { 5.0 * i } else { 50.0 }), false),
+            (of(|_| 3.0), false),
+            (vec![0.0, 1.0, 2.0, 3.0], false),
+        ] {
+            assert_eq!(grows_evenly(&series), expect, "{series:?}");
         }
     }
 }

@@ -168,6 +168,57 @@ fn pacing() {
     check(&keeps_up, &[("pacing.dropped", Severity::Invalid)]);
 }
 
+/// What a queue took and did not get done in time is no more done than what waited for it.
+#[test]
+fn a_queue_that_takes_everything_hides_no_overload() {
+    let mut deep = record(&[StreamShape { pacing: open(1000.0), ..base() }]);
+    let step = &mut deep.steps[0];
+    step.started.step.streams[0].limits.time = fathom_schema::TimeLimit::Nanoseconds(10_000_000_000);
+    for worker in &mut step.finished.as_mut().unwrap().streams[0].workers {
+        worker.tally.arrivals = 10_000;
+        worker.end = worker.end.after(Nanos::secs(10));
+        worker.tally.in_flight_ns = worker.tally.kinds[0].service.moments.sum_ns;
+    }
+    check(&deep, &[("pacing.behind", Severity::Warn)]);
+    for interval in &mut deep.steps[0].intervals {
+        interval.tally.in_flight_ns *= 1.0 + interval.sequence as f64;
+    }
+    check(&deep, &[("pacing.overloaded", Severity::Invalid)]);
+}
+
+#[test]
+fn a_backlog_that_grows_slowly_or_goes_again_is_told() {
+    // Half a percent more than is done, for as long as it lasts.
+    let mut slow = record(&[StreamShape { pacing: open(1005.0), seconds: 40, ..base() }]);
+    for interval in &mut slow.steps[0].intervals {
+        interval.tally.backlog_max = 5 * (interval.sequence + 1);
+    }
+    let worker = &mut slow.steps[0].finished.as_mut().unwrap().streams[0].workers[0];
+    (worker.tally.arrivals, worker.tally.backlog_max) = (40_200, 200);
+    check(&slow, &[]);
+    let mut left = slow.clone();
+    left.steps[0].finished.as_mut().unwrap().streams[0].workers[0].waiting = 200;
+    check(&left, &[("pacing.overloaded", Severity::Invalid)]);
+    // One that is worked off before the end.
+    let worker = &mut slow.steps[0].finished.as_mut().unwrap().streams[0].workers[0];
+    (worker.tally.arrivals, worker.tally.backlog_max) = (40_000, 4_000);
+    check(&slow, &[("pacing.backlog", Severity::Warn)]);
+}
+
+/// Ten thousand streams have more intervals than are looked through one by one.
+#[test]
+fn sums_of_intervals_are_as_long_as_those() {
+    let mut summed = record(&[StreamShape { pacing: open(1200.0), ..base() }]);
+    counters(&mut summed).read_sectors = 80 + 10 * 8000;
+    let step = &mut summed.steps[0];
+    let end = step.intervals.last().unwrap().end;
+    step.intervals.truncate(1);
+    step.intervals[0].end = end;
+    let worker = &mut step.finished.as_mut().unwrap().streams[0].workers[0];
+    (worker.tally.arrivals, worker.tally.backlog_max, worker.waiting) = (12_000, 2_000, 2_000);
+    check(&summed, &[("pacing.overloaded", Severity::Invalid)]);
+}
+
 #[test]
 fn arrivals_issued_late_beside_free_slots() {
     // The constructed response times are half as long again as the service times: no more than waiting for a device.

@@ -22,6 +22,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
             durability: Durability::None,
             open: OpenRule::KeepCache,
             batch_submit: depth,
+            exact_batches: false,
             batch_complete: 1,
             advice: Advice::None,
             memory: Memory::default(),

@@ -4,21 +4,12 @@ use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::terminal;
 use clap::Args;
-use fathom_schema::Record;
 use fathom_store::{StoreError, Untimely, moment};
 use fathom_units::Nanos;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
 /// Longest text of a mark: a line, not a report.
 const TEXT_BYTES_MAX: usize = 1000;
-/// How long a run under load tells nothing, milliseconds: an interval, and a second until that is committed.
-const SILENT_MS: u64 = 3000;
-/// How often and how far apart it is looked whether a silent run's file is held: over a second, which reading takes at most of
-/// any but the longest records.
-const LOOKS: u32 = 40;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(30);
-
 #[derive(Debug, Args)]
 pub(crate) struct MarkArgs {
     /// Which run: `last`, its id or the beginning of it, or a path
@@ -40,13 +31,12 @@ pub(crate) fn run(args: &MarkArgs) -> Exit {
         terminal::message(&format!("error: a mark has 1 to {TEXT_BYTES_MAX} bytes, not {}", args.text.len()));
         return Exit::Usage;
     }
+    // The moment that is meant is this one, however long it takes to find out whether the run goes on.
+    let now_ms = fathom_engine::wall_ms();
     let folder = store_folder(args.store.as_ref());
     let marked = fathom_store::find(&folder, &args.run).and_then(|path| {
-        // Asked first: what a run that has let go of its file wrote is all there when it is read.
-        let is_held = fathom_store::is_held(&path)?;
-        let record = fathom_store::overview(&path)?;
-        let goes_on = is_held && record.finished.is_none() && goes_on(&path, &record)?;
-        let at_ms = match moment(&record, args.at, goes_on, fathom_engine::wall_ms()) {
+        let (record, goes_on) = fathom_store::with_progress(&path, now_ms)?;
+        let at_ms = match moment(&record, args.at, goes_on, now_ms) {
             Ok(at_ms) => at_ms,
             Err(untimely) => return Ok(Err(reason(untimely, args.at))),
         };
@@ -70,21 +60,6 @@ pub(crate) fn run(args: &MarkArgs) -> Exit {
             }
         }
     }
-}
-
-/// Whether a run that has not ended goes on, of a file that was held a moment ago. One that tells nothing may be preparing, or
-/// may have been killed while somebody reads its record: only the first holds its file all the time.
-fn goes_on(path: &Path, record: &Record) -> Result<bool, StoreError> {
-    if fathom_engine::wall_ms().saturating_sub(record.known_until_ms()) <= SILENT_MS {
-        return Ok(true);
-    }
-    for _ in 0..LOOKS {
-        std::thread::park_timeout(BETWEEN_LOOKS);
-        if !fathom_store::is_held(path)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// Why a mark cannot be at a time, in the words of this command.

@@ -148,6 +148,34 @@ fn an_overload_shows_in_the_response_time() {
     assert!(report["validity"].to_string().contains("overload"), "{:#}", report["validity"]);
 }
 
+/// A queue that takes all that comes is no device that does it.
+#[test]
+fn a_deep_queue_does_not_make_a_device_faster() {
+    let of = |rate: &str, time: &str, ramp: &str| {
+        report_of(&format!(
+            "{SIM}[workload.w]\n[stream.s]\nqueue_depth = 65536\nrate = \"{rate}\"\n[stage.m]\n{ramp}time = \"{time}\"\n"
+        ))
+    };
+    let has = |report: &Value, code: &str| {
+        report["validity"].as_array().is_some_and(|all| all.iter().any(|one| one["code"] == code))
+    };
+    for rate in ["20k/s", "12k/s"] {
+        let report = of(rate, "5s", "");
+        near(number(&report, "/steps/0/total/all/iops"), 10_000.0, 0.01);
+        near(number(&report, "/steps/0/streams/0/little_ratio"), 1.0, 0.01);
+        assert!(has(&report, "pacing.overloaded"), "{}", report["validity"]);
+    }
+    // What the ramp left in flight is done first, and is no part of what counts.
+    let report = of("20k/s", "5s", "ramp = \"1s\"\n");
+    near(number(&report, "/steps/0/total/all/iops"), 100_000.0 / 11.0, 0.01);
+    assert!(has(&report, "pacing.overloaded"), "{}", report["validity"]);
+    for ramp in ["", "ramp = \"1s\"\n"] {
+        let report = of("9k/s", "5s", ramp);
+        near(number(&report, "/steps/0/total/all/iops"), 9_000.0, 0.001);
+        assert!(!has(&report, "pacing.overloaded"), "{}", report["validity"]);
+    }
+}
+
 #[test]
 fn the_queue_depth_is_held() {
     for depth in [1, 4, 32] {

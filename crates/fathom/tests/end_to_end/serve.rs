@@ -531,6 +531,11 @@ fn a_run_that_goes_on_is_changed_marked_and_ended() {
         let refused = site.send(method, &path(what), &[("Cookie", &site.cookie)], &Value::Null).expect(409);
         assert_eq!(refused.code(), "run.going");
     }
+    // An identity is the same in whatever case it is written.
+    let alike = format!("/api/v1/runs/{}", run.to_ascii_lowercase());
+    let refused = site.send("DELETE", &alike, &[("Cookie", &site.cookie)], &Value::Null).expect(409);
+    assert_eq!(refused.code(), "run.going");
+    site.post(&format!("{alike}/marks"), &json!({ "text": "before", "at_ms": 0 })).expect(202);
     site.post(&path("/marks"), &json!({ "text": "the cache is off" })).expect(202);
     let marked = site.events(&run, 0, "interval");
     let is_mark = |(_, _, data): &(u64, String, Value)| data["message"] == "mark: the cache is off";

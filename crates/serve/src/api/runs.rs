@@ -512,7 +512,8 @@ async fn receive(body: Body, part: &std::path::Path) -> Result<(), Fault> {
 }
 
 fn no_run_file() -> Fault {
-    let message = "the file is no run of fathom: it does not begin as one";
+    // In the words of the store, which reads it where it begins as one.
+    let message = "the file is not a run stored by fathom: it does not begin as one";
     Fault::new(StatusCode::UNPROCESSABLE_ENTITY, "run.unreadable", message, "take one that was exported")
 }
 
@@ -602,18 +603,17 @@ async fn mark(
         let message = format!("a mark has 1 to {MARK_BYTES_MAX} bytes and no control characters");
         return Err(Fault::bad("run.mark", message, "say what happened in a few words"));
     }
-    let going = app.running.going(&run);
-    if let (Ok(active), None) = (&going, at_ms) {
+    if let (Ok(active), None) = (app.running.going(&run), at_ms) {
         active.changes.mark(text.to_owned());
         return Ok(StatusCode::ACCEPTED);
     }
     let text = text.to_owned();
+    let now_ms = fathom_run::wall_ms();
     aside(move || {
         let path = file_of(app.store(), &run)?;
-        let record = fathom_store::overview(&path)?;
-        let goes_on = going.is_ok() || (record.finished.is_none() && fathom_store::is_held(&path)?);
+        let (record, goes_on) = fathom_store::with_progress(&path, now_ms)?;
         let at = at_ms.map(Nanos::millis);
-        let at_ms = fathom_store::moment(&record, at, goes_on, fathom_run::wall_ms()).map_err(untimely)?;
+        let at_ms = fathom_store::moment(&record, at, goes_on, now_ms).map_err(untimely)?;
         fathom_store::mark(&path, at_ms, &text)?;
         Ok(StatusCode::ACCEPTED)
     })

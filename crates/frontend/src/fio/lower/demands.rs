@@ -74,10 +74,15 @@ pub(super) fn set(options: &mut StreamOptions, settings: &Settings, span: Span, 
     if (1..settings.engine.depth).contains(depth_low) {
         options.refill_at.set(narrow(*depth_low), settings.span("iodepth_low", span));
     }
-    if (1..settings.engine.depth).contains(complete_max) {
+    // Who waits for several takes up no more than these, unless that is said.
+    let complete_max = match (*complete_max, settings.engine.complete_min) {
+        (0, min @ 2..) => min,
+        (max, _) => max,
+    };
+    if (1..settings.engine.depth).contains(&complete_max) {
         options
             .batch_complete_max
-            .set(narrow(*complete_max), settings.span("iodepth_batch_complete_max", span));
+            .set(narrow(complete_max), settings.span("iodepth_batch_complete_max", span));
     }
     if *serialize_overlap && settings.engine.depth > 1 {
         options.serialize_overlap.set(true, settings.span("serialize_overlap", span));
