@@ -572,9 +572,9 @@ pub struct Source {
     /// Content.
     pub text: String,
     /// What stood for the targets of an Iometer configuration, `NAME=PATH`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub maps: Vec<String>,
     /// Bytes that its sectors had.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sector_size: Option<u64>,
 }
