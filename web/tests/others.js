@@ -79,7 +79,7 @@ test("what the server says of a value stands at its field, whichever that is", a
     ["Ramp", "-5s", "is no time"],
     ["Seed", "x", "is not a whole number"],
   ]) {
-    const field = page.getByLabel(label).first();
+    const field = page.getByLabel(label, { exact: true }).first();
     const before = await field.inputValue();
     await field.fill(wrong);
     await page.waitForFunction((field) => field.getAttribute("aria-invalid") === "true", await field.elementHandle());
