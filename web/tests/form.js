@@ -479,13 +479,15 @@ test("facts that are others whenever one looks do not stand among those that tel
 
 test("a run that was killed is not offered to be watched, and one that goes on is", async () => {
   const { page } = await open("run/killed");
-  await page.getByText("broke off, or runs elsewhere").waitFor();
+  await page.getByText("broke off").waitFor();
   assert.equal(await page.getByRole("link", { name: "Watch it" }).count(), 0);
+  const file = page.getByRole("link", { name: "The run's file" });
+  assert.equal(await file.getAttribute("href"), "/api/v1/runs/killed/export");
   mock.unended = "killed";
   await page.reload();
   await page.getByRole("link", { name: "Watch it" }).waitFor();
+  assert.equal(await file.count(), 0, "it is taken along when it has ended");
   for (const [name, href] of [
-    ["The run's file", "/api/v1/runs/killed/export"],
     ["Text", "/api/v1/runs/killed/report?format=text"],
     ["Markdown", "/api/v1/runs/killed/report?format=markdown"],
   ])

@@ -19,6 +19,12 @@ const kinds = {
 
 /** Options whose value is none, as the server finds them. */
 const wrongValues = [
+  [/^read = "150%?"$/, "read: 150% is above 100%"],
+  [/^block_size = "0"$/, "block_size: 0 is below 1"],
+  [/^access = "foo"$/, 'access: "foo" is neither random nor sequential'],
+  [/^size = "-1"$/, 'size: "-1" is no size'],
+  [/^(?:time|ramp) = "-5s"$/, 'time: "-5s" is no time'],
+  [/^seed = "x"$/, 'seed: "x" is not a whole number'],
   [/^queue_depth = (?:0|"x")$/, "queue_depth: it is not a whole number from 1 to 65536"],
   [/^workers = "x"$/, 'workers: "x" is not a whole number'],
   [/^(sweep = \{ )"stream\.queue_depth" = \[0/, "sweep over stream.queue_depth with 0: 0 is below 1"],
@@ -148,6 +154,10 @@ export class Mock {
   verdict = undefined;
   /** A run without an end that goes on. */
   unended = null;
+  /** Texts of the jobs of all runs, where they are not those of the records. */
+  sources = null;
+  /** Rows of the list of runs beside its own, as far as they are told. */
+  others = [];
   /** What the session may do. */
   role = "admin";
   /** What happens in the run that is played. */
@@ -294,6 +304,9 @@ export class Mock {
     }
     if (what === "runs" && part === "events") return this.#stream(request, response, searchParams);
     if (what === "runs" && request.method === "POST") return json(null, 202);
+    const sides = what === "compare" ? searchParams.get("sides").split(",").map((side) => side.split("~")) : [];
+    if (sides.flat().some((run) => !existsSync(join(pages, `${run}.json`))))
+      return json({ error: { code: "run.unknown", message: "there is no run", help: "" } }, 404);
     if (what === "compare" && this.verdict !== undefined) return json(this.verdict);
     if (what === "compare") return json(JSON.parse(readFileSync(join(pages, "comparison.answer.json"), "utf8")));
     const isThere = run === "live" || run === this.unended || existsSync(join(pages, `${run}.json`));
@@ -314,7 +327,7 @@ export class Mock {
       return json(charts);
     }
     if (what === "environments") return json(this.differences);
-    if (what === "runs") return json(stored("json"));
+    if (what === "runs") return json({ ...stored("json"), ...(this.sources && { sources: this.sources }) });
     return json({ error: { code: "mock.unknown", message: "there is no such thing", help: "" } }, 404);
   }
 
@@ -334,6 +347,7 @@ export class Mock {
     return [
       row("live", "two streams", "running"),
       ...(this.unended ? [row(this.unended, "without an end", "running")] : []),
+      ...this.others.map((other) => ({ ...row(other.run, other.title, "complete"), ...other })),
       ...there.map((name) => row(name, JSON.parse(readFileSync(join(pages, `${name}.json`), "utf8")).title, "complete")),
     ];
   }

@@ -371,7 +371,7 @@ test("a page comes back by itself after its server was killed, with all that was
   await server.start(server.port);
   // Nobody touches the page: its session is good at the next server, which has the run as far as it was kept.
   await page.waitForURL(new RegExp(`#/run/${run}`));
-  await page.getByText("broke off, or runs elsewhere").waitFor();
+  await page.getByText("broke off").waitFor();
   assert.equal(await page.getByRole("link", { name: "Watch it" }).count(), 0, "there is nothing to be watched");
   await page.waitForFunction(() => document.querySelectorAll("canvas").length === 7);
   // What was shown is kept, but for what came after the last commit, which is a second ago at most.
@@ -384,7 +384,7 @@ test("a page comes back by itself after its server was killed, with all that was
   assert.deepEqual(gaps, []);
   // And another page of the same browser goes on as if nothing had been.
   await runs.reload();
-  await runs.getByRole("cell", { name: "broke off, or runs elsewhere" }).waitFor();
+  await runs.getByRole("cell", { name: "broke off" }).waitFor();
   assert.deepEqual(
     complaints.filter((one) => !/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_SOCKET|ERR_CONNECTION_RESET/.test(one)),
     [],

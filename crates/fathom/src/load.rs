@@ -9,7 +9,7 @@ use fathom_model::{
     Diagnostics, Dialect, Job, Kind, Literal, Named, OddPlace, OptionValue, Options, Source, Sources, Span,
     TargetKind, TargetOptions,
 };
-use fathom_schema::{Question, Threshold};
+use fathom_schema::{Question, RunStarted, Threshold};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::Read;
@@ -309,7 +309,11 @@ pub(crate) fn configuration(name: &str, text: &str, args: &IometerArgs, is_to_ru
         icf::lower(&document, &surroundings);
     loaded.is_unread = diagnostics.has_errors();
     loaded.diagnostics.extend(diagnostics);
-    loaded.job = Job { sources: loaded.job.sources, ..job };
+    // What stands for its targets is a part of the job that its text does not have.
+    let maps = args.maps.iter().map(|map| (RunStarted::ICF_MAP.to_owned(), map.clone()));
+    let sectors = (RunStarted::ICF_SECTOR_SIZE.to_owned(), args.sector_size.to_string());
+    let echo = vec![(RunStarted::ICF.to_owned(), maps.chain([sectors]).collect())];
+    loaded.job = Job { sources: loaded.job.sources, echo, ..job };
     let document = expanded.unwrap_or(document);
     loaded.iometer = Some(Configuration { document, streams, tests });
     loaded

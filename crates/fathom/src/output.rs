@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, fchown};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// Links that the kernel follows for one name at most (`path_resolution(7)`).
@@ -262,7 +262,16 @@ pub(crate) fn append(path: &Path, text: &str, spared: &Spared) -> Result<(), Str
         return Err(on_device(path));
     }
     spared.spare(path, &Place::of_meta(&meta))?;
-    file.write_all(text.as_bytes()).map_err(fail)
+    let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let begin = if meta.is_file() && is_within_line(path, meta.len()) { line_end } else { "" };
+    file.write_all(format!("{begin}{text}").as_bytes()).map_err(fail)
+}
+
+/// Whether a file of this length ends within a line; one that cannot be read is taken to be whole.
+fn is_within_line(path: &Path, length: u64) -> bool {
+    let mut last = [b'\n'];
+    let read = length.checked_sub(1).and_then(|at| File::open(path).ok()?.read_exact_at(&mut last, at).ok());
+    read.is_some() && last != [b'\n']
 }
 
 /// Whether what has this name stays the file that it is: a link leads on, a file with further names has the document under

@@ -252,11 +252,19 @@ fn repeat(summary: &Summary) -> Markup {
             @for source in &summary.sources {
                 details open[summary.sources.len() == 1] {
                     summary { "Job " code { bdi { (visible(&source.name)) } } }
+                    @if !source.maps.is_empty() {
+                        p { "With " code { bdi { (visible(&mapped(&source.maps))) } } }
+                    }
                     pre tabindex="0" { code { (lines_visible(&source.text)) } }
                 }
             }
         }
     }
+}
+
+/// What stood for a job's targets, as the command line has it.
+pub(crate) fn mapped(maps: &[String]) -> String {
+    maps.iter().map(|map| format!("--map {}", answer::quoted(map))).collect::<Vec<_>>().join(" ")
 }
 
 /// A text whose line ends and tabs stay what they are.

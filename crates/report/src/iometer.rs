@@ -220,13 +220,33 @@ pub struct IometerCpu {
     pub interrupt: f64,
 }
 
-/// The results of a run, ready to be added to a results file. `hosts` are what the host did in each step.
-pub fn iometer_results(record: &Record, shape: &IometerShape, hosts: &[IometerHost]) -> String {
-    framed(record, shape, |lines, index, step, test| {
+/// The results of a run, ready to be added to a results file. `hosts` are what the host did in each step, where its time was
+/// that of the step.
+pub fn iometer_results(record: &Record, shape: &IometerShape, hosts: &[Option<IometerHost>]) -> String {
+    framed(record, shape, |lines, Timed { index, step, .. }, test| {
         let finished = step.finished.as_ref()?;
-        lines.test(test, &Figures::of(step, finished, hosts.get(index)));
+        lines.test(test, &Figures::of(step, finished, host_of(hosts, index)));
         Some(finished)
     })
+}
+
+fn host_of(hosts: &[Option<IometerHost>], index: usize) -> Option<&IometerHost> {
+    hosts.get(index).and_then(Option::as_ref)
+}
+
+/// A step with its number, and when it began by the clock of the whole file.
+#[derive(Clone, Copy)]
+struct Timed<'a> {
+    index: usize,
+    step: &'a StepRecord,
+    began_ms: u64,
+}
+
+impl Timed<'_> {
+    /// The clock so long after the step began.
+    fn wall_ms_at(self, elapsed: Nanos) -> u64 {
+        self.began_ms.saturating_add(elapsed.0 / 1_000_000)
+    }
 }
 
 /// A file of what the tests of a run have come to: each with the specifications before it where they change, and the time
@@ -234,24 +254,26 @@ pub fn iometer_results(record: &Record, shape: &IometerShape, hosts: &[IometerHo
 fn framed<'a>(
     record: &'a Record,
     shape: &IometerShape,
-    mut add: impl FnMut(&mut Lines, usize, &'a StepRecord, &IometerTest) -> Option<&'a StepFinished>,
+    mut add: impl FnMut(&mut Lines, Timed<'a>, &IometerTest) -> Option<&'a StepFinished>,
 ) -> String {
     let mut lines = Lines::begun(record, shape);
     let mut spec_index = None;
+    // Tests of a simulated device take their time in none of the host's: its clock goes on with theirs, so that one test
+    // ends before the next begins.
+    let mut ahead_ms = 0_u64;
     for (index, (step, test)) in record.steps.iter().zip(&shape.tests).enumerate() {
         if spec_index != Some(test.spec_index) {
             spec_index = Some(test.spec_index);
             lines.specs(&test.specs);
         }
-        let Some(finished) = add(&mut lines, index, step, test) else { break };
-        lines.time_stamp(wall_ms_at(step, finished.elapsed));
+        let timed = Timed { index, step, began_ms: step.started.wall_ms.saturating_add(ahead_ms) };
+        let Some(finished) = add(&mut lines, timed, test) else { break };
+        lines.time_stamp(timed.wall_ms_at(finished.elapsed));
+        if step.started.step.is_simulated() {
+            ahead_ms = ahead_ms.saturating_add(finished.elapsed.0 / 1_000_000);
+        }
     }
     lines.ended(is_whole(record, shape))
-}
-
-/// The wall clock so long after a step began.
-fn wall_ms_at(step: &StepRecord, elapsed: Nanos) -> u64 {
-    step.started.wall_ms.saturating_add(elapsed.0 / 1_000_000)
 }
 
 /// Whether all tests came to their ends.

@@ -3,6 +3,7 @@
 
 use crate::answer::{self, headline, step_line, what};
 use crate::compare::{self, Sides};
+use crate::html::mapped;
 use crate::section::{Section, sections};
 use crate::table::visible;
 use crate::tables::{self, STREAMS_SHOWN, Table, seconds};
@@ -36,7 +37,10 @@ pub fn markdown(summary: &Summary) -> String {
     let command: Vec<String> = summary.command.iter().map(|word| answer::quoted(word)).collect();
     page.fenced(&command.join(" "));
     for source in &summary.sources {
-        page.line(&format!("Job {}:", text(&source.name)));
+        page.line(&match source.maps.as_slice() {
+            [] => format!("Job {}:", text(&source.name)),
+            maps => format!("Job {} with {}:", text(&source.name), text(&mapped(maps))),
+        });
         page.fenced(&source.text);
     }
     page.out

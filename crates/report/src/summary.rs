@@ -16,7 +16,7 @@ use fathom_metrics::{Latency, merge_kind};
 use fathom_schema::{
     DeviceCounters, EngineKind, EnvironmentFact, Facts, FileKind, Finding, Interval, IoMode, KindTally,
     LatencyTally, MismatchKind, Note, NoteKind, OperationKind, Outcome, Pacing, Phase, Question, Record,
-    Severity, Step, StepRecord, Stop, Stream, StreamTally, TargetFact, VerifyTotals,
+    RunStarted, Severity, Step, StepRecord, Stop, Stream, StreamTally, TargetFact, VerifyTotals,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 use std::collections::BTreeSet;
@@ -50,15 +50,23 @@ pub fn summary(record: &Record) -> Summary {
         steps: steps.iter().map(step).collect(),
         notes: told(notes, started.question.as_ref()).map(note).collect(),
         environment: started.facts.environment.iter().map(environment).collect(),
-        sources: started
-            .sources
-            .iter()
-            .map(|(name, text)| Source { name: name.clone(), text: text.clone() })
-            .collect(),
+        sources: sources(started),
         unanswered: answer.as_ref().err().map(|what| unanswered(record, what)),
         together: answer.ok().flatten(),
         thresholds: thresholds::thresholds(record),
     }
+}
+
+/// The job's texts; what was said beside an Iometer configuration, which is one text, with it.
+fn sources(started: &RunStarted) -> Vec<Source> {
+    let (maps, sector_size) = started.beside_text();
+    let of = |(name, text): &(String, String)| Source {
+        name: name.clone(),
+        text: text.clone(),
+        maps: maps.clone(),
+        sector_size,
+    };
+    started.sources.iter().map(of).collect()
 }
 
 /// The answer to the run's question; none of a run without one, and the reason where one has no answer.

@@ -573,4 +573,10 @@ pub struct Source {
     pub name: String,
     /// Content.
     pub text: String,
+    /// What stood for the targets of an Iometer configuration, `NAME=PATH`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub maps: Vec<String>,
+    /// Bytes that its sectors had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sector_size: Option<u64>,
 }

@@ -45,30 +45,42 @@ impl fmt::Display for NewLoad {
     }
 }
 
-/// The way into a run for whoever wants to change its load; clones lead into the same run.
+/// What is asked of a run that goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Asked {
+    /// A note with this text.
+    Mark(String),
+    /// Another load.
+    Load(RateChange),
+}
+
+/// The way into a run for whoever wants to change its load; clones lead into the same run. It is looked at several times a
+/// second; what is asked is told of at the moment when it was, and in its order.
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
-    asked: Arc<Mutex<Vec<RateChange>>>,
-    marks: Arc<Mutex<Vec<String>>>,
+    /// With the moment of each.
+    asked: Arc<Mutex<Vec<(Nanos, Asked)>>>,
 }
 
 impl Changes {
     /// Asks for a change. It is made within a second, or refused with a note in the record.
     pub fn ask(&self, change: RateChange) {
-        self.asked.lock().expect("no thread panics while it holds the lock").push(change);
+        self.put(Asked::Load(change));
     }
 
-    /// Asks for a mark: a note with the text `what`, at the time when it is made. It is made within a second while a step
-    /// runs, else with the next one.
+    /// Asks for a mark: a note with the text `what`, at this moment. It is in the record within a second while a step runs,
+    /// else with the next one or the end of the run.
     pub fn mark(&self, what: String) {
-        self.marks.lock().expect("no thread panics while it holds the lock").push(what);
+        self.put(Asked::Mark(what));
     }
 
-    pub(crate) fn take_marks(&self) -> Vec<String> {
-        std::mem::take(&mut *self.marks.lock().expect("no thread panics while it holds the lock"))
+    fn put(&self, asked: Asked) {
+        let mut all = self.asked.lock().expect("no thread panics while it holds the lock");
+        // Read under the lock: moments are in the order of what is asked.
+        all.push((fathom_engine::monotonic(), asked));
     }
 
-    pub(crate) fn take(&self) -> Vec<RateChange> {
+    pub(crate) fn take(&self) -> Vec<(Nanos, Asked)> {
         std::mem::take(&mut *self.asked.lock().expect("no thread panics while it holds the lock"))
     }
 }
@@ -197,6 +209,21 @@ mod tests {
 
     fn piece(seconds: u64, from_per_s: f64, to_per_s: f64) -> RatePiece {
         RatePiece { length_ns: seconds * SECOND, from_per_s, to_per_s }
+    }
+
+    #[test]
+    fn what_is_asked_has_its_moment_and_its_order() {
+        let changes = Changes::default();
+        let load = || RateChange { stream: "a".to_owned(), load: NewLoad::Maximum };
+        let before = fathom_engine::monotonic();
+        changes.ask(load());
+        changes.mark("it is up".to_owned());
+        changes.ask(load());
+        let after = fathom_engine::monotonic();
+        let (moments, asked): (Vec<_>, Vec<_>) = changes.take().into_iter().unzip();
+        assert_eq!(asked, [Asked::Load(load()), Asked::Mark("it is up".to_owned()), Asked::Load(load())]);
+        assert!(moments.is_sorted() && moments[0] >= before && moments[2] <= after, "{moments:?}");
+        assert_eq!(changes.take(), [], "each is taken once");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One run: from the first event to the last, whatever happens in between.
 
 use crate::bus::{Bus, SinkError};
-use crate::changes::{Changes, RateChange, follow, refusal};
+use crate::changes::{Asked, Changes, RateChange, follow, refusal};
 use crate::host::HostMeter;
 use crate::signals::Stop;
 use crate::sums::Sums;
@@ -120,6 +120,7 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     let done = u32::try_from(earlier.len()).expect("an experiment has fewer steps than 2^32");
     earlier.into_iter().for_each(|step| runner.take_over(step));
     let ended = runner.steps(experiment, claims, done);
+    runner.answer_late();
     let aborted = runner.aborted.take();
     let (outcome, error) = match (ended, aborted) {
         (Ok(StepStop::Complete | StepStop::Changed | StepStop::Interrupted), Some(reason)) => {
@@ -238,8 +239,7 @@ impl Runner<'_, '_> {
         let mut so_far = StepStop::Complete;
         while let Some(step) = experiment.next(finished.as_ref()) {
             // The time of a simulated device is not ours, and it keeps nothing from one step to the next.
-            let is_simulated = step.streams.iter().all(|stream| stream.engine.kind == EngineKind::Sim);
-            if !is_simulated && !self.wait(step.pause_before) {
+            if !step.is_simulated() && !self.wait(step.pause_before) {
                 return Ok(graver(so_far, StepStop::Interrupted));
             }
             let mut step = step;
@@ -393,6 +393,21 @@ impl Runner<'_, '_> {
         Ok(Done { finished, ends_run, next })
     }
 
+    /// What was asked when no step ran any more is not lost.
+    fn answer_late(&mut self) {
+        for (at, asked) in self.changes.take() {
+            let at = at.since(self.started_at);
+            let note = match asked {
+                Asked::Mark(text) => marked(at, &text),
+                Asked::Load(_) => {
+                    let (kind, severity) = (NoteKind::Job, Severity::Warn);
+                    Note { at, kind, severity, message: unchanged("the run was at its end") }
+                }
+            };
+            self.bus.send(&Event::Note(note));
+        }
+    }
+
     fn note(&mut self, kind: NoteKind, severity: Severity, message: String) {
         let at = fathom_engine::monotonic().since(self.started_at);
         self.bus.send(&Event::Note(Note { at, kind, severity, message }));
@@ -428,6 +443,16 @@ fn devices_under(step: &Step, facts: &Facts) -> Vec<DeviceNumber> {
     numbers.sort_unstable();
     numbers.dedup();
     numbers
+}
+
+/// A mark of someone who watched.
+fn marked(at: Nanos, text: &str) -> Note {
+    Note { at, kind: NoteKind::Job, severity: Severity::Info, message: format!("mark: {text}") }
+}
+
+/// What is told of a load that stays.
+fn unchanged(reason: &str) -> String {
+    format!("the load was not changed: {reason}")
 }
 
 /// Streams that a note names; of more it gives the number.
@@ -506,18 +531,25 @@ impl Relay<'_, '_> {
 
 impl Observer for Relay<'_, '_> {
     fn is_changed(&mut self, has_failed: bool) -> bool {
-        for mark in self.changes.take_marks() {
-            self.note(Severity::Info, format!("mark: {mark}"));
-        }
-        for change in self.changes.take() {
-            let failed = has_failed.then(|| "a worker of the step has ended for an error".to_owned());
-            match failed.or_else(|| refusal(self.step, &change)) {
-                Some(reason) => self.note(Severity::Warn, format!("the load was not changed: {reason}")),
-                None => {
-                    self.note(Severity::Info, format!("the load is changed: {change}"));
-                    self.accepted.push(change);
+        for (at, asked) in self.changes.take() {
+            let at = at.since(self.started_at);
+            let change = match asked {
+                Asked::Mark(text) => {
+                    self.bus.send(&Event::Note(marked(at, &text)));
+                    continue;
                 }
-            }
+                Asked::Load(change) => change,
+            };
+            let failed = has_failed.then(|| "a worker of the step has ended for an error".to_owned());
+            let (severity, message) = match failed.or_else(|| refusal(self.step, &change)) {
+                Some(reason) => (Severity::Warn, unchanged(&reason)),
+                None => {
+                    let message = format!("the load is changed: {change}");
+                    self.accepted.push(change);
+                    (Severity::Info, message)
+                }
+            };
+            self.bus.send(&Event::Note(Note { at, kind: NoteKind::Job, severity, message }));
         }
         !self.accepted.is_empty()
     }

@@ -19,8 +19,33 @@ impl Sink for Steps {
     }
 }
 
+/// Marks the end of each step, and what is noted.
+struct Late {
+    changes: Changes,
+    notes: Vec<String>,
+}
+
+impl Sink for Late {
+    fn event(&mut self, event: &Event) -> Result<(), SinkError> {
+        match event {
+            Event::StepFinished(_) => self.changes.mark("it has ended".to_owned()),
+            Event::Note(note) => self.notes.push(note.message.clone()),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
 /// Runs a job that is asked for 1,000 operations per second of its stream `s` as soon as it runs.
 fn changed(job: &str) -> Vec<Step> {
+    let changes = Changes::default();
+    changes.ask(RateChange { stream: "s".to_owned(), load: NewLoad::Rate(Iops(1000.0)) });
+    let mut steps = Steps::default();
+    ran(job, changes, &mut steps);
+    steps.0
+}
+
+fn ran(job: &str, changes: Changes, sink: &mut dyn Sink) {
     let (job, found) = fathom_frontend::native::read("job", job);
     assert!(found.is_empty(), "{found:?}");
     let mut facts = Facts {
@@ -32,8 +57,6 @@ fn changed(job: &str) -> Vec<Step> {
     facts.limits.open_files = 1024;
     let (plan, found) = plan(&job, &facts, 7);
     let plan = plan.unwrap_or_else(|| panic!("{found:?}"));
-    let changes = Changes::default();
-    changes.ask(RateChange { stream: "s".to_owned(), load: NewLoad::Rate(Iops(1000.0)) });
     let started = RunStarted {
         schema_version: fathom_schema::VERSION,
         run: String::new(),
@@ -60,10 +83,18 @@ fn changed(job: &str) -> Vec<Step> {
         changes,
         earlier: Vec::new(),
     };
-    let mut steps = Steps::default();
-    let outcome = run(request, &Stop::default(), &mut Bus::new(vec![&mut steps]));
+    let outcome = run(request, &Stop::default(), &mut Bus::new(vec![sink]));
     assert_eq!(outcome.outcome, Outcome::Complete, "{:?}", outcome.error);
-    steps.0
+}
+
+#[test]
+fn what_is_asked_behind_the_last_step_is_not_lost() {
+    let changes = Changes::default();
+    let mut late = Late { changes: changes.clone(), notes: Vec::new() };
+    let job = "[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\n[stream.s]\nqueue_depth = 1\n[stage.a]\ntime = \"1s\"\n";
+    ran(job, changes, &mut late);
+    let marks = late.notes.iter().filter(|note| *note == "mark: it has ended").count();
+    assert_eq!(marks, 1, "{:?}", late.notes);
 }
 
 #[test]

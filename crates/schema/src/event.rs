@@ -70,6 +70,25 @@ pub struct RunStarted {
     pub facts: Facts,
 }
 
+impl RunStarted {
+    /// Section of the echo with what belongs to an Iometer configuration and is not in its text.
+    pub const ICF: &str = "iometer";
+    /// There: what stands for a target, `NAME=PATH`.
+    pub const ICF_MAP: &str = "map";
+    /// There: bytes of its sectors.
+    pub const ICF_SECTOR_SIZE: &str = "sector_size";
+
+    /// What was said beside the job's text: what stood for its targets, and bytes of its sectors.
+    pub fn beside_text(&self) -> (Vec<String>, Option<u64>) {
+        let of = |name: &str| {
+            let section = self.echo.iter().find(|(section, _)| section == Self::ICF);
+            let options = section.into_iter().flat_map(|(_, options)| options);
+            options.filter(|(option, _)| option == name).map(|(_, value)| value.clone()).collect::<Vec<_>>()
+        };
+        (of(Self::ICF_MAP), of(Self::ICF_SECTOR_SIZE).first().and_then(|size| size.parse().ok()))
+    }
+}
+
 /// A step begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepStarted {

@@ -3,7 +3,7 @@
 
 use crate::control::Control;
 use crate::demands::{Demands, Flow, KindRate, Pauses, Scheduling};
-use crate::engine::EngineSettings;
+use crate::engine::{EngineKind, EngineSettings};
 use crate::peer::Peer;
 use crate::settling::{DepthSearch, SteadyRule};
 use crate::tally::OperationKind;
@@ -422,6 +422,11 @@ pub enum Size {
 }
 
 impl Step {
+    /// Whether its time is that of simulated devices, and not the host's.
+    pub fn is_simulated(&self) -> bool {
+        self.streams.iter().all(|stream| stream.engine.kind == EngineKind::Sim)
+    }
+
     /// Whether this stream is part of what all streams together come to.
     pub fn adds_up(&self, stream: usize) -> bool {
         self.streams.get(stream).is_none_or(|stream| stream.engine.kind.adds_up())

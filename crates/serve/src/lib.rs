@@ -7,6 +7,7 @@
 
 mod api;
 mod assets;
+mod elsewhere;
 mod fault;
 mod guard;
 mod hub;

@@ -2,7 +2,8 @@
 
 use crate::api;
 use crate::fault::Fault;
-use crate::routes::{BASE, Content, Route};
+use crate::routes::{BASE, Content, Route, body_bytes_max};
+use fathom_units::Bytes;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -72,7 +73,13 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
         operation["parameters"] = parameters.into();
     }
     if let Some(content) = content(body, schemas) {
-        operation["requestBody"] = json!({ "required": true, "content": content });
+        let most = body_bytes_max(path);
+        operation["requestBody"] = json!({
+            "required": true,
+            "description": format!("At most {}.", Bytes(most as u64)),
+            "x-bytes-max": most,
+            "content": content,
+        });
     }
     match role {
         Some(role) => {

@@ -137,6 +137,11 @@ pub fn list(folder: &Path) -> Result<Vec<Summary>, StoreError> {
     Ok(runs)
 }
 
+/// What a listing shows of the run in this file.
+pub fn look(path: PathBuf) -> Summary {
+    summary(path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), path)
+}
+
 /// The file that `which` means: `last` for the newest run in `folder`, a run's identity or a beginning of it that fits
 /// one run only (upper or lower case), or the path of a file.
 pub fn find(folder: &Path, which: &str) -> Result<PathBuf, StoreError> {

@@ -45,13 +45,16 @@ pub(crate) fn read(db: &Connection, path: &Path) -> Result<Labels, StoreError> {
     for row in rows {
         match row.map_err(sqlite)? {
             (kind, value) if kind == "title" => labels.title = Some(value),
+            // One that was given twice is one.
+            (_, value) if labels.tags.contains(&value) => {}
             (_, value) => labels.tags.push(value),
         }
     }
     Ok(labels)
 }
 
-/// Gives the run in `path` these labels in the place of those it has. A run that goes on has none yet.
+/// Gives the run in `path` these labels in the place of those it has; a tag that is named twice is given once. A run that
+/// goes on has none yet.
 pub fn set_labels(path: &Path, labels: &Labels) -> Result<(), StoreError> {
     let sqlite = |error| StoreError::of(path, error);
     let mut db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sqlite)?;
@@ -64,7 +67,11 @@ pub fn set_labels(path: &Path, labels: &Labels) -> Result<(), StoreError> {
         .map_err(sqlite)?;
     let all =
         labels.title.iter().map(|title| ("title", title)).chain(labels.tags.iter().map(|tag| ("tag", tag)));
-    for (kind, value) in all {
+    let all: Vec<_> = all.collect();
+    for (at, &(kind, value)) in all.iter().enumerate() {
+        if all[..at].contains(&(kind, value)) {
+            continue;
+        }
         transaction.execute("INSERT INTO label VALUES (?1, ?2)", params![kind, value]).map_err(sqlite)?;
     }
     transaction.commit().map_err(sqlite)
@@ -92,6 +99,19 @@ mod tests {
             assert_eq!(labels(&path).expect("it can be read"), given);
             assert_eq!(crate::read(&path).expect("it can be read"), before);
         }
+        let twice = ["b", "a", "b", "c", "a"].map(str::to_owned).to_vec();
+        set_labels(&path, &Labels { title: None, tags: twice }).expect("it can be written");
+        let rows = |path: &Path| -> i64 {
+            let db = Connection::open(path).expect("it can be opened");
+            db.query_row("SELECT count(*) FROM label", (), |row| row.get(0)).expect("it has the table")
+        };
+        assert_eq!(rows(&path), 3, "each is kept once");
+        // As those files have it that were written before.
+        let db = Connection::open(&path).expect("it can be opened");
+        db.execute("INSERT INTO label VALUES ('tag', 'b')", ()).expect("it can be written");
+        drop(db);
+        assert_eq!(rows(&path), 4);
+        assert_eq!(labels(&path).expect("it can be read").tags, ["b", "a", "c"], "and told once, in order");
         let other = folder.path().join("other.fathom");
         std::fs::write(&other, "no run").expect("it can be written");
         assert!(set_labels(&other, &Labels::default()).is_err());

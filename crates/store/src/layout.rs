@@ -6,6 +6,9 @@ use fathom_schema::{Event, IntervalSum};
 use rusqlite::Connection;
 use std::path::Path;
 
+/// What the file of every run begins with, as every database of `SQLite` does (its file format, section 1.3).
+pub const FILE_HEAD: [u8; 16] = *b"SQLite format 3\0";
+
 /// Marks a database as a run of fathom.
 pub(crate) const APPLICATION_ID: i32 = fathom_schema::RECORD_MARK;
 

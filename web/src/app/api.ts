@@ -112,6 +112,8 @@ export interface Upload {
   text: string;
   /** What stands for the targets of an Iometer configuration: `NAME=PATH`. */
   maps?: string[];
+  /** Bytes that its sectors have. */
+  sector_size?: number;
 }
 
 export interface Preset {
@@ -186,7 +188,8 @@ export interface Report {
   }[];
   notes: { at_s: number; severity: string; message: string }[];
   environment: { subject: string; name: string; value: string | null; bytes: number | null; source: string }[];
-  sources: { name: string; text: string }[];
+  /** Of an Iometer configuration with what was said beside its text, as in {@link Upload}. */
+  sources: { name: string; text: string; maps?: string[]; sector_size?: number }[];
 }
 
 /** A fact of the environment of which not all runs have the same value; of docs/generated/openapi.json. */

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { Report } from "./api";
-import { distinct, inCommon, loadCurves } from "./compared";
+import { distinct, inCommon, loadCurves, numbered, without } from "./compared";
 
 type Step = Report["steps"][number];
 const step = (name: string, parameters: Record<string, string> = {}, iops = 1): Step =>
@@ -52,4 +52,20 @@ test("loads of several runs are drawn over one another, and a load that was meas
 test("a run is compared once", () => {
   expect(distinct(["a", "a"])).toEqual(["a"]);
   expect(distinct(["a~b~a", "b~c", "b", "d"])).toEqual(["a~b", "c", "d"]);
+});
+
+test("runs that are gone are on no side, and a side without runs is none", () => {
+  expect(without(["a~b", "c", "d"], ["b", "c"])).toEqual(["a", "d"]);
+  expect(without(["a", "b"], [])).toEqual(["a", "b"]);
+});
+
+test("replicates of a load are told apart, and what is there once keeps its name", () => {
+  expect(numbered(["depth 1", "depth 4", "depth 1", "depth 4", "depth 4", "rest"])).toEqual([
+    "depth 1, 1 of 2",
+    "depth 4, 1 of 3",
+    "depth 1, 2 of 2",
+    "depth 4, 2 of 3",
+    "depth 4, 3 of 3",
+    "rest",
+  ]);
 });

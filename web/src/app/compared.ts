@@ -124,3 +124,22 @@ export function distinct(sides: string[]): string[] {
   const isNew = (run: string) => run !== "" && !seen.has(run) && seen.add(run).has(run);
   return sides.map((side) => side.split("~").filter(isNew).join("~")).filter((side) => side !== "");
 }
+
+/** Sides without the runs that are gone. */
+export function without(sides: string[], gone: string[]): string[] {
+  const left = sides.map((side) => side.split("~").filter((run) => !gone.includes(run)));
+  return left.filter((side) => side.length > 0).map((side) => side.join("~"));
+}
+
+/** Names of steps, of which those that are there several times are numbered: they are replicates of one load. */
+export function numbered(names: string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const seen = new Map<string, number>();
+  return names.map((name) => {
+    const number = (seen.get(name) ?? 0) + 1;
+    const count = counts.get(name) ?? 1;
+    seen.set(name, number);
+    return count === 1 ? name : strings.run.replicate(name, number, count);
+  });
+}

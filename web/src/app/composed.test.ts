@@ -20,7 +20,7 @@ function storage(most: number): Map<string, string> {
 
 afterEach(() => vi.unstubAllGlobals());
 
-const file = { name: "a.icf", text: "Version 1.1.0", faults: [], isTaken: false, isKept: false, maps: [] };
+const file = { name: "a.icf", text: "Version 1.1.0", faults: [], isTaken: false, isKept: false, maps: [], sectorSize: null };
 const of = (text: string, given = "C:=sim:"): Composed => ({
   now: { text, filled: { form: { ...empty }, depths: ["1"] }, inText: empty, isByHand: true },
   opened: { file, given },

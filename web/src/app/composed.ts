@@ -26,6 +26,8 @@ export interface OpenedFile {
   isKept: boolean;
   /** What stood for its targets when it was read. */
   maps: string[];
+  /** Bytes of its sectors, where that was said of it. */
+  sectorSize: number | null;
 }
 
 export interface Composed {
@@ -39,7 +41,7 @@ export interface Composed {
 const place = "fathom.composed";
 
 /** Whether a value has what an example has: another version of the pages may have left something else here. */
-function isLike(value: unknown, example: unknown): boolean {
+export function isLike(value: unknown, example: unknown): boolean {
   if (Array.isArray(example)) return Array.isArray(value) && value.every((one) => isLike(one, example[0]));
   if (isTable(example))
     return isTable(value) && Object.keys(example).every((key) => isLike(value[key], example[key]));
@@ -47,7 +49,7 @@ function isLike(value: unknown, example: unknown): boolean {
 }
 
 const fault: Omit<Diagnostic, "help"> = { code: "", severity: "", line: 0, column: 0, message: "" };
-const file = { name: "", text: "", faults: [fault], isTaken: false, isKept: false, maps: [""] };
+const file = { name: "", text: "", faults: [fault], isTaken: false, isKept: false, maps: [""], sectorSize: 0 };
 const moment: Moment = { text: "", filled: { form: empty, depths: [""] }, inText: empty, isByHand: false };
 
 function isWhole(value: unknown): value is Moment {

@@ -1,5 +1,6 @@
-// The form of a question and the job that it is asked of. Pure.
+// The form of a question, what a tab of the browser remembers of it, and the job that it is asked of.
 
+import { isLike } from "./composed";
 import { empty, emptyStream, emptyTarget, toText, type Target } from "./job";
 
 export type Asked = "curve" | "rates" | "objective" | "steady";
@@ -59,4 +60,33 @@ export function jobOf(form: Question, asked: Asked): string {
   }
   const lines = [{ share: "100%", blockSize, read, access }];
   return toText({ ...empty, targets, streams: [{ ...stream, lines, workers }], ramp, time });
+}
+
+/** Each page of questions has a form of its own. */
+const place = (page: "curve" | "steady") => `fathom.asked.${page}`;
+
+/** What this tab remembers of a form; an empty one where that is nothing, or of another version of the pages. */
+export function remembered(page: "curve" | "steady"): Question {
+  const fresh = emptyQuestion();
+  try {
+    const found: unknown = JSON.parse(sessionStorage.getItem(place(page)) ?? "null");
+    if (!isLike(found, fresh)) return fresh;
+    const form = found as Question;
+    const isKnown =
+      ["curve", "rates", "objective"].includes(form.asked) &&
+      tests.includes(form.test) &&
+      ["enterprise", "client"].includes(form.deviceClass);
+    return isKnown && form.targets.length > 0 ? form : fresh;
+  } catch {
+    return fresh;
+  }
+}
+
+/** Remembers a form until the tab is closed; a browser that keeps nothing begins anew. */
+export function remember(page: "curve" | "steady", form: Question): void {
+  try {
+    sessionStorage.setItem(place(page), JSON.stringify(form));
+  } catch {
+    // What is typed stays as long as the page does.
+  }
 }

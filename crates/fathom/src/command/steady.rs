@@ -6,7 +6,7 @@ use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::load::{self, Loaded};
 use crate::session::{self, Planned};
-use crate::{diagnose, terminal};
+use crate::{cli, diagnose, terminal};
 use clap::Args;
 use fathom_analysis::pts::{self, BLOCK_MIN};
 use fathom_model::{Amount, Kind, Literal, OptionValue, Span};
@@ -329,7 +329,9 @@ pub(crate) fn job_of(question: &SteadyQuestion, record: &Record, removes: bool) 
     let is_made = |name: &str| made.job.sources.all().iter().any(|source| source.name == name);
     match record.started.sources.first() {
         Some((name, text)) if !is_made(name) => {
-            let mut sent = load::uploaded(name, text, &IometerArgs::default());
+            let (maps, sector_size) = record.started.beside_text();
+            let args = IometerArgs { maps, sector_size: sector_size.unwrap_or(cli::SECTOR_BYTES) };
+            let mut sent = load::uploaded(name, text, &args);
             if removes {
                 for section in &mut sent.job.targets {
                     section.options.remove.set(true, Span::default());

@@ -291,6 +291,55 @@ fn updates_are_recorded_beside_the_results_where_that_is_asked_for() {
     }
 }
 
+/// Milliseconds of the day of the time stamps, in order; `2026-11-20 08:59:24:123`.
+fn stamps(lines: &[String]) -> Vec<u64> {
+    let heads = lines.iter().enumerate().filter(|(_, line)| *line == "'Time Stamp");
+    let of = |(at, _): (usize, &String)| {
+        let (_, time) = lines[at + 1].split_once(' ').expect("it has a day and a time");
+        let parts: Vec<u64> = time.split(':').map(|part| part.parse().expect("it is a number")).collect();
+        ((parts[0] * 60 + parts[1]) * 60 + parts[2]) * 1000 + parts[3]
+    };
+    heads.map(of).collect()
+}
+
+#[test]
+fn tests_in_virtual_time_have_one_clock_and_no_processors() {
+    let bench = Bench::new();
+    bench.write("a.icf", CONFIGURATION);
+    bench.fathom("iometer -c a.icf -r results.csv -t 30 --map *=sim: --quiet").expect(0, &[]);
+    let lines = lines(&bench);
+    let stamps = stamps(&lines);
+    assert_eq!(stamps.len(), 5, "the start and four tests");
+    for pair in stamps.windows(2) {
+        let took = (pair[1] + 86_400_000 - pair[0]) % 86_400_000;
+        assert!(took >= 1000, "a test of 1 s is at an end {took} ms after the one before it");
+    }
+    // How busy this host was meanwhile has nothing to do with them.
+    assert_eq!(lines.iter().filter(|line| line.starts_with("PROCESSOR")).count(), 0);
+    for heading in ["% CPU Utilization", "Interrupts per Second", "CPU Effectiveness", "Packets/Second"] {
+        for kind in ["ALL", "MANAGER"] {
+            assert_eq!(column(&lines, kind, heading), [""; 4], "{kind} {heading}");
+        }
+    }
+    // What takes real time has them.
+    let other = Bench::new();
+    other.write("a.icf", CONFIGURATION);
+    other.fathom("iometer -c a.icf -r results.csv -t 30 --map *=null: --quiet").expect(0, &[]);
+    let lines = self::lines(&other);
+    assert!(lines.iter().any(|line| line.starts_with("PROCESSOR")), "{lines:?}");
+    assert!(numbers(&lines, "ALL", "% CPU Utilization").iter().all(|&busy| busy > 0.0));
+}
+
+#[test]
+fn results_begin_on_a_line_of_their_own() {
+    let bench = Bench::new();
+    bench.write("a.icf", CONFIGURATION);
+    bench.write("results.csv", "Aborted test");
+    bench.fathom("iometer -c a.icf -r results.csv -t 30 --map *=sim: --quiet").expect(0, &[]);
+    let lines = lines(&bench);
+    assert_eq!(lines[..2], ["Aborted test", "'Test Type,Test Description"]);
+}
+
 #[test]
 fn results_and_updates_are_written_whatever_becomes_of_the_other() {
     let updated = CONFIGURATION.replace(

@@ -3,6 +3,7 @@
 mod consent;
 mod figures;
 mod kept;
+mod others;
 mod refusals;
 mod resume;
 

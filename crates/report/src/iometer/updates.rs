@@ -3,7 +3,8 @@
 //! them is in docs/iometer-compatibility.md.
 
 use super::{
-    Figures, IOMETER_COLUMNS, IometerHost, IometerRow, IometerShape, Lines, Part, framed, real, wall_ms_at,
+    Figures, IOMETER_COLUMNS, IometerHost, IometerRow, IometerShape, Lines, Part, Timed, framed, host_of,
+    real,
 };
 use crate::calendar;
 use fathom_schema::{Interval, Phase, Record, StepRecord};
@@ -14,24 +15,33 @@ use std::collections::BTreeMap;
 const DIGITS: i32 = 6;
 
 /// The updates of a run, ready to be added to their file; every so many seconds, 0 for none but the last.
-pub fn iometer_updates(record: &Record, shape: &IometerShape, hosts: &[IometerHost], every_s: u64) -> String {
-    framed(record, shape, |lines, index, step, test| {
+pub fn iometer_updates(
+    record: &Record,
+    shape: &IometerShape,
+    hosts: &[Option<IometerHost>],
+    every_s: u64,
+) -> String {
+    framed(record, shape, |lines, timed, test| {
+        let step = timed.step;
         lines.add("'Results");
         // Its headings are those of before 1.1.0.
         lines.add(&format!("TimeStamp,'{}", IOMETER_COLUMNS.join(",").replace("MiBps", "MBps")));
         let workers: Vec<&IometerRow> = test.rows.iter().filter(|row| row.cells[0] == "WORKER").collect();
-        for (at, window) in windows(step, every_s) {
+        for (at, window) in windows(timed, every_s) {
             for row in &workers {
                 lines.update(at, &Figures { real: short, ..window.figures(step) }.row(&without_spec(row)));
             }
         }
         let finished = step.finished.as_ref()?;
-        let at = wall_ms_at(step, finished.elapsed);
+        let at = timed.wall_ms_at(finished.elapsed);
         for row in workers {
             lines.update(at, &Figures { real: short, ..Figures::of(step, finished, None) }.row(row));
         }
         for row in test.rows.iter().filter(|row| row.cells[0] == "ALL") {
-            lines.update(at, &Figures { real, ..Figures::of(step, finished, hosts.get(index)) }.row(row));
+            lines.update(
+                at,
+                &Figures { real, ..Figures::of(step, finished, host_of(hosts, timed.index)) }.row(row),
+            );
         }
         Some(finished)
     })
@@ -62,7 +72,8 @@ impl Window<'_> {
 }
 
 /// The windows of a step, each with the wall clock at its end.
-fn windows(step: &StepRecord, every_s: u64) -> Vec<(u64, Window<'_>)> {
+fn windows(timed: Timed<'_>, every_s: u64) -> Vec<(u64, Window<'_>)> {
+    let step = timed.step;
     let measured = || step.intervals.iter().filter(|interval| interval.phase == Phase::Measure);
     let every = Nanos::secs(every_s).0;
     let (Some(from), true) = (measured().map(|interval| interval.start).min(), every > 0) else {
@@ -75,7 +86,7 @@ fn windows(step: &StepRecord, every_s: u64) -> Vec<(u64, Window<'_>)> {
     let ends = windows.into_values().map(|intervals| {
         let start = intervals.iter().map(|interval| interval.start).min().unwrap_or(Nanos::ZERO);
         let end = intervals.iter().map(|interval| interval.end).max().unwrap_or(Nanos::ZERO);
-        (wall_ms_at(step, end), Window { intervals, time: end.since(start) })
+        (timed.wall_ms_at(end), Window { intervals, time: end.since(start) })
     });
     ends.collect()
 }

@@ -1,12 +1,13 @@
 //! The events of a run as they happen (server-sent events). A connection that was lost goes on after the event it had last
 //! (`Last-Event-ID`); where some are no longer kept here, an event `gap` says to look into the store.
 
-use crate::App;
+use super::aside;
 use crate::fault::Fault;
 use crate::hub::{Hub, Since, Told};
 use crate::routes::{Content, Route, json};
 use crate::running::file_of;
 use crate::session::Role;
+use crate::{App, elsewhere};
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -28,8 +29,11 @@ const RETRY: Duration = Duration::from_secs(1);
 /// What goes on.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Status {
-    /// The run that goes on; null when none does.
+    /// The run that goes on here; null when none does.
     run: Option<String>,
+    /// Runs that other processes make in the store of this server, oldest first: they are stopped there, and no other begins
+    /// beside them.
+    elsewhere: Vec<String>,
 }
 
 /// Where to go on.
@@ -65,8 +69,12 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-async fn status(State(app): State<Arc<App>>) -> Json<Status> {
-    Json(Status { run: app.running.latest().filter(|active| !active.is_over()).map(|active| active.id) })
+async fn status(State(app): State<Arc<App>>) -> Result<Json<Status>, Fault> {
+    aside(move || {
+        let run = app.running.latest().filter(|active| !active.is_over()).map(|active| active.id);
+        Ok(Json(Status { run, elsewhere: elsewhere::all(&app) }))
+    })
+    .await
 }
 
 async fn events(

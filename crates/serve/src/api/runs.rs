@@ -2,15 +2,15 @@
 
 use super::jobs::{self, Order};
 use super::{aside, media};
-use crate::App;
 use crate::fault::Fault;
-use crate::routes::{Content, Route, json};
-use crate::running::file_of;
+use crate::routes::{Content, IMPORT_BYTES_MAX, Route, json};
+use crate::running::{Active, file_of};
 use crate::session::Role;
+use crate::{App, elsewhere};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, patch, post};
 use fathom_report::{Csv, IntervalView, OnTarget, Summary, interval_view, on_targets};
@@ -20,6 +20,7 @@ use fathom_units::{Bytes, Iops, Nanos, RATES};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::sync::Arc;
 use tokio::io::AsyncWriteExt;
 
@@ -27,12 +28,13 @@ use tokio::io::AsyncWriteExt;
 const LISTED_MAX: usize = 1000;
 /// Intervals of an answer at once: two hours of one stream.
 const INTERVALS_MAX: usize = 8192;
-/// The state of a run that goes on here; others are the store's.
+/// The states of a run that goes on here, and of one that another process makes; others are the store's.
 const RUNNING: &str = "running";
+const ELSEWHERE: &str = "elsewhere";
 
 /// States of runs in a list.
 fn states() -> impl Iterator<Item = &'static str> {
-    std::iter::once(RUNNING).chain(fathom_store::State::WORDS)
+    [RUNNING, ELSEWHERE].into_iter().chain(fathom_store::State::WORDS)
 }
 
 /// Longest text of a mark, in bytes.
@@ -243,20 +245,31 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn begin(State(app): State<Arc<App>>, Json(order): Json<Order>) -> Result<Response, Fault> {
-    let run = aside(move || Ok(app.running.begin(&app, jobs::ready(&app, &order)?)?.id)).await?;
+    let run = aside(move || {
+        let ready = jobs::ready(&app, &order)?;
+        elsewhere::refuse_beside(&app)?;
+        Ok(app.running.begin(&app, ready)?.id)
+    })
+    .await?;
     Ok((StatusCode::ACCEPTED, Json(Begun { run })).into_response())
 }
 
 fn view(app: &App, summary: fathom_store::Summary) -> RunView {
     let goes_on = app.running.of(&summary.id).is_some_and(|active| !active.is_over());
+    let is_elsewhere = !goes_on && elsewhere::goes_on(app, &summary);
     let labels = match summary.state.unread_because() {
-        None if !goes_on => fathom_store::labels(&summary.path).unwrap_or_default(),
+        None if !goes_on && !is_elsewhere => fathom_store::labels(&summary.path).unwrap_or_default(),
         _ => Labels::default(),
     };
     RunView {
         title: labels.title.unwrap_or(summary.title),
         tags: labels.tags,
-        state: if goes_on { RUNNING.to_owned() } else { summary.state.word().to_owned() },
+        state: match (goes_on, is_elsewhere) {
+            (true, _) => RUNNING,
+            (_, true) => ELSEWHERE,
+            _ => summary.state.word(),
+        }
+        .to_owned(),
         unreadable: summary.state.unread_because().map(str::to_owned),
         run: summary.id,
         started_ms: summary.wall_ms,
@@ -310,6 +323,11 @@ async fn rename(
     Path(run): Path<String>,
     Json(Naming { title, tags }): Json<Naming>,
 ) -> Result<Json<RunView>, Fault> {
+    // One that is given twice is one.
+    let tags = tags.map(|tags| {
+        let mut seen = HashSet::new();
+        tags.into_iter().filter(|tag| seen.insert(tag.clone())).collect::<Vec<_>>()
+    });
     let mut texts = title.iter().chain(tags.iter().flatten());
     let is_bad = |text: &String| text.len() > LABEL_BYTES_MAX || text.contains(char::is_control);
     if texts.any(is_bad) || tags.iter().flatten().any(|tag| tag.trim().is_empty()) {
@@ -326,14 +344,14 @@ async fn rename(
         if app.running.going(&run).is_ok() {
             return Err(Fault::conflict("run.going", "the run goes on", "name it when it has ended"));
         }
+        elsewhere::refuse(&app, &run, "name it when it has ended")?;
         let mut labels = fathom_store::labels(&path)?;
         if let Some(title) = title {
             labels.title = Some(title).filter(|title| !title.trim().is_empty());
         }
         labels.tags = tags.unwrap_or(labels.tags);
         fathom_store::set_labels(&path, &labels)?;
-        let summary = fathom_store::list(app.store())?.into_iter().find(|summary| summary.path == path);
-        summary.map(|summary| Json(view(&app, summary))).ok_or_else(|| Fault::no_run(&run))
+        Ok(Json(view(&app, fathom_store::look(path))))
     })
     .await
 }
@@ -344,6 +362,7 @@ async fn remove(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<
         if app.running.going(&run).is_ok() {
             return Err(Fault::conflict("run.going", "the run goes on", "stop it first"));
         }
+        elsewhere::refuse(&app, &run, "stop it there first")?;
         fathom_store::remove(&path).map_err(|error| Fault::conflict("run.delete", error.to_string(), ""))?;
         Ok(StatusCode::NO_CONTENT)
     })
@@ -438,17 +457,25 @@ fn rows(path: &std::path::Path) -> Result<Vec<u8>, Fault> {
 }
 
 async fn export(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<Response, Fault> {
-    let path = file_of(app.store(), &run)?;
-    if app.running.going(&run).is_ok() {
-        return Err(Fault::conflict("run.going", "the run goes on", "take it along when it has ended"));
-    }
-    let bytes = aside(move || Ok(fathom_store::whole(&path)?)).await?;
     let name = format!("attachment; filename=\"{run}.fathom\"");
+    let bytes = aside(move || {
+        let path = file_of(app.store(), &run)?;
+        if app.running.going(&run).is_ok() {
+            return Err(Fault::conflict("run.going", "the run goes on", "take it along when it has ended"));
+        }
+        elsewhere::refuse(&app, &run, "take it along when it has ended")?;
+        Ok(fathom_store::whole(&path)?)
+    })
+    .await?;
     Ok(([(header::CONTENT_DISPOSITION, name)], media("application/vnd.fathom.run", bytes)).into_response())
 }
 
 /// Writes what comes in beside the runs, and makes it one when it can be read as one that is not there yet.
-async fn import(State(app): State<Arc<App>>, body: Body) -> Result<Response, Fault> {
+async fn import(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, Fault> {
+    let declared = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    if declared.is_some_and(|bytes: u64| bytes > IMPORT_BYTES_MAX as u64) {
+        return Err(too_large());
+    }
     let failed = |error: std::io::Error| Fault::conflict("run.import", error.to_string(), "");
     tokio::fs::create_dir_all(app.store()).await.map_err(failed)?;
     let part = app.store().join(format!("{}.import", ulid::Ulid::new()));
@@ -467,22 +494,41 @@ async fn import(State(app): State<Arc<App>>, body: Body) -> Result<Response, Fau
     Ok((StatusCode::CREATED, Json(Begun { run: taken? })).into_response())
 }
 
+fn too_large() -> Fault {
+    let message = format!("the file has more than {}", Bytes(IMPORT_BYTES_MAX as u64));
+    Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "run.import", message, "copy it into the folder of the store")
+}
+
 async fn receive(body: Body, part: &std::path::Path) -> Result<(), Fault> {
     let failed = |error: std::io::Error| Fault::conflict("run.import", error.to_string(), "");
     let mut file = tokio::fs::File::create_new(part).await.map_err(failed)?;
     let mut pieces = axum::body::Body::into_data_stream(body);
     let mut bytes = 0;
+    // What a run does not begin like is not taken to its end.
+    let mut head = fathom_store::FILE_HEAD.as_slice();
     while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(|error| Fault::bad("run.import", error.to_string(), ""))?;
         bytes += piece.len();
-        if bytes > crate::routes::IMPORT_BYTES_MAX {
-            let too_large =
-                format!("the file has more than {}", Bytes(crate::routes::IMPORT_BYTES_MAX as u64));
-            return Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "run.import", too_large, ""));
+        if bytes > IMPORT_BYTES_MAX {
+            return Err(too_large());
         }
+        let (begun, rest) = head.split_at(head.len().min(piece.len()));
+        if !piece.starts_with(begun) {
+            return Err(no_run_file());
+        }
+        head = rest;
         file.write_all(&piece).await.map_err(failed)?;
     }
+    if !head.is_empty() {
+        return Err(no_run_file());
+    }
     file.flush().await.map_err(failed)
+}
+
+fn no_run_file() -> Fault {
+    // In the words of the store, which reads it where it begins as one.
+    let message = "the file is not a run stored by fathom: it does not begin as one";
+    Fault::new(StatusCode::UNPROCESSABLE_ENTITY, "run.unreadable", message, "take one that was exported")
 }
 
 fn take_in(app: &App, part: &std::path::Path) -> Result<String, Fault> {
@@ -513,8 +559,25 @@ fn take_in(app: &App, part: &std::path::Path) -> Result<String, Fault> {
 }
 
 async fn stop(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<StatusCode, Fault> {
-    app.running.going(&run)?.stop.raise();
+    going(app, run, "stop it there").await?.stop.raise();
     Ok(StatusCode::ACCEPTED)
+}
+
+/// The run that goes on here. Of one that goes on elsewhere it is said that only the process that makes it can do this.
+async fn going(app: Arc<App>, run: String, help: &'static str) -> Result<Active, Fault> {
+    match app.running.going(&run) {
+        Ok(active) => Ok(active),
+        Err(over) => {
+            aside(move || {
+                // One that is not there at all is over as well.
+                if file_of(app.store(), &run).is_ok() {
+                    elsewhere::refuse(&app, &run, help)?;
+                }
+                Err(over)
+            })
+            .await
+        }
+    }
 }
 
 async fn change_rate(
@@ -522,7 +585,7 @@ async fn change_rate(
     Path(run): Path<String>,
     Json(Rate { stream, operations_per_s }): Json<Rate>,
 ) -> Result<StatusCode, Fault> {
-    let active = app.running.going(&run)?;
+    let active = going(app, run, "its load changes by the commands of that process alone").await?;
     let refused = |code, message: String, help: String| {
         Err(Fault::new(StatusCode::UNPROCESSABLE_ENTITY, code, message, help))
     };

@@ -10,12 +10,12 @@ use fathom_schema::{Event, Phase};
 #[derive(Debug, Default)]
 pub(super) struct HostWatch {
     before: Option<(u64, Counters)>,
-    steps: Vec<IometerHost>,
+    steps: Vec<Option<IometerHost>>,
 }
 
 impl HostWatch {
-    /// What it saw, by step.
-    pub(super) fn steps(&self) -> &[IometerHost] {
+    /// What it saw, by step; nothing of those in the time of a simulated device, which is not the host's.
+    pub(super) fn steps(&self) -> &[Option<IometerHost>] {
         &self.steps
     }
 }
@@ -23,9 +23,10 @@ impl HostWatch {
 impl Sink for HostWatch {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
         match event {
+            Event::StepStarted(started) if started.step.is_simulated() => self.before = None,
             Event::StepStarted(_) => self.before = Some((wall_ms(), Counters::now())),
             // The ramp does not count: what comes after its last interval does.
-            Event::Interval(interval) if interval.phase == Phase::Ramp => {
+            Event::Interval(interval) if interval.phase == Phase::Ramp && self.before.is_some() => {
                 self.before = Some((wall_ms(), Counters::now()));
             }
             Event::StepFinished(_) => {
@@ -33,7 +34,7 @@ impl Sink for HostWatch {
                     let seconds = wall_ms().saturating_sub(since_ms).max(1) as f64 / 1000.0;
                     Counters::now().since(&before, seconds)
                 });
-                self.steps.push(host.unwrap_or_default());
+                self.steps.push(host);
             }
             _ => {}
         }
