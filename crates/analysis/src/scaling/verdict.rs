@@ -106,12 +106,15 @@ fn beta_is_certain(fit: &Fit, points: usize) -> bool {
         })
 }
 
-/// Whether the last load and another one beyond a law's peak lie below its throughput by more than what is no fall. Those next to
-/// the peak need not: a law is flat there.
+/// Whether at least two loads lie beyond a law's peak, and they and the last one below its throughput by more than what is no
+/// fall: on average, since a law is flat next to its peak.
 fn falls_past_peak(law: &Law, loads: &[Load]) -> bool {
     let Some(peak) = law.peak() else { return false };
-    let is_fallen = |load: &&Load| load.n > peak.n && load.x < (1.0 - FALL_MIN) * peak.x;
-    loads.iter().filter(is_fallen).count() >= 2 && loads.last().as_ref().is_some_and(is_fallen)
+    let past: Vec<f64> = loads.iter().filter(|load| load.n > peak.n).map(|load| load.x).collect();
+    let is_fallen = |x: f64| x < (1.0 - FALL_MIN) * peak.x;
+    past.len() >= 2
+        && is_fallen(past.iter().sum::<f64>() / past.len() as f64)
+        && past.last().is_some_and(|x| is_fallen(*x))
 }
 
 /// Whether a constant passes as near to the means as a law with two coefficients more does: what the law adds is tested by F
