@@ -8,7 +8,7 @@ use fathom_schema::{
     Arrival, Backlog, DeviceClass, LatencyGoal, LoadAxis, OperationKind, Pacing, Question, Record,
     ScanQuestion, Singles, SteadyQuestion, SteadyTest,
 };
-use fathom_units::{Bytes, Nanos};
+use fathom_units::Bytes;
 
 /// All of them by name.
 pub(crate) fn samples() -> Vec<(&'static str, Record)> {
