@@ -158,7 +158,7 @@ fn manner(scan: &Scan) -> Vec<String> {
 fn accessed(scan: &Scan, access: &Access) -> String {
     let block = Bytes(u64::from(scan.question.access_block.max(scan.question.sector)));
     format!(
-        "{} random reads of {block} over all of it, one at a time, between the places",
+        "{} random reads of {block} over all of it, queue depth 1, between the places",
         access.reads.len()
     )
 }
@@ -269,7 +269,8 @@ fn latencies(scan: &Scan) -> Plot {
 /// Name of a class of latency.
 fn class_name(scan: &Scan, class: usize) -> String {
     let limits = &scan.question.classes_ns;
-    let written = |ns: u64| if ns.is_multiple_of(10_000) { Nanos(ns).exact() } else { Nanos(ns).approximate() };
+    let written =
+        |ns: u64| if ns.is_multiple_of(10_000) { Nanos(ns).exact() } else { Nanos(ns).approximate() };
     let limit = match limits.get(class) {
         Some(&limit) => format!("< {}", written(limit)),
         None => format!("≥ {}", limits.last().map_or_else(|| "0 s".to_owned(), |&limit| written(limit))),
