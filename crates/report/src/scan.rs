@@ -158,7 +158,7 @@ fn manner(scan: &Scan) -> Vec<String> {
 fn accessed(scan: &Scan, access: &Access) -> String {
     let block = Bytes(u64::from(scan.question.access_block.max(scan.question.sector)));
     format!(
-        "{} random reads of {block} over all of it, one at a time, between the places",
+        "{} random reads of {block} over all of it, queue depth 1, between the places",
         access.reads.len()
     )
 }

@@ -302,8 +302,14 @@ fn an_answer_comes_first_in_words_then_drawn_then_in_tables() {
     check(
         "scan",
         "CANNOT BE READ",
-        &["Reads by latency", "Bandwidth of reads by place", "Latency of reads by place"],
-        &["unreadable"],
+        &[
+            "Bandwidth of reads by place",
+            "Latency of reads by place",
+            "Places by the class of their slowest read",
+            "Reads by latency",
+            "Access time by place",
+        ],
+        &["unreadable", "EIO", "n/a (needs n ≥ 1000 reads)"],
     );
 }
 
