@@ -330,7 +330,8 @@ pub(crate) fn job_of(question: &SteadyQuestion, record: &Record, removes: bool) 
     match record.started.sources.first() {
         Some((name, text)) if !is_made(name) => {
             let (maps, sector_size) = record.started.beside_text();
-            let args = IometerArgs { maps, sector_size: sector_size.unwrap_or(cli::SECTOR_BYTES) };
+            let sector_size = sector_size.unwrap_or(cli::SECTOR_BYTES);
+            let args = IometerArgs { maps, sector_size, first_port: cli::FIRST_PORT };
             let mut sent = load::uploaded(name, text, &args);
             if removes {
                 for section in &mut sent.job.targets {
