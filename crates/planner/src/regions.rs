@@ -110,9 +110,9 @@ pub(crate) fn of_worker(
             } else {
                 (start, length)
             };
-            // fio's jobs know files as long as they found them, and not what others make of them.
+            // What goes on behind its region knows files as long as fio's jobs found them, and not what others make of them.
             let end = match item.class {
-                Class::File if dialect == Dialect::Fio => item.there,
+                Class::File if dialect == Dialect::Fio && goes_on_behind(operations) => item.there,
                 _ => item.end,
             };
             let room = end.saturating_sub(start.saturating_add(length));
@@ -284,6 +284,12 @@ fn lies_behind(
     true
 }
 
+/// Whether it comes to places behind its region: in runs from a random place, or by jumps.
+fn goes_on_behind(operations: &Operations) -> bool {
+    let Workload { run_length, stride_bytes, .. } = &operations.workload;
+    operations.random && *run_length > 1 || operations.sequential && *stride_bytes > 0
+}
+
 /// Runs and jumps that go on behind the region end fio's jobs where they find more of the file or device there.
 fn tell_of_early_end(
     stream: &Named<StreamOptions>,
@@ -292,9 +298,7 @@ fn tell_of_early_end(
     (length, room): (u64, u64),
     remarks: &mut Remarks,
 ) {
-    let Workload { run_length, stride_bytes, .. } = &operations.workload;
-    let goes_on_behind = operations.random && *run_length > 1 || operations.sequential && *stride_bytes > 0;
-    if !goes_on_behind {
+    if !goes_on_behind(operations) {
         return;
     }
     let message = format!(

@@ -298,9 +298,12 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
         waiting > slots.saturating_mul(SLOTS_TIMES) && grows_evenly(&backlog)
     };
     if is_overloaded {
-        let backlog = match backlog_max {
-            0 => "more and more were in flight".to_owned(),
-            _ => format!("the backlog grew to {backlog_max} arrivals"),
+        let (backlog, remedy) = match backlog_max {
+            0 => ("more and more were in flight".to_owned(), "ask for a lower rate"),
+            _ => (
+                format!("the backlog grew to {backlog_max} arrivals"),
+                "ask for a lower rate, or allow a deeper queue",
+            ),
         };
         found.weighed(
             short_by,
@@ -311,8 +314,7 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
                 Iops(asked),
                 left_waiting(measured),
             ),
-            "response times grow with the length of such a run and describe no device: ask for a lower rate, or allow \
-             a deeper queue",
+            format!("response times grow with the length of such a run and describe no device: {remedy}"),
         );
         return;
     }

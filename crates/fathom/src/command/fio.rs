@@ -108,17 +108,17 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
         // The faults that make it an error are printed with the others.
         let _ = session::report_faults(&loaded);
         terminal::message("error: the job is warned about, and --warnings-fatal makes that an error");
-        leave_empty(&switches, &spared_unplanned(&loaded));
+        leave_empty(&switches, &logs_of(&loaded.extras, &switches), &spared_unplanned(&loaded));
         return FAILED;
     }
     loaded.keeps_warnings = !switches.warnings_fatal;
     say_nowhere();
-    let spared = spared_unplanned(&loaded);
+    let (spared, logs) = (spared_unplanned(&loaded), logs_of(&loaded.extras, &switches));
     match run_job(loaded, &consent, &switches) {
         Ok(number) => number,
         Err(Exit::Signal(_)) => FIO_SIGNALLED,
         Err(_) => {
-            leave_empty(&switches, &spared);
+            leave_empty(&switches, &logs, &spared);
             FAILED
         }
     }
@@ -126,9 +126,11 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
 
 /// Empties the file of `--output` where there is nothing to report, as fio does before it reads its jobs: what an earlier run
 /// left there must not be taken for what came of this one.
-fn leave_empty(switches: &Switches, spared: &Spared) {
+/// A file that is to be a log as well was no such report.
+fn leave_empty(switches: &Switches, logs: &[PathBuf], spared: &Spared) {
     if let Some(file) = switches.output.as_deref().map(Path::new)
         && std::fs::metadata(file).map_or(true, |meta| meta.is_file())
+        && output::check_apart(&[&[file.to_owned()], logs].concat()).is_ok()
     {
         // Where it cannot be written, that is what was said already, or less than what was.
         let _ = output::write(file, "", spared);
@@ -491,10 +493,7 @@ fn check_outputs(extras: &Extras, switches: &Switches, spared: &Spared) -> Resul
     for output in outputs.iter().map(PathBuf::as_path).chain(traces.map(Path::new)) {
         output::check(output, spared).map_err(|fault| fault.refuse())?;
     }
-    let mut logs = log_names(extras);
-    if switches.bandwidth_log {
-        logs.extend(logs::aggregates().map(|(name, _)| name));
-    }
+    let logs = logs_of(extras, switches);
     for log in &logs {
         match output::check(log, spared) {
             Err(fault) if fault.destroys => return Err(fault.refuse()),
@@ -503,4 +502,13 @@ fn check_outputs(extras: &Extras, switches: &Switches, spared: &Spared) -> Resul
     }
     outputs.extend(logs);
     output::check_apart(&outputs).map_err(|fault| fault.refuse())
+}
+
+/// The logs of all jobs, and those of the whole run.
+fn logs_of(extras: &Extras, switches: &Switches) -> Vec<PathBuf> {
+    let mut logs = log_names(extras);
+    if switches.bandwidth_log {
+        logs.extend(logs::aggregates().map(|(name, _)| name));
+    }
+    logs
 }

@@ -157,7 +157,7 @@ fn a_deep_queue_does_not_make_a_device_faster() {
         ))
     };
     let has = |report: &Value, code: &str| {
-        report["validity"].as_array().is_some_and(|all| all.iter().any(|one| one["code"] == code))
+        report["validity"].as_array().is_some_and(|all| all.iter().any(|one| one["id"] == code))
     };
     for rate in ["20k/s", "12k/s"] {
         let report = of(rate, "5s", "");
