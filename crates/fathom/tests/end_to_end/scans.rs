@@ -101,10 +101,10 @@ fn random_reads_have_counts_of_their_own() {
 #[test]
 fn classes_are_those_that_are_asked_for() {
     let bench = Bench::new();
-    let seeds = scanned(&bench, ODD, "--zones 8 --classes 5ms,20ms,50ms,150ms,500ms --access 0", 5);
+    let seeds = scanned(&bench, ODD, "--full --zones 8 --classes 5ms,20ms,50ms,150ms,500ms --access 0", 5);
     assert_eq!(classes(&seeds), [1018, 1, 1, 1, 1, 1], "half open: 5 ms and 20 ms are in the next");
     // A disk of 7200 rotations: 20 ms are one re-read and less than two, 3 ms a change of cylinder.
-    let rotating = scanned(&bench, ODD, "--zones 8 --rpm 7200 --block 1MiB --access 0", 5);
+    let rotating = scanned(&bench, ODD, "--full --zones 8 --rpm 7200 --block 1MiB --access 0", 5);
     assert_eq!(classes(&rotating), [1017, 2, 0, 1, 0, 0, 3]);
     let limits: Vec<String> = rotating["class_limits_s"]
         .as_array()

@@ -506,7 +506,7 @@ fn a_scan_tells_how_fast_every_place_is() {
     bench.write("odd", vec![1; (3 << 20) + 4096 * 5]);
     let document = bench.fathom("scan odd --zones 2 --quiet --json").expect(0, &[]).json();
     assert_eq!(document["whole"], true, "{document:#}");
-    assert!(document["sentence"].as_str().is_some_and(|text| text.ends_with("(all of it).")), "{document:#}");
+    assert!(document["sentence"].as_str().is_some_and(|text| text.contains("(all of it).")), "{document:#}");
     let last = document["zones"].as_array().and_then(|zones| zones.last()).expect("it has zones");
     assert_eq!(last["first_byte"], 3 << 20, "{document:#}");
     let document = bench.fathom("scan odd --zones 2 --sample 1MiB --quiet --json").expect(0, &[]).json();
