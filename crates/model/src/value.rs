@@ -24,6 +24,7 @@ pub use settling::{Steady, SteadyBound, SteadyFigure};
 use std::fmt::Display;
 use std::str::FromStr;
 pub use traces::TraceSkips;
+pub use verification::{PatternPiece, VerifyPattern};
 
 /// Declares an option type that is one of a few words.
 macro_rules! choice {
@@ -345,22 +346,6 @@ choice! {
         /// Not by this run.
         Never = "never",
     }
-}
-
-/// Bytes that fill what is verified, repeated.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VerifyPattern {
-    /// The pieces, in order; at least one byte together.
-    pub pieces: Vec<PatternPiece>,
-}
-
-/// A piece of a [`VerifyPattern`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PatternPiece {
-    /// These bytes.
-    Bytes(Vec<u8>),
-    /// The offset of the operation, 8 bytes, least first.
-    Offset,
 }
 
 /// A size, or a share of what is there.

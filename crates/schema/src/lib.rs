@@ -18,6 +18,7 @@ mod peer;
 mod question;
 mod record;
 mod settling;
+mod simulated;
 mod step;
 mod tally;
 mod targets;
@@ -56,11 +57,11 @@ pub use question::{
 };
 pub use record::{Finding, RECORD_MARK, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use settling::{DepthFound, DepthSearch, SteadyFigure, SteadyLimit, SteadyRule};
+pub use simulated::{SimDevice, SimPlace, SimService};
 pub use step::{
     Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, ErrorPolicy, Extent, Fill, Freshness,
-    LayoutRule, Pacing, Quota, RangeSync, RatePiece, Repeats, ReuseClass, SharePart, SimDevice, SimPlace,
-    SimService, Size, Step, Stream, StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, WorkerPlan,
-    Workload, ZoneShare,
+    LayoutRule, Pacing, Quota, RangeSync, RatePiece, Repeats, ReuseClass, SharePart, Size, Step, Stream,
+    StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, WorkerPlan, Workload, ZoneShare,
 };
 pub use tally::{
     Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,

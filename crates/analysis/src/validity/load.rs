@@ -299,10 +299,14 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
     };
     if is_overloaded {
         let (backlog, remedy) = match backlog_max {
-            0 => ("more and more were in flight".to_owned(), "ask for a lower rate"),
+            0 => (
+                "more and more were in flight".to_owned(),
+                "response times grow with the length of such a run and describe no device: ask for a lower rate",
+            ),
             _ => (
                 format!("the backlog grew to {backlog_max} arrivals"),
-                "ask for a lower rate, or allow a deeper queue",
+                "response times grow with the length of such a run and describe no device: ask for a lower rate, or \
+                 allow a deeper queue",
             ),
         };
         found.weighed(
@@ -314,7 +318,7 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
                 Iops(asked),
                 left_waiting(measured),
             ),
-            format!("response times grow with the length of such a run and describe no device: {remedy}"),
+            remedy,
         );
         return;
     }

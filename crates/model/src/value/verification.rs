@@ -1,11 +1,27 @@
 //! Patterns of verified data: how they are read and printed.
 
-use super::{PatternPiece, VerifyPattern, text};
+use super::text;
 use crate::literal::Literal;
 use crate::row::{Kind, OptionValue};
 
 /// Longest pattern, in bytes: what fio 3.41 uses of it for the longest common operation. fio 3.33 used no more than 512 bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes that fill what is verified, repeated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifyPattern {
+    /// The pieces, in order; at least one byte together.
+    pub pieces: Vec<PatternPiece>,
+}
+
+/// A piece of a [`VerifyPattern`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PatternPiece {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// The offset of the operation, 8 bytes, least first.
+    Offset,
+}
 
 impl VerifyPattern {
     /// Reads fio's syntax: hexadecimal as written, decimal least byte first, `"text"`, `%o`; several in a row.
