@@ -110,12 +110,13 @@ pub(crate) fn of_worker(
             } else {
                 (start, length)
             };
-            // What goes on behind its region knows files as long as fio's jobs found them, and not what others make of them.
-            let end = match item.class {
-                Class::File if dialect == Dialect::Fio && goes_on_behind(operations) => item.there,
-                _ => item.end,
-            };
-            let room = end.saturating_sub(start.saturating_add(length));
+            let mut room = item.end.saturating_sub(start.saturating_add(length));
+            // What goes on behind its region knows files as long as fio's jobs found or made them, and not what others make
+            // of them. What the job itself adds behind whole blocks is less than one.
+            let by_others = item.class == Class::File && room >= operations.smallest;
+            if by_others && dialect == Dialect::Fio && goes_on_behind(operations) {
+                room = item.there.saturating_sub(start.saturating_add(length));
+            }
             if dialect == Dialect::Fio && room > 0 && count == 1 {
                 tell_of_early_end(stream, operations, item, (length, room), remarks);
             }
