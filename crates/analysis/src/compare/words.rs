@@ -156,7 +156,8 @@ mod tests {
     }
 
     /// The types that a stream consists of and that are told field by field, as they are written.
-    const SOURCES: [&str; 9] = [
+    const SOURCES: [&str; 10] = [
+        include_str!("../../../schema/src/simulated.rs"),
         include_str!("../../../schema/src/step.rs"),
         include_str!("../../../schema/src/engine.rs"),
         include_str!("../../../schema/src/control.rs"),
