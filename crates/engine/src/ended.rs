@@ -37,6 +37,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// An operation that moved less than it was to: the rest of it follows at once, as part of it, so that what was asked for
     /// is done and its latency is that of all of it. What is missing then is at the end of a file.
     #[cold]
+    #[inline(never)]
     fn count_short(&mut self, slot: &Slot, result: i32, counts: bool, completed: Nanos) -> Nanos {
         let whole = self.engine.rest(&slot.operation, result);
         let completed = if whole == result { completed } else { self.clock.now() };

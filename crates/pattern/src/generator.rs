@@ -339,20 +339,22 @@ impl Endless {
             length: size,
         };
         if self.has_followers {
-            self.pending = self.follower(choice, &planned);
+            self.note_follower(choice.kind, choice.reply, planned);
         }
         planned
     }
 
-    /// What follows an operation at once.
+    /// Keeps what follows an operation at once.
     #[cold]
-    fn follower(&self, choice: Choice, planned: &Planned) -> Option<Planned> {
-        if self.trim_then_write && choice.kind == OperationKind::Trim {
-            return Some(Planned { kind: OperationKind::Write, ..*planned });
-        }
-        // At no place of its own: replies go to nothing that has places.
-        let kind = choice.kind.opposite().filter(|_| choice.reply > 0)?;
-        Some(Planned { kind, length: choice.reply, ..*planned })
+    #[inline(never)]
+    fn note_follower(&mut self, kind: OperationKind, reply: u32, planned: Planned) {
+        self.pending = if self.trim_then_write && kind == OperationKind::Trim {
+            Some(Planned { kind: OperationKind::Write, ..planned })
+        } else {
+            // At no place of its own: replies go to nothing that has places.
+            let kind = kind.opposite().filter(|_| reply > 0);
+            kind.map(|kind| Planned { kind, length: reply, ..planned })
+        };
     }
 
     /// Index of the extent that the next operation goes to.

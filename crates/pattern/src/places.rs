@@ -68,10 +68,26 @@ impl Places {
         }
     }
 
-    /// A position in `0..count` for an operation of this kind. `scatter` spreads ranks over all positions of the extent, which are `count` or more:
-    /// larger operations have fewer positions but the same popular places.
+    /// A position in `0..count` for an operation of this kind. `scatter` spreads ranks over all positions of the extent, which
+    /// are `count` or more: larger operations have fewer positions but the same popular places.
     #[inline]
     pub(crate) fn draw(
+        &mut self,
+        kind: OperationKind,
+        count: u64,
+        scatter: &Permutation,
+        rng: &mut Rng,
+    ) -> u64 {
+        if matches!(self, Self::Uniform) {
+            rng.below(count)
+        } else {
+            self.draw_unevenly(kind, count, scatter, rng)
+        }
+    }
+
+    /// Apart from the rest, so that even loads need not make room for it.
+    #[inline(never)]
+    fn draw_unevenly(
         &mut self,
         kind: OperationKind,
         count: u64,

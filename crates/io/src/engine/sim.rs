@@ -100,14 +100,12 @@ impl Sim {
         let at = self.device_of[operation.target as usize];
         let SimDevice { service, parallelism: _, error_share, short_share, stalls: _, places } =
             &self.devices[at].description;
-        let (service, mut error_share, short_share) = (*service, error_share.value(), short_share.value());
-        let place = if places.is_empty() { None } else { place_of(places, operation) };
+        let (service, has_places) = (*service, !places.is_empty());
+        let (mut error_share, short_share) = (error_share.value(), short_share.value());
         let mut service_ns = self.service_ns(service);
         let fate = self.chance.uniform();
-        match place {
-            None => {}
-            Some(SimPlace { service_ns: Some(ns), .. }) => service_ns = ns,
-            Some(SimPlace { service_ns: None, .. }) => error_share = 1.0,
+        if has_places {
+            (service_ns, error_share) = self.at_place(at, operation, (service_ns, error_share));
         }
         let Device { description, servers } = &mut self.devices[at];
         let done = servers.take_up(|free| after_stalls(&description.stalls, now.max(free), service_ns));
@@ -123,11 +121,20 @@ impl Sim {
         self.submitted += 1;
         self.in_service.push(Reverse((done, self.submitted, operation.slot, result)));
     }
+
+    /// How long an operation takes and which share of its like fails, by where it goes; `usual` where nothing is odd.
+    #[cold]
+    #[inline(never)]
+    fn at_place(&self, at: usize, operation: &Operation, usual: (u64, f64)) -> (u64, f64) {
+        match place_of(&self.devices[at].description.places, operation) {
+            None => usual,
+            Some(SimPlace { service_ns: Some(ns), .. }) => (ns, usual.1),
+            Some(SimPlace { service_ns: None, .. }) => (usual.0, 1.0),
+        }
+    }
 }
 
 /// The worst of the places that an operation touches.
-#[cold]
-#[inline(never)]
 fn place_of(places: &[SimPlace], operation: &Operation) -> Option<SimPlace> {
     let end = operation.offset + u64::from(operation.length);
     let touched = places.iter().filter(|place| place.from < end && operation.offset < place.to);
