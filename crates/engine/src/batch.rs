@@ -11,8 +11,10 @@ use fathom_units::Nanos;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Batch {
     most: usize,
-    /// As many as that go down, and all completions come up, whatever that takes.
+    /// As many as that go down and come up whatever that takes: nothing is learnt then.
     is_exact: bool,
+    /// How long a submission may take, nanoseconds: by whether a device is waited for.
+    longest_ns: u64,
     /// Mean time that one operation adds to a submission, nanoseconds, weighted to the recent ones.
     each_ns: u64,
     /// Times in a row that completions did not have to be waited for.
@@ -41,6 +43,7 @@ impl Batch {
         Self {
             most: most.max(1) as usize,
             is_exact,
+            longest_ns: SUBMISSION_NS_MAX,
             each_ns: 0,
             quick: QUICK_MAX,
             at_device: 0,
@@ -51,8 +54,7 @@ impl Batch {
 
     #[inline]
     fn operations(self) -> usize {
-        let longest = if self.waits() { DEVICE_SUBMISSION_NS_MAX } else { SUBMISSION_NS_MAX };
-        let fitting = longest / self.each_ns.max(1);
+        let fitting = self.longest_ns / self.each_ns.max(1);
         usize::try_from(fitting).unwrap_or(usize::MAX).clamp(1, self.most)
     }
 
@@ -66,9 +68,6 @@ impl Batch {
     /// less at depths 4 and 32.
     #[inline]
     pub(crate) fn next(&mut self) -> usize {
-        if self.is_exact {
-            return self.most;
-        }
         let most = self.operations();
         let few = (3 * self.at_device).max(1);
         self.starts = self.waits() && few < most;
@@ -79,9 +78,6 @@ impl Batch {
     /// comes from a device that may have nothing left.
     #[inline]
     pub(crate) fn take_up(self) -> usize {
-        if self.is_exact {
-            return usize::MAX;
-        }
         let most = self.operations();
         match self.waits() {
             true if self.is_drained => 1,
@@ -94,17 +90,24 @@ impl Batch {
     /// waited for.
     #[inline]
     pub(crate) fn learn_completions(&mut self, left: Option<usize>, waited: Option<Nanos>) {
+        if self.is_exact {
+            return;
+        }
         self.is_drained = left.is_some();
         if let Some(waited) = waited {
             let is_long = waited >= WAIT_MIN;
             self.quick = if is_long { 0 } else { self.quick.saturating_add(1).min(QUICK_MAX) };
             self.at_device = if is_long { 0 } else { self.at_device };
+            self.longest_ns = if self.waits() { DEVICE_SUBMISSION_NS_MAX } else { SUBMISSION_NS_MAX };
         }
         self.at_device = left.unwrap_or(self.at_device);
     }
 
     #[inline]
     pub(crate) fn learn(&mut self, took_ns: u64, operations: usize) {
+        if self.is_exact {
+            return;
+        }
         self.at_device += operations;
         // What waking a device takes is shared by few.
         if !self.starts {
@@ -180,6 +183,6 @@ mod tests {
             batch.learn_completions(Some(0), Some(Nanos::micros(300)));
             assert_eq!(submissions(&mut batch, Nanos::micros(30)), [8; 4]);
         }
-        assert_eq!(batch.take_up(), usize::MAX);
+        assert_eq!(batch.take_up(), 8);
     }
 }

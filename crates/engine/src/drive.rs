@@ -360,6 +360,18 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
     }
 
+    /// Until when what is in flight counts, of a time that ends behind that of the stream; what does not is kept apart.
+    #[cold]
+    #[inline(never)]
+    fn counts_until(&mut self, completed: Nanos, in_flight: usize) -> Nanos {
+        if !self.ends_by_the_clock() {
+            return completed;
+        }
+        let until = self.times.measure_end;
+        self.drained_ns += in_flight as u64 * completed.since(until.max(self.integrated_until)).0;
+        until
+    }
+
     pub(crate) fn in_flight(&self) -> usize {
         let in_flight = self.slots.len() - self.free.len();
         assert!(in_flight <= self.stream.queue_depth as usize, "more in flight than the queue depth");
@@ -570,12 +582,13 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             let left = (found < most).then(|| in_flight - found);
             self.batch.learn_completions(left, (min > 0).then(|| completed.since(now)));
         }
-        let until = if self.ends_by_the_clock() { completed.min(self.times.measure_end) } else { completed };
+        let until = if completed > self.times.measure_end {
+            self.counts_until(completed, in_flight)
+        } else {
+            completed
+        };
         let cell = &mut self.recorder.cell;
         cell.in_flight_ns += in_flight as u64 * until.since(self.integrated_until).0;
-        if until < completed {
-            self.drained_ns += in_flight as u64 * completed.since(until.max(self.integrated_until)).0;
-        }
         self.integrated_until = completed;
         if found > 0 {
             cell.complete_sizes[fathom_metrics::size_class(u32::try_from(found).unwrap_or(u32::MAX))] += 1;
