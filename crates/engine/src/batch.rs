@@ -11,8 +11,10 @@ use fathom_units::Nanos;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Batch {
     most: usize,
-    /// As many as that go down and come up whatever that takes: nothing is learnt then.
+    /// As many as that go down whatever it takes, and all that there are come up: nothing is learnt then.
     is_exact: bool,
+    /// Completions that may come up at once however many go down.
+    up: usize,
     /// How long a submission may take, nanoseconds: by whether a device is waited for.
     longest_ns: u64,
     /// Mean time that one operation adds to a submission, nanoseconds, weighted to the recent ones.
@@ -43,6 +45,7 @@ impl Batch {
         Self {
             most: most.max(1) as usize,
             is_exact,
+            up: if is_exact { usize::MAX } else { 0 },
             longest_ns: SUBMISSION_NS_MAX,
             each_ns: 0,
             quick: QUICK_MAX,
@@ -82,7 +85,7 @@ impl Batch {
         match self.waits() {
             true if self.is_drained => 1,
             true => most.min((3 * self.at_device).max(1)),
-            false => most,
+            false => most.max(self.up),
         }
     }
 
@@ -183,6 +186,6 @@ mod tests {
             batch.learn_completions(Some(0), Some(Nanos::micros(300)));
             assert_eq!(submissions(&mut batch, Nanos::micros(30)), [8; 4]);
         }
-        assert_eq!(batch.take_up(), 8);
+        assert_eq!(batch.take_up(), usize::MAX);
     }
 }

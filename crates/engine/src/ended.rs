@@ -22,8 +22,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if result <= 0 && self.failed(slot, result, counts, completed) {
             return completed;
         }
-        // A sync has no length, or that of its range.
-        if result.unsigned_abs() < slot.operation.length && !E::BYTELESS {
+        // Bytes, or 0; what is below has failed.
+        if result.cast_unsigned() < slot.operation.length && !E::BYTELESS {
             return self.count_short(slot, result, counts, completed);
         }
         if counts {
@@ -44,7 +44,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if whole < 0 {
             self.failed(slot, whole, counts, completed);
         } else if counts {
-            self.recorder.cell.kind(slot.operation.kind).short += 1;
+            // That of a range has a length and moves nothing.
+            let is_sync = slot.operation.kind == OperationKind::Sync;
+            self.recorder.cell.kind(slot.operation.kind).short += u64::from(!is_sync);
             self.tally(slot, whole, completed);
         } else if self.looks_closer {
             self.look_closer(slot, whole, completed);
@@ -56,7 +58,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     #[inline(always)]
     fn tally(&mut self, slot: &Slot, result: i32, completed: Nanos) {
         let kind = self.recorder.cell.kind(slot.operation.kind);
-        let moved = u64::from(result.unsigned_abs());
+        let moved = u64::from(result.cast_unsigned());
         if slot.operation.kind == OperationKind::Sync {
             kind.data_syncs += u64::from(is_data_sync(&slot.operation));
         } else if !E::BYTELESS {

@@ -65,9 +65,9 @@ impl Left {
         }
     }
 
-    /// Takes note that a batch went through so many operations, of which as many as `unchecked` are left.
-    fn note_batch(&mut self, batch: u64, gone_through: u64, unchecked: u64) {
-        self.owed = if unchecked == 0 { batch.saturating_sub(gone_through) } else { 0 };
+    /// Takes note that a batch went through so many writes, with as many operations as `unchecked` left.
+    fn note_batch(&mut self, batch: u64, checked: u64, unchecked: u64) {
+        self.owed = if unchecked == 0 { batch.saturating_sub(checked) } else { 0 };
     }
 
     /// Counts down anew to the next trims.
@@ -157,7 +157,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 now = self.clock.now();
                 is_over |= self.is_over(now);
                 for (errand, batch) in left.due(&rule) {
-                    let before = self.unchecked();
+                    let (before, writes) = (self.unchecked(), self.unchecked_writes());
                     if !is_over && left.round > 0 {
                         self.resume(now);
                         now = self.go_over(errand, batch, now)?;
@@ -166,11 +166,14 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     }
                     if matches!(errand, Errand::Check) {
                         // At the end of a round all of them are read back anyway.
-                        let after =
-                            if left.round > 0 { self.unchecked() } else { before.saturating_sub(batch) };
-                        left.note_batch(batch, before - after, after);
+                        let (after, checked) = if left.round > 0 {
+                            (self.unchecked(), writes.saturating_sub(self.unchecked_writes()))
+                        } else {
+                            (before.saturating_sub(batch), batch.min(writes))
+                        };
+                        left.note_batch(batch, checked, after);
                         if rule.checks_count && left.operations != u64::MAX {
-                            left.operations = left.operations.saturating_sub(before - after);
+                            left.operations = left.operations.saturating_sub(checked);
                         }
                         left.count_checks(&rule, after);
                     }
@@ -258,6 +261,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Operations from the oldest write on that was not read back yet.
     fn unchecked(&self) -> u64 {
         self.verifier.as_ref().map_or(0, |verifier| verifier.unchecked())
+    }
+
+    fn unchecked_writes(&self) -> u64 {
+        self.verifier.as_ref().map_or(0, |verifier| verifier.unchecked_writes())
     }
 
     fn is_over(&self, now: Nanos) -> bool {

@@ -246,6 +246,11 @@ impl Verifier {
         self.issued
     }
 
+    /// How many of these are writes.
+    pub(crate) fn unchecked_writes(&self) -> u64 {
+        self.writes
+    }
+
     /// Numbers the writes to come, of which there are none yet.
     pub(crate) fn number_from(&mut self, number: u64) {
         (self.issued, self.writes) = (0, 0);
