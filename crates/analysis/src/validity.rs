@@ -112,11 +112,13 @@ impl StepView<'_> {
 }
 
 /// Findings that say nothing about a run with this question: a scan reads each place for as long as that takes, and its answer
-/// has the places that cannot be read; a curve over rates goes beyond what is carried.
+/// has the places that cannot be read; a curve over rates, and a search for the highest, go beyond what is carried.
 fn untold(record: &Record) -> &'static [&'static str] {
     match record.started.question {
-        // Rates above what it carries are what such a curve looks for: its points say that they were.
-        Some(Question::Curve { over: LoadAxis::Rate, .. }) => &["pacing.overloaded", "pacing.dropped"],
+        // Rates above what it carries are what such a curve, and a search for the highest, look for: each says which they were.
+        Some(Question::Curve { over: LoadAxis::Rate, .. } | Question::Objective { rate: None, .. }) => {
+            &["pacing.overloaded", "pacing.dropped", "pacing.behind", "pacing.backlog"]
+        }
         Some(Question::Scan(_)) => {
             &["duration.short", "samples.few", "operations.none", "errors.io", "generator.cpu-bound"]
         }

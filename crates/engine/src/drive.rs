@@ -6,7 +6,7 @@
 //! synchronous engine is read around each operation. Nothing here allocates, locks or logs.
 
 use crate::pace::{Pace, operations_of};
-use crate::worker::{PLAN_AHEAD, Slot, Stamp, State, Worker};
+use crate::worker::{PLAN_AHEAD, Slot, Stamp, State, Surplus, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, EngineError, Operation, Wait};
 use fathom_pattern::Planned;
@@ -367,7 +367,11 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if !self.ends_by_the_clock() {
             return completed;
         }
-        let until = self.times.measure_end;
+        let until = match &mut self.surplus {
+            Some(Surplus { stays, gone }) if in_flight > *stays && gone.is_none() => return completed,
+            Some(Surplus { gone, .. }) => *gone.get_or_insert(self.last_completion),
+            None => self.times.measure_end,
+        };
         self.drained_ns += in_flight as u64 * completed.since(until.max(self.integrated_until)).0;
         until
     }

@@ -71,7 +71,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if let Some(completion) = &mut kind.completion {
             completion.record(completed.since(slot.accepted).0);
         }
-        self.last_completion = completed;
+        // The rest of a short one that was reaped before it may have taken longer.
+        self.last_completion = self.last_completion.max(completed);
         if self.looks_closer {
             self.look_closer(slot, result, completed);
             self.count_on_target(slot, moved, completed);
@@ -183,7 +184,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     fn count_error(&mut self, slot: &Slot, errno: i32, counts: bool, completed: Nanos) {
         if counts {
             // A window that work bounds includes the time that failing operations took.
-            self.last_completion = completed;
+            self.last_completion = self.last_completion.max(completed);
             let kind = self.recorder.cell.kind(slot.operation.kind);
             kind.record_error(errno);
             kind.data_syncs += u64::from(is_data_sync(&slot.operation));

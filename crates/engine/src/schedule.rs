@@ -145,6 +145,11 @@ impl Schedule {
         self.waiting
     }
 
+    /// Whether more wait than there are in flight, or, where these have all slots, as many as may.
+    pub(crate) fn is_swamped(&self, in_flight: u64, is_full: bool) -> bool {
+        self.waiting > in_flight || is_full && self.waiting >= self.waiting_max
+    }
+
     /// Those that were left when the load ended, at `end`.
     pub(crate) fn left_at(&self, end: Nanos) -> LeftWaiting {
         if self.waiting == 0 {

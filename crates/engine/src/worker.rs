@@ -38,8 +38,6 @@ pub(crate) const PLAN_AHEAD: usize = 64;
 
 /// How long a worker waits at most before it looks at the stop flag: a signal is to end a run within a second.
 const LOOK_EVERY: Nanos = Nanos::millis(200);
-/// What one in so many operations and more left in flight by an open loop does to its rate shows: it is exact to a thousandth.
-const LEFT_IN_FLIGHT_PART: u64 = 1000;
 
 /// An operation in flight.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +53,15 @@ pub(crate) struct Slot {
 pub(crate) struct Stamp {
     pub(crate) result: i32,
     pub(crate) completed: Nanos,
+}
+
+/// What an open loop left in flight beyond what it found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Surplus {
+    /// In flight without it.
+    pub(crate) stays: usize,
+    /// When the last of it had completed.
+    pub(crate) gone: Option<Nanos>,
 }
 
 /// The first I/O error of a worker.
@@ -146,9 +153,11 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) completions: Vec<Completion>,
     pub(crate) syncs: Syncs,
     pub(crate) last_completion: Nanos,
-    /// In flight where what counts began, and where its time was up.
-    in_flight_at: (usize, usize),
-    /// The in-flight time after that, in slot-nanoseconds.
+    /// In flight where what counts began.
+    in_flight_at_start: usize,
+    /// Of an open loop that left more in flight than it found: when its time ends.
+    pub(crate) surplus: Option<Surplus>,
+    /// The in-flight time beyond the time asked for that does not count so far, in slot-nanoseconds.
     pub(crate) drained_ns: u64,
     pub(crate) first_error: Option<FirstError>,
     /// An error ended it.
@@ -417,7 +426,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             completions: vec![Completion::default(); completions_at_once(stream)],
             syncs,
             last_completion: Nanos::ZERO,
-            in_flight_at: (0, 0),
+            in_flight_at_start: 0,
+            surplus: None,
             drained_ns: 0,
             first_error: None,
             has_failed: false,
@@ -539,12 +549,12 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                     self.count_operations_anew();
                     self.usage_at_start = thread::usage();
                     self.last_completion = at;
-                    self.in_flight_at.0 = self.in_flight();
+                    self.in_flight_at_start = self.in_flight();
                     self.keep_together(at);
                 }
                 State::Measure if at >= self.times.measure_end => {
                     self.come_due(at);
-                    self.in_flight_at.1 = self.in_flight();
+                    self.leave_surplus();
                     self.state = State::Drain;
                 }
                 // While draining, the last interval stays open: what was issued in it belongs to it.
@@ -622,9 +632,6 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let step_start = self.times.step_start;
         let mut used = thread::usage().since(&self.usage_at_start);
         let mut end = self.window_end(now);
-        if self.drains_much() {
-            self.recorder.cell.in_flight_ns += std::mem::take(&mut self.drained_ns);
-        }
         let last_edge = if self.state == State::Verify { now } else { end.max(self.times.start) };
         self.recorder_end(last_edge.since(step_start));
         let verified = self.verifier.take().map(|verifier| {
@@ -689,19 +696,43 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         begins_full || matches!(self.stream.pacing, Pacing::Open { .. })
     }
 
-    /// Whether an open loop left so much more in flight than it found that it cannot be counted to the time asked for: a queue
-    /// that takes all that comes would be as fast as that on any device. What completes after the end takes its time with it.
-    fn drains_much(&self) -> bool {
-        let more = self.in_flight_at.1.saturating_sub(self.in_flight_at.0) as u64;
-        let all = self.recorder.measured + self.recorder.cell.operations();
-        matches!(self.stream.pacing, Pacing::Open { .. }) && more > all / LEFT_IN_FLIGHT_PART
+    /// The time is up. An open loop that leaves more in flight than it found goes on until that surplus has completed: it
+    /// counts whatever it issued, and a queue that takes all that comes would be as fast as that on any device. The surplus is
+    /// what the queue grew by: twice what it has beyond its mean, where it grew evenly, so that a queue that was as long from the
+    /// beginning on has none; of one that is full, with more waiting for it, it is not known how much it would have grown, and
+    /// all of it is.
+    fn leave_surplus(&mut self) {
+        if !matches!(self.stream.pacing, Pacing::Open { .. }) {
+            return;
+        }
+        let left = if E::SYNCHRONOUS { usize::from(self.in_flight_at_start == 0) } else { self.in_flight() };
+        let grown = left.saturating_sub(self.in_flight_at_start);
+        let time = self.times.measure_end.since(self.times.measure_start).0.max(1);
+        let summed = self.recorder.measured_in_flight_ns + self.recorder.cell.in_flight_ns;
+        let is_full = E::SYNCHRONOUS || self.free.is_empty();
+        let is_swamped = |schedule: &Box<Schedule>| schedule.is_swamped(left as u64, is_full);
+        let surplus = if self.schedule.as_ref().is_some_and(is_swamped) {
+            grown
+        } else if E::SYNCHRONOUS {
+            0
+        } else {
+            let twice = 2 * (left as u128 * u128::from(time)).saturating_sub(u128::from(summed));
+            grown.min(usize::try_from(twice.div_ceil(u128::from(time))).unwrap_or(usize::MAX))
+        };
+        if surplus > 0 {
+            self.recorder.cell.in_flight_ns += std::mem::take(&mut self.drained_ns);
+            self.surplus = Some(Surplus { stays: left - surplus, gone: None });
+        }
     }
 
     /// End of the measured time, seen at `now`.
     pub(crate) fn window_end(&self, now: Nanos) -> Nanos {
         if now >= self.times.measure_end && !self.is_stopped() {
-            let by_the_clock = self.ends_by_the_clock() && !self.drains_much();
-            let last = if by_the_clock { Nanos::ZERO } else { self.last_completion };
+            let last = match &self.surplus {
+                Some(surplus) => surplus.gone.unwrap_or(self.last_completion),
+                None if self.ends_by_the_clock() => Nanos::ZERO,
+                None => self.last_completion,
+            };
             self.times.measure_end.max(last)
         } else {
             self.last_completion.max(self.times.measure_start.min(now))

@@ -340,7 +340,8 @@ mod tests {
                 let rate = 800.0 * f64::from(tenth);
                 let done = if tenth == 10 { rate * 0.9 } else { rate };
                 let mean_s = if tenth == 10 { 0.5 } else { 0.001 };
-                (rate, LoadPoint { offered: rate, ..point(done, mean_s, 0.0) })
+                let backlog_max = if tenth == 10 { 800 } else { 0 };
+                (rate, LoadPoint { offered: rate, backlog_max, ..point(done, mean_s, 0.0) })
             })
             .collect();
         let found = curve(&[(256.0, point(8000.0, 0.032, 0.0))], offered, &[mean_goal(Nanos::micros(500))]);

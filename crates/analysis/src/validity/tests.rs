@@ -151,6 +151,12 @@ fn pacing() {
     check(&curve, &[]);
     curve.started.question = of(fathom_schema::LoadAxis::Depth);
     check(&curve, &[("pacing.overloaded", Severity::Invalid)]);
+    // So does a search for the highest rate; whoever asks for one rate is told.
+    let highest = |rate| Some(fathom_schema::Question::Objective { rate, goals: Vec::new() });
+    curve.started.question = highest(None);
+    check(&curve, &[]);
+    curve.started.question = highest(Some(1200.0));
+    check(&curve, &[("pacing.overloaded", Severity::Invalid)]);
     // Short of the rate without a growing backlog is no overload, but is not passed over; nor is a run too short to tell.
     check(&slow, &[("pacing.behind", Severity::Warn)]);
     growing.steps[0].intervals.truncate(2);
