@@ -66,9 +66,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     now = self.perform_one(of_plan(0, next), now, None)?;
                     if self.needs_control(now) {
                         self.control(now);
-                        if self.state == State::Drain {
-                            break;
-                        }
+                    }
+                    // Who waits for others may have come to the end meanwhile, by its own clock or by theirs.
+                    if self.state == State::Drain {
+                        break;
                     }
                 }
             }

@@ -57,7 +57,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             now = self.clock.now();
         }
         let result = self.completions[0].result;
-        if result == 0 && !E::BYTELESS {
+        // Who listens and ends first resets a connection that it has not taken up.
+        let is_reset = self.connection.is_some()
+            && [Errno::CONNRESET, Errno::PIPE].iter().any(|errno| result == -errno.raw_os_error());
+        if (result == 0 || is_reset) && !E::BYTELESS {
             // The other end has nothing more: that is an end like any other.
             self.state = State::Drain;
             return Ok(now);

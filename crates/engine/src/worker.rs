@@ -717,7 +717,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             0
         } else {
             let twice = 2 * (left as u128 * u128::from(time)).saturating_sub(u128::from(summed));
-            grown.min(usize::try_from(twice.div_ceil(u128::from(time))).unwrap_or(usize::MAX))
+            let grown = grown.min(usize::try_from(twice.div_ceil(u128::from(time))).unwrap_or(usize::MAX));
+            // One is in flight at the end of many a load that hardly keeps its device busy.
+            if grown > 1 { grown } else { 0 }
         };
         if surplus > 0 {
             self.recorder.cell.in_flight_ns += std::mem::take(&mut self.drained_ns);

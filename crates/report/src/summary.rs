@@ -31,7 +31,7 @@ const PERCENTILES: [(f64, u64); 6] =
 /// A step that was killed is summed over its measure intervals.
 pub fn summary(record: &Record) -> Summary {
     let Record { started, steps, notes, finished } = record;
-    let (state, reason) = state(record.outcome());
+    let (state, reason) = state(record);
     let answer = together(record);
     Summary {
         schema_version: SCHEMA_VERSION,
@@ -223,12 +223,15 @@ fn empty(kind: OperationKind) -> KindTally {
     }
 }
 
-fn state(outcome: Option<&Outcome>) -> (&'static str, Option<String>) {
-    match outcome {
+fn state(record: &Record) -> (&'static str, Option<String>) {
+    match record.outcome() {
         Some(Outcome::Complete) => ("complete", None),
         Some(Outcome::Interrupted { signal: 0 }) => ("interrupted", Some("on request".to_owned())),
         Some(Outcome::Interrupted { signal }) => ("interrupted", Some(format!("by signal {signal}"))),
-        Some(Outcome::IoErrors) => ("io_errors", Some("more I/O errors than the policy allows".to_owned())),
+        Some(Outcome::IoErrors) => {
+            let broken = record.broken_demand().map(|note| note.message.clone());
+            ("io_errors", Some(broken.unwrap_or_else(|| "more I/O errors than the policy allows".to_owned())))
+        }
         Some(Outcome::Mismatch) => {
             ("mismatch", Some("data that was read back is not what was written".to_owned()))
         }

@@ -1,6 +1,8 @@
 //! The record: what a run's events add up to, and the findings about whether it can be trusted.
 
-use crate::event::{Event, Note, Outcome, RunFinished, RunStarted, Severity, StepFinished, StepStarted};
+use crate::event::{
+    Event, Note, NoteKind, Outcome, RunFinished, RunStarted, Severity, StepFinished, StepStarted,
+};
 use crate::gauges::HostSample;
 use crate::question::Question;
 use crate::settling::DepthFound;
@@ -40,6 +42,11 @@ impl Record {
             Some(Question::Thresholds { thresholds }) => thresholds,
             _ => &self.started.thresholds,
         }
+    }
+
+    /// The demand (`rate_min`, `latency_max`, …) that was not kept and so ended the run.
+    pub fn broken_demand(&self) -> Option<&Note> {
+        self.notes.iter().find(|note| note.kind == NoteKind::Demand)
     }
 
     /// Takes in the next event, the one way a record grows: in a store's reader and beside a live run. An event that

@@ -32,6 +32,15 @@ pub(super) fn run(record: &Record, found: &mut Found) {
         fresh_devices(record, found);
     }
     match record.outcome() {
+        Some(Outcome::IoErrors) if record.broken_demand().is_some() => found.add(
+            "run.demand",
+            Severity::Warn,
+            format!(
+                "a demand of the job was not kept and ended the run: {}; {until}",
+                record.broken_demand().map_or("", |note| note.message.as_str())
+            ),
+            "look at what led there; the figures are of what was measured until then",
+        ),
         // I/O errors and mismatches are told by themselves.
         Some(Outcome::Complete | Outcome::IoErrors | Outcome::Mismatch) => {}
         Some(Outcome::Interrupted { signal }) => found.add(

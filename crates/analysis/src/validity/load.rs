@@ -5,7 +5,7 @@ use crate::measured::{Measured, operations};
 use crate::pts;
 use fathom_metrics::Latency;
 use fathom_schema::{
-    Arrival, Ceiling, Interval, LatencyTally, OperationKind, Pacing, Phase, Question, Severity, Stream,
+    Arrival, Ceiling, Interval, LatencyTally, OperationKind, Pacing, Phase, Question, Severity, Stop, Stream,
     TargetKind, Think, TimeLimit,
 };
 use fathom_units::{Iops, Nanos};
@@ -66,6 +66,11 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
     }
     for ((stream, measured), intervals) in view.streams().zip(by_stream) {
         let place = view.stream_place(stream);
+        // Its load was changed in its ramp: the next step is the one that counts.
+        let is_left = view.step.finished.as_ref().is_some_and(|finished| finished.stop == Stop::Changed);
+        if is_left && measured.window() == Nanos::ZERO {
+            continue;
+        }
         if operations(&measured.tally) == 0 {
             if let Some(Question::Steady(_)) = &view.record.started.question {
                 empty_load(view, found);

@@ -334,6 +334,25 @@ fn the_ceiling_is_kept_for_records() {
     assert!(near["validity"].as_array().is_some_and(|all| all.iter().any(marks)), "{near:#}");
 }
 
+/// A ramp whose load was changed measured nothing, which is no fault of the run: the next step counts.
+#[test]
+fn the_load_changes_in_its_ramp() {
+    let bench = Bench::new();
+    let job = "[target.t]\nkind = \"null\"\n[stream.users]\nrate = \"200/s\"\n[stage.main]\nramp = \"1s\"\ntime = \"1s\"\n";
+    bench.write("job.toml", job);
+    let pipe = bench.path("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("coreutils have mkfifo");
+    assert!(made.success());
+    // Opening waits until fathom listens.
+    let writer = std::thread::spawn(move || std::fs::write(pipe, "rate users 1k/s\n"));
+    let result = bench.fathom("run job.toml --control pipe --quiet --json -").expect(0, &[]).json();
+    writer.join().expect("it ended").expect("it is listened to");
+    let steps = result["steps"].as_array().expect("steps");
+    assert_eq!((steps.len(), &steps[0]["stop"]), (2, &Value::from("changed")));
+    let found = result["validity"].as_array().expect("findings");
+    assert!(found.iter().all(|finding| finding["id"] != "operations.none"), "{found:?}");
+}
+
 /// A changed rate is a step of its own: the record has both, and the time is what was asked for.
 #[test]
 fn the_load_changes_while_it_runs() {

@@ -116,16 +116,23 @@ fn a_network_worker_and_its_client_move_the_same_bytes() {
 #[test]
 fn connections_are_opened_anew_and_counted_at_both_ends() {
     let columns = ["Connections", "Transactions per Connection", "Read I/Os", "Average Connection Time"];
-    for (per_connection, has_operations) in [(10, true), (0, false)] {
+    // With replies, with nothing but connections, and in one direction only, where each end has a loop of its own.
+    for (per_connection, request, has_operations) in [
+        (10, "512,100,0,0,0,1,0,4096", true),
+        (0, "512,100,0,0,0,1,0,4096", false),
+        (1, "512,100,100,0,0,1,0,0", true),
+    ] {
         let bench = Bench::new();
         let serving = server("S", &format!("ENABLED,{per_connection}"), "requests", "1,A");
-        let specs = [("requests", "512,100,0,0,0,1,0,4096")];
+        let specs = [("requests", request)];
         bench.write("a.icf", text(&specs, &[&manager(1, "A", "", &serving)]));
         let line = format!("iometer -c a.icf -r results.csv -p {} --quiet", free_port());
         bench.fathom(&line).expect(0, &["record:"]);
         let [here, there] = ["S", "[S]"].map(|worker| numbers(&bench, "WORKER", worker, &columns));
         assert!(here[0] > 20.0 && (here[0] - there[0]).abs() <= 1.0, "{here:?} {there:?}");
         assert_eq!((here[1], there[1]), (f64::from(per_connection), f64::from(per_connection)));
+        let errors = ["S", "[S]"].map(|worker| numbers(&bench, "WORKER", worker, &["Errors"])[0]);
+        assert_eq!(errors, [0.0, 0.0], "the end of the load is no error");
         // A transaction is a request and its reply, of which each end receives one.
         let replies = if has_operations { here[0] * f64::from(per_connection) } else { 0.0 };
         assert!((here[2] - replies).abs() <= f64::from(per_connection), "{here:?}");

@@ -218,6 +218,23 @@ fn thresholds_decide_the_exit_code() {
 }
 
 #[test]
+fn a_demand_that_is_not_kept_ends_a_run_and_is_told() {
+    let bench = Bench::new();
+    let job = "[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"constant 1ms\"\n[stream.s]\nqueue_depth = 4\n\
+               rate = \"500/s\"\nrate_min = \"800/s\"\n[stage.main]\ntime = \"60s\"\n";
+    bench.write("slow.toml", job);
+    let ended = bench.fathom("run slow.toml --quiet");
+    let ended = ended.expect(5, &["record: "]);
+    let why = "below the 800 of rate_min";
+    for says in ["run.demand", why] {
+        assert!(ended.out.contains(says), "{ended:#?}");
+    }
+    let report = bench.report();
+    assert_eq!(report["state"], "io_errors");
+    assert!(report["reason"].as_str().is_some_and(|reason| reason.contains(why)), "{}", report["reason"]);
+}
+
+#[test]
 fn a_condition_ends_a_run_and_is_told() {
     let bench = Bench::new();
     let job = "[run]\nabort_when = [\"read.p99 > 1ms for 3s\"]\n[target.t]\nkind = \"sim\"\nsize = \
