@@ -63,7 +63,9 @@ pub(crate) struct Recorder {
     cell_start: Nanos,
     phase: Phase,
     late: bool,
-    /// In-flight time that counts, of cells that were handed over, in slot-nanoseconds.
+    /// Operations that count, of cells that were handed over.
+    pub(crate) measured: u64,
+    /// In-flight time that counts, of the same cells, in slot-nanoseconds.
     pub(crate) measured_in_flight_ns: u64,
 }
 
@@ -106,6 +108,7 @@ impl Recorder {
             cell_start: Nanos::ZERO,
             phase: Phase::Ramp,
             late: false,
+            measured: 0,
             measured_in_flight_ns: 0,
         };
         (recorder, Outlet { issued: None, full: full_out, empty: empty_in })
@@ -171,6 +174,7 @@ impl Recorder {
         self.waits += u64::from(has_waited);
         let cell = std::mem::replace(&mut self.cell, empty);
         if self.phase == Phase::Measure {
+            self.measured += cell.operations();
             self.measured_in_flight_ns += cell.in_flight_ns;
         }
         let filled = Filled { cell, start: self.cell_start, end, phase: self.phase, late: self.late };

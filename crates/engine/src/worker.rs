@@ -39,6 +39,11 @@ pub(crate) const PLAN_AHEAD: usize = 64;
 /// How long a worker waits at most before it looks at the stop flag: a signal is to end a run within a second.
 const LOOK_EVERY: Nanos = Nanos::millis(200);
 
+/// Standard deviations of what is in flight, as random arrivals have it, that may be left at the end by chance.
+const CHANCE_DEVIATIONS: f64 = 3.0;
+/// One in so many operations left beyond that of the start shows in the rate, by chance or not: it is exact to a fifth of a per cent.
+const SURPLUS_PART: u64 = 500;
+
 /// An operation in flight.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slot {
@@ -718,8 +723,11 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         } else {
             let twice = 2 * (left as u128 * u128::from(time)).saturating_sub(u128::from(summed));
             let grown = grown.min(usize::try_from(twice.div_ceil(u128::from(time))).unwrap_or(usize::MAX));
-            // One is in flight at the end of many a load that hardly keeps its device busy.
-            if grown > 1 { grown } else { 0 }
+            // Some are in flight at the end of many a load that hardly keeps its device busy.
+            let all = self.recorder.measured + self.recorder.cell.operations();
+            let by_chance = CHANCE_DEVIATIONS * (summed as f64 / time as f64).sqrt() + CHANCE_DEVIATIONS;
+            let shows = grown as f64 > by_chance || grown as u64 > all / SURPLUS_PART;
+            if shows && grown > 1 { grown } else { 0 }
         };
         if surplus > 0 {
             self.recorder.cell.in_flight_ns += std::mem::take(&mut self.drained_ns);

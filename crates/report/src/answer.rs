@@ -4,7 +4,9 @@
 use crate::calendar;
 use crate::table::visible;
 use crate::tables::{extreme, percentile, seconds};
-use crate::view::{EnvironmentSummary, StepSummary, StreamSummary, Summary, TargetSummary, VerifySummary};
+use crate::view::{
+    ConnectionFigures, EnvironmentSummary, StepSummary, StreamSummary, Summary, TargetSummary, VerifySummary,
+};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 
 /// Environment facts worth a line, recognised by where they were read.
@@ -92,13 +94,22 @@ pub(crate) fn what(stream: &StreamSummary) -> String {
     )
 }
 
-/// What was read back of each stream that verifies, and whether it was what was written.
-pub(crate) fn verified(streams: &[StreamSummary]) -> Vec<String> {
+/// What is counted of streams beside their operations: the connections they opened, and what was read back of those that verify,
+/// and whether it was what was written.
+pub(crate) fn beside_operations(streams: &[StreamSummary]) -> Vec<String> {
     let mut lines = Vec::new();
     for stream in streams {
+        let of = if streams.len() == 1 { String::new() } else { format!("{}: ", visible(&stream.name)) };
+        if let Some(ConnectionFigures { count, per_s, mean_s, max_s }) = &stream.connections {
+            lines.push(format!(
+                "{of}{count} connections, {} a second, each open for {} on average and {} at most",
+                Iops(*per_s),
+                seconds(*mean_s),
+                seconds(*max_s)
+            ));
+        }
         let Some(verified) = &stream.verified else { continue };
         let VerifySummary { checked, superseded, mismatches, mismatches_by_kind, read, elapsed_s } = verified;
-        let of = if streams.len() == 1 { String::new() } else { format!("{}: ", visible(&stream.name)) };
         let kinds: Vec<String> =
             mismatches_by_kind.iter().map(|found| format!("{} {}", found.count, found.kind)).collect();
         let found = if *mismatches == 0 {

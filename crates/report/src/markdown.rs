@@ -134,7 +134,7 @@ impl Page {
         self.table(&tables::latencies(&parts));
         self.table(&tables::targets(step, shown));
         self.table(&tables::queues(shown));
-        answer::verified(shown).iter().for_each(|line| self.line(&text(line)));
+        answer::beside_operations(shown).iter().for_each(|line| self.line(&text(line)));
         self.table(&tables::errors(&parts));
         self.table(&tables::devices(&step.devices));
     }

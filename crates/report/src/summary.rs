@@ -4,9 +4,10 @@
 use crate::aims::{Apart, by_targets, names};
 use crate::on_targets::{of_stream, together as on_targets};
 use crate::view::{
-    Asked, DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, GroupSummary, HostSummary,
-    KindSummary, LatencySummary, MismatchCount, NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION,
-    Source, StepSummary, StreamSummary, Summary, TargetGroup, TargetSummary, Together, Totals, VerifySummary,
+    Asked, ConnectionFigures, DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, GroupSummary,
+    HostSummary, KindSummary, LatencySummary, MismatchCount, NoteSummary, Parameter, Percentile, Point,
+    SCHEMA_VERSION, Source, StepSummary, StreamSummary, Summary, TargetGroup, TargetSummary, Together,
+    Totals, VerifySummary,
 };
 use fathom_analysis::objective::objective;
 use fathom_analysis::{
@@ -355,11 +356,22 @@ fn stream_summary(step: &Step, stream: &Stream, measured: &Measured, series: Vec
         waiting_at_end: waiting,
         oldest_waiting_s: (waiting > 0).then(|| oldest.as_secs_f64()),
         verified: verified(measured),
+        connections: connections(measured),
         total: totals(std::iter::once(tally), measured.start, measured.end),
         target_count: stream.targets().len() as u64,
         targets: of_stream(step, &Apart::of(stream), measured),
         series,
     }
+}
+
+fn connections(measured: &Measured) -> Option<ConnectionFigures> {
+    let all = &measured.tally.connections;
+    (all.count > 0).then(|| ConnectionFigures {
+        count: all.count,
+        per_s: all.count as f64 / measured.window().as_secs_f64(),
+        mean_s: all.mean_ns() / 1e9,
+        max_s: all.max_ns as f64 / 1e9,
+    })
 }
 
 /// What verification came to, over all workers; rates of its reads refer to the slowest worker's time.

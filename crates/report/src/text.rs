@@ -189,7 +189,7 @@ impl Page {
         for table in [tables::rates(&parts), tables::latencies(&parts), of_targets, tables::queues(shown)] {
             self.table(&table);
         }
-        answer::verified(shown).iter().for_each(|line| self.paragraph(line, 2));
+        answer::beside_operations(shown).iter().for_each(|line| self.paragraph(line, 2));
         for table in [tables::errors(&parts), tables::devices(&step.devices)] {
             self.table(&table);
         }

@@ -320,6 +320,8 @@ pub struct StreamSummary {
     pub oldest_waiting_s: Option<f64>,
     /// What verification came to; null where nothing was verified.
     pub verified: Option<VerifySummary>,
+    /// Connections that were opened anew; null where they stay.
+    pub connections: Option<ConnectionFigures>,
     /// Totals of the measure phase, over the window from the first worker's start to the last one's end.
     pub total: Totals,
     /// Targets it goes to.
@@ -330,6 +332,19 @@ pub struct StreamSummary {
     /// One point per interval, ramp included and marked. In a long record (more than 8,192 intervals of all streams
     /// together) a point stands for up to 16, 256 or 4,096 intervals.
     pub series: Vec<Point>,
+}
+
+/// Connections that were closed in the measure phase, each counted from the moment at which it began to be opened.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ConnectionFigures {
+    /// How many.
+    pub count: u64,
+    /// Per second.
+    pub per_s: f64,
+    /// Mean time from opening to close, seconds.
+    pub mean_s: f64,
+    /// The longest, seconds.
+    pub max_s: f64,
 }
 
 /// What verification of a stream came to.

@@ -133,6 +133,11 @@ fn connections_are_opened_anew_and_counted_at_both_ends() {
         assert_eq!((here[1], there[1]), (f64::from(per_connection), f64::from(per_connection)));
         let errors = ["S", "[S]"].map(|worker| numbers(&bench, "WORKER", worker, &["Errors"])[0]);
         assert_eq!(errors, [0.0, 0.0], "the end of the load is no error");
+        let report = bench.report();
+        let counted = &report["steps"][0]["streams"][0]["connections"];
+        assert_eq!(counted["count"].as_f64(), Some(here[0]), "{counted}");
+        let findings = report["validity"].as_array().expect("findings");
+        assert!(findings.iter().all(|finding| finding["id"] != "operations.none"), "{findings:?}");
         // A transaction is a request and its reply, of which each end receives one.
         let replies = if has_operations { here[0] * f64::from(per_connection) } else { 0.0 };
         assert!((here[2] - replies).abs() <= f64::from(per_connection), "{here:?}");

@@ -1,7 +1,7 @@
 //! The parts of a page: a step, a table, the place of a chart. Owns how each reads without a script; does not know what
 //! else is on the page.
 
-use crate::answer::{step_line, verified, what};
+use crate::answer::{beside_operations, step_line, what};
 use crate::charts::{Series, StepCharts, over_time};
 use crate::section::{Matrix, Section};
 use crate::table::visible;
@@ -116,7 +116,7 @@ pub(super) fn step(
         (table(&tables::latencies(&parts), "Latencies"))
         (table(&tables::targets(step, shown), "By target"))
         (table(&tables::queues(shown), "Queues and workers"))
-        @for line in verified(shown) { p { bdi { (line) } } }
+        @for line in beside_operations(shown) { p { bdi { (line) } } }
         (table(&tables::errors(&parts), "Errors"))
         (table(&tables::devices(&step.devices), "Block devices"))
         (table(&tables::timeline(&charts.marks), "On the time line"))
