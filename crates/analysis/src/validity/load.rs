@@ -51,6 +51,8 @@ const AT_WORST: f64 = 0.9;
 /// is busy at times wanders further from any line.
 const EVEN_INTERVALS_MIN: usize = 10;
 const EVEN_SHARE_MIN: f64 = 0.95;
+/// What one in so many of an interval may lie behind the last arrival: what waited has hardly become less by then.
+const BEYOND_PART: u64 = 10;
 /// Standard errors by which the backlog's slope must lie above zero: two-sided 95 % of the normal distribution.
 const SLOPE_ERRORS: f64 = 1.96;
 /// Share of late intervals that spoils the series: one in a hundred is seen as an outlier, more as noise.
@@ -274,28 +276,35 @@ fn samples(measured: &Measured, place: &str, found: &mut Found) {
 }
 
 fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
-    let Pacing::Open { arrival, .. } = &stream.pacing else { return };
+    let Pacing::Open { arrival, course, .. } = &stream.pacing else { return };
     let tally = &measured.tally;
     let achieved = Iops::of(operations(tally), measured.window());
     // What came due, not the rate that was asked for: bursts and courses have more or less than their mean in a window.
-    let Iops(asked) = Iops::of(tally.arrivals, due_within(stream, measured.window()));
+    let due_within = due_within(stream, measured, intervals);
+    let Iops(asked) = Iops::of(tally.arrivals, due_within);
     if asked <= 0.0 {
         return;
     }
+    let intervals = arriving(measured.start.after(due_within), intervals);
     let (backlog_max, short_by) = (tally.backlog_max, 1.0 - achieved.0 / asked);
     let slots = u64::from(stream.queue_depth) * stream.workers.len() as u64;
     let is_short = achieved.0 < asked * RATE_SHARE_MIN;
+    // What the queue takes waits as well: for the device, not for the queue.
+    let waiting = |interval: &&Interval| {
+        let length = interval.end.since(interval.start).0.max(1);
+        interval.tally.backlog_max as f64 + interval.tally.in_flight_ns / length as f64
+    };
+    let waiting: Vec<f64> = intervals.iter().map(waiting).collect();
     let is_overloaded = if is_short {
-        // What the queue takes waits as well: for the device, not for the queue.
-        let waiting = |interval: &&Interval| {
-            let length = interval.end.since(interval.start).0.max(1);
-            interval.tally.backlog_max as f64 + interval.tally.in_flight_ns / length as f64
-        };
-        grows(&intervals.iter().map(waiting).collect::<Vec<_>>()) || ended_at_its_worst(measured, intervals)
+        grows(&waiting) || ended_at_its_worst(measured, intervals)
     } else {
         let backlog: Vec<f64> = intervals.iter().map(|interval| interval.tally.backlog_max as f64).collect();
-        let (waiting, _) = measured.left_waiting();
-        waiting > slots.saturating_mul(SLOTS_TIMES) && grows_evenly(&backlog)
+        let (left, _) = measured.left_waiting();
+        // At a rate that rises, so does what is in flight.
+        let is_steady = course.is_empty() && !matches!(arrival, Arrival::Traced { .. });
+        let by_more_than_chance = is_steady && rise(&waiting) > (tally.arrivals as f64).sqrt();
+        left > slots.saturating_mul(SLOTS_TIMES) && grows_evenly(&backlog)
+            || by_more_than_chance && grows_evenly(&waiting)
     };
     if is_overloaded {
         let (backlog, remedy) = match backlog_max {
@@ -326,7 +335,7 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
     let failed: u64 = tally.kinds.iter().flat_map(|kind| &kind.errors).map(|(_, count)| count).sum();
     let told = operations(tally) + failed + tally.arrivals_dropped;
     let undone = tally.arrivals.saturating_sub(told);
-    let drained = measured.window().since(due_within(stream, measured.window()));
+    let drained = measured.window().since(due_within);
     let late = |part: Nanos| part.as_secs_f64() > measured.window().as_secs_f64() * (1.0 - RATE_SHARE_MIN);
     if is_short && (undone as f64 > tally.arrivals as f64 * (1.0 - RATE_SHARE_MIN) || late(drained)) {
         let drained = match drained {
@@ -363,12 +372,30 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
     }
 }
 
-/// The part of a window in which arrivals come due: what is in flight when the time is up may take longer.
-fn due_within(stream: &Stream, window: Nanos) -> Nanos {
-    match stream.limits.time {
-        TimeLimit::Nanoseconds(time) => window.min(Nanos(time)),
-        TimeLimit::Unbounded => window,
+/// The part of a window in which arrivals come due: what waits or is in flight when the time is up, or when a trace has no more,
+/// may take longer.
+fn due_within(stream: &Stream, measured: &Measured, intervals: &[&Interval]) -> Nanos {
+    let window = measured.window();
+    match (stream.limits.time, &stream.pacing) {
+        (TimeLimit::Nanoseconds(time), _) => window.min(Nanos(time)),
+        (TimeLimit::Unbounded, Pacing::Open { arrival: Arrival::Traced { .. }, .. }) => {
+            let last = intervals
+                .iter()
+                .filter(|interval| interval.tally.arrivals > 0)
+                .map(|interval| interval.end)
+                .max();
+            last.map_or(window, |last| window.min(last.since(measured.start)))
+        }
+        (TimeLimit::Unbounded, _) => window,
     }
+}
+
+/// The intervals up to an instant, after which nothing more came due. One that goes on for long beyond it is of another time.
+fn arriving<'a, 'i>(until: Nanos, intervals: &'a [&'i Interval]) -> &'a [&'i Interval] {
+    let is_beyond =
+        |interval: &&Interval| interval.end.since(until).0 > interval.end.since(interval.start).0 / BEYOND_PART;
+    let within = intervals.iter().rposition(|interval| !is_beyond(interval)).map_or(0, |last| last + 1);
+    &intervals[..within]
 }
 
 /// Whether hardly more ever waited than at the end, of a stream whose intervals were too many to be kept apart.
@@ -485,6 +512,15 @@ fn grows_evenly(series: &[f64]) -> bool {
     slope > 0.0
         && explained >= EVEN_SHARE_MIN * (explained + residual)
         && series.last().is_some_and(|last| *last >= AT_WORST * highest)
+}
+
+/// By how much the least-squares line through a series rises from its first value to its last.
+fn rise(series: &[f64]) -> f64 {
+    if series.len() < INTERVALS_MIN {
+        return 0.0;
+    }
+    let (slope, ..) = line(series);
+    slope * (series.len() as f64 - 1.0)
 }
 
 /// The least-squares line through a series: its slope per step, the sum of squares about it, and that of the places about their
