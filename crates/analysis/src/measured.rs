@@ -46,11 +46,15 @@ impl Measured {
     /// Little's ratio: (throughput × mean service time) ÷ L, that is the sum of service times ÷ the time that they were in
     /// flight. (Little 1961, L = λ·W.) In a closed loop L is what was asked for, the queue slots: 1 when every slot was busy all
     /// the time. At a rate it is the mean number in flight, integrated over time apart from the service times: 1 when both
-    /// were counted right. `None` where nothing was in flight. Worked value: 10,000 operations of 0.9 ms in 1 s are 9 s; on
-    /// 10 slots that is 0.9, and at a rate, with 9 in flight on average, 1.
+    /// were counted right. Operations that failed are in both, with the time that they took. Those that began within the window
+    /// and ended after it are in both until they ended, those that began before it in neither. `None` where nothing
+    /// was in flight. Worked value: 10,000 operations of 0.9 ms in 1 s are 9 s; on 10 slots that is 0.9, and at a rate, with 9
+    /// in flight on average, 1.
     pub fn little_ratio(&self) -> Option<f64> {
-        let in_flight_ns = if self.is_open { self.tally.in_flight_ns } else { self.slot_ns };
-        (in_flight_ns > 0.0).then(|| self.service_ns() / in_flight_ns)
+        let took_ns = self.service_ns() + self.tally.failed_ns;
+        let in_flight_ns =
+            self.tally.outside_ns + if self.is_open { self.tally.in_flight_ns } else { self.slot_ns };
+        (in_flight_ns > 0.0 && took_ns > 0.0).then(|| took_ns / in_flight_ns)
     }
 
     /// Arrivals that had come due at the end and were not issued, and for how long the oldest of them had waited.

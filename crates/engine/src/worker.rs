@@ -625,6 +625,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if self.drains_much() {
             self.recorder.cell.in_flight_ns += std::mem::take(&mut self.drained_ns);
         }
+        self.count_outside(end);
         let last_edge = if self.state == State::Verify { now } else { end.max(self.times.start) };
         self.recorder_end(last_edge.since(step_start));
         let verified = self.verifier.take().map(|verifier| {
@@ -634,10 +635,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             }
             verifier.finish()
         });
-        // Whoever ends after so much work leaves nothing waiting: what came due beyond is nobody's.
-        let is_cut_off = now >= self.times.measure_end || self.is_stopped();
-        let schedule = self.schedule.as_ref().filter(|_| is_cut_off);
-        let left = schedule.map_or_else(LeftWaiting::default, |schedule| schedule.left_at(end));
+        let left = self.schedule.as_ref().map_or_else(LeftWaiting::default, |schedule| schedule.left_at(end));
         if self.stream.workload.sync.fsync_at_end && failure.is_none() {
             self.sync_all_targets();
         }
@@ -736,7 +734,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         self.cpu_at_cell = cpu;
         if E::SYNCHRONOUS {
             // One operation at a time: in flight exactly while it is served.
-            cell.in_flight_ns = cell.service_sum_ns();
+            cell.in_flight_ns = cell.service_sum_ns() + cell.failed_ns;
             cell.depth_levels[0] = cell.operations();
         }
     }

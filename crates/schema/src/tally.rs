@@ -100,6 +100,13 @@ pub struct StreamTally {
     pub connections: Moments,
     /// Operations in flight integrated over time, in operation-nanoseconds; ÷ duration = queue depth held.
     pub in_flight_ns: f64,
+    /// Time in flight of operations that failed, in operation-nanoseconds: no latency has it.
+    #[serde(default)]
+    pub failed_ns: f64,
+    /// Time in flight of operations that count after the end of what was measured, less that of those that do not count within
+    /// it, in operation-nanoseconds. With the time in flight it makes what operations that count took.
+    #[serde(default)]
+    pub outside_ns: f64,
     /// CPU time of the workers, in nanoseconds.
     pub cpu_ns: u64,
     /// Operations by the number in flight right after their submission: 1, 2–3, 4–7, 8–15, 16–31, 32–63, ≥ 64.
