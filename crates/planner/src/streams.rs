@@ -513,7 +513,7 @@ impl Setting<'_> {
         }
         let ramp = options.ramp.get().copied().unwrap_or(*self.stage.ramp.get());
         let course = course::pieces(&legs, ramp);
-        let backlog = backlog(options, lanes);
+        let backlog = backlog(options);
         Some((Pacing::Open { rate: mean, arrival: arrival(options), course, backlog }, false))
     }
 
@@ -666,10 +666,9 @@ fn rate_counts(load: &Load<'_>) -> Counted {
     if all_in_bytes && load.operations.only_size().is_none() { Counted::Bytes } else { Counted::Operations }
 }
 
-/// How many arrivals may wait: those of the stream, shared by its workers.
-fn backlog(options: &StreamOptions, lanes: u32) -> Backlog {
-    let workers = u64::from(*options.workers.get()) * u64::from(lanes);
-    options.backlog.get().map_or(Backlog::Keep, |&arrivals| Backlog::DropBeyond(arrivals.div_ceil(workers)))
+/// How many arrivals may wait, over all workers.
+fn backlog(options: &StreamOptions) -> Backlog {
+    options.backlog.get().map_or(Backlog::Keep, |&arrivals| Backlog::DropBeyond(arrivals))
 }
 
 /// Arrivals per second that one worker can follow: counting those that come due takes it up to 50 ns each, and at more than
@@ -720,7 +719,7 @@ fn open(load: &Load<'_>, rate: f64, lanes: u32, remarks: &mut Remarks) -> Option
         remarks.error("plan.arrival-by-kind", options.arrival.span(), message, help);
         return None;
     }
-    Some((Pacing::Open { rate, arrival, course, backlog: backlog(options, lanes) }, false))
+    Some((Pacing::Open { rate, arrival, course, backlog: backlog(options) }, false))
 }
 
 fn arrival(options: &StreamOptions) -> schema::Arrival {

@@ -122,7 +122,8 @@ pub struct StreamTally {
     /// Those of them that were given up since more waited than may (open loop only).
     #[serde(default)]
     pub arrivals_dropped: u64,
-    /// Most arrivals waiting at once (open loop only).
+    /// Most arrivals waiting at once in a worker (open loop only); in an interval, of each worker in its own moment, added up: no
+    /// more than these waited at once.
     pub backlog_max: u64,
 }
 
