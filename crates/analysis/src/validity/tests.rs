@@ -297,6 +297,85 @@ fn a_backlog_that_grows_slowly_or_goes_again_is_told() {
     check(&slow, &[("pacing.backlog", Severity::Warn)]);
 }
 
+/// Just as slow, in a queue so deep that nothing ever waits for it.
+#[test]
+fn what_grows_slowly_in_a_deep_queue_is_told() {
+    // `more` per second come due that are not done within it, of 1,000 that are.
+    let of = |more: u64, seconds: u64, course: Vec<fathom_schema::RatePiece>, jumps: bool| {
+        let rate = 1000.0 + more as f64;
+        let pacing = Pacing::Open { rate, arrival: Arrival::Constant, course, backlog: Backlog::Keep };
+        let mut record = record(&[StreamShape { pacing, seconds, ..base() }]);
+        let step = &mut record.steps[0];
+        step.started.step.streams[0].queue_depth = 60_000;
+        for interval in &mut step.intervals {
+            let grown = if jumps { seconds / 2 } else { interval.sequence };
+            interval.tally.in_flight_ns = (more * grown) as f64 * 1e9;
+        }
+        // Done when the time is up, a thousandth of a second each.
+        let drained = Nanos::millis(more * seconds);
+        step.intervals.last_mut().unwrap().end = Nanos::secs(seconds).after(drained);
+        let worker = &mut step.finished.as_mut().unwrap().streams[0].workers[0];
+        worker.end = worker.end.after(drained);
+        worker.tally.arrivals = (1000 + more) * seconds;
+        worker.tally.kinds[0].operations = worker.tally.arrivals;
+        worker.tally.in_flight_ns = worker.tally.kinds[0].service.moments.sum_ns;
+        findings(&record)
+            .into_iter()
+            .map(|one| one.id)
+            .filter(|id| id.starts_with("pacing."))
+            .collect::<Vec<_>>()
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(of(9, 1000, Vec::new(), false), ["pacing.overloaded"]);
+    assert_eq!(of(5, 100, Vec::new(), false), ["pacing.overloaded"]);
+    // So few more may be chance.
+    assert_eq!(of(2, 100, Vec::new(), false), none);
+    // As many as before, and what is there at once at a rate that rises.
+    assert_eq!(of(9, 1000, Vec::new(), true), none);
+    let course =
+        vec![fathom_schema::RatePiece { length_ns: 1_000_000_000_000, from_per_s: 1.0, to_per_s: 2017.0 }];
+    assert_eq!(of(9, 1000, course, false), none);
+}
+
+/// All of a trace is done in the end, however long after.
+#[test]
+fn a_trace_that_is_more_than_a_device_does_is_an_overload() {
+    // So many per second come due in each of twenty seconds, of which a device does 1,000.
+    let of = |due: [u64; 20]| {
+        let pacing = Pacing::Open {
+            rate: 1000.0,
+            arrival: Arrival::Traced { speed: 1.0 },
+            course: Vec::new(),
+            backlog: Backlog::Keep,
+        };
+        let mut record = record(&[StreamShape { pacing, seconds: 20, ..base() }]);
+        let step = &mut record.steps[0];
+        step.started.step.streams[0].limits.time = fathom_schema::TimeLimit::Unbounded;
+        let (mut waiting, mut most) = (0, 0);
+        for (interval, due) in step.intervals.iter_mut().zip(due) {
+            waiting = (waiting + due).saturating_sub(1000);
+            most = most.max(waiting);
+            (interval.tally.arrivals, interval.tally.backlog_max) = (due, waiting);
+        }
+        let worker = &mut step.finished.as_mut().unwrap().streams[0].workers[0];
+        (worker.tally.arrivals, worker.tally.backlog_max) = (due.iter().sum(), most);
+        findings(&record)
+            .into_iter()
+            .map(|one| one.id)
+            .filter(|id| id.starts_with("pacing."))
+            .collect::<Vec<_>>()
+    };
+    let none: [&str; 0] = [];
+    let due = |at: fn(u64) -> u64| std::array::from_fn(|second| at(second as u64));
+    assert_eq!(of(due(|second| if second < 10 { 2000 } else { 0 })), ["pacing.overloaded"]);
+    assert_eq!(of(due(|_| 1000)), none);
+    // A burst that is done before the trace ends.
+    assert_eq!(
+        of(due(|second| [1000, 1000, 4000, 0, 0, 0, 1000].get(second as usize).copied().unwrap_or(1000))),
+        ["pacing.backlog"]
+    );
+}
+
 /// Ten thousand streams have more intervals than are looked through one by one.
 #[test]
 fn sums_of_intervals_are_as_long_as_those() {
