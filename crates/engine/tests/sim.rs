@@ -304,10 +304,7 @@ fn who_still_waits_at_the_end_is_told() {
 #[test]
 fn arrivals_are_those_done_given_up_and_left() {
     let sim = |error_share: Ratio| SimDevice { error_share, ..device(SimService::Constant { ns: MS }, 1) };
-    let by_operations = |stream: &mut Stream| stream.limits.operations = Quota::AtMost(2000);
-    let by_time = |stream: &mut Stream| seconds(stream, 5);
-    let bounds: [(&str, &dyn Fn(&mut Stream)); 2] = [("operations", &by_operations), ("time", &by_time)];
-    for (name, bound) in bounds {
+    for by_operations in [true, false] {
         for (depth, rate, backlog, errors) in [
             (64, 2000.0, Backlog::Keep, 0.0),
             (1, 2000.0, Backlog::Keep, 0.0),
@@ -317,13 +314,19 @@ fn arrivals_are_those_done_given_up_and_left() {
         ] {
             let mut stream = stream(EngineKind::Sim, depth);
             stream.pacing = Pacing::Open { rate, arrival: Arrival::Constant, course: Vec::new(), backlog };
-            bound(&mut stream);
+            if by_operations {
+                stream.limits.operations = Quota::AtMost(2000);
+            } else {
+                seconds(&mut stream, 5);
+            }
             stream.control.tolerates = Tolerance::Listed { reads: vec![5], writes: Vec::new() };
             let error_share = Ratio::new(errors).expect("it is a share");
             let outcome = run(step(TargetKind::Sim(sim(error_share)), stream));
             let worker = &outcome.executed.streams[0].workers[0];
             let failed: u64 = outcome.reads().errors.iter().map(|(_, count)| count).sum();
-            let case = format!("{name}, depth {depth}, {rate}/s, {backlog:?}, {errors}: {worker:?}");
+            let case = format!(
+                "by operations: {by_operations}, depth {depth}, {rate}/s, {backlog:?}, {errors}: {worker:?}"
+            );
             assert_eq!(failed > 0, errors > 0.0, "{case}");
             let told = outcome.reads().operations + failed + worker.tally.arrivals_dropped + worker.waiting;
             assert_eq!(worker.tally.arrivals, told, "{case}");

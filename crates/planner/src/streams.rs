@@ -429,7 +429,7 @@ impl Setting<'_> {
             return Some((trace.pacing(think, &load.section.name, remarks), false));
         }
         if let Some(pieces) = options.rate_course.get() {
-            return self.course(load, pieces, lanes, remarks);
+            return self.course(load, pieces, remarks);
         }
         let pause = *options.think_time.get();
         let share = match (options.rate.get(), self.curve) {
@@ -452,17 +452,11 @@ impl Setting<'_> {
             remarks.error("plan.think-and-rate", options.think_time.span(), message, "leave think_time out");
             return None;
         }
-        open(load, self.share_of_maximum(load, share, remarks)?, lanes, remarks)
+        open(load, self.share_of_maximum(load, share, remarks)?, remarks)
     }
 
     /// A rate that changes; the mean over what is measured stands for it.
-    fn course(
-        &self,
-        load: &Load<'_>,
-        given: &[RatePiece],
-        lanes: u32,
-        remarks: &mut Remarks,
-    ) -> Option<(Pacing, bool)> {
+    fn course(&self, load: &Load<'_>, given: &[RatePiece], remarks: &mut Remarks) -> Option<(Pacing, bool)> {
         let options = &load.section.options;
         let mut legs = Vec::new();
         for piece in given {
@@ -694,10 +688,10 @@ fn asked(load: &Load<'_>, rate: f64, lanes: u32, remarks: &mut Remarks) -> Optio
         );
         return None;
     }
-    open(load, rate, lanes, remarks)
+    open(load, rate, remarks)
 }
 
-fn open(load: &Load<'_>, rate: f64, lanes: u32, remarks: &mut Remarks) -> Option<(Pacing, bool)> {
+fn open(load: &Load<'_>, rate: f64, remarks: &mut Remarks) -> Option<(Pacing, bool)> {
     let options = &load.section.options;
     if !RATES.contains(&rate) {
         let message = format!(

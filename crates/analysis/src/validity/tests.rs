@@ -304,7 +304,7 @@ fn what_grows_slowly_in_a_deep_queue_is_told() {
     let of = |more: u64, seconds: u64, course: Vec<fathom_schema::RatePiece>, jumps: bool| {
         let rate = 1000.0 + more as f64;
         let pacing = Pacing::Open { rate, arrival: Arrival::Constant, course, backlog: Backlog::Keep };
-        let mut record = record(&[StreamShape { pacing, seconds, ..base() }]);
+        let mut record = record(&[StreamShape { seconds, pacing, ..base() }]);
         let step = &mut record.steps[0];
         step.started.step.streams[0].queue_depth = 60_000;
         for interval in &mut step.intervals {
@@ -366,12 +366,12 @@ fn a_trace_that_is_more_than_a_device_does_is_an_overload() {
             .collect::<Vec<_>>()
     };
     let none: [&str; 0] = [];
-    let due = |at: fn(u64) -> u64| std::array::from_fn(|second| at(second as u64));
+    let due = |at: fn(usize) -> u64| std::array::from_fn(at);
     assert_eq!(of(due(|second| if second < 10 { 2000 } else { 0 })), ["pacing.overloaded"]);
     assert_eq!(of(due(|_| 1000)), none);
     // A burst that is done before the trace ends.
     assert_eq!(
-        of(due(|second| [1000, 1000, 4000, 0, 0, 0, 1000].get(second as usize).copied().unwrap_or(1000))),
+        of(due(|second| [1000, 1000, 4000, 0, 0, 0, 1000].get(second).copied().unwrap_or(1000))),
         ["pacing.backlog"]
     );
 }
