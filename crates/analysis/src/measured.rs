@@ -6,6 +6,7 @@ use fathom_schema::{
     Interval, OperationKind, Pacing, Phase, StepRecord, Stream, StreamTally, TimeLimit, WorkerTotals,
 };
 use fathom_units::Nanos;
+use std::collections::BTreeMap;
 
 /// What one stream measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,11 +47,15 @@ impl Measured {
     /// Little's ratio: (throughput × mean service time) ÷ L, that is the sum of service times ÷ the time that they were in
     /// flight. (Little 1961, L = λ·W.) In a closed loop L is what was asked for, the queue slots: 1 when every slot was busy all
     /// the time. At a rate it is the mean number in flight, integrated over time apart from the service times: 1 when both
-    /// were counted right. `None` where nothing was in flight. Worked value: 10,000 operations of 0.9 ms in 1 s are 9 s; on
-    /// 10 slots that is 0.9, and at a rate, with 9 in flight on average, 1.
+    /// were counted right. Operations that failed are in both, with the time that they took. Those that began within the window
+    /// and ended after it are in both until they ended, those that began before it in neither. `None` where nothing
+    /// was in flight. Worked value: 10,000 operations of 0.9 ms in 1 s are 9 s; on 10 slots that is 0.9, and at a rate, with 9
+    /// in flight on average, 1.
     pub fn little_ratio(&self) -> Option<f64> {
-        let in_flight_ns = if self.is_open { self.tally.in_flight_ns } else { self.slot_ns };
-        (in_flight_ns > 0.0).then(|| self.service_ns() / in_flight_ns)
+        let took_ns = self.service_ns() + self.tally.failed_ns;
+        let in_flight_ns =
+            self.tally.outside_ns + if self.is_open { self.tally.in_flight_ns } else { self.slot_ns };
+        (in_flight_ns > 0.0 && took_ns > 0.0).then(|| took_ns / in_flight_ns)
     }
 
     /// Arrivals that had come due at the end and were not issued, and for how long the oldest of them had waited.
@@ -132,6 +137,7 @@ fn ended(step: &StepRecord) -> Vec<bool> {
 /// intervals, up to [`stored_until`].
 pub fn measured(step: &StepRecord) -> Vec<Measured> {
     let streams = &step.started.step.streams;
+    let backlogs = backlogs(step);
     match &step.finished {
         Some(finished) => streams
             .iter()
@@ -139,7 +145,7 @@ pub fn measured(step: &StepRecord) -> Vec<Measured> {
             .map(|(index, stream)| {
                 let workers =
                     finished.streams.get(index).map_or_else(Vec::new, |totals| totals.workers.clone());
-                from_workers(stream, workers)
+                from_workers(stream, workers, backlogs.get(index).copied().unwrap_or_default())
             })
             .collect(),
         None => {
@@ -176,13 +182,32 @@ fn is_open(stream: &Stream) -> bool {
     matches!(stream.pacing, Pacing::Open { .. })
 }
 
-fn from_workers(stream: &Stream, workers: Vec<WorkerTotals>) -> Measured {
+/// The most that waited in any interval of each stream: in all its workers, each in its own moment. Pieces of an interval that came
+/// late hold what waited in workers that the others say nothing of.
+fn backlogs(step: &StepRecord) -> Vec<u64> {
+    let mut sums: Vec<BTreeMap<u64, u64>> = vec![BTreeMap::new(); step.started.step.streams.len()];
+    let waited = |interval: &&Interval| interval.phase == Phase::Measure && interval.tally.backlog_max > 0;
+    for interval in step.intervals.iter().filter(waited) {
+        if let Some(sums) = sums.get_mut(interval.stream as usize) {
+            *sums.entry(interval.sequence).or_default() += interval.tally.backlog_max;
+        }
+    }
+    sums.into_iter().map(|sums| sums.into_values().max().unwrap_or_default()).collect()
+}
+
+/// `backlog`: the most that waited in an interval.
+fn from_workers(stream: &Stream, workers: Vec<WorkerTotals>, backlog: u64) -> Measured {
     let mut tally = StreamTally::default();
     let mut slot_ns = 0.0;
     for worker in &workers {
         merge_tally(&mut tally, &worker.tally);
         slot_ns += worker.end.since(worker.start).0 as f64 * f64::from(stream.queue_depth);
     }
+    // The most of each added up is no less; what is left at the end waited at once.
+    let most: u64 = workers.iter().map(|worker| worker.tally.backlog_max.max(worker.waiting)).sum();
+    let left: u64 = workers.iter().map(|worker| worker.waiting).sum();
+    let known = if backlog == 0 { most } else { backlog.min(most) };
+    tally.backlog_max = known.max(tally.backlog_max).max(left);
     let start = workers.iter().map(|worker| worker.start).min().unwrap_or_default();
     let end = workers.iter().map(|worker| worker.end).max().unwrap_or_default();
     Measured { tally, start, end, workers, slot_ns, is_open: is_open(stream), partial: false }
@@ -301,6 +326,35 @@ mod tests {
         assert_eq!(with([&[], &[], &[]]), Some(Nanos::secs(4)));
         assert_eq!(with([&[], &[0], &[]]), Some(Nanos::secs(6)));
         assert_eq!(with([&[], &[0, 2], &[]]), Some(Nanos::secs(4)));
+    }
+
+    /// Four workers of which each has its own backlog; by worker, and by interval of all of them.
+    #[test]
+    fn what_waits_in_different_workers_waits_together() {
+        let check = |by_worker: [u64; 2], waiting: [u64; 2], by_interval: &[(u64, u64)], expect: u64| {
+            let mut of_two = record(&[StreamShape { workers: 2, ..StreamShape::default() }]);
+            let step = &mut of_two.steps[0];
+            for (at, &(sequence, backlog)) in by_interval.iter().enumerate() {
+                (step.intervals[at].sequence, step.intervals[at].tally.backlog_max) = (sequence, backlog);
+            }
+            let workers = &mut step.finished.as_mut().expect("it ended").streams[0].workers;
+            for (worker, (most, waiting)) in workers.iter_mut().zip(by_worker.into_iter().zip(waiting)) {
+                (worker.tally.backlog_max, worker.waiting) = (most, waiting);
+            }
+            assert_eq!(
+                measured(step)[0].tally.backlog_max,
+                expect,
+                "{by_worker:?} {waiting:?} {by_interval:?}"
+            );
+        };
+        check([500, 500], [500, 500], &[(0, 400), (1, 1000)], 1000);
+        // Each at another time.
+        check([500, 500], [0, 0], &[(0, 510), (1, 505)], 510);
+        // Of one interval, in two pieces.
+        check([500, 400], [0, 0], &[(0, 500), (0, 400)], 900);
+        // Where intervals are not kept apart, or do not have it.
+        check([500, 400], [0, 0], &[], 900);
+        check([100, 100], [100, 101], &[(0, 190)], 201);
     }
 
     #[test]

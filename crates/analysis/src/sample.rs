@@ -286,6 +286,8 @@ fn second(shape: &StreamShape) -> StreamTally {
         targets: Vec::new(),
         connections: Moments::default(),
         in_flight_ns: slot_ns,
+        failed_ns: 0.0,
+        outside_ns: 0.0,
         cpu_ns,
         depth_levels,
         submit_sizes: [0, all, 0, 0, 0, 0, 0],

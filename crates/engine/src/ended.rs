@@ -28,10 +28,42 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
         if counts {
             self.tally(slot, result, completed);
-        } else if self.looks_closer {
-            self.look_closer(slot, result, completed);
+        } else {
+            self.pass_over(slot, result, completed);
         }
         completed
+    }
+
+    /// An operation of the ramp that completes in the measure phase, where it took a slot.
+    #[cold]
+    #[inline(never)]
+    fn pass_over(&mut self, slot: &Slot, result: i32, completed: Nanos) {
+        self.note_uncounted(completed);
+        if self.looks_closer {
+            self.look_closer(slot, result, completed);
+        }
+    }
+
+    /// Counts what was in flight after the end of what is measured, when the last of it has completed.
+    pub(crate) fn count_outside(&mut self, end: Nanos) {
+        // Reading back between two rounds has operations of its own in flight.
+        if self.has_rounds() {
+            return;
+        }
+        let beyond = match (E::SYNCHRONOUS, &self.schedule) {
+            (false, _) => std::mem::take(&mut self.drained_ns),
+            (true, None) => self.last_completion.since(end).0,
+            (true, Some(_)) => 0,
+        };
+        self.recorder.cell.outside_ns += i64::try_from(beyond).unwrap_or(i64::MAX);
+    }
+
+    fn note_uncounted(&mut self, completed: Nanos) {
+        // What a synchronous engine has in flight at a rate is what its operations that count took.
+        if !E::SYNCHRONOUS || self.schedule.is_none() {
+            let within = completed.since(self.times.measure_start).0;
+            self.recorder.cell.outside_ns -= i64::try_from(within).unwrap_or(i64::MAX);
+        }
     }
 
     /// An operation that moved less than it was to: the rest of it follows at once, as part of it, so that what was asked for
@@ -48,8 +80,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             let is_sync = slot.operation.kind == OperationKind::Sync;
             self.recorder.cell.kind(slot.operation.kind).short += u64::from(!is_sync);
             self.tally(slot, whole, completed);
-        } else if self.looks_closer {
-            self.look_closer(slot, whole, completed);
+        } else {
+            self.pass_over(slot, whole, completed);
         }
         completed
     }
@@ -185,6 +217,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if counts {
             // A window that work bounds includes the time that failing operations took.
             self.last_completion = self.last_completion.max(completed);
+            self.recorder.cell.failed_ns += completed.since(slot.submitted).0;
             let kind = self.recorder.cell.kind(slot.operation.kind);
             kind.record_error(errno);
             kind.data_syncs += u64::from(is_data_sync(&slot.operation));
@@ -194,6 +227,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             {
                 part.record_error();
             }
+        } else {
+            self.note_uncounted(completed);
         }
         self.look_closer(slot, -errno, completed);
         self.account_error(errno, slot.operation);

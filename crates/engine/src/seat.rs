@@ -186,7 +186,7 @@ impl Seat {
             trace: trace.clone(),
         };
         let mut worker = Worker::new(parts);
-        let pace = pace_of(stream, plan, trace);
+        let pace = pace_of(stream, plan, worker_index, trace);
         drop(context.tell.send(Message::Ready(EngineInUse { stream: stream_index, description })));
         let Some(step_start) = context.await_go() else { return Ok(None) };
         let step_start = if is_virtual { Nanos::ZERO } else { step_start };

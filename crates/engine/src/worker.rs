@@ -637,6 +637,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let step_start = self.times.step_start;
         let mut used = thread::usage().since(&self.usage_at_start);
         let mut end = self.window_end(now);
+        self.count_outside(end);
         let last_edge = if self.state == State::Verify { now } else { end.max(self.times.start) };
         self.recorder_end(last_edge.since(step_start));
         let verified = self.verifier.take().map(|verifier| {
@@ -646,10 +647,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             }
             verifier.finish()
         });
-        // Whoever ends after so much work leaves nothing waiting: what came due beyond is nobody's.
-        let is_cut_off = now >= self.times.measure_end || self.is_stopped();
-        let schedule = self.schedule.as_ref().filter(|_| is_cut_off);
-        let left = schedule.map_or_else(LeftWaiting::default, |schedule| schedule.left_at(end));
+        let left = self.schedule.as_ref().map_or_else(LeftWaiting::default, |schedule| schedule.left_at(end));
         if self.stream.workload.sync.fsync_at_end && failure.is_none() {
             self.sync_all_targets();
         }
@@ -777,7 +775,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         self.cpu_at_cell = cpu;
         if E::SYNCHRONOUS {
             // One operation at a time: in flight exactly while it is served.
-            cell.in_flight_ns = cell.service_sum_ns();
+            cell.in_flight_ns = cell.service_sum_ns() + cell.failed_ns;
             cell.depth_levels[0] = cell.operations();
         }
     }

@@ -298,12 +298,41 @@ fn who_still_waits_at_the_end_is_told() {
             "no one done waited for longer"
         );
     }
-    // Whoever ends after so much work leaves nobody waiting, however late it was.
-    let mut stream = stream(EngineKind::Sim, 4);
-    stream.pacing = open(2000.0, Arrival::Constant);
-    stream.limits.operations = Quota::AtMost(100);
-    let outcome = run(step(TargetKind::Sim(sim), stream));
-    assert_eq!(outcome.executed.streams[0].workers[0].waiting, 0);
+}
+
+/// Of all that came due it is known what became of it, whatever ends the load.
+#[test]
+fn arrivals_are_those_done_given_up_and_left() {
+    let sim = |error_share: Ratio| SimDevice { error_share, ..device(SimService::Constant { ns: MS }, 1) };
+    for by_operations in [true, false] {
+        for (depth, rate, backlog, errors) in [
+            (64, 2000.0, Backlog::Keep, 0.0),
+            (1, 2000.0, Backlog::Keep, 0.0),
+            (64, 2000.0, Backlog::DropBeyond(100), 0.0),
+            (64, 500.0, Backlog::Keep, 0.0),
+            (64, 2000.0, Backlog::Keep, 0.5),
+        ] {
+            let mut stream = stream(EngineKind::Sim, depth);
+            stream.pacing = Pacing::Open { rate, arrival: Arrival::Constant, course: Vec::new(), backlog };
+            if by_operations {
+                stream.limits.operations = Quota::AtMost(2000);
+            } else {
+                seconds(&mut stream, 5);
+            }
+            stream.control.tolerates = Tolerance::Listed { reads: vec![5], writes: Vec::new() };
+            let error_share = Ratio::new(errors).expect("it is a share");
+            let outcome = run(step(TargetKind::Sim(sim(error_share)), stream));
+            let worker = &outcome.executed.streams[0].workers[0];
+            let failed: u64 = outcome.reads().errors.iter().map(|(_, count)| count).sum();
+            let case = format!(
+                "by operations: {by_operations}, depth {depth}, {rate}/s, {backlog:?}, {errors}: {worker:?}"
+            );
+            assert_eq!(failed > 0, errors > 0.0, "{case}");
+            let told = outcome.reads().operations + failed + worker.tally.arrivals_dropped + worker.waiting;
+            assert_eq!(worker.tally.arrivals, told, "{case}");
+            assert_eq!(worker.waiting > 0, rate > 1000.0, "{case}");
+        }
+    }
 }
 
 #[test]

@@ -35,6 +35,10 @@ pub struct Cell {
     connections: Tallied,
     /// Operations in flight integrated over time, operation-nanoseconds.
     pub in_flight_ns: u64,
+    /// See [`StreamTally::failed_ns`].
+    pub failed_ns: u64,
+    /// See [`StreamTally::outside_ns`].
+    pub outside_ns: i64,
     /// CPU time of the worker, nanoseconds.
     pub cpu_ns: u64,
     /// See [`StreamTally::depth_levels`].
@@ -156,6 +160,8 @@ impl Cell {
             targets: TargetCells::of(shape.targets),
             connections: Tallied::default(),
             in_flight_ns: 0,
+            failed_ns: 0,
+            outside_ns: 0,
             cpu_ns: 0,
             depth_levels: [0; 7],
             submit_sizes: [0; 7],
@@ -233,6 +239,8 @@ impl Cell {
             targets,
             connections,
             in_flight_ns,
+            failed_ns,
+            outside_ns,
             cpu_ns,
             depth_levels,
             submit_sizes,
@@ -246,7 +254,7 @@ impl Cell {
         kinds.iter_mut().flatten().for_each(|kind| kind.clear());
         targets.clear();
         *connections = Tallied::default();
-        (*in_flight_ns, *cpu_ns) = (0, 0);
+        (*in_flight_ns, *failed_ns, *outside_ns, *cpu_ns) = (0, 0, 0, 0);
         for classes in [depth_levels, submit_sizes, complete_sizes] {
             *classes = [0; 7];
         }
@@ -268,6 +276,8 @@ impl Cell {
             targets: self.targets.to_tallies(&kinds),
             connections: self.connections.into(),
             in_flight_ns: self.in_flight_ns as f64,
+            failed_ns: self.failed_ns as f64,
+            outside_ns: self.outside_ns as f64,
             cpu_ns: self.cpu_ns,
             depth_levels: self.depth_levels,
             submit_sizes: self.submit_sizes,

@@ -83,6 +83,8 @@ pub fn merge_tally(into: &mut StreamTally, from: &StreamTally) {
         targets,
         connections,
         in_flight_ns,
+        failed_ns,
+        outside_ns,
         cpu_ns,
         depth_levels,
         submit_sizes,
@@ -110,6 +112,8 @@ pub fn merge_tally(into: &mut StreamTally, from: &StreamTally) {
     }
     into.connections.merge(connections);
     into.in_flight_ns += in_flight_ns;
+    into.failed_ns += failed_ns;
+    into.outside_ns += outside_ns;
     into.cpu_ns += cpu_ns;
     for (into, from) in [
         (&mut into.depth_levels, depth_levels),

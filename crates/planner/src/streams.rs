@@ -429,7 +429,7 @@ impl Setting<'_> {
             return Some((trace.pacing(think, &load.section.name, remarks), false));
         }
         if let Some(pieces) = options.rate_course.get() {
-            return self.course(load, pieces, lanes, remarks);
+            return self.course(load, pieces, remarks);
         }
         let pause = *options.think_time.get();
         let share = match (options.rate.get(), self.curve) {
@@ -452,17 +452,11 @@ impl Setting<'_> {
             remarks.error("plan.think-and-rate", options.think_time.span(), message, "leave think_time out");
             return None;
         }
-        open(load, self.share_of_maximum(load, share, remarks)?, lanes, remarks)
+        open(load, self.share_of_maximum(load, share, remarks)?, remarks)
     }
 
     /// A rate that changes; the mean over what is measured stands for it.
-    fn course(
-        &self,
-        load: &Load<'_>,
-        given: &[RatePiece],
-        lanes: u32,
-        remarks: &mut Remarks,
-    ) -> Option<(Pacing, bool)> {
+    fn course(&self, load: &Load<'_>, given: &[RatePiece], remarks: &mut Remarks) -> Option<(Pacing, bool)> {
         let options = &load.section.options;
         let mut legs = Vec::new();
         for piece in given {
@@ -513,7 +507,7 @@ impl Setting<'_> {
         }
         let ramp = options.ramp.get().copied().unwrap_or(*self.stage.ramp.get());
         let course = course::pieces(&legs, ramp);
-        let backlog = backlog(options, lanes);
+        let backlog = backlog(options);
         Some((Pacing::Open { rate: mean, arrival: arrival(options), course, backlog }, false))
     }
 
@@ -666,10 +660,9 @@ fn rate_counts(load: &Load<'_>) -> Counted {
     if all_in_bytes && load.operations.only_size().is_none() { Counted::Bytes } else { Counted::Operations }
 }
 
-/// How many arrivals may wait: those of the stream, shared by its workers.
-fn backlog(options: &StreamOptions, lanes: u32) -> Backlog {
-    let workers = u64::from(*options.workers.get()) * u64::from(lanes);
-    options.backlog.get().map_or(Backlog::Keep, |&arrivals| Backlog::DropBeyond(arrivals.div_ceil(workers)))
+/// How many arrivals may wait, over all workers.
+fn backlog(options: &StreamOptions) -> Backlog {
+    options.backlog.get().map_or(Backlog::Keep, |&arrivals| Backlog::DropBeyond(arrivals))
 }
 
 /// Arrivals per second that one worker can follow: counting those that come due takes it up to 50 ns each, and at more than
@@ -695,10 +688,10 @@ fn asked(load: &Load<'_>, rate: f64, lanes: u32, remarks: &mut Remarks) -> Optio
         );
         return None;
     }
-    open(load, rate, lanes, remarks)
+    open(load, rate, remarks)
 }
 
-fn open(load: &Load<'_>, rate: f64, lanes: u32, remarks: &mut Remarks) -> Option<(Pacing, bool)> {
+fn open(load: &Load<'_>, rate: f64, remarks: &mut Remarks) -> Option<(Pacing, bool)> {
     let options = &load.section.options;
     if !RATES.contains(&rate) {
         let message = format!(
@@ -720,7 +713,7 @@ fn open(load: &Load<'_>, rate: f64, lanes: u32, remarks: &mut Remarks) -> Option
         remarks.error("plan.arrival-by-kind", options.arrival.span(), message, help);
         return None;
     }
-    Some((Pacing::Open { rate, arrival, course, backlog: backlog(options, lanes) }, false))
+    Some((Pacing::Open { rate, arrival, course, backlog: backlog(options) }, false))
 }
 
 fn arrival(options: &StreamOptions) -> schema::Arrival {

@@ -293,8 +293,9 @@ pub struct StreamSummary {
     /// Mean number of operations in flight in the measure phase, over all workers.
     pub queue_depth_held: f64,
     /// Little's ratio, (throughput × mean service time) ÷ L. In a closed loop L is the queue depth: 1 when the queue was always
-    /// full. At a rate it is the mean number in flight, `queue_depth_held`: 1 when times and operations in flight were
-    /// counted alike. Null where nothing was in flight.
+    /// full. At a rate it is the mean number in flight: 1 when times and operations in flight were counted alike. Operations
+    /// that failed are in it with the time that they took, and those that outlast the window with all of theirs. Null where
+    /// no operation ended.
     pub little_ratio: Option<f64>,
     /// Share of its measure phase that the busiest worker was on a CPU, 0 to 1; the mean of the workers for a step
     /// without an end.
@@ -311,7 +312,8 @@ pub struct StreamSummary {
     pub arrivals_late: u64,
     /// Those of them that were given up since more waited than `backlog` lets (open loop).
     pub arrivals_dropped: u64,
-    /// Most arrivals waiting at once (open loop).
+    /// Most arrivals waiting at once (open loop). Of several workers, the most that waited in each within an interval are added
+    /// up, and this is the largest such sum: no more than these waited at once.
     pub backlog_max: u64,
     /// Arrivals that had come due at the end and were not issued (open loop). They are in no percentile: those of the response
     /// time are lower bounds then.

@@ -750,7 +750,8 @@ pub enum Arrival {
 pub enum Backlog {
     /// They wait and are issued as soon as a slot frees, with their intended time kept.
     Keep,
-    /// As many as this wait per worker, at least 1; beyond, the one that has waited longest is given up and counted.
+    /// As many as this wait in all workers together, each of which has its part of them, which may be none; beyond, the one that
+    /// has waited longest is given up and counted.
     DropBeyond(u64),
 }
 

@@ -100,6 +100,13 @@ pub struct StreamTally {
     pub connections: Moments,
     /// Operations in flight integrated over time, in operation-nanoseconds; ÷ duration = queue depth held.
     pub in_flight_ns: f64,
+    /// Time in flight of operations that failed, in operation-nanoseconds: no latency has it.
+    #[serde(default)]
+    pub failed_ns: f64,
+    /// Time in flight of operations that count after the end of what was measured, less that of those that do not count within
+    /// it, in operation-nanoseconds. With the time in flight it makes what operations that count took.
+    #[serde(default)]
+    pub outside_ns: f64,
     /// CPU time of the workers, in nanoseconds.
     pub cpu_ns: u64,
     /// Operations by the number in flight right after their submission: 1, 2–3, 4–7, 8–15, 16–31, 32–63, ≥ 64.
@@ -115,7 +122,8 @@ pub struct StreamTally {
     /// Those of them that were given up since more waited than may (open loop only).
     #[serde(default)]
     pub arrivals_dropped: u64,
-    /// Most arrivals waiting at once (open loop only).
+    /// Most arrivals waiting at once in a worker (open loop only); in an interval, of each worker in its own moment, added up: no
+    /// more than these waited at once.
     pub backlog_max: u64,
 }
 

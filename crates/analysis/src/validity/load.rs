@@ -15,8 +15,8 @@ use fathom_units::{Iops, Nanos};
 const LITTLE_MAX: f64 = 1.005;
 /// Below this ratio the queue was not kept full. The lowest of the same runs was 0.957.
 const LITTLE_MIN: f64 = 0.95;
-/// Mean latencies a window must span before the ratio is judged: filling and draining the queue costs about one, which
-/// below 50 is 2 % and more of the window.
+/// Mean latencies a window that work ends must span before the ratio is the generator's: filling and draining the queue costs about
+/// one, which below 50 is 2 % and more of the window.
 const LITTLE_LATENCIES_MIN: f64 = 50.0;
 /// Share of a worker's time on a CPU above which it has no reserve: in the rest it hands over intervals and is preempted.
 const CPU_SHARE_MAX: f64 = 0.90;
@@ -51,6 +51,10 @@ const AT_WORST: f64 = 0.9;
 /// is busy at times wanders further from any line.
 const EVEN_INTERVALS_MIN: usize = 10;
 const EVEN_SHARE_MIN: f64 = 0.95;
+/// What one in so many of an interval may lie behind the last arrival: what waited has hardly become less by then.
+const BEYOND_PART: u64 = 10;
+/// Share of a growth that has to be missing in what was done: what grew is there when the time is up.
+const UNDONE_MIN: f64 = 0.5;
 /// Standard errors by which the backlog's slope must lie above zero: two-sided 95 % of the normal distribution.
 const SLOPE_ERRORS: f64 = 1.96;
 /// Share of late intervals that spoils the series: one in a hundred is seen as an outlier, more as noise.
@@ -88,7 +92,7 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
             );
             continue;
         }
-        little(stream, measured, &place, found);
+        little(stream, measured, &intervals, &place, found);
         cpu(view, stream, measured, &place, found);
         near_ceiling(view, stream, measured, &place, found);
         length(view, measured, &intervals, &place, found);
@@ -126,13 +130,17 @@ fn empty_load(view: &StepView<'_>, found: &mut Found) {
     }
 }
 
-fn little(stream: &Stream, measured: &Measured, place: &str, found: &mut Found) {
+fn little(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
     let Some(ratio) = measured.little_ratio() else { return };
     let held = measured.depth_held();
     let depth = u64::from(stream.queue_depth) * stream.workers.len() as u64;
-    // What was in flight when time was up counts whole, and was so for no longer than the slowest operation took.
+    // Records of before have no account of what lay outside: what was in flight when time was up counts whole in them, and was
+    // so for no longer than the slowest operation took.
     let slowest_ns = measured.tally.kinds.iter().map(|kind| kind.service.moments.max_ns).max().unwrap_or(0);
-    let beyond = slowest_ns as f64 / measured.window().0.max(1) as f64;
+    let beyond = match measured.tally.outside_ns {
+        0.0 => slowest_ns as f64 / measured.window().0.max(1) as f64,
+        _ => 0.0,
+    };
     // At a rate the ratio is one of what was in flight, of which those at the end may be a larger part.
     let (beyond, whole) = if measured.is_open {
         (beyond * depth as f64 / held.max(f64::MIN_POSITIVE), format!("the {held:.2} in flight on average"))
@@ -149,13 +157,42 @@ fn little(stream: &Stream, measured: &Measured, place: &str, found: &mut Found) 
         );
     }
     let is_closed = matches!(stream.pacing, Pacing::Closed { think: Think::None });
+    // Of a step that was cut off, what was in flight then has no service time.
+    let was_full = measured.tally.in_flight_ns >= LITTLE_MIN * measured.slot_ns;
+    if ratio >= LITTLE_MIN || stream.queue_depth == 1 || !is_closed || was_full {
+        return;
+    }
+    let window = measured.window();
+    let time = match stream.limits.time {
+        TimeLimit::Nanoseconds(time) => Nanos(time),
+        TimeLimit::Unbounded => Nanos::NEVER,
+    };
+    // Without a time it is not known when the last operation went out, but none took longer than the slowest.
+    let emptied_within = if time < window { window.since(time) } else { Nanos(slowest_ns).min(window) };
+    if was_full_before(measured, intervals, emptied_within) {
+        let when = if time < window {
+            format!("{} of the {} measured were", emptied_within.approximate(), window.approximate())
+        } else {
+            format!("up to {} of the {} measured were", emptied_within.approximate(), window.approximate())
+        };
+        found.weighed(
+            -ratio,
+            "little.ran-empty",
+            Severity::Warn,
+            format!(
+                "{place}the queue ran empty at the end, and {:.0} % of its slots were idle over all: throughput × service \
+                 time is {ratio:.3} of the queue depth {depth}, below {LITTLE_MIN}; {when} left to those still in flight",
+                (1.0 - ratio) * 100.0
+            ),
+            "the rate is that much lower than with a full queue: measure for longer, or after a ramp, which lets the time end \
+             with a full queue",
+        );
+        return;
+    }
     let count: u64 = measured.tally.kinds.iter().map(|kind| kind.service.moments.count).sum();
     let mean_ns = measured.service_ns() / count.max(1) as f64;
-    let is_long = measured.window().0 as f64 >= LITTLE_LATENCIES_MIN * mean_ns;
-    // Operations that failed have no service time, but were in flight like others.
-    let failed_only =
-        measured.tally.kinds.iter().any(|kind| !kind.errors.is_empty()) && held >= LITTLE_MIN * depth as f64;
-    if ratio < LITTLE_MIN && stream.queue_depth > 1 && is_closed && is_long && !failed_only {
+    let is_long = window.0 as f64 >= LITTLE_LATENCIES_MIN * mean_ns;
+    if is_long || time <= window {
         found.weighed(
             -ratio,
             "little.queue-not-full",
@@ -167,6 +204,22 @@ fn little(stream: &Stream, measured: &Measured, place: &str, found: &mut Found) 
             "the generator did not keep the queue full: use more workers, larger batches, or an asynchronous engine",
         );
     }
+}
+
+/// Whether the queue was full until it ran empty, within some time before the end.
+fn was_full_before(measured: &Measured, intervals: &[&Interval], emptied_within: Nanos) -> bool {
+    let window = measured.window();
+    let until = measured.end.since(emptied_within);
+    let before: Vec<_> = intervals.iter().filter(|interval| interval.end.0 <= until.0).collect();
+    let covered_ns: u64 = before.iter().map(|interval| interval.end.since(interval.start).0).sum();
+    let in_flight_ns: f64 = before.iter().map(|interval| interval.tally.in_flight_ns).sum();
+    let slots = measured.slot_ns / window.0.max(1) as f64;
+    // All that was in flight may have been so before the queue ran empty, where no interval tells.
+    let (in_flight_ns, covered_ns) = match covered_ns {
+        0 => (measured.tally.in_flight_ns, window.since(emptied_within).0),
+        _ => (in_flight_ns, covered_ns),
+    };
+    emptied_within.0 > 0 && in_flight_ns >= LITTLE_MIN * slots * covered_ns as f64
 }
 
 /// Whether any target of a stream is of a kind.
@@ -280,28 +333,38 @@ fn samples(measured: &Measured, place: &str, found: &mut Found) {
 }
 
 fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
-    let Pacing::Open { arrival, .. } = &stream.pacing else { return };
+    let Pacing::Open { arrival, course, .. } = &stream.pacing else { return };
     let tally = &measured.tally;
     let achieved = Iops::of(operations(tally), measured.window());
     // What came due, not the rate that was asked for: bursts and courses have more or less than their mean in a window.
-    let Iops(asked) = Iops::of(tally.arrivals, due_within(stream, measured.window()));
+    let due_within = due_within(stream, measured, intervals);
+    let Iops(asked) = Iops::of(tally.arrivals, due_within);
     if asked <= 0.0 {
         return;
     }
+    let intervals = arriving(measured.start.after(due_within), intervals);
     let (backlog_max, short_by) = (tally.backlog_max, 1.0 - achieved.0 / asked);
     let slots = u64::from(stream.queue_depth) * stream.workers.len() as u64;
     let is_short = achieved.0 < asked * RATE_SHARE_MIN;
+    // What the queue takes waits as well: for the device, not for the queue.
+    let waiting = |interval: &&Interval| {
+        let length = interval.end.since(interval.start).0.max(1);
+        interval.tally.backlog_max as f64 + interval.tally.in_flight_ns / length as f64
+    };
+    let waiting: Vec<f64> = intervals.iter().map(waiting).collect();
     let is_overloaded = if is_short {
-        // What the queue takes waits as well: for the device, not for the queue.
-        let waiting = |interval: &&Interval| {
-            let length = interval.end.since(interval.start).0.max(1);
-            interval.tally.backlog_max as f64 + interval.tally.in_flight_ns / length as f64
-        };
-        grows(&intervals.iter().map(waiting).collect::<Vec<_>>()) || ended_at_its_worst(measured, intervals)
+        grows(&waiting) || ended_at_its_worst(measured, intervals)
     } else {
         let backlog: Vec<f64> = intervals.iter().map(|interval| interval.tally.backlog_max as f64).collect();
-        let (waiting, _) = measured.left_waiting();
-        waiting > slots.saturating_mul(SLOTS_TIMES) && grows_evenly(&backlog)
+        let (left, _) = measured.left_waiting();
+        // At a rate that rises, so does what is in flight.
+        let is_steady = course.is_empty() && !matches!(arrival, Arrival::Traced { .. });
+        // As many as one standard deviation of a Poisson count, and as were not done of what came due.
+        let (rise, undone) = (rise(&waiting), short_by * tally.arrivals as f64);
+        let by_more_than_chance =
+            is_steady && rise > (tally.arrivals as f64).sqrt() && undone > rise * UNDONE_MIN;
+        left > slots.saturating_mul(SLOTS_TIMES) && grows_evenly(&backlog)
+            || by_more_than_chance && grows_evenly(&waiting)
     };
     if is_overloaded {
         let (backlog, remedy) = match backlog_max {
@@ -332,7 +395,7 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
     let failed: u64 = tally.kinds.iter().flat_map(|kind| &kind.errors).map(|(_, count)| count).sum();
     let told = operations(tally) + failed + tally.arrivals_dropped;
     let undone = tally.arrivals.saturating_sub(told);
-    let drained = measured.window().since(due_within(stream, measured.window()));
+    let drained = measured.window().since(due_within);
     let late = |part: Nanos| part.as_secs_f64() > measured.window().as_secs_f64() * (1.0 - RATE_SHARE_MIN);
     if is_short && (undone as f64 > tally.arrivals as f64 * (1.0 - RATE_SHARE_MIN) || late(drained)) {
         let drained = match drained {
@@ -369,12 +432,31 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
     }
 }
 
-/// The part of a window in which arrivals come due: what is in flight when the time is up may take longer.
-fn due_within(stream: &Stream, window: Nanos) -> Nanos {
-    match stream.limits.time {
-        TimeLimit::Nanoseconds(time) => window.min(Nanos(time)),
-        TimeLimit::Unbounded => window,
+/// The part of a window in which arrivals come due: what waits or is in flight when the time is up, or when a trace has no more,
+/// may take longer.
+fn due_within(stream: &Stream, measured: &Measured, intervals: &[&Interval]) -> Nanos {
+    let window = measured.window();
+    match (stream.limits.time, &stream.pacing) {
+        (TimeLimit::Nanoseconds(time), _) => window.min(Nanos(time)),
+        (TimeLimit::Unbounded, Pacing::Open { arrival: Arrival::Traced { .. }, .. }) => {
+            let last = intervals
+                .iter()
+                .filter(|interval| interval.tally.arrivals > 0)
+                .map(|interval| interval.end)
+                .max();
+            last.map_or(window, |last| window.min(last.since(measured.start)))
+        }
+        (TimeLimit::Unbounded, _) => window,
     }
+}
+
+/// The intervals up to an instant, after which nothing more came due. One that goes on for long beyond it is of another time.
+fn arriving<'a, 'i>(until: Nanos, intervals: &'a [&'i Interval]) -> &'a [&'i Interval] {
+    let is_beyond = |interval: &&Interval| {
+        interval.end.since(until).0 > interval.end.since(interval.start).0 / BEYOND_PART
+    };
+    let within = intervals.iter().rposition(|interval| !is_beyond(interval)).map_or(0, |last| last + 1);
+    &intervals[..within]
 }
 
 /// Whether hardly more ever waited than at the end, of a stream whose intervals were too many to be kept apart.
@@ -491,6 +573,15 @@ fn grows_evenly(series: &[f64]) -> bool {
     slope > 0.0
         && explained >= EVEN_SHARE_MIN * (explained + residual)
         && series.last().is_some_and(|last| *last >= AT_WORST * highest)
+}
+
+/// By how much the least-squares line through a series rises from its first value to its last.
+fn rise(series: &[f64]) -> f64 {
+    if series.len() < INTERVALS_MIN {
+        return 0.0;
+    }
+    let (slope, ..) = line(series);
+    slope * (series.len() as f64 - 1.0)
 }
 
 /// The least-squares line through a series: its slope per step, the sum of squares about it, and that of the places about their

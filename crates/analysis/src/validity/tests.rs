@@ -62,10 +62,94 @@ fn little() {
     check(&record(&[StreamShape { fullness: 0.94, ..base() }]), &[("little.queue-not-full", Severity::Warn)]);
     check(&record(&[StreamShape { fullness: 0.96, ..base() }]), &[]);
     check(&record(&[StreamShape { fullness: 0.5, queue_depth: 1, ..base() }]), &[]);
-    // Two operations of 4 s at depth 4: mostly filling and draining.
+    // However slow the operations: while time was, slots were idle.
     let slow =
         StreamShape { fullness: 0.8, rates: vec![(OperationKind::Read, 1)], block_bytes: 1 << 20, ..base() };
-    check(&record(&[slow]), &[("samples.few", Severity::Info)]);
+    let not_full = ("little.queue-not-full", Severity::Warn);
+    check(&record(std::slice::from_ref(&slow)), &[not_full, ("samples.few", Severity::Info)]);
+    // Where work ends them, few operations are mostly filling and draining.
+    let mut few = record(&[slow]);
+    few.steps[0].started.step.streams[0].limits.time = fathom_schema::TimeLimit::Unbounded;
+    check(&few, &[("samples.few", Severity::Info)]);
+}
+
+/// The queue is full for ten seconds; what is in flight then takes more of them.
+#[test]
+fn a_queue_that_runs_empty_at_the_end_is_told() {
+    let of = |drained_s: u64, fullness: f64, time: fathom_schema::TimeLimit| {
+        let mut record = record(&[StreamShape { fullness, ..base() }]);
+        let step = &mut record.steps[0];
+        step.started.step.streams[0].limits.time = time;
+        // Half of the slots are busy on average while they run empty.
+        let beyond_ns = drained_s as f64 * 1e9 * 4.0 / 2.0;
+        let last = step.intervals.last_mut().unwrap();
+        last.end = last.end.after(Nanos::secs(drained_s));
+        last.tally.in_flight_ns += beyond_ns;
+        let worker = &mut step.finished.as_mut().unwrap().streams[0].workers[0];
+        worker.end = worker.end.after(Nanos::secs(drained_s));
+        worker.tally.in_flight_ns += beyond_ns;
+        let service = &mut worker.tally.kinds[0].service.moments;
+        service.sum_ns += beyond_ns;
+        service.max_ns = service.max_ns.max(drained_s * 1_000_000_000);
+        findings(&record)
+    };
+    let time = fathom_schema::TimeLimit::Nanoseconds(10_000_000_000);
+    for (drained_s, fullness, time, expect) in [
+        // 1 − ½/11 is 0.955, 1 − 1/12 is 0.917.
+        (1, 1.0, time, None),
+        (2, 1.0, time, Some("little.ran-empty")),
+        (5, 1.0, time, Some("little.ran-empty")),
+        (5, 0.9, time, Some("little.queue-not-full")),
+        (5, 1.0, fathom_schema::TimeLimit::Unbounded, Some("little.ran-empty")),
+    ] {
+        let found = findings_of_little(&of(drained_s, fullness, time));
+        assert_eq!(
+            found.first().map(|(id, _)| id.as_str()),
+            expect,
+            "{drained_s} {fullness} {time:?}: {found:?}"
+        );
+        if expect == Some("little.ran-empty") {
+            let percent =
+                format!("{:.0} % of its slots", drained_s as f64 / 2.0 / (10.0 + drained_s as f64) * 100.0);
+            assert!(found[0].1.contains(&percent), "{found:?}");
+        }
+    }
+}
+
+fn findings_of_little(found: &[Finding]) -> Vec<(String, String)> {
+    let of_little = found.iter().filter(|one| one.id.starts_with("little."));
+    of_little.map(|one| (one.id.clone(), one.evidence.clone())).collect()
+}
+
+/// Operations that failed were in flight like others.
+#[test]
+fn errors_are_no_idle_slots() {
+    let of = |fullness: f64, failed: f64| {
+        let mut record = record(&[StreamShape { fullness, ..base() }]);
+        let tally = &mut record.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally;
+        tally.failed_ns = failed * 4.0 * 1e10;
+        tally.in_flight_ns += tally.failed_ns;
+        findings_of_little(&findings(&record)).first().map(|(id, _)| id.clone())
+    };
+    assert_eq!(of(0.9, 0.1), None);
+    assert_eq!(of(0.5, 0.5), None);
+    assert_eq!(of(0.5, 0.4).as_deref(), Some("little.queue-not-full"));
+    assert_eq!(of(0.9, 0.2).as_deref(), Some("little.accounting"));
+}
+
+/// Operations that a window ends in are in flight beyond it.
+#[test]
+fn what_ends_after_the_window_was_in_flight_until_then() {
+    let of = |outside_s: f64, service_s: f64| {
+        let mut record = record(&[base()]);
+        let tally = &mut record.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally;
+        tally.outside_ns = outside_s * 1e9;
+        tally.kinds[0].service.moments.sum_ns += service_s * 1e9;
+        tally.kinds[0].service.moments.max_ns = 100_000_000_000;
+        findings_of_little(&findings(&record)).first().map(|(id, _)| id.clone())
+    };
+    assert_eq!(of(376.0, 376.0), None);
+    assert_eq!(of(360.0, 376.0).as_deref(), Some("little.accounting"));
 }
 
 #[test]
@@ -217,6 +301,85 @@ fn a_backlog_that_grows_slowly_or_goes_again_is_told() {
     let worker = &mut slow.steps[0].finished.as_mut().unwrap().streams[0].workers[0];
     (worker.tally.arrivals, worker.tally.backlog_max) = (40_000, 4_000);
     check(&slow, &[("pacing.backlog", Severity::Warn)]);
+}
+
+/// Just as slow, in a queue so deep that nothing ever waits for it.
+#[test]
+fn what_grows_slowly_in_a_deep_queue_is_told() {
+    // `more` per second come due that are not done within it, of 1,000 that are.
+    let of = |more: u64, seconds: u64, course: Vec<fathom_schema::RatePiece>, jumps: bool| {
+        let rate = 1000.0 + more as f64;
+        let pacing = Pacing::Open { rate, arrival: Arrival::Constant, course, backlog: Backlog::Keep };
+        let mut record = record(&[StreamShape { seconds, pacing, ..base() }]);
+        let step = &mut record.steps[0];
+        step.started.step.streams[0].queue_depth = 60_000;
+        for interval in &mut step.intervals {
+            let grown = if jumps { seconds / 2 } else { interval.sequence };
+            interval.tally.in_flight_ns = (more * grown) as f64 * 1e9;
+        }
+        // Done when the time is up, a thousandth of a second each.
+        let drained = Nanos::millis(more * seconds);
+        step.intervals.last_mut().unwrap().end = Nanos::secs(seconds).after(drained);
+        let worker = &mut step.finished.as_mut().unwrap().streams[0].workers[0];
+        worker.end = worker.end.after(drained);
+        worker.tally.arrivals = (1000 + more) * seconds;
+        worker.tally.kinds[0].operations = worker.tally.arrivals;
+        worker.tally.in_flight_ns = worker.tally.kinds[0].service.moments.sum_ns;
+        findings(&record)
+            .into_iter()
+            .map(|one| one.id)
+            .filter(|id| id.starts_with("pacing."))
+            .collect::<Vec<_>>()
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(of(9, 1000, Vec::new(), false), ["pacing.overloaded"]);
+    assert_eq!(of(5, 100, Vec::new(), false), ["pacing.overloaded"]);
+    // So few more may be chance.
+    assert_eq!(of(2, 100, Vec::new(), false), none);
+    // As many as before, and what is there at once at a rate that rises.
+    assert_eq!(of(9, 1000, Vec::new(), true), none);
+    let course =
+        vec![fathom_schema::RatePiece { length_ns: 1_000_000_000_000, from_per_s: 1.0, to_per_s: 2017.0 }];
+    assert_eq!(of(9, 1000, course, false), none);
+}
+
+/// All of a trace is done in the end, however long after.
+#[test]
+fn a_trace_that_is_more_than_a_device_does_is_an_overload() {
+    // So many per second come due in each of twenty seconds, of which a device does 1,000.
+    let of = |due: [u64; 20]| {
+        let pacing = Pacing::Open {
+            rate: 1000.0,
+            arrival: Arrival::Traced { speed: 1.0 },
+            course: Vec::new(),
+            backlog: Backlog::Keep,
+        };
+        let mut record = record(&[StreamShape { pacing, seconds: 20, ..base() }]);
+        let step = &mut record.steps[0];
+        step.started.step.streams[0].limits.time = fathom_schema::TimeLimit::Unbounded;
+        let (mut waiting, mut most) = (0, 0);
+        for (interval, due) in step.intervals.iter_mut().zip(due) {
+            waiting = (waiting + due).saturating_sub(1000);
+            most = most.max(waiting);
+            (interval.tally.arrivals, interval.tally.backlog_max) = (due, waiting);
+        }
+        let worker = &mut step.finished.as_mut().unwrap().streams[0].workers[0];
+        (worker.tally.arrivals, worker.tally.backlog_max) = (due.iter().sum(), most);
+        findings(&record)
+            .into_iter()
+            .map(|one| one.id)
+            .filter(|id| id.starts_with("pacing."))
+            .collect::<Vec<_>>()
+    };
+    let none: [&str; 0] = [];
+    let due = |at: fn(usize) -> u64| std::array::from_fn(at);
+    assert_eq!(of(due(|second| if second < 10 { 2000 } else { 0 })), ["pacing.overloaded"]);
+    assert_eq!(of(due(|_| 1000)), none);
+    // A burst that is done before the trace ends.
+    assert_eq!(
+        of(due(|second| [1000, 1000, 4000, 0, 0, 0, 1000].get(second).copied().unwrap_or(1000))),
+        ["pacing.backlog"]
+    );
 }
 
 /// Ten thousand streams have more intervals than are looked through one by one.

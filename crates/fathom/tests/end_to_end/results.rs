@@ -165,6 +165,9 @@ fn a_deep_queue_does_not_make_a_device_faster() {
         near(number(&report, "/steps/0/streams/0/little_ratio"), 1.0, 0.01);
         assert!(has(&report, "pacing.overloaded"), "{}", report["validity"]);
     }
+    // Hardly more than is done, for long.
+    let report = of("10090/s", "100s", "");
+    assert!(has(&report, "pacing.overloaded"), "{}", report["validity"]);
     // What the ramp left in flight is done first; as much is left at the end.
     let report = of("20k/s", "5s", "ramp = \"1s\"\n");
     near(number(&report, "/steps/0/total/all/iops"), 10_000.0, 0.001);

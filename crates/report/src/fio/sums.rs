@@ -230,6 +230,8 @@ fn share_out(tally: &mut StreamTally, (index, count): (u64, u64)) {
         targets: _,
         connections: _,
         in_flight_ns,
+        failed_ns: _,
+        outside_ns: _,
         cpu_ns,
         depth_levels,
         submit_sizes,

@@ -49,9 +49,14 @@ impl Stall {
 }
 
 /// Tells stalls. What is left to look at is all but them.
-pub(super) fn check(seconds: Vec<Second>, view: &StepView<'_>, found: &mut Found) -> Vec<Second> {
+pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut Found) -> Vec<Second> {
     if seconds.len() < INTERVALS_MIN {
         return seconds;
+    }
+    if let Some(from) = stalled_to_the_end(&seconds) {
+        tell_of_the_end(&seconds, from, view, found);
+        seconds.truncate(from);
+        return check(seconds, view, found);
     }
     let usual = median(&seconds.iter().map(|second| second.iops).collect::<Vec<_>>());
     let dispersion = dispersion(&seconds, usual);
@@ -105,6 +110,43 @@ pub(super) fn check(seconds: Vec<Second>, view: &StepView<'_>, found: &mut Found
     all.iter().for_each(|stall| is_left[stall.from..stall.to].fill(false));
     regular.iter().for_each(|stall| is_left[stall.reach()].fill(false));
     seconds.into_iter().zip(is_left).filter_map(|(second, is_left)| is_left.then_some(second)).collect()
+}
+
+/// From which interval on hardly anything was completed, to the end and beyond it: something that was under way then took longer
+/// than was left. It may be most of what was measured, so that what is usual is what went before.
+fn stalled_to_the_end(seconds: &[Second]) -> Option<usize> {
+    let highest = seconds.iter().map(|second| second.iops).fold(0.0, f64::max);
+    let from = seconds.iter().rposition(|second| second.iops >= STALL_SHARE * highest)? + 1;
+    let (before, stalled) = seconds.split_at(from);
+    let lasted_s: f64 = stalled.iter().map(|second| second.length).sum();
+    let usually_slowest = median(&before.iter().map(|second| second.slowest_s).collect::<Vec<_>>());
+    let slowest_s = stalled.last()?.slowest_s;
+    (slowest_s > lasted_s && slowest_s >= SLOWER_TIMES * usually_slowest).then_some(from)
+}
+
+fn tell_of_the_end(seconds: &[Second], from: usize, view: &StepView<'_>, found: &mut Found) {
+    let (before, stalled) = seconds.split_at(from);
+    let usual = median(&before.iter().map(|second| second.iops).collect::<Vec<_>>());
+    // It may have begun within the last interval that had something.
+    let part = |second: &Second| (1.0 - second.iops / usual).max(0.0) * second.length;
+    let lost_s: f64 = before.last().map_or(0.0, part) + stalled.iter().map(part).sum::<f64>();
+    let slowest_s = stalled.iter().map(|second| second.slowest_s).fold(0.0, f64::max);
+    found.mark(view, stalled[0].start, format!("stall, {}", time(slowest_s)));
+    found.weighed(
+        slowest_s,
+        "behaviour.stall",
+        Severity::Warn,
+        format!(
+            "{}throughput stopped at {:.0} s and did not come back before the end, for about {} of what was measured: an \
+             operation took {}, and ended only after it",
+            view.place(),
+            stalled[0].start.as_secs_f64(),
+            time(lost_s),
+            time(slowest_s)
+        ),
+        "rates are of a part of a stall, however long it was: look at what happened then (the kernel's log, the device's, other \
+         hosts), and measure for longer",
+    );
 }
 
 fn time(seconds: f64) -> String {

@@ -243,6 +243,33 @@ fn a_stall_is_told_with_its_time_and_length() {
     assert!(told(&twice)[0].contains("stopped 2 times, at the longest for about 5.00 s, at 90 s"));
 }
 
+/// It lasts for longer than is left, which may be most of it: what is in flight ends after the window, and is in its last interval.
+#[test]
+fn a_stall_that_outlasts_the_window_is_told_in_full() {
+    let of = |from: usize, slowest_s: u64, in_last: u64| {
+        let mut stalled = counted(&noisy(&[(10, 10_000)]), false);
+        for interval in &mut stalled.steps[0].intervals[from..] {
+            interval.tally.kinds[0].operations = 0;
+        }
+        let last = &mut stalled.steps[0].intervals[9].tally.kinds[0];
+        (last.operations, last.service.moments.max_ns) = (in_last, slowest_s * 1_000_000_000);
+        behaviour(&stalled).iter().map(|one| format!("{}: {}", one.id, one.evidence)).collect::<Vec<_>>()
+    };
+    for (from, lasted) in [(4, "6.0"), (2, "8.0"), (7, "3.0"), (8, "2.0")] {
+        let found = of(from, 100, 4);
+        let (begun, told) =
+            (format!("at {from} s and did not come back"), "took 1 min 40 s, and ended only after");
+        assert_eq!(found.len(), 1, "{found:?}");
+        let is_told = found[0].contains(&begun) && found[0].contains(told);
+        let about = found[0].split("for about ").nth(1).unwrap().split(' ').next().unwrap();
+        let about: f64 = about.parse().unwrap();
+        assert!(is_told && (about - lasted.parse::<f64>().unwrap()).abs() < 0.1, "{found:?}");
+    }
+    // One that ends within it.
+    let found = of(7, 2, 5_000);
+    assert!(found.iter().all(|one| !one.contains("did not come back")), "{found:?}");
+}
+
 /// Nothing is completed for so long from each of these moments on, all in seconds, and what was under way waits for as long.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constructed counts and times")]
 fn stall_at(record: &mut Record, moments: impl Iterator<Item = f64>, length: f64) {

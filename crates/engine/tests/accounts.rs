@@ -1,0 +1,75 @@
+//! Whether what operations took and what was in flight agree: throughput × service time is the time in flight (Little's law), with
+//! errors, over the edges of what is measured, and on any device. In virtual time.
+
+mod support;
+
+use fathom_schema::*;
+use fathom_units::{Nanos, Ratio};
+use support::{device, run, step, stream};
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1000 * MS;
+
+fn open(rate: f64) -> Pacing {
+    Pacing::Open { rate, arrival: Arrival::Constant, course: Vec::new(), backlog: Backlog::Keep }
+}
+
+/// What operations took that count, ÷ the time for which they had slots, or were in flight.
+fn ratio(sim: &SimDevice, stream: &Stream) -> f64 {
+    let engine = stream.engine.kind;
+    let outcome = run(step(TargetKind::Sim(sim.clone()), stream.clone()));
+    let tally = &outcome.executed.streams[0].workers[0].tally;
+    let window_ns = outcome.seconds() * 1e9;
+    let in_flight_ns = match stream.pacing {
+        Pacing::Closed { .. } => window_ns * f64::from(stream.queue_depth),
+        Pacing::Open { .. } => tally.in_flight_ns,
+    };
+    let took_ns: f64 = tally.kinds.iter().map(|kind| kind.service.moments.sum_ns).sum();
+    assert!(took_ns > 0.0, "{engine:?}");
+    (took_ns + tally.failed_ns) / (in_flight_ns + tally.outside_ns)
+}
+
+fn check(sim: &SimDevice, stream: &Stream, case: &str) {
+    let found = ratio(sim, stream);
+    assert!((found - 1.0).abs() < 1e-3, "{case}: {found}");
+}
+
+fn of(depth: u32, pacing: Pacing, ramp_s: u64) -> Stream {
+    let mut stream = stream(EngineKind::Sim, depth);
+    stream.pacing = pacing;
+    stream.ramp = Nanos::secs(ramp_s);
+    stream.limits.time = TimeLimit::Nanoseconds(10 * SECOND);
+    stream.control.tolerates = Tolerance::Listed { reads: vec![5], writes: Vec::new() };
+    stream
+}
+
+#[test]
+fn operations_that_failed_were_in_flight() {
+    for share in [0.1, 0.5] {
+        let error_share = Ratio::new(share).expect("it is a share");
+        let sim = SimDevice { error_share, ..device(SimService::Constant { ns: MS }, 4) };
+        for depth in [1, 4] {
+            for ramp_s in [0, 5] {
+                for pacing in [Pacing::Closed { think: Think::None }, open(500.0)] {
+                    let case = format!("{share}, depth {depth}, {ramp_s} s, {pacing:?}");
+                    check(&sim, &of(depth, pacing, ramp_s), &case);
+                }
+            }
+        }
+    }
+}
+
+/// All that is in flight at 9 s, within the window, stays so until 109 s.
+#[test]
+fn what_outlasts_the_window_was_in_flight_until_it_ended() {
+    for stall in [(9 * SECOND, 100 * SECOND), (4 * SECOND, 4 * SECOND), (14 * SECOND + 999 * MS, 2 * SECOND)]
+    {
+        let sim = SimDevice { stalls: vec![stall], ..device(SimService::Constant { ns: MS }, 1) };
+        for depth in [1, 4, 64] {
+            for pacing in [Pacing::Closed { think: Think::None }, open(500.0)] {
+                let case = format!("{stall:?}, depth {depth}, {pacing:?}");
+                check(&sim, &of(depth, pacing, 5), &case);
+            }
+        }
+    }
+}
