@@ -5,31 +5,24 @@ use fathom_schema::{KindTally, LatencyTally, SparseHistogram, StreamTally};
 
 /// Adds the counts of `from` to `into`.
 pub fn merge_sparse(into: &mut SparseHistogram, from: &SparseHistogram) {
-    let (mut left, mut right) =
-        (into.buckets.iter().copied().peekable(), from.buckets.iter().copied().peekable());
-    let mut merged = Vec::with_capacity(into.buckets.len().max(from.buckets.len()));
-    loop {
-        merged.push(match (left.peek(), right.peek()) {
-            (None, None) => break,
-            (Some(&l), Some(&r)) if l.0 == r.0 => {
-                left.next();
-                right.next();
-                (l.0, l.1 + r.1)
-            }
-            (Some(&l), r) if r.is_none_or(|r| l.0 < r.0) => {
-                left.next();
-                l
-            }
-            (_, Some(&r)) => {
-                right.next();
-                r
-            }
-            (Some(_), None) => {
-                unreachable!("covered by the guard above: no right side means the left one goes")
-            }
-        });
+    if from.is_empty() {
+        return;
     }
-    into.buckets = merged;
+    if into.is_empty() {
+        into.clone_from(from);
+        return;
+    }
+    let (mut left, mut right) = (into.buckets().peekable(), from.buckets().peekable());
+    let merged = std::iter::from_fn(|| match (left.peek(), right.peek()) {
+        (None, None) => None,
+        (Some(l), Some(r)) if l.0 == r.0 => {
+            let (index, count) = left.next()?;
+            Some((index, count + right.next()?.1))
+        }
+        (Some(l), r) if r.is_none_or(|r| l.0 < r.0) => left.next(),
+        _ => right.next(),
+    });
+    *into = merged.collect();
 }
 
 /// Adds `from` to `into`.
