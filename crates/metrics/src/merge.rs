@@ -5,24 +5,7 @@ use fathom_schema::{KindTally, LatencyTally, SparseHistogram, StreamTally};
 
 /// Adds the counts of `from` to `into`.
 pub fn merge_sparse(into: &mut SparseHistogram, from: &SparseHistogram) {
-    if from.is_empty() {
-        return;
-    }
-    if into.is_empty() {
-        into.clone_from(from);
-        return;
-    }
-    let (mut left, mut right) = (into.buckets().peekable(), from.buckets().peekable());
-    let merged = std::iter::from_fn(|| match (left.peek(), right.peek()) {
-        (None, None) => None,
-        (Some(l), Some(r)) if l.0 == r.0 => {
-            let (index, count) = left.next()?;
-            Some((index, count + right.next()?.1))
-        }
-        (Some(l), r) if r.is_none_or(|r| l.0 < r.0) => left.next(),
-        _ => right.next(),
-    });
-    *into = merged.collect();
+    into.add(from);
 }
 
 /// Adds `from` to `into`.
@@ -58,9 +41,19 @@ pub fn merge_kind(into: &mut KindTally, from: &KindTally) {
     // An absent response equals the service time: spelt out before a present one joins it.
     if response.is_some() || into.response.is_some() {
         let response = response.as_ref().unwrap_or(service);
-        merge_latency(into.response.get_or_insert_with(|| into.service.clone()), response);
+        let of_into = into.response.get_or_insert_with(|| into.service.clone());
+        // Where nothing waits both are the same, and the sum of many is long.
+        if (&response.histogram, &of_into.histogram) == (&service.histogram, &into.service.histogram) {
+            merge_latency(&mut into.service, service);
+            of_into.moments.merge(&response.moments);
+            of_into.histogram.clone_from(&into.service.histogram);
+        } else {
+            merge_latency(of_into, response);
+            merge_latency(&mut into.service, service);
+        }
+    } else {
+        merge_latency(&mut into.service, service);
     }
-    merge_latency(&mut into.service, service);
     match (into.completion.as_mut(), completion) {
         (Some(into), Some(from)) => merge_latency(into, from),
         (None, Some(from)) => into.completion = Some(from.clone()),

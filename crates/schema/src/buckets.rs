@@ -31,6 +31,45 @@ impl SparseHistogram {
         Buckets { rest: &self.packed, next: 0 }
     }
 
+    /// Adds the counts of another.
+    pub fn add(&mut self, other: &Self) {
+        if self.is_empty() || other.is_empty() {
+            if self.is_empty() {
+                self.clone_from(other);
+            }
+            return;
+        }
+        let (mut left, mut right) = (self.buckets(), other.buckets());
+        let mut sum = Packing::default();
+        sum.bytes.reserve(self.packed.len() + other.packed.len());
+        let (mut of_left, mut of_right) = (left.read(), right.read());
+        let rest = loop {
+            match (of_left, of_right) {
+                (Some(l), Some(r)) if l.0 == r.0 => {
+                    sum.put((l.0, l.1.saturating_add(r.1)));
+                    (of_left, of_right) = (left.read(), right.read());
+                }
+                (Some(l), Some(r)) if l.0 < r.0 => {
+                    sum.put(l);
+                    of_left = left.read();
+                }
+                (Some(_), Some(r)) => {
+                    sum.put(r);
+                    of_right = right.read();
+                }
+                (Some(l), None) => break Some((l, left.rest)),
+                (None, Some(r)) => break Some((r, right.rest)),
+                (None, None) => break None,
+            }
+        };
+        // Gaps are told from one to the next: all behind the next stays as it is.
+        if let Some((next, rest)) = rest {
+            sum.put(next);
+            sum.bytes.extend_from_slice(rest);
+        }
+        self.packed = sum.bytes.into();
+    }
+
     /// The packed form, for a store; [`SparseHistogram::of_packed`] takes it back.
     pub fn packed(&self) -> &[u8] {
         &self.packed
@@ -53,37 +92,52 @@ impl FromIterator<(u32, u64)> for SparseHistogram {
     /// When a bucket comes after one that is above it.
     fn from_iter<I: IntoIterator<Item = (u32, u64)>>(buckets: I) -> Self {
         let mut buckets = buckets.into_iter().filter(|&(_, count)| count > 0).peekable();
-        let (mut packed, mut next) = (Vec::new(), 0_u64);
+        let mut packing = Packing::default();
         while let Some((index, mut count)) = buckets.next() {
             while let Some((_, more)) = buckets.next_if(|&(other, _)| other == index) {
                 count = count.saturating_add(more);
             }
-            let gap = (u64::from(index) + 1).checked_sub(next).expect("buckets come in ascending order");
-            next += gap;
-            let half = |number: u64| if number > HALF { 0 } else { low_byte(number) };
-            let (short_gap, short_count) = (half(gap), half(count));
-            packed.push(short_gap << 4 | short_count);
-            if short_gap == 0 {
-                put(&mut packed, gap);
-            }
-            if short_count == 0 {
-                put(&mut packed, count);
-            }
+            packing.put((index, count));
         }
-        Self { packed: packed.into() }
+        Self { packed: packing.bytes.into() }
+    }
+}
+
+/// A histogram that is being packed.
+#[derive(Default)]
+struct Packing {
+    bytes: Vec<u8>,
+    /// As in [`Buckets`].
+    next: u64,
+}
+
+impl Packing {
+    fn put(&mut self, (index, count): (u32, u64)) {
+        let gap = (u64::from(index) + 1).checked_sub(self.next).expect("buckets come in ascending order");
+        self.next += gap;
+        if gap <= HALF && count <= HALF {
+            self.bytes.push(low_byte(gap << 4 | count));
+        } else {
+            self.put_long(gap, count);
+        }
+    }
+
+    #[inline(never)]
+    fn put_long(&mut self, gap: u64, count: u64) {
+        let half = |number: u64| if number > HALF { 0 } else { number };
+        self.bytes.push(low_byte(half(gap) << 4 | half(count)));
+        for mut number in [gap, count].into_iter().filter(|&number| number > HALF) {
+            while number > 0x7F {
+                self.bytes.push(low_byte(number) | 0x80);
+                number >>= 7;
+            }
+            self.bytes.push(low_byte(number));
+        }
     }
 }
 
 fn low_byte(number: u64) -> u8 {
     number.to_le_bytes()[0]
-}
-
-fn put(packed: &mut Vec<u8>, mut number: u64) {
-    while number > 0x7F {
-        packed.push(low_byte(number) | 0x80);
-        number >>= 7;
-    }
-    packed.push(low_byte(number));
 }
 
 /// The buckets of a histogram; see [`SparseHistogram::buckets`].
@@ -192,6 +246,35 @@ mod tests {
             }
         }
         assert!(all.into_iter().collect::<SparseHistogram>().buckets().eq(expect));
+    }
+
+    /// What is added up is what all buckets together give.
+    fn check_sum(left: &[(u32, u64)], right: &[(u32, u64)]) {
+        let mut all = [left, right].concat();
+        all.sort_unstable();
+        let of = |buckets: &[(u32, u64)]| buckets.iter().copied().collect::<SparseHistogram>();
+        for (into, from) in [(left, right), (right, left)] {
+            let mut sum = of(into);
+            sum.add(&of(from));
+            assert_eq!(sum, of(&all), "{into:?} and {from:?}");
+            assert_eq!(SparseHistogram::of_packed(sum.packed()), Some(sum));
+        }
+    }
+
+    #[test]
+    fn histograms_are_added_up() {
+        let spread = |step: u32, count: u64| -> Vec<(u32, u64)> {
+            (1..300)
+                .map(|n| (n * n * step, count * u64::from(n % 40)))
+                .filter(|&(_, count)| count > 0)
+                .collect()
+        };
+        let all =
+            [vec![], vec![(0, 15)], vec![(0, 1), (4000, 15)], spread(1, 1), spread(3, 7), spread(2, 1 << 40)];
+        for left in &all {
+            all.iter().for_each(|right| check_sum(left, right));
+        }
+        check_sum(&[(7, u64::MAX)], &[(7, 2), (8, 1)]);
     }
 
     #[test]
