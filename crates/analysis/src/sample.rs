@@ -240,10 +240,7 @@ pub fn latency(mean_ns: f64, count: u64) -> LatencyTally {
             sum_squares: ns * ns * n,
         });
         let index = u32::try_from(bucket_of(whole)).expect("bucket indices are small");
-        fathom_metrics::merge_sparse(
-            &mut tally.histogram,
-            &SparseHistogram { buckets: vec![(index, count)] },
-        );
+        fathom_metrics::merge_sparse(&mut tally.histogram, &SparseHistogram::from_iter([(index, count)]));
     }
     tally
 }

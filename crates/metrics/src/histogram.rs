@@ -81,7 +81,7 @@ impl Histogram {
 
     /// Adds the counts of a stored one; indices beyond this layout go into the last bucket.
     pub fn merge_sparse(&mut self, other: &SparseHistogram) {
-        for &(index, count) in &other.buckets {
+        for (index, count) in other.buckets() {
             self.counts[(index as usize).min(BUCKETS - 1)] += count;
         }
     }
@@ -89,7 +89,7 @@ impl Histogram {
     /// The non-empty buckets, which are among these.
     pub(crate) fn to_sparse(&self, used: Range<usize>) -> SparseHistogram {
         let counts = (0_u32..).zip(&self.counts).skip(used.start).take(used.len());
-        SparseHistogram { buckets: counts.filter(|&(_, &count)| count > 0).map(|(i, &c)| (i, c)).collect() }
+        counts.map(|(index, &count)| (index, count)).collect()
     }
 
     /// Count per bucket.

@@ -214,7 +214,7 @@ impl Latency {
         self.histogram.merge_sparse(&other.histogram);
         self.moments.merge(&Tallied::from(&other.moments));
         // A record is what someone else wrote: values that its own extremes exclude count all the same.
-        let buckets = || other.histogram.buckets.iter().map(|&(index, _)| (index as usize).min(BUCKETS - 1));
+        let buckets = || other.histogram.buckets().map(|(index, _)| (index as usize).min(BUCKETS - 1));
         if let (Some(first), Some(last)) = (buckets().min(), buckets().max()) {
             self.moments.cover(first, last);
         }

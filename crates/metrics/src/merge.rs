@@ -5,31 +5,7 @@ use fathom_schema::{KindTally, LatencyTally, SparseHistogram, StreamTally};
 
 /// Adds the counts of `from` to `into`.
 pub fn merge_sparse(into: &mut SparseHistogram, from: &SparseHistogram) {
-    let (mut left, mut right) =
-        (into.buckets.iter().copied().peekable(), from.buckets.iter().copied().peekable());
-    let mut merged = Vec::with_capacity(into.buckets.len().max(from.buckets.len()));
-    loop {
-        merged.push(match (left.peek(), right.peek()) {
-            (None, None) => break,
-            (Some(&l), Some(&r)) if l.0 == r.0 => {
-                left.next();
-                right.next();
-                (l.0, l.1 + r.1)
-            }
-            (Some(&l), r) if r.is_none_or(|r| l.0 < r.0) => {
-                left.next();
-                l
-            }
-            (_, Some(&r)) => {
-                right.next();
-                r
-            }
-            (Some(_), None) => {
-                unreachable!("covered by the guard above: no right side means the left one goes")
-            }
-        });
-    }
-    into.buckets = merged;
+    into.add(from);
 }
 
 /// Adds `from` to `into`.
@@ -65,9 +41,19 @@ pub fn merge_kind(into: &mut KindTally, from: &KindTally) {
     // An absent response equals the service time: spelt out before a present one joins it.
     if response.is_some() || into.response.is_some() {
         let response = response.as_ref().unwrap_or(service);
-        merge_latency(into.response.get_or_insert_with(|| into.service.clone()), response);
+        let of_into = into.response.get_or_insert_with(|| into.service.clone());
+        // Where nothing waits both are the same, and the sum of many is long.
+        if (&response.histogram, &of_into.histogram) == (&service.histogram, &into.service.histogram) {
+            merge_latency(&mut into.service, service);
+            of_into.moments.merge(&response.moments);
+            of_into.histogram.clone_from(&into.service.histogram);
+        } else {
+            merge_latency(of_into, response);
+            merge_latency(&mut into.service, service);
+        }
+    } else {
+        merge_latency(&mut into.service, service);
     }
-    merge_latency(&mut into.service, service);
     match (into.completion.as_mut(), completion) {
         (Some(into), Some(from)) => merge_latency(into, from),
         (None, Some(from)) => into.completion = Some(from.clone()),

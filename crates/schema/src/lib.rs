@@ -5,6 +5,7 @@
 //! misunderstand raises it, and a fixture of each version is kept under `fixtures/` and read for ever.
 #![forbid(unsafe_code)]
 
+mod buckets;
 mod changes;
 mod control;
 mod demands;
@@ -28,6 +29,7 @@ mod verification;
 mod walk;
 mod wire;
 
+pub use buckets::{Buckets, SparseHistogram};
 pub use changes::SHOWN_AS_READ_MAX;
 pub use control::{Control, Reach, ShellCommand, Tolerance};
 pub use demands::{
@@ -63,9 +65,7 @@ pub use step::{
     LayoutRule, Pacing, Quota, RangeSync, RatePiece, Repeats, ReuseClass, SharePart, Size, Step, Stream,
     StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, WorkerPlan, Workload, ZoneShare,
 };
-pub use tally::{
-    Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, SparseHistogram, StreamTally,
-};
+pub use tally::{Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, StreamTally};
 pub use targets::{LatencySum, TARGETS_COUNTED_MAX, TargetTally};
 pub use threshold::{Bound, BoundFigure, Condition, Threshold};
 pub use trace::{Replay, TraceFact, TraceFile, TraceKind, TraceName, TraceRule};

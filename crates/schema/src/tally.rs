@@ -1,5 +1,6 @@
 //! What was counted: in one interval of one stream, or over a whole measure phase.
 
+use crate::buckets::SparseHistogram;
 use crate::targets::TargetTally;
 use crate::wire;
 use fathom_units::Nanos;
@@ -212,56 +213,9 @@ impl Moments {
     }
 }
 
-/// Counts of the non-empty buckets of the base-2 log-linear histogram with 128 buckets per power of two.
-///
-/// Serialised flat as `[gap, count, gap, count, …]`: the gap is the distance of the bucket index to the previous
-/// non-empty one (to −1 for the first), so that a record of many intervals stays small and readable.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Vec<u64>", into = "Vec<u64>")]
-pub struct SparseHistogram {
-    /// Bucket index and count, in ascending index order, counts above 0.
-    pub buckets: Vec<(u32, u64)>,
-}
-
-impl From<SparseHistogram> for Vec<u64> {
-    fn from(histogram: SparseHistogram) -> Self {
-        let mut flat = Self::with_capacity(histogram.buckets.len() * 2);
-        let mut next = 0;
-        for (index, count) in histogram.buckets {
-            flat.push(u64::from(index) + 1 - next);
-            flat.push(count);
-            next = u64::from(index) + 1;
-        }
-        flat
-    }
-}
-
-impl From<Vec<u64>> for SparseHistogram {
-    /// A trailing gap without a count is ignored; indices are cut to 32 bits, which no layout comes near.
-    fn from(flat: Vec<u64>) -> Self {
-        let mut next = 0_u64;
-        let buckets = flat
-            .chunks_exact(2)
-            .map(|pair| {
-                next = next.saturating_add(pair[0]);
-                (u32::try_from(next.saturating_sub(1)).unwrap_or(u32::MAX), pair[1])
-            })
-            .collect();
-        Self { buckets }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sparse_histogram_round_trips_through_its_flat_form() {
-        let histogram = SparseHistogram { buckets: vec![(0, 3), (1, 1), (700, 9)] };
-        let text = serde_json::to_string(&histogram).unwrap();
-        assert_eq!(text, "[1,3,1,1,699,9]");
-        assert_eq!(serde_json::from_str::<SparseHistogram>(&text).unwrap(), histogram);
-    }
 
     #[test]
     fn moments_merge_like_one_set() {

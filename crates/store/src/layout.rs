@@ -13,10 +13,13 @@ pub const FILE_HEAD: [u8; 16] = *b"SQLite format 3\0";
 pub(crate) const APPLICATION_ID: i32 = fathom_schema::RECORD_MARK;
 
 /// Version of the tables below; the events inside carry `fathom_schema::VERSION` of their own.
-pub(crate) const LAYOUT_VERSION: u32 = 2;
+pub(crate) const LAYOUT_VERSION: u32 = 3;
 
 /// The layout in which intervals are events among the others.
 pub(crate) const LAYOUT_OF_EVENTS: u32 = 1;
+
+/// The last layout in which intervals are JSON as text; later they are packed.
+pub(crate) const LAYOUT_OF_TEXT: u32 = 2;
 
 /// Where intervals lie: each level in a table of its own, from the intervals themselves to the coarsest sums, so that
 /// looking through a long record reads the few rows of one level. Rows of all levels are numbered together.
@@ -60,7 +63,7 @@ pub(crate) fn tables() -> String {
                 seq     INTEGER PRIMARY KEY,
                 step    INTEGER NOT NULL,
                 stream  INTEGER NOT NULL,
-                body    TEXT    NOT NULL
+                body    BLOB    NOT NULL
             ) STRICT;
             CREATE INDEX {table}_series ON {table} (step, stream, seq);
             INSERT INTO level VALUES ({level}, 0);"

@@ -11,6 +11,7 @@ mod held;
 mod labels;
 mod layout;
 mod marks;
+mod packed;
 mod reader;
 #[cfg(test)]
 mod tests;

@@ -3,9 +3,10 @@
 
 use crate::beside::{beside, fold, has_some};
 use crate::layout::LEVELS;
+use crate::packed::Unpacker;
 use crate::{StoreError, layout};
 use fathom_schema::{Event, Interval, Record};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, Row};
 use std::fs::{self, File};
 use std::io::Read;
 use std::ops::Deref;
@@ -135,11 +136,20 @@ impl Opened {
             .map(|table| self.prepare(&format!("SELECT body FROM {table} WHERE seq = ?1")))
             .collect::<Result<Vec<_>, _>>()
             .map_err(sqlite)?;
+        let mut unpacker = Unpacker::new();
         for (seq, level) in chosen {
-            let body: String = bodies[level].query_row([seq], |row| row.get(0)).map_err(sqlite)?;
-            let interval = serde_json::from_str(&body)
-                .map_err(|error| damaged(path, format!("interval {seq} cannot be read: {error}")))?;
-            sink(interval);
+            let read = |row: &Row<'_>| {
+                let body = row.get_ref(0)?;
+                Ok(match body.as_blob() {
+                    Ok(packed) if self.layout > layout::LAYOUT_OF_TEXT => unpacker.unpack(packed),
+                    _ => serde_json::from_str(body.as_str()?).map_err(|error| error.to_string()),
+                })
+            };
+            let interval = bodies[level].query_row([seq], read).map_err(sqlite)?;
+            sink(
+                interval
+                    .map_err(|reason| damaged(path, format!("interval {seq} cannot be read: {reason}")))?,
+            );
         }
         Ok(())
     }

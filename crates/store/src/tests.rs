@@ -65,7 +65,7 @@ pub(crate) fn step_started(index: u32) -> Event {
 
 fn tally() -> StreamTally {
     let moments = Moments { count: 3, min_ns: 100, max_ns: 300, sum_ns: 600.0, sum_squares: 140_000.0 };
-    let histogram = SparseHistogram { buckets: vec![(100, 1), (200, 1), (250, 1)] };
+    let histogram = SparseHistogram::from_iter([(100, 1), (200, 1), (250, 1)]);
     let kind = KindTally {
         kind: OperationKind::Read,
         operations: 3,
@@ -320,9 +320,13 @@ fn a_copy_with_its_wal_reads_like_the_original() {
 
 #[test]
 fn the_fixtures_of_all_layouts_are_read() {
-    for name in ["v1.fathom", "v2.fathom"] {
+    for (name, events) in [
+        ("v1.fathom", whole_run()),
+        ("v2.fathom", whole_run()),
+        ("v3.fathom", with_all_latencies(whole_run())),
+    ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
-        let record = record_of(&whole_run());
+        let record = record_of(&events);
         assert_eq!(read(&path).unwrap(), record, "{name}");
         assert_eq!(overview(&path).unwrap(), record, "{name}");
         let mut intervals = Vec::new();
@@ -362,13 +366,28 @@ fn figures_of_targets_are_kept_in_intervals_sums_and_totals() {
     assert_eq!(record.steps[0].intervals[0].tally.targets, targets);
 }
 
-/// Wrote the fixture of layout 2. A fixture is never written again: a new version gets a fixture of its own.
+/// The first interval with response and completion times of its own, the others with those that they have anyway.
+fn with_all_latencies(mut events: Vec<Event>) -> Vec<Event> {
+    for event in &mut events {
+        let Event::Interval(interval) = event else { continue };
+        let kind = &mut interval.tally.kinds[0];
+        let mut other = kind.service.clone();
+        if interval.sequence == 0 {
+            other.moments.max_ns += 1;
+            other.histogram = [(100, 1), (200, 1), (7000, 300)].into_iter().collect();
+        }
+        (kind.response, kind.completion) = (Some(other.clone()), Some(other));
+    }
+    events
+}
+
+/// Wrote the fixture of layout 3. A fixture is never written again: a new version gets a fixture of its own.
 #[test]
 #[ignore = "writes a fixture, once per version"]
 fn write_the_fixture() {
     let folder = tempfile::tempdir().unwrap();
-    let path = store(folder.path(), RUN, &whole_run());
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v2.fathom");
+    let path = store(folder.path(), RUN, &with_all_latencies(whole_run()));
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v3.fathom");
     assert!(!fixture.exists(), "{} is kept for ever", fixture.display());
     fs::copy(path, fixture).unwrap();
 }
@@ -409,10 +428,18 @@ fn what_cannot_be_read_says_why() {
     );
     check_spoiled(sql("PRAGMA application_id = 0"), &["not a run", "without fathom's mark"]);
     check_spoiled(sql("PRAGMA application_id = 17"), &["another program", "0x11"]);
-    check_spoiled(sql("PRAGMA user_version = 9"), &["version 9", "reads up to 2", "newer"]);
+    check_spoiled(sql("PRAGMA user_version = 9"), &["version 9", "reads up to 3", "newer"]);
     check_spoiled(sql("UPDATE run SET schema_version = 2"), &["version 2", "reads up to 1"]);
     check_spoiled(sql("DELETE FROM event WHERE seq = 3"), &["damaged", "event 3 is missing"]);
     check_spoiled(sql("UPDATE event SET body = '{' WHERE seq = 2"), &["damaged", "event 2"]);
+    check_spoiled(
+        sql("UPDATE interval SET body = x'00' WHERE seq = 1"),
+        &["damaged", "interval 1", "deflated"],
+    );
+    check_spoiled(
+        sql("UPDATE interval SET body = substr(body, 1, 40)"),
+        &["damaged", "interval 0", "deflated"],
+    );
     check_spoiled(sql("DELETE FROM run"), &["damaged", "holds no event"]);
     check_spoiled(
         sql("DELETE FROM event WHERE seq = 0; UPDATE event SET seq = seq - 1"),

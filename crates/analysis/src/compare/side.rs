@@ -239,7 +239,7 @@ fn added<'a>(all: impl Iterator<Item = &'a Vec<u64>>) -> Vec<u64> {
 fn counts(tally: &StreamTally) -> Vec<u64> {
     let mut counts: Vec<u64> = Vec::new();
     for kind in tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync) {
-        for &(bucket, count) in &kind.response.as_ref().unwrap_or(&kind.service).histogram.buckets {
+        for (bucket, count) in kind.response.as_ref().unwrap_or(&kind.service).histogram.buckets() {
             let bucket = (bucket as usize).min(BUCKETS - 1);
             counts.resize(counts.len().max(bucket + 1), 0);
             counts[bucket] += count;

@@ -74,10 +74,10 @@ fn by_interval(step: &StepRecord, goal: &LatencyGoal) -> Vec<(f64, f64)> {
             let added = match goal.quantile {
                 None => latency.moments.sum_ns,
                 Some(_) => {
-                    let buckets = latency.histogram.buckets.iter();
+                    let buckets = latency.histogram.buckets();
                     buckets
                         .filter(|(bucket, _)| *bucket as usize <= last)
-                        .map(|(_, count)| *count as f64)
+                        .map(|(_, count)| count as f64)
                         .sum()
                 }
             };
@@ -106,7 +106,7 @@ mod tests {
                 Moments { count, min_ns: ns, max_ns: ns, sum_ns: each * n, sum_squares: each * each * n };
             tally.moments.merge(&sums);
             let index = u32::try_from(bucket_of(ns)).expect("bucket indices are small");
-            merge_sparse(&mut tally.histogram, &SparseHistogram { buckets: vec![(index, count)] });
+            merge_sparse(&mut tally.histogram, &SparseHistogram::from_iter([(index, count)]));
         }
         tally
     }

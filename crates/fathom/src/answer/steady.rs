@@ -185,7 +185,7 @@ fn measure(measure: &Measure) -> Value {
 
 /// Buckets as the lower and upper edge, nanoseconds, and the operations between them.
 fn histogram(Distribution { cell: load, response, five_nines_s }: &Distribution) -> Value {
-    let bucket = |&(index, count): &(u32, u64)| {
+    let bucket = |(index, count): (u32, u64)| {
         let (low, high) = bucket_bounds(index as usize);
         json!([low, high, count])
     };
@@ -194,7 +194,7 @@ fn histogram(Distribution { cell: load, response, five_nines_s }: &Distribution)
         "mean_s": response.moments.mean_ns() / 1e9,
         "p99_999_s": five_nines_s,
         "max_s": response.moments.max_ns as f64 / 1e9,
-        "buckets_ns": response.histogram.buckets.iter().map(bucket).collect::<Vec<_>>(),
+        "buckets_ns": response.histogram.buckets().map(bucket).collect::<Vec<_>>(),
     });
     with(cell(load), "response", histogram)
 }

@@ -1,5 +1,5 @@
 //! Jobs of ten thousand streams and of a hundred thousand files: planning them takes work in proportion. Bounded is the
-//! processor time of the process, not how long it takes.
+//! processor time of the process, not how long it takes. And runs of days: what their records and reports take.
 
 use crate::support::{Bench, FATHOM, skip, tool};
 
@@ -108,4 +108,35 @@ fn a_step_that_opens_files_in_turn_is_not_in_its_own_runs_way() {
     for _ in 0..2 {
         bench.fathom("run job.toml --quiet").expect(0, &["record: "]);
     }
+}
+
+/// Two hours of virtual time in which hardly two operations of a second take the same, with the report at the end: what an
+/// interval takes, so that ten days stay below 2 GiB, and memory, which the kernel bounds. With all distributions spelt out the
+/// record is twice too large, and the report takes 130 MB.
+#[test]
+fn days_of_spread_latencies_stay_small() {
+    const SECONDS: u64 = 2 * 3600;
+    const TEN_DAYS_S: u64 = 10 * 24 * 3600;
+    const DATA_MAX: u64 = 96 << 20;
+    let bench = Bench::new();
+    bench.write(
+        "job.toml",
+        format!(
+            "[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"exponential 1ms\"\nparallelism = 8\n\
+             [workload.w]\naccess = \"random\"\nread = \"70%\"\n\
+             [stream.s]\nrate = \"500/s\"\narrival = \"poisson\"\nqueue_depth = 32\n\
+             [stage.m]\ntime = \"{SECONDS}s\"\n"
+        ),
+    );
+    let limit = format!("--data={DATA_MAX}");
+    for command in [&["run", "--quiet", "job.toml"][..], &["report", "last"]] {
+        let ended = bench.run(&[&["prlimit", &limit, FATHOM], command].concat());
+        assert!(ended.expect(0, &[]).out.contains("measured for 2 h 0 min"), "{ended:#?}");
+    }
+    let record = std::fs::read_dir(bench.store()).expect("a run is there").next().expect("it is one");
+    let bytes = record.and_then(|record| record.metadata()).expect("it is there").len();
+    assert!(bytes * TEN_DAYS_S < SECONDS * (2 << 30), "{} bytes for a second", bytes / SECONDS);
+    // All that happened is in there.
+    let rows = bench.fathom("report last --format csv").expect(0, &[]).out.lines().count() as u64;
+    assert_eq!(rows, 1 + 3 * SECONDS);
 }

@@ -131,7 +131,7 @@ pub(super) fn heat(grid: &Grid<'_>) -> Option<Heat> {
 /// row 0 begins at 1 ns.
 pub(crate) fn spread(latency: &LatencyTally) -> Vec<(usize, u64)> {
     let mut counts: Vec<(usize, u64)> = Vec::new();
-    for &(index, count) in &latency.histogram.buckets {
+    for (index, count) in latency.histogram.buckets() {
         let row = row_of(index as usize);
         match counts.last_mut() {
             Some((last, sum)) if *last == row => *sum += count,

@@ -203,7 +203,7 @@ fn latency(shape: &FioShape, entry: &FioEntry, tally: &LatencyTally, has_percent
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
-    if has_percentiles && !tally.histogram.buckets.is_empty() {
+    if has_percentiles && !tally.histogram.is_empty() {
         let values = percentiles(entry, tally);
         let values = values.into_iter().map(|(percent, ns)| (format!("{percent:.6}"), Integer(ns)));
         object.push(("percentile".to_owned(), Object(values.collect())));

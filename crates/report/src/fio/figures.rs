@@ -328,7 +328,7 @@ impl Classes {
     fn of(service: &LatencyTally) -> Self {
         let (mut ns, mut us, mut ms) = ([0; 10], [0; 10], [0; 12]);
         let mut total = 0;
-        for &(index, count) in &service.histogram.buckets {
+        for (index, count) in service.histogram.buckets() {
             let low = bucket_bounds(index as usize).0;
             total += count;
             match low {
@@ -380,7 +380,7 @@ fn nothing(kind: OperationKind) -> KindTally {
 
 /// The percentiles of an entry with their values in nanoseconds, in rising order; none without a distribution.
 pub(super) fn percentiles(entry: &FioEntry, tally: &LatencyTally) -> Vec<(f64, u64)> {
-    if tally.histogram.buckets.is_empty() {
+    if tally.histogram.is_empty() {
         return Vec::new();
     }
     let counts = counts(tally);

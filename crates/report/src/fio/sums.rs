@@ -262,8 +262,11 @@ fn share_out(tally: &mut StreamTally, (index, count): (u64, u64)) {
         share_moments(submission);
         for latency in [Some(service), response.as_mut(), completion.as_mut()].into_iter().flatten() {
             share_moments(&mut latency.moments);
-            latency.histogram.buckets.iter_mut().for_each(|(_, held)| share(held));
-            latency.histogram.buckets.retain(|&(_, held)| held > 0);
+            let shared = latency.histogram.buckets().map(|(bucket, mut held)| {
+                share(&mut held);
+                (bucket, held)
+            });
+            latency.histogram = shared.collect();
         }
     }
 }

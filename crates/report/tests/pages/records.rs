@@ -92,9 +92,9 @@ fn marked() -> Record {
         let kind = &mut interval.tally.kinds[0];
         let scattered = kind.operations + interval.sequence * 7919 % 150;
         kind.operations = scaled(scattered, share);
-        for (index, _) in &mut kind.service.histogram.buckets {
-            *index += 128 * (slower - 1);
-        }
+        let slowed =
+            kind.service.histogram.buckets().map(|(index, count)| (index + 128 * (slower - 1), count));
+        kind.service.histogram = slowed.collect();
         if (55..58).contains(&interval.sequence) {
             kind.operations = 0;
             kind.service = fathom_schema::LatencyTally::default();

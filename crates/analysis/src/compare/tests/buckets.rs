@@ -4,7 +4,7 @@
 use super::super::{Metric, Replicates, Verdict, compare};
 use crate::sample::{StreamShape, normal, record};
 use fathom_metrics::{bucket_bounds, bucket_of, merge_tally};
-use fathom_schema::{OperationKind, Record, SparseHistogram, StreamTally};
+use fathom_schema::{OperationKind, Record, StreamTally};
 
 /// Comparisons of each case.
 const COMPARISONS: u64 = 400;
@@ -33,7 +33,7 @@ fn of_latencies(latencies_ns: &[f64]) -> Record {
                 _ => counts.push((bucket, 1)),
             }
         }
-        interval.tally.kinds[0].service.histogram = SparseHistogram { buckets: counts };
+        interval.tally.kinds[0].service.histogram = counts.into_iter().collect();
         merge_tally(&mut all, &interval.tally);
     }
     made.steps[0].finished.as_mut().expect("it ended").streams[0].workers[0].tally = all;

@@ -70,7 +70,7 @@ pub(super) fn check(seconds: &[Second], view: &StepView<'_>, found: &mut Found) 
     }
     let hit: Vec<(Nanos, u64)> = latencies
         .iter()
-        .map(|(start, one)| (*start, count_from(one, slow.from)))
+        .map(|(start, one)| (*start, count_from(one.buckets(), slow.from)))
         .filter(|(_, count)| *count > 0)
         .collect();
     let of_all = hit.iter().filter(|(_, count)| count % slots == 0).count();
@@ -114,30 +114,31 @@ struct Slow {
 
 impl Slow {
     fn of(whole: &SparseHistogram) -> Option<Self> {
-        let all: u64 = whole.buckets.iter().map(|(_, count)| count).sum();
+        let buckets: Vec<(u32, u64)> = whole.buckets().collect();
+        let all: u64 = buckets.iter().map(|(_, count)| count).sum();
         let mut below = 0;
-        let median = whole.buckets.iter().find(|(_, count)| {
+        let median = buckets.iter().find(|(_, count)| {
             below += count;
             2 * below >= all
         })?;
         let median_ns = bounds(median.0).1 as f64;
         let ratio = |pair: &[(u32, u64)]| bounds(pair[1].0).0 as f64 / (bounds(pair[0].0).1 as f64 + 1.0);
         let is_wide = |pair: &&[(u32, u64)]| {
-            let count = count_from(whole, pair[1].0);
+            let count = count_from(buckets.iter().copied(), pair[1].0);
             ratio(pair) >= GAP_MIN
                 && bounds(pair[1].0).0 as f64 >= SLOWER_TIMES * median_ns
                 && count >= SLOW_MIN
                 && count as f64 <= SLOW_SHARE_MAX * all as f64
         };
-        let widest = whole.buckets.windows(2).filter(is_wide).max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
+        let widest = buckets.windows(2).filter(is_wide).max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
         let from = widest[1].0;
-        let slow = whole.buckets.iter().filter(|(bucket, _)| *bucket >= from);
+        let slow = buckets.iter().filter(|(bucket, _)| *bucket >= from);
         Some(Self {
             from,
-            count: count_from(whole, from),
+            count: count_from(buckets.iter().copied(), from),
             time_s: slow.map(|&(bucket, count)| bounds(bucket).0 as f64 / 1e9 * count as f64).sum(),
             least_ns: bounds(from).0,
-            most_ns: bounds(whole.buckets.last()?.0).1,
+            most_ns: bounds(buckets.last()?.0).1,
             others_ns: bounds(widest[0].0).1,
         })
     }
@@ -148,7 +149,7 @@ fn is_of_all_workers(slow: &Slow, stream: &Stream, index: usize, view: &StepView
     let counts: Vec<u64> = view.measured[index]
         .workers
         .iter()
-        .map(|worker| count_from(&services(&worker.tally), slow.from))
+        .map(|worker| count_from(services(&worker.tally).buckets(), slow.from))
         .collect();
     let mean = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
     match stream.workers.len() {
@@ -165,9 +166,8 @@ fn services(tally: &StreamTally) -> SparseHistogram {
 }
 
 /// Operations in this bucket and those above.
-fn count_from(histogram: &SparseHistogram, from: u32) -> u64 {
-    let above = histogram.buckets.iter().rev().take_while(|(bucket, _)| *bucket >= from);
-    above.map(|(_, count)| count).sum()
+fn count_from(buckets: impl Iterator<Item = (u32, u64)>, from: u32) -> u64 {
+    buckets.filter(|&(bucket, _)| bucket >= from).map(|(_, count)| count).sum()
 }
 
 fn bounds(bucket: u32) -> (u64, u64) {

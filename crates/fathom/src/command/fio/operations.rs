@@ -96,7 +96,7 @@ impl OperationLog {
                     .into_iter()
                     .map(|kind| (kind, latencies[kind.index()].to_tally().histogram))
             });
-        latencies.filter(|(_, histogram)| !histogram.buckets.is_empty()).collect()
+        latencies.filter(|(_, histogram)| !histogram.is_empty()).collect()
     }
 
     /// Latencies of these workers' streams by kind and I/O priority.
