@@ -39,6 +39,25 @@ impl Measured {
         if window == 0 { 0.0 } else { self.tally.in_flight_ns / window as f64 }
     }
 
+    /// Operations that were to be in flight, over all workers: those asked for, or as many as were found to keep a latency.
+    pub fn queue_depth(&self, stream: &Stream) -> u64 {
+        if self.workers.is_empty() {
+            return u64::from(stream.queue_depth) * stream.workers.len() as u64;
+        }
+        let depth = |worker: &WorkerTotals| worker.depth.map_or(stream.queue_depth, |found| found.depth);
+        self.workers.iter().map(|worker| u64::from(depth(worker))).sum()
+    }
+
+    /// Whether the search for a depth that keeps a latency came to its end, where there was one: else the search itself is what was
+    /// measured.
+    pub fn depth_is_settled(&self) -> Option<bool> {
+        self.workers
+            .iter()
+            .filter_map(|worker| worker.depth)
+            .map(|found| found.is_settled)
+            .reduce(|a, b| a && b)
+    }
+
     /// Sum of all service times, in nanoseconds.
     pub fn service_ns(&self) -> f64 {
         self.tally.kinds.iter().map(|kind| kind.service.moments.sum_ns).sum()
@@ -201,7 +220,9 @@ fn from_workers(stream: &Stream, workers: Vec<WorkerTotals>, backlog: u64) -> Me
     let mut slot_ns = 0.0;
     for worker in &workers {
         merge_tally(&mut tally, &worker.tally);
-        slot_ns += worker.end.since(worker.start).0 as f64 * f64::from(stream.queue_depth);
+        // Where a latency was to be kept, the queue was to be as deep as was found to keep it.
+        let depth = worker.depth.map_or(stream.queue_depth, |found| found.depth);
+        slot_ns += worker.end.since(worker.start).0 as f64 * f64::from(depth);
     }
     // The most of each added up is no less; what is left at the end waited at once.
     let most: u64 = workers.iter().map(|worker| worker.tally.backlog_max.max(worker.waiting)).sum();

@@ -288,8 +288,12 @@ pub struct StreamSummary {
     pub direct: bool,
     /// Number of workers.
     pub workers: u64,
-    /// Operations asked to be in flight, over all workers.
+    /// Operations asked to be in flight, over all workers; where a latency was to be kept (`latency_target`), the depth that
+    /// was found.
     pub queue_depth: u64,
+    /// Whether the search for that depth came to its end: else the search itself is what was measured, and `queue_depth` the
+    /// depth that it looked at last. Null without a search.
+    pub depth_is_settled: Option<bool>,
     /// Mean number of operations in flight in the measure phase, over all workers.
     pub queue_depth_held: f64,
     /// Little's ratio, (throughput × mean service time) ÷ L. In a closed loop L is the queue depth: 1 when the queue was always

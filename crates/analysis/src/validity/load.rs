@@ -132,8 +132,21 @@ fn empty_load(view: &StepView<'_>, found: &mut Found) {
 
 fn little(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
     let Some(ratio) = measured.little_ratio() else { return };
+    if measured.depth_is_settled() == Some(false) {
+        found.add(
+            "latency-target.unsettled",
+            Severity::Warn,
+            format!(
+                "{place}no queue depth was found that keeps the latency: the figures are those of the search, which looked at \
+                 depth {} last",
+                measured.queue_depth(stream)
+            ),
+            "measure for longer, so that the search comes to its end, or allow a longer latency",
+        );
+        return;
+    }
     let held = measured.depth_held();
-    let depth = u64::from(stream.queue_depth) * stream.workers.len() as u64;
+    let depth = measured.queue_depth(stream);
     // Records of before have no account of what lay outside: what was in flight when time was up counts whole in them, and was
     // so for no longer than the slowest operation took.
     let slowest_ns = measured.tally.kinds.iter().map(|kind| kind.service.moments.max_ns).max().unwrap_or(0);

@@ -229,6 +229,30 @@ fn a_device_that_is_overloaded_shows_its_own_rate() {
     }
 }
 
+/// A queue that a search made shorter is not one that the generator did not fill, and a search that found none says so.
+#[test]
+fn a_depth_that_keeps_a_latency_is_told() {
+    let of = |time: &str| {
+        let report = report_of(&format!(
+            "[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"constant 1ms\"\nparallelism = 8\n[workload.w]\n\
+             access = \"random\"\n[stream.s]\nqueue_depth = 64\nlatency_target = \"3ms\"\n[stage.m]\ntime = \"{time}\"\n"
+        ));
+        let found = report["validity"].as_array().expect("findings");
+        let ids: Vec<String> =
+            found.iter().map(|one| one["id"].as_str().expect("a name").to_owned()).collect();
+        (report["steps"][0]["streams"][0].clone(), ids)
+    };
+    // Eight at once, a millisecond each: 24 take three.
+    let (stream, found) = of("60s");
+    assert_eq!((&stream["queue_depth"], &stream["depth_is_settled"]), (&Value::from(24), &Value::from(true)));
+    near(number(&stream, "/little_ratio"), 1.0, 0.01);
+    assert!(!found.iter().any(|id| id.starts_with("little.")), "{found:?}");
+    let (stream, found) = of("3s");
+    assert_eq!(stream["depth_is_settled"], false);
+    assert!(found.iter().any(|id| id == "latency-target.unsettled"), "{found:?}");
+    assert!(!found.iter().any(|id| id.starts_with("little.")), "{found:?}");
+}
+
 #[test]
 fn the_queue_depth_is_held() {
     for depth in [1, 4, 32] {
