@@ -640,21 +640,6 @@ fn a_job_that_is_sent_runs_no_command() {
 }
 
 #[test]
-fn how_busy_the_host_was_is_told_and_kept() {
-    let bench = Bench::new();
-    let site = Site::start(&bench);
-    let run = site.begin(&null("700ms"));
-    let events = site.events(&run, 0, "");
-    let (_, _, host) = events.iter().find(|(_, kind, _)| kind == "host").expect("the host was looked at");
-    assert!(host["processors"].as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)), "{host}");
-    let charts = site.get(&format!("/api/v1/runs/{run}/charts")).expect(200).json();
-    let busy = &charts["steps"][0]["busy"][0];
-    assert_eq!(busy["name"], "", "the processors come first: {charts}");
-    assert!(busy["share"][0].is_number(), "{busy}");
-    site.end();
-}
-
-#[test]
 fn a_job_that_is_sent_is_told_what_a_server_does_not_write() {
     let bench = Bench::new();
     let site = Site::start(&bench);
