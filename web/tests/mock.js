@@ -329,8 +329,8 @@ export class Mock {
       return json(charts);
     }
     if (what === "environments") return json(this.differences);
-    const title = this.titles[run];
-    if (what === "runs") return json({ ...stored("json"), ...(title && { title }), ...(this.sources && { sources: this.sources }) });
+    const own = { ...(this.titles[run] && { title: this.titles[run] }), ...(this.sources && { sources: this.sources }) };
+    if (what === "runs") return json({ ...stored("json"), ...own });
     return json({ error: { code: "mock.unknown", message: "there is no such thing", help: "" } }, 404);
   }
 

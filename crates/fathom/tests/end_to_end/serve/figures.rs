@@ -1,6 +1,6 @@
 //! Figures of several streams while they run: what is told of them is what the report says in the end.
 
-use super::Site;
+use super::{Site, null};
 use crate::support::Bench;
 use serde_json::{Value, json};
 
