@@ -30,6 +30,14 @@ export const strings = {
     fewer: "fewer operations",
     more: "more operations",
     leftOut: (count: number) => `${count} more lines are in the table only`,
+    streamsLeftOut: (number: number) =>
+      number === 1 ? "One more stream has no line here." : `${count(number)} more streams have no lines here.`,
+    linesOf: "Streams with lines of their own (parts of names, separated by commas)",
+    linesTold: (shown: number, fitting: number, all: number) =>
+      fitting === 0
+        ? "No stream has this in its name."
+        : `${count(shown)} of ${count(all)} streams have lines` +
+          (fitting > shown && fitting < all ? `; this fits ${count(fitting)}.` : `; ${count(all - shown)} more have none.`),
     show: (name: string) => `show ${name}`,
     keys: "Arrow keys move along the chart, Home and End go to its ends, Escape lets go. " +
       "Drag to zoom, double-click to see all again.",
@@ -57,7 +65,10 @@ export const strings = {
     loading: "Loading …",
     retry: "Try again",
     failed: "This could not be loaded.",
-    noServer: "The server does not answer. It is tried again by itself.",
+    noServer: "The server does not answer. Whoever runs fathom serve can start it again.",
+    noInvitation:
+      "There is no such invitation: each works once, and until fathom serve ends. Ask an admin for another, or start " +
+      "fathom serve again and open the address that it prints.",
     skip: "Skip to the page",
     unknown: "This address leads nowhere:",
     toRuns: "See the list of runs",

@@ -633,8 +633,8 @@ test("a lost connection goes on where it broke", async () => {
   await page.locator("figure").first().getByRole("slider").and(page.locator("[aria-valuemax='4']")).waitFor();
   mock.play(99);
   await page.getByText("It has ended.").waitFor();
-  await page.getByText("mark: half of it").waitFor();
-  assert.equal(await page.getByText("mark: half of it").count(), 1, "nothing is told twice");
+  await page.getByText("mark at 2.00 s: half of it").waitFor();
+  assert.equal(await page.getByText("mark at 2.00 s: half of it").count(), 1, "nothing is told twice");
 });
 
 test("two tabs watch one run", async () => {
@@ -667,7 +667,7 @@ test("eight tabs of one browser watch a run by one stream, and the eighth can st
       .waitFor();
   for (const page of tabs) await page.locator(".tiles").getByText("1.5k", { exact: true }).waitFor();
   mock.play(10);
-  await Promise.all(tabs.map((page) => page.getByText("mark: half of it").waitFor()));
+  await Promise.all(tabs.map((page) => page.getByText("mark at 2.00 s: half of it").waitFor()));
   // A browser has six connections.
   await mock.watchedBy(1);
   await tabs[7].getByLabel("What happens now").fill("seen");
@@ -680,7 +680,7 @@ test("eight tabs of one browser watch a run by one stream, and the eighth can st
   await mock.watchedBy(1);
   mock.play(99);
   await Promise.all(tabs.slice(4).map((page) => page.getByText("It has ended.").waitFor()));
-  assert.equal(await tabs[7].getByText("mark: half of it").count(), 1, "nothing is told twice");
+  assert.equal(await tabs[7].getByText("mark at 2.00 s: half of it").count(), 1, "nothing is told twice");
 });
 
 test("what is empty, broken or forbidden says so, and can be tried again", async () => {

@@ -156,6 +156,8 @@ export class Mock {
   unended = null;
   /** Texts of the jobs of all runs, where they are not those of the records. */
   sources = null;
+  /** Titles of runs, where they are not those of the records. */
+  titles = {};
   /** Rows of the list of runs beside its own, as far as they are told. */
   others = [];
   /** What the session may do. */
@@ -327,7 +329,8 @@ export class Mock {
       return json(charts);
     }
     if (what === "environments") return json(this.differences);
-    if (what === "runs") return json({ ...stored("json"), ...(this.sources && { sources: this.sources }) });
+    const own = { ...(this.titles[run] && { title: this.titles[run] }), ...(this.sources && { sources: this.sources }) };
+    if (what === "runs") return json({ ...stored("json"), ...own });
     return json({ error: { code: "mock.unknown", message: "there is no such thing", help: "" } }, 404);
   }
 

@@ -122,7 +122,7 @@ test("from an idea to a comparison, on the simulated device and on a file", asyn
   await page.waitForFunction(() => document.querySelectorAll("canvas").length === 6);
   await page.getByLabel("What happens now").fill("half of it");
   await page.getByRole("button", { name: "Mark" }).click();
-  await page.getByText("mark: half of it").waitFor();
+  await page.getByText(/^mark at [\d.]+ m?s: half of it$/).waitFor();
   await page.getByLabel("Rows").selectOption("device");
   await page.getByText("As the kernel counts it").waitFor();
   // Folders for temporary files may lie in memory.
@@ -409,4 +409,11 @@ test("nobody gets in uninvited", async () => {
   });
   await page.getByText(/This could not be loaded/).waitFor();
   assert.equal(await page.getByRole("table").count(), 0);
+  // An invitation works once, and a second time it says so.
+  const { page: guest } = await enter();
+  await guest.getByText("There is no run yet.").waitFor();
+  await page.goto(server.invitation);
+  await page.getByText("There is no such invitation: each works once").waitFor();
+  await guest.goto(server.invitation);
+  await guest.getByText("There is no run yet.").waitFor();
 });

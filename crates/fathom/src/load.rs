@@ -252,7 +252,8 @@ fn sent(name: &str, text: &str, args: &IometerArgs) -> Loaded {
         loaded.diagnostics.error("job.no-text", None, message, "send a job file");
         return loaded;
     }
-    match dialect_of(name, text) {
+    let dialect = dialect_of(name, text);
+    let mut loaded = match dialect {
         Dialect::Vdbench => parameters(name, text),
         Dialect::Iometer => configuration(name, text, args, true),
         Dialect::Native => {
@@ -271,7 +272,10 @@ fn sent(name: &str, text: &str, args: &IometerArgs) -> Loaded {
             let fio::Reading { job, diagnostics, extras } = fio::read(name, text, &world);
             Loaded { job, diagnostics, extras, ..Loaded::default() }
         }
-    }
+    };
+    // Also of a text that is no job at all.
+    loaded.job.dialect = dialect;
+    loaded
 }
 
 /// Reads a parameter file of Vdbench.

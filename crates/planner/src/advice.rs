@@ -12,7 +12,7 @@ use fathom_schema::{
     Extent, IoMode, OperationKind, Quota, Step, Stream, TargetKind as StepTarget, TimeLimit,
 };
 use fathom_units::{Bytes, Nanos, Ratio, saturating_sum};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Below this a measurement is mostly its own start: caches filling, queues building up, clocks stepping up.
 const TIME_SHORT: Nanos = Nanos::secs(5);
@@ -54,6 +54,8 @@ fn is_substitute(kind: &StepTarget) -> bool {
 /// Sequential operations that start at the same place follow each other through the caches.
 fn same_place(step: &Step, loads: &[&Load<'_>], remarks: &mut Remarks) {
     let mut first_at: HashMap<(u32, Bytes), (usize, usize)> = HashMap::new();
+    // Of streams that start where another does: what is shared, the one that was first, the others. They may be thousands.
+    let mut shared: BTreeMap<(u32, Bytes), (usize, Vec<usize>)> = BTreeMap::new();
     for (index, (stream, load)) in step.streams.iter().zip(loads).enumerate() {
         if !load.operations.sequential {
             continue;
@@ -67,19 +69,30 @@ fn same_place(step: &Step, loads: &[&Load<'_>], remarks: &mut Remarks) {
             if first == who || is_substitute(&target_of_step.kind) {
                 continue;
             }
-            let who = if first.0 == index {
-                format!("several workers of the stream \"{}\"", stream.name)
+            if first.0 == index {
+                let who = format!("several workers of the stream \"{}\"", stream.name);
+                say_same_place(&who, start, &target_of_step.name, load.section.span, remarks);
             } else {
-                format!("the streams \"{}\" and \"{}\"", step.streams[first.0].name, stream.name)
-            };
-            let message =
-                format!("{who} go sequentially from the same place, {start}, of {}", target_of_step.name);
-            let help =
-                "the later ones find the data in a cache; give each an offset of its own (offset_per_worker)";
-            remarks.warn("plan.same-region", Some(load.section.span), message, help);
+                shared.entry((target, start)).or_insert((first.0, Vec::new())).1.push(index);
+            }
             break;
         }
     }
+    for ((target, start), (first, others)) in shared {
+        let name = |index: usize| format!("\"{}\"", step.streams[index].name);
+        let who = match others[..] {
+            [only] => format!("the streams {} and {}", name(first), name(only)),
+            _ => format!("the streams {}, {} and {} more", name(first), name(others[0]), others.len() - 1),
+        };
+        let target = &step.targets[target as usize].name;
+        say_same_place(&who, start, target, loads[others[0]].section.span, remarks);
+    }
+}
+
+fn say_same_place(who: &str, start: Bytes, target: &str, span: Span, remarks: &mut Remarks) {
+    let message = format!("{who} go sequentially from the same place, {start}, of {target}");
+    let help = "the later ones find the data in a cache; give each an offset of its own (offset_per_worker)";
+    remarks.warn("plan.same-region", Some(span), message, help);
 }
 
 /// Fewer places than operations in flight: they fall on each other. Where those of a trace go, it says itself.

@@ -19,6 +19,25 @@ pub struct PlanNote {
     pub message: String,
 }
 
+/// How the note begins that says which seed "fresh" stands for.
+const FRESH: &str = "seed \"fresh\" stands for";
+
+impl PlanNote {
+    /// That a run has drawn this seed.
+    pub(crate) fn of_fresh_seed(seed: u64) -> String {
+        format!("{FRESH} {seed} in this run")
+    }
+
+    /// What it says in a plan, of which nothing has been run: another seed is drawn then.
+    pub fn in_plan(&self) -> &str {
+        if self.message.starts_with(FRESH) {
+            "seed \"fresh\": it is drawn when the run starts, which notes it"
+        } else {
+            &self.message
+        }
+    }
+}
+
 /// Collects what planning has to say.
 #[derive(Debug, Default)]
 pub(crate) struct Remarks {

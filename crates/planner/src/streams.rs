@@ -14,7 +14,7 @@ use crate::peers;
 use crate::points;
 use crate::programs;
 use crate::regions;
-use crate::remarks::Remarks;
+use crate::remarks::{PlanNote, Remarks};
 use crate::scene::{Load, Maxima, Scene};
 use crate::seeds;
 use crate::steady;
@@ -574,7 +574,7 @@ impl Setting<'_> {
     fn say_seed(&self, load: &Load<'_>, remarks: &mut Remarks) {
         let seed = load.section.options.seed.get().unwrap_or_else(|| self.job.run.seed.get());
         if *seed == Seed::Fresh {
-            let message = format!("seed \"fresh\" stands for {} in this run", self.scene.entropy);
+            let message = PlanNote::of_fresh_seed(self.scene.entropy);
             remarks.note(NoteKind::Job, Severity::Info, message);
         }
     }

@@ -60,6 +60,8 @@ pub struct StepCharts {
     pub window_s: [f64; 2],
     /// All streams together, then each of them where there are several (up to eight).
     pub series: Vec<Series>,
+    /// Streams that have no series of their own.
+    pub streams_left_out: u64,
     /// Latency over the share of operations, per kind of operation.
     pub curves: Vec<Curve>,
     /// Latencies over time, of all operations; null without an operation.
@@ -103,11 +105,21 @@ pub struct Series {
 
 /// The charts of a record, whole or an overview.
 pub fn charts(record: &Record) -> Charts {
+    charts_with(record, &[])
+}
+
+/// The same with series of these streams, by their place in their step, the first eight of them; of a step that has none of
+/// them, of its first ones.
+pub fn charts_with(record: &Record, streams: &[u32]) -> Charts {
     let cells_max = (CELLS_ALL_MAX / record.steps.len().max(1)).clamp(CELLS_MIN, CELLS_MAX);
     let moments = validity::moments(record);
     Charts {
         version: CHARTS_VERSION,
-        steps: record.steps.iter().map(|step| step_charts(record, step, &moments, cells_max)).collect(),
+        steps: record
+            .steps
+            .iter()
+            .map(|step| step_charts(record, step, &moments, cells_max, streams))
+            .collect(),
         sweep: sweep::of(record),
     }
 }
@@ -124,15 +136,25 @@ pub(crate) fn over_time(step: &StepRecord, rows_max: usize) -> (f64, Series, Vec
     (grid.cell.as_secs_f64(), series, host::busy(step, grid.cell, grid.cells.len()))
 }
 
-fn step_charts(record: &Record, step: &StepRecord, moments: &[Moment], cells_max: usize) -> StepCharts {
+fn step_charts(
+    record: &Record,
+    step: &StepRecord,
+    moments: &[Moment],
+    cells_max: usize,
+    chosen: &[u32],
+) -> StepCharts {
     let measured = added_up(step);
     let grid = Grid::of(step, cells_max);
     let streams = &step.started.step.streams;
     let mut series = vec![grid.series("", None)];
     if streams.len() > 1 {
-        let shown = streams.iter().zip(0_u32..).take(STREAMS_MAX);
+        let is_chosen = |index: u32| chosen.contains(&index);
+        let is_any = (0_u32..).zip(streams).any(|(index, _)| is_chosen(index));
+        let shown = streams.iter().zip(0_u32..).filter(|(_, index)| !is_any || is_chosen(*index));
+        let shown = shown.take(STREAMS_MAX);
         series.extend(shown.map(|(stream, index)| grid.series(&stream.name, Some(index))));
     }
+    let streams_left_out = if streams.len() > 1 { streams.len() - (series.len() - 1) } else { 0 } as u64;
     StepCharts {
         index: step.started.index,
         name: step.started.step.name.clone(),
@@ -142,6 +164,7 @@ fn step_charts(record: &Record, step: &StepRecord, moments: &[Moment], cells_max
         marks: timeline::marks(record, step, moments, &series[0], grid.cell.as_secs_f64()),
         limits: timeline::limits(record),
         series,
+        streams_left_out,
         curves: distribution::curves(&measured),
         heat: distribution::heat(&grid),
         busy: host::busy(step, grid.cell, grid.cells.len()),

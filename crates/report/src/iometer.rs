@@ -11,7 +11,7 @@ pub use updates::iometer_updates;
 use crate::calendar;
 use fathom_metrics::{Histogram, bucket_bounds};
 use fathom_schema::{
-    KindTally, Moments, OperationKind, Record, StepFinished, StepRecord, Stop, StreamTally, Target,
+    KindTally, Moments, OperationKind, Record, StepFinished, StepRecord, Stop, Stream, StreamTally, Target,
     TargetTally,
 };
 use fathom_units::Nanos;
@@ -124,6 +124,8 @@ const EDGES_NS: [u64; 20] = [
     10_000_000_000,
 ];
 
+/// The column of transactions per connection.
+const PER_CONNECTION: usize = 35;
 /// Ticks of the clock per second, in which raw times are: nanoseconds.
 const TICKS_PER_SECOND: f64 = 1e9;
 /// What stands for a value that is not the same for all, and for no transactions per connection.
@@ -230,11 +232,37 @@ pub fn iometer_results(record: &Record, shape: &IometerShape, hosts: &[Option<Io
     })
 }
 
+/// Names of targets whose rows have no figures, since what was done on each of them was not counted.
+pub fn iometer_uncounted(record: &Record, shape: &IometerShape) -> Vec<String> {
+    let mut names = Vec::new();
+    for (step, test) in record.steps.iter().zip(&shape.tests) {
+        let step = &step.started.step;
+        let is_uncounted = |of_row: &IometerStream| {
+            let Some(name) = &of_row.target else { return false };
+            let mut streams = step.streams.iter().filter(|stream| stream.name == of_row.name);
+            streams.any(|stream| !is_counted(stream, &step.targets, name))
+        };
+        for row in test.rows.iter().filter(|row| row.streams.iter().any(is_uncounted)) {
+            let [_, name, ..] = &row.cells;
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+    }
+    names
+}
+
+/// Whether what a stream does on the target of this name is counted by itself.
+fn is_counted(stream: &Stream, targets: &[Target], name: &str) -> bool {
+    let is_it = |number: &u32| targets.get(*number as usize).is_some_and(|target| target.name == name);
+    stream.counted_targets().iter().any(is_it)
+}
+
 fn host_of(hosts: &[Option<IometerHost>], index: usize) -> Option<&IometerHost> {
     hosts.get(index).and_then(Option::as_ref)
 }
 
-/// A step with its number, and when it began by the clock of the whole file.
+/// A step with its number, and when it began.
 #[derive(Clone, Copy)]
 struct Timed<'a> {
     index: usize,
@@ -258,20 +286,14 @@ fn framed<'a>(
 ) -> String {
     let mut lines = Lines::begun(record, shape);
     let mut spec_index = None;
-    // Tests of a simulated device take their time in none of the host's: its clock goes on with theirs, so that one test
-    // ends before the next begins.
-    let mut ahead_ms = 0_u64;
     for (index, (step, test)) in record.steps.iter().zip(&shape.tests).enumerate() {
         if spec_index != Some(test.spec_index) {
             spec_index = Some(test.spec_index);
             lines.specs(&test.specs);
         }
-        let timed = Timed { index, step, began_ms: step.started.wall_ms.saturating_add(ahead_ms) };
+        let timed = Timed { index, step, began_ms: step.started.wall_ms };
         let Some(finished) = add(&mut lines, timed, test) else { break };
         lines.time_stamp(timed.wall_ms_at(finished.elapsed));
-        if step.started.step.is_simulated() {
-            ahead_ms = ahead_ms.saturating_add(finished.elapsed.0 / 1_000_000);
-        }
     }
     lines.ended(is_whole(record, shape))
 }
@@ -348,7 +370,7 @@ struct Figures<'a> {
 
 /// What a worker of a stream has counted.
 struct Part<'a> {
-    stream: &'a str,
+    stream: &'a Stream,
     /// Those of the step.
     targets: &'a [Target],
     tally: &'a StreamTally,
@@ -367,6 +389,11 @@ struct Sums {
     /// Longest time that a worker recorded, in ticks.
     run_ticks: u64,
     classes: [u64; EDGES_NS.len() + 1],
+    /// Whether a part of it is what a stream did on one of its targets, of which there are no classes of latencies.
+    is_of_target: bool,
+    /// Whether that was not counted: a stream on very many targets is counted as a whole, and so is one whose targets have the
+    /// same path.
+    is_uncounted: bool,
 }
 
 /// Transactions: a request, with the reply to it where there is one.
@@ -421,9 +448,12 @@ impl OfKind {
 }
 
 impl Sums {
-    /// Adds what a stream did on one of its targets, of which there are no classes of latencies.
-    fn add_target(&mut self, tally: &StreamTally, targets: &[Target], name: &str, seconds: f64) {
+    /// Adds what a stream did on one of its targets.
+    fn add_target(&mut self, &Part { stream, targets, tally, time }: &Part<'_>, name: &str) {
+        let seconds = Nanos::as_secs_f64(time);
         let is_it = |number: u32| targets.get(number as usize).is_some_and(|target| target.name == name);
+        self.is_of_target = true;
+        self.is_uncounted |= !is_counted(stream, targets, name);
         for tally in tally.targets.iter().filter(|tally| is_it(tally.target)) {
             let TargetTally { target: _, kind, operations, bytes, errors, service, response: _ } = tally;
             let of_kind = match kind {
@@ -456,7 +486,7 @@ impl<'a> Figures<'a> {
         let streams = step.started.step.streams.iter().zip(&finished.streams);
         let parts = streams.flat_map(|(stream, totals)| {
             totals.workers.iter().map(|worker| Part {
-                stream: &stream.name,
+                stream,
                 targets: &step.started.step.targets,
                 tally: &worker.tally,
                 time: worker.end.since(worker.start),
@@ -469,8 +499,9 @@ impl<'a> Figures<'a> {
     fn sums(&self, row: &IometerRow) -> Sums {
         let mut sums = Sums::default();
         let mut histogram = Histogram::default();
-        for &Part { stream, targets, tally, time } in &self.parts {
-            let Some(of_row) = row.streams.iter().find(|of_row| of_row.name == stream) else { continue };
+        for part in &self.parts {
+            let &Part { stream, targets: _, tally, time } = part;
+            let Some(of_row) = row.streams.iter().find(|of_row| of_row.name == stream.name) else { continue };
             let seconds = Nanos::as_secs_f64(time);
             sums.connections.merge(&tally.connections);
             if seconds > 0.0 {
@@ -478,7 +509,7 @@ impl<'a> Figures<'a> {
             }
             sums.run_ticks = sums.run_ticks.max(time.0);
             if let Some(name) = &of_row.target {
-                sums.add_target(tally, targets, name, seconds);
+                sums.add_target(part, name);
                 continue;
             }
             for tally in &tally.kinds {
@@ -500,8 +531,17 @@ impl<'a> Figures<'a> {
     }
 
     fn row(&self, row: &IometerRow) -> Vec<String> {
-        let Sums { read, write, transactions, connections, connections_per_s, run_ticks, classes } =
-            self.sums(row);
+        let Sums {
+            read,
+            write,
+            transactions,
+            connections,
+            connections_per_s,
+            run_ticks,
+            classes,
+            is_of_target,
+            is_uncounted,
+        } = self.sums(row);
         let real = self.real;
         let is_all = row.cells[0] == "ALL";
         let has_host = is_all || row.cells[0] == "MANAGER";
@@ -535,6 +575,11 @@ impl<'a> Figures<'a> {
             let maxima = [read.latency.max_ns, write.latency.max_ns, transactions.max_ns, connections.max_ns];
             cells.extend(maxima.into_iter().chain([run_ticks]).map(whole));
         }
+        if is_uncounted {
+            // What nobody knows is no 0. How many transactions a connection has is a setting.
+            let figures = cells.iter_mut().enumerate().skip(row.cells.len());
+            figures.filter(|(at, _)| *at != PER_CONNECTION).for_each(|(_, cell)| cell.clear());
+        }
         // Unsigned in Iometer, so that -1 becomes the largest number.
         cells.extend([row.start, row.max_size].map(|sectors| whole(sectors.unwrap_or(u64::MAX))));
         cells.push(row.queue_depth.map_or_else(|| AMBIGUOUS.to_owned(), |depth| depth.to_string()));
@@ -565,7 +610,7 @@ impl<'a> Figures<'a> {
                 cells.extend(std::iter::repeat_n(String::new(), 5));
             }
         }
-        cells.extend(classes.map(whole));
+        cells.extend(classes.map(|count| if is_of_target { String::new() } else { whole(count) }));
         assert_eq!(cells.len(), IOMETER_COLUMNS.len(), "a row has all columns");
         cells
     }

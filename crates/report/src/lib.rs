@@ -31,7 +31,7 @@ mod text;
 mod thresholds;
 mod view;
 
-pub use charts::{Charts, LimitMark, StepCharts, TimeMark, charts};
+pub use charts::{Charts, LimitMark, StepCharts, TimeMark, charts, charts_with};
 pub use compare::{EnvironmentDifference, Sides, compare_answered, environments};
 pub use figures::figures_csv;
 pub use fio::{
@@ -43,7 +43,7 @@ pub use fio::{
 pub use html::{compare_html, html};
 pub use iometer::{
     IOMETER_COLUMNS, IometerCpu, IometerHost, IometerRow, IometerShape, IometerSpec, IometerStream,
-    IometerTest, iometer_results, iometer_updates,
+    IometerTest, iometer_results, iometer_uncounted, iometer_updates,
 };
 pub use live::{
     FiguresView, Gauges, GroupView, IntervalView, KindView, Live, OnTarget, SpanView, StreamView, TargetSpan,

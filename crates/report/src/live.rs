@@ -7,7 +7,7 @@ pub use gauges::Gauges;
 
 use crate::aims::names;
 use crate::charts::spread;
-use crate::summary::{errors, kinds, phase_name, quantile, response};
+use crate::summary::{errors, kinds, note_kind_name, phase_name, quantile, response};
 use fathom_analysis::describe;
 use fathom_schema::{
     DeviceUse, Event, HostSample, Interval, KindTally, OperationKind, Outcome, Pacing, Severity, Step, Stop,
@@ -59,6 +59,8 @@ pub enum Live {
     Note {
         /// Seconds since the run's start.
         at_s: f64,
+        /// What it is about: `engine`, `job`, `target`, `mark` and others.
+        kind: String,
         /// `info`, `warn` or `invalid`.
         severity: String,
         /// In words.
@@ -335,6 +337,7 @@ pub fn live(event: &Event) -> Option<Live> {
         Event::Host(sample) => Live::Host(host_view(sample)),
         Event::Note(note) => Live::Note {
             at_s: note.at.as_secs_f64(),
+            kind: note_kind_name(note.kind).to_owned(),
             severity: match note.severity {
                 Severity::Info => "info",
                 Severity::Warn => "warn",

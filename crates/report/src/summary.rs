@@ -543,7 +543,16 @@ fn finding(finding: Finding) -> FindingSummary {
 
 fn note(note: &Note) -> NoteSummary {
     let Note { at, kind, severity, message } = note;
-    let kind = match kind {
+    NoteSummary {
+        at_s: at.as_secs_f64(),
+        kind: note_kind_name(*kind).to_owned(),
+        severity: severity_name(*severity).to_owned(),
+        message: message.clone(),
+    }
+}
+
+pub(crate) const fn note_kind_name(kind: NoteKind) -> &'static str {
+    match kind {
         NoteKind::Engine => "engine",
         NoteKind::Job => "job",
         NoteKind::Target => "target",
@@ -553,12 +562,6 @@ fn note(note: &Note) -> NoteSummary {
         NoteKind::Demand => "demand",
         NoteKind::Environment => "environment",
         NoteKind::Mark => "mark",
-    };
-    NoteSummary {
-        at_s: at.as_secs_f64(),
-        kind: kind.to_owned(),
-        severity: severity_name(*severity).to_owned(),
-        message: message.clone(),
     }
 }
 

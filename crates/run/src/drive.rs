@@ -5,6 +5,7 @@ use crate::changes::{Asked, Changes, RateChange, follow, refusal};
 use crate::host::HostMeter;
 use crate::signals::Stop;
 use crate::sums::Sums;
+use crate::time::RunTime;
 use crate::watch::Watch;
 use crate::zeroes::Zeroes;
 use fathom_engine::prepare::{self, Claims, PrepareError, Tidied};
@@ -12,9 +13,8 @@ use fathom_engine::{Crew, ExecuteError, Executed, Observer, Share, execute, prob
 use fathom_metrics::{IssuedRow, OperationRow};
 use fathom_planner::Experiment;
 use fathom_schema::{
-    DeviceNumber, EngineKind, EnvironmentFact, Event, Facts, Interval, Note, NoteKind, Outcome, Question,
-    RunFinished, RunStarted, Severity, Singles, Step, StepFinished, StepRecord, StepStarted,
-    Stop as StepStop, TargetKind,
+    DeviceNumber, EnvironmentFact, Event, Facts, Interval, Note, NoteKind, Outcome, Question, RunFinished,
+    RunStarted, Severity, Singles, Step, StepFinished, StepRecord, StepStarted, Stop as StepStop, TargetKind,
 };
 use fathom_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,16 +109,22 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
             Some(Question::Scan(scan)) => Some(scan.classes_ns.clone()),
             _ => None,
         },
-        started_at: fathom_engine::monotonic(),
+        time: RunTime::from(fathom_engine::monotonic()),
         stop,
         bus,
     };
+    let started_ms = started.wall_ms;
     runner.bus.send(&Event::RunStarted(Box::new(started)));
     for note in notes {
         runner.bus.send(&Event::Note(note));
     }
     let done = u32::try_from(earlier.len()).expect("an experiment has fewer steps than 2^32");
-    earlier.into_iter().for_each(|step| runner.take_over(step));
+    let behind_ms = known_until_ms(&earlier).saturating_sub(started_ms);
+    for mut step in earlier {
+        // Virtual time went on beyond the clock's: what is gone on from lies before this run all the same.
+        step.started.wall_ms = step.started.wall_ms.saturating_sub(behind_ms);
+        runner.take_over(step);
+    }
     let ended = runner.steps(experiment, claims, done);
     runner.answer_late();
     let aborted = runner.aborted.take();
@@ -136,13 +142,16 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     for message in remarks {
         runner.note(NoteKind::Target, Severity::Warn, message);
     }
-    bus.send(&Event::RunFinished(RunFinished {
-        outcome: outcome.clone(),
-        wall_ms: fathom_engine::wall_ms(),
-    }));
+    let wall_ms = runner.time.wall_ms(fathom_engine::monotonic(), fathom_engine::wall_ms());
+    bus.send(&Event::RunFinished(RunFinished { outcome: outcome.clone(), wall_ms }));
     bus.settled();
     let error = error.or_else(|| bus.take_failure().map(RunError::Sink));
     RunOutcome { outcome, error, left_behind }
+}
+
+/// Until when steps went on, by the calendar.
+fn known_until_ms(steps: &[StepRecord]) -> u64 {
+    steps.iter().map(StepRecord::known_until_ms).max().unwrap_or(0)
 }
 
 /// How a run ended that no condition has ended, and the fault that a caller has to tell.
@@ -202,7 +211,7 @@ struct Runner<'a, 'b> {
     zeroes: Zeroes,
     /// Limits of the classes of latency of a scan, whose reads are counted by themselves.
     classes_ns: Option<Vec<u64>>,
-    started_at: Nanos,
+    time: RunTime,
     stop: &'a Stop,
     bus: &'a mut Bus<'b>,
 }
@@ -307,7 +316,7 @@ impl Runner<'_, '_> {
             index,
             devices: &devices,
             targets: &self.facts.targets,
-            started_at: self.started_at,
+            time: &mut self.time,
             stop: self.stop,
             bus: self.bus,
             changes: &self.changes,
@@ -341,6 +350,7 @@ impl Runner<'_, '_> {
             held_up,
             failures,
         } = executed.map_err(RunError::Execute)?;
+        self.time.step_ended(fathom_engine::monotonic(), elapsed);
         let next = if stop == StepStop::Changed {
             self.changed += 1;
             follow(ready.step(), &accepted, elapsed, self.changed)
@@ -396,7 +406,7 @@ impl Runner<'_, '_> {
     /// What was asked when no step ran any more is not lost.
     fn answer_late(&mut self) {
         for (at, asked) in self.changes.take() {
-            let at = at.since(self.started_at);
+            let at = self.time.at(at);
             let note = match asked {
                 Asked::Mark(text) => marked(at, &text),
                 Asked::Load(_) => {
@@ -409,7 +419,7 @@ impl Runner<'_, '_> {
     }
 
     fn note(&mut self, kind: NoteKind, severity: Severity, message: String) {
-        let at = fathom_engine::monotonic().since(self.started_at);
+        let at = self.time.at(fathom_engine::monotonic());
         self.bus.send(&Event::Note(Note { at, kind, severity, message }));
     }
 }
@@ -445,9 +455,10 @@ fn devices_under(step: &Step, facts: &Facts) -> Vec<DeviceNumber> {
     numbers
 }
 
-/// A mark of someone who watched.
+/// A mark of someone who watched; a mark made later reads the same.
 fn marked(at: Nanos, text: &str) -> Note {
-    Note { at, kind: NoteKind::Job, severity: Severity::Info, message: format!("mark: {text}") }
+    let message = format!("mark at {}: {text}", at.approximate());
+    Note { at, kind: NoteKind::Mark, severity: Severity::Info, message }
 }
 
 /// What is told of a load that stays.
@@ -465,7 +476,7 @@ struct Relay<'a, 'b> {
     devices: &'a [DeviceNumber],
     /// All of the run.
     targets: &'a [fathom_schema::TargetFact],
-    started_at: Nanos,
+    time: &'a mut RunTime,
     stop: &'a Stop,
     bus: &'a mut Bus<'b>,
     changes: &'a Changes,
@@ -486,7 +497,7 @@ struct Relay<'a, 'b> {
 
 impl Relay<'_, '_> {
     fn note(&mut self, severity: Severity, message: String) {
-        let at = fathom_engine::monotonic().since(self.started_at);
+        let at = self.time.at(fathom_engine::monotonic());
         self.bus.send(&Event::Note(Note { at, kind: NoteKind::Job, severity, message }));
     }
 
@@ -500,7 +511,7 @@ impl Relay<'_, '_> {
 
     /// Notes what the streams run on: once for all that run on the same, of which there may be thousands.
     fn note_engines(&mut self) {
-        let at = fathom_engine::monotonic().since(self.started_at);
+        let at = self.time.at(fathom_engine::monotonic());
         for (description, streams) in std::mem::take(&mut self.ready) {
             let named = streams.iter().take(NAMED_STREAMS);
             let named: Vec<_> =
@@ -532,7 +543,7 @@ impl Relay<'_, '_> {
 impl Observer for Relay<'_, '_> {
     fn is_changed(&mut self, has_failed: bool) -> bool {
         for (at, asked) in self.changes.take() {
-            let at = at.since(self.started_at);
+            let at = self.time.at(at);
             let change = match asked {
                 Asked::Mark(text) => {
                     self.bus.send(&Event::Note(marked(at, &text)));
@@ -560,21 +571,27 @@ impl Observer for Relay<'_, '_> {
 
     fn started(&mut self) {
         self.note_engines();
+        let now = fathom_engine::monotonic();
+        let wall_ms = self.time.wall_ms(now, fathom_engine::wall_ms());
+        let is_simulated = self.step.is_simulated();
+        if is_simulated {
+            self.time.simulate(now);
+        }
         self.bus.send(&Event::StepStarted(Box::new(StepStarted {
             index: self.index,
             step: self.step.clone(),
-            wall_ms: fathom_engine::wall_ms(),
+            wall_ms,
             devices: probe::device_counters(self.devices),
             gauges: Some(probe::gauges(self.targets)),
         })));
-        let is_real = self.step.streams.iter().all(|stream| stream.engine.kind != EngineKind::Sim);
-        let now = fathom_engine::monotonic();
-        self.meter = is_real.then(|| HostMeter::start(self.index, self.step.interval, self.devices, now));
+        self.meter =
+            (!is_simulated).then(|| HostMeter::start(self.index, self.step.interval, self.devices, now));
     }
 
     fn interval(&mut self, interval: Interval) {
+        self.time.reached(interval.end);
         if interval.late {
-            let at = fathom_engine::monotonic().since(self.started_at);
+            let at = self.time.at(fathom_engine::monotonic());
             let message = format!(
                 "interval {} of stream \"{}\" came late and covers {}",
                 interval.sequence,

@@ -10,6 +10,7 @@ mod drive;
 mod host;
 mod signals;
 mod sums;
+mod time;
 mod watch;
 mod zeroes;
 

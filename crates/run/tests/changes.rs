@@ -3,8 +3,8 @@
 use fathom_engine::prepare::Claims;
 use fathom_planner::plan;
 use fathom_run::{Bus, Changes, NewLoad, RateChange, RunRequest, Sink, SinkError, Stop, run};
-use fathom_schema::{CpuFacts, Event, Facts, Outcome, Pacing, RunStarted, Step};
-use fathom_units::{Bytes, Iops};
+use fathom_schema::{CpuFacts, Event, Facts, NoteKind, Outcome, Pacing, RunStarted, Step};
+use fathom_units::{Bytes, Iops, Nanos};
 
 /// The steps that were begun.
 #[derive(Default)]
@@ -20,16 +20,26 @@ impl Sink for Steps {
 }
 
 /// Marks the end of each step, and what is noted.
+#[derive(Default)]
 struct Late {
     changes: Changes,
     notes: Vec<String>,
+    /// The calendar at the start of each step, at the end of the run.
+    wall_ms: Vec<u64>,
+    /// When marks were made, since the run's start.
+    marked_at: Vec<Nanos>,
 }
 
 impl Sink for Late {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
         match event {
             Event::StepFinished(_) => self.changes.mark("it has ended".to_owned()),
-            Event::Note(note) => self.notes.push(note.message.clone()),
+            Event::Note(note) => {
+                self.notes.push(note.message.clone());
+                self.marked_at.extend((note.kind == NoteKind::Mark).then_some(note.at));
+            }
+            Event::StepStarted(started) => self.wall_ms.push(started.wall_ms),
+            Event::RunFinished(finished) => self.wall_ms.push(finished.wall_ms),
             _ => {}
         }
         Ok(())
@@ -90,11 +100,26 @@ fn ran(job: &str, changes: Changes, sink: &mut dyn Sink) {
 #[test]
 fn what_is_asked_behind_the_last_step_is_not_lost() {
     let changes = Changes::default();
-    let mut late = Late { changes: changes.clone(), notes: Vec::new() };
+    let mut late = Late { changes: changes.clone(), ..Late::default() };
     let job = "[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\n[stream.s]\nqueue_depth = 1\n[stage.a]\ntime = \"1s\"\n";
     ran(job, changes, &mut late);
-    let marks = late.notes.iter().filter(|note| *note == "mark: it has ended").count();
+    let marks = late.notes.iter().filter(|note| *note == "mark at 1.00 s: it has ended").count();
     assert_eq!(marks, 1, "{:?}", late.notes);
+}
+
+/// One step after the other, on the time line of the run as on the calendar, however fast the host is.
+#[test]
+fn steps_in_virtual_time_do_not_overlap() {
+    let changes = Changes::default();
+    let mut told = Late { changes: changes.clone(), ..Late::default() };
+    let job = "[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"constant 1ms\"\n[stream.s]\nqueue_depth = 1\n\
+               [stage.a]\ntime = \"100s\"\n[stage.b]\ntime = \"100s\"\n";
+    ran(job, changes, &mut told);
+    let [first, second, end] = told.wall_ms[..] else { panic!("{:?}", told.wall_ms) };
+    assert!(second >= first + 100_000 && end >= second + 100_000, "{:?}", told.wall_ms);
+    let [after_first, after_second] = told.marked_at[..] else { panic!("{:?}", told.marked_at) };
+    assert!(after_first >= Nanos::secs(100) && after_second >= Nanos::secs(200), "{:?}", told.marked_at);
+    assert!(after_second < Nanos::secs(290), "{:?}", told.marked_at);
 }
 
 #[test]

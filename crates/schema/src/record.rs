@@ -90,13 +90,13 @@ impl Record {
     /// Until when the record tells what its run did, wall clock in milliseconds since 1970-01-01 UTC: its end, or that of the last
     /// that there is of it. Virtual time goes on beyond the wall clock's.
     pub fn known_until_ms(&self) -> u64 {
-        let of_step = |step: &StepRecord| {
-            let ends = step.intervals.iter().map(|interval| interval.end);
-            let end = ends.chain(step.finished.as_ref().map(|finished| finished.elapsed)).max();
-            step.started.wall_ms.saturating_add(end.unwrap_or_default().0 / 1_000_000)
-        };
         let finished_ms = self.finished.as_ref().map(|finished| finished.wall_ms);
-        self.steps.iter().map(of_step).chain(finished_ms).max().unwrap_or(self.started.wall_ms)
+        self.steps
+            .iter()
+            .map(StepRecord::known_until_ms)
+            .chain(finished_ms)
+            .max()
+            .unwrap_or(self.started.wall_ms)
     }
 
     /// How the run ended; `None` when it was killed or still goes on.
@@ -116,6 +116,15 @@ pub struct StepRecord {
     pub host: Vec<HostSample>,
     /// How it ended; absent when the run was killed inside it. Its totals then are the sums of the intervals.
     pub finished: Option<StepFinished>,
+}
+
+impl StepRecord {
+    /// Until when it tells what was done, wall clock in milliseconds since 1970-01-01 UTC.
+    pub fn known_until_ms(&self) -> u64 {
+        let ends = self.intervals.iter().map(|interval| interval.end);
+        let end = ends.chain(self.finished.as_ref().map(|finished| finished.elapsed)).max();
+        self.started.wall_ms.saturating_add(end.unwrap_or_default().0 / 1_000_000)
+    }
 }
 
 /// Totals of one stream's measure phase.

@@ -2,6 +2,7 @@
 // is told; does not know what pages do with it.
 
 import type { Answered, Charts } from "../charts/types";
+import { strings } from "../strings";
 
 /** Who may do what: look; run, name and mark; delete and invite. */
 export type Role = "viewer" | "operator" | "admin";
@@ -237,8 +238,15 @@ function wordsOf(body: unknown): string | null {
   return message ? [message, help].filter(Boolean).join("; ") : null;
 }
 
+/** Whether this page was entered with an invitation that opens nothing. */
+const isUninvited = () => new URLSearchParams(location.search).get("invitation") === "none";
+
 async function ask<T>(path: string, init?: RequestInit): Promise<T> {
-  const response = await fetch(`/api/v1/${path}`, { ...init, headers: { accept: "application/json", ...init?.headers } });
+  const headers = { accept: "application/json", ...init?.headers };
+  // What a browser says of a server that is not there are its own words, in each another one's.
+  const response = await fetch(`/api/v1/${path}`, { ...init, headers }).catch(() => {
+    throw new ApiError(strings.app.noServer, 0);
+  });
   const text = await response.text();
   let body: unknown = null;
   try {
@@ -246,6 +254,7 @@ async function ask<T>(path: string, init?: RequestInit): Promise<T> {
   } catch {
     body = text;
   }
+  if (response.status === 401 && isUninvited()) throw new ApiError(strings.app.noInvitation, response.status);
   if (!response.ok) {
     throw new ApiError(wordsOf(body) ?? `${response.status} ${response.statusText}`, response.status);
   }
@@ -262,9 +271,9 @@ export const api = {
   session: () => ask<{ role: Role }>("session"),
   runs: () => ask<RunRow[]>("runs"),
   report: (run: string) => ask<Report>(of(run)),
-  /** Null from a server that has no charts to give. */
-  charts: (run: string) =>
-    ask<Charts>(`${of(run)}/charts`).catch((error: unknown) => {
+  /** With lines of these streams, else of the first ones. Null from a server that has no charts to give. */
+  charts: (run: string, streams: number[] = []) =>
+    ask<Charts>(`${of(run)}/charts${streams.length > 0 ? `?streams=${streams.join()}` : ""}`).catch((error: unknown) => {
       if (error instanceof ApiError && error.status === 404) return null;
       throw error;
     }),

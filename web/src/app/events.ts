@@ -138,6 +138,6 @@ export type RunEvent =
   | FiguresEvent
   | TargetsEvent
   | HostEvent
-  | { event: "note"; at_s: number; severity: string; message: string }
+  | { event: "note"; at_s: number; kind: string; severity: string; message: string }
   | { event: "step_finished"; step: number; stop: string; elapsed_s: number }
   | { event: "run_finished"; state: string; reason: string | null; finished_ms: number };

@@ -34,7 +34,7 @@ test("a recorded run gives its view", () => {
   const view = replay(events);
   expect(view.title).toBe("two streams");
   expect(view.state).toBe("complete");
-  expect(view.notes.map((note) => note.message)).toEqual(["mark: half of it"]);
+  expect(view.notes.map((note) => note.message)).toEqual(["mark at 2.00 s: half of it"]);
   const [step] = view.steps;
   const charts = toCharts(step!);
   expect(charts.series.map((series) => series.name)).toEqual(["", "reads", "log"]);
@@ -48,6 +48,65 @@ test("a recorded run gives its view", () => {
   expect([heat.column_s, heat.columns, heat.rows, heat.from_log2_ns]).toEqual([1, 5, 12, 79 / 4]);
   expect(heat.cells.slice(12, 24)).toBe("980006000005");
   expect(heat.share_max).toBeCloseTo(500 / 900, 6);
+});
+
+test("a mark is on the time line of its step, and of no other", () => {
+  const view = replay(events);
+  const begun = events.find((event) => event.event === "step_started")!;
+  // The step began half a second after the run.
+  const late = { ...begun, step: 1, started_ms: view.startedMs + 500 } as RunEvent;
+  const mark = (at_s: number): RunEvent => ({
+    event: "note",
+    at_s,
+    kind: "mark",
+    severity: "info",
+    message: `mark at ${at_s} s: fan: off`,
+  });
+  const both = [late, mark(0.25), mark(2)].reduce((view, event, at) => reduce(view, 1000 + at, event), view);
+  const marksOf = (at: number) => toCharts(both.steps[at]!, both.marks).marks;
+  expect(marksOf(1)).toEqual([
+    { at_s: 1.5, label: "half of it" },
+    { at_s: 1.5, label: "fan: off" },
+  ]);
+  expect(toCharts(both.steps[1]!).marks).toEqual([]);
+});
+
+test("a table tells of one moment", () => {
+  const whole = replay(events);
+  const step = whole.steps[0]!;
+  const was = rows(step, "stream", "last").map(({ figures }) => figures.iops);
+  const interval = events.findLast((event) => event.event === "interval") as IntervalEvent;
+  const length = interval.end_s - interval.start_s;
+  // A stream is ahead: its next interval is shown with the figures that have it, and not before.
+  const ahead = {
+    ...interval,
+    start_s: interval.end_s,
+    end_s: interval.end_s + length,
+    all: { ...interval.all, iops: 77 },
+  };
+  const early = reduce(whole, 1000, ahead);
+  expect(rows(early.steps[0]!, "stream", "last").map(({ figures }) => figures.iops)).toEqual(was);
+  const again = reduce(early, 1001, { ...step.figures! });
+  expect(rows(again.steps[0]!, "stream", "last").map(({ figures }) => figures.iops)).toEqual(was);
+  const told = reduce(again, 1002, { ...step.figures!, reached_s: ahead.end_s });
+  expect(rows(told.steps[0]!, "stream", "last")[interval.stream]!.figures.iops).toBe(77);
+  // Where targets are told, the sum waits for them.
+  const targets: RunEvent = { event: "targets", step: 0, parts: [], targets: [] };
+  const apart = reduce(told, 1003, targets);
+  const next = { ...step.figures!, reached_s: ahead.end_s + length };
+  const half = reduce(apart, 1004, next);
+  expect(half.steps[0]!.figures!.reached_s).toBe(ahead.end_s);
+  expect(reduce(half, 1005, targets).steps[0]!.figures!.reached_s).toBe(next.reached_s);
+});
+
+test("streams without lines of their own are counted, and can be chosen", () => {
+  const step = replay(events).steps[0]!;
+  const one = { ...step, streams: Array.from({ length: 64 }, (_, at) => ({ ...step.streams[0]!, name: `s${at}` })) };
+  expect(toCharts(one).streams_left_out).toBe(56);
+  const chosen = toCharts(one, [], [47, 3]);
+  expect(chosen.series.map(({ name }) => name)).toEqual(["", "s47", "s3"]);
+  expect(chosen.streams_left_out).toBe(62);
+  expect(toCharts(step).streams_left_out).toBe(0);
 });
 
 test("how busy the host was is on the cells of the step", () => {

@@ -5,8 +5,9 @@
 // cells are doubled: a cell keeps the mean rate, the least and the most, and the slowest percentile, since percentiles of
 // several intervals cannot be told from theirs. Those of several streams the server tells, which has their histograms.
 
+import { chosen } from "./choice";
 import { levelOfShare } from "../charts/spec";
-import type { Busy, Heat, Series, StepCharts, Values } from "../charts/types";
+import type { Busy, Heat, Series, StepCharts, TimeMark, Values } from "../charts/types";
 import type {
   DeviceUse,
   FiguresEvent,
@@ -24,8 +25,10 @@ import type {
 export const cellsMax = 1200;
 /** Columns of a heat map at most. */
 const columnsMax = 240;
-/** Streams with lines of their own. */
-const streamsMax = 8;
+/** Marks that are drawn of a step. */
+const marksMax = 40;
+/** Ends of intervals that lie as near to each other are one. */
+const sameMoment_s = 1e-6;
 /** Notes that are kept; the record has all. */
 const notesMax = 200;
 
@@ -59,6 +62,8 @@ export interface StepView {
   index: number;
   name: string;
   parameters: [string, string][];
+  /** When it began, since the run's start. */
+  start_s: number;
   streams: StreamInfo[];
   /** Length of a cell. */
   cell_s: number;
@@ -78,10 +83,15 @@ export interface StepView {
   devices: ReadonlyMap<string, DeviceSum>;
   /** What streams do together, as it was told last. */
   figures: FiguresEvent | null;
+  /** The same, newer, until what was done on each target comes, too: a table tells of one moment. */
+  coming: FiguresEvent | null;
   /** What was done on each target, as it was told last; of a step with a stream on several. */
   targets: TargetsEvent | null;
-  /** Per stream, its newest interval. */
+  /** Per stream, its newest interval, and the one before it. */
   last: (IntervalEvent | undefined)[];
+  before: (IntervalEvent | undefined)[];
+  /** Per stream, the interval that is in the figures. */
+  told: (IntervalEvent | undefined)[];
   measuredFrom_s: number | null;
   reached_s: number;
   stop: string | null;
@@ -101,6 +111,8 @@ export interface RunView {
   finishedMs: number | null;
   steps: StepView[];
   notes: { at_s: number; severity: string; message: string }[];
+  /** Those of the notes that are marks, without the words that say when they were made. */
+  marks: TimeMark[];
 }
 
 export function initial(run: string): RunView {
@@ -116,6 +128,7 @@ export function initial(run: string): RunView {
     finishedMs: null,
     steps: [],
     notes: [],
+    marks: [],
   };
 }
 
@@ -138,18 +151,20 @@ function taken(view: RunView, event: RunEvent): RunView {
         state: "running",
       };
     case "step_started":
-      return { ...view, steps: [...view.steps, begun(event)] };
+      return { ...view, steps: [...view.steps, begun(event, view)] };
     case "interval":
       return withStep(view, event.step, (step) => withInterval(step, event));
     case "figures":
       return withStep(view, event.step, (step) => withFigures(step, event));
     case "targets":
-      return withStep(view, event.step, (step) => ({ ...step, targets: event }));
+      return withStep(view, event.step, (step) => withTargets(step, event));
     case "host":
       return withStep(view, event.step, (step) => withHost(step, event));
     case "note": {
-      const { at_s, severity, message } = event;
-      return { ...view, notes: [...view.notes, { at_s, severity, message }].slice(-notesMax) };
+      const { at_s, kind, severity, message } = event;
+      const notes = [...view.notes, { at_s, severity, message }].slice(-notesMax);
+      if (kind !== "mark") return { ...view, notes };
+      return { ...view, notes, marks: [...view.marks, { at_s, label: message.slice(message.indexOf(": ") + 2) }] };
     }
     case "step_finished":
       return withStep(view, event.step, (step) => ({ ...step, stop: event.stop }));
@@ -161,11 +176,13 @@ function taken(view: RunView, event: RunEvent): RunView {
   }
 }
 
-function begun(event: Extract<RunEvent, { event: "step_started" }>): StepView {
+function begun(event: Extract<RunEvent, { event: "step_started" }>, { startedMs }: RunView): StepView {
+  const none = event.streams.map(() => undefined);
   return {
     index: event.step,
     name: event.name,
     parameters: event.parameters,
+    start_s: (event.started_ms - startedMs) / 1000,
     streams: event.streams,
     cell_s: 0,
     together: 1,
@@ -176,8 +193,11 @@ function begun(event: Extract<RunEvent, { event: "step_started" }>): StepView {
     lastHost: null,
     devices: new Map(),
     figures: null,
+    coming: null,
     targets: null,
-    last: event.streams.map(() => undefined),
+    last: none,
+    before: none,
+    told: none,
     measuredFrom_s: null,
     reached_s: 0,
     stop: null,
@@ -214,6 +234,7 @@ function withInterval(before: StepView, interval: IntervalEvent): StepView {
     cells: replaced(step.cells, stream, replaced(row, at, merged(row[at], cellOf(interval)))),
     spreads: replaced(step.spreads, at, summed([step.spreads[at], new Map(interval.spread ?? [])])),
     last: replaced(step.last, stream, interval),
+    before: replaced(step.before, stream, step.last[stream]),
     measuredFrom_s: counts ? Math.min(step.measuredFrom_s ?? Infinity, interval.start_s) : step.measuredFrom_s,
     reached_s: Math.max(step.reached_s, interval.end_s),
   };
@@ -239,12 +260,26 @@ function cellOf({ start_s, end_s, queue_depth_held, all }: Span): Cell {
 
 function withFigures(step: StepView, figures: FiguresEvent): StepView {
   const { last } = figures;
-  if (!last || !(step.cell_s > 0) || !(last.end_s > last.start_s)) return { ...step, figures };
+  // Where targets are told apart they are told next.
+  const next = step.targets ? { ...step, coming: figures } : shownFigures(step, figures);
+  if (!last || !(step.cell_s > 0) || !(last.end_s > last.start_s)) return next;
   const at = Math.floor((last.start_s + last.end_s) / 2 / step.cell_s);
-  if (at >= cellsMax) return { ...step, figures };
+  if (at >= cellsMax) return next;
   // What is told once more, since a stream was late, is in place of what was told before.
   const before = step.together > 1 ? step.all[at] : undefined;
-  return { ...step, figures, all: replaced(step.all, at, merged(before, cellOf(last))) };
+  return { ...next, all: replaced(step.all, at, merged(before, cellOf(last))) };
+}
+
+/** The figures with the intervals that are in them: a stream that is ahead of the others may have told of its next one. */
+function shownFigures(step: StepView, figures: FiguresEvent): StepView {
+  const isIn = (interval: IntervalEvent | undefined) => !!interval && interval.end_s <= figures.reached_s + sameMoment_s;
+  const told = step.last.map((last, at) => (isIn(last) ? last : step.before[at]));
+  return { ...step, figures, coming: null, told };
+}
+
+function withTargets(step: StepView, targets: TargetsEvent): StepView {
+  const next = { ...step, targets };
+  return step.coming ? shownFigures(next, step.coming) : next;
 }
 
 /** A sample neither begins nor ends with a cell: each has its part of it. */
@@ -466,9 +501,10 @@ export function rows(step: StepView, by: By, window: Window): Row[] {
 }
 
 function streamRow(step: StepView, at: number, window: Window): Row {
-  const last = step.last[at];
+  const last = step.told[at];
+  const reached_s = step.figures?.reached_s ?? 0;
   // A stream that has ended a while ago has no part in what happens now.
-  const isNow = last && last.end_s > step.reached_s - 1.5 * (last.end_s - last.start_s);
+  const isNow = last && last.end_s > reached_s - 1.5 * (last.end_s - last.start_s);
   const span = window === "since" ? step.figures?.streams[at] : isNow ? last : null;
   const names = [step.streams[at]!.name];
   return { names, more: 0, targets: null, streams: [at], without: [], withoutCount: 0, figures: gaugesOf(span) };
@@ -506,7 +542,7 @@ function targetRows({ streams, figures, targets }: StepView, window: Window): Ro
 }
 
 /** The step as charts. Of several streams together rates add up, and the server has told the latencies. */
-export function toCharts(step: StepView): StepCharts {
+export function toCharts(step: StepView, marks: TimeMark[] = [], shown = chosen(namesOf(step), "").shown): StepCharts {
   const count = Math.max(0, ...step.cells.map((row) => row.length));
   const all = Array.from({ length: count }, (_, at) => {
     const sum = step.cells.reduce<Cell | undefined>((sum, row) => together(sum, row[at]), undefined);
@@ -514,8 +550,9 @@ export function toCharts(step: StepView): StepCharts {
   });
   const series = [seriesOf("", all, step)];
   if (step.streams.length > 1) {
-    for (const [at, stream] of step.streams.slice(0, streamsMax).entries()) {
-      const row = step.cells[at] ?? [];
+    for (const at of shown) {
+      const [stream, row] = [step.streams[at], step.cells[at] ?? []];
+      if (!stream) continue;
       series.push(
         seriesOf(
           stream.name,
@@ -532,11 +569,18 @@ export function toCharts(step: StepView): StepCharts {
     reduced: step.together,
     window_s: [step.measuredFrom_s ?? 0, step.measuredFrom_s === null ? 0 : step.reached_s],
     series,
+    streams_left_out: step.streams.length > 1 ? step.streams.length - (series.length - 1) : 0,
     curves: [],
     heat: heatOf(step.spreads, step.cell_s),
     busy: [...step.busy].map(([name, row]) => busyOf(name, row, count, step)),
+    marks: marks
+      .map(({ at_s, label }) => ({ at_s: at_s - step.start_s, label }))
+      .filter(({ at_s }) => at_s >= 0)
+      .slice(-marksMax),
   };
 }
+
+export const namesOf = ({ streams }: StepView): string[] => streams.map(({ name }) => name);
 
 function busyOf(name: string, row: (Share | undefined)[], count: number, step: StepView): Busy {
   const share = Array.from({ length: count }, (_, at) => {

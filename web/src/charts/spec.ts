@@ -181,6 +181,8 @@ export function overTime(step: StepCharts, title: string, figure: StreamFigure):
     spanGaps: false,
     group: `step-${step.index}`,
     marks: marksOf(step, { iops: "iops", bytes_per_s: "bandwidth", depth: "depth" }[figure]),
+    // Said once, and not under each of the charts that have lines of streams.
+    ...(figure === "iops" && step.streams_left_out > 0 ? { remark: words.streamsLeftOut(step.streams_left_out) } : {}),
   };
 }
 

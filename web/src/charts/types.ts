@@ -40,6 +40,12 @@ export interface Busy {
   share: Values;
 }
 
+/** A moment that is marked. */
+export interface TimeMark {
+  at_s: number;
+  label: string;
+}
+
 export interface StepCharts {
   index: number;
   name: string;
@@ -47,11 +53,13 @@ export interface StepCharts {
   reduced: number;
   window_s: [number, number];
   series: Series[];
+  /** Streams without a series of their own. */
+  streams_left_out: number;
   curves: Curve[];
   heat: Heat | null;
   busy: Busy[];
   /** What is marked on the time line; absent while a run grows. */
-  marks?: { at_s: number; label: string }[];
+  marks?: TimeMark[];
   limits?: { chart: string; at: number; label: string }[];
 }
 

@@ -14,6 +14,7 @@ use crate::session::{self, Manner};
 use crate::{diagnose, terminal};
 use arguments::Arguments;
 use fathom_run::{Changes, Stop};
+use fathom_schema::TARGETS_COUNTED_MAX;
 use fathom_store::Detail;
 use host::HostWatch;
 use std::path::Path;
@@ -85,6 +86,7 @@ fn measured(arguments: &Arguments, file: &str, text: &str) -> Result<Exit, Exit>
     };
     let mut done = session::run(planned, notes, manner)?;
     let detail = if updates.is_some() { Detail::Whole } else { Detail::Overview };
+    let mut uncounted = Vec::new();
     // Results first, and what becomes of one file keeps nothing from the other.
     let given_out = done.record(detail).map(|record| {
         let results = fathom_report::iometer_results(&record, &shape, host.steps());
@@ -94,6 +96,7 @@ fn measured(arguments: &Arguments, file: &str, text: &str) -> Result<Exit, Exit>
                 terminal::data(&results).map_err(|error| format!("cannot write to standard output: {error}"))
             }
         };
+        uncounted = fathom_report::iometer_uncounted(&record, &shape);
         let updates = updates.as_ref().map_or(Ok(()), |(file, every_s)| {
             let updates = fathom_report::iometer_updates(&record, &shape, host.steps(), *every_s);
             output::append(file, &updates, &spared.again())
@@ -106,6 +109,14 @@ fn measured(arguments: &Arguments, file: &str, text: &str) -> Result<Exit, Exit>
     };
     if let Some(path) = done.path() {
         terminal::message(&format!("record: {}", path.display()));
+    }
+    if let [first, others @ ..] = &uncounted[..] {
+        let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        let message = format!(
+            "the rows of the target {first}{more} have no figures: a worker that pauses between bursts is counted by target on 2 to \
+             {TARGETS_COUNTED_MAX} of them, each with a path of its own; use several workers, or map them apart"
+        );
+        terminal::message(&format!("warning: {}", diagnose::printable(&message)));
     }
     for reason in &faults {
         terminal::message(&format!("error: {}", diagnose::printable(reason)));

@@ -5,8 +5,8 @@ use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::session::{self, Planned};
 use crate::{diagnose, load, terminal};
-use fathom_planner::NOT_BUILT;
 use fathom_planner::safety::{self, Intent, Verdict};
+use fathom_planner::{NOT_BUILT, PlanNote};
 use fathom_schema::Step;
 use fathom_units::{Bytes, Nanos};
 use serde_json::json;
@@ -83,11 +83,17 @@ fn as_json(planned: &Planned, verdict: &Verdict) -> String {
         "steps": planned.plan.experiment.preview(),
         "targets": intents,
         "refusals": refusals,
-        "notes": planned.plan.notes.iter().map(|note| &note.message).chain(&verdict.notes).collect::<Vec<_>>(),
+        "notes": notes(planned, verdict),
     });
     let mut text = serde_json::to_string_pretty(&document).expect("the plan has only string keys");
     text.push('\n');
     text
+}
+
+/// What there is to note, before anything is run.
+fn notes<'a>(planned: &'a Planned, verdict: &'a Verdict) -> Vec<&'a str> {
+    let of_plan = planned.plan.notes.iter().map(PlanNote::in_plan);
+    of_plan.chain(verdict.notes.iter().map(String::as_str)).collect()
 }
 
 fn as_text(planned: &Planned, verdict: &Verdict) -> String {
@@ -123,8 +129,7 @@ fn as_text(planned: &Planned, verdict: &Verdict) -> String {
     if steps.len() > STEPS_SHOWN {
         text += &format!("  … and {} more\n", steps.len() - STEPS_SHOWN);
     }
-    let notes: Vec<&String> =
-        planned.plan.notes.iter().map(|note| &note.message).chain(&verdict.notes).collect();
+    let notes = notes(planned, verdict);
     if !notes.is_empty() {
         text += "\nNotes\n";
         for note in notes {

@@ -218,6 +218,22 @@ fn pauses_stall_all_targets_of_a_worker() {
         assert!((worker[column] - sum).abs() <= worker[column] * 1e-9, "{worker:?} {one:?} {other:?}");
     }
     assert!((one[0] - other[0]).abs() <= 4.0, "by turns: {one:?} {other:?}");
+    // What is not measured is empty: classes of latencies of targets, and of what has one path all but what was set.
+    let cells = |kind: &str, headings: &[&str]| -> Vec<Vec<String>> {
+        rows(&bench, headings).into_iter().filter(|row| row.0 == kind).map(|row| row.2).collect()
+    };
+    let told = ["Read I/Os", "0 to 50 uS", " >= 10 s", "IOps", "Transactions per Connection"];
+    for row in cells("DISK", &told) {
+        assert_eq!(row[1..3], ["", ""], "{row:?}");
+        assert!(!row[0].is_empty() && !row[3].is_empty(), "{row:?}");
+    }
+    assert!(cells("WORKER", &told).iter().flatten().all(|cell| !cell.is_empty()));
+    std::fs::remove_file(bench.path("results.csv")).expect("it is there");
+    bench
+        .fathom("iometer -c a.icf -r results.csv --map *=file1 --quiet")
+        .expect(0, &["warning: the rows of the target C: and 1 more have no figures"]);
+    assert_eq!(cells("DISK", &told), [["", "", "", "", "-1"], ["", "", "", "", "-1"]]);
+    assert!(cells("WORKER", &told).iter().flatten().all(|cell| !cell.is_empty()));
     // A depth that is cycled is that of each target.
     bench.write(
         "b.icf",

@@ -239,7 +239,13 @@ impl<'a> Parser<'a, '_> {
     pub(super) fn unknown(&mut self, key: Line<'_>, section: &str, known: &[&str]) {
         if let (true, Some(end)) = (key.begins("'End "), known.last()) {
             let message = format!("\"{}\" stands where \"{end}\" is due", key.text);
-            return self.error("icf.unknown-key", key.span, message, "end what was begun last first");
+            let is_end = end.starts_with("'End ");
+            let help = if is_end {
+                "end what was begun last first"
+            } else {
+                "put that line, and its value, before it"
+            };
+            return self.error("icf.unknown-key", key.span, message, help);
         }
         let near = fathom_model::nearest(key.text, known.iter().copied());
         let help = near.map_or_else(

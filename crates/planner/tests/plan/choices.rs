@@ -278,6 +278,9 @@ fn times_and_seeds_that_nobody_gave_are_noted() {
             "seed \"fresh\" stands for 21 in this run"
         ]
     );
+    // A plan is not the run: what it drew the run will not use.
+    assert_eq!(plan.notes[1].in_plan(), "seed \"fresh\": it is drawn when the run starts, which notes it");
+    assert_eq!(plan.notes[0].in_plan(), plan.notes[0].message);
     // The noted seed repeats the run.
     let (_, again) = planned(&read(&format!("{HEAD}[run]\nseed = 21\n[stream.s]")), DISK, |_| {});
     assert_eq!(again.streams[0].workers, step.streams[0].workers);

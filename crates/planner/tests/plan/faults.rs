@@ -631,6 +631,18 @@ fn rates_and_mixes_without_meaning() {
 }
 
 #[test]
+fn streams_that_begin_at_one_place_are_told_of_once() {
+    let help = "the later ones find the data in a cache; give each an offset of its own (offset_per_worker)";
+    for (count, who) in [(2, "\"s\" and \"s1\""), (64, "\"s\", \"s1\" and 62 more")] {
+        let expect = format!(
+            "plan.same-region: the streams {who} go sequentially from the same place, 0 B, of /dev/x; {help}"
+        );
+        let more: String = (1..count).map(|at| format!("[stream.s{at}]\n")).collect();
+        check(&(job("", "", "") + &more), DISK, |_: &mut Facts| {}, &[&expect]);
+    }
+}
+
+#[test]
 fn advice_for_jobs_that_run() {
     let same = |_: &mut Facts| {};
     check(

@@ -48,6 +48,26 @@ fn a_long_step_keeps_its_mean_and_its_extremes() {
 }
 
 #[test]
+fn of_many_streams_eight_have_lines_and_which_can_be_chosen() {
+    let names: Vec<&'static str> = (0..20).map(|at| &*Box::leak(format!("s{at}").into_boxed_str())).collect();
+    let shapes: Vec<StreamShape> =
+        names.iter().map(|name| StreamShape { name, ..StreamShape::default() }).collect();
+    let record = record(&shapes);
+    let lines = |streams: &[u32]| {
+        let step = charts_with(&record, streams).steps.remove(0);
+        let names: Vec<String> = step.series.into_iter().skip(1).map(|series| series.name).collect();
+        (names, step.streams_left_out)
+    };
+    let first: Vec<String> = names[..8].iter().map(|&name| name.to_owned()).collect();
+    assert_eq!(lines(&[]), (first.clone(), 12));
+    assert_eq!(lines(&[17, 3]), (vec!["s3".to_owned(), "s17".to_owned()], 18));
+    assert_eq!(lines(&[20]), (first.clone(), 12), "there is none");
+    let all: Vec<u32> = (0..20).collect();
+    assert_eq!(lines(&all), (first, 12), "more cannot be told apart");
+    assert_eq!(charts(&lengthened(3)).steps[0].streams_left_out, 0);
+}
+
+#[test]
 fn streams_are_added_where_they_ran_together() {
     let shapes = [
         StreamShape { name: "a", ..StreamShape::default() },

@@ -65,7 +65,7 @@ impl Window<'_> {
         let part = |interval: &&'b Interval| {
             let stream = streams.get(usize::try_from(interval.stream).ok()?)?;
             let targets = &step.started.step.targets;
-            Some(Part { stream: &stream.name, targets, tally: &interval.tally, time: self.time })
+            Some(Part { stream, targets, tally: &interval.tally, time: self.time })
         };
         Figures { parts: self.intervals.iter().filter_map(part).collect(), host: None, real: short }
     }

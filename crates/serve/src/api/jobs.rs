@@ -288,7 +288,12 @@ async fn plan(State(app): State<Arc<App>>, Json(order): Json<Order>) -> Result<J
             steps,
             measurements,
             targets: plan.intents.iter().map(|one| intent(one, &facts)).collect(),
-            notes: plan.notes.iter().map(|note| note.message.clone()).chain(verdict.notes.clone()).collect(),
+            notes: plan
+                .notes
+                .iter()
+                .map(|note| note.in_plan().to_owned())
+                .chain(verdict.notes.clone())
+                .collect(),
             refusals: verdict.refusals.iter().map(refusal).collect(),
             questions: questions(&verdict),
             diagnostics,

@@ -92,7 +92,18 @@ fn fault(what: &str) -> (String, Option<String>) {
     if let Some((name, rest)) = named("unknown variant") {
         return (format!("\"{name}\" is none of its words"), choice("use", rest));
     }
-    for start in ["invalid type: ", "invalid value: ", "invalid length "] {
+    if let Some((number, _)) = named("invalid value: integer") {
+        return match number.strip_prefix('-') {
+            Some(_) => (format!("{number} is below 0"), Some("give a whole number from 0 on".to_owned())),
+            None => (format!("{number} is above what a whole number here may be"), None),
+        };
+    }
+    if let Some((count, wanted)) =
+        what.strip_prefix("invalid length ").and_then(|rest| rest.rsplit_once(", expected "))
+    {
+        return (format!("a list of {count} stands where {} is expected", kind(wanted)), None);
+    }
+    for start in ["invalid type: ", "invalid value: "] {
         if let Some((found, wanted)) =
             what.strip_prefix(start).and_then(|rest| rest.rsplit_once(", expected "))
         {
@@ -219,6 +230,17 @@ mod tests {
                 "maps[1]: true or false (true) stands where a whole number is expected",
                 FORMS,
             ),
+            (
+                format!(r#"{{{job}, "maps": [-1]}}"#),
+                "maps[0]: -1 is below 0",
+                "give a whole number from 0 on",
+            ),
+            (
+                format!(r#"{{{job}, "maps": [4294967296]}}"#),
+                "maps[0]: 4294967296 is above what a whole number here may be",
+                FORMS,
+            ),
+            ("[]".to_owned(), "a list of 0 stands where an object is expected", FORMS),
             ("5".to_owned(), "a whole number (5) stands where an object is expected", FORMS),
             ("nonsense".to_owned(), "the body is no JSON (line 1, column 2)", FORMS),
         ] {

@@ -114,6 +114,12 @@ pub(crate) struct Form {
     format: Option<String>,
 }
 
+/// Which streams have lines.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Lines {
+    streams: Option<String>,
+}
+
 /// Which intervals.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Part {
@@ -130,7 +136,7 @@ pub(crate) struct StoredInterval {
     #[serde(flatten)]
     interval: IntervalView,
     /// What was done on each target, where that is asked for and the stream goes to several.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     targets: Vec<OnTarget>,
 }
 
@@ -211,6 +217,10 @@ pub(super) fn routes() -> Vec<Route> {
             ..route("get", "/runs/{run}/intervals", Role::Viewer, "The intervals of a run", || get(intervals))
         },
         Route {
+            query: &[(
+                "streams",
+                "places of streams in their step, from 0, separated by commas: those with lines",
+            )],
             answer: Content::Media("application/json"),
             ..route(
                 "get",
@@ -393,10 +403,22 @@ async fn intervals(
     .await
 }
 
-async fn charts(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<Response, Fault> {
+async fn charts(
+    State(app): State<Arc<App>>,
+    Path(run): Path<String>,
+    Query(Lines { streams }): Query<Lines>,
+) -> Result<Response, Fault> {
+    let place = |text: &str| {
+        text.trim().parse::<u32>().map_err(|_| {
+            let message = format!("streams: {text:?} is no place of a stream in its step");
+            Fault::bad("request.query", message, "give whole numbers from 0, separated by commas")
+        })
+    };
+    let streams: Vec<u32> =
+        streams.as_deref().map_or(Ok(Vec::new()), |streams| streams.split(',').map(place).collect())?;
     aside(move || {
         let record = fathom_store::overview(&file_of(app.store(), &run)?)?;
-        Ok(Json(fathom_report::charts(&record)).into_response())
+        Ok(Json(fathom_report::charts_with(&record, &streams)).into_response())
     })
     .await
 }

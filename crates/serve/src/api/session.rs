@@ -125,10 +125,12 @@ pub(crate) async fn enter(State(app): State<Arc<App>>, request: Request, next: N
         request.uri().query().and_then(|query| query.split('&').find_map(|part| part.strip_prefix("token=")));
     match token {
         Some(token) if request.method() == Method::GET && !path.starts_with("/api/") => {
-            let mut answer = (StatusCode::SEE_OTHER, [(header::LOCATION, "/")]).into_response();
-            if let Some((_, cookie)) = app.open_session(token).await
-                && let Ok(cookie) = cookie.parse()
-            {
+            let opened = app.open_session(token).await.and_then(|(_, cookie)| cookie.parse().ok());
+            // Whoever has a session needs no other; to others the page says that this invitation opens none.
+            let is_shut = opened.is_none() && app.sessions.role(request.headers()).is_none();
+            let location = if is_shut { "/?invitation=none" } else { "/" };
+            let mut answer = (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response();
+            if let Some(cookie) = opened {
                 answer.headers_mut().insert(header::SET_COOKIE, cookie);
             }
             answer

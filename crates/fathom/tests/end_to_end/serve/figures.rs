@@ -1,6 +1,6 @@
 //! Figures of several streams while they run: what is told of them is what the report says in the end.
 
-use super::Site;
+use super::{Site, null};
 use crate::support::Bench;
 use serde_json::{Value, json};
 
@@ -114,5 +114,20 @@ fn what_is_told_of_streams_together_is_what_the_report_of_the_stopped_run_says()
     assert!((together / sum - 1.0).abs() < 0.01, "{together} of {sum}");
     let findings = report["validity"].to_string();
     assert!(!findings.contains("behaviour.cliff"), "{findings}");
+    site.end();
+}
+
+#[test]
+fn how_busy_the_host_was_is_told_and_kept() {
+    let bench = Bench::new();
+    let site = Site::start(&bench);
+    let run = site.begin(&null("700ms"));
+    let events = site.events(&run, 0, "");
+    let (_, _, host) = events.iter().find(|(_, kind, _)| kind == "host").expect("the host was looked at");
+    assert!(host["processors"].as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)), "{host}");
+    let charts = site.get(&format!("/api/v1/runs/{run}/charts")).expect(200).json();
+    let busy = &charts["steps"][0]["busy"][0];
+    assert_eq!(busy["name"], "", "the processors come first: {charts}");
+    assert!(busy["share"][0].is_number(), "{busy}");
     site.end();
 }

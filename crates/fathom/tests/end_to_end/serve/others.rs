@@ -73,12 +73,12 @@ fn what_is_asked_of_a_run_is_recorded_in_its_order() {
     let notes = site.get(&path("")).json()["notes"].clone();
     let is_ours = |note: &&Value| {
         let message = note["message"].as_str().unwrap_or_default();
-        message.contains("mark: ")
+        message.contains("mark at ")
             || message.contains("the load is changed")
             || (message.contains("the load was not changed") && !message.contains("after all"))
     };
     let ours: Vec<_> = notes.as_array().expect("there are notes").iter().filter(is_ours).collect();
-    let is_mark = |note: &&Value| note["message"].as_str().is_some_and(|one| one.contains("mark: "));
+    let is_mark = |note: &&Value| note["message"].as_str().is_some_and(|one| one.contains("mark at "));
     let order: Vec<bool> = ours.iter().map(is_mark).collect();
     assert_eq!(order, [false, true].repeat(4), "{ours:?}");
     assert!(ours.is_sorted_by(|a, b| number(a, "/at_s") <= number(b, "/at_s")), "{ours:?}");
