@@ -15,6 +15,8 @@ const DONE_MIN: f64 = 0.99;
 
 /// How far from the highest rate kept a trial may lie, as a share of it, for what its latencies say about where the limit is.
 const NEAR: f64 = 0.5;
+/// How far beyond the highest trial an estimate may lie, as a multiple of it.
+const BEYOND_MAX: f64 = 1.1;
 /// Trials that such an estimate takes at least: a line has two coefficients, and its error needs two more.
 const TRIALS_MIN: usize = 4;
 
@@ -140,6 +142,23 @@ pub struct Objective {
     pub trials: Vec<Trial>,
     /// What a reader should know.
     pub remarks: Vec<String>,
+}
+
+impl Objective {
+    /// Whether it may be chance that the highest rate kept the limits and the lowest one above it did not: neither is shown by an
+    /// interval that leaves the limits out.
+    pub fn is_bracket_chance(&self) -> bool {
+        let goals: Vec<LatencyGoal> = self.margins.iter().map(|(goal, ..)| *goal).collect();
+        let at = |rate: Option<f64>| {
+            let is_of_it =
+                move |trial: &&Trial| rate.is_some_and(|rate| (trial.rate / rate - 1.0).abs() < 1e-4);
+            self.trials.iter().filter(is_of_it)
+        };
+        let is_kept_clearly = |trial: &Trial| {
+            goals.iter().zip(&trial.intervals_s).all(|(goal, (_, high))| *high <= goal.limit.as_secs_f64())
+        };
+        !at(self.missed).any(|trial| trial.is_broken_clearly(&goals)) || !at(self.rate).all(is_kept_clearly)
+    }
 }
 
 /// Answers from a record; `None` when no rate was tried.
@@ -333,7 +352,8 @@ fn reached(rate: f64, trials: &[Trial], goals: &[LatencyGoal]) -> Option<Estimat
         .iter()
         .filter(|trial| trial.state != State::Overloaded && (trial.rate / rate - 1.0).abs() <= NEAR)
         .collect();
-    // Where no trial was nothing tells that the line goes on.
+    // Where no trial was nothing tells that the line goes on; but one whose interval reaches down to the trials lies next to them: a
+    // search whose first step was missed by chance has tried nothing above.
     let highest = trials.iter().map(|trial| trial.rate).fold(0.0, f64::max);
     (0..goals.len())
         .filter_map(|which| {
@@ -344,7 +364,10 @@ fn reached(rate: f64, trials: &[Trial], goals: &[LatencyGoal]) -> Option<Estimat
             crossing(&points, 1.0 / goals[which].limit.as_secs_f64())
         })
         .min_by(|a, b| a.value.total_cmp(&b.value))
-        .filter(|reached| reached.value <= highest)
+        .filter(|reached| {
+            let low = reached.interval.map_or(reached.value, |(low, _)| low);
+            reached.value <= highest || low <= highest && reached.value <= BEYOND_MAX * highest
+        })
 }
 
 /// The same where the limit is near to what an operation takes alone: the line begins there, and trials count by their operations.

@@ -260,7 +260,14 @@ fn of_rates(rates: &Rates, verdict: Verdict) -> String {
             rate(doubled.value),
             number((doubled.value / maximum.value * 100.0).round())
         ),
-        (Verdict::Capped, Some(carried), _) => format!(
+        (Verdict::Capped, _, Some(doubled)) => format!(
+            "It takes what comes until it is nearly full: response times are twice the {} of an idle target from {} on, {} % \
+             of the full speed of {most}.",
+            time(alone_s.value),
+            rate(doubled.value),
+            number((doubled.value / maximum.value * 100.0).round())
+        ),
+        (Verdict::Capped, Some(carried), None) => format!(
             "It takes what comes until it is full: {} are carried without much waiting, full speed is {most}.",
             rate(*carried)
         ),
@@ -298,7 +305,17 @@ pub fn is_ceiling_beyond(answers: &Answers) -> bool {
 
 /// From which load on a ceiling is nearly reached, as the end of a clause.
 fn nearly_full(answers: &Answers) -> String {
-    let Answers { best, n_at_95_percent: Some(load), .. } = answers else { return String::new() };
+    let Answers { best, n_at_95_percent: Some(load), parallel_units, .. } = answers else {
+        return String::new();
+    };
+    // Where the units are all busy and where nearly all that they do is reached are one load, as far as the data tells: no more is to be
+    // said than where the former is.
+    let is_one = |units: &Estimate| {
+        load.value >= units.value && load.interval.is_some_and(|(low, _)| low <= units.value)
+    };
+    if parallel_units.as_ref().is_some_and(is_one) && !is_ceiling_beyond(answers) {
+        return String::new();
+    }
     let load = number(load.value);
     if is_ceiling_beyond(answers) {
         let (rate, at) = (Iops(best.x), number(best.n));
@@ -485,6 +502,8 @@ fn scientific(value: f64) -> String {
 
 /// Three figures at least, without superfluous zeros.
 pub fn number(value: f64) -> String {
+    // A 0 has no sign.
+    let value = value + 0.0;
     let text = if (0.01..0.1).contains(&value.abs()) { format!("{value:.4}") } else { significant(value) };
     if text.contains('.') && !text.contains('e') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -583,8 +602,8 @@ mod tests {
 
     #[test]
     fn small_numbers_keep_their_digits() {
-        let of = [0.0, 0.000_16, 0.012_34, 0.5, 1.6e-9, 1e-10].map(number);
-        assert_eq!(of, ["0", "0.00016", "0.0123", "0.5", "1.60e-9", "1.00e-10"]);
+        let of = [0.0, -0.0, 0.000_16, 0.012_34, 0.5, 1.6e-9, 1e-10].map(number);
+        assert_eq!(of, ["0", "0", "0.00016", "0.0123", "0.5", "1.60e-9", "1.00e-10"]);
     }
 
     fn said(loads: &[f64], off: &[f64]) -> String {

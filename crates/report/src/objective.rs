@@ -214,6 +214,11 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
                     Iops(missed)
                 )
             }
+            (Some(missed), None) if found.is_bracket_chance() => format!(
+                "{}/s kept the limits and {}/s did not, be it by chance: the trials do not tell how near to either the limits are reached.",
+                Iops(rate),
+                Iops(missed)
+            ),
             (Some(missed), None) => {
                 format!(
                     "The limits are reached between {}/s, which kept them, and {}/s.",
