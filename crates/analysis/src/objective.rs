@@ -473,6 +473,33 @@ mod tests {
         assert_eq!(of(&[(500.0, not_met), (750.0, met)]), None);
     }
 
+    /// A search whose first step, at half of what is carried, was missed by chance has tried nothing above it.
+    #[test]
+    fn an_estimate_next_to_the_highest_trial_is_kept() {
+        let goal: LatencyGoal = "mean<2ms".parse().expect("a goal");
+        let trial = |(rate, off): (f64, f64)| Trial {
+            rate,
+            offered: rate,
+            done: rate,
+            latencies_s: vec![(1.0 + off) / (1000.0 - rate)],
+            intervals_s: vec![(0.0, f64::INFINITY)],
+            needs: vec![None],
+            state: State::Met,
+        };
+        let of = |tried: &[(f64, f64)]| {
+            let trials: Vec<Trial> = tried.iter().copied().map(trial).collect();
+            reached(tried[0].0, &trials, &[goal])
+        };
+        let found = of(&[(480.0, -0.01), (485.0, 0.015), (490.0, -0.015), (470.0, 0.005), (495.0, 0.01)]);
+        let found = found.expect("its interval reaches down to the trials");
+        assert!(found.value > 495.0 && found.interval.is_some_and(|(low, high)| low < 500.0 && 500.0 < high));
+        // Far from all trials nothing tells that the line goes on.
+        assert_eq!(
+            of(&[(280.0, -0.01), (285.0, 0.015), (290.0, -0.015), (270.0, 0.005), (295.0, 0.01)]),
+            None
+        );
+    }
+
     #[test]
     fn of_few_arrivals_some_are_under_way_at_the_end() {
         let of = |count: u64, offered: f64, dropped: u64| {

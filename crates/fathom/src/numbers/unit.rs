@@ -221,6 +221,19 @@ mod tests {
     }
 
     #[test]
+    fn long_titles_are_refused_and_long_words_take_no_stack() {
+        for title in ["lat".repeat(100_000), "milli ".repeat(1_000_000), "lat_us ".repeat(29)] {
+            assert!(of(&title).is_err_and(|said| said.starts_with("is longer than 200 bytes")));
+        }
+        assert_eq!(named(&format!("{}us", "lat".repeat(60))), Some("us"));
+        // Without the bound: neither depth nor squares.
+        assert_eq!(unit_of(&"lat".repeat(100_000)), None);
+        assert_eq!(unit_of(&("timesresponse".repeat(10_000) + "ms")).map(|(name, _)| name), Some("ms"));
+        let joined = words(&"milli second ".repeat(100_000));
+        assert!(joined.len() == 100_000 && joined[99_999].text == "millisecond", "{}", joined.len());
+    }
+
+    #[test]
     fn a_title_names_its_unit_wherever_it_says_so() {
         for (expect, titles) in [
             (
