@@ -15,6 +15,8 @@ const DONE_MIN: f64 = 0.99;
 
 /// How far from the highest rate kept a trial may lie, as a share of it, for what its latencies say about where the limit is.
 const NEAR: f64 = 0.5;
+/// How far beyond the highest trial an estimate may lie, as a multiple of it.
+const BEYOND_MAX: f64 = 1.1;
 /// Trials that such an estimate takes at least: a line has two coefficients, and its error needs two more.
 const TRIALS_MIN: usize = 4;
 
@@ -151,6 +153,23 @@ pub struct Objective {
     pub trials: Vec<Trial>,
     /// What a reader should know.
     pub remarks: Vec<String>,
+}
+
+impl Objective {
+    /// Whether it may be chance that the highest rate kept the limits and the lowest one above it did not: neither is shown by an
+    /// interval that leaves the limits out.
+    pub fn is_bracket_chance(&self) -> bool {
+        let goals: Vec<LatencyGoal> = self.margins.iter().map(|(goal, ..)| *goal).collect();
+        let at = |rate: Option<f64>| {
+            let is_of_it =
+                move |trial: &&Trial| rate.is_some_and(|rate| (trial.rate / rate - 1.0).abs() < 1e-4);
+            self.trials.iter().filter(is_of_it)
+        };
+        let is_kept_clearly = |trial: &Trial| {
+            goals.iter().zip(&trial.intervals_s).all(|(goal, (_, high))| *high <= goal.limit.as_secs_f64())
+        };
+        !at(self.missed).any(|trial| trial.is_broken_clearly(&goals)) || !at(self.rate).all(is_kept_clearly)
+    }
 }
 
 /// Answers from a record; `None` when no rate was tried.
@@ -344,7 +363,8 @@ fn reached(rate: f64, trials: &[Trial], goals: &[LatencyGoal]) -> Option<Estimat
         .iter()
         .filter(|trial| trial.state != State::Overloaded && (trial.rate / rate - 1.0).abs() <= NEAR)
         .collect();
-    // Where no trial was nothing tells that the line goes on.
+    // Where no trial was nothing tells that the line goes on; but one whose interval reaches down to the trials lies next to them: a
+    // search whose first step was missed by chance has tried nothing above.
     let highest = trials.iter().map(|trial| trial.rate).fold(0.0, f64::max);
     (0..goals.len())
         .filter_map(|which| {
@@ -355,7 +375,10 @@ fn reached(rate: f64, trials: &[Trial], goals: &[LatencyGoal]) -> Option<Estimat
             crossing(&points, 1.0 / goals[which].limit.as_secs_f64())
         })
         .min_by(|a, b| a.value.total_cmp(&b.value))
-        .filter(|reached| reached.value <= highest)
+        .filter(|reached| {
+            let low = reached.interval.map_or(reached.value, |(low, _)| low);
+            reached.value <= highest || low <= highest && reached.value <= BEYOND_MAX * highest
+        })
 }
 
 /// The same where the limit is near to what an operation takes alone: the line begins there, and trials count by their operations.
@@ -459,6 +482,33 @@ mod tests {
         assert_eq!(of(&[(500.0, met), (1000.0, not_met), (750.0, met)]), Some(750.0));
         assert_eq!(of(&[(750.0, met), (750.0, not_met), (500.0, met)]), Some(500.0));
         assert_eq!(of(&[(500.0, not_met), (750.0, met)]), None);
+    }
+
+    /// A search whose first step, at half of what is carried, was missed by chance has tried nothing above it.
+    #[test]
+    fn an_estimate_next_to_the_highest_trial_is_kept() {
+        let goal: LatencyGoal = "mean<2ms".parse().expect("a goal");
+        let trial = |(rate, off): (f64, f64)| Trial {
+            rate,
+            offered: rate,
+            done: rate,
+            latencies_s: vec![(1.0 + off) / (1000.0 - rate)],
+            intervals_s: vec![(0.0, f64::INFINITY)],
+            needs: vec![None],
+            state: State::Met,
+        };
+        let of = |tried: &[(f64, f64)]| {
+            let trials: Vec<Trial> = tried.iter().copied().map(trial).collect();
+            reached(tried[0].0, &trials, &[goal])
+        };
+        let found = of(&[(480.0, -0.01), (485.0, 0.015), (490.0, -0.015), (470.0, 0.005), (495.0, 0.01)]);
+        let found = found.expect("its interval reaches down to the trials");
+        assert!(found.value > 495.0 && found.interval.is_some_and(|(low, high)| low < 500.0 && 500.0 < high));
+        // Far from all trials nothing tells that the line goes on.
+        assert_eq!(
+            of(&[(280.0, -0.01), (285.0, 0.015), (290.0, -0.015), (270.0, 0.005), (295.0, 0.01)]),
+            None
+        );
     }
 
     #[test]

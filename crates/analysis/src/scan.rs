@@ -1,16 +1,13 @@
 //! What a scan shows: the profile of zones, classes of latency, what cannot be read and what is slow. Owns when a zone or a
-//! block is called slow; does not know how it is shown.
+//! block is called slow (zones: in `slow`); does not know how it is shown.
+
+mod slow;
+
+pub use slow::slow_zones;
 
 use crate::load::{LoadPoint, operations_for};
 use fathom_metrics::{Latency, bucket_bounds};
 use fathom_schema::{LatencyTally, Question, Record, ScanQuestion, Step, StepRecord, Stop};
-
-/// Zones on each side that a zone is compared with: disks grow slower from the outside in, so that the mean of all says
-/// little about one.
-const NEIGHBOURS: usize = 8;
-/// A zone is slow below this share of the median of its neighbours. One with errors is not: how long a read takes to fail is
-/// no speed.
-const SLOW_SHARE: f64 = 0.7;
 
 /// In front of the number of a zone that is read again.
 const AGAIN: &str = "again ";
@@ -128,7 +125,7 @@ pub struct Zone {
     pub errors: u64,
     /// Reads by class of latency.
     pub classes: Vec<u64>,
-    /// Whether it is slow beside its neighbours, each time that it was read.
+    /// Whether it is slow beside its neighbours or behind a sharp border, each time that it was read.
     pub is_slow: bool,
     /// Whether it was so at first and no more when it was read again, which is when `bytes_per_s` was measured.
     pub was_slow: bool,
@@ -188,12 +185,14 @@ pub struct Scan {
     pub zones: Vec<Zone>,
     /// What cannot be read: sectors, or more where the search for them was given up; each with the `errno` it fails with.
     pub unreadable: Vec<(Area, i32)>,
-    /// Areas with errors that did not come again at a closer look.
+    /// Areas with errors that did not come again at a closer look, or came at one of several reads of the same.
     pub errors_once: Vec<Area>,
     /// Blocks that were slow every time, and how long they take, seconds: the median of the reads that were for this, or the last.
     pub slow: Vec<(Area, f64)>,
     /// Areas with a slow read that did not come again.
     pub slow_once: Vec<Area>,
+    /// Those of the slow blocks that were to be read again and were not, since that takes too long: each was slow once.
+    pub slow_unproven: Vec<Area>,
     /// What was to be read and was not, since what fails or is slow takes too long: neither known to be well nor not.
     pub skipped: Vec<Area>,
     /// Whether all zones were read and looked at.
@@ -221,8 +220,10 @@ struct Look {
 /// The scan of a record; `None` when it is of none.
 pub fn scan(record: &Record) -> Option<Scan> {
     let Some(Question::Scan(question)) = &record.started.question else { return None };
+    let slow_s = question.slow.as_secs_f64();
     let (mut zones, mut looks, mut again) = (Vec::new(), Vec::new(), Vec::new());
     let (mut retried, mut access, mut burst) = (Vec::new(), None, None);
+    let (mut failed_once, mut slow_at_first) = (Vec::new(), Vec::new());
     for step in &record.steps {
         let Some(part) = Part::of(&step.started.step) else { continue };
         let Some((mut look, point)) = look(step) else { continue };
@@ -234,7 +235,7 @@ pub fn scan(record: &Record) -> Option<Scan> {
             }
             Part::Closer => {}
             Part::Retry => {
-                retried.extend(median(step).map(|ns| (look.wanted.start, ns)));
+                retried.push((look, median(step)));
                 continue;
             }
             Part::Access(_) => {
@@ -244,6 +245,7 @@ pub fn scan(record: &Record) -> Option<Scan> {
                 continue;
             }
             Part::Burst => {
+                failed_once.extend((look.errors > 0).then_some(look.area));
                 burst =
                     median(step).filter(|ns| *ns > 0).map(|ns| f64::from(question.block) * 1e9 / ns as f64);
                 continue;
@@ -254,18 +256,29 @@ pub fn scan(record: &Record) -> Option<Scan> {
     // They were read in any order.
     zones.sort_by_key(|zone| zone.area.start);
     // What several reads agree on is what a block takes, and not what one took.
-    for (start, ns) in retried {
-        let last = looks.iter_mut().rev().find(|look| look.area.start == start);
-        last.into_iter().for_each(|look| look.max_s = ns as f64 / 1e9);
+    for (again, ns) in &retried {
+        failed_once.extend((again.errors > 0).then_some(again.wanted));
+        let Some(ns) = ns else { continue };
+        if let Some(look) = looks.iter_mut().rev().find(|look| look.area.start == again.wanted.start) {
+            let took_s = *ns as f64 / 1e9;
+            if look.max_s >= slow_s && took_s < slow_s {
+                slow_at_first.push(look.area);
+            }
+            look.max_s = took_s;
+        }
     }
     if let Some(access) = &mut access {
         access.reads.sort_unstable();
     }
     mark_slow(&mut zones, &again, u64::from(question.block));
-    let slow_s = question.slow.as_secs_f64();
-    let (unreadable, errors_once) = ends(&looks, &|look| look.errors > 0);
+    let (unreadable, mut errors_once) = ends(&looks, &|look| look.errors > 0);
     let skipped = skipped(&looks, &|look| look.errors > 0 || look.max_s >= slow_s);
-    let (slow, slow_once) = ends(&looks, &|look| look.max_s >= slow_s);
+    let (slow, mut slow_once) = ends(&looks, &|look| look.max_s >= slow_s);
+    let has_retry = |area: &Area| retried.iter().any(|(again, _)| again.wanted == *area);
+    let slow_unproven =
+        slow.iter().filter(|area| question.retries > 0 && !has_retry(area)).copied().collect();
+    add(&mut errors_once, failed_once, &unreadable);
+    add(&mut slow_once, slow_at_first, &slow);
     let took = |area: Area| {
         let look = looks.iter().rev().find(|look| look.area == area);
         (area, look.map_or(0.0, |look| look.max_s))
@@ -279,11 +292,22 @@ pub fn scan(record: &Record) -> Option<Scan> {
         errors_once,
         slow: slow.into_iter().map(took).collect(),
         slow_once,
+        slow_unproven,
         skipped,
         is_complete,
         access,
         burst,
     })
+}
+
+/// Adds areas to those that were so once, where they are in none of these, and not so each time.
+fn add(once: &mut Vec<Area>, areas: Vec<Area>, always: &[Area]) {
+    for area in areas {
+        if !once.iter().chain(always).any(|other| *other == area || other.holds(&area)) {
+            once.push(area);
+        }
+    }
+    once.sort_by_key(|area| area.start);
 }
 
 /// Reads of a step by themselves.
@@ -410,23 +434,8 @@ fn classes(latencies: &LatencyTally, limits: &[u64]) -> Vec<u64> {
     classes
 }
 
-/// Zones that are slow beside their neighbours, by the speed of each; `None`: it has errors. With the speed below
-/// which each is.
-pub fn slow_zones(rates: &[Option<f64>]) -> Vec<(usize, f64)> {
-    let limit = |at: usize| {
-        let from = at.saturating_sub(NEIGHBOURS);
-        let to = (at + NEIGHBOURS + 1).min(rates.len());
-        let mut near: Vec<f64> =
-            (from..to).filter(|&other| other != at).filter_map(|other| rates[other]).collect();
-        near.sort_by(f64::total_cmp);
-        SLOW_SHARE * near.get(near.len() / 2).copied().unwrap_or(0.0)
-    };
-    let all = (0..rates.len()).map(|at| (at, limit(at)));
-    all.filter(|&(at, limit)| rates[at].is_some_and(|rate| rate < limit)).collect()
-}
-
 /// `again`: the speed of zones that were read once more. One that is not slow then was disturbed by something else. What is
-/// left of a target behind its last whole block is read in sectors, and has no neighbour that is.
+/// left of a target behind its last whole block is a smaller read, and has no neighbour that is.
 fn mark_slow(zones: &mut [Zone], again: &[(usize, f64)], block: u64) {
     let is_comparable = |zone: &Zone| zone.errors == 0 && zone.area.length >= block;
     let rates: Vec<Option<f64>> =
@@ -449,6 +458,81 @@ mod tests {
     fn look(start: u64, length: u64, errors: u64) -> Look {
         let area = Area { start, length };
         Look { area, wanted: area, errors, errno: 5, max_s: 0.0, is_again: false }
+    }
+
+    /// A record of a scan whose steps are these parts: what is read, with the milliseconds of each read, and how many failed.
+    fn record(size: u64, retries: u32, steps: &[(Part, Area, &[u64], u64)]) -> Record {
+        let mut record = crate::sample::record(&[]);
+        let question = ScanQuestion { retries, ..ScanQuestion::of("sim:", Bytes(size)) };
+        record.started.question = Some(Question::Scan(question));
+        record.steps.clear();
+        for (index, (part, area, reads_ms, errors)) in steps.iter().enumerate() {
+            let shape = crate::sample::StreamShape {
+                rates: vec![(fathom_schema::OperationKind::Read, 1)],
+                block_bytes: 1 << 20,
+                workers: 1,
+                seconds: 1,
+                ..crate::sample::StreamShape::default()
+            };
+            crate::sample::push(&mut record, &[shape], index as u32);
+            let step = &mut record.steps[index];
+            step.started.step.parameters = part.parameters();
+            let extent = &mut step.started.step.streams[0].workers[0].extents[0];
+            (extent.start, extent.length) = (Bytes(area.start), Bytes(area.length));
+            let finished = step.finished.as_mut().expect("it has an end");
+            finished.stop = Stop::Complete;
+            let mut latency = Latency::default();
+            reads_ms.iter().for_each(|ms| latency.record(Nanos::millis(*ms).0));
+            let kind = &mut finished.streams[0].workers[0].tally.kinds[0];
+            kind.operations = reads_ms.len() as u64;
+            kind.service = latency.to_tally();
+            kind.response = None;
+            kind.errors = if *errors > 0 { vec![(5, *errors)] } else { Vec::new() };
+            let reads = reads_ms.iter().map(|ms| (area.start, Nanos::millis(*ms).0)).collect();
+            finished.singles = Some(fathom_schema::Singles { classes: Vec::new(), reads });
+        }
+        record
+    }
+
+    #[test]
+    fn a_block_that_is_slow_once_is_told_apart_from_one_that_is_slow() {
+        let block = Area { start: 0, length: 1 << 20 };
+        let of = |again: &[u64]| {
+            let all =
+                record(1 << 20, 3, &[(Part::Zone(0), block, &[200], 0), (Part::Retry, block, again, 0)]);
+            scan(&all).expect("it is a scan")
+        };
+        let once = of(&[1, 200, 1]);
+        assert_eq!((once.slow, once.slow_once, once.zones[0].max_s > 0.19), (vec![], vec![block], true));
+        let slow = of(&[1, 200, 300]);
+        assert_eq!((slow.slow.len(), slow.slow_once, slow.slow_unproven), (1, vec![], vec![]));
+        assert_eq!(slow.slow[0], (block, 0.2));
+        // In a larger zone it is what the closer look at it found.
+        let zone = Area { start: 0, length: 4 << 20 };
+        let parts = [
+            (Part::Zone(0), zone, &[1, 1, 1, 200][..], 0),
+            (Part::Closer, Area { start: 3 << 20, length: 1 << 20 }, &[160], 0),
+            (Part::Retry, Area { start: 3 << 20, length: 1 << 20 }, &[1, 1, 1], 0),
+        ];
+        let found = scan(&record(4 << 20, 3, &parts)).expect("it is a scan");
+        assert_eq!((found.slow, found.slow_once), (vec![], vec![zone]));
+        // One that was not read again was slow once, and is told as that.
+        let found = scan(&record(4 << 20, 3, &parts[..2])).expect("it is a scan");
+        assert_eq!((found.slow.len(), found.slow_unproven.len()), (1, 1));
+    }
+
+    #[test]
+    fn reads_that_fail_among_several_of_the_same_are_told() {
+        let block = Area { start: 0, length: 1 << 20 };
+        for part in [Part::Retry, Part::Burst] {
+            let steps = [(Part::Zone(0), block, &[200][..], 0), (part, block, &[1, 1], 1)];
+            let found = scan(&record(1 << 20, 3, &steps)).expect("it is a scan");
+            assert_eq!((found.unreadable, found.errors_once), (vec![], vec![block]), "{part:?}");
+        }
+        // What cannot be read at all is told once, as that.
+        let steps = [(Part::Burst, block, &[][..], 32), (Part::Zone(0), block, &[], 1)];
+        let found = scan(&record(1 << 20, 3, &steps)).expect("it is a scan");
+        assert_eq!((found.unreadable, found.errors_once), (vec![(block, 5)], vec![]));
     }
 
     #[test]

@@ -77,7 +77,8 @@ fn interval(interval: Option<(f64, f64)>) -> Option<[Option<f64>; 2]> {
 }
 
 fn latency_limit(limit: &LatencyLimit) -> Value {
-    let LatencyLimit { quantile, seconds, n, x, is_extrapolated, is_exceeded } = limit;
+    let LatencyLimit { quantile, seconds, n, x, is_extrapolated, is_exceeded, is_exceeded_at_first: _ } =
+        limit;
     json!({
         "kind": "latency",
         "quantile": quantile,

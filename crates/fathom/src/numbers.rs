@@ -7,6 +7,8 @@ use crate::diagnose::printable;
 use std::io::Read;
 use std::path::Path;
 
+/// Characters of a title that a message shows at most.
+const TITLE_SHOWN_MAX: usize = 60;
 /// Largest magnitude of a number, and the inverse of the smallest above 0 where none may be 0: nanoseconds of thirty years,
 /// bytes of a second of a million devices. Squares and products of such numbers are still numbers.
 const MAGNITUDE_MAX: f64 = 1e18;
@@ -138,7 +140,9 @@ impl Table {
     /// nothing but a time. A title that leaves doubt is refused.
     pub(crate) fn unit(&self, at: usize) -> Result<Option<(&'static str, f64)>, String> {
         let Some(title) = self.titles.as_ref().and_then(|titles| titles.get(at)) else { return Ok(None) };
-        unit::of(title).map_err(|said| format!("{}: the title {} {said}", self.name, self.title(at)))
+        let shown: String = self.title(at).chars().take(TITLE_SHOWN_MAX).collect();
+        let rest = if shown.len() < title.len() { "…" } else { "" };
+        unit::of(title).map_err(|said| format!("{}: the title {shown}{rest} {said}", self.name))
     }
 
     /// A column as text, with the lines.

@@ -260,7 +260,14 @@ fn of_rates(rates: &Rates, verdict: Verdict) -> String {
             rate(doubled.value),
             number((doubled.value / maximum.value * 100.0).round())
         ),
-        (Verdict::Capped, Some(carried), _) => format!(
+        (Verdict::Capped, _, Some(doubled)) => format!(
+            "It takes what comes until it is nearly full: response times are twice the {} of an idle target from {} on, {} % \
+             of the full speed of {most}.",
+            time(alone_s.value),
+            rate(doubled.value),
+            number((doubled.value / maximum.value * 100.0).round())
+        ),
+        (Verdict::Capped, Some(carried), None) => format!(
             "It takes what comes until it is full: {} are carried without much waiting, full speed is {most}.",
             rate(*carried)
         ),
@@ -298,7 +305,17 @@ pub fn is_ceiling_beyond(answers: &Answers) -> bool {
 
 /// From which load on a ceiling is nearly reached, as the end of a clause.
 fn nearly_full(answers: &Answers) -> String {
-    let Answers { best, n_at_95_percent: Some(load), .. } = answers else { return String::new() };
+    let Answers { best, n_at_95_percent: Some(load), parallel_units, .. } = answers else {
+        return String::new();
+    };
+    // Where the units are all busy and where nearly all that they do is reached are one load, as far as the data tells: no more is to be
+    // said than where the former is.
+    let is_one = |units: &Estimate| {
+        load.value >= units.value && load.interval.is_some_and(|(low, _)| low <= units.value)
+    };
+    if parallel_units.as_ref().is_some_and(is_one) && !is_ceiling_beyond(answers) {
+        return String::new();
+    }
     let load = number(load.value);
     if is_ceiling_beyond(answers) {
         let (rate, at) = (Iops(best.x), number(best.n));
@@ -485,6 +502,8 @@ fn scientific(value: f64) -> String {
 
 /// Three figures at least, without superfluous zeros.
 pub fn number(value: f64) -> String {
+    // A 0 has no sign.
+    let value = value + 0.0;
     let text = if (0.01..0.1).contains(&value.abs()) { format!("{value:.4}") } else { significant(value) };
     if text.contains('.') && !text.contains('e') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -581,10 +600,46 @@ mod tests {
         );
     }
 
+    /// What is done of what is offered says nothing of the waiting there.
+    #[test]
+    fn a_full_target_is_told_by_the_rate_at_which_latency_doubles() {
+        let estimate = |value: f64| Estimate { value, interval: None };
+        let rates = |doubled: Option<f64>| Rates {
+            maximum: estimate(8000.0),
+            asked: Vec::new(),
+            states: Vec::new(),
+            carried: Some(7977.0),
+            doubled: doubled.map(estimate),
+            alone_s: estimate(0.001),
+        };
+        let said = of_rates(&rates(Some(7200.0)), Verdict::Capped);
+        assert!(said.contains("twice the 1.00 ms of an idle target from 7200/s on, 90 % of"), "{said}");
+        assert!(!said.contains("without much waiting"), "{said}");
+        let said = of_rates(&rates(None), Verdict::Capped);
+        assert!(said.contains("7977/s are carried without much waiting"), "{said}");
+    }
+
+    #[test]
+    fn nearly_full_does_not_contradict_what_is_busy() {
+        let points: Vec<Point> =
+            [1.0, 2.0, 4.0, 8.0, 16.0, 32.0].map(|n: f64| Point { n, x: 1000.0 * n.min(3.0) }).to_vec();
+        let found = answers(&points, None, Weighting::Equal, &[], 1);
+        let said = |n95: (f64, f64, f64), units: f64| {
+            let of = |(value, low, high): (f64, f64, f64)| Estimate { value, interval: Some((low, high)) };
+            let parallel_units = Some(of((units, units, units)));
+            sentence(&Answers { n_at_95_percent: Some(of(n95)), parallel_units, ..found.clone() })
+        };
+        assert!(said((2.9, 2.8, 3.1), 3.0).contains("nearly (95 %) from load 2.9 on: its ≈ 3 parallel"));
+        let one = said((3.07, 2.9, 3.2), 3.01);
+        assert!(!one.contains("nearly") && one.contains("its ≈ 3.01 parallel units are all busy"), "{one}");
+        // A soft knee: beyond what the data leaves open.
+        assert!(said((6.0, 5.8, 6.2), 3.0).contains("nearly (95 %) from load 6 on"));
+    }
+
     #[test]
     fn small_numbers_keep_their_digits() {
-        let of = [0.0, 0.000_16, 0.012_34, 0.5, 1.6e-9, 1e-10].map(number);
-        assert_eq!(of, ["0", "0.00016", "0.0123", "0.5", "1.60e-9", "1.00e-10"]);
+        let of = [0.0, -0.0, 0.000_16, 0.012_34, 0.5, 1.6e-9, 1e-10].map(number);
+        assert_eq!(of, ["0", "0", "0.00016", "0.0123", "0.5", "1.60e-9", "1.00e-10"]);
     }
 
     fn said(loads: &[f64], off: &[f64]) -> String {

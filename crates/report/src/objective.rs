@@ -214,6 +214,11 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
                     Iops(missed)
                 )
             }
+            (Some(missed), None) if found.is_bracket_chance() => format!(
+                "{}/s kept the limits and {}/s did not, be it by chance: the trials do not tell how near to either the limits are reached.",
+                Iops(rate),
+                Iops(missed)
+            ),
             (Some(missed), None) => {
                 format!(
                     "The limits are reached between {}/s, which kept them, and {}/s.",
@@ -322,6 +327,39 @@ mod tests {
             [300.0, 9712.5, 10_000.0, 10_050.0, 123_456.0].map(in_full),
             ["300", "9712", "10.0k", "10050", "123456"]
         );
+    }
+
+    #[test]
+    fn a_bracket_of_chance_is_told_as_that() {
+        let trial = |rate: f64, mean_s: f64, half: f64, state: State| Trial {
+            rate,
+            offered: rate,
+            done: rate,
+            latencies_s: vec![mean_s],
+            intervals_s: vec![(mean_s - half, mean_s + half)],
+            needs: vec![None],
+            state,
+        };
+        let said = |half: f64, missed: State| {
+            let found = Objective {
+                rate: Some(489.0),
+                state: State::Met,
+                missed: Some(493.0),
+                reached: None,
+                alone: None,
+                undecided: None,
+                margins: vec![("mean<2ms".parse().expect("a goal"), 0.00195, 0.025)],
+                trials: vec![trial(489.0, 0.00195, half, State::Met), trial(493.0, 0.0021, half, missed)],
+                remarks: Vec::new(),
+            };
+            sentence(&found, None)
+        };
+        let by_chance = "489/s kept the limits and 493/s did not, be it by chance";
+        assert!(said(0.0002, State::NotMet).starts_with(by_chance));
+        assert!(said(0.00007, State::NotMet).starts_with(by_chance), "489/s may take longer than 2 ms");
+        let clear = "The limits are reached between 489/s, which kept them, and 493/s.";
+        assert_eq!(said(0.00004, State::NotMet), clear);
+        assert_eq!(said(0.00004, State::Overloaded), clear);
     }
 
     /// What is said is that the limit lies where an operation takes it by itself, and only where it does.

@@ -23,6 +23,7 @@ pub fn sentence(scan: &Scan) -> String {
         errors_once,
         slow,
         slow_once,
+        slow_unproven,
         skipped,
         is_complete,
         access,
@@ -54,7 +55,15 @@ pub fn sentence(scan: &Scan) -> String {
         (!errors_once.is_empty())
             .then(|| format!("{} with errors that did not come again", count(errors_once.len(), "area"))),
         (!slow.is_empty()).then(|| {
-            format!("{} of {} and more", count(slow.len(), "slow block"), question.slow.approximate())
+            let unproven = match slow_unproven.len() {
+                0 => String::new(),
+                unproven => format!(" ({unproven} not read again, since that takes too long)"),
+            };
+            format!(
+                "{} of {} and more{unproven}",
+                count(slow.len(), "slow block"),
+                question.slow.approximate()
+            )
         }),
         (!slow_once.is_empty())
             .then(|| format!("{} with a slow read that did not come again", count(slow_once.len(), "area"))),
@@ -229,7 +238,7 @@ fn bandwidths(scan: &Scan) -> Plot {
         scan.zones.iter().filter(|zone| wanted(zone)).map(|zone| (middle(zone), zone.bytes_per_s)).collect()
     };
     let mut lines = vec![PlotLine::new("bandwidth", Shape::Line, &of(|_| true))];
-    lines.push(PlotLine::new("slow beside its neighbours", Shape::Points, &of(|zone| zone.is_slow)));
+    lines.push(PlotLine::new("slow", Shape::Points, &of(|zone| zone.is_slow)));
     lines.push(PlotLine::new("with errors", Shape::Points, &of(|zone| zone.errors > 0)));
     lines.retain(|line| !line.x.is_empty());
     Plot {
@@ -347,7 +356,9 @@ fn profile(zones: &[Zone]) -> Table {
             .to_owned(),
         ]
     };
-    let remark = Some("slow: below 70 % of the median of its neighbours, also when it was read again");
+    let remark = Some(
+        "slow: below 70 % of the median of its neighbours, or of what a sharp border separates it from, also when it was read again",
+    );
     let remark = remark.filter(|_| zones.iter().any(|zone| zone.is_slow || zone.was_slow));
     Table { columns: columns.to_vec(), rows: zones.chunks(each).map(row).collect(), remark }
 }
@@ -377,6 +388,11 @@ pub fn places_csv(scan: &Scan) -> String {
     csv
 }
 
+/// Slow zones that follow one another.
+fn slow_runs(zones: &[Zone]) -> impl Iterator<Item = &[Zone]> {
+    zones.chunk_by(|a, b| a.is_slow == b.is_slow).filter(|run| run[0].is_slow)
+}
+
 fn places(scan: &Scan) -> Table {
     let sector = u64::from(scan.question.sector);
     let row = |what: &str, area: &Area, took: String| {
@@ -389,8 +405,20 @@ fn places(scan: &Scan) -> Table {
     let slow = scan.slow.iter().map(|(area, s)| row("slow", area, seconds(*s)));
     let once = scan.errors_once.iter().map(|area| row("error once", area, String::new()));
     let slow_once = scan.slow_once.iter().map(|area| row("slow once", area, String::new()));
-    let rows: Vec<Vec<String>> =
-        unreadable.chain(skipped).chain(once).chain(slow).chain(slow_once).take(PLACES_MAX).collect();
+    let zones = slow_runs(&scan.zones).map(|run| {
+        let (first, last) = (run[0].area, run[run.len() - 1].area);
+        let area = Area { length: last.start + last.length - first.start, ..first };
+        let what = if run.len() == 1 { "slow zone".to_owned() } else { format!("{} slow zones", run.len()) };
+        row(&what, &area, BytesPerSec(average(run.iter())).to_string())
+    });
+    let rows: Vec<Vec<String>> = unreadable
+        .chain(skipped)
+        .chain(once)
+        .chain(slow)
+        .chain(slow_once)
+        .chain(zones)
+        .take(PLACES_MAX)
+        .collect();
     let columns = vec![left("what"), right("first byte"), right("length"), right("sectors"), right("")];
     let remark = (rows.len() == PLACES_MAX).then_some("there may be more: JSON has all");
     Table { columns, rows, remark }

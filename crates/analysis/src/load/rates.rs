@@ -115,6 +115,7 @@ pub(super) fn curve(
     } else {
         Verdict::Linear
     };
+    let exceeds = |row: &Row, which: usize| row.latencies_s[which] > limits[which].limit.as_secs_f64();
     let answers = Answers {
         fits: Vec::new(),
         chosen: None,
@@ -140,7 +141,8 @@ pub(super) fn curve(
                 n: estimate(&|found| found.limits[which].map(|at| at.n)),
                 x: estimate(&|found| found.limits[which].map(|at| at.x)),
                 is_extrapolated: false,
-                is_exceeded: offered.iter().all(|(_, point)| point.exceeds(goal)),
+                is_exceeded: means.iter().all(|row| exceeds(row, which)),
+                is_exceeded_at_first: means.first().is_some_and(|row| exceeds(row, which)),
             })
             .collect(),
         remarks: Vec::new(),

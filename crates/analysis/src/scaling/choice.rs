@@ -70,6 +70,8 @@ pub struct LatencyLimit {
     pub is_extrapolated: bool,
     /// Whether every measured load takes longer: there is no load below it.
     pub is_exceeded: bool,
+    /// Whether the smallest measured loads take longer and none of the larger ones does.
+    pub is_exceeded_at_first: bool,
 }
 
 /// What a curve says.
@@ -104,10 +106,11 @@ pub struct Answers {
 impl LatencyLimit {
     /// Why there is no load with this latency; `None` where there is one.
     pub const fn reason(&self) -> Option<&'static str> {
-        match (self.is_exceeded, self.n) {
-            (true, _) => Some("every measured load takes longer"),
-            (false, None) => Some("not reached"),
-            (false, Some(_)) => None,
+        match (self.is_exceeded, self.is_exceeded_at_first, self.n) {
+            (true, ..) => Some("every measured load takes longer"),
+            (false, _, Some(_)) => None,
+            (false, true, None) => Some("only the smallest measured loads take longer"),
+            (false, false, None) => Some("not reached"),
         }
     }
 }
@@ -442,20 +445,22 @@ fn law_limit(
     let n = estimate(&|law| law.load_at_latency(seconds));
     let x = estimate(&|law| law.load_at_latency(seconds).map(|n| law.throughput(n)));
     let is_extrapolated = n.is_some_and(|n| n.value > n_max);
-    // A load below the smallest that was measured, or below one operation, is no answer.
-    let is_below_one = n.is_some_and(|n| n.value < 1.0 && points.iter().all(|point| point.n >= 1.0));
-    let is_exceeded = points.iter().all(|point| point.n / point.x > seconds) || is_below_one;
-    if is_exceeded {
-        return LatencyLimit {
-            quantile: None,
-            seconds,
-            n: None,
-            x: None,
-            is_extrapolated: false,
-            is_exceeded,
-        };
+    // What is no answer: a load below the smallest that was measured, one beyond all of them, or none at all, where measured loads
+    // say otherwise. Of a limit next to the latency of an operation alone it is noise that decides on which side of it a law lies.
+    let is_below = n.is_some_and(|n| points.iter().all(|point| point.n > n.value));
+    if is_below || (n.is_none() || is_extrapolated) && points.iter().any(|point| point.n / point.x > seconds)
+    {
+        return curve::held_limit(points, seconds);
     }
-    LatencyLimit { quantile: None, seconds, n, x, is_extrapolated, is_exceeded }
+    LatencyLimit {
+        quantile: None,
+        seconds,
+        n,
+        x,
+        is_extrapolated,
+        is_exceeded: false,
+        is_exceeded_at_first: false,
+    }
 }
 
 /// Points that lie far from the others of their load, which agree.

@@ -105,32 +105,94 @@ const SEED: u64 = 29;
 /// Where measured latencies (seconds, one per point) reach a limit, on straight lines between the means of each load. The
 /// interval is from resampling the points of each load, where each has several.
 pub fn measured_limit(points: &[Point], latencies: &[f64], seconds: f64) -> LatencyLimit {
+    let rows = rows(points, latencies);
+    let groups: Vec<&[[f64; 3]]> = rows.chunk_by(|a, b| a[0] == b[0]).collect();
+    let means = means(&groups);
+    let at = crossing(&means, seconds);
+    let intervals = match at {
+        Some(_) => drawn(&groups, rows.len(), &|means| crossing(means, seconds)),
+        None => [None, None],
+    };
+    let exceeds = |row: &[f64; 3]| row[2] > seconds;
+    LatencyLimit {
+        is_exceeded: means.iter().all(exceeds),
+        is_exceeded_at_first: at.is_none() && means.first().is_some_and(exceeds),
+        ..limit_of(at, seconds, intervals)
+    }
+}
+
+/// Share of a load's mean that is taken for noise at most.
+const NOISE_MAX: f64 = 0.05;
+
+/// Up to which load N/X keeps a limit that a law says nothing of: to the last whose mean does, or exceeds it by no more than what
+/// its measurements differ by. Its interval begins where the means of resampled points first cross the limit, or with the smallest
+/// load.
+pub(super) fn held_limit(points: &[Point], seconds: f64) -> LatencyLimit {
+    let latencies: Vec<f64> = points.iter().map(|point| point.n / point.x).collect();
+    let strict = measured_limit(points, &latencies, seconds);
+    if latencies.iter().all(|latency| *latency > seconds) {
+        return strict;
+    }
+    let loads = by_load(points);
+    let noise = |load: &Load| load.margin.map_or(0.0, |margin| margin / load.x).min(NOISE_MAX);
+    let rows = rows(points, &latencies);
+    let groups: Vec<&[[f64; 3]]> = rows.chunk_by(|a, b| a[0] == b[0]).collect();
+    let means = means(&groups);
+    let is_held = |(load, row): (&Load, &[f64; 3])| row[2] <= seconds * (1.0 + noise(load));
+    let held = loads.iter().zip(&means).rposition(is_held).filter(|at| at + 1 < means.len());
+    // Where the largest load keeps it as well, what exceeds it is looked for as in any other curve.
+    let Some(held) = held else {
+        return strict;
+    };
+    let at = crossing(&means[held..=held + 1], seconds).unwrap_or([means[held][0], means[held][1]]);
+    let first = |means: &[[f64; 3]]| {
+        let first = means.first().filter(|first| first[2] > seconds).map(|first| [first[0], first[1]]);
+        first.or_else(|| crossing(means, seconds))
+    };
+    let mut intervals = drawn(&groups, rows.len(), &first);
+    for (interval, value) in intervals.iter_mut().zip(at) {
+        *interval = interval.map(|(low, high)| (low.min(value), high.max(value)));
+    }
+    limit_of(Some(at), seconds, intervals)
+}
+
+/// Load, throughput and latency of each point, by ascending load.
+fn rows(points: &[Point], latencies: &[f64]) -> Vec<[f64; 3]> {
     let mut rows: Vec<[f64; 3]> = points.iter().zip(latencies).map(|(p, &r)| [p.n, p.x, r]).collect();
     rows.sort_by(|a, b| a[0].total_cmp(&b[0]));
-    let groups: Vec<&[[f64; 3]]> = rows.chunk_by(|a, b| a[0] == b[0]).collect();
-    let means: Vec<[f64; 3]> = groups.iter().map(|group| mean(group, &Redraw::none(group.len()))).collect();
-    let at = crossing(&means, seconds);
-    let mut intervals = [None, None];
-    if at.is_some() && groups.iter().all(|group| group.len() > 1) {
-        let mut random = fastrand::Rng::with_seed(SEED);
-        let rounds = resamples(rows.len());
-        let mut drawn: Vec<[f64; 2]> = (0..rounds)
-            .filter_map(|_| {
-                let draw = |group: &&[[f64; 3]]| mean(group, &Redraw::of(group.len(), &mut random));
-                crossing(&groups.iter().map(draw).collect::<Vec<_>>(), seconds)
-            })
-            .collect();
-        // Where a twentieth of the resamples never reach it, there is no upper end.
-        if drawn.len() * 20 >= rounds * 19 {
-            intervals = [0, 1].map(|which| {
-                drawn.sort_by(|a, b| a[which].total_cmp(&b[which]));
-                let values: Vec<f64> = drawn.iter().map(|pair| pair[which]).collect();
-                Some((nearest_rank(&values, 0.025), nearest_rank(&values, 0.975)))
-            });
-        }
+    rows
+}
+
+fn means(groups: &[&[[f64; 3]]]) -> Vec<[f64; 3]> {
+    groups.iter().map(|group| mean(group, &Redraw::none(group.len()))).collect()
+}
+
+/// 95 % intervals of a load and its throughput, over means of the `rows` in groups of one load, drawn anew; none where a load was
+/// measured once, or a twentieth of the resamples has no such load: there is no upper end then.
+fn drawn(
+    groups: &[&[[f64; 3]]],
+    rows: usize,
+    figure: &dyn Fn(&[[f64; 3]]) -> Option<[f64; 2]>,
+) -> [Option<(f64, f64)>; 2] {
+    if groups.iter().any(|group| group.len() < 2) {
+        return [None, None];
     }
-    let is_exceeded = latencies.iter().all(|latency| *latency > seconds);
-    LatencyLimit { is_exceeded, ..limit_of(at, seconds, intervals) }
+    let mut random = fastrand::Rng::with_seed(SEED);
+    let rounds = resamples(rows);
+    let mut drawn: Vec<[f64; 2]> = (0..rounds)
+        .filter_map(|_| {
+            let draw = |group: &&[[f64; 3]]| mean(group, &Redraw::of(group.len(), &mut random));
+            figure(&groups.iter().map(draw).collect::<Vec<_>>())
+        })
+        .collect();
+    if drawn.len() * 20 < rounds * 19 {
+        return [None, None];
+    }
+    [0, 1].map(|which| {
+        drawn.sort_by(|a, b| a[which].total_cmp(&b[which]));
+        let values: Vec<f64> = drawn.iter().map(|pair| pair[which]).collect();
+        Some((nearest_rank(&values, 0.025), nearest_rank(&values, 0.975)))
+    })
 }
 
 /// All rows are of one load, which is none to be drawn.
@@ -154,5 +216,6 @@ fn limit_of(at: Option<[f64; 2]>, seconds: f64, [n, x]: [Option<(f64, f64)>; 2])
         x: at.map(|[_, value]| Estimate { value, interval: x }),
         is_extrapolated: false,
         is_exceeded: false,
+        is_exceeded_at_first: false,
     }
 }

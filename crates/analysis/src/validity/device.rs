@@ -15,6 +15,8 @@ const CACHE_OF_DEVICE: Bytes = Bytes::gib(1);
 /// Below this share of our bytes on the device, a cache served the rest: the kernel's counters are exact, and
 /// 2 % is left to operations that straddle the two readings.
 const DEVICE_BYTES_MIN: f64 = 0.98;
+/// Below this share of our reads on the device the figures are those of memory, whatever was asked for.
+const DEVICE_READ_MIN: f64 = 0.1;
 /// Above this multiple of our bytes on the device something below or beside us added to them: metadata and journal
 /// of a filesystem under large writes stay below a tenth.
 const DEVICE_BYTES_MAX: f64 = 1.10;
@@ -175,7 +177,7 @@ fn judge(view: &StepView<'_>, direction: OperationKind, compared: &Compared, fou
             (false, OperationKind::Read) => found.weighed(
                 1.0 - bytes_ratio,
                 "cache.page-cache-read",
-                Severity::Warn,
+                if bytes_ratio < DEVICE_READ_MIN { Severity::Invalid } else { Severity::Warn },
                 bytes,
                 "the rest came from memory: use direct I/O, or a target larger than memory",
             ),

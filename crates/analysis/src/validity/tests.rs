@@ -469,6 +469,15 @@ fn device_counters() {
     let cached: fn(&mut DeviceCounters) = |device| device.read_sectors /= 2;
     check(&spoil(cached), &[("cache.direct-not-honoured", Severity::Invalid)]);
     check(&buffered(cached), &[("cache.page-cache-read", Severity::Warn)]);
+    // A tenth of it is on the device; or less: then it is memory that was measured.
+    let of_counted = |share: u64| {
+        let mut record = buffered(|_| ());
+        let counted = counters(&mut record.clone()).read_sectors;
+        counters(&mut record).read_sectors = counted * share / 100;
+        record
+    };
+    check(&of_counted(11), &[("cache.page-cache-read", Severity::Warn)]);
+    check(&of_counted(9), &[("cache.page-cache-read", Severity::Invalid)]);
     let mut trimmed = spoil(cached);
     on_file(&mut trimmed, Bytes::gib(32));
     check(&trimmed, &[("cache.direct-not-honoured", Severity::Invalid)]);

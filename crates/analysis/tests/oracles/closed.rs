@@ -370,6 +370,40 @@ fn a_limit_below_one_operation_has_no_load() {
     assert_eq!(reached.reason(), None);
 }
 
+/// Eight units of 1 ms each: up to load 8 an operation takes as long as the limit, and measurements lie on both sides of it.
+#[test]
+fn a_limit_at_the_latency_of_an_operation_alone_is_kept_up_to_the_knee() {
+    let off = [0.002, -0.006, 0.011, -0.009, 0.004, -0.003];
+    let measured = |base_s: f64| -> Vec<Point> {
+        let at = |n: f64| off.map(|off| Point { n, x: n.min(8.0) / base_s / (1.0 + off) });
+        [1.0, 2.0, 4.0, 8.0, 16.0, 32.0].into_iter().flat_map(at).collect()
+    };
+    // The law's own base lies below the limit, at it, and above.
+    for base_s in [0.000_999, 0.001, 0.001_002] {
+        let found = answers(&measured(base_s), None, Weighting::Relative, &[0.001], 1);
+        let limit = &found.latency_limits[0];
+        assert_eq!((limit.reason(), limit.is_extrapolated), (None, false), "{base_s}: {limit:?}");
+        let n = limit.n.unwrap();
+        assert!((7.9..=8.1).contains(&n.value), "{base_s}: {n:?}");
+        assert!(n.interval.is_none_or(|(low, high)| low <= n.value && n.value <= high), "{base_s}: {n:?}");
+    }
+    // What is beyond noise has no load.
+    let found = answers(&measured(0.0011), None, Weighting::Relative, &[0.001], 1);
+    assert_eq!(found.latency_limits[0].reason(), Some("every measured load takes longer"));
+    let found = answers(&measured(0.0011), None, Weighting::Relative, &[0.1], 1);
+    assert!(found.latency_limits[0].n.is_some_and(|n| n.value > 32.0), "{:?}", found.latency_limits);
+}
+
+#[test]
+fn a_limit_that_only_small_loads_exceed_is_not_said_to_be_unreached() {
+    let points: Vec<Point> = [1.0, 2.0, 4.0, 8.0].map(|n| Point { n, x: 1000.0 * n }).to_vec();
+    // A device that sleeps when little is asked of it.
+    let limit = measured_limit(&points, &[0.005, 0.001, 0.001, 0.001], 0.002);
+    assert_eq!((limit.n, limit.is_exceeded), (None, false));
+    assert_eq!(limit.reason(), Some("only the smallest measured loads take longer"));
+    assert_eq!(measured_limit(&points, &[0.001; 4], 0.002).reason(), Some("not reached"));
+}
+
 #[test]
 fn a_ceiling_whose_coherency_is_at_its_bound_has_a_lower_end() {
     // The measurements of raytracer (Gunther 2007), of which β = 0 is a bound.

@@ -7,14 +7,19 @@ use serde_json::{Value, json};
 
 /// What it comes to for scripts.
 pub(super) fn exit(scan: &Scan) -> Exit {
-    let has_lost = scan.access.as_ref().is_some_and(|access| access.errors > 0);
-    if !scan.unreadable.is_empty() || has_lost {
+    if has_failed(scan) {
         Exit::IoErrors
     } else if scan.is_complete && scan.skipped.is_empty() {
         Exit::Ok
     } else {
         Exit::Inconclusive
     }
+}
+
+/// Whether any read failed, be it once.
+fn has_failed(scan: &Scan) -> bool {
+    let has_lost = scan.access.as_ref().is_some_and(|access| access.errors > 0);
+    !scan.unreadable.is_empty() || !scan.errors_once.is_empty() || has_lost
 }
 
 /// All of it; docs/questions.md explains it.
@@ -26,21 +31,19 @@ pub(super) fn document(scan: &Scan) -> Value {
         errors_once,
         slow,
         slow_once,
+        slow_unproven,
         skipped,
         is_complete,
         access,
         burst,
     } = scan;
-    let has_lost = access.as_ref().is_some_and(|access| access.errors > 0);
-    let verdict =
-        match (unreadable.is_empty() && !has_lost, slow.is_empty() && zones.iter().all(|zone| !zone.is_slow))
-        {
-            (false, _) => "unreadable",
-            (true, false) => "slow",
-            // What was not read is not known to be sound.
-            (true, true) if !skipped.is_empty() => "incomplete",
-            (true, true) => "sound",
-        };
+    let verdict = match (!has_failed(scan), slow.is_empty() && zones.iter().all(|zone| !zone.is_slow)) {
+        (false, _) => "unreadable",
+        (true, false) => "slow",
+        // What was not read is not known to be sound.
+        (true, true) if !skipped.is_empty() => "incomplete",
+        (true, true) => "sound",
+    };
     let areas = |areas: &[Area]| areas.iter().map(area).collect::<Vec<_>>();
     json!({
         "sentence": fathom_report::scan_sentence(scan),
@@ -64,6 +67,7 @@ pub(super) fn document(scan: &Scan) -> Value {
         "slow": slow.iter().map(|(at, s)| {
             let mut found = area(at);
             found["took_s"] = json!(s);
+            found["read_again"] = json!(!slow_unproven.contains(at));
             found
         }).collect::<Vec<_>>(),
         "slow_once": areas(slow_once),

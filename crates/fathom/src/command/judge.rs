@@ -168,9 +168,10 @@ fn window_rounds(series: &Series, judgement: &Judgement) -> Option<(i64, i64)> {
 fn document(judged: &[(Series, Judgement)]) -> String {
     let row = |(series, judgement): &(Series, Judgement)| {
         let window = judgement.window;
-        let figure = |of: fn(&Window) -> f64| window.as_ref().map(of);
+        // A 0 has no sign.
+        let figure = |of: fn(&Window) -> f64| window.as_ref().map(|w| of(w) + 0.0);
         let share =
-            |of: fn(&Window) -> f64| window.as_ref().map(|w| of(w) / w.mean).filter(|s| s.is_finite());
+            |of: fn(&Window) -> f64| window.as_ref().map(|w| of(w) / w.mean.abs()).filter(|s| s.is_finite());
         json!({
             "series": series.name,
             "steady": judgement.steady_at.is_some(),
@@ -213,10 +214,10 @@ fn text(judged: &[(Series, Judgement)], rule: Rule) -> String {
         _ => format!("{steady} of {} series are steady by the {} rule.\n\n", judged.len(), rule.name()),
     };
     for (series, judgement) in judged {
-        let name = series
-            .name
-            .as_ref()
-            .map_or_else(String::new, |name| format!("{}: ", crate::diagnose::printable(name)));
+        let name = series.name.as_ref().map_or_else(String::new, |name| match name.as_str() {
+            "" => "\"\": ".to_owned(),
+            name => format!("{}: ", crate::diagnose::printable(name)),
+        });
         let missing = series.missing_in_words();
         let Some(window) = judgement.window else {
             if judged.len() > 1 {
@@ -229,7 +230,7 @@ fn text(judged: &[(Series, Judgement)], rule: Rule) -> String {
         };
         let (first, last) = window_rounds(series, judgement).expect("there is a window");
         // Of a mean of 0 nothing is a share.
-        let share = |value: f64| match value / window.mean * 100.0 {
+        let share = |value: f64| match value / window.mean.abs() * 100.0 {
             share if share.is_finite() => format!("{share:.1} %"),
             _ => "n/a (the mean is 0)".to_owned(),
         };

@@ -37,12 +37,20 @@ const TIMES: [&str; 13] = [
 /// Shortest of those words that are looked for where a unit is written on to them, as in `latencyms`: an rms is no r in ms.
 const GLUED_MIN: usize = 3;
 
+/// Longest title that is read, in bytes: a name for a column with its unit takes a tenth of it.
+const TITLE_MAX: usize = 200;
+
 /// A unit's name and its nanoseconds.
 type Unit = (&'static str, f64);
 
 /// The unit that a title names, such as `latency_us`, `latency (ms)` or `microseconds of reads`. `None` where it names none and
 /// no time either, or nothing but a time. Else a reason in words, with the remedy, to follow "the title …".
 pub(super) fn of(title: &str) -> Result<Option<Unit>, &'static str> {
+    if title.len() > TITLE_MAX {
+        return Err(
+            "is longer than 200 bytes; shorten it to the figure's name and its unit, such as latency_us",
+        );
+    }
     let words = words(title);
     let mut named: Vec<Unit> = Vec::new();
     let mut is_others = false;
@@ -71,18 +79,22 @@ pub(super) fn of(title: &str) -> Result<Option<Unit>, &'static str> {
 
 /// The unit of time that a word is, or that is written on to a word for one.
 fn unit_of(word: &str) -> Option<Unit> {
-    let is_other = |names: &[&str]| {
+    let is_other = |names: &[&str], word: &str| {
         names.iter().any(|name| word.strip_prefix(name).is_some_and(|s| s.is_empty() || s == "s"))
     };
-    let mut all = UNITS_NS.iter().zip(ALSO);
-    if let Some((unit, _)) = all.find(|((unit, _), also)| *unit == word || is_other(also)) {
-        return Some(*unit);
+    // What is left of the word behind words for a time, one after another.
+    let mut rests = vec![word];
+    while let Some(word) = rests.pop() {
+        let mut all = UNITS_NS.iter().zip(ALSO);
+        if let Some((unit, _)) = all.find(|((unit, _), also)| *unit == word || is_other(also, word)) {
+            return Some(*unit);
+        }
+        // An s may be a plural's.
+        let times = TIMES.iter().rev().filter(|time| time.len() >= GLUED_MIN && **time != word);
+        let behind = times.filter_map(|time| word.strip_prefix(time));
+        rests.extend(behind.filter(|rest| !rest.is_empty() && *rest != "s"));
     }
-    // An s may be a plural's.
-    let times = TIMES.iter().filter(|time| time.len() >= GLUED_MIN && **time != word);
-    let mut rests =
-        times.filter_map(|time| word.strip_prefix(time)).filter(|rest| !rest.is_empty() && *rest != "s");
-    rests.find_map(unit_of)
+    None
 }
 
 /// Whether a unit behind these words is that of something else: a number of them, or what there are so many of for each.
@@ -133,7 +145,7 @@ fn words(title: &str) -> Vec<Word> {
         let start = rest.find(char::is_alphanumeric).unwrap_or(rest.len());
         let (before, from) = rest.split_at(start);
         if from.is_empty() {
-            return words;
+            return join_parts(words);
         }
         let (token, after) = from.split_at(token_length(from));
         let opens = before.trim_end().ends_with(['(', '[', '{']);
@@ -151,7 +163,6 @@ fn words(title: &str) -> Vec<Word> {
                 }
             }
         }
-        join_parts(&mut words);
         rest = after;
     }
 }
@@ -184,15 +195,21 @@ fn parts(token: &str) -> Vec<String> {
 }
 
 /// "milli seconds" are one word.
-fn join_parts(words: &mut Vec<Word>) {
+fn join_parts(words: Vec<Word>) -> Vec<Word> {
     let is_part = |word: &Word| PARTS.contains(&word.text.as_str());
     let is_second =
         |word: &Word| unit_of(&word.text).is_some_and(|(unit, _)| unit == "s") && word.text != "s";
-    while let Some(at) = words.windows(2).position(|two| is_part(&two[0]) && is_second(&two[1])) {
-        let second = words.remove(at + 1);
-        words[at].text.push_str(&second.text);
-        words[at].is_bracketed |= second.is_bracketed;
+    let mut joined: Vec<Word> = Vec::with_capacity(words.len());
+    for word in words {
+        match joined.last_mut() {
+            Some(last) if is_part(last) && is_second(&word) => {
+                last.text.push_str(&word.text);
+                last.is_bracketed |= word.is_bracketed;
+            }
+            _ => joined.push(word),
+        }
     }
+    joined
 }
 
 #[cfg(test)]
@@ -201,6 +218,19 @@ mod tests {
 
     fn named(title: &str) -> Option<&'static str> {
         of(title).unwrap_or_else(|said| panic!("{title}: {said}")).map(|(name, _)| name)
+    }
+
+    #[test]
+    fn long_titles_are_refused_and_long_words_take_no_stack() {
+        for title in ["lat".repeat(100_000), "milli ".repeat(1_000_000), "lat_us ".repeat(29)] {
+            assert!(of(&title).is_err_and(|said| said.starts_with("is longer than 200 bytes")));
+        }
+        assert_eq!(named(&format!("{}us", "lat".repeat(60))), Some("us"));
+        // Without the bound: neither depth nor squares.
+        assert_eq!(unit_of(&"lat".repeat(100_000)), None);
+        assert_eq!(unit_of(&("timesresponse".repeat(10_000) + "ms")).map(|(name, _)| name), Some("ms"));
+        let joined = words(&"milli second ".repeat(100_000));
+        assert!(joined.len() == 100_000 && joined[99_999].text == "millisecond", "{}", joined.len());
     }
 
     #[test]

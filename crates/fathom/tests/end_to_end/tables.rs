@@ -50,6 +50,18 @@ fn measured_latencies_answer_instead_of_the_law() {
 }
 
 #[test]
+fn a_series_without_a_name_and_a_negative_mean_are_told_as_such() {
+    let bench = Bench::new();
+    let rounds: String = (1..=6).map(|round| format!(",{round},-5\n")).collect();
+    bench.write("odd.csv", "series,round,value\n".to_owned() + &rounds);
+    let page = bench.fathom("judge odd.csv").expect(0, &[]).out.clone();
+    let told = "\"\": not steady after round 6: mean -5 over rounds 2 to 6, range 0.0 %, slope 0.0 %";
+    assert!(page.contains(told), "{page}");
+    let document = bench.fathom("judge odd.csv --json").expect(0, &[]).out.clone();
+    assert!(!document.contains("-0.0"), "{document}");
+}
+
+#[test]
 fn rounds_are_judged_by_series() {
     let bench = Bench::new();
     let mut text = "series,round,value\n".to_owned();

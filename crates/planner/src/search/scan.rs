@@ -40,7 +40,7 @@ pub struct ScanSearch {
     /// Zones that were read.
     done: usize,
     closer: usize,
-    /// Time that closer looks took.
+    /// Time that closer looks took, and reads of slow blocks again.
     spent: Nanos,
 }
 
@@ -74,7 +74,8 @@ impl ScanSearch {
     pub(super) fn next(&mut self, finished: Option<(&Step, &StepFinished)>) -> Option<Choice> {
         if let (Some((part, area)), Some((step, finished))) = (self.running.take(), finished) {
             match part {
-                Part::Burst | Part::Access(_) | Part::Retry => {}
+                Part::Burst | Part::Access(_) => {}
+                Part::Retry => self.spent = self.spent.after(finished.elapsed),
                 Part::Zone(zone) => {
                     let is_whole = area.length >= u64::from(self.question.block);
                     let rate = speed(step, finished).filter(|_| is_whole);
@@ -167,7 +168,10 @@ impl ScanSearch {
     fn reads(&self, part: Part, Area { start, length }: Area) -> Settings {
         let number = |value: u64| Literal::Integer(i64::try_from(value).unwrap_or(i64::MAX));
         let ScanQuestion { block, sector, access_reads, burst_reads, retries, .. } = self.question;
-        let block = if length >= u64::from(block) { block } else { sector };
+        let sector = if length >= u64::from(block) { block } else { sector };
+        // What is smaller than a block, a whole target or its end, is one read as well: reads of a sector are no measure of its
+        // speed. A closer look at what cannot be read is.
+        let block = u32::try_from(length).map_or(block, |length| length.min(block));
         let (block, bytes) = match part {
             Part::Access(_) => {
                 let block = access_block(&self.question);
@@ -175,7 +179,8 @@ impl ScanSearch {
             }
             Part::Burst => (block, u64::from(burst_reads) * length),
             Part::Retry => (block, u64::from(retries) * length),
-            Part::Zone(_) | Part::Again(_) | Part::Closer => (block, length),
+            Part::Zone(_) | Part::Again(_) => (block, length),
+            Part::Closer => (sector, length),
         };
         let access = if matches!(part, Part::Access(_)) { "random" } else { "sequential" };
         [

@@ -102,6 +102,16 @@ fn closer_looks_end_after_half_an_hour() {
 }
 
 #[test]
+fn reads_of_slow_blocks_again_are_part_of_the_half_hour() {
+    // A thousand zones of one block each, all of them slow, of which each takes ten seconds to be read again.
+    let places = areas(&question(1000, Some(1 << 20)), &[], &[]);
+    let slow: Vec<u64> = places.iter().map(|area| area.start).collect();
+    let asked = ScanQuestion { retries: 3, ..question(1000, Some(1 << 20)) };
+    let found = areas(&asked, &[], &slow);
+    assert_eq!(found.len() - 1000, 180);
+}
+
+#[test]
 fn a_device_that_fails_everywhere_is_not_looked_at_for_ever() {
     let all: Vec<u64> = (0..1000).map(|gib| gib << 30).collect();
     let found = areas(&question(1000, None), &all, &[]);
