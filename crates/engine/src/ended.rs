@@ -195,6 +195,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             }
         }
         self.look_closer(slot, -errno, completed);
+        self.give_back(slot);
         self.account_error(errno, slot.operation);
     }
 
