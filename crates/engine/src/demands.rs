@@ -198,6 +198,11 @@ impl<'a> FlowShare<'a> {
         self.group.issued.fetch_sub(self.issued, Ordering::Relaxed);
     }
 
+    /// An operation failed: it may issue another.
+    pub(crate) fn give_back(&mut self) {
+        self.left = self.left.saturating_add(1);
+    }
+
     /// True when nothing more may be issued at all.
     pub(crate) fn is_used_up(&self) -> bool {
         self.left == 0

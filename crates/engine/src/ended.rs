@@ -231,6 +231,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             self.note_uncounted(completed);
         }
         self.look_closer(slot, -errno, completed);
+        self.give_back(slot);
         self.account_error(errno, slot.operation);
     }
 

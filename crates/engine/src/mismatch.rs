@@ -51,24 +51,34 @@ pub(crate) fn describe(step: &Step, plan: &WorkerPlan, verified: Option<&Verifie
 fn line(target: &str, found: &Found) -> String {
     let Found { extent: _, offset, length, mismatch } = found;
     let Mismatch { kind, at, length: part, expected, found } = mismatch;
-    let (expected_hex, found_hex) = (shown(expected), shown(found));
+    let (name, expected_hex, found_hex) = (field(expected), shown(expected), shown(found));
     let (expected, found) = (decimal(expected), decimal(found));
     let what = match kind {
         MismatchKind::Zeroed => "holds only zeroes".to_owned(),
         MismatchKind::NoHeader => told("has no header", "magic", &expected_hex, &found_hex),
-        MismatchKind::Header => told("has a damaged header", "checksum", &expected_hex, &found_hex),
+        MismatchKind::Header => told("has a damaged header", &name, &expected_hex, &found_hex),
         MismatchKind::Length => told("has a header of another length", "length", &expected, &found),
         MismatchKind::Misplaced => told("holds the block of another place", "offset", &expected, &found),
         MismatchKind::Stale => told("holds an earlier write", "number or seed", &expected_hex, &found_hex),
         MismatchKind::OtherKind => told("is protected by something else", "kind", &expected, &found),
         MismatchKind::Data => told("has damaged data", "digest", &expected_hex, &found_hex),
-        MismatchKind::Pattern => told("does not hold the pattern", "byte", &expected_hex, &found_hex),
+        MismatchKind::Pattern => told("does not hold the pattern", &name, &expected_hex, &found_hex),
         MismatchKind::Untrimmed => told("was trimmed and is not zeroes", "byte", &expected_hex, &found_hex),
         MismatchKind::Short => told("ends too soon", "length", &expected, &found),
     };
     let place = offset + u64::from(*at);
     let of = if part == length { String::new() } else { format!(" (read of {length} B at {offset})") };
     format!("verification of {target} at offset {place}, length {part}{of}: the block {what}")
+}
+
+/// What of a damaged header, and which byte of a pattern, is wrong.
+fn field(evidence: &Evidence) -> String {
+    match evidence {
+        Evidence::Length(_) => "length".to_owned(),
+        Evidence::Offset(_) => "offset".to_owned(),
+        Evidence::Byte { at, .. } => format!("byte {at}"),
+        Evidence::None | Evidence::Number(_) | Evidence::Digest(_) => "checksum".to_owned(),
+    }
 }
 
 fn told(what: &str, name: &str, expected: &str, found: &str) -> String {
@@ -84,6 +94,8 @@ fn shown(evidence: &Evidence) -> String {
     match evidence {
         Evidence::None => "nothing".to_owned(),
         Evidence::Number(number) => format!("{number:#x}"),
+        Evidence::Length(number) | Evidence::Offset(number) => number.to_string(),
+        Evidence::Byte { value, at: _ } => format!("{value:#x}"),
         Evidence::Digest(digest) => digest.bytes().iter().map(|byte| format!("{byte:02x}")).collect(),
     }
 }

@@ -2,7 +2,7 @@
 //! each pass may use up. It does not know what ends a pass before its bytes do.
 
 use crate::demands::FlowShare;
-use crate::worker::{State, Worker};
+use crate::worker::{Slot, State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, OpenTarget, Setup};
 use fathom_pattern::Planned;
@@ -38,6 +38,11 @@ impl Course {
             Passes::Counted { count, bytes, at_least } => (count, bytes, at_least),
         };
         Self { left, bytes, at_least, largest, total_left, moved: 0, granted: 0 }
+    }
+
+    /// Whether bytes are an end of it.
+    fn has_end(&self) -> bool {
+        self.bytes != u64::MAX || self.total_left != u64::MAX
     }
 
     /// Ends the current pass, of whose bytes `unused` were not moved.
@@ -229,6 +234,30 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             if planned.kind != OperationKind::Trim || !self.stream.workload.trim_then_write {
                 self.budget.bytes = self.budget.bytes.saturating_sub(u64::from(planned.length));
             }
+        }
+    }
+}
+
+impl<E: Engine, C: Clock> Worker<'_, E, C> {
+    /// Counts an operation that failed as not done: bounds are of those that complete. Its bytes stay used up, so that
+    /// passes over what cannot be read have an end; without such an end those that fail count.
+    #[cold]
+    pub(crate) fn give_back(&mut self, slot: &Slot) {
+        let was_free = match self.state {
+            State::Verify => true,
+            State::Ramp => !self.is_charged(),
+            State::Measure | State::Drain => slot.submitted < self.times.measure_start,
+        };
+        if was_free || slot.operation.kind == OperationKind::Sync || !self.course.has_end() {
+            return;
+        }
+        if self.has_rounds() {
+            // The end of a segment is fixed before it begins.
+            self.given_back += 1;
+        } else if let Some(flow) = &mut self.flow {
+            flow.give_back();
+        } else {
+            self.budget.operations = self.budget.operations.saturating_add(1);
         }
     }
 }

@@ -239,6 +239,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let Budget { operations, bytes } = self.budget;
         let issued = segment.operations - operations;
         left.operations -= issued;
+        left.operations = left.operations.saturating_add(std::mem::take(&mut self.given_back));
         for until in [&mut left.until_check, &mut left.until_trim] {
             *until -= if *until == u64::MAX { 0 } else { issued };
         }

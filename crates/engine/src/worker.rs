@@ -120,6 +120,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) course: Course,
     /// Bytes that a pass which ended early left unmoved.
     pub(crate) unused: u64,
+    /// Operations that failed in a segment between two times of reading back.
+    pub(crate) given_back: u64,
     /// Bytes of the pass that begins when all operations of the last one are back.
     pub(crate) next_pass: Option<u64>,
     pub(crate) reopen: Option<Reopen<'a>>,
@@ -404,6 +406,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             budget: Budget { operations: if flow.is_some() { 0 } else { operations }, bytes: course.begin() },
             course,
             unused: 0,
+            given_back: 0,
             next_pass: None,
             reopen,
             seed: plan.seed,

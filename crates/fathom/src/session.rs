@@ -39,10 +39,13 @@ pub(crate) struct Planned {
 
 /// Prints what is wrong with a job; the exit code when that keeps it from running.
 pub(crate) fn report_faults(loaded: &Loaded) -> Result<(), Exit> {
-    let are_said = loaded.says_warnings() || loaded.diagnostics.has_errors();
-    if are_said && !loaded.diagnostics.is_empty() {
+    let mut said = loaded.diagnostics.clone();
+    if !loaded.says_warnings() {
+        said.retain(|diagnostic| diagnostic.level == Level::Error);
+    }
+    if !said.is_empty() {
         let (colour, width) = (terminal::colours_messages(), terminal::width_of_messages());
-        let text = diagnose::render(&loaded.diagnostics, &loaded.job.sources, colour, width);
+        let text = diagnose::render(&said, &loaded.job.sources, colour, width);
         terminal::message(text.trim_end());
     }
     let errors: Vec<&str> =

@@ -333,7 +333,7 @@ options! {
     until_full: bool = false, Kind::Flag, fio "fill_device", example "true";
     /// Bytes each worker moves; ends the stream earlier than its time.
     bytes: Amount, Kind::SizeOrShare, fio "io_size", vdbench "maxdata", example "\"100GiB\"";
-    /// Operations each worker completes; ends the stream earlier than its time.
+    /// Operations each worker completes; ends the stream earlier than its time. Those that fail count only where neither bytes nor passes end the stream.
     operations: u64, FROM_ONE, fio "number_ios", example "100000";
     /// First byte of the stream's region in each target.
     offset: Amount = Amount::Bytes(Bytes::ZERO), Kind::SizeOrShare, fio "offset", vdbench "offset", iometer "Starting sector", example "\"1GiB\"";

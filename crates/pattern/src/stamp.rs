@@ -66,6 +66,17 @@ pub enum Evidence {
     Number(u64),
     /// A digest.
     Digest(DigestBytes),
+    /// The length in a header that is damaged.
+    Length(u64),
+    /// The offset in a header that is damaged.
+    Offset(u64),
+    /// A byte of a pattern, and which one of the data it is.
+    Byte {
+        /// What it is.
+        value: u8,
+        /// From the begin of the data on, behind a header if there is one.
+        at: u32,
+    },
 }
 
 /// A fault of an interval: what, what should be there, what is. In a box, since it is large and rare.
@@ -73,6 +84,21 @@ type Wrong = Box<(MismatchKind, Evidence, Evidence)>;
 
 fn wrong(kind: MismatchKind, expected: Evidence, found: Evidence) -> Wrong {
     Box::new((kind, expected, found))
+}
+
+/// A header whose checksum is wrong, with the first field that is wrong for certain, in fio's order.
+#[cold]
+fn damaged(head: &[u8], (right, crc): (u32, u32), wanted_length: u64, wanted_offset: u64) -> Wrong {
+    use Evidence::{Length, Number, Offset};
+    let Header { length, offset, kind: _, seed: _, thread: _, number: _ } = Header::read(head);
+    let (expected, found) = if u64::from(length) != wanted_length {
+        (Length(wanted_length), Length(u64::from(length)))
+    } else if offset != wanted_offset {
+        (Offset(wanted_offset), Offset(offset))
+    } else {
+        (Number(u64::from(right)), Number(u64::from(crc)))
+    };
+    wrong(MismatchKind::Header, expected, found)
 }
 
 /// Makes and checks the blocks of one worker.
@@ -185,7 +211,7 @@ impl Stamper {
         let crc = u32::from_le_bytes(array(&head[HEADER_CRC_AT..]));
         let right = crc32c_of(&head[..HEADER_CRC_AT]);
         if crc != right {
-            return Err(wrong(MismatchKind::Header, Number(u64::from(right)), Number(u64::from(crc))));
+            return Err(damaged(head, (right, crc), piece.len() as u64, expected.offset + at as u64));
         }
         let Header { kind, length, seed, offset, thread: _, number } = Header::read(head);
         let compare = |what, right: u64, found: u64| {
@@ -221,22 +247,18 @@ impl Stamper {
             if data[range.clone()] == *right {
                 return None;
             }
-            data[range]
-                .iter()
-                .zip(right)
-                .find(|(found, right)| found != right)
-                .map(|(&found, &right)| (found, right))
+            let mut pairs = data[range.clone()].iter().zip(right).zip(range.start..);
+            pairs.find(|((found, right), _)| found != right).map(|((&found, &right), at)| (found, right, at))
         });
         match wrong_byte {
             None => Ok(()),
             Some(_) if data.iter().all(|&byte| byte == 0) => {
                 Err(wrong(MismatchKind::Zeroed, Evidence::None, Evidence::None))
             }
-            Some((found, right)) => Err(wrong(
-                MismatchKind::Pattern,
-                Evidence::Number(u64::from(right)),
-                Evidence::Number(u64::from(found)),
-            )),
+            Some((found, right, at)) => {
+                let byte = |value| Evidence::Byte { value, at: narrow(at) };
+                Err(wrong(MismatchKind::Pattern, byte(right), byte(found)))
+            }
         }
     }
 

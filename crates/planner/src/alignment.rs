@@ -56,6 +56,8 @@ pub(crate) fn aligned(
         let place = match what {
             "offset" => options.offset.span(),
             "block size" => load.operations.block_place,
+            "align" => load.workload.and_then(|workload| workload.options.align.span()),
+            "align_of" => load.workload.and_then(|workload| workload.options.align_of.span()),
             _ => None,
         };
         let message = format!(

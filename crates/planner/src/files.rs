@@ -43,7 +43,12 @@ pub(crate) fn items(links: &Links<'_>, place: usize) -> Vec<Item> {
                 .flat_map(|number| owners.iter().map(move |&owner| (number, owner)));
             files
                 .take(TARGETS_MAX + 1)
-                .map(|(number, owner)| at(directory.join(file_name(section, number, owner)), owner))
+                .map(|(number, owner)| {
+                    let name = file_name(section, number, owner);
+                    let item = at(directory.join(&name), owner);
+                    // One of the current folder is called by its name alone.
+                    if directory.as_os_str() == "." { Item { name, ..item } } else { item }
+                })
                 .collect()
         }
         (_, None, None) => Vec::new(),

@@ -9,7 +9,7 @@ use fathom_analysis::sample::{StreamShape, push, record};
 use fathom_metrics::OperationRow;
 use fathom_schema::{
     Arrival, Backlog, EnvironmentFact, Event, Note, NoteKind, OperationKind, Outcome, Pacing, Record,
-    Severity,
+    Severity, Tolerance,
 };
 use fathom_units::Nanos;
 use serde_json::Value;
@@ -67,6 +67,8 @@ fn mixed() -> Record {
     ]);
     let finished = record.steps[0].finished.as_mut().unwrap();
     finished.streams[0].workers[0].tally.kinds[0].errors = vec![(5, 3)];
+    let tolerant = &mut record.steps[0].started.step.streams[0].control;
+    tolerant.tolerates = Tolerance::Listed { reads: vec![5], writes: Vec::new() };
     let note = Note {
         at: Nanos::secs(1),
         kind: NoteKind::Engine,

@@ -25,6 +25,7 @@ mod peer_command_line;
 mod peer_corpus;
 mod peer_distributions;
 mod peer_failures;
+mod peer_faults;
 mod peer_grammar;
 mod peer_help;
 mod peer_logs;

@@ -57,6 +57,10 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
             Meaning::Option(row) if row.name == "name" => {
                 jobs.extend(open.take());
                 let name = value.unwrap_or_default();
+                if name.is_empty() {
+                    let help = "name the job: --name=NAME";
+                    reader.faults.error("fio.bad-value", span, "option name requires an argument", help);
+                }
                 // As with fio, --section holds for what comes behind it; the options of a job that it leaves out are
                 // defaults of the jobs after it.
                 let is_left_out = !switches.section.is_empty() && !switches.section.iter().any(|s| s == name);

@@ -222,13 +222,13 @@ pub(super) const SWITCHES: &[Switch] = &[
     }),
     Switch { name: "eta", takes: Takes::Value, act: Act::Take(eta) },
     value("eta-newline", |s, text| {
-        s.eta_newline_us = period_us(text)?;
+        s.eta_newline_us = period_of_at_least(text, 1)?;
         Ok(())
     }),
     // The status is as old as the interval that is counted, whatever is asked for.
-    value("eta-interval", |_, text| period_us(text).map(|_| ())),
+    value("eta-interval", |_, text| period_of_at_least(text, 250).map(|_| ())),
     value("status-interval", |s, text| {
-        s.status_interval_us = period_us(text)?;
+        s.status_interval_us = period_of_at_least(text, 1)?;
         Ok(())
     }),
     maybe("bandwidth-log", |s, _| {
@@ -427,6 +427,13 @@ fn formats(switches: &mut Switches, text: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// A period that fio takes no shorter than so many milliseconds.
+fn period_of_at_least(text: &str, least_ms: u64) -> Result<u64, String> {
+    let period = period_us(text)?;
+    let too_short = || format!("\"{text}\" is too short; give {least_ms} ms or more, or leave it out");
+    if period / 1000 < least_ms { Err(too_short()) } else { Ok(period) }
 }
 
 /// A bare number is seconds.

@@ -90,7 +90,7 @@ fn job(shape: &FioShape, figures: &EntryFigures<'_>, end_ms: u64, elapsed_s: u64
         ("latency_ms", shares(&CLASS_LABELS, &classes.ms)),
     ]);
     if entry.continues_on_error {
-        job.push(("total_err", Integer(sums.errors())));
+        job.push(("total_err", Integer(sums.errors)));
         job.push(("first_error", Integer(figures.first_error())));
     }
     // fio has none of a job that only laid out its files, or never began.

@@ -174,7 +174,7 @@ impl<'a> EntryFigures<'a> {
 
     /// First error, where the job was told to go on after errors.
     pub(super) fn first_error(&self) -> u64 {
-        if self.sums.errors() == 0 { 0 } else { u64::from(self.sums.error.unsigned_abs()) }
+        if self.sums.errors == 0 { 0 } else { u64::from(self.sums.error.unsigned_abs()) }
     }
 
     /// How its queue depth is found: target in nanoseconds, percent of the operations, window in microseconds.

@@ -243,7 +243,7 @@ impl Lines {
                 Ok(0) | Err(_) => "Success".to_owned(),
                 Ok(first) => fio_error(first),
             };
-            self.add(format_args!("     errors    : total={}, first_error={first}/<{text}>", sums.errors()));
+            self.add(format_args!("     errors    : total={}, first_error={first}/<{text}>", sums.errors));
         }
         self.add(format_args!(
             "     latency   : target={target_ns}, window={window_us}, percentile={percent:.2}%, depth={}",

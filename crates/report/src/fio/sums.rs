@@ -4,8 +4,8 @@
 use super::{FioEntry, FioNames, FioNotStarted, FioSampling, FioWorkers};
 use fathom_metrics::{merge_kind, merge_tally};
 use fathom_schema::{
-    DepthSearch, Interval, KindTally, Moments, OperationKind, Phase, Quota, Record, StepRecord, Stream,
-    StreamTally, VerifyTotals, WorkerTotals,
+    DepthSearch, EngineKind, Interval, KindTally, Moments, OperationKind, Phase, Quota, Record, StepRecord,
+    Stream, StreamTally, Tolerance, VerifyTotals, WorkerTotals,
 };
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
@@ -25,8 +25,9 @@ pub(super) struct Sums {
     pub(super) minor_faults: u64,
     /// First error that ended a worker, or that was counted.
     pub(super) error: i32,
-    /// Operations whose data was not what was written.
-    pub(super) mismatches: u64,
+    /// Errors of kinds that the job goes on after, whether it went on after this one or not, as fio counts them: failed
+    /// operations of all kinds, and those whose data was not what was written.
+    pub(super) errors: u64,
     /// Queue depth of the last worker: the one that it found, or had.
     pub(super) queue_depth: u32,
     /// Its targets were prepared and nothing more.
@@ -77,13 +78,8 @@ impl Sums {
         }
     }
 
-    /// Failed operations of all kinds, and those whose data was not what was written.
-    pub(super) fn errors(&self) -> u64 {
-        let failed = self.tally.kinds.iter().flat_map(|kind| &kind.errors).map(|(_, count)| count);
-        failed.sum::<u64>() + self.mismatches
-    }
-
-    fn add_worker(&mut self, worker: &WorkerTotals) {
+    fn add_worker(&mut self, stream: &Stream, worker: &WorkerTotals) {
+        self.errors += errors_of(stream, worker);
         let WorkerTotals {
             tally,
             start,
@@ -110,11 +106,10 @@ impl Sums {
                 elapsed,
                 checked: _,
                 superseded: _,
-                mismatches,
+                mismatches: _,
                 finished: _,
                 finished_last: _,
             } = &**verified;
-            self.mismatches += mismatches.iter().map(|(_, count)| count).sum::<u64>();
             let reads = self.runtime[OperationKind::Read.index()];
             self.runtime[OperationKind::Read.index()] = Nanos::ZERO;
             self.add_tally(tally, *elapsed, 1);
@@ -142,15 +137,32 @@ impl Sums {
     }
 }
 
+/// See [`Sums::errors`].
+fn errors_of(stream: &Stream, worker: &WorkerTotals) -> u64 {
+    let (reads, writes) = match &stream.control.tolerates {
+        Tolerance::Listed { reads, writes } => (!reads.is_empty(), !writes.is_empty()),
+        Tolerance::ByPolicy => (false, false),
+    };
+    let counts = |kind: OperationKind| if kind == OperationKind::Read { reads } else { writes };
+    let read_back = worker.verified.iter().flat_map(|verified| &verified.tally.kinds);
+    let kinds = worker.tally.kinds.iter().chain(read_back).filter(|kind| counts(kind.kind));
+    let failed = kinds.flat_map(|kind| &kind.errors).map(|(_, count)| count);
+    let mismatches = worker.verified.iter().flat_map(|verified| &verified.mismatches);
+    failed.sum::<u64>() + mismatches.map(|(_, count)| count).sum::<u64>()
+}
+
 /// Gathers what `entry` sums up; what the record does not hold counts as nothing.
 pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
     let mut sums = Sums::default();
     let mut samples: BTreeMap<(usize, u64), Sample> = BTreeMap::new();
+    let mut trims_at_once = false;
     for part in &entry.workers {
         let FioWorkers { step: step_at, stream: stream_at, worker } = *part;
         let Some(step) = record.steps.get(step_at) else { continue };
         let Some(stream) = step.started.step.streams.get(stream_at) else { continue };
         sums.queue_depth = stream.queue_depth;
+        // fio's engines of storage carry out trims where they are submitted, and take no time of that.
+        trims_at_once |= !matches!(stream.engine.kind, EngineKind::Null | EngineKind::Sim);
         sums.depth_search = stream.depth_search;
         sums.is_idle = stream.limits.operations == Quota::AtMost(0);
         // fio's job starts when its delay and its wait are over, and with its ramp.
@@ -164,7 +176,7 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
             Some(finished) => {
                 let workers = finished.streams.get(stream_at).map_or(&[][..], |totals| &totals.workers);
                 let chosen = workers.iter().enumerate().filter(|(at, _)| worker.is_none_or(|one| one == *at));
-                chosen.for_each(|(_, totals)| sums.add_worker(totals));
+                chosen.for_each(|(_, totals)| sums.add_worker(stream, totals));
             }
             None => add_intervals(&mut sums, step, stream_at, worker, count as u64),
         }
@@ -182,6 +194,11 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
         if entry.workers.is_empty() {
             sums.is_idle = true;
             sums.queue_depth = u32::try_from(queue_depth).unwrap_or(u32::MAX);
+        }
+    }
+    if trims_at_once {
+        for trims in sums.tally.kinds.iter_mut().filter(|kind| kind.kind == OperationKind::Trim) {
+            (trims.submission, trims.completion) = (Moments::default(), None);
         }
     }
     let FioSampling { bandwidth, operations } = entry.sampling;
@@ -213,6 +230,7 @@ fn add_intervals(sums: &mut Sums, step: &StepRecord, stream_at: usize, worker: O
     let part = worker.map_or((0, 1), |worker| (worker as u64, count));
     share_out(&mut tally, part);
     sums.user_ns += tally.cpu_ns;
+    sums.errors += tally.kinds.iter().flat_map(|kind| &kind.errors).map(|(_, count)| count).sum::<u64>();
     sums.add_tally(&tally, end.since(start), if worker.is_some() { 1 } else { count });
 }
 

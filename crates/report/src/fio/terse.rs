@@ -69,7 +69,7 @@ fn line(figures: &EntryFigures<'_>, shape: &FioShape, version: u8, disks: &[Disk
         ));
     }
     if entry.continues_on_error {
-        add(format_args!(";{};{}", sums.errors(), figures.first_error()));
+        add(format_args!(";{};{}", sums.errors, figures.first_error()));
     }
     if !desc.is_empty() {
         // Version 2 has it on a line of its own.

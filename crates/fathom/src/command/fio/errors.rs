@@ -86,6 +86,10 @@ fn protection_of(record: &Record) -> &'static str {
 
 /// The error number that an I/O error has in the record's words.
 fn number_in(message: &str) -> Option<i32> {
+    // A read behind the end of its file has words of its own, and counts as EIO.
+    if message.contains(": nothing was moved, ") {
+        return Some(Errno::IO.raw_os_error());
+    }
     message.rsplit_once("(os error ").and_then(|(_, rest)| rest.split(')').next()?.parse().ok())
 }
 
@@ -164,6 +168,8 @@ fn of_mismatch(message: &str, protection: &str) -> String {
     let what = match what {
         what if what.starts_with("holds only zeroes") => "bad magic header 0, wanted acca".to_owned(),
         what if what.starts_with("has no header") => format!("bad magic header {found}, wanted {expected}"),
+        what if what.starts_with("has a damaged header; length") => header("length"),
+        what if what.starts_with("has a damaged header; offset") => header("offset"),
         what if what.starts_with("has a damaged header") => {
             format!("bad header crc {found}, calculated {expected}")
         }
@@ -179,7 +185,8 @@ fn of_mismatch(message: &str, protection: &str) -> String {
             let (expected, found) = (byte(expected), byte(found));
             let bits = (expected ^ found).count_ones();
             let first = format!("fio: got pattern '{found:02x}', wanted '{expected:02x}'. Bad bits {bits}");
-            return format!("{first}\npattern: verify failed {of_data}");
+            let at = what.split_once("; byte ").and_then(|(_, rest)| rest.split(' ').next()).unwrap_or("0");
+            return format!("{first}\nfio: bad pattern block offset {at}\npattern: verify failed {of_data}");
         }
         what => what.to_owned(),
     };
@@ -209,13 +216,28 @@ mod tests {
                 "",
             ),
             (
+                "has a damaged header; length expected 4096, found 1",
+                "verify: bad header length 1, wanted 4096 ",
+                "",
+            ),
+            (
+                "has a damaged header; offset expected 4096, found 1",
+                "verify: bad header offset 1, wanted 4096 ",
+                "",
+            ),
+            (
+                "has a damaged header; checksum expected 0x1, found 0x2",
+                "verify: bad header crc 2, calculated 1 ",
+                "",
+            ),
+            (
                 "has damaged data; digest expected 0badcafe, found 12345678",
                 "crc32c: verify failed ",
                 "\n       Expected CRC: 0badcafe\n       Received CRC: 12345678",
             ),
             (
-                "does not hold the pattern; byte expected 0xde, found 0x58",
-                "fio: got pattern '58', wanted 'de'. Bad bits 3\npattern: verify failed ",
+                "does not hold the pattern; byte 2000 expected 0xde, found 0x58",
+                "fio: got pattern '58', wanted 'de'. Bad bits 3\nfio: bad pattern block offset 2000\npattern: verify failed ",
                 "",
             ),
             (

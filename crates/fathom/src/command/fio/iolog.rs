@@ -48,8 +48,7 @@ fn files_of(record: &Record, clone: &JobClone) -> Vec<String> {
     let step = &record.steps[step].started.step;
     let extents = step.streams[stream].workers.first().map_or(&[][..], |worker| &worker.extents);
     let name = |target: u32| step.targets[target as usize].name.as_str();
-    let names = extents.iter().map(|extent| name(extent.target));
-    names.map(|name| name.strip_prefix("./").unwrap_or(name).to_owned()).collect()
+    extents.iter().map(|extent| name(extent.target).to_owned()).collect()
 }
 
 /// The lines of one clone, in pieces of [`PIECE_BYTES`].

@@ -111,7 +111,8 @@ pub(super) fn banners(extras: &Extras) -> Vec<FioBanner> {
             None => banners.push(FioBanner {
                 jobname: clone.job_name.clone(),
                 groupid: clone.group_id,
-                rw: clone.rw.clone(),
+                // As fio has it, by whichever name it was asked for.
+                rw: if clone.rw == "readwrite" { "rw".to_owned() } else { clone.rw.clone() },
                 block_sizes: clone.block_sizes,
                 engine: clone.engine.clone(),
                 is_thread: clone.is_thread,

@@ -173,7 +173,12 @@ pub(super) fn place_of(parsed: &ParsedJob, subjob: u32, surroundings: &Surroundi
         return (Place::Paths(Arc::new(vec![path])), false);
     }
     let pattern = filled(&pattern, "$filenum", "$filenum");
-    let directory = directory.map_or_else(|| ".".to_owned(), Clone::clone);
+    let directory = match directory.map(String::as_str) {
+        None => ".".to_owned(),
+        // To fio that is a part of the names, where one that is not given is none.
+        Some(".") => "./".to_owned(),
+        Some(given) => given.to_owned(),
+    };
     (Place::Set { directory, files: files.count, pattern }, false)
 }
 

@@ -193,6 +193,10 @@ fn set_ends(options: &mut WorkloadOptions, job: &ParsedJob, faults: &mut Faults)
             faults.error("fio.contradiction", place, "zonemode=strided has no zonesize", "add zonesize=1m");
         }
         "strided" => {
+            if settings.files.zone_mode.is_none() {
+                let message = "zonesize without zonemode is taken for zonemode=strided; fio 3.33 refuses it";
+                faults.warn("fio.misread", place, message, "add zonemode=strided");
+            }
             let range = if range > 0 { range } else { size };
             options.zones.set(Zones { size: Bytes(size), range: Bytes(range), skip: Bytes(skip) }, place);
         }

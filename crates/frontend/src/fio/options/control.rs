@@ -205,7 +205,8 @@ fn ignored_errors(s: &mut Settings, text: &str, _: &mut Vec<Misread>) -> Result<
         let errors: Vec<i32> = list
             .split(':')
             .map(str::trim)
-            .filter(|word| !word.is_empty())
+            // As with fio, whose list ends there.
+            .take_while(|word| !word.is_empty())
             .map(of)
             .collect::<Result<_, _>>()?;
         if !errors.is_empty() {
