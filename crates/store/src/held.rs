@@ -5,7 +5,7 @@ use crate::beside::beside;
 use crate::{StoreError, overview};
 use fathom_schema::Record;
 use rustix::process::{Flock, FlockType, fcntl_getlk};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,46 @@ static WRITTEN_HERE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 fn written_here() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     // A set of paths is whole whatever went wrong meanwhile.
     WRITTEN_HERE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The runs that this process reads, how often, and the files beside them that were opened meanwhile to ask who has them: to
+/// close one would end the locks that the readers have (fcntl(2)), and with them the state that they read.
+static READ_HERE: Mutex<BTreeMap<PathBuf, Readers>> = Mutex::new(BTreeMap::new());
+
+#[derive(Debug, Default)]
+struct Readers {
+    count: usize,
+    /// One is enough to ask again.
+    asked: Option<File>,
+}
+
+fn read_here() -> MutexGuard<'static, BTreeMap<PathBuf, Readers>> {
+    READ_HERE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// That this process reads the run in a file, for as long as this lives: from before it is opened until it is closed.
+#[derive(Debug)]
+pub(crate) struct Reading(PathBuf);
+
+impl Reading {
+    pub(crate) fn of(path: &Path) -> Self {
+        // One that is not there cannot be read, which its opening will say.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        read_here().entry(path.clone()).or_default().count += 1;
+        Self(path)
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        let mut all = read_here();
+        if let Some(readers) = all.get_mut(&self.0) {
+            readers.count -= 1;
+            if readers.count == 0 {
+                all.remove(&self.0);
+            }
+        }
+    }
 }
 
 /// That this process writes the run in a file, for as long as this lives.
@@ -65,13 +105,23 @@ pub fn is_held(path: &Path) -> Result<bool, StoreError> {
     }
     let index = beside(path, "-shm");
     let io = |source| StoreError::Io { doing: "look at", path: index.clone(), source };
-    let file = match File::open(&index) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(io(error)),
+    // Nobody here begins to read between the question and the closing of the file.
+    let mut all = read_here();
+    let mut readers = fs::canonicalize(path).ok().and_then(|path| all.get_mut(&path));
+    let file = match readers.as_mut().and_then(|readers| readers.asked.take()) {
+        Some(file) => file,
+        None => match File::open(&index) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(io(error)),
+        },
     };
     let wanted = Flock { start: DEADMAN_BYTE, length: 1, ..Flock::from(FlockType::WriteLock) };
-    fcntl_getlk(&file, &wanted).map(|in_the_way| in_the_way.is_some()).map_err(|error| io(error.into()))
+    let found = fcntl_getlk(&file, &wanted).map(|in_the_way| in_the_way.is_some());
+    if let Some(readers) = readers {
+        readers.asked = Some(file);
+    }
+    found.map_err(|error| io(error.into()))
 }
 
 /// The run in `path` as [`overview`] has it, and whether it goes on at `now_ms`, the wall clock's time in milliseconds. Of one
@@ -106,8 +156,52 @@ fn stays_held(path: &Path) -> Result<bool, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reader;
     use crate::tests::{RUN, run_started};
     use crate::{Writer, remove};
+    use std::process::Command;
+
+    /// Locks of this process on a file, as the kernel lists them: `1: POSIX  ADVISORY  READ 1234 fe:00:5678 128 128`.
+    fn locks_on(path: &Path) -> usize {
+        let inode = std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap());
+        let all = fs::read_to_string("/proc/locks").unwrap();
+        let is_own = |line: &&str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            words.get(4) == Some(&std::process::id().to_string().as_str())
+                && words.get(5).is_some_and(|place| place.ends_with(&format!(":{inode}")))
+        };
+        all.lines().filter(is_own).count()
+    }
+
+    /// The run of a writer that was killed, read here: whoever asks whether it is held leaves the locks of the reader alone.
+    #[test]
+    fn to_ask_ends_no_lock_of_a_reader_here() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(folder.path(), RUN).unwrap();
+        writer.append(&run_started()).unwrap();
+        // Its files as they are while it writes.
+        let killed = folder.path().join("killed");
+        fs::create_dir(&killed).unwrap();
+        let files = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        // To copy them here would end the locks of the writer.
+        let copied =
+            Command::new("cp").args(files.filter(|path| path.is_file())).arg(&killed).status().unwrap();
+        assert!(copied.success());
+        let path = killed.join(writer.path().file_name().unwrap());
+        let kept = rusqlite::Connection::open(&path).unwrap();
+        kept.query_row("SELECT count(*) FROM sqlite_schema", (), |_| Ok(())).unwrap();
+        let opened = reader::open(&path).unwrap();
+        let index = beside(&path, "-shm");
+        let before = locks_on(&index);
+        assert!(before > 0, "it has locks");
+        for _ in 0..3 {
+            is_held(&path).unwrap();
+        }
+        assert_eq!(locks_on(&index), before);
+        drop(opened);
+        is_held(&path).unwrap();
+        assert!(locks_on(&index) < before, "nothing is kept open for readers that have gone");
+    }
 
     #[test]
     fn what_this_process_writes_is_held_and_stays_so() {

@@ -2,6 +2,7 @@
 //! opened without changing the run in it; does not know what the numbers mean.
 
 use crate::beside::{beside, fold, has_some};
+use crate::held::Reading;
 use crate::layout::LEVELS;
 use crate::packed::Unpacker;
 use crate::{StoreError, layout};
@@ -203,6 +204,8 @@ pub(crate) struct Opened {
     layout: u32,
     /// Where the copy lies, when the file could not be opened in place. Goes after the connection.
     _copy: Option<TempDir>,
+    /// Ends after the connection.
+    _reading: Option<Reading>,
 }
 
 impl Deref for Opened {
@@ -217,12 +220,13 @@ impl Deref for Opened {
 pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
     // To close a file ends all locks that this process has on it (fcntl(2)): that of a run which is written here is not opened
     // but by the database, which knows of that.
+    let reading = Reading::of(path);
     let is_in_use = has_some(path);
     if is_in_use || check_header(path)? == Journal::Wal {
         fold(path);
     }
     match open_in_place(path) {
-        Ok((db, layout)) => Ok(Opened { db, layout, _copy: None }),
+        Ok((db, layout)) => Ok(Opened { db, layout, _copy: None, _reading: Some(reading) }),
         Err(error) if is_in_use && !matches!(error, StoreError::Database { .. }) => {
             check_header(path)?;
             Err(error)
@@ -252,7 +256,7 @@ pub(crate) fn open_copy(path: &Path) -> Result<Opened, StoreError> {
         fs::copy(&wal, beside(&copy, "-wal")).map_err(io("read", &wal))?;
     }
     let (db, layout) = connect(&copy, path)?;
-    Ok(Opened { db, layout, _copy: Some(folder) })
+    Ok(Opened { db, layout, _copy: Some(folder), _reading: None })
 }
 
 /// The bytes of a run as one file that stands alone, with all that its writer left in the WAL: the file at `path` itself lacks
