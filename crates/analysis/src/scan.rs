@@ -466,7 +466,7 @@ mod tests {
         let question = ScanQuestion { retries, ..ScanQuestion::of("sim:", Bytes(size)) };
         record.started.question = Some(Question::Scan(question));
         record.steps.clear();
-        for (index, (part, area, reads_ms, errors)) in steps.iter().enumerate() {
+        for (index, (part, area, reads_ms, errors)) in (0_u32..).zip(steps) {
             let shape = crate::sample::StreamShape {
                 rates: vec![(fathom_schema::OperationKind::Read, 1)],
                 block_bytes: 1 << 20,
@@ -474,8 +474,8 @@ mod tests {
                 seconds: 1,
                 ..crate::sample::StreamShape::default()
             };
-            crate::sample::push(&mut record, &[shape], index as u32);
-            let step = &mut record.steps[index];
+            crate::sample::push(&mut record, &[shape], index);
+            let step = record.steps.last_mut().expect("it was pushed");
             step.started.step.parameters = part.parameters();
             let extent = &mut step.started.step.streams[0].workers[0].extents[0];
             (extent.start, extent.length) = (Bytes(area.start), Bytes(area.length));

@@ -115,7 +115,6 @@ pub(super) fn curve(
     } else {
         Verdict::Linear
     };
-    let exceeds = |row: &Row, which: usize| row.latencies_s[which] > limits[which].limit.as_secs_f64();
     let answers = Answers {
         fits: Vec::new(),
         chosen: None,
@@ -135,14 +134,11 @@ pub(super) fn curve(
         latency_limits: limits
             .iter()
             .enumerate()
-            .map(|(which, goal)| LatencyLimit {
-                quantile: goal.quantile,
-                seconds: goal.limit.as_secs_f64(),
-                n: estimate(&|found| found.limits[which].map(|at| at.n)),
-                x: estimate(&|found| found.limits[which].map(|at| at.x)),
-                is_extrapolated: false,
-                is_exceeded: means.iter().all(|row| exceeds(row, which)),
-                is_exceeded_at_first: means.first().is_some_and(|row| exceeds(row, which)),
+            .map(|(which, goal)| {
+                let x = estimate(&|found| found.limits[which].map(|at| at.x));
+                let latencies_s: Vec<f64> = means.iter().map(|row| row.latencies_s[which]).collect();
+                let n = estimate(&|found| found.limits[which].map(|at| at.n));
+                limit(goal, &latencies_s, n, x)
             })
             .collect(),
         remarks: Vec::new(),
@@ -176,6 +172,21 @@ pub(super) fn curve(
     let points =
         steps.iter().zip(&rates.asked).map(|(step, &asked)| Point { n: held(asked), x: step.rate }).collect();
     Some(Curve { answers, points, steps, rates: Some(rates) })
+}
+
+/// A limit with the load and the rate at which it is reached; `latencies_s` of the rates, from the lowest on.
+fn limit(goal: &LatencyGoal, latencies_s: &[f64], n: Option<Estimate>, x: Option<Estimate>) -> LatencyLimit {
+    let seconds = goal.limit.as_secs_f64();
+    let exceeds = |latency: &f64| *latency > seconds;
+    LatencyLimit {
+        quantile: goal.quantile,
+        seconds,
+        n,
+        x,
+        is_extrapolated: false,
+        is_exceeded: latencies_s.iter().all(exceeds),
+        is_exceeded_at_first: latencies_s.first().is_some_and(exceeds),
+    }
 }
 
 /// Whether two rates are one that was asked for several times: shares of a maximum are rounded when they are written.

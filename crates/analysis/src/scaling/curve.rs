@@ -167,13 +167,12 @@ fn means(groups: &[&[[f64; 3]]]) -> Vec<[f64; 3]> {
     groups.iter().map(|group| mean(group, &Redraw::none(group.len()))).collect()
 }
 
+/// Reads a load and its throughput off means of load, throughput and latency.
+type Reading<'a> = &'a dyn Fn(&[[f64; 3]]) -> Option<[f64; 2]>;
+
 /// 95 % intervals of a load and its throughput, over means of the `rows` in groups of one load, drawn anew; none where a load was
 /// measured once, or a twentieth of the resamples has no such load: there is no upper end then.
-fn drawn(
-    groups: &[&[[f64; 3]]],
-    rows: usize,
-    figure: &dyn Fn(&[[f64; 3]]) -> Option<[f64; 2]>,
-) -> [Option<(f64, f64)>; 2] {
+fn drawn(groups: &[&[[f64; 3]]], rows: usize, figure: Reading<'_>) -> [Option<(f64, f64)>; 2] {
     if groups.iter().any(|group| group.len() < 2) {
         return [None, None];
     }
