@@ -716,8 +716,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let time = self.times.measure_end.since(self.times.measure_start).0.max(1);
         let summed = self.recorder.measured_in_flight_ns + self.recorder.cell.in_flight_ns;
         let is_full = E::SYNCHRONOUS || self.free.is_empty();
-        let is_swamped = |schedule: &Box<Schedule>| schedule.is_swamped(left as u64, is_full);
-        let surplus = if self.schedule.as_ref().is_some_and(is_swamped) {
+        let is_swamped = |schedule: &Schedule| schedule.is_swamped(left as u64, is_full);
+        let surplus = if self.schedule.as_deref().is_some_and(is_swamped) {
             grown
         } else if E::SYNCHRONOUS {
             0
