@@ -117,7 +117,7 @@ impl LoadPoint {
     pub fn latency_s(&self, goal: &LatencyGoal) -> f64 {
         match goal.quantile {
             None => self.mean_s,
-            Some(q) => Latency::from(&self.response).quantile(q).map_or(0.0, |ns| ns as f64 / 1e9),
+            Some(q) => Latency::quantile_of(&self.response, q).map_or(0.0, |ns| ns as f64 / 1e9),
         }
     }
 }

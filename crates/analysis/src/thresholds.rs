@@ -124,7 +124,7 @@ pub fn judged(point: &LoadPoint, threshold: &Threshold) -> (f64, bool) {
                 BoundFigure::Bandwidth => point.bytes_per_s,
                 BoundFigure::Mean => point.mean_s,
                 BoundFigure::Quantile(q) => {
-                    Latency::from(&point.response).quantile(q).map_or(0.0, |ns| ns as f64 / 1e9)
+                    Latency::quantile_of(&point.response, q).map_or(0.0, |ns| ns as f64 / 1e9)
                 }
                 BoundFigure::Max => point.response.moments.max_ns as f64 / 1e9,
                 BoundFigure::Errors => point.errors as f64,

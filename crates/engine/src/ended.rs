@@ -73,6 +73,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     fn count_short(&mut self, slot: &Slot, result: i32, counts: bool, completed: Nanos) -> Nanos {
         let whole = self.engine.rest(&slot.operation, result);
         let completed = if whole == result { completed } else { self.clock.now() };
+        if counts {
+            self.last_rest = completed;
+        }
         if whole < 0 {
             self.failed(slot, whole, counts, completed);
         } else if counts {
@@ -103,8 +106,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if let Some(completion) = &mut kind.completion {
             completion.record(completed.since(slot.accepted).0);
         }
-        // The rest of a short one that was reaped before it may have taken longer.
-        self.last_completion = self.last_completion.max(completed);
+        self.last_completion = completed;
         if self.looks_closer {
             self.look_closer(slot, result, completed);
             self.count_on_target(slot, moved, completed);
@@ -216,7 +218,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     fn count_error(&mut self, slot: &Slot, errno: i32, counts: bool, completed: Nanos) {
         if counts {
             // A window that work bounds includes the time that failing operations took.
-            self.last_completion = self.last_completion.max(completed);
+            self.last_completion = completed;
             self.recorder.cell.failed_ns += completed.since(slot.submitted).0;
             let kind = self.recorder.cell.kind(slot.operation.kind);
             kind.record_error(errno);

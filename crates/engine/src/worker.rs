@@ -160,6 +160,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) completions: Vec<Completion>,
     pub(crate) syncs: Syncs,
     pub(crate) last_completion: Nanos,
+    /// When the rest of the last short operation had been moved: later than what was reaped beside it and counted after it.
+    pub(crate) last_rest: Nanos,
     /// In flight where what counts began.
     in_flight_at_start: usize,
     /// Of an open loop that left more in flight than it found: when its time ends.
@@ -434,6 +436,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             completions: vec![Completion::default(); completions_at_once(stream)],
             syncs,
             last_completion: Nanos::ZERO,
+            last_rest: Nanos::ZERO,
             in_flight_at_start: 0,
             surplus: None,
             drained_ns: 0,
@@ -740,13 +743,13 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     pub(crate) fn window_end(&self, now: Nanos) -> Nanos {
         if now >= self.times.measure_end && !self.is_stopped() {
             let last = match &self.surplus {
-                Some(surplus) => surplus.gone.unwrap_or(self.last_completion),
+                Some(surplus) => surplus.gone.unwrap_or(self.last_completion.max(self.last_rest)),
                 None if self.ends_by_the_clock() => Nanos::ZERO,
-                None => self.last_completion,
+                None => self.last_completion.max(self.last_rest),
             };
             self.times.measure_end.max(last)
         } else {
-            self.last_completion.max(self.times.measure_start.min(now))
+            self.last_completion.max(self.last_rest).max(self.times.measure_start.min(now))
         }
     }
 

@@ -88,8 +88,8 @@ impl Histogram {
 
     /// The non-empty buckets, which are among these.
     pub(crate) fn to_sparse(&self, used: Range<usize>) -> SparseHistogram {
-        let counts = (0_u32..).zip(&self.counts).skip(used.start).take(used.len());
-        counts.map(|(index, &count)| (index, count)).collect()
+        let first = u32::try_from(used.start).expect("there are some thousand buckets");
+        (first..).zip(&self.counts[used]).map(|(index, &count)| (index, count)).collect()
     }
 
     /// Count per bucket.

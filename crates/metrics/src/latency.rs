@@ -1,6 +1,6 @@
 //! One latency: exact moments and the histogram, recorded together.
 
-use crate::histogram::{BUCKETS, Histogram, bucket_bounds, bucket_of};
+use crate::histogram::{BUCKETS, Histogram, bucket_bounds, bucket_of, nearest_rank};
 use fathom_schema::{LatencyTally, Moments};
 use std::ops::Range;
 
@@ -220,6 +220,24 @@ impl Latency {
         }
     }
 
+    /// As [`Latency::quantile`], of a stored one, which is not unfolded for it.
+    pub fn quantile_of(tally: &LatencyTally, q: f64) -> Option<u64> {
+        let buckets = || tally.histogram.buckets().map(|(index, n)| ((index as usize).min(BUCKETS - 1), n));
+        let (first, mut last, mut total) = (buckets().next()?.0, 0, 0);
+        for (index, count) in buckets() {
+            (last, total) = (index, total + count);
+        }
+        let mut moments = Tallied::from(&tally.moments);
+        moments.cover(first, last);
+        let (rank, mut seen) = (nearest_rank(q, total), 0);
+        let (at, _) = buckets().find(|(_, count)| {
+            seen += count;
+            seen >= rank
+        })?;
+        let (low, high) = bucket_bounds(at);
+        Some(u64::midpoint(low, high).clamp(moments.min_ns, moments.max_ns))
+    }
+
     /// The form that is stored.
     pub fn to_tally(&self) -> LatencyTally {
         LatencyTally {
@@ -250,6 +268,23 @@ mod tests {
         assert_eq!(at_once, one_by_one);
         at_once.record_all(std::iter::empty());
         assert_eq!(at_once, one_by_one);
+    }
+
+    #[test]
+    fn a_stored_one_has_the_quantiles_of_what_it_stands_for() {
+        let mut latency = Latency::default();
+        assert_eq!(Latency::quantile_of(&latency.to_tally(), 0.5), None);
+        for n in 0..3000_u64 {
+            latency.record(n * n * n % 1_000_003);
+            let mut tally = latency.to_tally();
+            if n % 7 == 0 {
+                // A record whose extremes are not those of its values.
+                (tally.moments.min_ns, tally.moments.max_ns) = (400, 500);
+            }
+            for q in [0.0, 0.5, 0.9, 0.99, 0.9999, 1.0] {
+                assert_eq!(Latency::quantile_of(&tally, q), Latency::from(&tally).quantile(q), "{n} {q}");
+            }
+        }
     }
 
     #[test]

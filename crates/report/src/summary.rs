@@ -153,7 +153,7 @@ fn told<'a>(notes: &'a [Note], question: Option<&'a Question>) -> impl Iterator<
 
 /// Nearest-rank percentile of a stored latency, nanoseconds.
 pub(crate) fn quantile(tally: &LatencyTally, q: f64) -> Option<u64> {
-    Latency::from(tally).quantile(q)
+    Latency::quantile_of(tally, q)
 }
 
 /// Intended start → completed, whichever loop it was.
@@ -454,7 +454,6 @@ fn point(interval: &Interval) -> Point {
     let length = interval.end.since(interval.start);
     let (all, kinds) = kinds(std::iter::once(&interval.tally));
     let response = response(&all);
-    let dense = Latency::from(response);
     Point {
         start_s: interval.start.as_secs_f64(),
         end_s: interval.end.as_secs_f64(),
@@ -464,8 +463,8 @@ fn point(interval: &Interval) -> Point {
         bytes_per_s: BytesPerSec::of(Bytes(all.bytes), length).0,
         errors: kinds.iter().map(errors).sum(),
         mean_ns: (response.moments.count > 0).then(|| response.moments.mean_ns()),
-        p50_ns: dense.quantile(0.5),
-        p99_ns: dense.quantile(0.99),
+        p50_ns: quantile(response, 0.5),
+        p99_ns: quantile(response, 0.99),
         queue_depth_held: if length.0 == 0 { 0.0 } else { interval.tally.in_flight_ns / length.0 as f64 },
     }
 }

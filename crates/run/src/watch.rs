@@ -144,7 +144,7 @@ fn figure(bound: &Bound, tally: &StreamTally, length: Nanos) -> Option<f64> {
         BoundFigure::Errors => Some(all.errors.iter().map(|(_, count)| count).sum::<u64>() as f64),
         BoundFigure::Mean => answered.then(|| response.moments.mean_ns() / 1e9),
         BoundFigure::Max => answered.then(|| response.moments.max_ns as f64 / 1e9),
-        BoundFigure::Quantile(q) => Latency::from(response).quantile(q).map(|ns| ns as f64 / 1e9),
+        BoundFigure::Quantile(q) => Latency::quantile_of(response, q).map(|ns| ns as f64 / 1e9),
     }
 }
 

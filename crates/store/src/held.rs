@@ -192,15 +192,15 @@ mod tests {
         kept.query_row("SELECT count(*) FROM sqlite_schema", (), |_| Ok(())).unwrap();
         let opened = reader::open(&path).unwrap();
         let index = beside(&path, "-shm");
-        let before = locks_on(&index);
-        assert!(before > 0, "it has locks");
+        assert!(locks_on(&index) > 0, "it has locks");
         for _ in 0..3 {
             is_held(&path).unwrap();
         }
-        assert_eq!(locks_on(&index), before);
+        // All of them would be gone. How many there are is listed piece by piece, while others come and go.
+        assert!(locks_on(&index) > 0, "they are still there");
         drop(opened);
         is_held(&path).unwrap();
-        assert!(locks_on(&index) < before, "nothing is kept open for readers that have gone");
+        assert_eq!(locks_on(&index), 0, "nothing is kept open for readers that have gone");
     }
 
     #[test]

@@ -1,18 +1,29 @@
 //! How an interval lies in a run's file: its figures as JSON, so that a new field needs no new layout, its distributions
-//! packed behind them, each once, and all of it deflated. Owns that form and what it takes of a file; knows nothing of tables.
+//! packed behind them, each once, and all of it as a block of LZ4 (its block format) behind its length. Owns that form and what it
+//! takes of a file; knows nothing of tables.
 
 use fathom_schema::{Interval, KindTally, LatencyTally, SparseHistogram};
-use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use lz4_flex::block::{compress_prepend_size_with_dict, decompress_into_with_dict};
 
-/// How hard it is tried to make it small: the least. More takes several times as long and saves a tenth.
-const EFFORT: u32 = 1;
+/// What all intervals have in common, more or less: the names of their figures. A block refers to it as to what stands before
+/// it. Never changed, since the files of this layout cannot be read without it; names that came later take a few bytes more.
+const COMMON: &str = concat!(
+    r#""targets":[{"target":0,"kind":"trim","errors":0,"service":{"sum_ns":0.0,"max_ns":0},"response":{"connections":{""#,
+    r#"failed_ns":0.0,"outside_ns":0.0,{"kind":"sync","phase":"ramp","phase":"verify","late":true,"kind":"write","respo"#,
+    r#"nse":null,"completion":null}],{"step":0,"stream":0,"sequence":0,"start":0,"end":1000000000,"phase":"measure","la"#,
+    r#"te":false,"tally":{"kinds":[{"kind":"read","operations":1000,"bytes":4096000,"short":0,"data_syncs":0,"errors":["#,
+    r#"],"service":{"moments":{"count":1000,"min_ns":100000,"max_ns":1000000,"sum_ns":1000000.0,"sum_squares":100000000"#,
+    r#"0000.0},"histogram":[]},"response":{"moments":{"submission":{"count":1000,"min_ns":0,"max_ns":0,"sum_ns":0.0,"su"#,
+    r#"m_squares":0.0},"completion":{"moments":{"histogram":[]}}],"in_flight_ns":1000000000.0,"cpu_ns":1000000,"depth_l"#,
+    r#"evels":[0,0,0,0,0,0,0],"submit_sizes":[0,0,0,0,0,0,0],"complete_sizes":[0,0,0,0,0,0,0],"arrivals":0,"arrivals_la"#,
+    r#"te":0,"arrivals_dropped":0,"backlog_max":0}}"#,
+);
 
-/// Bytes of one interval before it is deflated, at most; a hundred times those of one in which every bucket of all
+/// Bytes of one interval before it is compressed, at most; a hundred times those of one in which every bucket of all
 /// distributions has millions.
 const PLAIN_MAX: usize = 64 << 20;
-
-/// What lies between the figures and the distributions; JSON has none.
-const END_OF_FIGURES: u8 = 0;
+/// Bytes that one of a block stands for, at most: it can say of 255 more that they are as before.
+const EXPANSION_MAX: usize = 256;
 
 /// Of a kind: its response times are its service times.
 const RESPONSE_IS_SERVICE: u8 = 1;
@@ -20,17 +31,12 @@ const RESPONSE_IS_SERVICE: u8 = 1;
 const COMPLETION_IS_SERVICE: u8 = 2;
 
 /// Packs intervals.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Packer {
-    deflate: Compress,
     plain: Vec<u8>,
 }
 
 impl Packer {
-    pub(crate) fn new() -> Self {
-        Self { deflate: Compress::new(Compression::new(EFFORT), false), plain: Vec::new() }
-    }
-
     pub(crate) fn pack(&mut self, interval: &Interval) -> Result<Vec<u8>, serde_json::Error> {
         // Their distributions are shared, not copied.
         let mut figures = interval.clone();
@@ -46,23 +52,15 @@ impl Packer {
                 rest.extend(packed);
             }
         }
+        // How long the figures are stands before them.
         self.plain.clear();
+        self.plain.extend([0; 4]);
         serde_json::to_writer(&mut self.plain, &figures)?;
-        self.plain.push(END_OF_FIGURES);
+        let length = u32::try_from(self.plain.len() - 4).expect("they are some hundred bytes").to_le_bytes();
+        self.plain[..4].copy_from_slice(&length);
         self.plain.extend(rest);
 
-        self.deflate.reset();
-        let mut packed = Vec::with_capacity(self.plain.len() / 2 + 64);
-        loop {
-            let from = usize::try_from(self.deflate.total_in()).expect("it is in memory");
-            let status = self.deflate.compress_vec(&self.plain[from..], &mut packed, FlushCompress::Finish);
-            match status.expect("deflate takes everything") {
-                Status::StreamEnd => break,
-                Status::Ok | Status::BufError => packed.reserve(packed.capacity()),
-            }
-        }
-        packed.shrink_to_fit();
-        Ok(packed)
+        Ok(compress_prepend_size_with_dict(&self.plain, COMMON.as_bytes()))
     }
 }
 
@@ -98,24 +96,21 @@ fn distributions(kind: &mut KindTally) -> impl Iterator<Item = &mut LatencyTally
 }
 
 /// Reads what a [`Packer`] wrote.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Unpacker {
-    inflate: Decompress,
     plain: Vec<u8>,
 }
 
 impl Unpacker {
-    pub(crate) fn new() -> Self {
-        Self { inflate: Decompress::new(false), plain: Vec::new() }
-    }
-
     /// The interval, or why it cannot be read.
     pub(crate) fn unpack(&mut self, packed: &[u8]) -> Result<Interval, String> {
-        self.inflate(packed)?;
-        let end = self.plain.iter().position(|&byte| byte == END_OF_FIGURES);
-        let (figures, rest) = self.plain.split_at(end.ok_or("its figures have no end")?);
-        let mut interval: Interval = serde_json::from_slice(figures).map_err(|error| error.to_string())?;
-        let mut rest = Rest(&rest[1..]);
+        self.expand(packed)?;
+        let mut rest = Rest(&self.plain);
+        let length = rest.length()?;
+        let figures = rest.take(length)?;
+        // Looked at once as a whole: it is read by its bytes otherwise, and each name looked at again.
+        let figures = str::from_utf8(figures).map_err(|error| error.to_string())?;
+        let mut interval: Interval = serde_json::from_str(figures).map_err(|error| error.to_string())?;
         for kind in &mut interval.tally.kinds {
             let flags = rest.take(1)?[0];
             for latency in distributions(kind) {
@@ -131,25 +126,21 @@ impl Unpacker {
         Ok(interval)
     }
 
-    fn inflate(&mut self, packed: &[u8]) -> Result<(), String> {
-        self.inflate.reset(false);
+    fn expand(&mut self, packed: &[u8]) -> Result<(), String> {
+        let (length, block) = packed.split_first_chunk().ok_or("it has no length")?;
+        let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+        if length > PLAIN_MAX {
+            return Err(format!("it is longer than {PLAIN_MAX} bytes"));
+        }
+        if length / EXPANSION_MAX > block.len() + COMMON.len() {
+            return Err(format!("{} bytes cannot stand for {length}", block.len()));
+        }
         self.plain.clear();
-        loop {
-            if self.plain.len() == self.plain.capacity() {
-                if self.plain.len() >= PLAIN_MAX {
-                    return Err(format!("it is longer than {PLAIN_MAX} bytes"));
-                }
-                self.plain.reserve(self.plain.len().max(16 << 10));
-            }
-            let from = usize::try_from(self.inflate.total_in()).unwrap_or(usize::MAX);
-            let status = packed
-                .get(from..)
-                .map(|packed| self.inflate.decompress_vec(packed, &mut self.plain, FlushDecompress::None));
-            match status {
-                Some(Ok(Status::StreamEnd)) => return Ok(()),
-                Some(Ok(_)) if self.plain.len() == self.plain.capacity() => {}
-                _ => return Err("it is not deflated as it should be".to_owned()),
-            }
+        self.plain.resize(length, 0);
+        match decompress_into_with_dict(block, &mut self.plain, COMMON.as_bytes()) {
+            Ok(found) if found == length => Ok(()),
+            Ok(found) => Err(format!("it has {found} bytes of {length}")),
+            Err(error) => Err(error.to_string()),
         }
     }
 }
@@ -159,14 +150,19 @@ struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {
     fn take(&mut self, bytes: usize) -> Result<&'a [u8], String> {
-        let (taken, rest) = self.0.split_at_checked(bytes).ok_or("its distributions are cut short")?;
+        let (taken, rest) = self.0.split_at_checked(bytes).ok_or("it is cut short")?;
         self.0 = rest;
         Ok(taken)
     }
 
-    fn histogram(&mut self) -> Result<SparseHistogram, String> {
+    fn length(&mut self) -> Result<usize, String> {
         let length = self.take(4)?.try_into().map(u32::from_le_bytes).expect("these are four");
-        let packed = self.take(usize::try_from(length).unwrap_or(usize::MAX))?;
+        Ok(usize::try_from(length).unwrap_or(usize::MAX))
+    }
+
+    fn histogram(&mut self) -> Result<SparseHistogram, String> {
+        let length = self.length()?;
+        let packed = self.take(length)?;
         SparseHistogram::of_packed(packed).ok_or_else(|| "its distributions are none".to_owned())
     }
 }
@@ -224,7 +220,7 @@ mod tests {
 
     #[test]
     fn what_is_packed_comes_back() {
-        let (mut packer, mut unpacker) = (Packer::new(), Unpacker::new());
+        let (mut packer, mut unpacker) = (Packer::default(), Unpacker::default());
         // One after the other with the same two: nothing of one is in the next.
         for values in
             [[None, None], [Some(40), None], [None, Some(40)], [Some(41), Some(900)], [Some(0), Some(40)]]
@@ -237,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_is_the_same_takes_its_place_once() {
-        let mut packer = Packer::new();
+        let mut packer = Packer::default();
         let mut bytes = |latencies| packer.pack(&of(latencies)).expect("it can be written").len();
         let once = bytes([None, None]);
         let shared = bytes([Some(latency(40)), Some(latency(40))]);
@@ -246,8 +242,8 @@ mod tests {
 
     #[test]
     fn what_is_damaged_is_refused() {
-        let packed = Packer::new().pack(&of([Some(latency(41)), None])).expect("it can be written");
-        let mut unpacker = Unpacker::new();
+        let packed = Packer::default().pack(&of([Some(latency(41)), None])).expect("it can be written");
+        let mut unpacker = Unpacker::default();
         for length in 0..packed.len() {
             assert!(unpacker.unpack(&packed[..length]).is_err(), "{length} bytes of {}", packed.len());
         }
@@ -261,13 +257,21 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_not_read_to_its_end() {
-        let mut deflate = Compress::new(Compression::new(9), false);
-        let mut packed = Vec::with_capacity(1 << 20);
-        deflate
-            .compress_vec(&vec![b' '; 2 * PLAIN_MAX], &mut packed, FlushCompress::Finish)
-            .expect("deflate takes everything");
-        assert!(Unpacker::new().unpack(&packed).is_err_and(|reason| reason.contains("longer")));
+    fn what_says_that_it_is_long_takes_no_memory() {
+        let of = |length: usize| {
+            let length = u32::try_from(length).expect("it has four bytes").to_le_bytes();
+            Unpacker::default().unpack(&[length.as_slice(), &[0; 9]].concat())
+        };
+        assert!(of(PLAIN_MAX + 1).is_err_and(|reason| reason.contains("longer")));
+        assert!(of(PLAIN_MAX).is_err_and(|reason| reason.contains("cannot stand for")));
+        assert!(of(9).is_err());
+    }
+
+    /// Names are said once in all files, not once in each interval.
+    #[test]
+    fn an_interval_of_few_operations_is_small() {
+        let packed = Packer::default().pack(&of([None, None])).expect("it can be written");
+        assert!(packed.len() < 450, "{} bytes", packed.len());
     }
 
     /// What a table of such rows takes, from the pages that it has; the tree above them takes little.

@@ -137,7 +137,7 @@ impl Opened {
             .map(|table| self.prepare(&format!("SELECT body FROM {table} WHERE seq = ?1")))
             .collect::<Result<Vec<_>, _>>()
             .map_err(sqlite)?;
-        let mut unpacker = Unpacker::new();
+        let mut unpacker = Unpacker::default();
         for (seq, level) in chosen {
             let read = |row: &Row<'_>| {
                 let body = row.get_ref(0)?;

@@ -434,11 +434,11 @@ fn what_cannot_be_read_says_why() {
     check_spoiled(sql("UPDATE event SET body = '{' WHERE seq = 2"), &["damaged", "event 2"]);
     check_spoiled(
         sql("UPDATE interval SET body = x'00' WHERE seq = 1"),
-        &["damaged", "interval 1", "deflated"],
+        &["damaged", "interval 1", "it has no length"],
     );
     check_spoiled(
         sql("UPDATE interval SET body = substr(body, 1, 40)"),
-        &["damaged", "interval 0", "deflated"],
+        &["damaged", "interval 0", "cannot be read"],
     );
     check_spoiled(sql("DELETE FROM run"), &["damaged", "holds no event"]);
     check_spoiled(

@@ -126,7 +126,7 @@ impl Writer {
             path,
             _writing: writing,
             pending: Vec::new(),
-            packer: Packer::new(),
+            packer: Packer::default(),
             next: Next::default(),
             levels: LEVEL_BYTES_MAX.map(|bytes_max| Level { rows: 0, bytes: 0, bytes_max, forgotten: -1 }),
             series: BTreeSet::new(),
@@ -246,7 +246,7 @@ impl Writer {
         let taken = self.take_all(&mut rest);
         taken.and_then(|()| self.stand_alone()).map_err(|error| {
             // What was written a moment ago reads back. Sums say nothing that their intervals do not.
-            let mut unpacker = Unpacker::new();
+            let mut unpacker = Unpacker::default();
             let read = |row| match row {
                 Row::Event { body, .. } => serde_json::from_str(&body).ok(),
                 Row::Level { level: 0, packed, .. } => {
@@ -558,7 +558,7 @@ mod tests {
     #[test]
     fn a_long_run_forgets_its_oldest_intervals_and_not_what_they_were() {
         let folder = tempfile::tempdir().unwrap();
-        let path = long_run(folder.path(), 20_000, [200_000, 50_000, 20_000, u64::MAX], true);
+        let path = long_run(folder.path(), 20_000, [100_000, 25_000, 8_000, u64::MAX], true);
         assert!(fs::metadata(&path).unwrap().len() < 1_000_000);
         let record = crate::read(&path).unwrap();
         check_covers(&record, 20_000, 2000);

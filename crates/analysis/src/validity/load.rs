@@ -524,7 +524,7 @@ fn issued_late(view: &StepView<'_>, stream: &Stream, measured: &Measured, place:
         return;
     }
     let longest = tally.kinds.iter().map(|kind| kind.service.moments.max_ns).max().unwrap_or(0);
-    let p99 = |latency: &LatencyTally| Latency::from(latency).quantile(0.99).unwrap_or(0);
+    let p99 = |latency: &LatencyTally| Latency::quantile_of(latency, 0.99).unwrap_or(0);
     for kind in &tally.kinds {
         let Some(response) = kind.response.as_ref().map(p99) else { continue };
         let service = p99(&kind.service);
