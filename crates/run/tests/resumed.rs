@@ -76,7 +76,11 @@ fn steps_of_an_earlier_run_are_summed_as_they_were() {
     let steps = first.record.expect("it began").steps;
     assert!(steps[0].intervals.len() >= 40 && first.sums.len() > 3, "{} sums", first.sums.len());
     let second = told(steps.clone());
-    assert_eq!(second.record.expect("it began").steps[0], steps[0]);
+    // When it began is put before the run that goes on from it, whose calendar begins with 0 here.
+    let mut again = second.record.expect("it began").steps[0].clone();
+    assert_eq!(again.started.wall_ms, 0);
+    again.started.wall_ms = steps[0].started.wall_ms;
+    assert_eq!(again, steps[0]);
     let of_first: Vec<IntervalSum> = second.sums.into_iter().filter(|sum| sum.sum.step == 0).collect();
     assert_eq!(of_first, first.sums);
 }

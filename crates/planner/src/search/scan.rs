@@ -171,7 +171,7 @@ impl ScanSearch {
         let sector = if length >= u64::from(block) { block } else { sector };
         // What is smaller than a block, a whole target or its end, is one read as well: reads of a sector are no measure of its
         // speed. A closer look at what cannot be read is.
-        let block = u32::try_from(length).map_or(block, |length| length.min(block));
+        let block = u32::try_from(length).map_or(block, |length| length.min(block).max(self.question.sector));
         let (block, bytes) = match part {
             Part::Access(_) => {
                 let block = access_block(&self.question);
