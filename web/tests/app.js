@@ -2,35 +2,8 @@
 // a lost connection, what is empty, broken or hostile, keyboard and screen readers, and screenshots to look at.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import {
-  after, afterEach, before, beforeEach, fits, inked, isAccessible, launch,
-  looks, needsPages, open as opened, shots, test,
-} from "./browser.js";
-import { Mock } from "./mock.js";
-
-needsPages();
-let browser, mock, address;
-const contexts = [];
-before(async () => (browser = await launch()));
-after(() => browser?.close());
-beforeEach(async () => {
-  address = await (mock = new Mock()).listen();
-});
-afterEach(async () => {
-  for (const context of contexts.splice(0)) await context.close();
-  await mock.close();
-});
-
-async function open(path, look = {}) {
-  const found = await opened(
-    browser,
-    `${address}#/${path}`,
-    look,
-    (url) => url.startsWith(address) || url.startsWith("data:"),
-  );
-  contexts.push(found.context);
-  return found;
-}
+import { fits, inked, isAccessible, looks, shots, test } from "./browser.js";
+import { address, mock, open } from "./played.js";
 
 const canvases = (page, count) => page.waitForFunction((n) => document.querySelectorAll("canvas").length >= n, count);
 

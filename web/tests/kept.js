@@ -1,28 +1,8 @@
 // What pages keep and tell of files that are dropped, of marks that are made afterwards, and of what an axis names, in a
 // real browser on a server that a test plays.
 import assert from "node:assert/strict";
-import { after, afterEach, before, beforeEach, isAccessible, launch, needsPages, open as opened, test } from "./browser.js";
-import { Mock } from "./mock.js";
-
-needsPages();
-let browser, mock, address;
-const contexts = [];
-before(async () => (browser = await launch()));
-after(() => browser?.close());
-beforeEach(async () => {
-  address = await (mock = new Mock()).listen();
-});
-afterEach(async () => {
-  for (const context of contexts.splice(0)) await context.close();
-  await mock.close();
-});
-
-async function open(path, look = {}) {
-  const isOurs = (url) => url.startsWith(address) || url.startsWith("data:");
-  const found = await opened(browser, `${address}#/${path}`, look, isOurs);
-  contexts.push(found.context);
-  return found;
-}
+import { isAccessible, test } from "./browser.js";
+import { mock, open } from "./played.js";
 
 /** Drops files, by name and text, on the page. */
 async function drop(page, files) {

@@ -2,30 +2,8 @@
 // plays.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import {
-  after, afterEach, before, beforeEach, fits, launch, needsPages, open as opened, shots, test,
-} from "./browser.js";
-import { Mock } from "./mock.js";
-
-needsPages();
-let browser, mock, address;
-const contexts = [];
-before(async () => (browser = await launch()));
-after(() => browser?.close());
-beforeEach(async () => {
-  address = await (mock = new Mock()).listen();
-});
-afterEach(async () => {
-  for (const context of contexts.splice(0)) await context.close();
-  await mock.close();
-});
-
-async function open(path, look = {}) {
-  const isOurs = (url) => url.startsWith(address) || url.startsWith("data:");
-  const found = await opened(browser, `${address}#/${path}`, look, isOurs);
-  contexts.push(found.context);
-  return found;
-}
+import { fits, shots, test } from "./browser.js";
+import { mock, open } from "./played.js";
 
 test("runs with a tag twice, and two files of one run, are listed", async () => {
   mock.others = [

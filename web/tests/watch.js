@@ -2,30 +2,8 @@
 // streams beyond those with lines, the keyboard's focus, long titles, and a server or an invitation that is gone.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import {
-  after, afterEach, before, beforeEach, fits, launch, needsPages, open as opened, shots, test,
-} from "./browser.js";
-import { Mock } from "./mock.js";
-
-needsPages();
-let browser, mock, address;
-const contexts = [];
-before(async () => (browser = await launch()));
-after(() => browser?.close());
-beforeEach(async () => {
-  address = await (mock = new Mock()).listen();
-});
-afterEach(async () => {
-  for (const context of contexts.splice(0)) await context.close();
-  await mock.close();
-});
-
-async function open(path, look = {}, query = "") {
-  const isOurs = (url) => url.startsWith(address) || url.startsWith("data:");
-  const found = await opened(browser, `${address}${query}#/${path}`, look, isOurs);
-  contexts.push(found.context);
-  return found;
-}
+import { fits, shots, test } from "./browser.js";
+import { address, mock, open } from "./played.js";
 
 /** Events of a run of so many streams alike, some seconds long. */
 function eventsOf(count, seconds) {

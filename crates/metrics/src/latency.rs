@@ -225,13 +225,13 @@ impl Latency {
         let buckets = || tally.histogram.buckets().map(|(index, n)| ((index as usize).min(BUCKETS - 1), n));
         let (first, mut last, mut total) = (buckets().next()?.0, 0, 0);
         for (index, count) in buckets() {
-            (last, total) = (index, total + count);
+            (last, total) = (index, u64::saturating_add(total, count));
         }
         let mut moments = Tallied::from(&tally.moments);
         moments.cover(first, last);
         let (rank, mut seen) = (nearest_rank(q, total), 0);
         let (at, _) = buckets().find(|(_, count)| {
-            seen += count;
+            seen = u64::saturating_add(seen, *count);
             seen >= rank
         })?;
         let (low, high) = bucket_bounds(at);

@@ -8,6 +8,7 @@ use rustix::process::{Flock, FlockType, fcntl_getlk};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -37,8 +38,8 @@ static READ_HERE: Mutex<BTreeMap<PathBuf, Readers>> = Mutex::new(BTreeMap::new()
 #[derive(Debug, Default)]
 struct Readers {
     count: usize,
-    /// One is enough to ask again.
-    asked: Option<File>,
+    /// One of each file that lay there is enough to ask again.
+    asked: Vec<File>,
 }
 
 fn read_here() -> MutexGuard<'static, BTreeMap<PathBuf, Readers>> {
@@ -99,29 +100,42 @@ fn is_written_here(path: &Path) -> bool {
 /// What the system refuses.
 pub fn is_held(path: &Path) -> Result<bool, StoreError> {
     // Asked first, and the file beside is left alone then: to close it would end the locks that this process has on it
-    // (fcntl(2)), after which everybody else takes the run for one that was killed.
-    if is_written_here(path) {
+    // (fcntl(2)), after which everybody else takes the run for one that was killed. Nobody here begins to write or to read
+    // between the question and the closing of the file.
+    let (written, mut all) = (written_here(), read_here());
+    let canonical = fs::canonicalize(path).ok();
+    if canonical.as_ref().is_some_and(|path| written.contains(path)) {
         return Ok(true);
     }
     let index = beside(path, "-shm");
     let io = |source| StoreError::Io { doing: "look at", path: index.clone(), source };
-    // Nobody here begins to read between the question and the closing of the file.
-    let mut all = read_here();
-    let mut readers = fs::canonicalize(path).ok().and_then(|path| all.get_mut(&path));
-    let file = match readers.as_mut().and_then(|readers| readers.asked.take()) {
-        Some(file) => file,
-        None => match File::open(&index) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(io(error)),
-        },
+    let there = match fs::metadata(&index) {
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(io(error)),
     };
-    let wanted = Flock { start: DEADMAN_BYTE, length: 1, ..Flock::from(FlockType::WriteLock) };
-    let found = fcntl_getlk(&file, &wanted).map(|in_the_way| in_the_way.is_some());
-    if let Some(readers) = readers {
-        readers.asked = Some(file);
+    // A file that was replaced while somebody here reads the one before says nothing of the new one.
+    let is_it = |file: &File| {
+        file.metadata().is_ok_and(|known| (known.dev(), known.ino()) == (there.dev(), there.ino()))
+    };
+    let ask = |file: &File| {
+        let wanted = Flock { start: DEADMAN_BYTE, length: 1, ..Flock::from(FlockType::WriteLock) };
+        fcntl_getlk(file, &wanted).map(|in_the_way| in_the_way.is_some()).map_err(|error| io(error.into()))
+    };
+    let readers = canonical.and_then(|path| all.get_mut(&path));
+    if let Some(known) = readers.as_ref().and_then(|readers| readers.asked.iter().find(|file| is_it(file))) {
+        return ask(known);
     }
-    found.map_err(|error| io(error.into()))
+    let file = match File::open(&index) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(io(error)),
+    };
+    let found = ask(&file);
+    if let Some(readers) = readers {
+        readers.asked.push(file);
+    }
+    found
 }
 
 /// The run in `path` as [`overview`] has it, and whether it goes on at `now_ms`, the wall clock's time in milliseconds. Of one
@@ -163,7 +177,7 @@ mod tests {
 
     /// Locks of this process on a file, as the kernel lists them: `1: POSIX  ADVISORY  READ 1234 fe:00:5678 128 128`.
     fn locks_on(path: &Path) -> usize {
-        let inode = std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap());
+        let inode = fs::metadata(path).unwrap().ino();
         let all = fs::read_to_string("/proc/locks").unwrap();
         let is_own = |line: &&str| {
             let words: Vec<&str> = line.split_whitespace().collect();
@@ -199,6 +213,11 @@ mod tests {
             is_held(&path).unwrap();
         }
         assert!(are_there(true), "they are still there");
+        // What lies there instead is asked, not what lay there before.
+        let aside = folder.path().join("aside");
+        fs::rename(&index, &aside).unwrap();
+        assert!(!is_held(&path).unwrap());
+        fs::rename(&aside, &index).unwrap();
         drop(opened);
         is_held(&path).unwrap();
         assert!(are_there(false), "nothing is kept open for readers that have gone");

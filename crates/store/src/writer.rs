@@ -110,6 +110,8 @@ impl Writer {
             }
             Err(source) => return Err(io_error("create", &path, source)),
         }
+        // Before the database has locks on it, which whoever asks meanwhile whether it is held would end.
+        let writing = Writing::of(&path).map_err(|source| io_error("look at", &path, source))?;
         let db = open(&path).map_err(|error| {
             // Nothing of the run is in it yet: an empty file would only show as damaged in every listing.
             for suffix in ["", "-wal", "-shm"] {
@@ -119,7 +121,6 @@ impl Writer {
             }
             StoreError::of(&path, error)
         })?;
-        let writing = Writing::of(&path).map_err(|source| io_error("look at", &path, source))?;
         let run = RunRow { id: run_id.to_owned(), ..RunRow::default() };
         Ok(Self {
             db,
