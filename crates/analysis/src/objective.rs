@@ -15,8 +15,8 @@ const DONE_MIN: f64 = 0.99;
 
 /// How far from the highest rate kept a trial may lie, as a share of it, for what its latencies say about where the limit is.
 const NEAR: f64 = 0.5;
-/// How far beyond the highest trial an estimate may lie, as a multiple of it.
-const BEYOND_MAX: f64 = 1.1;
+/// How far beyond the highest trial an estimate may lie, as a multiple of it: two of the last steps of a search.
+const BEYOND_MAX: f64 = 1.02;
 /// Trials that such an estimate takes at least: a line has two coefficients, and its error needs two more.
 const TRIALS_MIN: usize = 4;
 
@@ -157,7 +157,7 @@ pub struct Objective {
 
 impl Objective {
     /// Whether it may be chance that the highest rate kept the limits and the lowest one above it did not: neither is shown by an
-    /// interval that leaves the limits out.
+    /// interval that leaves the limits out. Nor are they where all trials together say that the limits are reached elsewhere.
     pub fn is_bracket_chance(&self) -> bool {
         let goals: Vec<LatencyGoal> = self.margins.iter().map(|(goal, ..)| *goal).collect();
         let at = |rate: Option<f64>| {
@@ -168,7 +168,13 @@ impl Objective {
         let is_kept_clearly = |trial: &Trial| {
             goals.iter().zip(&trial.intervals_s).all(|(goal, (_, high))| *high <= goal.limit.as_secs_f64())
         };
-        !at(self.missed).any(|trial| trial.is_broken_clearly(&goals)) || !at(self.rate).all(is_kept_clearly)
+        let is_between = |reached: &Estimate| {
+            self.rate.is_none_or(|rate| reached.value >= rate)
+                && self.missed.is_none_or(|missed| reached.value <= missed)
+        };
+        !self.reached.as_ref().is_none_or(is_between)
+            || !at(self.missed).any(|trial| trial.is_broken_clearly(&goals))
+            || !at(self.rate).all(is_kept_clearly)
     }
 }
 

@@ -259,7 +259,11 @@ pub fn scan(record: &Record) -> Option<Scan> {
     for (again, ns) in &retried {
         failed_once.extend((again.errors > 0).then_some(again.wanted));
         let Some(ns) = ns else { continue };
-        if let Some(look) = looks.iter_mut().rev().find(|look| look.area.start == again.wanted.start) {
+        // A zone of one block was looked at as a zone, and perhaps again.
+        let is_of_it = |look: &&mut Look| {
+            look.area.start == again.wanted.start && look.area.length <= again.wanted.length
+        };
+        for look in looks.iter_mut().filter(is_of_it) {
             let took_s = *ns as f64 / 1e9;
             if look.max_s >= slow_s && took_s < slow_s {
                 slow_at_first.push(look.area);
@@ -303,7 +307,9 @@ pub fn scan(record: &Record) -> Option<Scan> {
 /// Adds areas to those that were so once, where they are in none of these, and not so each time.
 fn add(once: &mut Vec<Area>, areas: Vec<Area>, always: &[Area]) {
     for area in areas {
-        if !once.iter().chain(always).any(|other| *other == area || other.holds(&area)) {
+        let is_known = once.iter().chain(always).any(|other| *other == area || other.holds(&area));
+        // What holds an area that is so each time was so because of that.
+        if !is_known && !always.iter().any(|other| area.holds(other)) {
             once.push(area);
         }
     }

@@ -153,6 +153,11 @@ impl Recorder {
         self.phase
     }
 
+    /// When the cell that is being filled began, since the step's start.
+    pub(crate) fn cell_start(&self) -> Nanos {
+        self.cell_start
+    }
+
     /// Hands the cell over at `end` and goes on in `phase` with an empty one. When none has come back: at an interval
     /// edge (`may_merge`) it goes on filling the same cell, which then is late; where phases would mix, it waits.
     pub(crate) fn rotate(&mut self, end: Nanos, phase: Phase, may_merge: bool) {

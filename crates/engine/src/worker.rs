@@ -43,6 +43,8 @@ const LOOK_EVERY: Nanos = Nanos::millis(200);
 const CHANCE_DEVIATIONS: f64 = 3.0;
 /// One in so many operations left beyond that of the start shows in the rate, by chance or not: it is exact to a fifth of a per cent.
 const SURPLUS_PART: u64 = 500;
+/// Fewer than these are no part of a rate that shows: of a few operations the number itself is random by more.
+const SURPLUS_MIN: u64 = 10;
 
 /// An operation in flight.
 #[derive(Debug, Clone, Copy)]
@@ -730,8 +732,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             // Some are in flight at the end of many a load that hardly keeps its device busy.
             let all = self.recorder.measured + self.recorder.cell.operations();
             let by_chance = CHANCE_DEVIATIONS * (summed as f64 / time as f64).sqrt() + CHANCE_DEVIATIONS;
-            let shows = grown as f64 > by_chance || grown as u64 > all / SURPLUS_PART;
-            if shows && grown > 1 { grown } else { 0 }
+            let shows = grown as f64 > by_chance || grown as u64 > (all / SURPLUS_PART).max(SURPLUS_MIN);
+            if shows { grown } else { 0 }
         };
         if surplus > 0 {
             self.recorder.cell.in_flight_ns += std::mem::take(&mut self.drained_ns);
@@ -749,7 +751,10 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             };
             self.times.measure_end.max(last)
         } else {
-            self.last_completion.max(self.last_rest).max(self.times.measure_start.min(now))
+            let last = self.last_completion.max(self.last_rest).max(self.times.measure_start.min(now));
+            // Whose rate comes from outside had that time as well, though nothing came in the last of it.
+            let is_cut_off = self.is_stopped() && matches!(self.stream.pacing, Pacing::Open { .. });
+            if is_cut_off { last.max(now.min(self.times.measure_end)) } else { last }
         }
     }
 
@@ -768,8 +773,15 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         Ended { first_error: self.first_error, broken: self.broken, ..Ended::without_load(now) }
     }
 
+    /// Whoever has thought since the last edge ends with his last completion before it: nothing is left then.
     fn recorder_end(&mut self, end: Nanos) {
         self.complete_cell();
+        let end = end.max(self.recorder.cell_start());
+        let cell = &self.recorder.cell;
+        if end == self.recorder.cell_start() && cell.is_empty() && cell.arrivals == 0 && cell.outside_ns == 0
+        {
+            return;
+        }
         self.recorder.rotate(end, self.phase(), false);
     }
 

@@ -207,8 +207,9 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
                 let between = reached.interval.map_or_else(String::new, |(low, high)| {
                     format!(" (95 %: {}/s to {}/s)", Iops(low), Iops(high))
                 });
+                let chance = if found.is_bracket_chance() { ", be it by chance" } else { "" };
                 format!(
-                    "The limits are reached at {}/s{between}: {}/s kept them, {}/s did not.",
+                    "The limits are reached at {}/s{between}: {}/s kept them, {}/s did not{chance}.",
                     Iops(reached.value),
                     Iops(rate),
                     Iops(missed)

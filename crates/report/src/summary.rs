@@ -230,8 +230,13 @@ fn state(record: &Record) -> (&'static str, Option<String>) {
         Some(Outcome::Interrupted { signal: 0 }) => ("interrupted", Some("on request".to_owned())),
         Some(Outcome::Interrupted { signal }) => ("interrupted", Some(format!("by signal {signal}"))),
         Some(Outcome::IoErrors) => {
-            let broken = record.broken_demand().map(|note| note.message.clone());
-            ("io_errors", Some(broken.unwrap_or_else(|| "more I/O errors than the policy allows".to_owned())))
+            let has_errors = record.notes.iter().any(|note| note.kind == NoteKind::IoError);
+            let reason = match record.broken_demand() {
+                None => "more I/O errors than the policy allows".to_owned(),
+                Some(note) if has_errors => format!("{}; there were I/O errors as well", note.message),
+                Some(note) => note.message.clone(),
+            };
+            ("io_errors", Some(reason))
         }
         Some(Outcome::Mismatch) => {
             ("mismatch", Some("data that was read back is not what was written".to_owned()))

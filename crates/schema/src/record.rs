@@ -44,7 +44,8 @@ impl Record {
         }
     }
 
-    /// The demand (`rate_min`, `latency_max`, …) that was not kept and so ended the run.
+    /// The demand (`rate_min`, `latency_max`, …) that was not kept and so ended its stream, and the run unless the job says
+    /// otherwise.
     pub fn broken_demand(&self) -> Option<&Note> {
         self.notes.iter().find(|note| note.kind == NoteKind::Demand)
     }

@@ -39,8 +39,8 @@ pub fn moment(record: &Record, at: Option<Nanos>, goes_on: bool, now_ms: u64) ->
     let started_ms = record.started.wall_ms;
     let at_ms = at.map(|at| started_ms.saturating_add(at.0 / 1_000_000));
     if goes_on {
-        // In virtual time this moment is what was told last.
-        let is_virtual = record.steps.last().is_some_and(|step| step.started.step.is_simulated());
+        // In virtual time this moment is what was told last; a run that was in it is ahead of the calendar from then on.
+        let is_virtual = record.steps.iter().any(|step| step.started.step.is_simulated());
         let now_ms = if is_virtual { record.known_until_ms() } else { now_ms };
         return match at_ms {
             Some(at_ms) if at_ms > now_ms => Err(Untimely::Ahead),

@@ -247,7 +247,9 @@ async function ask<T>(path: string, init?: RequestInit): Promise<T> {
   const response = await fetch(`/api/v1/${path}`, { ...init, headers }).catch(() => {
     throw new ApiError(strings.app.noServer, 0);
   });
-  const text = await response.text();
+  const text = await response.text().catch(() => {
+    throw new ApiError(strings.app.noServer, 0);
+  });
   let body: unknown = null;
   try {
     body = text === "" ? null : JSON.parse(text);

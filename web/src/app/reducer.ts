@@ -164,7 +164,8 @@ function taken(view: RunView, event: RunEvent): RunView {
       const { at_s, kind, severity, message } = event;
       const notes = [...view.notes, { at_s, severity, message }].slice(-notesMax);
       if (kind !== "mark") return { ...view, notes };
-      return { ...view, notes, marks: [...view.marks, { at_s, label: message.slice(message.indexOf(": ") + 2) }] };
+      const mark = { at_s, label: message.slice(message.indexOf(": ") + 2) };
+      return { ...view, notes, marks: [...view.marks, mark].slice(-notesMax) };
     }
     case "step_finished":
       return withStep(view, event.step, (step) => ({ ...step, stop: event.stop }));
@@ -575,7 +576,7 @@ export function toCharts(step: StepView, marks: TimeMark[] = [], shown = chosen(
     busy: [...step.busy].map(([name, row]) => busyOf(name, row, count, step)),
     marks: marks
       .map(({ at_s, label }) => ({ at_s: at_s - step.start_s, label }))
-      .filter(({ at_s }) => at_s >= 0)
+      .filter(({ at_s }) => at_s >= 0 && (step.stop === null || at_s <= step.reached_s))
       .slice(-marksMax),
   };
 }

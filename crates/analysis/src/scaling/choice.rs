@@ -448,8 +448,7 @@ fn law_limit(
     // What is no answer: a load below the smallest that was measured, one beyond all of them, or none at all, where measured loads
     // say otherwise. Of a limit next to the latency of an operation alone it is noise that decides on which side of it a law lies.
     let is_below = n.is_some_and(|n| points.iter().all(|point| point.n > n.value));
-    if is_below || (n.is_none() || is_extrapolated) && points.iter().any(|point| point.n / point.x > seconds)
-    {
+    if is_below || (n.is_none() || is_extrapolated) && curve::is_exceeded(points, seconds) {
         return curve::held_limit(points, seconds);
     }
     LatencyLimit {

@@ -124,6 +124,16 @@ pub fn measured_limit(points: &[Point], latencies: &[f64], seconds: f64) -> Late
 /// Share of a load's mean that is taken for noise at most.
 const NOISE_MAX: f64 = 0.05;
 
+/// Whether the mean of any load exceeds a limit by more than what its measurements differ by.
+pub(super) fn is_exceeded(points: &[Point], seconds: f64) -> bool {
+    by_load(points).iter().any(|load| load.n / load.x > seconds * (1.0 + noise(load)))
+}
+
+/// How far the mean of a load may lie off by noise, as a share of it.
+fn noise(load: &Load) -> f64 {
+    load.margin.map_or(0.0, |margin| margin / load.x).min(NOISE_MAX)
+}
+
 /// Up to which load N/X keeps a limit that a law says nothing of: to the last whose mean does, or exceeds it by no more than what
 /// its measurements differ by. Its interval begins where the means of resampled points first cross the limit, or with the smallest
 /// load.
@@ -134,15 +144,14 @@ pub(super) fn held_limit(points: &[Point], seconds: f64) -> LatencyLimit {
         return strict;
     }
     let loads = by_load(points);
-    let noise = |load: &Load| load.margin.map_or(0.0, |margin| margin / load.x).min(NOISE_MAX);
     let rows = rows(points, &latencies);
     let groups: Vec<&[[f64; 3]]> = rows.chunk_by(|a, b| a[0] == b[0]).collect();
     let means = means(&groups);
     let is_held = |(load, row): (&Load, &[f64; 3])| row[2] <= seconds * (1.0 + noise(load));
     let held = loads.iter().zip(&means).rposition(is_held).filter(|at| at + 1 < means.len());
-    // Where the largest load keeps it as well, what exceeds it is looked for as in any other curve.
+    // Where the largest load keeps it as well, no load is known that does not: where noisy means cross it says nothing.
     let Some(held) = held else {
-        return strict;
+        return if strict.n.is_some() { limit_of(None, seconds, [None, None]) } else { strict };
     };
     let at = crossing(&means[held..=held + 1], seconds).unwrap_or([means[held][0], means[held][1]]);
     let first = |means: &[[f64; 3]]| {

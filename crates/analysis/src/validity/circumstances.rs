@@ -36,7 +36,7 @@ pub(super) fn run(record: &Record, found: &mut Found) {
             "run.demand",
             Severity::Warn,
             format!(
-                "a demand of the job was not kept and ended the run: {}; {until}",
+                "a demand of the job was not kept, which ends its stream, and the run unless the job says otherwise: {}; {until}",
                 record.broken_demand().map_or("", |note| note.message.as_str())
             ),
             "look at what led there; the figures are of what was measured until then",

@@ -366,7 +366,9 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
     };
     let waiting: Vec<f64> = intervals.iter().map(waiting).collect();
     let is_overloaded = if is_short {
-        grows(&waiting) || ended_at_its_worst(measured, intervals)
+        // As in the other branch: what is in flight wanders by chance.
+        grows(&waiting) && rise(&waiting) > (tally.arrivals as f64).sqrt()
+            || ended_at_its_worst(measured, intervals)
     } else {
         let backlog: Vec<f64> = intervals.iter().map(|interval| interval.tally.backlog_max as f64).collect();
         let (left, _) = measured.left_waiting();

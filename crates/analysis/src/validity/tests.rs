@@ -278,10 +278,16 @@ fn a_queue_that_takes_everything_hides_no_overload() {
         worker.tally.in_flight_ns = worker.tally.kinds[0].service.moments.sum_ns;
     }
     check(&deep, &[("pacing.behind", Severity::Warn)]);
-    for interval in &mut deep.steps[0].intervals {
-        interval.tally.in_flight_ns *= 1.0 + interval.sequence as f64;
-    }
-    check(&deep, &[("pacing.overloaded", Severity::Invalid)]);
+    // Some more, as by chance, and as many more as were not done in time.
+    let grown = |times: f64| {
+        let mut grown = deep.clone();
+        for interval in &mut grown.steps[0].intervals {
+            interval.tally.in_flight_ns *= 1.0 + times * interval.sequence as f64;
+        }
+        grown
+    };
+    check(&grown(1.0), &[("pacing.behind", Severity::Warn)]);
+    check(&grown(1000.0), &[("pacing.overloaded", Severity::Invalid)]);
 }
 
 #[test]

@@ -134,6 +134,22 @@ fn json_is_complete_after_ctrl_c() {
     assert_eq!(ended.expect(130, &[]).json()["state"], "interrupted");
 }
 
+/// Where nothing came for a while, that while was measured as well.
+#[test]
+fn a_slow_rate_that_is_ended_is_one_of_all_the_time() {
+    let bench = Bench::new();
+    let mut running = bench.start("run --target null: --rate 1/s --time 600s --json -");
+    after(&mut running, 2);
+    running.signal(Signal::INT);
+    let report = running.ended().expect(130, &[]).json();
+    let total = &report["steps"][0]["streams"][0]["total"];
+    let (end_s, iops) = (total["end_s"].as_f64().unwrap(), total["all"]["iops"].as_f64().unwrap());
+    let done = total["all"]["operations"].as_u64().unwrap();
+    assert!(end_s >= 2.0 && (iops * end_s - done as f64).abs() < 1e-6 && iops <= 1.5, "{total}");
+    let late = report["validity"].as_array().unwrap().iter().find(|one| one["id"] == "intervals.late");
+    assert_eq!(late, None);
+}
+
 #[test]
 fn stages_that_had_not_begun_are_left_out() {
     let bench = Bench::new();

@@ -139,16 +139,20 @@ impl Sums {
 
 /// See [`Sums::errors`].
 fn errors_of(stream: &Stream, worker: &WorkerTotals) -> u64 {
+    let read_back = worker.verified.iter().flat_map(|verified| &verified.tally.kinds);
+    let failed = errors_among(stream, worker.tally.kinds.iter().chain(read_back));
+    let mismatches = worker.verified.iter().flat_map(|verified| &verified.mismatches);
+    failed + mismatches.map(|(_, count)| count).sum::<u64>()
+}
+
+/// Errors of those kinds that the job goes on after.
+fn errors_among<'a>(stream: &Stream, kinds: impl Iterator<Item = &'a KindTally>) -> u64 {
     let (reads, writes) = match &stream.control.tolerates {
         Tolerance::Listed { reads, writes } => (!reads.is_empty(), !writes.is_empty()),
         Tolerance::ByPolicy => (false, false),
     };
     let counts = |kind: OperationKind| if kind == OperationKind::Read { reads } else { writes };
-    let read_back = worker.verified.iter().flat_map(|verified| &verified.tally.kinds);
-    let kinds = worker.tally.kinds.iter().chain(read_back).filter(|kind| counts(kind.kind));
-    let failed = kinds.flat_map(|kind| &kind.errors).map(|(_, count)| count);
-    let mismatches = worker.verified.iter().flat_map(|verified| &verified.mismatches);
-    failed.sum::<u64>() + mismatches.map(|(_, count)| count).sum::<u64>()
+    kinds.filter(|kind| counts(kind.kind)).flat_map(|kind| &kind.errors).map(|(_, count)| count).sum()
 }
 
 /// Gathers what `entry` sums up; what the record does not hold counts as nothing.
@@ -230,7 +234,7 @@ fn add_intervals(sums: &mut Sums, step: &StepRecord, stream_at: usize, worker: O
     let part = worker.map_or((0, 1), |worker| (worker as u64, count));
     share_out(&mut tally, part);
     sums.user_ns += tally.cpu_ns;
-    sums.errors += tally.kinds.iter().flat_map(|kind| &kind.errors).map(|(_, count)| count).sum::<u64>();
+    sums.errors += errors_among(&step.started.step.streams[stream_at], tally.kinds.iter());
     sums.add_tally(&tally, end.since(start), if worker.is_some() { 1 } else { count });
 }
 

@@ -33,6 +33,11 @@ pub(super) fn told(said: &str) -> Told {
     }
     if let Some(rest) = said.strip_prefix("Failed to deserialize query string: ") {
         let (of, what) = field(rest);
+        if let Some((name, _)) = what.strip_prefix("duplicate field `").and_then(|rest| rest.split_once('`'))
+        {
+            let message = format!("the parameter \"{name}\" is there twice");
+            return Told { message, help: "give it once".to_owned() };
+        }
         let (message, _) = fault(what);
         let message = if of.is_empty() { message } else { format!("the parameter {of}: {message}") };
         return Told { message, help };
@@ -75,6 +80,9 @@ fn field(said: &str) -> (&str, &str) {
     }
 }
 
+/// 2⁶⁴: from there on no whole number is one for the parser.
+const WHOLE_MAX: f64 = 18_446_744_073_709_551_616.0;
+
 fn fault(what: &str) -> (String, Option<String>) {
     let named = |start: &str| {
         let rest = what.strip_prefix(start)?.strip_prefix(" `")?;
@@ -102,6 +110,14 @@ fn fault(what: &str) -> (String, Option<String>) {
         what.strip_prefix("invalid length ").and_then(|rest| rest.rsplit_once(", expected "))
     {
         return (format!("a list of {count} stands where {} is expected", kind(wanted)), None);
+    }
+    // A whole number beyond 64 bits has become another kind of number.
+    let as_float = what.strip_prefix("invalid type: floating point `").and_then(|rest| rest.split_once('`'));
+    if let Some((number, expected)) = as_float
+        && kind(expected.trim_start_matches(", expected ")) == "a whole number"
+        && number.parse::<f64>().is_ok_and(|number| number.abs() >= WHOLE_MAX)
+    {
+        return (format!("{number} is above what a whole number here may be"), None);
     }
     for start in ["invalid type: ", "invalid value: "] {
         if let Some((found, wanted)) =

@@ -15,6 +15,8 @@ use std::ops::Range;
 
 /// Fewest intervals that tell what is usual.
 const INTERVALS_MIN: usize = 8;
+/// Fewest operations of an interval in whose number a rhythm is looked for.
+const OPERATIONS_MIN: f64 = 5.0;
 /// Share of the median below which an interval may be one of stalls that come regularly.
 const STALL_SHARE: f64 = 0.5;
 /// Stalls that come regularly and are marked; more would be a hatching.
@@ -121,7 +123,17 @@ fn stalled_to_the_end(seconds: &[Second]) -> Option<usize> {
     let lasted_s: f64 = stalled.iter().map(|second| second.length).sum();
     let usually_slowest = median(&before.iter().map(|second| second.slowest_s).collect::<Vec<_>>());
     let slowest_s = stalled.last()?.slowest_s;
-    (slowest_s > lasted_s && slowest_s >= SLOWER_TIMES * usually_slowest).then_some(from)
+    let is_long =
+        usually_slowest > 0.0 && slowest_s > lasted_s && slowest_s >= SLOWER_TIMES * usually_slowest;
+    // What waits for the last operation is no time of the load.
+    let usual = median(&before.iter().map(|second| second.iops).collect::<Vec<_>>());
+    let length = median(&before.iter().map(|second| second.length).collect::<Vec<_>>());
+    let time = |second: &Second| second.length.min(length);
+    let expected: f64 = stalled.iter().map(|second| usual * time(second)).sum();
+    let counted: f64 = stalled.iter().map(|second| second.iops * time(second)).sum();
+    let dispersion = if before.len() > 1 { dispersion(before, usual) } else { 1.0 };
+    let chance = || chance_of(counted / dispersion, expected / dispersion) * seconds.len() as f64;
+    (is_long && usual > 0.0 && chance() <= CHANCE_MAX).then_some(from)
 }
 
 fn tell_of_the_end(seconds: &[Second], from: usize, view: &StepView<'_>, found: &mut Found) {
@@ -247,6 +259,10 @@ fn regular(seconds: &[Second], usual: f64, view: &StepView<'_>) -> Option<Series
         waits || (counts_tell && second.iops < STALL_SHARE * usual)
     };
     let length = median(&seconds.iter().map(|second| second.length).collect::<Vec<_>>());
+    // Of few operations some intervals hold one less than others, as regularly as they come.
+    if usual * length < OPERATIONS_MIN {
+        return None;
+    }
     let lost = |second: &Second| (1.0 - second.iops / usual) * second.length;
     let (mut stalls, mut cells): (Vec<Stall>, Vec<u64>) = (Vec::new(), Vec::new());
     let mut from = 0;
