@@ -1,5 +1,5 @@
-// What tests of pages on a server that a test plays begin and end with: for each test a server of its own, `mock`, at `address`;
-// contexts of the browser are closed behind it.
+// What tests of pages on a server that a test plays begin and end with: for each test a server of its own, `mock`, at
+// `address`; contexts of the browser are closed behind it.
 import { after, afterEach, before, beforeEach, launch, needsPages, open as opened } from "./browser.js";
 import { Mock } from "./mock.js";
 

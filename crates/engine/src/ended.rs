@@ -201,6 +201,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if self.stream.limits.full_ends && is_full(errno) {
             self.examine(&slot.operation, -errno);
             self.measure_ramp();
+            self.course.end();
             self.state = State::Drain;
             return true;
         }

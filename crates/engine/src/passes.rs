@@ -24,6 +24,8 @@ pub(crate) struct Course {
     total_left: u64,
     moved: u64,
     granted: u64,
+    /// The worker issues no more for no other reason than that all its operations are under way: it goes on if one fails.
+    is_all_issued: bool,
 }
 
 impl Course {
@@ -37,12 +39,17 @@ impl Course {
             Passes::Endless => (u64::MAX, u64::MAX, 0),
             Passes::Counted { count, bytes, at_least } => (count, bytes, at_least),
         };
-        Self { left, bytes, at_least, largest, total_left, moved: 0, granted: 0 }
+        Self { left, bytes, at_least, largest, total_left, moved: 0, granted: 0, is_all_issued: false }
     }
 
     /// Whether bytes are an end of it.
     fn has_end(&self) -> bool {
         self.bytes != u64::MAX || self.total_left != u64::MAX
+    }
+
+    /// It is not gone on, whatever fails.
+    pub(crate) fn end(&mut self) {
+        self.is_all_issued = false;
     }
 
     /// Ends the current pass, of whose bytes `unused` were not moved.
@@ -151,10 +158,12 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let bytes = if let Some(bytes) = self.next_pass {
             bytes
         } else {
+            if self.flow.as_ref().map_or(self.budget.operations == 0, FlowShare::is_used_up) {
+                self.end_issued();
+                return false;
+            }
             let unused = std::mem::take(&mut self.unused);
-            let is_used_up = self.flow.as_ref().map_or(self.budget.operations == 0, FlowShare::is_used_up);
-            let granted = if is_used_up { None } else { self.course.next(unused) };
-            let Some(bytes) = granted else {
+            let Some(bytes) = self.course.next(unused) else {
                 self.measure_ramp();
                 self.state = State::Drain;
                 return false;
@@ -168,13 +177,42 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.begin_pass(bytes)
     }
 
+    /// All operations are issued, and the worker is through unless one of them fails.
+    #[cold]
+    fn end_issued(&mut self) {
+        // What is done again after a ramp that ended meanwhile would be too much: that is not gone on from.
+        self.course.is_all_issued = self.state == State::Measure;
+        self.measure_ramp();
+        self.state = State::Drain;
+    }
+
+    /// Issues again, for an operation that failed when all had been issued. Draining goes by edges of intervals.
+    fn go_on(&mut self) {
+        if !std::mem::take(&mut self.course.is_all_issued) || self.state != State::Drain || self.is_stopped()
+        {
+            return;
+        }
+        let now = self.clock.now();
+        if now >= self.times.measure_end {
+            return;
+        }
+        self.state = State::Measure;
+        let edge = self.times.next_edge(self.times.step_start.after(self.recorder.cell_start()));
+        if edge < self.next_event {
+            self.recorder.mark_late();
+        }
+        self.next_event = self.next_event.min(self.event_after(now));
+        if let Some(schedule) = &mut self.schedule {
+            schedule.go_on(now);
+        }
+    }
+
     /// Whether the worker may issue an operation now. One that is ahead of its share waits a while, and deals with what is due
     /// meanwhile, since its loop does not come by.
     #[cold]
     fn takes_turn_in_flow(&mut self) -> bool {
         if self.flow.as_ref().is_some_and(FlowShare::is_used_up) {
-            self.measure_ramp();
-            self.state = State::Drain;
+            self.end_issued();
             return false;
         }
         let Some(flow) = &mut self.flow else { return true };
@@ -254,11 +292,14 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if self.has_rounds() {
             // The end of a segment is fixed before it begins.
             self.given_back += 1;
-        } else if let Some(flow) = &mut self.flow {
+            return;
+        }
+        if let Some(flow) = &mut self.flow {
             flow.give_back();
         } else {
             self.budget.operations = self.budget.operations.saturating_add(1);
         }
+        self.go_on();
     }
 }
 

@@ -101,6 +101,14 @@ impl Schedule {
         }
     }
 
+    /// Goes on at `now` with what comes due, after a time in which nothing was to be issued; what waited by then has waited on.
+    #[cold]
+    pub(crate) fn go_on(&mut self, now: Nanos) {
+        if self.waiting == 0 {
+            self.put_off(now.since(self.coming));
+        }
+    }
+
     /// When the next arrival to be issued was, or will be, due.
     #[inline]
     pub(crate) fn due(&self) -> Nanos {

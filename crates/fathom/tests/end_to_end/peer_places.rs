@@ -269,6 +269,74 @@ fn size_stays_what_is_moved_where_nothing_ends_a_pass() {
     });
 }
 
+#[test]
+fn what_appends_ends_with_its_files() {
+    let test = "what_appends_ends_with_its_files";
+    let lines = [
+        "--rw=write --io_size=256k --loops=2",
+        "--rw=write --io_size=512k --loops=3",
+        "--rw=write --io_size=50% --loops=3",
+        "--rw=write --io_size=768k --loops=2",
+        "--rw=write --io_size=300k --loops=3 --bs=7k",
+        "--rw=write --io_size=300k --loops=5 --bs=7k",
+        "--rw=write --io_size=512k --loops=3 --number_ios=50",
+        "--rw=write --io_size=256k --loops=2 --verify=crc32c",
+        "--rw=randwrite --io_size=512k --loops=3",
+        "--rw=read --io_size=3m --loops=2",
+        "--rw=write --nrfiles=2 --io_size=300k --loops=2",
+        "--rw=write --filesize=2m --io_size=50% --loops=3",
+        "--rw=write --filesize=2m --io_size=512k --loops=3",
+        "--rw=write --filesize=2m --loops=3",
+        // A mix in which one direction does everything.
+        "--rw=readwrite --rwmixread=0 --loops=3",
+        "--rw=readwrite --rwmixread=100 --loops=3",
+        "--rw=readwrite --rwmixread=0 --io_size=3m",
+        "--rw=readwrite --rwmixread=0 --io_size=512k --loops=3",
+        "--rw=readwrite --rwmixread=0 --time_based --runtime=1",
+    ]
+    .map(|line| format!("--size=1m --bs=4k --file_append=1 {line}"));
+    checked(test, &lines.each_ref().map(String::as_str), &[], false);
+    let mix = "--size=1m --bs=4k --file_append=1 --rw=rw --io_size=512k --loops=3";
+    checked(test, &[mix], &[], true);
+    // It is told only where the files end first.
+    for (how, is_told) in
+        [("--io_size=256k --loops=4", false), ("--io_size=256k --loops=5", true), ("--io_size=2m", true)]
+    {
+        let ended = Bench::new().fathom(&format!("fio --name=a --size=1m --rw=write --file_append=1 {how}"));
+        assert_eq!((ended.code, ended.out.contains("file_append=1 ends")), (0, is_told), "{how}: {ended:#?}");
+    }
+}
+
+#[test]
+fn what_appends_to_a_device_goes_on() {
+    let test = "what_appends_to_a_device_goes_on";
+    with_root(test, |bench, stage| {
+        tool("fio", &["--version"])?;
+        let device = stage.attach(&image(bench, "image", 4 << 20, &[]))?;
+        let of = |how: &str| format!("--filename={device} --bs=64k --direct=1 --file_append=1 {how}");
+        for (how, is_drawn) in [
+            ("--rw=write --size=1m --io_size=3m", false),
+            ("--rw=write --size=1m --loops=2", false),
+            ("--rw=write --size=1m --io_size=256k --loops=3", false),
+            ("--rw=randwrite --size=1m --loops=3", false),
+            ("--rw=read --loops=2", false),
+            ("--rw=read --io_size=9m", false),
+            ("--rw=rw --size=1m --loops=3", true),
+        ] {
+            check(&of(how), &[], is_drawn);
+        }
+        for how in ["--rw=write --size=1m", "--rw=read"] {
+            let line = of(&format!("{how} --time_based --runtime=1"));
+            for program in [&["fio"][..], &[FATHOM, "fio"]] {
+                let Left { code, moved, .. } = left(program, &line, &[]);
+                let bytes: u64 = moved.iter().flatten().map(|of| of.1).sum();
+                assert!(code == 0 && bytes > 4 << 20, "{bytes} bytes of {program:?} with {line}");
+            }
+        }
+        Ok(())
+    });
+}
+
 /// A job knows its files as long as it found them, whatever others make of them.
 #[test]
 fn runs_of_operations_do_not_end_for_what_another_job_adds() {

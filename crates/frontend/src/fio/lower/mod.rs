@@ -1,6 +1,7 @@
 //! fio jobs as fathom's model: clones become streams, barriers become stages, everything quirky becomes plain. Knows fio's
 //! meaning and the model; how it was written is behind it.
 
+mod appends;
 mod caches;
 mod content;
 mod control;
@@ -395,9 +396,10 @@ impl Lowering<'_> {
             options.size.set(region, region_span(settings, parsed.span));
         }
         set_amount(options, parsed, lowered);
-        self.end_appends(options, parsed, lowered);
         if need.is_special {
             set_amount_of_device(options, parsed, lowered);
+        } else {
+            appends::end(options, parsed, lowered, place.files(), self.faults);
         }
         set_tails(options, settings, place.files(), lowered.smallest);
         self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine)
@@ -583,41 +585,6 @@ impl Lowering<'_> {
             let operations = control.number_ios.saturating_mul(control.loops).saturating_mul(each);
             options.operations.set(operations, settings.span("number_ios", span));
         }
-    }
-
-    /// Bounds what appends to a file and ends where that ends: a job of fio 3.33 has come to the end for good then, whatever
-    /// else it was to do. Observed: one pass; of a mix, each direction's.
-    fn end_appends(&mut self, options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered) {
-        let settings = &parsed.settings;
-        let is_timed = options.passes.get().is_none();
-        let goes_on = lowered.is_random && (is_timed || lowered.leaves_end);
-        if !settings.files.append || goes_on {
-            return;
-        }
-        let is_mix = !lowered.is_random && lowered.passes_go_on;
-        let most: u32 = if is_mix { 2 } else { 1 };
-        let size = match settings.operations.size {
-            Some(Size::Bytes(size)) if size > 0 => Some(size.saturating_mul(u64::from(most))),
-            _ => None,
-        };
-        let name = match (options.passes.get(), options.bytes.get(), size) {
-            (None, ..) => "time_based",
-            (_, Some(&Amount::Bytes(asked)), Some(size)) if asked.0 > size => "io_size",
-            (Some(&passes), ..) if passes > most => "loops",
-            _ => return,
-        };
-        let place = settings.span("file_append", parsed.span);
-        options.passes.set(most.min(options.passes.get().copied().unwrap_or(most)), place);
-        if let ("io_size", Some(size)) = (name, size) {
-            options.bytes.set(Amount::Bytes(Bytes(size)), place);
-            if options.pass_bytes.get().is_some() {
-                options.pass_bytes.set(Bytes(size), place);
-            }
-        }
-        let message =
-            format!("file_append=1 ends the job where its files end, as with fio, whatever {name} says");
-        let help = "leave file_append out, or use norandommap with random writes";
-        self.faults.warn("fio.appends-once", place, message, help);
     }
 }
 

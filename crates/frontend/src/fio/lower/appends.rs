@@ -1,0 +1,112 @@
+//! How much a fio job does that appends to files: it is over where they end. Knows what was asked of it, not where its files
+//! begin nor how large they are where the job does not say.
+
+use super::super::ParsedJob;
+use super::super::faults::Faults;
+use super::super::settings::Settings;
+use super::super::values::Size;
+use super::workload::Lowered;
+use fathom_model::{Amount, StreamOptions};
+use fathom_units::{Bytes, Ratio};
+
+/// Bounds what appends to `files` files and ends where those end: a job of fio 3.33 has come to the end for good then,
+/// whatever else it was to do. Observed: one pass; of a mix of both directions, each one's. With `io_size` each loop goes on
+/// where the one before it stopped. What is no regular file has no such end.
+pub(super) fn end(
+    options: &mut StreamOptions,
+    parsed: &ParsedJob,
+    lowered: &Lowered,
+    files: u64,
+    faults: &mut Faults,
+) {
+    let settings = &parsed.settings;
+    let is_timed = options.passes.get().is_none();
+    let goes_on = lowered.is_random && (is_timed || lowered.leaves_end);
+    if !settings.files.append || goes_on {
+        return;
+    }
+    let is_mix =
+        !lowered.is_random && lowered.passes_go_on && (1..100).contains(&settings.operations.mix_read);
+    let most: u32 = if is_mix { 2 } else { 1 };
+    let place = settings.span("file_append", parsed.span);
+    let name = match (options.passes.get().copied(), asked(settings, files)) {
+        (None, _) => {
+            options.passes.set(most, place);
+            "time_based"
+        }
+        (Some(loops), Asked::Passes) => {
+            if loops <= most {
+                return;
+            }
+            options.passes.set(most, place);
+            "loops"
+        }
+        (Some(loops), Asked::Bytes { each, there }) => {
+            let (all, most) = (each.saturating_mul(u64::from(loops)), there.saturating_mul(u64::from(most)));
+            if loops == 1 && all <= most {
+                return;
+            }
+            // Further passes would begin where the first did.
+            options.passes.set(1, place);
+            let bytes = Bytes(all.min(most));
+            options.bytes.set(Amount::Bytes(bytes), place);
+            if options.pass_bytes.get().is_some() {
+                options.pass_bytes.set(bytes, place);
+            }
+            match (all > most, each > most) {
+                (false, _) => return,
+                (true, true) if settings.operations.io_size.is_some() => "io_size",
+                (true, _) => "loops",
+            }
+        }
+        (Some(loops), Asked::Percent(each)) => {
+            let (all, passes) = (each * f64::from(loops), loops.min(most));
+            options.passes.set(passes, place);
+            options.bytes.set(Amount::Share(Ratio::percent(all / f64::from(passes))), place);
+            if all <= 100.0 * f64::from(most) {
+                return;
+            }
+            "loops"
+        }
+    };
+    let message =
+        format!("file_append=1 ends the job where its files end, as with fio, whatever {name} says");
+    let help = "leave file_append out, or use norandommap with random writes";
+    faults.warn("fio.appends-once", place, message, help);
+}
+
+/// What each loop is to do.
+enum Asked {
+    /// Go through what there is.
+    Passes,
+    /// Move so many bytes, where the files have so many.
+    Bytes { each: u64, there: u64 },
+    /// Move so many percent of what there is.
+    Percent(f64),
+}
+
+fn asked(settings: &Settings, files: u64) -> Asked {
+    let size = match settings.operations.size {
+        Some(Size::Bytes(size)) if size > 0 => Some(size),
+        _ => None,
+    };
+    let there = match (settings.files.filesize, settings.operations.offset) {
+        (Some((low, high)), Size::Bytes(0)) if low == high => Some(high.saturating_mul(files)),
+        (Some(_), _) => None,
+        (None, _) => size,
+    };
+    match (settings.operations.io_size, there) {
+        (Some(Size::Bytes(each)), Some(there)) if each > 0 => Asked::Bytes { each, there },
+        (Some(Size::Percent(percent)), Some(there)) if percent > 0 => {
+            let each = u128::from(there) * u128::from(percent) / 100;
+            Asked::Bytes { each: u64::try_from(each).unwrap_or(u64::MAX), there }
+        }
+        (Some(Size::Percent(percent)), None) if percent > 0 => Asked::Percent(f64::from(percent)),
+        // Of files that are longer than `size` for each loop.
+        (_, Some(there)) => match size.filter(|&size| size < there) {
+            Some(each) => Asked::Bytes { each, there },
+            None => Asked::Passes,
+        },
+        _ => Asked::Passes,
+    }
+}
