@@ -199,11 +199,6 @@ impl Recorder {
         }
     }
 
-    /// When the cell being filled was begun, since the step's start.
-    pub(crate) fn cell_start(&self) -> Nanos {
-        self.cell_start
-    }
-
     /// Marks the cell being filled as covering more than one edge.
     pub(crate) fn mark_late(&mut self) {
         self.late = true;
