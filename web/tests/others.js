@@ -20,7 +20,7 @@ test("runs with a tag twice, and two files of one run, are listed", async () => 
 
 test("a run that is gone keeps nobody from comparing the others", async () => {
   const { page, complaints } = await open("compare/steady,mixed,absent");
-  await page.getByText("left out").waitFor();
+  await page.getByText("is not there (any more)").waitFor();
   await page.locator(".answer", { hasText: /\w/ }).first().waitFor();
   await page.getByText("Figures of both sides").first().waitFor();
   assert.equal(await page.locator(".failed").count(), 1, "only what is left out is told");

@@ -160,7 +160,7 @@ test("from an idea to a comparison, on the simulated device and on a file", asyn
   assert.ok(!existsSync(join(folder, "scratch")), "the file that was to be removed is gone");
   // One that is not there keeps nobody from the others.
   await page.goto(`${server.address}#/compare/${sweep},${run},01JD3T5W2A0000000000000009`);
-  await page.getByText("left out").waitFor();
+  await page.getByText("is not there (any more)").waitFor();
   await page.waitForFunction(() => document.querySelectorAll("canvas").length >= 2);
   assert.equal(page.url(), `${server.address}#/compare/${sweep},${run}`);
   // The browser tells of what was asked for in vain.
