@@ -30,6 +30,9 @@ const LOWER_THAN_IDLE: f64 = 4.0;
 /// Variance that operations in a row may have beyond that of independent ones, where the step before the search shows only its
 /// totals: twice the spread. Where a limit is broken clearly even so, lower rates are not looked at.
 const INFLATION: f64 = 4.0;
+/// How far above the lowest rate missed a rate is to have been tried, as a multiple of it: a line through the trials then shows
+/// where the limit is reached, also where that rate was missed by chance.
+const BEYOND: f64 = 1.05;
 /// Fewest queue slots of an open loop.
 const SLOTS_MIN: u32 = 16;
 
@@ -50,6 +53,10 @@ pub struct ObjectiveSearch {
     disproven: u32,
     /// Rates that were tried so far.
     tried: usize,
+    /// The highest of them.
+    highest: f64,
+    /// What was done at full speed, operations per second.
+    most: f64,
     /// Lowest rate that is tried; infinite where an operation by itself breaks a limit beyond chance.
     floor: f64,
 }
@@ -69,6 +76,8 @@ enum Part {
     Bisecting(f64, u32),
     /// The highest rate that was kept, for the so many'th time.
     Proving(u32),
+    /// A rate above all that were tried.
+    Beyond(f64),
     Done,
 }
 
@@ -94,6 +103,8 @@ impl ObjectiveSearch {
             missed: f64::INFINITY,
             disproven: 0,
             tried: 0,
+            highest: 0.0,
+            most: 0.0,
             floor: f64::INFINITY,
         }
     }
@@ -127,6 +138,7 @@ impl ObjectiveSearch {
             Part::Maximum => {
                 self.depth = self.depth_max;
                 self.missed = result.rate;
+                self.most = result.rate;
                 self.middle(1)
             }
             Part::At(at, times) if times < self.replicates => Part::At(at, times + 1),
@@ -154,17 +166,21 @@ impl ObjectiveSearch {
                     if self.disproven > DISPROVEN_MAX { self.lower(self.missed) } else { self.proven(0) }
                 }
             }
-            Part::At(..) | Part::Done => Part::Done,
+            Part::At(..) | Part::Beyond(_) | Part::Done => Part::Done,
         };
         self.tried += usize::from(!matches!(self.part, Part::Alone | Part::Maximum | Part::Done));
-        match self.part {
-            Part::Alone | Part::Done => None,
-            Part::Maximum => Some(vec![depth(self.depth_max), full_speed()]),
-            Part::Idle(at) | Part::Lower(at) | Part::At(at, _) | Part::Bisecting(at, _) => {
-                Some(open(self.depth, at, self.arrival))
-            }
-            Part::Proving(..) => Some(open(self.depth, self.kept, self.arrival)),
-        }
+        let rate = match self.part {
+            Part::Alone | Part::Done => return None,
+            Part::Maximum => return Some(vec![depth(self.depth_max), full_speed()]),
+            Part::Idle(at)
+            | Part::Lower(at)
+            | Part::At(at, _)
+            | Part::Bisecting(at, _)
+            | Part::Beyond(at) => at,
+            Part::Proving(..) => self.kept,
+        };
+        self.highest = self.highest.max(rate);
+        Some(open(self.depth, rate, self.arrival))
     }
 
     fn middle(&mut self, times: u32) -> Part {
@@ -213,7 +229,15 @@ impl ObjectiveSearch {
 
     /// After the rate kept was kept so many times.
     fn proven(&self, times: u32) -> Part {
-        if self.kept > 0.0 && times < self.replicates { Part::Proving(times + 1) } else { Part::Done }
+        if self.kept > 0.0 && times < self.replicates {
+            return Part::Proving(times + 1);
+        }
+        let beyond = BEYOND * self.highest;
+        if self.kept > 0.0 && self.highest < BEYOND * self.missed && beyond < self.most {
+            Part::Beyond(beyond)
+        } else {
+            Part::Done
+        }
     }
 
     /// Queue slots for a load that Little's law expects.

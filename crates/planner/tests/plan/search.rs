@@ -365,6 +365,24 @@ fn the_highest_rate_is_proven_and_given_up_where_it_was_luck() {
 }
 
 #[test]
+fn a_rate_above_the_first_one_missed_is_tried_at_last() {
+    // p99 = ln 100 ÷ (1000/s − X) is 9.2 ms at 499.4/s: the first of the bisection is missed, and no higher one is tried in it.
+    let goals = vec![LatencyGoal { quantile: Some(0.99), limit: Nanos::micros(9200) }];
+    let mut experiment =
+        planned(Search::Objective(ObjectiveSearch::new(goals, None, 2, 32, true))).experiment;
+    let (mut last, mut rates) = (None, Vec::new());
+    while let Some(step) = experiment.next(last.as_ref()) {
+        if let Pacing::Open { rate, .. } = step.streams[0].pacing {
+            rates.push(rate);
+        }
+        last = Some(m_m_1(&step, 0.001));
+    }
+    let [.., proof, again, beyond] = rates[..] else { panic!("{rates:?}") };
+    assert!(proof == again && (490.0..499.5).contains(&proof) && rates[0] == 500.0, "{rates:?}");
+    assert!((beyond - 525.0).abs() < 1e-6, "{rates:?}");
+}
+
+#[test]
 fn a_wanted_rate_is_proven_at_a_depth_that_little_gives() {
     let goals = vec![LatencyGoal { quantile: None, limit: Nanos::millis(4) }];
     let search = ObjectiveSearch::new(goals, Some(10_000.0), 3, 1024, false);
