@@ -471,6 +471,9 @@ export const strings = {
     goOn: "Go on with the test",
     facts: (number: number) => `${count(number)} facts`,
     fact: { subject: "of", name: "fact", value: "value" },
+    drives: "What the drives say of themselves",
+    drive: { device: "drive", name: "fact", before: "at the start", after: "at the end" },
+    silent: "says nothing of its health",
   },
   compare: {
     title: "Compare runs",

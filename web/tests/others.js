@@ -2,7 +2,7 @@
 // plays.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { fits, shots, test } from "./browser.js";
+import { fits, isAccessible, shots, test } from "./browser.js";
 import { mock, open } from "./played.js";
 
 test("runs with a tag twice, and two files of one run, are listed", async () => {
@@ -116,4 +116,15 @@ test("the list of runs shows all that matters of a run at any width", async () =
       assert.equal(await page.getByText(text).filter({ visible: true }).count(), 1, `${width}: ${text}`);
     assert.ok(await page.getByRole("button", { name: "change killed" }).isVisible(), `${width}`);
   }
+});
+
+test("what drives say of themselves stands on the page of a run, as text", async () => {
+  const { page, complaints } = await open("run/hostile");
+  await page.getByRole("heading", { name: "What the drives say of themselves" }).waitFor();
+  const row = page.getByRole("row", { name: /^<i>sda <b>wear/ });
+  assert.deepEqual(await row.getByRole("cell").allTextContents(), ["<i>sda", "<b>wear", "<u>1", "<u>2"]);
+  await fits(page, "a run with drives");
+  await isAccessible(page, "a run with drives");
+  await page.screenshot({ path: join(shots, "run-drives.png"), fullPage: true });
+  assert.deepEqual(complaints, []);
 });

@@ -6,6 +6,7 @@
 
 pub mod compare;
 pub mod describe;
+pub mod drives;
 mod errno;
 pub mod layouts;
 pub mod load;

@@ -76,8 +76,11 @@ pub fn record(shapes: &[StreamShape]) -> Record {
     let mut record = Record::begin(run_started());
     push(&mut record, shapes, 0);
     let end = record.steps[0].finished.as_ref().map_or(Nanos::ZERO, |finished| finished.elapsed);
-    record.finished =
-        Some(RunFinished { outcome: Outcome::Complete, wall_ms: WALL_MS + 500 + end.0 / 1_000_000 + 20 });
+    record.finished = Some(RunFinished {
+        outcome: Outcome::Complete,
+        wall_ms: WALL_MS + 500 + end.0 / 1_000_000 + 20,
+        drives: Vec::new(),
+    });
     record
 }
 

@@ -7,6 +7,7 @@ mod behaviour;
 mod circumstances;
 mod device;
 mod disturbed;
+mod drives;
 mod host;
 mod load;
 mod surroundings;
@@ -25,6 +26,7 @@ pub fn findings(record: &Record) -> Vec<Finding> {
     let mut found = Found::default();
     circumstances::run(record, &mut found);
     surroundings::run(record, &mut found);
+    drives::run(record, &mut found);
     disturbed::run(record, &mut found);
     // A load of a test that was cut off is done again where the test goes on, and is in no figure; what befell it is told.
     let is_test = matches!(record.started.question, Some(Question::Steady(_)));

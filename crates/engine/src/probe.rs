@@ -7,6 +7,7 @@ mod block;
 mod content;
 mod counters;
 mod device_environment;
+mod drives;
 mod file;
 mod gauges;
 mod host;
@@ -19,6 +20,7 @@ mod zeroes;
 use crate::mark;
 pub use crate::mark::MARK;
 pub use counters::{device_counters, device_counters_at};
+pub use drives::drives;
 pub use gauges::{HostCounts, gauges, gauges_at, host_counts, host_counts_at};
 pub use roots::Roots;
 

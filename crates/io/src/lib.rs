@@ -9,6 +9,7 @@ pub mod clock;
 mod engine;
 mod file;
 mod memory;
+mod nvme;
 pub mod presence;
 mod priority;
 pub mod thread;
@@ -32,3 +33,4 @@ pub use engine::{
 };
 pub use file::{advise, drop_clean, open_quietly, write_back};
 pub use memory::{Locked, MemoryError, with_fresh_zeroes};
+pub use nvme::nvme_log_page;

@@ -5,7 +5,8 @@ use crate::calendar;
 use crate::table::visible;
 use crate::tables::{extreme, percentile, seconds};
 use crate::view::{
-    ConnectionFigures, EnvironmentSummary, StepSummary, StreamSummary, Summary, TargetSummary, VerifySummary,
+    ConnectionFigures, DriveFactSummary, DriveSummary, EnvironmentSummary, StepSummary, StreamSummary,
+    Summary, TargetSummary, VerifySummary,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 
@@ -178,7 +179,24 @@ pub(crate) fn environment(summary: &Summary) -> Vec<String> {
             lines.push(line);
         }
     }
+    lines.extend(summary.drives.iter().map(drive));
     lines
+}
+
+/// What a drive said of itself; of what was another at the run's end, both.
+fn drive(DriveSummary { device, silent, facts }: &DriveSummary) -> String {
+    let of = |fact: &DriveFactSummary| {
+        let said = match (&fact.before, &fact.after) {
+            (Some(before), Some(after)) if before != after => format!("{before} → {after}"),
+            (before, after) => before.as_ref().or(after.as_ref()).cloned().unwrap_or_default(),
+        };
+        format!("{} {said}", fact.name)
+    };
+    let said = match silent {
+        Some(why) => format!("says nothing of its health ({why})"),
+        None => facts.iter().map(of).collect::<Vec<_>>().join(", "),
+    };
+    visible(&format!("drive {device}: {said}"))
 }
 
 fn target(target: &TargetSummary) -> String {
@@ -204,7 +222,28 @@ pub(crate) fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::{drive, quoted};
+    use crate::view::{DriveFactSummary, DriveSummary};
+
+    #[test]
+    fn drives_say_what_they_said_before_and_after() {
+        let fact = |name: &str, before: Option<&str>, after: Option<&str>| DriveFactSummary {
+            name: name.to_owned(),
+            before: before.map(str::to_owned),
+            after: after.map(str::to_owned),
+        };
+        let facts = vec![
+            fact("wear", Some("3 %"), Some("3 %")),
+            fact("pending sectors", Some("8"), Some("9")),
+            fact("media errors", None, Some("1")),
+            fact("spare", Some("9\u{1b} %"), None),
+        ];
+        let mut said = DriveSummary { device: "sda".to_owned(), silent: None, facts };
+        let expect = r"drive sda: wear 3 %, pending sectors 8 → 9, media errors 1, spare 9\u{1b} %";
+        assert_eq!(drive(&said), expect.replace(r"\\", r"\"));
+        said.silent = Some("smartctl: Permission denied".to_owned());
+        assert_eq!(drive(&said), "drive sda: says nothing of its health (smartctl: Permission denied)");
+    }
 
     #[test]
     fn words_are_quoted_for_a_shell() {

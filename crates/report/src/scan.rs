@@ -153,15 +153,7 @@ fn manner(scan: &Scan) -> Vec<String> {
         let (reads, block) = (scan.question.burst_reads, Bytes(u64::from(scan.question.block)));
         format!("Burst rate (the first {block} read {reads} times, the median): {}.", BytesPerSec(burst))
     });
-    let is_device = scan.question.target.starts_with("/dev/");
-    let drive = is_device.then(|| {
-        format!(
-            "What the drive counts itself (SMART) is not in this report, since fathom sends drives no commands: hold \
-             `smartctl -A {}` of before and after beside each other.",
-            crate::table::visible(&scan.question.target)
-        )
-    });
-    order.map(str::to_owned).into_iter().chain(burst).chain(drive).collect()
+    order.map(str::to_owned).into_iter().chain(burst).collect()
 }
 
 fn accessed(scan: &Scan, access: &Access) -> String {

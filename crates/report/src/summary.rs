@@ -4,11 +4,12 @@
 use crate::aims::{Apart, by_targets, names};
 use crate::on_targets::{of_stream, together as on_targets};
 use crate::view::{
-    Asked, ConnectionFigures, DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, GroupSummary,
-    HostSummary, KindSummary, LatencySummary, MismatchCount, NoteSummary, Parameter, Percentile, Point,
-    SCHEMA_VERSION, Source, StepSummary, StreamSummary, Summary, TargetGroup, TargetSummary, Together,
-    Totals, VerifySummary,
+    Asked, ConnectionFigures, DeviceSummary, DriveFactSummary, DriveSummary, EnvironmentSummary, ErrorCount,
+    FindingSummary, GroupSummary, HostSummary, KindSummary, LatencySummary, MismatchCount, NoteSummary,
+    Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary, StreamSummary, Summary, TargetGroup,
+    TargetSummary, Together, Totals, VerifySummary,
 };
+use fathom_analysis::drives::{self, Drive, DriveFact, drives};
 use fathom_analysis::objective::objective;
 use fathom_analysis::{
     Measured, describe, errno_name, load, measured, operations, pts, scan, thresholds, validity,
@@ -50,7 +51,8 @@ pub fn summary(record: &Record) -> Summary {
         validity: validity::findings(record).into_iter().map(finding).collect(),
         steps: steps.iter().map(step).collect(),
         notes: told(notes, started.question.as_ref()).map(note).collect(),
-        environment: started.facts.environment.iter().map(environment).collect(),
+        environment: around(&started.facts).map(environment).collect(),
+        drives: drives(record).into_iter().map(drive).collect(),
         sources: sources(started),
         unanswered: answer.as_ref().err().map(|what| unanswered(record, what)),
         together: answer.ok().flatten(),
@@ -567,6 +569,16 @@ pub(crate) const fn note_kind_name(kind: NoteKind) -> &'static str {
         NoteKind::Environment => "environment",
         NoteKind::Mark => "mark",
     }
+}
+
+/// Facts of the host, without what its drives said of themselves.
+fn around(facts: &Facts) -> impl Iterator<Item = &EnvironmentFact> {
+    facts.environment.iter().filter(|fact| drives::device(fact).is_none())
+}
+
+fn drive(Drive { device, silent, facts }: Drive) -> DriveSummary {
+    let of = |DriveFact { name, before, after }| DriveFactSummary { name, before, after };
+    DriveSummary { device, silent, facts: facts.into_iter().map(of).collect() }
 }
 
 fn environment(fact: &EnvironmentFact) -> EnvironmentSummary {

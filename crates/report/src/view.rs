@@ -45,6 +45,8 @@ pub struct Summary {
     pub notes: Vec<NoteSummary>,
     /// What was found on the host.
     pub environment: Vec<EnvironmentSummary>,
+    /// What the drives under test said of themselves.
+    pub drives: Vec<DriveSummary>,
     /// The job's texts as given.
     pub sources: Vec<Source>,
     /// What the steps of a run come to together; where they say little one by one it takes their place for people. It stands
@@ -585,6 +587,28 @@ pub struct EnvironmentSummary {
     pub bytes: Option<u64>,
     /// Where it was read.
     pub source: String,
+}
+
+/// What a drive said of itself: SMART of ATA and SCSI, the health log of `NVMe`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct DriveSummary {
+    /// Its kernel name.
+    pub device: String,
+    /// Why it said nothing; null when it did.
+    pub silent: Option<String>,
+    /// What it said, in its order.
+    pub facts: Vec<DriveFactSummary>,
+}
+
+/// One thing that a drive said of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct DriveFactSummary {
+    /// Its name: `pending sectors`, `media errors`, `wear` …
+    pub name: String,
+    /// At the run's start; null when it said nothing of it then.
+    pub before: Option<String>,
+    /// At its end; null also when the run has none.
+    pub after: Option<String>,
 }
 
 /// One text of the job.

@@ -92,10 +92,13 @@ pub fn claim(experiment: &Experiment, facts: &Facts, run: &str) -> Result<Claims
 
 /// Runs all steps. Always ends with [`Event::RunFinished`], and removes what was to be removed.
 pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
-    let RunRequest { experiment, claims, started, notes, clock, changes, earlier } = request;
+    let RunRequest { experiment, claims, mut started, notes, clock, changes, earlier } = request;
     let used = claims.used();
     let mut preview = experiment.preview();
     let can_be_resumed = experiment.can_be_resumed();
+    // Here, and not where the job was judged: drives are asked only where there is a run. And first: the kernel may count the
+    // question itself as a failed command.
+    started.facts.environment.extend(probe::drives(&started.facts.targets));
     let mut runner = Runner {
         environment: probe::environment(&started.facts.targets),
         facts: started.facts.clone(),
@@ -143,7 +146,8 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         runner.note(NoteKind::Target, Severity::Warn, message);
     }
     let wall_ms = runner.time.wall_ms(fathom_engine::monotonic(), fathom_engine::wall_ms());
-    bus.send(&Event::RunFinished(RunFinished { outcome: outcome.clone(), wall_ms }));
+    let drives = probe::drives(&runner.facts.targets);
+    bus.send(&Event::RunFinished(RunFinished { outcome: outcome.clone(), wall_ms, drives }));
     bus.settled();
     let error = error.or_else(|| bus.take_failure().map(RunError::Sink));
     RunOutcome { outcome, error, left_behind }

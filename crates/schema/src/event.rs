@@ -159,6 +159,10 @@ pub struct RunFinished {
     pub outcome: Outcome,
     /// Wall clock, milliseconds since 1970-01-01 UTC.
     pub wall_ms: u64,
+    /// What the drives under test said of themselves then, as [`crate::drive`] names it; what they said at the start is in the
+    /// facts. Empty in records of before they were asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drives: Vec<EnvironmentFact>,
 }
 
 /// How a run ended.

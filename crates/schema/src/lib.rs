@@ -9,6 +9,7 @@ mod buckets;
 mod changes;
 mod control;
 mod demands;
+pub mod drive;
 mod engine;
 mod event;
 mod facts;

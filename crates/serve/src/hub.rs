@@ -251,7 +251,11 @@ mod tests {
     fn the_end_of_the_run_is_the_end_of_its_events() {
         let hub = Hub::default();
         let mut sink = hub.sink();
-        let finished = fathom_schema::RunFinished { outcome: fathom_schema::Outcome::Complete, wall_ms: 5 };
+        let finished = fathom_schema::RunFinished {
+            outcome: fathom_schema::Outcome::Complete,
+            wall_ms: 5,
+            drives: Vec::new(),
+        };
         sink.event(&Event::RunFinished(finished)).expect("it never fails");
         let mut watch = hub.watch();
         drop(sink);

@@ -133,7 +133,7 @@ fn step_finished(index: u32) -> Event {
 }
 
 fn run_finished(outcome: Outcome) -> Event {
-    Event::RunFinished(RunFinished { outcome, wall_ms: WALL_MS + 3_200 })
+    Event::RunFinished(RunFinished { outcome, wall_ms: WALL_MS + 3_200, drives: Vec::new() })
 }
 
 /// All events of a small run that ended well.

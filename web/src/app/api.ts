@@ -189,6 +189,13 @@ export interface Report {
   }[];
   notes: { at_s: number; severity: string; message: string }[];
   environment: { subject: string; name: string; value: string | null; bytes: number | null; source: string }[];
+  /** What the drives under test said of themselves, where they were asked. */
+  drives: {
+    device: string;
+    /** Why it said nothing. */
+    silent: string | null;
+    facts: { name: string; before: string | null; after: string | null }[];
+  }[];
   /** Of an Iometer configuration with what was said beside its text, as in {@link Upload}. */
   sources: { name: string; text: string; maps?: string[]; sector_size?: number }[];
 }

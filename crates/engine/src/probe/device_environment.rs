@@ -1,6 +1,6 @@
 //! The conditions of the devices and filesystems under test: firmware, queue settings, links, arrays, volumes.
 //!
-//! Reads sysfs only; what takes a command to the device (SMART, `NVMe` logs) is said to be absent.
+//! Reads sysfs only; what takes a command to the device (SMART, `NVMe` logs) is asked for elsewhere.
 
 use super::block::{Blocks, Node, SECTOR_BYTES};
 use super::host::Gather;
@@ -134,7 +134,6 @@ fn disk(node: &Node, gather: &mut Gather<'_>) {
         gather.file(name, &upwards(node, file));
     }
     stacked(node, gather);
-    gather.fact("self-test", None, Path::new("needs a command to the device, which is not sent"));
 }
 
 /// Arrays, volumes and loop devices tell what they are made of; others say that they are none.
@@ -215,7 +214,6 @@ mod tests {
                 ("device sda", "queue scheduler", Some("[mq-deadline] none")),
                 ("device sda", "queue wbt_lat_usec", None),
                 ("device sda", "md", None),
-                ("device sda", "self-test", None),
             ],
         );
         check("disks", "nvme0n1", &[("device nvme0n1", "firmware", Some("620331WD"))]);

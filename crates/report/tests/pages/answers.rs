@@ -5,8 +5,8 @@ use crate::records::scatter;
 use fathom_analysis::pts::{Flow, PartKind, Place};
 use fathom_analysis::sample::{StreamShape, push, record};
 use fathom_schema::{
-    Arrival, Backlog, DeviceClass, LatencyGoal, LoadAxis, OperationKind, Pacing, Question, Record,
-    ScanQuestion, Singles, SteadyQuestion, SteadyTest,
+    Arrival, Backlog, DeviceClass, EnvironmentFact, LatencyGoal, LoadAxis, OperationKind, Pacing, Question,
+    Record, ScanQuestion, Singles, SteadyQuestion, SteadyTest,
 };
 use fathom_units::Bytes;
 
@@ -244,7 +244,21 @@ fn scan() -> Record {
         let reads: Vec<(u64, u64)> = (0..4).map(read).collect();
         step.finished.as_mut().expect("it ended").singles = Some(Singles { classes: vec![0; 6], reads });
     }
+    with_drive(&mut made, "nvme0n1", [("media errors", "0", "2"), ("wear", "3 %", "3 %")]);
     made
+}
+
+/// What a drive said of itself before and after.
+pub(crate) fn with_drive(record: &mut Record, device: &str, said: [(&str, &str, &str); 2]) {
+    let fact = |name: &str, value: &str| EnvironmentFact {
+        subject: format!("drive {device}"),
+        name: name.to_owned(),
+        value: Some(value.to_owned()),
+        source: "health log of the controller".to_owned(),
+    };
+    record.started.facts.environment.extend(said.map(|(name, before, _)| fact(name, before)));
+    record.finished.as_mut().expect("it ended").drives =
+        said.map(|(name, _, after)| fact(name, after)).to_vec();
 }
 
 /// Three runs of a device, and three of it with slower tails and a tenth less of everything.

@@ -309,7 +309,7 @@ fn an_answer_comes_first_in_words_then_drawn_then_in_tables() {
             "Reads by latency",
             "Access time by place",
         ],
-        &["unreadable", "EIO", "n/a (needs n ≥ 1000 reads)"],
+        &["unreadable", "EIO", "n/a (needs n ≥ 1000 reads)", "drive nvme0n1: media errors 0 → 2, wear 3 %"],
     );
 }
 

@@ -1,5 +1,6 @@
 //! Records to make pages of: constructed runs whose latencies scatter like a device's, seeded.
 
+use crate::answers::with_drive;
 use fathom_analysis::sample::{StreamShape, push, record, spread};
 use fathom_metrics::{Latency, merge_tally};
 use fathom_schema::{
@@ -235,6 +236,7 @@ fn hostile() -> Record {
         value: Some("{{constructor.constructor('alert(10)')()}}\u{2028}".to_owned()),
         source: "/sys/block/x/queue/scheduler".to_owned(),
     }];
+    with_drive(&mut record, "<i>sda", [("<b>wear", "<u>1", "<u>2"), ("\u{202e}spare", "", "9 %")]);
     let step = &mut record.steps[0].started.step;
     step.name = format!("</h2>{NAME}");
     step.streams[0].name = format!("{NAME}<!--");

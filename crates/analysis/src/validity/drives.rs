@@ -1,0 +1,107 @@
+//! Checks of what the drives say of themselves: a drive that fails, is slowed down by its heat or tests itself measures nothing
+//! but that.
+
+use super::Found;
+use crate::drives::{Drive, drives, number};
+use fathom_schema::drive as name;
+use fathom_schema::{Record, Severity};
+
+/// Counts of what cannot be read, by how grave they are.
+const DEFECTS: [&str; 4] = [name::PENDING, name::UNCORRECTABLE, name::MEDIA_ERRORS, name::REALLOCATED];
+/// Wear at which a drive's life is over by its maker's estimate, percent.
+const WORN: u64 = 100;
+
+/// Checks of the run as a whole.
+pub(super) fn run(record: &Record, found: &mut Found) {
+    for drive in drives(record) {
+        failing(&drive, found);
+        defects(&drive, found);
+        heat(&drive, found);
+        for said in drive.said(name::SELF_TEST).filter(|said| *said != "none") {
+            found.add(
+                "drive.self-test",
+                Severity::Warn,
+                format!("{} tests itself ({said})", drive.device),
+                "a drive that tests itself answers more slowly: wait until it is through (`smartctl -c`), and run it again",
+            );
+        }
+    }
+}
+
+fn failing(drive: &Drive, found: &mut Found) {
+    let failed =
+        drive.said(name::STATUS).find(|said| *said == "failed").map(|_| "that it is failing".to_owned());
+    let warns = drive.said(name::WARNINGS).filter(|said| *said != "none").last();
+    if let Some(said) = failed.or_else(|| warns.map(|warns| format!("as a warning: {warns}"))) {
+        found.add(
+            "drive.failing",
+            Severity::Warn,
+            format!("{} says of itself {said}", drive.device),
+            "save what is on it first; what it does now says little of a sound drive of its kind",
+        );
+    }
+    if let Some(wear) = drive.last(name::WEAR).filter(|wear| number(wear).is_some_and(|wear| wear >= WORN)) {
+        found.add(
+            "drive.worn",
+            Severity::Warn,
+            format!("{} has used up {wear} of the life that its maker expects", drive.device),
+            "a worn drive corrects more and is slower: compare it with a new one of its kind",
+        );
+    }
+}
+
+fn defects(drive: &Drive, found: &mut Found) {
+    let mut grown = Vec::new();
+    let mut known = Vec::new();
+    for name in DEFECTS {
+        match drive.counts(name) {
+            Some((before, after)) if after > before => grown.push(format!("{name} {before} → {after}")),
+            _ => {
+                let last = drive.last(name).filter(|last| number(last).is_some_and(|last| last > 0));
+                known.extend(last.map(|last| format!("{name} {last}")));
+            }
+        }
+    }
+    if !grown.is_empty() {
+        found.add(
+            "drive.defects-grew",
+            Severity::Warn,
+            format!("{} counted more of its defects during the run: {}", drive.device, grown.join(", ")),
+            "the drive found what it cannot read: save what is on it, and look where with `fathom scan`",
+        );
+    }
+    if !known.is_empty() {
+        found.add(
+            "drive.defects",
+            Severity::Info,
+            format!("{} counts defects that it had before: {}", drive.device, known.join(", ")),
+            "sectors that were replaced lie elsewhere, and pending ones cannot be read: `fathom scan` shows what is slow",
+        );
+    }
+    if let Some((before, after)) =
+        drive.counts(name::INTERFACE_ERRORS).filter(|(before, after)| after > before)
+    {
+        found.add(
+            "drive.interface-errors",
+            Severity::Warn,
+            format!("transfers of {} were damaged on their way: {before} → {after}", drive.device),
+            "each is sent again, which takes time: change the cable or the slot, and run it again",
+        );
+    }
+}
+
+fn heat(drive: &Drive, found: &mut Found) {
+    let grew = |name: &str| drive.counts(name).map_or(0, |(before, after)| after.saturating_sub(before));
+    let (times, minutes) = (grew(name::THROTTLED_TIMES), grew(name::HOT_MINUTES));
+    if times > 0 || minutes > 0 {
+        found.add(
+            "drive.throttled",
+            Severity::Warn,
+            format!(
+                "{} slowed itself down for its temperature {times} times during the run, and was too hot for {minutes} minutes",
+                drive.device
+            ),
+            "cool the drive, and run it again",
+        );
+    }
+}
