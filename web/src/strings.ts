@@ -469,7 +469,7 @@ export const strings = {
     again: "Compose from it",
     watch: "Watch it",
     goOn: "Go on with the test",
-    facts: (number: number) => `${count(number)} facts`,
+    facts: (number: number) => `${count(number)} ${number === 1 ? "fact" : "facts"}`,
     fact: { subject: "of", name: "fact", value: "value" },
     drives: "What the drives say of themselves",
     drive: { device: "drive", name: "fact", before: "at the start", after: "at the end" },

@@ -8,9 +8,9 @@ use fathom_schema::{EnvironmentFact, Record};
 pub struct Drive {
     /// Kernel name.
     pub device: String,
-    /// Why it said nothing; absent where it said something.
+    /// Why it said nothing when it was asked last; absent where it did.
     pub silent: Option<String>,
-    /// What it said, in its order.
+    /// What it said at either time, in its order.
     pub facts: Vec<DriveFact>,
 }
 
@@ -44,6 +44,11 @@ impl Drive {
         before.into_iter().chain(after)
     }
 
+    /// Whether it was told at the start.
+    pub(crate) fn is_known_before(&self, name: &str) -> bool {
+        self.fact(name).is_some_and(|fact| fact.before.is_some())
+    }
+
     /// A count at the start and at the end, where it was told both times.
     pub(crate) fn counts(&self, name: &str) -> Option<(u64, u64)> {
         let fact = self.fact(name)?;
@@ -69,8 +74,9 @@ pub fn drives(record: &Record) -> Vec<Drive> {
             drives.len() - 1
         });
         let drive = &mut drives[at];
-        if fact.name == HEALTH && fact.value.is_none() {
-            drive.silent.get_or_insert_with(|| fact.source.clone());
+        let is_silent = fact.name == HEALTH && fact.value.is_none();
+        drive.silent = is_silent.then(|| fact.source.clone());
+        if is_silent {
             continue;
         }
         let at = drive.facts.iter().position(|known| known.name == fact.name).unwrap_or_else(|| {
@@ -79,9 +85,6 @@ pub fn drives(record: &Record) -> Vec<Drive> {
         });
         let side = if is_end { &mut drive.facts[at].after } else { &mut drive.facts[at].before };
         side.clone_from(&fact.value);
-    }
-    for drive in drives.iter_mut().filter(|drive| !drive.facts.is_empty()) {
-        drive.silent = None;
     }
     drives
 }

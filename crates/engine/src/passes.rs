@@ -197,6 +197,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             return;
         }
         self.state = State::Measure;
+        // Demands are about the time in which operations are issued.
+        if let Some(watch) = &mut self.watch {
+            watch.begin_anew(now);
+        }
         let edge = self.times.next_edge(self.times.step_start.after(self.recorder.cell_start()));
         if edge < self.next_event {
             self.recorder.mark_late();

@@ -91,6 +91,30 @@ fn operations_that_fail_are_done_again_in_flows() {
     check(|stream| stream.flow = Some(Flow { id: 1, weight: 1, pause: Nanos::ZERO }), "in a flow");
 }
 
+/// A rate that is demanded is not looked at while all are under way, though one fails then and is done again.
+#[test]
+fn a_pause_in_which_all_are_under_way_breaks_no_demand() {
+    for stalled_ms in [27, 29, 31] {
+        let mut stream = stream(EngineKind::Sim, 32);
+        stream.limits = StreamLimits {
+            time: TimeLimit::Unbounded,
+            operations: Quota::AtMost(OPERATIONS),
+            passes: Passes::Counted { count: 1, bytes: 10_000 * BLOCK, at_least: 0 },
+            ..stream.limits
+        };
+        stream.control.tolerates = Tolerance::Listed { reads: vec![5], writes: Vec::new() };
+        let rate = RateDemand { kind: None, unit: RateUnit::Operations, at_least: 1000.0 };
+        stream.demands = Demands { rates: vec![rate], rate_window: Nanos::millis(500), ..Demands::default() };
+        let error_share = Ratio::new(0.3).expect("it is a share");
+        let service = device(SimService::Constant { ns: MS }, 4);
+        let sim = SimDevice { error_share, stalls: vec![(stalled_ms * MS, 3000 * MS)], ..service };
+        let outcome = run(step(TargetKind::Sim(sim), stream));
+        let ended = outcome.intervals.last().expect("there are some").end;
+        assert!(ended > Nanos::secs(3), "it ended at {ended}, before the device stood still for 3 s");
+        assert_eq!(counts(&outcome).0, OPERATIONS, "standing still from {stalled_ms} ms on");
+    }
+}
+
 #[test]
 fn operations_that_fail_are_done_again_in_further_passes() {
     for depth in DEPTHS {

@@ -10,8 +10,8 @@ const ADMIN_COMMAND: libc::c_ulong = 0xc048_4e41;
 const GET_LOG_PAGE: u8 = 0x02;
 /// All namespaces: the page of the controller.
 const ALL_NAMESPACES: u32 = u32::MAX;
-/// How long the controller has to answer, milliseconds.
-const PATIENCE_MS: u32 = 5000;
+/// The kernel's own patience (a minute). A shorter one is no way to give up: the kernel resets a controller that exceeds it.
+const PATIENCE_MS: u32 = 0;
 
 /// `struct nvme_admin_cmd` (`linux/nvme_ioctl.h`).
 #[repr(C)]

@@ -192,9 +192,11 @@ fn drive(DriveSummary { device, silent, facts }: &DriveSummary) -> String {
         };
         format!("{} {said}", fact.name)
     };
+    let said = facts.iter().map(of).collect::<Vec<_>>().join(", ");
     let said = match silent {
-        Some(why) => format!("says nothing of its health ({why})"),
-        None => facts.iter().map(of).collect::<Vec<_>>().join(", "),
+        Some(why) if facts.is_empty() => format!("says nothing of its health ({why})"),
+        Some(why) => format!("before the run {said}; says nothing after it ({why})"),
+        None => said,
     };
     visible(&format!("drive {device}: {said}"))
 }
@@ -242,6 +244,9 @@ mod tests {
         let expect = r"drive sda: wear 3 %, pending sectors 8 → 9, media errors 1, spare 9\u{1b} %";
         assert_eq!(drive(&said), expect.replace(r"\\", r"\"));
         said.silent = Some("smartctl: Permission denied".to_owned());
+        assert!(drive(&said).starts_with("drive sda: before the run wear 3 %, "), "{}", drive(&said));
+        assert!(drive(&said).ends_with("; says nothing after it (smartctl: Permission denied)"));
+        said.facts.clear();
         assert_eq!(drive(&said), "drive sda: says nothing of its health (smartctl: Permission denied)");
     }
 

@@ -594,7 +594,7 @@ pub struct EnvironmentSummary {
 pub struct DriveSummary {
     /// Its kernel name.
     pub device: String,
-    /// Why it said nothing; null when it did.
+    /// Why it said nothing when it was asked last; null when it did.
     pub silent: Option<String>,
     /// What it said, in its order.
     pub facts: Vec<DriveFactSummary>,

@@ -90,6 +90,11 @@ pub fn claim(experiment: &Experiment, facts: &Facts, run: &str) -> Result<Claims
     Ok(claims.of_run(run))
 }
 
+/// How long drives may take to say how they are: a disk that sleeps takes up to 15 s to spin up.
+const DRIVES_PATIENCE: Nanos = Nanos::secs(20);
+/// The same when somebody waits for the end.
+const DRIVES_PATIENCE_STOPPED: Nanos = Nanos::secs(2);
+
 /// Runs all steps. Always ends with [`Event::RunFinished`], and removes what was to be removed.
 pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     let RunRequest { experiment, claims, mut started, notes, clock, changes, earlier } = request;
@@ -98,7 +103,7 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     let can_be_resumed = experiment.can_be_resumed();
     // Here, and not where the job was judged: drives are asked only where there is a run. And first: the kernel may count the
     // question itself as a failed command.
-    started.facts.environment.extend(probe::drives(&started.facts.targets));
+    started.facts.environment.extend(probe::drives(&started.facts.targets, DRIVES_PATIENCE));
     let mut runner = Runner {
         environment: probe::environment(&started.facts.targets),
         facts: started.facts.clone(),
@@ -146,7 +151,8 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         runner.note(NoteKind::Target, Severity::Warn, message);
     }
     let wall_ms = runner.time.wall_ms(fathom_engine::monotonic(), fathom_engine::wall_ms());
-    let drives = probe::drives(&runner.facts.targets);
+    let patience = if stop.is_raised() { DRIVES_PATIENCE_STOPPED } else { DRIVES_PATIENCE };
+    let drives = probe::drives(&runner.facts.targets, patience);
     bus.send(&Event::RunFinished(RunFinished { outcome: outcome.clone(), wall_ms, drives }));
     bus.settled();
     let error = error.or_else(|| bus.take_failure().map(RunError::Sink));

@@ -9,6 +9,8 @@ pub const HEALTH: &str = "health";
 pub const STATUS: &str = "status";
 /// What an `NVMe` controller warns of (`none`, or a list).
 pub const WARNINGS: &str = "critical warnings";
+/// The one of these that passes when the drive has cooled.
+pub const HEAT_WARNING: &str = "temperature beyond its threshold";
 /// `31 °C`.
 pub const TEMPERATURE: &str = "temperature";
 /// Whole hours.

@@ -6,9 +6,10 @@ use crate::{
     whole,
 };
 use fathom_schema::{
-    ErrorPolicy, Event, HostSample, Interval, KindTally, LatencySum, LatencyTally, Moments, Note, NoteKind,
-    OperationKind, Outcome, Phase, Record, RunFinished, RunStarted, Severity, SparseHistogram, Step,
-    StepFinished, StepStarted, Stop, StreamTally, StreamTotals, TargetTally, WorkerTotals,
+    EnvironmentFact, ErrorPolicy, Event, HostSample, Interval, KindTally, LatencySum, LatencyTally, Moments,
+    Note, NoteKind, OperationKind, Outcome, Phase, Record, RunFinished, RunStarted, Severity,
+    SparseHistogram, Step, StepFinished, StepStarted, Stop, StreamTally, StreamTotals, TargetTally,
+    WorkerTotals,
 };
 use fathom_units::Nanos;
 use rusqlite::Connection;
@@ -133,7 +134,13 @@ fn step_finished(index: u32) -> Event {
 }
 
 fn run_finished(outcome: Outcome) -> Event {
-    Event::RunFinished(RunFinished { outcome, wall_ms: WALL_MS + 3_200, drives: Vec::new() })
+    let drive = EnvironmentFact {
+        subject: "drive sda".to_owned(),
+        name: "pending sectors".to_owned(),
+        value: Some("8".to_owned()),
+        source: "smartctl".to_owned(),
+    };
+    Event::RunFinished(RunFinished { outcome, wall_ms: WALL_MS + 3_200, drives: vec![drive] })
 }
 
 /// All events of a small run that ended well.

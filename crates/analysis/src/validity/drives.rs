@@ -14,6 +14,7 @@ const WORN: u64 = 100;
 /// Checks of the run as a whole.
 pub(super) fn run(record: &Record, found: &mut Found) {
     for drive in drives(record) {
+        silent(&drive, found);
         failing(&drive, found);
         defects(&drive, found);
         heat(&drive, found);
@@ -28,11 +29,29 @@ pub(super) fn run(record: &Record, found: &mut Found) {
     }
 }
 
+/// A drive that answered before and does not any more may be gone.
+fn silent(drive: &Drive, found: &mut Found) {
+    if let Some(why) = drive.silent.as_ref().filter(|_| !drive.facts.is_empty()) {
+        found.add(
+            "drive.silent",
+            Severity::Warn,
+            format!("{} said how it is before the run and did not after it ({why})", drive.device),
+            "look whether the drive is still there, and what the kernel says of it (`dmesg`)",
+        );
+    }
+}
+
+/// What a controller warns of, one by one.
+fn warnings<'a>(drive: &'a Drive) -> impl Iterator<Item = &'a str> {
+    drive.said(name::WARNINGS).flat_map(|said| said.split(", ")).filter(|warning| *warning != "none")
+}
+
 fn failing(drive: &Drive, found: &mut Found) {
-    let failed =
-        drive.said(name::STATUS).find(|said| *said == "failed").map(|_| "that it is failing".to_owned());
-    let warns = drive.said(name::WARNINGS).filter(|said| *said != "none").last();
-    if let Some(said) = failed.or_else(|| warns.map(|warns| format!("as a warning: {warns}"))) {
+    let failed = drive.said(name::STATUS).any(|said| said == "failed").then_some("that it is failing");
+    let mut said: Vec<&str> = warnings(drive).filter(|warning| *warning != name::HEAT_WARNING).collect();
+    said.dedup();
+    let warns = (!said.is_empty()).then(|| format!("as a warning: {}", said.join(", ")));
+    if let Some(said) = failed.map(str::to_owned).or(warns) {
         found.add(
             "drive.failing",
             Severity::Warn,
@@ -53,11 +72,13 @@ fn failing(drive: &Drive, found: &mut Found) {
 fn defects(drive: &Drive, found: &mut Found) {
     let mut grown = Vec::new();
     let mut known = Vec::new();
+    let mut is_old = true;
     for name in DEFECTS {
         match drive.counts(name) {
             Some((before, after)) if after > before => grown.push(format!("{name} {before} → {after}")),
             _ => {
                 let last = drive.last(name).filter(|last| number(last).is_some_and(|last| last > 0));
+                is_old &= last.is_none() || drive.is_known_before(name);
                 known.extend(last.map(|last| format!("{name} {last}")));
             }
         }
@@ -74,7 +95,12 @@ fn defects(drive: &Drive, found: &mut Found) {
         found.add(
             "drive.defects",
             Severity::Info,
-            format!("{} counts defects that it had before: {}", drive.device, known.join(", ")),
+            format!(
+                "{} counts defects{}: {}",
+                drive.device,
+                if is_old { " that it had before" } else { "" },
+                known.join(", ")
+            ),
             "sectors that were replaced lie elsewhere, and pending ones cannot be read: `fathom scan` shows what is slow",
         );
     }
@@ -93,15 +119,26 @@ fn defects(drive: &Drive, found: &mut Found) {
 fn heat(drive: &Drive, found: &mut Found) {
     let grew = |name: &str| drive.counts(name).map_or(0, |(before, after)| after.saturating_sub(before));
     let (times, minutes) = (grew(name::THROTTLED_TIMES), grew(name::HOT_MINUTES));
-    if times > 0 || minutes > 0 {
+    if times > 0 {
         found.add(
             "drive.throttled",
             Severity::Warn,
-            format!(
-                "{} slowed itself down for its temperature {times} times during the run, and was too hot for {minutes} minutes",
-                drive.device
-            ),
+            format!("{} slowed itself down for its temperature {times} times during the run", drive.device),
             "cool the drive, and run it again",
+        );
+    }
+    let warns = warnings(drive).any(|warning| warning == name::HEAT_WARNING);
+    if minutes > 0 || warns {
+        let how = if minutes > 0 {
+            format!("was beyond its temperatures for {minutes} minutes of the run")
+        } else {
+            "warns that its temperature is beyond its threshold".to_owned()
+        };
+        found.add(
+            "drive.hot",
+            Severity::Warn,
+            format!("{} {how}", drive.device),
+            "a hot drive slows itself down: cool it, and run it again",
         );
     }
 }

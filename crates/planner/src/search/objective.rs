@@ -251,8 +251,8 @@ impl ObjectiveSearch {
         open(self.depth_max, self.wanted.unwrap_or(1.0), self.arrival)
     }
 
-    /// Of a search: those before the bisection, and where its rate is proven at once. Lower rates and others that prove to have
-    /// been luck come on top.
+    /// Of a search: those before the bisection, and where its rate is proven at once. Lower rates, others that prove to have been
+    /// luck, and one above all come on top.
     pub(super) fn steps_hint(&self) -> usize {
         match self.wanted {
             Some(_) => 1 + self.replicates as usize,

@@ -58,6 +58,8 @@ fn drives_that_fail_wear_heat_or_test_themselves() {
     for (name, said, id) in [
         (name::STATUS, "failed", "drive.failing"),
         (name::WARNINGS, "read-only", "drive.failing"),
+        (name::WARNINGS, "bit 6", "drive.failing"),
+        (name::WARNINGS, "temperature beyond its threshold", "drive.hot"),
         (name::WEAR, "100 %", "drive.worn"),
         (name::SELF_TEST, "running, 90 % left", "drive.self-test"),
     ] {
@@ -73,12 +75,19 @@ fn drives_that_fail_wear_heat_or_test_themselves() {
         (name::UNCORRECTABLE, "1", "drive.defects-grew"),
         (name::MEDIA_ERRORS, "1", "drive.defects-grew"),
         (name::INTERFACE_ERRORS, "8", "drive.interface-errors"),
-        (name::HOT_MINUTES, "13", "drive.throttled"),
+        (name::HOT_MINUTES, "13", "drive.hot"),
         (name::THROTTLED_TIMES, "4", "drive.throttled"),
     ] {
         check(&between(&SOUND, &but(name, said)), &[(id, Severity::Warn)]);
     }
-    // What it had before is no fault of this run.
+    // Hot and failing are two things.
+    let both = but(name::WARNINGS, "temperature beyond its threshold, read-only");
+    check(&between(&SOUND, &both), &[("drive.failing", Severity::Warn), ("drive.hot", Severity::Warn)]);
+    // What it had before is no fault of this run; nor is it known where it was not asked before.
+    let evidence = |record: &Record| findings(record)[0].evidence.clone();
+    let old = [(name::PENDING, "8")];
+    assert_eq!(evidence(&between(&old, &old)), "sda counts defects that it had before: pending sectors 8");
+    assert_eq!(evidence(&between(&[], &old)), "sda counts defects: pending sectors 8");
     check(&between(&but(name::PENDING, "8"), &but(name::PENDING, "8")), &[("drive.defects", Severity::Info)]);
     let grown = findings(&between(&but(name::PENDING, "8"), &but(name::PENDING, "9")));
     assert_eq!(grown.len(), 1);
@@ -86,14 +95,30 @@ fn drives_that_fail_wear_heat_or_test_themselves() {
 }
 
 #[test]
-fn what_a_drive_said_stands_side_by_side() {
-    let mut record = between(&[(name::WEAR, "3 %")], &[(name::WEAR, "4 %"), (name::PENDING, "1")]);
-    let silent = EnvironmentFact {
+fn a_drive_that_answers_no_more_is_told() {
+    let mut record = between(&SOUND, &[]);
+    record.finished.as_mut().unwrap().drives = vec![silent("sda")];
+    check(&record, &[("drive.silent", Severity::Warn)]);
+    // One that never did is none, nor one that wakes up.
+    let mut record = between(&[], &SOUND);
+    record.started.facts.environment.push(silent("sda"));
+    check(&record, &[]);
+    record.finished.as_mut().unwrap().drives = vec![silent("sda")];
+    check(&record, &[]);
+}
+
+fn silent(device: &str) -> EnvironmentFact {
+    EnvironmentFact {
         value: None,
         source: "smartctl: why".to_owned(),
-        ..facts("sdb", &[(name::HEALTH, "")])[0].clone()
-    };
-    record.started.facts.environment.push(silent);
+        ..facts(device, &[(name::HEALTH, "")])[0].clone()
+    }
+}
+
+#[test]
+fn what_a_drive_said_stands_side_by_side() {
+    let mut record = between(&[(name::WEAR, "3 %")], &[(name::WEAR, "4 %"), (name::PENDING, "1")]);
+    record.started.facts.environment.push(silent("sdb"));
     let fact = |name: &str, before: Option<&str>, after: Option<&str>| DriveFact {
         name: name.to_owned(),
         before: before.map(str::to_owned),

@@ -2,57 +2,26 @@
 //! those of the adapters before them.
 
 use fathom_schema::drive as name;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
-use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Where the program is looked for beside `PATH`, which often has no folders of administrators.
 const FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
-/// How long a drive may take to answer; one that is about to fail may take for ever.
-const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+/// What is asked for: which drive, its verdict, its tests, its attributes, errors it counts, how worn it is.
+const ASKED: [&str; 9] = ["--json=c", "-i", "-H", "-c", "-A", "-l", "error", "-l", "ssd"];
 
 /// What a drive says; else why it says nothing.
-pub(super) fn ask(device: &Path) -> Result<Vec<(&'static str, String)>, String> {
+pub(super) fn ask(device: &Path) -> super::Answer {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(FOLDERS.iter().map(PathBuf::from));
     let program = folders.map(|folder| folder.join("smartctl")).find(|program| program.is_file());
     let program = program.ok_or("it is not installed (package smartmontools)")?;
-    let text =
-        output(Command::new(program).args(["--json=c", "-i", "-H", "-c", "-A", "-l", "error"]).arg(device))?;
-    read(&text)
-}
-
-/// What a program prints; it is left alone where it does not answer.
-fn output(command: &mut Command) -> Result<Vec<u8>, String> {
-    let command = command.stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| error.to_string())?;
-    let mut stdout = child.stdout.take().expect("it is a pipe");
-    let mut text = Vec::new();
-    let mut part = [0_u8; 4096];
-    loop {
-        let ready = poll(&mut [PollFd::new(&stdout, PollFlags::IN)], Some(&PATIENCE));
-        match ready {
-            Ok(0) => {
-                // One that hangs in the kernel does not end by that, and nobody waits for it.
-                let _ = child.kill();
-                let _ = child.try_wait();
-                return Err(format!("the drive did not answer within {} s", PATIENCE.tv_sec));
-            }
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(error) => return Err(error.to_string()),
-            Ok(_) => {}
-        }
-        match stdout.read(&mut part) {
-            Ok(0) => break,
-            Ok(count) => text.extend_from_slice(&part[..count]),
-            Err(error) => return Err(error.to_string()),
-        }
-    }
-    // Its exit code has a bit for each thing that is wrong with the drive; all of them are in what it prints.
-    let _ = child.wait();
-    Ok(text)
+    // Of a group of its own: it comes to its end whoever ends the run at the terminal. Its exit code has a bit for each thing that
+    // is wrong with the drive, and all of them are in what it prints.
+    let ended = Command::new(program).args(ASKED).arg(device).stdin(Stdio::null()).process_group(0).output();
+    read(&ended.map_err(|error| error.to_string())?.stdout)
 }
 
 /// Reads the program's JSON.
@@ -64,7 +33,19 @@ fn read(text: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
     let attribute = |id: u64| {
         let table = at("/ata_smart_attributes/table")?.as_array()?;
         let row = table.iter().find(|row| row.get("id").and_then(Value::as_u64) == Some(id))?;
-        row.pointer("/raw/value")?.as_u64()
+        // The text has the count first; what makers put into the upper bytes comes behind it.
+        let text = row.pointer("/raw/string").and_then(Value::as_str);
+        let leading = text.and_then(|text| text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok());
+        leading.or_else(|| row.pointer("/raw/value")?.as_u64())
+    };
+    // ACS-3, A.5.7: the page of devices of solid state.
+    let indicator = || {
+        let pages = at("/ata_device_statistics/pages")?.as_array()?;
+        let rows = pages.iter().filter_map(|page| page.get("table")?.as_array()).flatten();
+        let is_it = |row: &&Value| {
+            row.get("name").and_then(Value::as_str) == Some("Percentage Used Endurance Indicator")
+        };
+        rows.into_iter().find(is_it)?.get("value")?.as_u64()
     };
     let uncorrected = || {
         let of = |kind: &str| number(&format!("/scsi_error_counter_log/{kind}/total_uncorrected_errors"));
@@ -72,7 +53,8 @@ fn read(text: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
     };
     let passed = at("/smart_status/passed").and_then(Value::as_bool);
     let wear = number("/endurance_used/current_percent")
-        .or_else(|| number("/scsi_percentage_used_endurance_indicator"));
+        .or_else(|| number("/scsi_percentage_used_endurance_indicator"))
+        .or_else(indicator);
     let self_test = number("/ata_smart_data/self_test/status/value").map(|status| match status >> 4 {
         // The upper half says how a test goes, the lower one how many tenths are left (ACS-3, 7.48).
         0xf => format!("running, {} % left", (status & 0xf) * 10),
@@ -117,6 +99,8 @@ mod tests {
         let text = format!(
             r#"{{"smart_status":{{"passed":false}},"temperature":{{"current":41}},"power_on_time":{{"hours":123}},
                 "ata_smart_data":{{"self_test":{{"status":{{"value":249}}}}}},
+                "ata_device_statistics":{{"pages":[{{"number":7,"name":"Solid State Device Statistics","table":[
+                    {{"offset":8,"name":"Percentage Used Endurance Indicator","size":1,"value":11}}]}}]}},
                 "ata_smart_attributes":{{"table":[{}]}}}}"#,
             table.join(",")
         );
@@ -124,6 +108,7 @@ mod tests {
             (name::STATUS, "failed"),
             (name::TEMPERATURE, "41 °C"),
             (name::POWER_ON_HOURS, "123"),
+            (name::WEAR, "11 %"),
             (name::REALLOCATED, "8"),
             (name::PENDING, "16"),
             (name::UNCORRECTABLE, "2"),
@@ -163,12 +148,5 @@ mod tests {
         ] {
             assert_eq!(read(text.as_bytes()), Err(expect.to_owned()), "{text}");
         }
-    }
-
-    #[test]
-    fn all_that_a_program_prints_is_read() {
-        let text = output(Command::new("sh").args(["-c", "yes | head -c 100000; exit 4"]));
-        assert_eq!(text.map(|text| text.len()), Ok(100_000));
-        assert!(output(&mut Command::new("/nonexistent")).is_err());
     }
 }
