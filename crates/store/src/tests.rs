@@ -134,13 +134,7 @@ fn step_finished(index: u32) -> Event {
 }
 
 fn run_finished(outcome: Outcome) -> Event {
-    let drive = EnvironmentFact {
-        subject: "drive sda".to_owned(),
-        name: "pending sectors".to_owned(),
-        value: Some("8".to_owned()),
-        source: "smartctl".to_owned(),
-    };
-    Event::RunFinished(RunFinished { outcome, wall_ms: WALL_MS + 3_200, drives: vec![drive] })
+    Event::RunFinished(RunFinished { outcome, wall_ms: WALL_MS + 3_200, drives: Vec::new() })
 }
 
 /// All events of a small run that ended well.
@@ -534,6 +528,20 @@ fn find_takes_last_an_identity_a_beginning_or_a_path() {
     for which in ["", "01JE", "/nowhere/x.fathom", "nothing"] {
         assert!(matches!(find(which), Err(StoreError::NotFound { .. })), "{which}");
     }
+}
+
+#[test]
+fn what_drives_said_at_the_end_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let drives = vec![EnvironmentFact {
+        subject: "drive sda".to_owned(),
+        name: "pending sectors".to_owned(),
+        value: Some("8".to_owned()),
+        source: "smartctl".to_owned(),
+    }];
+    let ended = RunFinished { outcome: Outcome::Complete, wall_ms: WALL_MS, drives };
+    let path = store(folder.path(), RUN, &[run_started(), Event::RunFinished(ended.clone())]);
+    assert_eq!(read(&path).unwrap().finished, Some(ended));
 }
 
 #[test]
