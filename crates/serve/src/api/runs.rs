@@ -81,6 +81,8 @@ pub(crate) struct Begun {
 /// Another load for a stream.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+// What is read by a function of its own would count as one that may be missing.
+#[schemars(extend("required" = ["stream", "operations_per_s"]))]
 pub(crate) struct Rate {
     /// The stream's name.
     stream: String,
